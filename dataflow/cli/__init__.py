@@ -1,0 +1,67 @@
+"""The `dataflow` command: `dataflow lab` and `dataflow doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The command line, as argparse sees it."""
+    parser = argparse.ArgumentParser(
+        prog="dataflow",
+        description="A graph-mode machine learning system to look into, beside a notebook cell.",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    lab = commands.add_parser(
+        "lab",
+        help="open the lessons in JupyterLab",
+        description="Start JupyterLab on the lessons. From a checkout it opens lessons/; an "
+        "installed package copies its lessons to FOLDER first and never overwrites a file there.",
+        epilog="Anything else is handed to JupyterLab, for example --ip=0.0.0.0 or "
+        "--IdentityProvider.token=secret.",
+    )
+    lab.add_argument(
+        "folder",
+        nargs="?",
+        help="where the lessons are, or are copied to (a checkout: its lessons/; else "
+        "./dataflow-lessons)",
+    )
+    lab.add_argument("--port", type=int, help="port to listen on (default: 8888 or the next free)")
+    lab.add_argument(
+        "--cluster", metavar="ADDRESS", help="address of a Ray cluster the lessons should use"
+    )
+    lab.add_argument("--no-browser", action="store_true", help="print the URL, open nothing")
+
+    doctor = commands.add_parser(
+        "doctor",
+        help="say what this machine has, and what to do about what is missing",
+        description="Say what this machine has, and what to do about what is missing.",
+    )
+    doctor.add_argument("--json", action="store_true", help="print a JSON object instead of text")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; the return value is the exit status."""
+    parser = build_parser()
+    options, extra = parser.parse_known_args(sys.argv[1:] if arguments is None else arguments)
+    if options.command == "lab":
+        from dataflow.cli.lab import run_lab
+
+        return run_lab(
+            folder=options.folder,
+            port=options.port,
+            cluster=options.cluster,
+            no_browser=options.no_browser,
+            extra=[argument for argument in extra if argument != "--"],
+        )
+    if extra:
+        parser.error(f"unrecognized arguments: {' '.join(extra)}")
+    from dataflow.cli.doctor import run_doctor
+
+    return run_doctor(as_json=options.json)

@@ -1,0 +1,196 @@
+"""`dataflow lab`: JupyterLab on a folder of lessons."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
+
+# Holds labconfig/default_setting_overrides.json. JupyterLab layers it under the user's own
+# settings: widget state is saved with the notebook (a reopened one says "model not found"
+# otherwise), and the question about Jupyter news does not cover the first lesson.
+JUPYTER_CONFIG_FOLDER = Path(__file__).resolve().parent / "jupyter"
+
+DEFAULT_COPY_FOLDER = "dataflow-lessons"
+
+
+class LabError(Exception):
+    """What stops `dataflow lab`, in words for the person who typed it."""
+
+
+def checkout_lessons(package_folder: Path = PACKAGE_FOLDER) -> Path | None:
+    """The `lessons/` folder of the checkout this package runs from, None when it is installed."""
+    root = package_folder.parent
+    lessons = root / "lessons"
+    return lessons if lessons.is_dir() and (root / "pyproject.toml").is_file() else None
+
+
+def installed_lessons(package_folder: Path = PACKAGE_FOLDER) -> Path | None:
+    """The lessons inside the installed package (the wheel puts them in `dataflow/_lessons`)."""
+    lessons = package_folder / "_lessons"
+    return lessons if lessons.is_dir() else None
+
+
+def copy_lessons(source: Path, folder: Path) -> tuple[list[Path], list[Path]]:
+    """Copy to `folder` the lessons that are not there yet; a file that exists stays as it is.
+
+    Returns (copied, kept), relative to `folder`; `kept` lists only files whose content differs
+    from the lesson shipped with this version.
+    """
+    copied: list[Path] = []
+    kept: list[Path] = []
+    for path in sorted(source.rglob("*")):
+        relative = path.relative_to(source)
+        if path.is_dir() or any(part.startswith((".", "__")) for part in relative.parts):
+            continue
+        target = folder / relative
+        # A link that dangles is the learner's too: `exists` would follow it and say no.
+        if target.exists() or target.is_symlink():
+            if not target.is_file() or target.read_bytes() != path.read_bytes():
+                kept.append(relative)
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+        copied.append(relative)
+    return copied, kept
+
+
+def lessons_folder(folder: str | None, package_folder: Path = PACKAGE_FOLDER) -> Path:
+    """The folder JupyterLab opens; an installed package fills it first.
+
+    Raises:
+        LabError: the folder is a file or cannot be written, or there are no lessons to copy.
+    """
+    checkout = checkout_lessons(package_folder)
+    if checkout is not None:
+        chosen = Path(folder).resolve() if folder else checkout
+        if not chosen.is_dir():
+            raise LabError(f"no such folder: {chosen}. Leave the name out to open {checkout}.")
+        return chosen
+    source = installed_lessons(package_folder)
+    chosen = Path(folder or DEFAULT_COPY_FOLDER).resolve()
+    if source is None:
+        if chosen.is_dir():
+            return chosen
+        raise LabError(
+            f"this installation of dataflow has no lessons in it (looked in "
+            f"{package_folder / '_lessons'}). Name a folder: dataflow lab FOLDER"
+        )
+    try:
+        chosen.mkdir(parents=True, exist_ok=True)
+        copied, kept = copy_lessons(source, chosen)
+    except OSError as error:
+        raise LabError(f"cannot copy the lessons to {chosen}: {error}") from error
+    if copied:
+        print(f"Copied {len(copied)} files to {chosen}")
+    if kept:
+        print(f"Kept {len(kept)} files of yours in {chosen} that differ from this version's:")
+        for relative in kept:
+            print(f"  {relative}")
+    return chosen
+
+
+def is_root() -> bool:
+    """Whether JupyterLab would refuse to start without --allow-root."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def has_display(environment: Mapping[str, str], platform: str = sys.platform) -> bool:
+    """Whether opening a web browser can show something."""
+    if platform in ("darwin", "win32"):
+        return True
+    return bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))
+
+
+def port_is_free(port: int) -> bool:
+    """Whether a server can listen on this port of the loopback interface (0: always)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # As the server itself does; without it a port is "in use" for a minute after a stop.
+        if os.name == "posix":
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def lab_command(
+    folder: Path,
+    *,
+    port: int | None = None,
+    no_browser: bool = False,
+    root: bool = False,
+    extra: Sequence[str] = (),
+) -> list[str]:
+    """The command that starts JupyterLab on `folder`."""
+    command = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={folder}"]
+    if port is not None:
+        # The port that was asked for, or a refusal: a URL that moved is a URL nobody finds.
+        command += [f"--ServerApp.port={port}", "--ServerApp.port_retries=0"]
+    if no_browser:
+        command.append("--no-browser")
+    if root:
+        command.append("--allow-root")
+    return [*command, *extra]
+
+
+def lab_environment(environment: Mapping[str, str], cluster: str | None = None) -> dict[str, str]:
+    """The environment of JupyterLab and of the kernels it starts."""
+    result = dict(environment)
+    folders = [str(JUPYTER_CONFIG_FOLDER)]
+    if environment.get("JUPYTER_CONFIG_PATH"):
+        folders.append(environment["JUPYTER_CONFIG_PATH"])
+    result["JUPYTER_CONFIG_PATH"] = os.pathsep.join(folders)
+    if cluster:
+        result["RAY_ADDRESS"] = cluster
+    return result
+
+
+def run_lab(
+    *,
+    folder: str | None,
+    port: int | None,
+    cluster: str | None,
+    no_browser: bool,
+    extra: Sequence[str],
+) -> int:
+    """Start JupyterLab and become it; returns an exit status when that cannot be done."""
+    try:
+        if importlib.util.find_spec("jupyterlab") is None:
+            raise LabError(
+                "JupyterLab is not installed here. Install it: pip install 'dataflow-learn[lab]'"
+            )
+        if port is not None and not 0 <= port <= 65535:
+            raise LabError(f"--port: got {port}, needed a number from 0 to 65535")
+        if port and not port_is_free(port):
+            raise LabError(
+                f"port {port} is in use. Take another (make lab PORT={min(port + 1, 65535)}, "
+                f"dataflow lab --port {min(port + 1, 65535)}), or leave it out."
+            )
+        chosen = lessons_folder(folder)
+    except LabError as error:
+        print(f"dataflow lab: {error}", file=sys.stderr)
+        return 2
+    command = lab_command(
+        chosen,
+        port=port,
+        no_browser=no_browser or not has_display(os.environ),
+        root=is_root(),
+        extra=extra,
+    )
+    environment = lab_environment(os.environ, cluster)
+    print(f"JupyterLab on {chosen}; its URL follows. Ctrl-C twice stops it.", flush=True)
+    if os.name == "posix":
+        os.execve(command[0], command, environment)
+    try:
+        return subprocess.call(command, env=environment)
+    except KeyboardInterrupt:
+        return 130
