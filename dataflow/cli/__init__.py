@@ -19,6 +19,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     lab = commands.add_parser(
         "lab",
+        allow_abbrev=False,  # --p is JupyterLab's business, not short for --port
         help="open the lessons in JupyterLab",
         description="Start JupyterLab on the lessons. From a checkout it opens lessons/; an "
         "installed package copies its lessons to FOLDER first and never overwrites a file there.",

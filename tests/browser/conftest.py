@@ -1,0 +1,75 @@
+"""Fixtures for tests in a real browser.
+
+    @pytest.mark.browser
+    def test_output(lab_page, jupyter_server):
+        lab_page.open_notebook(jupyter_server.write_notebook("a.ipynb", ["6 * 7"]))
+        lab_page.run_all_cells()
+        assert lab_page.output_text(0) == "42"
+
+A test that leaves loopback, or whose page throws, fails when it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dataflow.cli.browser import find_browser
+from tests.browser.jupyter_server import JupyterServer
+from tests.browser.lab_page import LabPage, screenshot_folder
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+CHROMIUM_FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+
+
+@pytest.fixture(scope="session")
+def jupyter_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+    """One JupyterLab for the whole session, on a copy of the lessons."""
+    server = JupyterServer(tmp_path_factory.mktemp("jupyter"))
+    server.start()
+    yield server
+    server.stop()
+
+
+# Not for the whole session: while Playwright's synchronous interface is open, the main thread
+# has a running event loop, and asyncio.run fails in every other test of this process.
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """Headless Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=find_browser(), args=CHROMIUM_FLAGS, headless=True
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def lab_page(chromium: Browser, jupyter_server: JupyterServer) -> Iterator[LabPage]:
+    """A fresh page (no cookies, no storage) of the running JupyterLab."""
+    context = chromium.new_context(
+        viewport={"width": 1280, "height": 900}, reduced_motion="no-preference"
+    )
+    context.set_default_timeout(30_000)
+    page = LabPage(context.new_page(), jupyter_server, screenshot_folder())
+    yield page
+    context.close()
+    jupyter_server.delete_sessions()
+    assert page.outside_requests == [], "requests that leave the machine"
+    assert page.page_errors == [], "uncaught exceptions in the page"

@@ -1,0 +1,211 @@
+"""JupyterLab in a page: open a notebook, run its cells, look at what came out."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import ConsoleMessage, Locator, Page, Route
+
+    from tests.browser.jupyter_server import JupyterServer
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
+_IN_PAGE_SCHEMES = ("data", "blob", "about", "chrome-error")
+
+# Output, error and execution state of every cell of the notebook in front. `prompt` is "[*]"
+# while a cell waits or runs.
+_CELL_STATES = """() => {
+  const widgets = window.jupyterapp.shell.currentWidget.content.widgets;
+  return widgets.map((cell, index) => ({
+    index,
+    type: cell.model.type,
+    source: cell.model.sharedModel.getSource(),
+    state: cell.model.type === 'code' ? cell.model.executionState ?? null : null,
+    prompt: cell.node.querySelector('.jp-InputPrompt')?.textContent ?? '',
+    outputs: cell.model.type === 'code' ? cell.model.outputs.toJSON() : [],
+  }));
+}"""
+
+_KERNEL_STATUS = """() => {
+  const panel = window.jupyterapp?.shell?.currentWidget;
+  return panel?.sessionContext?.session?.kernel?.status ?? 'none';
+}"""
+
+
+def leaves_loopback(url: str) -> bool:
+    """Whether a request for this URL would leave the machine."""
+    parts = urlsplit(url)
+    return parts.scheme not in _IN_PAGE_SCHEMES and (parts.hostname or "") not in LOOPBACK
+
+
+class LabPage:
+    """One JupyterLab page. `page` is Playwright's own, for everything not wrapped here.
+
+    Attributes:
+        outside_requests: URLs of requests that were stopped because they leave loopback.
+        page_errors: uncaught exceptions of the page, as text.
+        console_errors: what the page wrote to the console at level error.
+    """
+
+    def __init__(self, page: Page, server: JupyterServer, screenshot_folder: Path) -> None:
+        self.page = page
+        self.server = server
+        self.outside_requests: list[str] = []
+        self.page_errors: list[str] = []
+        self.console_errors: list[str] = []
+        self._screenshot_folder = screenshot_folder
+        page.context.route(leaves_loopback, self._stop_outside_request)
+        page.on("pageerror", lambda error: self.page_errors.append(str(error)))
+        page.on("console", self._record_console)
+        page.on("websocket", self._record_websocket)
+
+    def _stop_outside_request(self, route: Route) -> None:
+        self.outside_requests.append(route.request.url)
+        route.abort()
+
+    def _record_websocket(self, socket: Any) -> None:
+        if leaves_loopback(socket.url):
+            self.outside_requests.append(socket.url)
+
+    def _record_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.console_errors.append(message.text)
+
+    def open_notebook(self, name: str, *, timeout_seconds: float = 90) -> None:
+        """Open a notebook of the served folder with a fresh kernel, and wait for that kernel."""
+        self.server.delete_sessions()
+        url = f"{self.server.url}lab/tree/{quote(name)}?reset&token={self.server.token}"
+        self.page.goto(url, timeout=timeout_seconds * 1000)
+        self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=timeout_seconds * 1000)
+        self.page.wait_for_function(
+            f"() => ({_KERNEL_STATUS})() === 'idle'", timeout=timeout_seconds * 1000
+        )
+
+    def command(self, command: str, **arguments: Any) -> Any:
+        """Execute a command of JupyterLab, as its menus do; waits for it to end."""
+        return self.page.evaluate(
+            "([command, args]) => window.jupyterapp.commands.execute(command, args)"
+            ".then(() => null)",
+            [command, arguments],
+        )
+
+    def start_command(self, command: str) -> None:
+        """Execute a command of JupyterLab without waiting for it to end."""
+        self.page.evaluate(
+            "(command) => { window.jupyterapp.commands.execute(command); return null; }", command
+        )
+
+    def run_all_cells(self, *, timeout_seconds: float = 120, allow_errors: bool = False) -> None:
+        """Run every cell and wait until the kernel is idle again.
+
+        Raises:
+            AssertionError: a cell failed (unless `allow_errors`), with its traceback.
+        """
+        self.start_command("notebook:run-all-cells")
+        self.wait_until_idle(timeout_seconds=timeout_seconds)
+        if not allow_errors:
+            self.assert_no_cell_failed()
+
+    def run_cell(self, index: int, *, timeout_seconds: float = 60) -> None:
+        """Run one cell (counted from 0, Markdown cells included) and wait for it."""
+        self.select_cell(index)
+        self.start_command("notebook:run-cell")
+        self.wait_until_idle(timeout_seconds=timeout_seconds)
+
+    def run_code(self, source: str, *, timeout_seconds: float = 60) -> int:
+        """Add a code cell at the end, run it, wait for it; returns the new cell's index."""
+        index = len(self.cells()) - 1
+        self.select_cell(index)
+        self.command("notebook:insert-cell-below")
+        self.page.evaluate(
+            "(source) => window.jupyterapp.shell.currentWidget.content.activeCell"
+            ".model.sharedModel.setSource(source)",
+            source,
+        )
+        self.start_command("notebook:run-cell")
+        self.wait_until_idle(timeout_seconds=timeout_seconds)
+        return index + 1
+
+    def select_cell(self, index: int) -> None:
+        """Make a cell the active one, in command mode."""
+        self.page.evaluate(
+            "(index) => { const notebook = window.jupyterapp.shell.currentWidget.content;"
+            " notebook.deselectAll(); notebook.activeCellIndex = index;"
+            " notebook.mode = 'command'; }",
+            index,
+        )
+
+    def wait_until_idle(self, *, timeout_seconds: float = 120) -> None:
+        """Wait until no cell waits or runs and the kernel is idle."""
+        self.page.wait_for_function(
+            f"() => ({_KERNEL_STATUS})() === 'idle' && !({_CELL_STATES})()"
+            ".some((cell) => cell.prompt.includes('*') || cell.state === 'running')",
+            timeout=timeout_seconds * 1000,
+        )
+
+    def cells(self) -> list[dict[str, Any]]:
+        """Every cell: index, type, source, state, prompt, outputs (in notebook format)."""
+        cells: list[dict[str, Any]] = self.page.evaluate(_CELL_STATES)
+        return cells
+
+    def cell(self, index: int) -> Locator:
+        """The cell's element in the page."""
+        return self.page.locator(".jp-NotebookPanel:visible .jp-Cell").nth(index)
+
+    def output(self, index: int) -> Locator:
+        """The element that holds the outputs of a code cell."""
+        return self.cell(index).locator(".jp-OutputArea").first
+
+    def output_text(self, index: int) -> str:
+        """What a cell printed or returned as text/plain, joined."""
+        parts = []
+        for output in self.cells()[index]["outputs"]:
+            text = output.get("text") or output.get("data", {}).get("text/plain", "")
+            parts.append(text if isinstance(text, str) else "".join(text))
+        return "".join(parts)
+
+    def failures(self) -> list[str]:
+        """One text per failed cell: its index, and the error without terminal colours."""
+        found = []
+        for cell in self.cells():
+            for output in cell["outputs"]:
+                if output["output_type"] == "error":
+                    trace = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(output["traceback"]))
+                    found.append(f"cell {cell['index']}:\n{trace}")
+        return found
+
+    def assert_no_cell_failed(self) -> None:
+        """Fail with the tracebacks of the cells that raised."""
+        failures = self.failures()
+        assert not failures, "\n\n".join(failures)
+
+    def set_theme(self, theme: str) -> None:
+        """ "JupyterLab Light" or "JupyterLab Dark"."""
+        self.command("apputils:change-theme", theme=theme)
+        expected = "false" if "Dark" in theme else "true"
+        self.page.wait_for_selector(f"body[data-jp-theme-light='{expected}']")
+
+    def screenshot(self, name: str, element: Locator | None = None) -> Path:
+        """Save a picture of the page, or of one element; returns where (git-ignored)."""
+        self._screenshot_folder.mkdir(parents=True, exist_ok=True)
+        path = self._screenshot_folder / f"{name}.png"
+        if element is None:
+            self.page.screenshot(path=path)
+        else:
+            element.scroll_into_view_if_needed()
+            element.screenshot(path=path)
+        return path
+
+    def wait_for(self, condition: str, *, timeout_seconds: float = 30) -> None:
+        """Wait until a JavaScript function of no arguments returns something true."""
+        self.page.wait_for_function(condition, timeout=timeout_seconds * 1000)
+
+
+def screenshot_folder(environment: dict[str, str] | os._Environ[str] = os.environ) -> Path:
+    """Where pictures go: `DATAFLOW_SCREENSHOTS`, else tests/browser/screenshots."""
+    chosen = environment.get("DATAFLOW_SCREENSHOTS")
+    return Path(chosen) if chosen else Path(__file__).resolve().parent / "screenshots"
