@@ -63,6 +63,7 @@ def chromium() -> Iterator[Browser]:
 @pytest.fixture
 def lab_page(chromium: Browser, jupyter_server: JupyterServer) -> Iterator[LabPage]:
     """A fresh page (no cookies, no storage) of the running JupyterLab."""
+    jupyter_server.reset_settings()
     context = chromium.new_context(
         viewport={"width": 1280, "height": 900}, reduced_motion="no-preference"
     )

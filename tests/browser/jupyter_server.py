@@ -124,6 +124,11 @@ class JupyterServer:
             with contextlib.suppress(urllib.error.HTTPError):
                 self.request("DELETE", f"api/kernels/{kernel['id']}")
 
+    def reset_settings(self) -> None:
+        """Forget what pages changed (the theme, for one): the next page starts with defaults."""
+        for name in ("settings", "workspaces"):
+            shutil.rmtree(self._home / name, ignore_errors=True)
+
     def write_notebook(self, name: str, cells: list[str]) -> str:
         """Write a notebook of code cells into the served folder; returns its name."""
         import nbformat.v4 as v4

@@ -1,0 +1,86 @@
+# `make lab` opens the lessons, `make test` runs everything that needs no GPU.
+#
+#   make lab PORT=8890 ARGS="--ip=0.0.0.0"
+#   make test ARGS="tests/ops -k softmax"
+#
+# Each target installs what it needs into .venv, and only when pyproject.toml changed since.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+.DELETE_ON_ERROR:
+
+VENV ?= .venv
+ORACLE_VENV ?= .venv-oracle
+TORCH_VENV ?= .venv-torch
+PORT ?=
+ARGS ?=
+# Two: the browser, JupyterLab and its kernels, or Ray, run beside the tests.
+WORKERS ?= 2
+
+# On Windows' make, .venv has Scripts/ and not bin/; the lab is supported there through
+# `pip install` and `dataflow lab`.
+BIN := $(VENV)/bin
+INSTALL = sh tools/install.sh
+PYTEST = $(BIN)/python -m pytest
+
+.PHONY: help lab doctor test oracle bench bench-cluster book lint format clean
+
+help:
+	@echo "make lab            open the lessons in JupyterLab (PORT=, ARGS=)"
+	@echo "make doctor         say what this machine has, and what to do about what is missing"
+	@echo "make test           run everything that needs no GPU (ARGS= for pytest)"
+	@echo "make oracle         compare with a real TensorFlow, in an environment of its own"
+	@echo "make bench          time this against TensorFlow and PyTorch"
+	@echo "make bench-cluster  time clusters against TensorFlow's"
+	@echo "make book           the lessons with their outputs, as a site"
+	@echo "make lint           ruff and mypy"
+
+# A stamp is newer than pyproject.toml when its extra is installed. The script holds a lock, so
+# `make -j lab test`, or two terminals, do not install into one environment at once.
+$(VENV)/.installed-%: pyproject.toml tools/install.sh
+	@$(INSTALL) "$(VENV)" "$*"
+
+$(ORACLE_VENV)/.installed-oracle: tools/install.sh
+	@$(INSTALL) "$(ORACLE_VENV)" oracle
+
+$(TORCH_VENV)/.installed-torch: tools/install.sh
+	@$(INSTALL) "$(TORCH_VENV)" torch
+
+.PRECIOUS: $(VENV)/.installed-%
+
+lab: $(VENV)/.installed-lab
+	@exec $(BIN)/dataflow lab $(if $(PORT),--port $(PORT)) $(ARGS)
+
+doctor: $(VENV)/.installed-lab
+	@$(BIN)/dataflow doctor $(ARGS)
+
+test: $(VENV)/.installed-test
+	$(PYTEST) -n $(WORKERS) --dist loadgroup -m "not gpu and not oracle" $(ARGS)
+
+oracle: $(VENV)/.installed-test $(ORACLE_VENV)/.installed-oracle
+	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \
+	  $(PYTEST) -n $(WORKERS) -m oracle tests/oracle $(ARGS)
+
+bench: $(VENV)/.installed-bench $(ORACLE_VENV)/.installed-oracle $(TORCH_VENV)/.installed-torch
+	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \
+	DATAFLOW_TORCH_PYTHON="$(abspath $(TORCH_VENV))/bin/python" \
+	  $(BIN)/python -m tests.benchmarks $(ARGS)
+
+bench-cluster: $(VENV)/.installed-bench $(ORACLE_VENV)/.installed-oracle
+	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \
+	  $(BIN)/python -m tests.benchmarks.cluster $(ARGS)
+
+book: $(VENV)/.installed-book
+	$(BIN)/python tools/book.py $(ARGS)
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf build dist site .pytest_cache .hypothesis .mypy_cache .ruff_cache tests/browser/screenshots

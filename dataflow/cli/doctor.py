@@ -1,0 +1,285 @@
+"""`dataflow doctor`: what this machine has, and what to do about what is missing."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import importlib.util
+import io
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from dataflow.cli.browser import HOW_TO_GET_A_BROWSER, find_browser
+
+MINIMUM_PYTHON = (3, 11)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report.
+
+    Attributes:
+        name: what was looked for.
+        status: "ok"; "missing" (a part that some of this needs); "broken" (there, but unusable).
+        found: what is there, in words.
+        advice: what to do about it; empty when nothing is to be done.
+        required: whether nothing at all works without it.
+    """
+
+    name: str
+    status: str
+    found: str
+    advice: str = ""
+    required: bool = False
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def check_python() -> Finding:
+    """The interpreter."""
+    found = f"{platform.python_version()} ({platform.python_implementation()}) {sys.executable}"
+    if sys.version_info < MINIMUM_PYTHON:
+        needed = ".".join(map(str, MINIMUM_PYTHON))
+        return Finding("Python", "broken", found, f"install Python {needed} or newer", True)
+    return Finding("Python", "ok", found, required=True)
+
+
+def _blas_of(configuration: dict[str, Any]) -> str:
+    blas = configuration.get("Build Dependencies", {}).get("blas", {})
+    parts = [blas.get("name"), blas.get("version")]
+    return " ".join(str(part) for part in parts if part) or "unknown BLAS"
+
+
+def check_numpy() -> Finding:
+    """NumPy, and the BLAS that its matrix products run on."""
+    advice = "pip install numpy"
+    try:
+        import numpy
+    except ImportError:
+        return Finding("NumPy", "missing", "not installed", advice, True)
+    except Exception as error:
+        return Finding("NumPy", "broken", f"import fails: {error}", advice, True)
+    try:
+        blas = _blas_of(numpy.show_config(mode="dicts"))
+    except Exception:
+        blas = "unknown BLAS"
+    num_cores = os.cpu_count() or 1
+    found = f"{numpy.__version__}, {blas}, {num_cores} CPU core{'s' * (num_cores != 1)}"
+    return Finding("NumPy", "ok", found, required=True)
+
+
+def check_cupy() -> Finding:
+    """CuPy, and the GPUs it sees."""
+    has_driver = shutil.which("nvidia-smi") is not None
+    if importlib.util.find_spec("cupy") is None:
+        if not has_driver:
+            return Finding(
+                "CuPy and GPUs",
+                "missing",
+                "no NVIDIA driver; everything runs on the CPU",
+                "nothing to do, unless there is an NVIDIA GPU: then install its driver",
+            )
+        return Finding(
+            "CuPy and GPUs",
+            "missing",
+            "an NVIDIA driver, but no CuPy",
+            "pip install 'dataflow-learn[gpu]' (CUDA 12) or 'dataflow-learn[gpu13]' (CUDA 13)",
+        )
+    try:
+        import cupy
+
+        num_gpus = cupy.cuda.runtime.getDeviceCount()
+        names = [
+            cupy.cuda.runtime.getDeviceProperties(index)["name"].decode()
+            for index in range(num_gpus)
+        ]
+    except Exception as error:
+        reason = str(error).strip().splitlines()
+        return Finding(
+            "CuPy and GPUs",
+            "broken",
+            f"CuPy {_version_of_cupy()} sees no GPU: {reason[0] if reason else type(error)}",
+            "check the driver with nvidia-smi, and that the extra (gpu, gpu13) fits its CUDA; "
+            "until then everything runs on the CPU",
+        )
+    return Finding("CuPy and GPUs", "ok", f"CuPy {cupy.__version__}; {', '.join(names)}")
+
+
+def _version_of_cupy() -> str:
+    for distribution in ("cupy-cuda13x", "cupy-cuda12x", "cupy"):
+        version = _version(distribution)
+        if version:
+            return version
+    return "(version unknown)"
+
+
+def _check_distribution(name: str, distribution: str, advice: str) -> Finding:
+    version = _version(distribution)
+    if version is None:
+        return Finding(name, "missing", "not installed", advice)
+    return Finding(name, "ok", version)
+
+
+def check_ray() -> Finding:
+    """Ray, which keeps the processes of a cluster; asked for its version, never started."""
+    finding = _check_distribution(
+        "Ray",
+        "ray",
+        "pip install 'dataflow-learn[cluster]'; clusters (tf.cluster.launch) need it",
+    )
+    address = os.environ.get("RAY_ADDRESS")
+    if finding.status == "ok" and address:
+        return Finding(finding.name, "ok", f"{finding.found}, RAY_ADDRESS={address}")
+    return finding
+
+
+def check_jupyterlab() -> Finding:
+    """JupyterLab with the packages the widgets need."""
+    advice = "pip install 'dataflow-learn[lab]'"
+    wanted = ("jupyterlab", "ipywidgets", "anywidget", "ipykernel")
+    versions = {distribution: _version(distribution) for distribution in wanted}
+    absent = [distribution for distribution, version in versions.items() if version is None]
+    if versions["jupyterlab"] is None:
+        return Finding("JupyterLab", "missing", "not installed", advice)
+    found = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+    if absent:
+        return Finding("JupyterLab", "broken", f"{found}; without {', '.join(absent)}", advice)
+    return Finding("JupyterLab", "ok", found.removeprefix("jupyterlab "))
+
+
+def check_graphviz() -> Finding:
+    """Graphviz's `dot`, for static pictures; the widgets bring their own."""
+    path = shutil.which("dot")
+    if path is None:
+        if importlib.util.find_spec("pygraphviz") is not None:
+            return Finding("Graphviz", "ok", f"inside pygraphviz {_version('pygraphviz') or ''}")
+        return Finding(
+            "Graphviz",
+            "missing",
+            "no dot; widgets bring their own, static pictures become plainer",
+            "apt-get install graphviz, brew install graphviz, or pip install pygraphviz",
+        )
+    try:
+        result = subprocess.run([path, "-V"], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding("Graphviz", "broken", f"{path}: {error}", "reinstall Graphviz")
+    said = (result.stderr or result.stdout).strip()
+    return Finding("Graphviz", "ok", f"{said.removeprefix('dot - graphviz version ')} {path}")
+
+
+def check_tensorboard() -> Finding:
+    """TensorBoard, which reads what tf.summary.FileWriter writes."""
+    return _check_distribution(
+        "TensorBoard",
+        "tensorboard",
+        "pip install 'dataflow-learn[train]'; only looking at event files needs it",
+    )
+
+
+def check_numba() -> Finding:
+    """Numba, which compiles fused element-wise kernels."""
+    return _check_distribution(
+        "Numba", "numba", "pip install 'dataflow-learn[speed]'; everything works without, slower"
+    )
+
+
+def check_browser() -> Finding:
+    """A browser for the tests; a learner's own browser is not looked at."""
+    path = find_browser()
+    if path is None:
+        return Finding(
+            "Browser for tests", "missing", "no Chromium or Chrome", HOW_TO_GET_A_BROWSER
+        )
+    if importlib.util.find_spec("playwright") is None:
+        return Finding(
+            "Browser for tests",
+            "missing",
+            f"{path}, but no Playwright to drive it",
+            "pip install 'dataflow-learn[test]'",
+        )
+    return Finding("Browser for tests", "ok", path)
+
+
+def check_data() -> Finding:
+    """The folder named by DATAFLOW_DATA, where loaders look before they download."""
+    folder = os.environ.get("DATAFLOW_DATA")
+    advice = "set DATAFLOW_DATA to a folder with the data sets to work without downloads"
+    if not folder:
+        return Finding("Data folder", "missing", "DATAFLOW_DATA is not set", advice)
+    path = Path(folder)
+    if not path.is_dir():
+        return Finding("Data folder", "broken", f"DATAFLOW_DATA={folder} is no folder", advice)
+    try:
+        names = sorted(child.name for child in path.iterdir() if child.is_dir())
+    except OSError as error:
+        return Finding("Data folder", "broken", f"DATAFLOW_DATA={folder}: {error}", advice)
+    return Finding("Data folder", "ok", f"{path.resolve()} ({', '.join(names) or 'empty'})")
+
+
+CHECKS: tuple[Callable[[], Finding], ...] = (
+    check_python,
+    check_numpy,
+    check_cupy,
+    check_ray,
+    check_jupyterlab,
+    check_graphviz,
+    check_tensorboard,
+    check_numba,
+    check_browser,
+    check_data,
+)
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Libraries that warn while they load would tear the table, or the JSON, apart."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        yield
+
+
+def examine() -> list[Finding]:
+    """Run every check. A check that fails in a way nobody thought of is a finding too."""
+    findings = []
+    for check in CHECKS:
+        with _quiet():
+            try:
+                finding = check()
+            except Exception as error:
+                name = check.__name__.removeprefix("check_")
+                finding = Finding(name, "broken", f"{type(error).__name__}: {error}")
+        findings.append(finding)
+    return findings
+
+
+def report_text(findings: list[Finding]) -> str:
+    """The table that `dataflow doctor` prints: a line a finding, its advice below."""
+    width = max(len(finding.name) for finding in findings)
+    lines = []
+    for finding in findings:
+        lines.append(f"{finding.status:<8}{finding.name:<{width + 2}}{finding.found}")
+        if finding.advice:
+            lines.append(" " * (8 + width + 2) + "-> " + finding.advice)
+    return "\n".join(lines)
+
+
+def run_doctor(*, as_json: bool = False) -> int:
+    """Print the report; the status is 1 when something required is missing or broken."""
+    findings = examine()
+    if as_json:
+        print(json.dumps({"findings": [asdict(finding) for finding in findings]}, indent=2))
+    else:
+        print(report_text(findings))
+    return int(any(finding.required and finding.status != "ok" for finding in findings))

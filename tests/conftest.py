@@ -1,0 +1,149 @@
+"""What all tests share: where the data is, which parts a test may miss, how long Hypothesis looks.
+
+In CI (`CI=true`) a missing part is a failure, not a skip: a suite that quietly lost its browser or
+its Ray would stay green for ever. Two things may be absent there: a GPU, and the data folder.
+(Tests marked `oracle` compare with a TensorFlow that lives in another environment; `make oracle`.)
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DATA_VARIABLE = "DATAFLOW_DATA"
+IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
+
+# Markers whose tests may be skipped even in CI.
+OPTIONAL_MARKERS = ("gpu", "oracle")
+OPTIONAL_FOLDERS = tuple(ROOT / "tests" / name for name in OPTIONAL_MARKERS)
+
+hypothesis.settings.register_profile(
+    "ci", max_examples=50, deadline=None, derandomize=True, database=None, print_blob=True
+)
+hypothesis.settings.register_profile("dev", max_examples=25, deadline=None)
+hypothesis.settings.load_profile("ci" if IN_CI else "dev")
+
+
+def default_data_folder() -> Path | None:
+    """The folder beside the checkout that holds real data, None where there is none."""
+    folder = ROOT.parent / "shared" / "data"
+    return folder if folder.is_dir() else None
+
+
+# Set here, not in a fixture: modules decide at collection whether their data is there, and the
+# processes that tests start (kernels, Ray) inherit it. An absolute path, as they change folder.
+if not os.environ.get(DATA_VARIABLE):
+    _folder = default_data_folder()
+    if _folder is not None:
+        os.environ[DATA_VARIABLE] = str(_folder)
+else:
+    os.environ[DATA_VARIABLE] = str(Path(os.environ[DATA_VARIABLE]).resolve())
+
+
+@functools.cache
+def num_gpus() -> int:
+    """How many GPUs CuPy can use here."""
+    if importlib.util.find_spec("cupy") is None:
+        return 0
+    try:
+        import cupy
+
+        return int(cupy.cuda.runtime.getDeviceCount())
+    except Exception:
+        return 0
+
+
+@functools.cache
+def missing_part(marker: str) -> str | None:
+    """Why tests with this marker cannot run here, None when they can."""
+    if marker == "gpu":
+        return None if num_gpus() else "no GPU that CuPy can use (pip install dataflow-learn[gpu])"
+    if marker == "cluster" and importlib.util.find_spec("ray") is None:
+        return "Ray is not installed: pip install 'dataflow-learn[cluster]'"
+    if marker == "browser":
+        from dataflow.cli.browser import HOW_TO_GET_A_BROWSER, find_browser
+
+        if find_browser() is None:
+            return f"no browser: {HOW_TO_GET_A_BROWSER}"
+        if importlib.util.find_spec("playwright") is None:
+            return "Playwright is not installed: pip install 'dataflow-learn[test]'"
+    return None
+
+
+# First, because pytest-xdist reads the groups in a hook of the same name.
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip what cannot run here; keep tests that share a heavy process on one worker."""
+    for item in items:
+        for marker in ("gpu", "browser", "cluster"):
+            if item.get_closest_marker(marker) is None:
+                continue
+            item.add_marker(pytest.mark.xdist_group(marker))
+            reason = missing_part(marker)
+            if reason:
+                item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def may_be_skipped_in_ci(path: Path, markers: set[str], reason: str) -> bool:
+    """Whether a skip is one of the three that CI accepts."""
+    if markers.intersection(OPTIONAL_MARKERS):
+        return True
+    if any(folder in path.parents for folder in OPTIONAL_FOLDERS):
+        return True
+    return DATA_VARIABLE in reason and not os.environ.get(DATA_VARIABLE)
+
+
+def _reason_of(longrepr: object) -> str:
+    if isinstance(longrepr, tuple):
+        return re.sub(r"^Skipped: ", "", str(longrepr[2]))
+    return str(longrepr)
+
+
+def _fail_if_ci_forbids(
+    report: pytest.CollectReport | pytest.TestReport, path: Path, markers: set[str]
+) -> None:
+    if not IN_CI or report.outcome != "skipped" or hasattr(report, "wasxfail"):
+        return
+    reason = _reason_of(report.longrepr)
+    if not may_be_skipped_in_ci(path, markers, reason):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, and in CI nothing may be skipped for a missing part: {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    _fail_if_ci_forbids(report, item.path, {mark.name for mark in item.iter_markers()})
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    report = yield
+    markers = {mark.name for mark in collector.iter_markers()}
+    _fail_if_ci_forbids(report, collector.path, markers)
+    return report
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of real data; skips where `DATAFLOW_DATA` names none."""
+    folder = os.environ.get(DATA_VARIABLE)
+    if not folder:
+        pytest.skip(f"no real data here: set {DATA_VARIABLE} to the folder that holds it")
+    assert Path(folder).is_dir(), f"{DATA_VARIABLE}={folder} is no folder"
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def checkout() -> Path:
+    """The root of the checkout."""
+    return ROOT

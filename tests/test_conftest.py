@@ -1,0 +1,94 @@
+"""The rule that CI skips nothing for a missing part, checked in pytest runs of their own."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CASES = {
+    "test_browser.py": "import pytest\n@pytest.mark.browser\ndef test_x():\n    pass\n",
+    "test_missing_module.py": "import pytest\npytest.importorskip('no_such_module_at_all')\n",
+    "test_in_body.py": "import pytest\ndef test_x():\n    pytest.skip('Graphviz is missing')\n",
+    "test_gpu.py": "import pytest\n@pytest.mark.gpu\ndef test_x():\n    pytest.skip('no GPU')\n",
+    "test_oracle.py": "import pytest\n@pytest.mark.oracle\ndef test_x():\n    pytest.skip('TF')\n",
+    "test_data.py": "def test_x(data_folder):\n    assert data_folder\n",
+    "test_data_of_its_own.py": (
+        "import pytest\ndef test_x():\n    pytest.skip('set DATAFLOW_DATA to run this')\n"
+    ),
+    "test_xfail.py": (
+        "import pytest\n@pytest.mark.xfail(reason='known')\ndef test_x():\n    assert 0\n"
+    ),
+}
+
+
+def run_pytest(tmp_path: Path, case: str, **variables: str) -> dict[str, int]:
+    """Run one case under this project's conftest; returns the counts of its last line."""
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    root = Path(__file__).resolve().parents[1]
+    (tests / "conftest.py").write_text((root / "tests" / "conftest.py").read_text())
+    (tests / case).write_text(CASES[case])
+    (tmp_path / "pytest.ini").write_text(
+        "[pytest]\nmarkers =\n    gpu\n    oracle\n    browser\n    cluster\n"
+    )
+    environment = {k: v for k, v in os.environ.items() if k not in ("CI", "DATAFLOW_DATA")}
+    environment = {k: v for k, v in environment.items() if not k.startswith("PYTEST_")}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", "tests"]
+    result = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=environment | {"PYTHONPATH": str(root)} | variables,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    last = result.stdout.strip().splitlines()[-1]
+    words = last.replace(",", "").strip("= ").split()
+    counts = {
+        word.rstrip("s"): int(number)
+        for number, word in itertools.pairwise(words)
+        if number.isdigit()
+    }
+    assert counts, result.stdout + result.stderr
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("case", "counts"),
+    [
+        ("test_missing_module.py", {"error": 1}),
+        ("test_in_body.py", {"failed": 1}),
+        ("test_gpu.py", {"skipped": 1}),
+        ("test_oracle.py", {"skipped": 1}),
+        ("test_data.py", {"skipped": 1}),
+        ("test_data_of_its_own.py", {"skipped": 1}),
+        ("test_xfail.py", {"xfailed": 1}),
+    ],
+)
+def test_skips_in_ci(tmp_path, case, counts):
+    assert run_pytest(tmp_path, case, CI="true").items() >= counts.items()
+
+
+@pytest.mark.parametrize("case", ["test_missing_module.py", "test_in_body.py", "test_data.py"])
+def test_skips_elsewhere(tmp_path, case):
+    assert run_pytest(tmp_path, case)["skipped"] == 1
+
+
+def test_data_may_not_be_skipped_where_it_is(tmp_path):
+    (tmp_path / "data").mkdir()
+    variables = {"CI": "true", "DATAFLOW_DATA": str(tmp_path / "data")}
+    counts = run_pytest(tmp_path, "test_data_of_its_own.py", **variables)
+    assert counts["failed"] == 1
+
+
+def test_a_browser_test_without_a_browser_says_how_to_get_one(tmp_path):
+    no_browser = {"DATAFLOW_BROWSER": str(tmp_path / "nothing")}
+    (tmp_path / "laptop").mkdir()
+    (tmp_path / "ci").mkdir()
+    assert run_pytest(tmp_path / "laptop", "test_browser.py", **no_browser)["skipped"] == 1
+    assert run_pytest(tmp_path / "ci", "test_browser.py", CI="true", **no_browser)["error"] == 1

@@ -1,0 +1,102 @@
+#!/bin/sh
+# install.sh ENVIRONMENT EXTRA: make a virtual environment and install into it, once.
+#
+# EXTRA is an extra of pyproject.toml, or one of the peers that get environments of their own
+# (oracle: TensorFlow; torch: PyTorch). Writes ENVIRONMENT/.installed-EXTRA when done. Needs a
+# POSIX shell and Python 3.11 or newer; PYTHON= names one, else the newest found is taken.
+set -eu
+
+environment=$1
+extra=$2
+cd "$(dirname "$0")/.."
+
+is_new_enough() {
+    "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1
+}
+
+find_python() {
+    if [ -n "${PYTHON:-}" ]; then
+        if is_new_enough "$PYTHON"; then echo "$PYTHON"; return; fi
+        echo "PYTHON=$PYTHON is not Python 3.11 or newer (or does not start)." >&2
+        return 1
+    fi
+    # python3 first: it is the one the person uses. 3.14 last: some wheels may not be there yet.
+    for name in python3 python python3.13 python3.12 python3.11 python3.14; do
+        if command -v "$name" >/dev/null 2>&1 && is_new_enough "$name"; then
+            command -v "$name"
+            return
+        fi
+    done
+    found=$(python3 --version 2>&1 || echo "no python3 at all")
+    echo "Python 3.11 or newer is needed; found: $found." >&2
+    echo "Install one (Debian: apt-get install python3 python3-venv; macOS: brew install python;" >&2
+    echo "or python.org), or name it: make lab PYTHON=/path/to/python3.12" >&2
+    return 1
+}
+
+make_environment() {
+    python=$(find_python)
+    echo "Making $environment with $("$python" --version) ($python)"
+    if "$python" -m venv "$environment" >"$lock/venv.log" 2>&1; then return; fi
+    # Debian keeps ensurepip in a package of its own; a pip or virtualenv beside it does as well.
+    if "$python" -m virtualenv --version >/dev/null 2>&1; then
+        "$python" -m virtualenv --quiet --clear "$environment"
+    elif "$python" -m pip --version >/dev/null 2>&1 \
+        && "$python" -m venv --clear --without-pip "$environment"; then
+        "$python" -m pip --python "$environment/bin/python" install --quiet pip
+    else
+        cat "$lock/venv.log" >&2
+        echo "This Python cannot make virtual environments. On Debian and Ubuntu:" >&2
+        echo "  apt-get install python3-venv" >&2
+        rm -rf "$environment"
+        return 1
+    fi
+}
+
+is_complete() {
+    [ -f "$stamp" ] && [ ! pyproject.toml -nt "$stamp" ] && [ ! tools/install.sh -nt "$stamp" ]
+}
+
+stamp=$environment/.installed-$extra
+lock=$environment.lock
+
+# mkdir is the one lock that every POSIX system has; the process id inside tells a live holder
+# from one that was killed.
+announced=
+until mkdir "$lock" 2>/dev/null; do
+    holder=$(cat "$lock/pid" 2>/dev/null || echo)
+    if [ -n "$holder" ] && ! kill -0 "$holder" 2>/dev/null; then
+        # Renamed first: of several that notice, one takes it away.
+        mv "$lock" "$lock.stale.$$" 2>/dev/null && rm -rf "$lock.stale.$$"
+        continue
+    fi
+    if [ -z "$announced" ]; then
+        echo "Waiting for another installation into $environment${holder:+ (process $holder)}..."
+        announced=yes
+    fi
+    sleep 1
+done
+trap 'rm -rf "$lock"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+echo $$ >"$lock/pid"
+
+# Whoever held the lock may have done the work.
+if is_complete; then exit 0; fi
+
+if ! { [ -x "$environment/bin/python" ] && is_new_enough "$environment/bin/python"; }; then
+    make_environment
+fi
+# In an environment of uv's there is no pip.
+if ! "$environment/bin/python" -m pip --version >/dev/null 2>&1; then
+    "$environment/bin/python" -m ensurepip --default-pip >/dev/null
+fi
+
+echo "Installing $extra into $environment (a few minutes the first time)"
+case $extra in
+    oracle) set -- tensorflow-cpu ;;
+    torch) set -- torch ;;
+    *) set -- --editable ".[$extra]" ;;
+esac
+"$environment/bin/python" -m pip install --quiet --disable-pip-version-check "$@"
+: >"$stamp"
