@@ -1,0 +1,34 @@
+"""1,797 handwritten digits of 8 x 8 pixels; scikit-learn carries them, so nothing is downloaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .registry import DatasetInfo
+from .tables import split_rows
+
+INFO = DatasetInfo(
+    name="digits",
+    title="1,797 handwritten digits, 8 x 8 pixels",
+    licence="CC BY 4.0 (UCI)",
+)
+
+Array = np.ndarray[Any, Any]
+
+
+def load_data(
+    test_fraction: float = 0.2, seed: int = 0
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """``(train_x, train_y), (test_x, test_y)``.
+
+    Images are float32 of shape ``[n, 8, 8]`` in [0, 1] (16 grey levels); labels int64, 0 to 9.
+    """
+    from sklearn.datasets import load_digits
+
+    table = load_digits()
+    images = (table.images / 16.0).astype(np.float32)
+    labels = table.target.astype(np.int64)
+    train, test = split_rows(len(labels), test_fraction, seed)
+    return (images[train], labels[train]), (images[test], labels[test])

@@ -1,0 +1,19 @@
+"""Thirteen measurements of 178 wines from three growers; scikit-learn carries the table."""
+
+from __future__ import annotations
+
+from .registry import DatasetInfo
+from .scikit_tables import Split, load_split
+
+INFO = DatasetInfo(
+    name="wine",
+    title="178 wines of three growers, thirteen chemical measurements each",
+    licence="CC BY 4.0 (UCI)",
+)
+
+
+def load_data(test_fraction: float = 0.2, seed: int = 0) -> Split:
+    """``(train_x, train_y), (test_x, test_y)``: frames of 13 float columns; labels 0, 1, 2."""
+    from sklearn.datasets import load_wine
+
+    return load_split(load_wine(), "grower", test_fraction, seed)
