@@ -1,0 +1,235 @@
+"""The house rules of the source: who may import whom, and what `import dataflow` may load."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = {
+    "dataflow": ROOT / "dataflow",
+    "dataflow_widgets": ROOT / "widgets" / "dataflow_widgets",
+    "dataflow_datasets": ROOT / "datasets" / "dataflow_datasets",
+}
+
+LAYERS = {
+    0: ("errors", "dtypes", "shapes", "device_spec"),
+    1: ("graph", "kernels"),
+    2: ("ops", "gradients"),
+    3: ("rewrites", "placement"),
+    4: ("runtime",),
+    5: (
+        *("data", "train", "layers", "rnn", "losses", "metrics", "estimator", "feature_column"),
+        *("summary", "cluster", "introspect"),
+    ),
+    6: ("cli",),
+}
+LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
+# Modules that only gather names for users (dataflow/__init__.py, dataflow/nn.py, ...) stand on top.
+TOP = max(LAYERS)
+
+# Same layer, or allowed by the layers, and still wrong: (importer, imported).
+FORBIDDEN_PAIRS = {("kernels", "graph"), ("graph", "kernels"), ("ops", "kernels")}
+
+# Third-party packages that only these modules may import, at the top or inside a function.
+ONLY_IN = {
+    "ray": ("dataflow.cluster.ray_backend",),
+    "cupy": ("dataflow.kernels.xp", "dataflow.kernels.cuda", "dataflow.cli.doctor"),
+    "cupyx": ("dataflow.kernels.xp", "dataflow.kernels.cuda"),
+    "tensorflow": (),
+}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module: where, and whether it loads with the importer or later."""
+
+    target: str
+    line: int
+    late: bool
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+
+
+def imports_of(source: str, module: str, *, is_package: bool = False) -> Iterator[Import]:
+    """Every import that can run; those under `if TYPE_CHECKING:` never do.
+
+    `from a import b` yields both a and a.b: which of the two is meant is known only at run time.
+    """
+    package = module if is_package else module.rpartition(".")[0]
+
+    def visit(node: ast.AST, late: bool) -> Iterator[Import]:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(alias.name, node.lineno, late)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                parts = package.split(".")
+                parts = parts[: len(parts) - node.level + 1]
+                base = ".".join([*parts, base] if base else parts)
+            yield Import(base, node.lineno, late)
+            for alias in node.names:
+                yield Import(f"{base}.{alias.name}", node.lineno, late)
+        elif is_type_checking(node):
+            for child in node.orelse:
+                yield from visit(child, late)
+        else:
+            inside = late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            for child in ast.iter_child_nodes(node):
+                yield from visit(child, inside)
+
+    yield from visit(ast.parse(source), False)
+
+
+def part_of(module: str) -> str:
+    """The name a layer is given to: "graph" for dataflow.graph.tensor, "" for dataflow itself."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+def violations(source: str, module: str, *, is_package: bool = False) -> list[str]:
+    """What is wrong with the imports of one module, as sentences."""
+    found = []
+    package = module.split(".")[0]
+    importer = part_of(module)
+    own_layer = LAYER_OF.get(importer, TOP)
+    for item in imports_of(source, module, is_package=is_package):
+        where = f"{module}, line {item.line}"
+        target_package, _, rest = item.target.partition(".")
+        allowed = ONLY_IN.get(target_package)
+        if allowed is not None and not any(
+            module == name or module.startswith(name + ".") for name in allowed
+        ):
+            found.append(
+                f"{where}: imports {target_package}; only {allowed or 'other environments'} may"
+            )
+        if package != "dataflow":
+            continue
+        if target_package in ("dataflow_widgets", "dataflow_datasets") and not item.late:
+            found.append(f"{where}: imports {target_package} when it loads; do it on first use")
+        if target_package != "dataflow" or not rest:
+            continue
+        imported = part_of(item.target)
+        # `from dataflow import x` in a facade is x itself; below, x's layer decides.
+        if imported == importer:
+            continue
+        layer = LAYER_OF.get(imported, TOP)
+        if layer > own_layer:
+            found.append(
+                f"{where}: {importer} (layer {own_layer}) imports {imported} (layer {layer})"
+            )
+        if (importer, imported) in FORBIDDEN_PAIRS:
+            found.append(f"{where}: {importer} never imports {imported}")
+    return found
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for package, folder in PACKAGES.items():
+        for path in sorted(folder.rglob("*.py")):
+            if "node_modules" in path.parts:
+                continue
+            parts = [package, *path.relative_to(folder).with_suffix("").parts]
+            yield ".".join(part for part in parts if part != "__init__"), path
+
+
+def test_imports_point_downwards():
+    found = []
+    for module, path in modules():
+        is_package = path.name == "__init__.py"
+        found += violations(path.read_text(encoding="utf-8"), module, is_package=is_package)
+    assert not found, "\n" + "\n".join(dict.fromkeys(found))
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "says"),
+    [
+        ("dataflow.shapes", "from dataflow.graph import tensor", "layer 0"),
+        ("dataflow.graph.tensor", "def f():\n    from dataflow.ops import math", "layer 1"),
+        ("dataflow.graph.tensor", "from ..runtime.session import Session", "layer 1"),
+        ("dataflow.graph.tensor", "from .. import runtime", "layer 1"),
+        ("dataflow.kernels.math", "import dataflow.graph.tensor", "never imports graph"),
+        ("dataflow.ops.math", "from dataflow.kernels import math", "never imports kernels"),
+        ("dataflow.cluster.server", "def f():\n    import ray", "imports ray"),
+        ("dataflow_widgets.launch", "import ray.util", "imports ray"),
+        ("dataflow.ops.math", "import cupy as cp", "imports cupy"),
+        ("dataflow.graph.printing", "import dataflow_widgets.display", "on first use"),
+        ("dataflow.runtime.plan", "import dataflow.nn", "layer 4"),
+    ],
+)
+def test_a_wrong_import_is_found(module, source, says):
+    (first, *_) = violations(source, module)
+    assert says in first
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("dataflow.ops.math", "from dataflow.graph.tensor import Tensor"),
+        ("dataflow.graph.tensor", "if TYPE_CHECKING:\n    from dataflow.runtime import session"),
+        ("dataflow.graph.printing", "def f():\n    import dataflow_widgets.display"),
+        ("dataflow.cluster.ray_backend", "import ray"),
+        ("dataflow.kernels.cuda.fused", "import cupy"),
+        ("dataflow.nn", "from dataflow.ops.math import add"),
+        ("dataflow.cluster.server", "import raylib_of_another_name"),
+    ],
+)
+def test_a_right_import_passes(module, source):
+    assert violations(source, module) == []
+
+
+def test_no_utils():
+    assert [str(path) for _, path in modules() if path.stem in ("utils", "util", "helpers")] == []
+
+
+@pytest.mark.parametrize("folder", ["widgets", "datasets"])
+def test_folders_of_packages_shadow_nothing(folder):
+    # A loose module or an __init__.py here would be importable as other people's `datasets`.
+    assert [path.name for path in (ROOT / folder).glob("*.py")] == []
+
+
+# Lists what the interpreter loaded beyond what NumPy alone loads.
+LOADED = """
+import sys
+import numpy
+before = set(sys.modules)
+import {module}
+new = {{name.partition(".")[0] for name in set(sys.modules) - before}}
+print(*sorted(new - set(sys.stdlib_module_names)))
+"""
+
+
+def loaded_by(module: str) -> set[str]:
+    path = os.pathsep.join(str(ROOT / name) for name in (".", "widgets", "datasets"))
+    result = subprocess.run(
+        [sys.executable, "-c", LOADED.format(module=module)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return set(result.stdout.split())
+
+
+def test_import_dataflow_loads_numpy_and_nothing_else():
+    assert loaded_by("dataflow") == {"dataflow"}
+
+
+def test_import_dataflow_datasets_loads_neither_pandas_nor_scikit_learn():
+    assert loaded_by("dataflow_datasets") <= {"dataflow", "dataflow_datasets"}
+
+
+def test_what_a_module_loads_is_seen():
+    # The check above would pass for ever if it saw nothing.
+    assert "pytest" in loaded_by("pytest")
