@@ -1,0 +1,111 @@
+"""`dataflow doctor`: each finding, and what it advises when a part is missing."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import shutil
+import sys
+
+import numpy as np
+import pytest
+
+from dataflow.cli import browser, doctor, main
+
+NAMES = [
+    *("Python", "NumPy", "CuPy and GPUs", "Ray", "JupyterLab", "Graphviz", "TensorBoard"),
+    *("Numba", "Browser for tests", "Data folder"),
+]
+
+
+@pytest.fixture
+def bare_machine(monkeypatch):
+    """A machine with Python and NumPy only."""
+    real = importlib.metadata.version
+
+    def version(name):
+        if name == "numpy":
+            return real(name)
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", version)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    monkeypatch.setattr(browser, "_APPLICATIONS", ())
+    monkeypatch.delenv("DATAFLOW_DATA", raising=False)
+    monkeypatch.delenv("DATAFLOW_BROWSER", raising=False)
+
+
+def test_everything_is_looked_at():
+    assert [finding.name for finding in doctor.examine()] == NAMES
+
+
+def test_what_is_required_is_here():
+    by_name = {finding.name: finding for finding in doctor.examine()}
+    assert by_name["Python"].status == "ok"
+    assert sys.executable in by_name["Python"].found
+    assert by_name["NumPy"].status == "ok"
+    assert by_name["NumPy"].found.startswith(np.__version__)
+    assert "CPU core" in by_name["NumPy"].found
+
+
+def test_a_bare_machine_gets_advice_on_each_missing_part(bare_machine, capsys):
+    findings = doctor.examine()
+    missing = [finding for finding in findings if finding.status == "missing"]
+    assert [finding.name for finding in missing] == NAMES[2:]
+    assert all(finding.advice for finding in missing)
+    # Nothing that is missing is required, so a script that asks goes on.
+    assert main(["doctor"]) == 0
+    said = capsys.readouterr().out
+    for advice in ("dataflow-learn[lab]", "dataflow-learn[cluster]", "chromium", "graphviz"):
+        assert advice in said
+
+
+def test_json(capsys):
+    assert main(["doctor", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [finding["name"] for finding in report["findings"]] == NAMES
+    assert set(report["findings"][0]) == {"name", "status", "found", "advice", "required"}
+
+
+def test_a_check_that_fails_is_a_finding(monkeypatch):
+    def check_gremlins():
+        print("noise of a library")
+        raise OSError("no gremlins")
+
+    monkeypatch.setattr(doctor, "CHECKS", (check_gremlins,))
+    (finding,) = doctor.examine()
+    assert (finding.name, finding.status) == ("gremlins", "broken")
+    assert "no gremlins" in finding.found
+
+
+def test_something_required_that_is_broken_sets_the_status(monkeypatch, capsys):
+    broken = doctor.Finding("NumPy", "broken", "import fails", "pip install numpy", required=True)
+    monkeypatch.setattr(doctor, "CHECKS", (lambda: broken,))
+    assert main(["doctor"]) == 1
+    assert "-> pip install numpy" in capsys.readouterr().out
+
+
+def test_an_old_python_is_broken(monkeypatch):
+    monkeypatch.setattr(doctor, "MINIMUM_PYTHON", (99, 0))
+    finding = doctor.check_python()
+    assert finding.status == "broken"
+    assert "99.0" in finding.advice
+
+
+def test_the_data_folder(monkeypatch, tmp_path):
+    (tmp_path / "iris").mkdir()
+    monkeypatch.setenv("DATAFLOW_DATA", str(tmp_path))
+    assert doctor.check_data().status == "ok"
+    assert "iris" in doctor.check_data().found
+    monkeypatch.setenv("DATAFLOW_DATA", str(tmp_path / "nothing"))
+    assert doctor.check_data().status == "broken"
+
+
+def test_the_browser_that_is_named_wins(tmp_path):
+    program = tmp_path / "my-browser"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    assert browser.find_browser({"DATAFLOW_BROWSER": str(program), "PATH": ""}) == str(program)
+    assert browser.find_browser({"DATAFLOW_BROWSER": str(tmp_path / "gone")}) is None

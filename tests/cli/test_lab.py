@@ -1,0 +1,193 @@
+"""`dataflow lab`: which folder, which command, which environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from dataflow.cli import lab, main
+
+
+@pytest.fixture
+def installed(tmp_path):
+    """A package as pip installs it: lessons inside, no checkout around."""
+    package = tmp_path / "site-packages" / "dataflow"
+    (package / "_lessons" / "images").mkdir(parents=True)
+    (package / "_lessons" / "01_graphs.ipynb").write_text("one")
+    (package / "_lessons" / "images" / "a.svg").write_text("<svg/>")
+    (package / "_lessons" / ".ipynb_checkpoints").mkdir()
+    (package / "_lessons" / ".ipynb_checkpoints" / "x").write_text("not a lesson")
+    return package
+
+
+@pytest.fixture
+def checkout_package(tmp_path):
+    root = tmp_path / "checkout"
+    for name in ("dataflow", "lessons"):
+        (root / name).mkdir(parents=True)
+    (root / "pyproject.toml").write_text("")
+    return root / "dataflow"
+
+
+def test_a_checkout_opens_its_own_lessons_and_copies_nothing(checkout_package):
+    expected = checkout_package.parent / "lessons"
+    assert lab.lessons_folder(None, checkout_package) == expected
+    assert list(expected.iterdir()) == []
+
+
+def test_a_checkout_can_open_another_folder(checkout_package, tmp_path):
+    (tmp_path / "mine").mkdir()
+    assert lab.lessons_folder(str(tmp_path / "mine"), checkout_package) == tmp_path / "mine"
+    with pytest.raises(lab.LabError, match="no such folder"):
+        lab.lessons_folder(str(tmp_path / "other"), checkout_package)
+
+
+def test_an_installed_package_copies_its_lessons(installed, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    folder = lab.lessons_folder(None, installed)
+    assert folder == tmp_path / "dataflow-lessons"
+    copied = sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
+    assert copied == ["01_graphs.ipynb", os.path.join("images", "a.svg")]
+    assert "Copied 2 files" in capsys.readouterr().out
+
+
+def test_a_copy_never_overwrites_and_says_what_it_kept(installed, tmp_path, capsys):
+    folder = lab.lessons_folder(str(tmp_path / "mine"), installed)
+    (folder / "01_graphs.ipynb").write_text("my answers")
+    (installed / "_lessons" / "02_sessions.ipynb").write_text("two")
+    capsys.readouterr()
+    assert lab.lessons_folder(str(tmp_path / "mine"), installed) == folder
+    assert (folder / "01_graphs.ipynb").read_text() == "my answers"
+    assert (folder / "02_sessions.ipynb").read_text() == "two"
+    said = capsys.readouterr().out
+    assert "Copied 1 files" in said
+    assert "Kept 1 files" in said
+    assert "01_graphs.ipynb" in said
+
+
+def test_a_dangling_link_of_the_learners_is_left_alone(installed, tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    elsewhere = tmp_path / "elsewhere.ipynb"
+    (folder / "01_graphs.ipynb").symlink_to(elsewhere)
+    lab.lessons_folder(str(folder), installed)
+    assert not elsewhere.exists()
+
+
+def test_a_folder_that_is_a_file_is_refused(installed, tmp_path):
+    (tmp_path / "mine").write_text("")
+    with pytest.raises(lab.LabError, match="cannot copy the lessons"):
+        lab.lessons_folder(str(tmp_path / "mine"), installed)
+
+
+def test_an_installation_without_lessons_says_so(tmp_path):
+    with pytest.raises(lab.LabError, match="has no lessons"):
+        lab.lessons_folder(str(tmp_path / "mine"), tmp_path / "dataflow")
+    assert not (tmp_path / "mine").exists()
+
+
+def test_the_command(tmp_path):
+    command = lab.lab_command(tmp_path, port=8891, no_browser=True, root=True, extra=["--debug"])
+    assert command[:3] == [sys.executable, "-m", "jupyterlab"]
+    assert set(command[3:]) == {
+        f"--ServerApp.root_dir={tmp_path}",
+        "--ServerApp.port=8891",
+        "--ServerApp.port_retries=0",
+        "--no-browser",
+        "--allow-root",
+        "--debug",
+    }
+
+
+def test_the_command_of_a_user_with_a_display_asks_for_nothing_special(tmp_path):
+    assert lab.lab_command(tmp_path)[3:] == [f"--ServerApp.root_dir={tmp_path}"]
+
+
+def test_the_environment_layers_our_settings_above_what_was_there():
+    environment = lab.lab_environment({"JUPYTER_CONFIG_PATH": "/theirs", "HOME": "/h"})
+    ours, theirs = environment["JUPYTER_CONFIG_PATH"].split(os.pathsep)
+    assert theirs == "/theirs"
+    assert environment["HOME"] == "/h"
+    assert "RAY_ADDRESS" not in environment
+    path = os.path.join(ours, "labconfig", "default_setting_overrides.json")
+    with open(path, encoding="utf-8") as file:
+        overrides = json.load(file)
+    assert overrides["@jupyter-widgets/jupyterlab-manager:plugin"]["saveState"] is True
+    assert overrides["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
+
+
+def test_a_cluster_reaches_the_kernels():
+    assert lab.lab_environment({}, "10.0.0.1:6379")["RAY_ADDRESS"] == "10.0.0.1:6379"
+
+
+@pytest.mark.parametrize(
+    ("environment", "platform", "expected"),
+    [
+        ({}, "linux", False),
+        ({"DISPLAY": ""}, "linux", False),
+        ({"DISPLAY": ":0"}, "linux", True),
+        ({"WAYLAND_DISPLAY": "wayland-0"}, "linux", True),
+        ({}, "darwin", True),
+        ({}, "win32", True),
+    ],
+)
+def test_has_display(environment, platform, expected):
+    assert lab.has_display(environment, platform) is expected
+
+
+@pytest.fixture
+def taken_port():
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        yield server.getsockname()[1]
+
+
+def test_a_port_in_use_is_refused_before_anything_starts(taken_port, capsys, monkeypatch):
+    monkeypatch.setattr(os, "execve", lambda *_: pytest.fail("JupyterLab was started"))
+    assert main(["lab", "--port", str(taken_port)]) == 2
+    said = capsys.readouterr().err
+    assert f"port {taken_port} is in use" in said
+    assert "PORT=" in said
+
+
+@pytest.mark.parametrize("port", ["-1", "65536"])
+def test_a_port_out_of_range_is_refused(port, capsys):
+    assert main(["lab", f"--port={port}"]) == 2
+    assert "from 0 to 65535" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(os.name != "posix", reason="platform: starts by exec")
+def test_main_becomes_jupyterlab_and_passes_the_rest_through(tmp_path, monkeypatch, capsys):
+    started = []
+    monkeypatch.setattr(os, "execve", lambda *arguments: started.append(arguments))
+    monkeypatch.setattr(subprocess, "call", lambda *_, **__: 0)
+    monkeypatch.setattr(lab, "is_root", lambda: True)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    arguments = ["lab", str(tmp_path), "--cluster", "ray://head:10001", "--ip=0.0.0.0"]
+    main(arguments)
+    ((program, command, environment),) = started
+    assert program == sys.executable
+    assert "--ip=0.0.0.0" in command
+    assert "--no-browser" in command
+    assert "--allow-root" in command
+    assert environment["RAY_ADDRESS"] == "ray://head:10001"
+    assert str(tmp_path) in capsys.readouterr().out
+
+
+def test_a_missing_jupyterlab_says_how_to_get_it(monkeypatch, capsys):
+    monkeypatch.setattr(lab.importlib.util, "find_spec", lambda name: None)
+    assert main(["lab"]) == 2
+    assert "pip install 'dataflow-learn[lab]'" in capsys.readouterr().err
+
+
+def test_an_unknown_option_of_doctor_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        main(["doctor", "--no-such-option"])
+    assert "--no-such-option" in capsys.readouterr().err

@@ -1,0 +1,141 @@
+"""The wheel: what is in it, and that what it installs works without the checkout."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+import zipfile
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def project(checkout):
+    return tomllib.loads((checkout / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def wheel(checkout, tmp_path_factory):
+    """The wheel, built with the hatchling that is installed: no network, no isolation."""
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+        cwd=checkout,
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def names(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+@pytest.fixture(scope="module")
+def unpacked(wheel, tmp_path_factory):
+    """What pip would put into site-packages."""
+    folder = tmp_path_factory.mktemp("site")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder
+
+
+def test_the_three_packages_are_in_it_whole(checkout, names):
+    packages = {"dataflow": "", "dataflow_widgets": "widgets", "dataflow_datasets": "datasets"}
+    for package, parent in packages.items():
+        folder = checkout / parent
+        for path in (folder / package).rglob("*.py"):
+            if "node_modules" not in path.parts:
+                assert path.relative_to(folder).as_posix() in names
+
+
+def test_files_that_are_no_python_are_in_it(checkout, names):
+    assert "dataflow/cli/jupyter/labconfig/default_setting_overrides.json" in names
+    for folder, pattern in (("widgets", "*.js"), ("widgets", "*.css"), ("datasets", "*.md")):
+        for path in (checkout / folder).glob(f"dataflow_{folder}/*/{pattern}"):
+            assert path.relative_to(checkout / folder).as_posix() in names
+
+
+def test_every_lesson_is_in_it(checkout, names):
+    lessons = list((checkout / "lessons").glob("*.ipynb"))
+    for lesson in lessons:
+        assert f"dataflow/_lessons/{lesson.name}" in names
+
+
+def test_nothing_else_is_in_it(names):
+    top = {name.split("/")[0] for name in names}
+    dist_info = {name for name in top if name.endswith(".dist-info")}
+    assert top - dist_info == {"dataflow", "dataflow_widgets", "dataflow_datasets"}
+    strays = [n for n in names if "__pycache__" in n or "node_modules" in n or "checkpoints" in n]
+    assert strays == []
+
+
+def test_the_licence_is_in_it(names):
+    assert any(name.endswith("LICENSE") for name in names)
+
+
+def test_the_installed_package_works_without_the_checkout(unpacked, tmp_path):
+    source = (
+        "import dataflow, dataflow_datasets, dataflow.cli.lab as lab\n"
+        "assert lab.checkout_lessons() is None\n"
+        "assert lab.installed_lessons() is not None\n"
+        "assert lab.JUPYTER_CONFIG_FOLDER.is_dir()\n"
+        "print(dataflow.__file__)\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", source],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(unpacked)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith(str(unpacked))
+
+
+def test_the_console_script(unpacked):
+    (entry_points,) = unpacked.glob("*.dist-info/entry_points.txt")
+    assert "dataflow = dataflow.cli:main" in entry_points.read_text()
+
+
+def test_numpy_is_the_only_core_dependency(project):
+    assert [re.split(r"[<>=\[ ]", name)[0] for name in project["project"]["dependencies"]] == [
+        "numpy"
+    ]
+
+
+def test_the_version_is_said_once(project):
+    import dataflow
+
+    assert getattr(dataflow, "__version__", None) == project["project"]["version"]
+
+
+@pytest.mark.parametrize("extra", ["lab", "cluster", "train", "speed", "gpu", "gpu13", "test"])
+def test_extras(project, extra):
+    assert project["project"]["optional-dependencies"][extra]
+
+
+def test_what_make_test_installs_covers_what_make_lab_installs(project):
+    extras = project["project"]["optional-dependencies"]
+
+    def expand(extra):
+        result = set()
+        for requirement in extras[extra]:
+            own = re.fullmatch(r"dataflow-learn\[(.*)\]", requirement)
+            if own:
+                for name in own[1].split(","):
+                    result |= expand(name)
+            else:
+                result.add(requirement)
+        return result
+
+    assert expand("lab") <= expand("test")
+    assert not any("cupy" in requirement for requirement in expand("lab"))
