@@ -72,6 +72,7 @@ until mkdir "$lock" 2>/dev/null; do
     fi
     if [ -z "$announced" ]; then
         echo "Waiting for another installation into $environment${holder:+ (process $holder)}..."
+        echo "If none is running, remove $lock."
         announced=yes
     fi
     sleep 1

@@ -1,0 +1,176 @@
+"""`make lab` and `make test` install what they need, once, and say what is wrong when they cannot.
+
+The environment's Python is a script that writes down what it is asked for: nothing is installed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="platform: needs a POSIX shell")
+
+# Answers the version question with the real Python; writes every pip command to a file beside it.
+# `venv` makes an environment by copying itself.
+RECORDING_PYTHON = """#!/bin/sh
+case "$1 $2" in
+    "-c "*) exec {python} "$@" ;;
+    "-m pip") [ "$3" = --version ] || {{ sleep {seconds}; echo "$@" >>"{log}"; exit {status}; }} ;;
+    "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; echo "$@" >>"{log}" ;;
+    "--version ") echo Python 3.99 ;;
+esac
+"""
+
+
+class Checkout:
+    """A folder with the files that make needs, and a log of what would have been installed."""
+
+    def __init__(self, folder: Path, source: Path) -> None:
+        self.folder = folder
+        self.log = folder / "installed.log"
+        (folder / "tools").mkdir()
+        shutil.copy(source / "Makefile", folder)
+        shutil.copy(source / "pyproject.toml", folder)
+        shutil.copy(source / "tools" / "install.sh", folder / "tools")
+        # Older than every stamp: file times have a coarse clock on some systems.
+        for path in (folder / "pyproject.toml", folder / "tools" / "install.sh"):
+            os.utime(path, (time.time() - 100, time.time() - 100))
+
+    def python(self, *, seconds: float = 0, status: int = 0) -> Path:
+        path = self.folder / "recording-python"
+        path.write_text(
+            RECORDING_PYTHON.format(
+                python=sys.executable, log=self.log, seconds=seconds, status=status
+            )
+        )
+        path.chmod(0o755)
+        return path
+
+    def start(self, *command: str, **variables: str) -> subprocess.Popen[str]:
+        environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+        return subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=environment | variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *command: str, **variables: str) -> tuple[int, str]:
+        process = self.start(*command, **variables)
+        output, _ = process.communicate(timeout=60)
+        return process.returncode, output
+
+    def pip_commands(self) -> list[str]:
+        lines = self.log.read_text().splitlines() if self.log.exists() else []
+        return [line for line in lines if line.startswith("-m pip")]
+
+
+@pytest.fixture
+def fresh(tmp_path, checkout):
+    return Checkout(tmp_path, checkout)
+
+
+def install(fresh, extra="lab", **variables):
+    return fresh.run("sh", "tools/install.sh", ".venv", extra, **variables)
+
+
+def test_it_makes_an_environment_and_installs_the_extra_editable(fresh):
+    status, output = install(fresh, PYTHON=str(fresh.python()))
+    assert status == 0, output
+    (command,) = fresh.pip_commands()
+    assert command.endswith("--editable .[lab]")
+    assert (fresh.folder / ".venv" / ".installed-lab").exists()
+    assert not (fresh.folder / ".venv.lock").exists()
+
+
+def test_the_second_run_installs_nothing(fresh):
+    python = str(fresh.python())
+    install(fresh, PYTHON=python)
+    install(fresh, PYTHON=python)
+    assert len(fresh.pip_commands()) == 1
+
+
+def test_a_changed_pyproject_installs_again_into_the_same_environment(fresh):
+    python = str(fresh.python())
+    install(fresh, PYTHON=python)
+    os.utime(fresh.folder / "pyproject.toml", (time.time() + 100, time.time() + 100))
+    install(fresh, PYTHON=python)
+    assert len(fresh.pip_commands()) == 2
+    assert fresh.log.read_text().count("-m venv") == 1
+
+
+def test_a_failed_installation_leaves_no_stamp_and_no_lock(fresh):
+    status, _ = install(fresh, PYTHON=str(fresh.python(status=3)))
+    assert status != 0
+    assert not (fresh.folder / ".venv" / ".installed-lab").exists()
+    assert not (fresh.folder / ".venv.lock").exists()
+
+
+def test_two_at_once_install_one_after_the_other(fresh):
+    python = str(fresh.python(seconds=1))
+    command = ("sh", "tools/install.sh", ".venv")
+    processes = [fresh.start(*command, "lab", PYTHON=python) for _ in range(2)]
+    processes.append(fresh.start(*command, "test", PYTHON=python))
+    for process in processes:
+        output, _ = process.communicate(timeout=60)
+        assert process.returncode == 0, output
+    assert sorted(command.split(".[")[1] for command in fresh.pip_commands()) == ["lab]", "test]"]
+    assert fresh.log.read_text().count("-m venv") == 1
+
+
+def test_the_lock_of_a_process_that_died_is_taken_over(fresh):
+    finished = subprocess.Popen(["true"])
+    finished.wait(timeout=30)
+    (fresh.folder / ".venv.lock").mkdir()
+    (fresh.folder / ".venv.lock" / "pid").write_text(str(finished.pid))
+    status, output = install(fresh, PYTHON=str(fresh.python()))
+    assert status == 0, output
+    assert len(fresh.pip_commands()) == 1
+
+
+def test_a_python_that_is_too_old_is_refused_with_what_to_do(fresh, tmp_path):
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    old = programs / "python3"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.9.2 && exit 0\nexit 1\n')
+    old.chmod(0o755)
+    for name in ("sh", "mkdir", "rm", "cat", "dirname", "mv", "sleep"):
+        (programs / name).symlink_to(shutil.which(name))
+    status, output = install(fresh, PATH=str(programs), PYTHON="")
+    assert status != 0
+    assert "Python 3.11 or newer is needed; found: Python 3.9.2" in output
+    assert "apt-get install python3" in output
+    assert not (fresh.folder / ".venv").exists()
+
+
+def test_a_named_python_that_does_not_start_is_refused(fresh):
+    status, output = install(fresh, PYTHON="/no/such/python")
+    assert status != 0
+    assert "PYTHON=/no/such/python is not Python 3.11 or newer" in output
+
+
+def test_make_installs_only_when_pyproject_changed(fresh):
+    (fresh.folder / ".venv").mkdir()
+    (fresh.folder / ".venv" / ".installed-lab").touch()
+    _, output = fresh.run("make", "-n", "lab")
+    assert "install.sh" not in output
+    os.utime(fresh.folder / "pyproject.toml", (time.time() + 100, time.time() + 100))
+    _, output = fresh.run("make", "-n", "lab")
+    assert "install.sh" in output
+
+
+def test_make_lab_takes_a_port_and_arguments(fresh):
+    (fresh.folder / ".venv").mkdir()
+    (fresh.folder / ".venv" / ".installed-lab").touch()
+    _, output = fresh.run("make", "-n", "lab", "PORT=8890", "ARGS=--ip=0.0.0.0")
+    assert output.strip().endswith("dataflow lab --port 8890 --ip=0.0.0.0")
+    _, output = fresh.run("make", "-n", "lab")
+    assert output.strip().endswith("dataflow lab")
