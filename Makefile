@@ -61,12 +61,12 @@ oracle: $(VENV)/.installed-test $(ORACLE_VENV)/.installed-oracle
 	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \
 	  $(PYTEST) -n $(WORKERS) -m oracle tests/oracle $(ARGS)
 
-bench: $(VENV)/.installed-bench $(ORACLE_VENV)/.installed-oracle $(TORCH_VENV)/.installed-torch
+bench: tests/benchmarks/__main__.py $(VENV)/.installed-bench $(ORACLE_VENV)/.installed-oracle $(TORCH_VENV)/.installed-torch
 	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \
 	DATAFLOW_TORCH_PYTHON="$(abspath $(TORCH_VENV))/bin/python" \
 	  $(BIN)/python -m tests.benchmarks $(ARGS)
 
-bench-cluster: $(VENV)/.installed-bench $(ORACLE_VENV)/.installed-oracle
+bench-cluster: tests/benchmarks/cluster.py $(VENV)/.installed-bench $(ORACLE_VENV)/.installed-oracle
 	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \
 	  $(BIN)/python -m tests.benchmarks.cluster $(ARGS)
 

@@ -57,7 +57,7 @@ def check_python() -> Finding:
     return Finding("Python", "ok", found, required=True)
 
 
-def _blas_of(configuration: dict[str, Any]) -> str:
+def _blas_of(configuration: Any) -> str:
     blas = configuration.get("Build Dependencies", {}).get("blas", {})
     parts = [blas.get("name"), blas.get("version")]
     return " ".join(str(part) for part in parts if part) or "unknown BLAS"

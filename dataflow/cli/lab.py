@@ -145,6 +145,9 @@ def lab_command(
 def lab_environment(environment: Mapping[str, str], cluster: str | None = None) -> dict[str, str]:
     """The environment of JupyterLab and of the kernels it starts."""
     result = dict(environment)
+    # Else a kernel "python3" in the user's home, of another Python, hides the one of this
+    # environment, and the first cell says that there is no module named dataflow.
+    result.setdefault("JUPYTER_PREFER_ENV_PATH", "1")
     folders = [str(JUPYTER_CONFIG_FOLDER)]
     if environment.get("JUPYTER_CONFIG_PATH"):
         folders.append(environment["JUPYTER_CONFIG_PATH"])

@@ -113,6 +113,7 @@ def test_the_environment_layers_our_settings_above_what_was_there():
     ours, theirs = environment["JUPYTER_CONFIG_PATH"].split(os.pathsep)
     assert theirs == "/theirs"
     assert environment["HOME"] == "/h"
+    assert environment["JUPYTER_PREFER_ENV_PATH"] == "1"
     assert "RAY_ADDRESS" not in environment
     path = os.path.join(ours, "labconfig", "default_setting_overrides.json")
     with open(path, encoding="utf-8") as file:
