@@ -83,10 +83,10 @@ def missing_part(marker: str) -> str | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what cannot run here; keep tests that share a heavy process on one worker."""
     for item in items:
-        for marker in ("gpu", "browser", "cluster"):
-            if item.get_closest_marker(marker) is None:
-                continue
-            item.add_marker(pytest.mark.xdist_group(marker))
+        markers = [m for m in ("gpu", "cluster", "browser") if item.get_closest_marker(m)]
+        if markers:
+            item.add_marker(pytest.mark.xdist_group(markers[0]))
+        for marker in markers:
             reason = missing_part(marker)
             if reason:
                 item.add_marker(pytest.mark.skip(reason=reason))

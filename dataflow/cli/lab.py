@@ -62,6 +62,10 @@ def copy_lessons(source: Path, folder: Path) -> tuple[list[Path], list[Path]]:
     return copied, kept
 
 
+def _count_of_files(paths: Sequence[Path]) -> str:
+    return f"{len(paths)} file{'s' * (len(paths) != 1)}"
+
+
 def lessons_folder(folder: str | None, package_folder: Path = PACKAGE_FOLDER) -> Path:
     """The folder JupyterLab opens; an installed package fills it first.
 
@@ -89,9 +93,9 @@ def lessons_folder(folder: str | None, package_folder: Path = PACKAGE_FOLDER) ->
     except OSError as error:
         raise LabError(f"cannot copy the lessons to {chosen}: {error}") from error
     if copied:
-        print(f"Copied {len(copied)} files to {chosen}")
+        print(f"Copied {_count_of_files(copied)} to {chosen}")
     if kept:
-        print(f"Kept {len(kept)} files of yours in {chosen} that differ from this version's:")
+        print(f"Kept {_count_of_files(kept)} of yours in {chosen}, other than this version's:")
         for relative in kept:
             print(f"  {relative}")
     return chosen

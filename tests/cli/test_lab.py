@@ -65,8 +65,8 @@ def test_a_copy_never_overwrites_and_says_what_it_kept(installed, tmp_path, caps
     assert (folder / "01_graphs.ipynb").read_text() == "my answers"
     assert (folder / "02_sessions.ipynb").read_text() == "two"
     said = capsys.readouterr().out
-    assert "Copied 1 files" in said
-    assert "Kept 1 files" in said
+    assert "Copied 1 file to" in said
+    assert "Kept 1 file of yours" in said
     assert "01_graphs.ipynb" in said
 
 

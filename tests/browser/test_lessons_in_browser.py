@@ -1,0 +1,58 @@
+"""Every lesson, opened in JupyterLab and run from top to bottom, as a learner would."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.browser.jupyter_server import ROOT
+
+LESSONS = sorted((ROOT / "lessons").glob("[0-9]*.ipynb"))
+# The manager says so in place of a widget that it cannot make.
+BROKEN_WIDGET_WORDS = ["Error displaying widget", "Error creating widget", "Loading widget..."]
+
+
+def parameters() -> list:
+    return [
+        pytest.param(
+            path,
+            id=path.stem,
+            marks=[pytest.mark.cluster] if "cluster.launch" in path.read_text("utf-8") else [],
+        )
+        for path in LESSONS
+    ]
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("path", parameters())
+def test_lesson_runs_in_jupyterlab(path: Path, lab_page, jupyter_server):
+    jupyter_server.restore_lesson(path.name)
+    lab_page.open_notebook(path.name)
+    lab_page.run_all_cells(timeout_seconds=400)
+    cells = lab_page.cells()
+    ran = [cell for cell in cells if cell["type"] == "code" and cell["source"].strip()]
+    assert ran, "a lesson without a code cell"
+    assert all(cell["prompt"].strip("[]: ").isdigit() for cell in ran)
+    widgets = [
+        cell["index"]
+        for cell in ran
+        for output in cell["outputs"]
+        if "application/vnd.jupyter.widget-view+json" in output.get("data", {})
+    ]
+    for index in widgets:
+        output = lab_page.output(index)
+        output.scroll_into_view_if_needed()
+        # An empty box is not a widget that drew.
+        lab_page.page.wait_for_function(
+            "([element, words]) => element.getBoundingClientRect().height > 10"
+            " && !words.some((word) => element.innerText.includes(word))",
+            arg=[output.element_handle(), BROKEN_WIDGET_WORDS],
+        )
+    lab_page.screenshot(f"lesson-{path.stem}")
+
+
+def test_there_are_lessons():
+    assert LESSONS
