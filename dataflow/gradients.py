@@ -1,0 +1,368 @@
+"""Reverse-mode differentiation: a graph in, more graph out.
+
+`gradients` walks back from ``ys``; at each node it calls the function registered for the op,
+which adds ordinary nodes. Where several paths meet, their contributions are summed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.graph.conversion import convert_n_to_tensor, internal_convert
+from dataflow.graph.operation import Operation
+from dataflow.graph.registry import gradient_function_of
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.indexed_slices import IndexedSlices, concat_slices
+
+
+class AggregationMethod:
+    """How contributions of several paths are summed; all ways give the same sum here."""
+
+    ADD_N = 0
+    DEFAULT = ADD_N
+    EXPERIMENTAL_TREE = 1
+    EXPERIMENTAL_ACCUMULATE_N = 2
+
+
+def gradients(
+    ys: Any,
+    xs: Any,
+    grad_ys: Any = None,
+    name: str = "gradients",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+    stop_gradients: Any = None,
+    unconnected_gradients: Any = "none",
+) -> list[Any]:
+    """Symbolic derivatives of ``sum(ys)`` with respect to each of ``xs``.
+
+    Returns one tensor (or `IndexedSlices`, for what was only gathered from) for each of ``xs``,
+    with its shape and dtype; ``None`` where no differentiable path leads there
+    (``unconnected_gradients="zero"`` gives zeros instead). ``grad_ys`` are the gradients that
+    arrive at ``ys``; ones by default. ``stop_gradients`` are held constant.
+
+    Raises `LookupError` for an op on the way without a gradient, `TypeError` for integer ``ys``,
+    `ValueError` for a wrong number of ``grad_ys``.
+    """
+    ys = list(ys) if isinstance(ys, (list, tuple)) else [ys]
+    xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
+    grad_list = (
+        list(grad_ys)
+        if isinstance(grad_ys, (list, tuple))
+        else ([None] * len(ys) if grad_ys is None else [grad_ys])
+    )
+    if len(grad_list) != len(ys):
+        raise ValueError(f"Passed {len(grad_list)} grad_ys for {len(ys)} ys")
+    stops = stop_gradients if stop_gradients is not None else []
+    stops = list(stops) if isinstance(stops, (list, tuple)) else [stops]
+    y_tensors = [internal_convert(y, None, "y") for y in ys]
+    x_tensors = [
+        x.values if isinstance(x, IndexedSlices) else internal_convert(x, None, "x", None, True)
+        for x in xs
+    ]
+    stop_tensors = [internal_convert(s, None, "s", None, True) for s in stops]
+    graph = y_tensors[0].graph if y_tensors else x_tensors[0].graph
+    zero = getattr(unconnected_gradients, "value", unconnected_gradients) == "zero"
+    with graph.as_default(), graph.name_scope(name) as scope:
+        walker = _Walker(graph, y_tensors, x_tensors, stop_tensors, colocate_gradients_with_ops)
+        walker.gate = bool(gate_gradients)
+        walker.start(_initial_gradients(y_tensors, grad_list, scope))
+        walker.walk()
+        result = [walker.result(x) for x in x_tensors]
+        if zero:
+            from dataflow.ops.array import zeros_like
+
+            result = [zeros_like(x) if g is None else g for g, x in zip(result, xs, strict=True)]
+        return result
+
+
+def _initial_gradients(ys: list[Tensor], grad_ys: list[Any], scope: str) -> list[Any]:
+    from dataflow.ops.array import fill_op
+    from dataflow.ops.array import shape as shape_of
+
+    from dataflow.ops.sources import constant
+
+    result = []
+    for i, (y, grad) in enumerate(zip(ys, grad_ys, strict=True)):
+        if grad is not None:
+            if not isinstance(grad, IndexedSlices):
+                grad = internal_convert(grad, y.dtype.base_dtype, f"grad_y_{i}")
+                if grad.dtype.base_dtype is not y.dtype.base_dtype:
+                    raise TypeError(
+                        f"Gradient type {grad.dtype.name} generated for {y.dtype.name} tensor {y.name!r}: "
+                        "grad_ys must have the dtypes of ys."
+                    )
+            result.append(grad)
+            continue
+        base = y.dtype.base_dtype
+        if base.is_complex:
+            raise TypeError(
+                f"Gradients of complex tensors ({y.name!r}) must set grad_ys (y.dtype = {base.name})"
+            )
+        if base.is_integer:
+            result.append(None)  # nothing flows out of an integer; the gradients are None
+            continue
+        one = constant(1, dtype=base, name=f"grad_ys_{i}")
+        result.append(fill_op(shape_of(y), one))
+    return result
+
+
+class _Walker:
+    """One backward pass. ``grads[tensor]`` lists the contributions that reached an output."""
+
+    def __init__(
+        self,
+        graph: Any,
+        ys: list[Tensor],
+        xs: list[Tensor],
+        stops: list[Tensor],
+        colocate: bool,
+    ) -> None:
+        self.graph = graph
+        self.ys = ys
+        self.xs = xs
+        self.colocate = colocate
+        self.gate = False
+        self.grads: dict[Tensor, list[Any]] = {}
+        self.summed: dict[Tensor, Any] = {}
+        self.stop_ops = self._stop_ops(stops)
+        self.loop_state: Any = None
+        self.between, self.pending = self._between()
+
+    def _stop_ops(self, stops: list[Tensor]) -> set[Operation]:
+        """Nodes at which the walk ends: those of ``stop_gradients``, and xs below no other x."""
+        result = {t.op for t in stops}
+        x_ops = {x.op for x in self.xs}
+        for op in x_ops:
+            if not any(True for _ in self._reaches(op, x_ops)):
+                result.add(op)
+        return result
+
+    @staticmethod
+    def _reaches(op: Operation, targets: set[Operation]) -> Iterator[Operation]:
+        seen = {op}
+        stack = [t.op for t in op.inputs]
+        while stack:
+            source = stack.pop()
+            if source in seen:
+                continue
+            seen.add(source)
+            if source in targets:
+                yield source
+            stack.extend(t.op for t in source.inputs)
+
+    def _between(self) -> tuple[set[Operation], dict[Operation, int]]:
+        """Nodes on a path from xs to ys, and how many of their consumers are on one too."""
+        reached: set[Operation] = set()
+        stack = [x.op for x in self.xs]
+        while stack:
+            op = stack.pop()
+            if op in reached:
+                continue
+            reached.add(op)
+            for output in op.outputs:
+                if self._carries_gradient(output):
+                    stack.extend(output._consumers)
+        between: set[Operation] = set()
+        pending: dict[Operation, int] = {}
+        stack = [y.op for y in self.ys]
+        order: list[Operation] = []
+        while stack:
+            op = stack.pop()
+            if op in between or op not in reached:
+                continue
+            between.add(op)
+            order.append(op)
+            stack.extend(t.op for t in op.inputs)
+        for op in order:
+            if op in self.stop_ops:
+                continue
+            for tensor in op.inputs:
+                if tensor.op in between:
+                    pending[tensor.op] = pending.get(tensor.op, 0) + 1
+        from dataflow.ops import control_flow_gradients
+
+        self.loop_state = control_flow_gradients.prepare(between, pending, self.ys, self.xs)
+        return between, pending
+
+    @staticmethod
+    def _carries_gradient(tensor: Tensor) -> bool:
+        kind = tensor.dtype.base_dtype.kind
+        return kind in "fc" or tensor.dtype.base_dtype in (dtypes.resource, dtypes.variant)
+
+    def start(self, initial: list[Any]) -> None:
+        for y, grad in zip(self.ys, initial, strict=True):
+            if grad is not None:
+                self.grads.setdefault(y, []).append(grad)
+
+    def walk(self) -> None:
+        """Visits nodes once all their consumers on the way have been visited."""
+        ready = [op for op in dict.fromkeys(y.op for y in self.ys) if self.pending.get(op, 0) == 0]
+        ready = [op for op in ready if op in self.between]
+        if self.loop_state is not None:
+            ready.extend(self.loop_state.start(self, ready))
+        while ready:
+            op = ready.pop()
+            if op not in self.stop_ops:
+                self._visit(op)
+            if op in self.stop_ops:
+                continue
+            for tensor in op.inputs:
+                source = tensor.op
+                if source not in self.between:
+                    continue
+                self.pending[source] -= 1
+                done = self.pending[source] == 0
+                if self.loop_state is not None:
+                    done = self.loop_state.is_ready(self, source, done, ready)
+                if done:
+                    ready.append(source)
+
+    def sum(self, tensor: Tensor) -> Any:
+        """The sum of all contributions that reached an output; ``None`` for none."""
+        if tensor in self.summed:
+            return self.summed[tensor]
+        parts = self.grads.get(tensor)
+        if not parts:
+            return None
+        parts = [p for p in parts if p is not None]
+        if not parts:
+            total = None
+        elif len(parts) == 1:
+            total = parts[0]
+        elif all(isinstance(p, IndexedSlices) for p in parts):
+            total = concat_slices(parts)
+        else:
+            from dataflow.ops.math import add_n
+
+            dense = [internal_convert(p, None, None) for p in parts]
+            with _colocated(self.graph, tensor.op if self.colocate else None):
+                total = add_n(dense)
+        self.summed[tensor] = total
+        return total
+
+    def _visit(self, op: Operation) -> None:
+        grads = [self.sum(t) for t in op.outputs]
+        if self.loop_state is not None:
+            grads = self.loop_state.complete(self, op, grads)
+        if not any(g is not None for g in grads):
+            return
+        function = None
+        if any(self._carries_gradient(t) for t in op.inputs) or op._gradient_override:
+            function = gradient_function_of(op)
+        if function is None:
+            return
+        with contextlib.ExitStack() as stack:
+            if self.loop_state is not None:
+                stack.enter_context(self.loop_state.context(op))
+            stack.enter_context(self.graph.name_scope(op.name + "_grad"))
+            stack.enter_context(_colocated(self.graph, op if self.colocate else None))
+            original, self.graph._original_op = self.graph._original_op, op
+            try:
+                filled = [
+                    self._zeros(t) if g is None else g
+                    for g, t in zip(grads, op.outputs, strict=True)
+                ]
+                result = function(op, *filled)
+            finally:
+                self.graph._original_op = original
+            self._distribute(op, result)
+
+    def _zeros(self, tensor: Tensor) -> Any:
+        """Zeros for an output that no gradient reached while another one did."""
+        if self.loop_state is not None:
+            special = self.loop_state.zeros(self, tensor)
+            if special is not NotImplemented:
+                return special
+        if not self._carries_gradient(tensor) or tensor.dtype.base_dtype.kind == "x":
+            return None
+        from dataflow.ops.array import zeros_like
+
+        return zeros_like(tensor)
+
+    def _distribute(self, op: Operation, result: Any) -> None:
+        if not isinstance(result, (list, tuple)):
+            result = [result]
+        if len(result) != len(op.inputs):
+            raise ValueError(
+                f"The gradient of {op.type} ({op.name!r}) returned {len(result)} gradients for "
+                f"{len(op.inputs)} inputs."
+            )
+        real = [g for g in result if g is not None]
+        if self.gate and len(real) > 1:
+            from dataflow.ops.control_flow import tuple_
+
+            gated = iter(tuple_(real))
+            result = [None if g is None else next(gated) for g in result]
+        for tensor, grad in zip(op.inputs, result, strict=True):
+            if grad is None:
+                continue
+            if isinstance(grad, Tensor):
+                wanted = tensor.dtype.base_dtype
+                if grad.dtype.base_dtype is not wanted and wanted.kind in "fc":
+                    raise ValueError(
+                        f"The gradient of {op.type} ({op.name!r}) has dtype {grad.dtype.name}, "
+                        f"but its input {tensor.name!r} has {wanted.name}."
+                    )
+                if tensor.dims is not None and grad.dims != tensor.dims:
+                    try:
+                        grad.set_shape(tensor.dims)
+                    except ValueError as e:
+                        raise ValueError(
+                            f"Incompatible shapes between op input and calculated input gradient. "
+                            f"Forward operation: {op.name}. Original input shape: {tensor.shape}. "
+                            f"Calculated input gradient shape: {grad.shape}"
+                        ) from e
+            self.grads.setdefault(tensor, []).append(grad)
+
+    def result(self, x: Tensor) -> Any:
+        return self.sum(x)
+
+
+@contextlib.contextmanager
+def _colocated(graph: Any, op: Operation | None) -> Iterator[None]:
+    if op is None:
+        yield
+    else:
+        with graph.colocate_with(op):
+            yield
+
+
+def hessians(
+    ys: Any,
+    xs: Any,
+    name: str = "hessians",
+    colocate_gradients_with_ops: bool = False,
+    gate_gradients: bool = False,
+    aggregation_method: Any = None,
+) -> list[Tensor]:
+    """Second derivatives of ``sum(ys)``: for each x of shape S a tensor of shape S + S."""
+    from dataflow.ops.array import concat, reshape, stack
+    from dataflow.ops.array import shape as shape_of
+
+    from dataflow.graph.default_stacks import default_graph
+
+    xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
+    result = []
+    graph = default_graph()
+    with graph.name_scope(name):
+        for x in convert_n_to_tensor(xs):
+            (grad,) = gradients(ys, x, name="gradients", gate_gradients=gate_gradients)
+            flat = reshape(grad, [-1])
+            size = flat.shape[0].value
+            if size is None:
+                from dataflow.ops.functional import map_rows
+
+                rows = map_rows(flat, x)
+            else:
+                rows = stack([gradients(flat[i], x)[0] for i in range(size)])
+            full = concat([shape_of(x), shape_of(x)], 0)
+            hessian = reshape(rows, full)
+            if x.dims is not None:
+                hessian.set_shape(x.dims + x.dims)
+            result.append(hessian)
+    return result

@@ -1,0 +1,1 @@
+"""The graph: nodes, edges, names and scopes. Nothing in here computes a value."""

@@ -1,0 +1,155 @@
+"""Python values become tensors: constants, packed lists, and registered conversions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import DType, as_dtype
+from dataflow.errors import DTypeError
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
+
+#: (type, function(value, dtype, name, as_ref)) in order of priority.
+_converters: list[tuple[int, Any, Callable[..., Any]]] = []
+_make_constant: Callable[..., Tensor] | None = None
+_pack: Callable[..., Tensor] | None = None
+
+
+def set_builders(make_constant: Callable[..., Tensor], pack: Callable[..., Tensor]) -> None:
+    """Tells this module how to build Const and Pack nodes (called once by `dataflow.ops`)."""
+    global _make_constant, _pack
+    _make_constant, _pack = make_constant, pack
+
+
+def register_tensor_conversion_function(
+    base_type: Any, conversion_func: Callable[..., Any], priority: int = 100
+) -> None:
+    """Values of ``base_type`` become tensors by ``conversion_func(value, dtype, name, as_ref)``.
+
+    The function may return `NotImplemented` to let the next one try. Lower priorities come first.
+    """
+    if not callable(conversion_func):
+        raise TypeError("conversion_func must be callable.")
+    _converters.append((priority, base_type, conversion_func))
+    _converters.sort(key=lambda item: item[0])
+
+
+def convert_to_tensor(
+    value: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    preferred_dtype: Any = None,
+    dtype_hint: Any = None,
+) -> Tensor:
+    """``value`` as a `Tensor` of the default graph.
+
+    Raises `TypeError` when no tensor can be made of it, `ValueError` when it is a tensor of
+    another dtype than ``dtype``.
+    """
+    wanted = None if dtype is None else as_dtype(dtype).base_dtype
+    preferred = preferred_dtype if preferred_dtype is not None else dtype_hint
+    tensor = internal_convert(
+        value, wanted, name, None if preferred is None else as_dtype(preferred), False
+    )
+    if wanted is not None and tensor.dtype.base_dtype is not wanted:
+        raise ValueError(
+            f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype "
+            f"{tensor.dtype.name}: {tensor.name!r}. Use tf.cast(t, tf.{wanted.name})."
+        )
+    return tensor
+
+
+def internal_convert(
+    value: Any,
+    dtype: DType | None,
+    name: str | None,
+    preferred: DType | None = None,
+    as_ref: bool = False,
+) -> Tensor:
+    """As `convert_to_tensor`; with ``as_ref`` a variable gives its reference, not its value.
+
+    A tensor of another dtype is returned as it is: the caller compares and words the error.
+    """
+    if type(value) is Tensor:
+        return value
+    convert = getattr(value, "_dense_var_to_tensor", None)
+    if convert is not None:
+        return convert(dtype=dtype, name=name, as_ref=as_ref)
+    for _, base_type, function in _converters:
+        if isinstance(value, base_type):
+            result = function(value, dtype=dtype, name=name, as_ref=as_ref)
+            if result is not NotImplemented:
+                return result
+    if isinstance(value, (list, tuple)) and _contains_tensor(value):
+        return _auto_pack(list(value), dtype or _tensor_dtype(value), name)
+    assert _make_constant is not None
+    if dtype is None and preferred is not None:
+        try:
+            return _make_constant(value, preferred, None, name or "Const")
+        except (TypeError, ValueError):
+            pass
+    return _make_constant(value, dtype, None, name or "Const")
+
+
+def is_tensor_like(value: Any) -> bool:
+    """True for tensors and for values with a registered conversion, such as variables."""
+    return (
+        isinstance(value, Tensor)
+        or hasattr(value, "_dense_var_to_tensor")
+        or any(isinstance(value, base) for _, base, _ in _converters)
+    )
+
+
+def _contains_tensor(values: Any) -> bool:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            if _contains_tensor(value):
+                return True
+        elif not isinstance(value, (int, float, str, bytes, np.ndarray, np.generic)) and (
+            is_tensor_like(value)
+        ):
+            return True
+    return False
+
+
+def _tensor_dtype(values: Any) -> DType | None:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            found = _tensor_dtype(value)
+            if found is not None:
+                return found
+        elif is_tensor_like(value) and isinstance(getattr(value, "dtype", None), DType):
+            return value.dtype.base_dtype
+    return None
+
+
+def _auto_pack(values: list[Any], dtype: DType | None, name: str | None) -> Tensor:
+    assert _pack is not None
+    graph = default_graph()
+    with graph.name_scope(name or "packed") as scope:
+        parts = []
+        for i, value in enumerate(values):
+            if isinstance(value, (list, tuple)) and _contains_tensor(value):
+                parts.append(_auto_pack(list(value), dtype, str(i)))
+                continue
+            part = internal_convert(value, dtype, str(i))
+            if dtype is not None and part.dtype.base_dtype is not dtype:
+                raise DTypeError(
+                    None,
+                    None,
+                    f"Cannot pack a list of tensors into one: element {i} ({part.name!r}) is "
+                    f"{part.dtype.name}, others are {dtype.name}. Cast them to one dtype first.",
+                )
+            parts.append(part)
+        return _pack(parts, name=scope)
+
+
+def convert_n_to_tensor(values: Any, dtype: Any = None, name: str | None = None) -> list[Tensor]:
+    """Each of ``values`` as a tensor; with ``name``, named ``name_0``, ``name_1``, ..."""
+    return [
+        convert_to_tensor(v, dtype, None if name is None else f"{name}_{i}")
+        for i, v in enumerate(values)
+    ]

@@ -1,0 +1,568 @@
+"""`Graph`: the nodes, their names, and the scopes in force while nodes are added."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from dataflow.device_spec import DeviceSpec, canonical_name, merge_names
+from dataflow.errors import InvalidArgumentError, ShapeError
+from dataflow.graph import tracebacks
+from dataflow.graph.control_dependencies import ControlDependencies
+from dataflow.graph.default_stacks import use_graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dataflow.graph.registry import OpDef
+
+_VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+_VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
+
+
+class Graph:
+    """A dataflow graph. Nodes are added by calling ops while the graph is the default one.
+
+    ``version`` grows with every node. Nodes are never removed. A graph may be built in one thread
+    while sessions of other threads run it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._operations: list[Operation] = []
+        self._by_name: dict[str, Operation] = {}
+        self._names_in_use: dict[str, int] = {}
+        self._name_stack = ""
+        self._device_stack: list[Any] = []
+        self._device = ""  # the merged device, when no function is on the stack
+        self._device_is_dynamic = False
+        self._control_stack: list[ControlDependencies] = []
+        self._colocation_stack: list[Operation] = []
+        self._control_flow_context: Any = None
+        self._collections: dict[Any, list[Any]] = {}
+        self._gradient_override_map: dict[str, str] = {}
+        self._attr_scope: dict[str, Any] = {}
+        self._finalized = False
+        self._mutations = 0
+        self._container = ""
+        self._variable_creator_stack: list[Any] = []
+        self._original_op: Operation | None = None
+        self.seed: int | None = None
+        #: Things that belong to this graph and are kept by other modules, such as variable stores.
+        self._attachments: dict[Any, Any] = {}
+
+    # ---- building -------------------------------------------------------------------------
+
+    def _make_op(
+        self, op_def: OpDef, name: str, inputs: list[Tensor], attrs: dict[str, Any]
+    ) -> Operation:
+        """Adds a node whose name is unique already and whose inputs are tensors."""
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+        for tensor in inputs:
+            if tensor.op.graph is not self:
+                raise ValueError(
+                    f"{op_def.type} {name!r}: the input {tensor.name!r} is from another graph. "
+                    "All inputs of a node must belong to the graph that the node is added to."
+                )
+        control_inputs: list[Operation] = []
+        if self._control_stack:
+            control_inputs = self._controls_for(inputs)
+        context = self._control_flow_context
+        if context is not None:
+            inputs, control_inputs = context.prepare(op_def, inputs, control_inputs)
+        frames = tracebacks.capture()
+        try:
+            dims = op_def.infer_dims(inputs, attrs)
+        except ValueError as e:
+            from dataflow.graph.printing import build_error
+
+            raise build_error(ShapeError, op_def, name, inputs, frames, e) from e
+        device = self._device
+        if self._colocation_stack:
+            leader = self._colocation_stack[-1]
+            device = leader.device
+            attrs.setdefault("_class", leader.colocation_groups())
+        op = Operation(self, name, op_def, inputs, control_inputs, attrs, device, frames)
+        if self._device_is_dynamic and not self._colocation_stack:
+            op.device = self._apply_device_functions(op)
+        dtypes = op_def.output_dtypes(attrs)
+        op.outputs = [Tensor(op, i, dtypes[i], d) for i, d in enumerate(dims)]
+        if self._gradient_override_map:
+            op._gradient_override = self._gradient_override_map.get(op_def.type)
+        if self._attr_scope:
+            attrs.update(self._attr_scope)
+        op._original_op = self._original_op
+        with self._lock:
+            op.index = len(self._operations)
+            self._operations.append(op)
+            self._by_name[name] = op
+        if self._control_stack:
+            for controls in self._control_stack:
+                controls.seen.add(op)
+        if context is not None:
+            op._control_flow_context = context
+            context.add_op(op)
+        return op
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: list[Tensor],
+        dtypes: Any = None,
+        input_types: Any = None,
+        name: str | None = None,
+        attrs: dict[str, Any] | None = None,
+        op_def: Any = None,
+        compute_shapes: bool = True,
+        compute_device: bool = True,
+    ) -> Operation:
+        """Adds a node of a registered op type, inputs given as one flat list of tensors."""
+        from dataflow.graph.registry import get_op
+
+        definition = get_op(op_type)
+        full = dict(attrs or {})
+        for spec in definition.attrs:
+            if spec.name not in full and not spec.required:
+                full[spec.name] = spec.default
+        infer_type_attrs(definition, list(inputs), full)
+        op_name = self.unique_name(name or op_type)
+        return self._make_op(definition, op_name, list(inputs), full)
+
+    def _controls_for(self, inputs: list[Tensor]) -> list[Operation]:
+        """Control inputs in force, less those that an input already waits for."""
+        result: dict[Operation, None] = {}
+        input_ops = {t.op for t in inputs}
+        for controls in self._control_stack:
+            if controls.seen and not controls.seen.isdisjoint(input_ops):
+                continue
+            for op in controls.ops:
+                if op not in input_ops:
+                    result[op] = None
+        return list(result)
+
+    def _mutated(self) -> None:
+        """Called when a node changed after it was made: plans made before are stale."""
+        self._mutations += 1
+
+    # ---- looking up -----------------------------------------------------------------------
+
+    @property
+    def version(self) -> int:
+        """The number of nodes."""
+        return len(self._operations)
+
+    @property
+    def finalized(self) -> bool:
+        """True when no more nodes may be added."""
+        return self._finalized
+
+    def finalize(self) -> None:
+        """Makes the graph read-only; adding a node afterwards raises `RuntimeError`."""
+        self._finalized = True
+
+    def _unsafe_unfinalize(self) -> None:
+        self._finalized = False
+
+    def get_operations(self) -> list[Operation]:
+        """All nodes, in the order made."""
+        return list(self._operations)
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """The node called ``name``; raises `KeyError` when there is none."""
+        if not isinstance(name, str):
+            raise TypeError(f"Operation names are strings, got {type(name).__name__} {name!r}.")
+        return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """The tensor called ``name`` ("Add:0"); raises `KeyError` or `ValueError`."""
+        if not isinstance(name, str):
+            raise TypeError(f"Tensor names are strings, got {type(name).__name__} {name!r}.")
+        return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
+
+    def as_graph_element(
+        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Any:
+        """The node or tensor that ``obj`` (a name, node, tensor, variable) stands for.
+
+        Raises `KeyError` for a name that is not in the graph, `ValueError` for a node of another
+        graph or a name of the wrong kind, `TypeError` for something that is neither.
+        """
+        convert = getattr(obj, "_as_graph_element", None)
+        if convert is not None:
+            obj = convert()
+        if isinstance(obj, str):
+            return self._element_by_name(obj, allow_tensor, allow_operation)
+        if isinstance(obj, Tensor) and allow_tensor:
+            if obj.graph is not self:
+                raise ValueError(f"{obj} is not an element of this graph.")
+            return obj
+        if isinstance(obj, Operation) and allow_operation:
+            if obj.graph is not self:
+                raise ValueError(f"Operation {obj.name!r} is not an element of this graph.")
+            return obj
+        kinds = " or ".join(
+            k for k, a in (("Tensor", allow_tensor), ("Operation", allow_operation)) if a
+        )
+        raise TypeError(f"Can not convert a {type(obj).__name__} into a {kinds}.")
+
+    def _element_by_name(self, name: str, allow_tensor: bool, allow_operation: bool) -> Any:
+        if ":" in name and allow_tensor:
+            op_name, _, index_text = name.rpartition(":")
+            try:
+                index = int(index_text)
+            except ValueError:
+                raise ValueError(
+                    f'The name {name!r} looks like a tensor name, but is not one: write "<op>:<output>".'
+                ) from None
+            op = self._by_name.get(op_name)
+            if op is None:
+                raise KeyError(
+                    f"The name {name!r} refers to a Tensor which does not exist. The operation, "
+                    f"{op_name!r}, does not exist in the graph.{self._similar(op_name)}"
+                )
+            if not 0 <= index < len(op.outputs):
+                raise KeyError(
+                    f"The name {name!r} refers to a Tensor which does not exist. The operation, "
+                    f"{op_name!r}, exists but only has {len(op.outputs)} outputs."
+                )
+            return op.outputs[index]
+        if ":" in name:
+            raise ValueError(f"The name {name!r} is a tensor's name; an operation was wanted.")
+        op = self._by_name.get(name)
+        if op is None:
+            raise KeyError(
+                f"The name {name!r} refers to an Operation not in the graph.{self._similar(name)}"
+            )
+        if not allow_operation:
+            raise ValueError(
+                f"The name {name!r} refers to an Operation, not a Tensor. "
+                f'Tensor names must be of the form "<op_name>:<output_index>", as in "{name}:0".'
+            )
+        return op
+
+    def _similar(self, name: str) -> str:
+        import difflib
+
+        close = difflib.get_close_matches(name, self._by_name, n=3)
+        return f" Did you mean {', '.join(map(repr, close))}?" if close else ""
+
+    def is_feedable(self, tensor: Any) -> bool:
+        """True when ``tensor`` may be given in a ``feed_dict``."""
+        return tensor not in self._attachments.get("unfeedable", ())
+
+    def prevent_feeding(self, tensor: Any) -> None:
+        """Refuses ``tensor`` in feed dicts from now on."""
+        self._attachments.setdefault("unfeedable", set()).add(tensor)
+
+    def is_fetchable(self, tensor_or_op: Any) -> bool:
+        """True when it may be fetched."""
+        if isinstance(tensor_or_op, Tensor):
+            return tensor_or_op.op not in self._attachments.get("unfetchable", ())
+        return tensor_or_op not in self._attachments.get("unfetchable", ())
+
+    def prevent_fetching(self, op: Operation) -> None:
+        """Refuses ``op`` as a fetch from now on."""
+        self._attachments.setdefault("unfetchable", set()).add(op)
+
+    # ---- default graph --------------------------------------------------------------------
+
+    def as_default(self) -> contextlib.AbstractContextManager[Graph]:
+        """``with graph.as_default():`` new nodes go to this graph."""
+        return use_graph(self)
+
+    # ---- names ----------------------------------------------------------------------------
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """``name`` inside the current scope, with ``_1``, ``_2``, ... where it is taken.
+
+        A name that ends with ``/`` is taken as it stands: it names a scope opened before.
+        """
+        if name and name[-1] == "/":
+            return name[:-1]
+        if not _VALID_NAME.match(name) and not (self._name_stack and _VALID_SCOPE.match(name)):
+            raise ValueError(
+                f"{name!r} is not a valid node name: use letters, digits and _ . / > - "
+                "(a name in no scope may not start with _)."
+            )
+        if self._name_stack:
+            name = f"{self._name_stack}/{name}"
+        key = name.lower()
+        names = self._names_in_use
+        with self._lock:
+            count = names.get(key, 0)
+            if mark_as_used:
+                names[key] = count + 1
+            if count > 0:
+                base = key
+                base_name = name
+                while key in names:
+                    key = f"{base}_{count}"
+                    name = f"{base_name}_{count}"
+                    count += 1
+                if mark_as_used:
+                    names[key] = 1
+                    names[base] = count
+            return name
+
+    @contextlib.contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """Prefixes names inside the block; yields the scope's name with a trailing ``/``.
+
+        ``None`` or ``""`` goes back to the top; a name that ends with ``/`` reopens a scope.
+        """
+        if name:
+            if isinstance(name, bytes):
+                name = name.decode()
+            if self._name_stack:
+                if not _VALID_SCOPE.match(name):
+                    raise ValueError(f"{name!r} is not a valid scope name")
+            elif not _VALID_NAME.match(name):
+                raise ValueError(f"{name!r} is not a valid scope name")
+        old = self._name_stack
+        if not name:
+            new = ""
+        elif name[-1] == "/":
+            new = name[:-1]
+        else:
+            new = self.unique_name(name)
+        self._name_stack = new
+        try:
+            yield "" if not new else new + "/"
+        finally:
+            self._name_stack = old
+
+    def get_name_scope(self) -> str:
+        """The current scope, without a trailing ``/``."""
+        return self._name_stack
+
+    # ---- devices and colocation -----------------------------------------------------------
+
+    @contextlib.contextmanager
+    def device(self, device_name_or_function: Any) -> Iterator[None]:
+        """Pins nodes made inside the block; inner blocks complete and override outer ones.
+
+        Takes a device name, a `DeviceSpec`, a function from `Operation` to a device name, or
+        ``None``, which drops all outer devices. Raises `ValueError` for a name it cannot read.
+        """
+        spec = device_name_or_function
+        if isinstance(spec, DeviceSpec):
+            spec = spec.to_string()
+        if isinstance(spec, bytes):
+            spec = spec.decode()
+        if isinstance(spec, str):
+            spec = canonical_name(spec)
+        elif spec is not None and not callable(spec):
+            raise ValueError(
+                f"tf.device takes a device name, a function or None, got {type(spec).__name__}."
+            )
+        saved = (self._device_stack, self._device, self._device_is_dynamic)
+        self._device_stack = [*self._device_stack, spec]
+        self._refresh_device()
+        try:
+            yield
+        finally:
+            self._device_stack, self._device, self._device_is_dynamic = saved
+
+    def _refresh_device(self) -> None:
+        self._device_is_dynamic = any(callable(s) for s in self._device_stack)
+        self._device = ""
+        if not self._device_is_dynamic:
+            for spec in self._device_stack:
+                self._device = "" if spec is None else merge_names(self._device, spec)
+
+    def _apply_device_functions(self, op: Operation) -> str:
+        """Innermost first, as in TensorFlow: what is set already wins, ``None`` stops."""
+        op.device = ""
+        for spec in reversed(self._device_stack):
+            if spec is None:
+                break
+            if callable(spec):
+                result = spec(op)
+                if isinstance(result, DeviceSpec):
+                    result = result.to_string()
+                op.device = canonical_name(result or "")
+            else:
+                op.device = merge_names(spec, op.device)
+        return op.device
+
+    @contextlib.contextmanager
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """Nodes made inside the block are placed where ``op`` is."""
+        if op is None:
+            saved, self._colocation_stack = self._colocation_stack, []
+        else:
+            element = self.as_graph_element(op)
+            leader = element.op if isinstance(element, Tensor) else element
+            saved = self._colocation_stack
+            self._colocation_stack = ([] if ignore_existing else saved) + [leader]
+        try:
+            yield
+        finally:
+            self._colocation_stack = saved
+
+    # ---- control --------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
+        """Nodes made inside the block run after ``control_inputs``; ``None`` drops outer ones."""
+        saved = self._control_stack
+        saved_context = self._control_flow_context
+        if control_inputs is None:
+            self._control_stack = []
+            self._control_flow_context = None
+        else:
+            ops: list[Operation] = []
+            for item in control_inputs:
+                from_indexed = getattr(item, "op", None)
+                if isinstance(item, Operation):
+                    op = item
+                elif isinstance(from_indexed, Operation) and not isinstance(item, Tensor):
+                    op = from_indexed
+                else:
+                    element = self.as_graph_element(item)
+                    op = element.op if isinstance(element, Tensor) else element
+                if op.graph is not self:
+                    raise ValueError(f"Operation {op.name!r} is not an element of this graph.")
+                if op not in ops:
+                    ops.append(op)
+            self._control_stack = [*saved, ControlDependencies(ops)]
+        try:
+            yield
+        finally:
+            self._control_stack = saved
+            self._control_flow_context = saved_context
+
+    def _get_control_flow_context(self) -> Any:
+        return self._control_flow_context
+
+    def _set_control_flow_context(self, context: Any) -> None:
+        self._control_flow_context = context
+
+    @contextlib.contextmanager
+    def gradient_override_map(self, op_type_map: dict[str, str]) -> Iterator[None]:
+        """Ops of these types made inside the block use gradients registered under other names."""
+        if not isinstance(op_type_map, dict):
+            raise TypeError("op_type_map must be a dictionary from op type to gradient name")
+        for key, value in op_type_map.items():
+            if not isinstance(key, str) or not isinstance(value, str):
+                raise TypeError("op_type_map must map strings to strings")
+        saved = self._gradient_override_map
+        self._gradient_override_map = {**saved, **op_type_map}
+        try:
+            yield
+        finally:
+            self._gradient_override_map = saved
+
+    @contextlib.contextmanager
+    def _attr_scope_context(self, attrs: dict[str, Any]) -> Iterator[None]:
+        saved = self._attr_scope
+        self._attr_scope = {**saved, **attrs}
+        try:
+            yield
+        finally:
+            self._attr_scope = saved
+
+    @contextlib.contextmanager
+    def container(self, container_name: str) -> Iterator[str]:
+        """Variables and queues made inside the block live in this container of the server."""
+        saved = self._container
+        self._container = container_name
+        try:
+            yield container_name
+        finally:
+            self._container = saved
+
+    # ---- collections ----------------------------------------------------------------------
+
+    def add_to_collection(self, name: Any, value: Any) -> None:
+        """Appends ``value`` to the collection ``name``."""
+        if self._finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+        self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names: Any, value: Any) -> None:
+        """Appends ``value`` to each of the collections."""
+        for name in (names,) if isinstance(names, str) else dict.fromkeys(names):
+            self.add_to_collection(name, value)
+
+    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+        """A copy of the collection; with ``scope``, items whose name matches it from the start."""
+        items = self._collections.get(name, [])
+        if scope is None:
+            return list(items)
+        pattern = re.compile(scope)
+        return [i for i in items if hasattr(i, "name") and pattern.match(i.name)]
+
+    def get_collection_ref(self, name: Any) -> list[Any]:
+        """The collection itself, made when missing."""
+        return self._collections.setdefault(name, [])
+
+    def get_all_collection_keys(self) -> list[str]:
+        """Names of the collections that are strings."""
+        return [k for k in self._collections if isinstance(k, str)]
+
+    @property
+    def collections(self) -> list[str]:
+        """The same as `get_all_collection_keys`."""
+        return self.get_all_collection_keys()
+
+    def clear_collection(self, name: Any) -> None:
+        """Empties the collection."""
+        if name in self._collections:
+            del self._collections[name]
+
+    # ---- export ---------------------------------------------------------------------------
+
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> Any:
+        """The graph as TensorFlow's ``GraphDef`` protocol buffer."""
+        from dataflow.graph.serialize import graph_def
+
+        return graph_def(self, from_version or 0, add_shapes)
+
+    @property
+    def graph_def_versions(self) -> Any:
+        """The version record of a GraphDef made from this graph."""
+        return self.as_graph_def().versions
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        from dataflow.graph.printing import mimebundle
+
+        return mimebundle(self, include, exclude)
+
+    def switch_to_thread_local(self) -> None:
+        """Accepted for old code: scopes belong to the graph, graphs to one building thread."""
+
+
+def infer_type_attrs(op_def: OpDef, inputs: list[Tensor], attrs: dict[str, Any]) -> None:
+    """Fills in the attributes that the inputs imply, for nodes made from a flat input list.
+
+    Raises `InvalidArgumentError` when the number of inputs does not fit the op.
+    """
+    position = 0
+    for arg in op_def.inputs:
+        if arg.type_list_attr is not None:
+            if arg.type_list_attr in attrs:
+                count = len(attrs[arg.type_list_attr])
+            else:
+                count = len(inputs) - position - (len(op_def.inputs) - 1)
+                attrs[arg.type_list_attr] = [
+                    t.dtype.base_dtype for t in inputs[position : position + count]
+                ]
+            position += count
+            continue
+        count = 1
+        if arg.number_attr is not None:
+            if arg.number_attr not in attrs:
+                attrs[arg.number_attr] = len(inputs) - position - (len(op_def.inputs) - 1)
+            count = attrs[arg.number_attr]
+        if arg.type_attr is not None and arg.type_attr not in attrs and position < len(inputs):
+            attrs[arg.type_attr] = inputs[position].dtype.base_dtype
+        position += count
+    if position != len(inputs):
+        raise InvalidArgumentError(
+            None, None, f"{op_def.type} takes {position} inputs, got {len(inputs)}"
+        )

@@ -1,0 +1,192 @@
+"""`Operation`: a node of the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dataflow.device_spec import DeviceSpec, canonical_name
+from dataflow.graph import tracebacks
+from dataflow.graph.tensor import Tensor, _session_for
+
+if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
+    from dataflow.graph.registry import OpDef
+
+
+class Operation:
+    """A node: an op type, named inputs, attributes, and the tensors that it produces.
+
+    Made by calling an op (``tf.add(x, y)``) inside a graph; never changed afterwards except by the
+    engine itself (`_update_input`, `_add_control_inputs`, `_set_device`).
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_control_flow_context",
+        "_control_inputs",
+        "_control_outputs",
+        "_frames",
+        "_gradient_override",
+        "_inputs",
+        "_original_op",
+        "attrs",
+        "device",
+        "graph",
+        "index",
+        "name",
+        "op_def",
+        "outputs",
+    )
+
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        op_def: OpDef,
+        inputs: list[Tensor],
+        control_inputs: list[Operation],
+        attrs: dict[str, Any],
+        device: str,
+        frames: tracebacks.RawFrames,
+    ) -> None:
+        self.graph = graph
+        self.name = name
+        self.op_def = op_def
+        self.attrs = attrs
+        self._inputs = inputs
+        self._control_inputs = control_inputs
+        self._control_outputs: list[Operation] = []
+        self.outputs: list[Tensor] = []
+        self.device = device
+        self.index = -1
+        self._frames = frames
+        self._control_flow_context: Any = None
+        self._original_op: Operation | None = None
+        self._gradient_override: str | None = None
+        for tensor in inputs:
+            tensor._consumers.append(self)
+        for op in control_inputs:
+            op._control_outputs.append(self)
+
+    @property
+    def type(self) -> str:
+        """The op type, such as ``"MatMul"``."""
+        return self.op_def.type
+
+    @property
+    def inputs(self) -> list[Tensor]:
+        """The input tensors, in order."""
+        return self._inputs
+
+    @property
+    def control_inputs(self) -> list[Operation]:
+        """Operations that must be done before this one starts."""
+        return self._control_inputs
+
+    @property
+    def traceback(self) -> list[tracebacks.Frame]:
+        """The user's frames that made this node, outermost first."""
+        return tracebacks.frames_of(self._frames)
+
+    @property
+    def built_at(self) -> str:
+        """Where the node was made: file and line, or notebook, cell and line."""
+        return tracebacks.where(self._frames)
+
+    @property
+    def node_def(self) -> Any:
+        """This node as TensorFlow's ``NodeDef`` protocol buffer."""
+        from dataflow.graph.serialize import node_def
+
+        return node_def(self)
+
+    @property
+    def _id(self) -> int:
+        return self.index
+
+    @property
+    def num_outputs(self) -> int:
+        """How many tensors it produces."""
+        return len(self.outputs)
+
+    def get_attr(self, name: str) -> Any:
+        """An attribute; raises `ValueError` for one that the op does not have."""
+        try:
+            value = self.attrs[name]
+        except KeyError:
+            known = ", ".join(sorted(self.attrs)) or "none"
+            raise ValueError(
+                f"Operation {self.name!r} has no attr named {name!r}. It has: {known}."
+            ) from None
+        return value.encode() if isinstance(value, str) else value
+
+    def _set_attr(self, name: str, value: Any) -> None:
+        self.attrs[name] = value
+        self.graph._mutated()
+
+    def values(self) -> tuple[Tensor, ...]:
+        """The output tensors as a tuple."""
+        return tuple(self.outputs)
+
+    def run(self, feed_dict: Any = None, session: Any = None) -> None:
+        """Runs this operation in ``session`` or the default one."""
+        _session_for(session, self.graph, "run()").run(self, feed_dict)
+
+    def colocation_groups(self) -> list[bytes]:
+        """The groups whose members share a device, as ``b"loc:@name"``."""
+        groups = self.attrs.get("_class")
+        return list(groups) if groups else [f"loc:@{self.name}".encode()]
+
+    def _set_device(self, device: Any) -> None:
+        self.device = canonical_name(
+            device.to_string() if isinstance(device, DeviceSpec) else (device or "")
+        )
+        self.graph._mutated()
+
+    def _update_input(self, index: int, tensor: Tensor) -> None:
+        old = self._inputs[index]
+        old._consumers.remove(self)
+        self._inputs[index] = tensor
+        tensor._consumers.append(self)
+        self.graph._mutated()
+
+    def _add_control_input(self, op: Operation) -> None:
+        self._add_control_inputs([op])
+
+    def _add_control_inputs(self, ops: list[Operation]) -> None:
+        for op in ops:
+            if op not in self._control_inputs:
+                self._control_inputs.append(op)
+                op._control_outputs.append(self)
+        self.graph._mutated()
+
+    def _remove_all_control_inputs(self) -> None:
+        for op in self._control_inputs:
+            op._control_outputs.remove(self)
+        self._control_inputs = []
+        self.graph._mutated()
+
+    def _get_control_flow_context(self) -> Any:
+        return self._control_flow_context
+
+    def _set_control_flow_context(self, context: Any) -> None:
+        self._control_flow_context = context
+
+    def _as_graph_element(self) -> Operation:
+        return self
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation {self.name!r} type={self.type}>"
+
+    def __str__(self) -> str:
+        lines = [f'name: "{self.name}"', f'op: "{self.type}"']
+        lines += [f'input: "{t._as_node_def_input()}"' for t in self._inputs]
+        lines += [f'input: "^{op.name}"' for op in self._control_inputs]
+        if self.device:
+            lines.append(f'device: "{self.device}"')
+        return "\n".join(lines) + "\n"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        from dataflow.graph.printing import mimebundle
+
+        return mimebundle(self, include, exclude)

@@ -1,0 +1,65 @@
+"""Words for nodes: build errors, inputs with shapes, and the hook to the notebook's widgets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dataflow.errors import OpError
+from dataflow.graph import tracebacks
+from dataflow.shapes import list_dims
+
+if TYPE_CHECKING:
+    from dataflow.graph.registry import OpDef
+    from dataflow.graph.tensor import Tensor
+
+
+def describe_tensor(tensor: Tensor) -> str:
+    """``float32[?, 784]``: dtype and static shape in one word."""
+    return f"{tensor.dtype.base_dtype.name}{list_dims(tensor.dims)}"
+
+
+def _input_labels(op_def: OpDef, count: int) -> list[str]:
+    labels: list[str] = []
+    for arg in op_def.inputs:
+        if arg.is_list:
+            spare = count - len(labels) - (len(op_def.inputs) - op_def.inputs.index(arg) - 1)
+            labels.extend(f"{arg.name}[{i}]" for i in range(max(spare, 0)))
+        else:
+            labels.append(arg.name)
+    return (labels + [f"input {i}" for i in range(len(labels), count)])[:count]
+
+
+def describe_inputs(op_def: OpDef, inputs: list[Tensor]) -> str:
+    """One line for each input: its name in the op, dtype, shape, and where it comes from."""
+    lines = []
+    for label, tensor in zip(_input_labels(op_def, len(inputs)), inputs, strict=True):
+        lines.append(f"  {label}: {describe_tensor(tensor)}  from {tensor.name!r}\n")
+    return "".join(lines)
+
+
+def build_error(
+    error_class: type[OpError],
+    op_def: OpDef,
+    name: str,
+    inputs: list[Tensor],
+    frames: tracebacks.RawFrames,
+    cause: Exception,
+) -> OpError:
+    """The error for a node that cannot be made: what, got, needed, and where."""
+    message, _, advice = str(cause).partition("\n")
+    text = f"{op_def.type} {name!r}: {message}\n{describe_inputs(op_def, inputs)}"
+    if advice:
+        text += f"  {advice}\n"
+    return error_class(None, None, text + f"  built at {tracebacks.where(frames)}")
+
+
+def mimebundle(obj: Any, include: Any, exclude: Any) -> Any:
+    """What a notebook shows for ``obj``: the widget where `dataflow_widgets` is installed.
+
+    Returns ``None`` elsewhere, which makes Jupyter show the object's text.
+    """
+    try:
+        from dataflow_widgets.display import mimebundle as widget_mimebundle
+    except ImportError:
+        return None
+    return widget_mimebundle(obj, include, exclude)

@@ -1,0 +1,564 @@
+"""The op registry: `define_op` turns a shape rule into an op that builds nodes.
+
+::
+
+    @define_op("MatMul", "a: T, b: T -> product: T", T=NUMBERS)
+    def mat_mul(a, b, *, transpose_a: bool = False, transpose_b: bool = False):
+        '''Docstring: shapes, dtypes, gradient.'''
+        return (rows, columns)  # the body is the shape rule
+
+The signature is TensorFlow's: input names (they name the constants made for Python values, as in
+``Add/x``), and for each a dtype, a type attribute such as ``T``, ``N * T`` for a list of one type,
+``list(Tin)`` for a list of any types, or ``Ref(T)`` for a variable. Keyword-only parameters are
+the other attributes; ``T=NUMBERS`` restricts a type attribute.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import namedtuple
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dataflow import dtypes, shapes
+from dataflow.dtypes import DType, as_dtype
+from dataflow.errors import DTypeError
+from dataflow.graph.default_stacks import default_graph, use_graph
+from dataflow.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dataflow.graph.operation import Operation
+
+_REQUIRED = object()
+
+
+class ArgSpec(NamedTuple):
+    """One input or output of an op."""
+
+    name: str
+    dtype: DType | None  # a fixed dtype
+    type_attr: str | None  # or the type attribute that says it
+    type_list_attr: str | None  # or, for a list of any types, the attribute with all of them
+    number_attr: str | None  # a list: the attribute that holds its length
+    is_ref: bool
+
+    @property
+    def is_list(self) -> bool:
+        """True when the argument stands for several tensors."""
+        return self.number_attr is not None or self.type_list_attr is not None
+
+
+def _parse_arg(text: str) -> ArgSpec:
+    name, _, kind = (part.strip() for part in text.partition(":"))
+    is_ref = kind.startswith("Ref(")
+    if is_ref:
+        kind = kind[4:-1]
+    number_attr = None
+    if "*" in kind:
+        number_attr, kind = (part.strip() for part in kind.split("*"))
+    if kind.startswith("list("):
+        return ArgSpec(name, None, None, kind[5:-1], None, is_ref)
+    if kind in dtypes._BY_NAME:
+        return ArgSpec(name, as_dtype(kind), None, None, number_attr, is_ref)
+    return ArgSpec(name, None, kind, None, number_attr, is_ref)
+
+
+def _parse_signature(signature: str) -> tuple[tuple[ArgSpec, ...], tuple[ArgSpec, ...]]:
+    left, _, right = signature.partition("->")
+    return tuple(
+        tuple(_parse_arg(part) for part in side.split(",") if part.strip())
+        for side in (left, right)
+    )  # type: ignore[return-value]
+
+
+class AttrSpec(NamedTuple):
+    """One attribute of an op: its name, the kind of its value, and the default."""
+
+    name: str
+    kind: str
+    default: Any
+
+    @property
+    def required(self) -> bool:
+        """True when the caller must give it."""
+        return self.default is _REQUIRED
+
+
+def _normalize_attr(kind: str, value: Any) -> Any:
+    if kind == "DType":
+        return as_dtype(value).base_dtype
+    if kind == "bool":
+        return bool(value)
+    if kind == "int":
+        return int(value)
+    if kind == "float":
+        return float(value)
+    if kind == "str":
+        return value.decode() if isinstance(value, bytes) else str(value)
+    if kind == "Shape":
+        return shapes.as_dims(value)
+    if kind == "list[int]":
+        return [int(v) for v in value]
+    if kind == "list[DType]":
+        return [as_dtype(v).base_dtype for v in value]
+    if kind == "list[Shape]":
+        return [shapes.as_dims(v) for v in value]
+    if kind == "list[str]":
+        return [v.decode() if isinstance(v, bytes) else str(v) for v in value]
+    return value
+
+
+class OpDef:
+    """An op of the registry; calling it adds a node to the default graph.
+
+    Fields: ``type`` ("MatMul"), ``inputs`` and ``outputs`` (`ArgSpec`), ``attrs`` (`AttrSpec`),
+    ``allowed`` (type attribute -> dtypes), ``stateful`` (never folded, deduplicated or reordered
+    with others of its kind), ``gradient_function`` (`None`: not differentiable when
+    ``differentiable`` is False, not written otherwise).
+    """
+
+    def __init__(
+        self,
+        op_type: str,
+        signature: str,
+        shape_rule: Callable[..., Any],
+        allowed: dict[str, Any],
+        stateful: bool,
+    ) -> None:
+        self.type = op_type
+        self.signature = signature
+        self.shape_rule = shape_rule
+        self.inputs, self.outputs = _parse_signature(signature)
+        self.stateful = stateful
+        self.allowed = {k: frozenset(v) for k, v in allowed.items()}
+        self.gradient_function: Callable[..., Any] | None = None
+        self.differentiable = True
+        self.__doc__ = shape_rule.__doc__
+        self.__name__ = self.__qualname__ = shape_rule.__name__
+        self.__module__ = shape_rule.__module__
+        self.__wrapped__ = shape_rule
+        code = shape_rule.__code__
+        positional = code.co_varnames[: code.co_argcount]
+        if positional != tuple(a.name for a in self.inputs):
+            raise TypeError(
+                f"{op_type}: the shape rule takes {positional}, "
+                f"the signature names {[a.name for a in self.inputs]}"
+            )
+        keyword_only = code.co_varnames[
+            code.co_argcount : code.co_argcount + code.co_kwonlyargcount
+        ]
+        defaults = shape_rule.__kwdefaults__ or {}
+        annotations = shape_rule.__annotations__
+        self.attrs = tuple(
+            AttrSpec(n, str(annotations.get(n, "any")), defaults.get(n, _REQUIRED))
+            for n in keyword_only
+        )
+        self._attr_by_name = {a.name: a for a in self.attrs}
+        self._rule_attrs = keyword_only
+        self._num_inputs = len(self.inputs)
+        # The plain case: no list, no reference input; served without loops over specs.
+        self._plain = not any(a.is_list or a.is_ref for a in self.inputs)
+        self._single_output = len(self.outputs) == 1 and not self.outputs[0].is_list
+        self._result_type: Any = None
+
+    def gradient(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator: ``function(op, *output_gradients)`` returns a gradient for each input."""
+        self.gradient_function = function
+        return function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Adds a node: tensors first, then attributes, then ``name``, as TensorFlow's functions."""
+        name = kwargs.pop("name", None)
+        n = self._num_inputs
+        values = list(args[:n])
+        if len(args) > n:
+            extra = args[n:]
+            if len(extra) > len(self.attrs) + 1:
+                raise TypeError(
+                    f"{self.__name__}() takes at most {n + len(self.attrs) + 1} arguments"
+                )
+            for value, attr in zip(extra, self.attrs, strict=False):
+                kwargs.setdefault(attr.name, value)
+            if len(extra) > len(self.attrs):
+                name = extra[-1]
+        for arg in self.inputs[len(values) :]:
+            if arg.name not in kwargs:
+                raise TypeError(f"{self.__name__}() misses the argument {arg.name!r}")
+            values.append(kwargs.pop(arg.name))
+        return self.build(values, kwargs, name)
+
+    def build(self, values: list[Any], attrs: dict[str, Any], name: str | None) -> Any:
+        """Converts ``values`` to tensors, infers the type attributes, and makes the node."""
+        graph = default_graph()
+        for value in values:
+            if type(value) is Tensor:
+                if value.op.graph is not graph:  # as in TensorFlow, the inputs choose the graph
+                    with use_graph(value.op.graph):
+                        return self.build(values, attrs, name)
+                break
+        op_name = graph.unique_name(name or self.type)
+        tensors, given = self._convert(graph, op_name, values, attrs)
+        op = graph._make_op(self, op_name, tensors, given)
+        return self._result(op)
+
+    def _result(self, op: Operation) -> Any:
+        if self._single_output:
+            return op.outputs[0]
+        if not self.outputs:
+            return op
+        grouped: list[Any] = []
+        position = 0
+        for arg in self.outputs:
+            if arg.is_list:
+                count = (
+                    op.attrs[arg.number_attr]
+                    if arg.number_attr
+                    else len(op.attrs[arg.type_list_attr])  # type: ignore[index]
+                )
+                grouped.append(op.outputs[position : position + count])
+                position += count
+            else:
+                grouped.append(op.outputs[position])
+                position += 1
+        if len(grouped) == 1:
+            return grouped[0]
+        if self._result_type is None:
+            self._result_type = namedtuple(
+                self.type.strip("_"), [a.name for a in self.outputs]
+            )
+        return self._result_type(*grouped)
+
+    def _convert(
+        self, graph: Any, op_name: str, values: list[Any], given: dict[str, Any]
+    ) -> tuple[list[Tensor], dict[str, Any]]:
+        attrs: dict[str, Any] = {}
+        for spec in self.attrs:
+            if spec.name in given:
+                attrs[spec.name] = _normalize_attr(spec.kind, given[spec.name])
+            elif spec.required:
+                raise TypeError(f"{self.__name__}() misses the argument {spec.name!r}")
+            else:
+                attrs[spec.name] = _normalize_attr(spec.kind, spec.default)
+        for key in given:
+            if key in attrs:
+                continue
+            if key in self.allowed:  # a type attribute said by the caller
+                attrs[key] = as_dtype(given[key]).base_dtype
+            elif key.startswith("_"):
+                attrs[key] = given[key]
+            else:
+                raise TypeError(f"{self.__name__}() got an unexpected argument {key!r}")
+        tensors: list[Tensor] = []
+        if self._plain:
+            for arg, value in zip(self.inputs, values, strict=True):
+                type_attr = arg.type_attr
+                wanted = arg.dtype if type_attr is None else attrs.get(type_attr)
+                if type(value) is Tensor:
+                    tensor = value
+                else:
+                    tensor = self._to_tensor(graph, op_name, arg, value, wanted)
+                base = tensor.dtype.base_dtype
+                if wanted is None:
+                    attrs[type_attr] = base  # type: ignore[index]
+                elif base is not wanted:
+                    self._dtype_mismatch(op_name, arg, tensor, wanted, tensors)
+                tensors.append(tensor)
+        else:
+            self._convert_general(graph, op_name, values, attrs, tensors)
+        for key, allowed in self.allowed.items():
+            dtype = attrs.get(key)
+            if dtype is not None and type(dtype) is DType and dtype not in allowed:
+                self._dtype_not_allowed(op_name, key, dtype, allowed, tensors)
+        return tensors, attrs
+
+    def _to_tensor(
+        self,
+        graph: Any,
+        op_name: str,
+        arg: ArgSpec,
+        value: Any,
+        dtype: DType | None,
+        ref: bool = False,
+    ) -> Tensor:
+        from dataflow.graph.conversion import internal_convert
+
+        saved = graph._name_stack
+        graph._name_stack = op_name
+        try:
+            preferred = None
+            if dtype is None and arg.type_attr is not None:
+                spec = self._attr_by_name.get(arg.type_attr)
+                if spec is not None and not spec.required:
+                    preferred = as_dtype(spec.default)
+            return internal_convert(value, dtype, arg.name, preferred, ref)
+        except DTypeError:
+            raise
+        except TypeError as e:
+            wanted = f" that is {dtype.name}" if dtype else ""
+            raise DTypeError(
+                None,
+                None,
+                f"{self.type} {op_name!r}: input {arg.name!r} needs a tensor{wanted}, got "
+                f"{type(value).__name__} {_short(value)}: {e}",
+            ) from e
+        finally:
+            graph._name_stack = saved
+
+    def _convert_general(
+        self,
+        graph: Any,
+        op_name: str,
+        values: list[Any],
+        attrs: dict[str, Any],
+        tensors: list[Tensor],
+    ) -> None:
+        for arg, value in zip(self.inputs, values, strict=True):
+            if not arg.is_list:
+                wanted = arg.dtype if arg.type_attr is None else attrs.get(arg.type_attr)
+                tensor = self._to_tensor(graph, op_name, arg, value, wanted, arg.is_ref)
+                if arg.is_ref and not tensor.dtype.is_ref:
+                    raise DTypeError(
+                        None,
+                        None,
+                        f"{self.type} {op_name!r}: input {arg.name!r} must be a variable, got the "
+                        f"tensor {tensor.name!r}. Assign to the tf.Variable itself.",
+                    )
+                base = tensor.dtype.base_dtype
+                if wanted is None:
+                    attrs[arg.type_attr] = base  # type: ignore[index]
+                elif base is not wanted.base_dtype:
+                    self._dtype_mismatch(op_name, arg, tensor, wanted, tensors)
+                tensors.append(tensor)
+                continue
+            if isinstance(value, (Tensor, str, bytes)) or not isinstance(value, Iterable):
+                raise TypeError(
+                    f"Expected list for {arg.name!r} argument to {self.type!r} Op, not {value!r}."
+                )
+            items = list(value)
+            if arg.type_list_attr is not None:
+                wanted_list = attrs.get(arg.type_list_attr)
+                converted = []
+                for i, item in enumerate(items):
+                    dtype = wanted_list[i] if wanted_list else None
+                    one = ArgSpec(f"{arg.name}_{i}", dtype, None, None, None, False)
+                    converted.append(self._to_tensor(graph, op_name, one, item, dtype))
+                attrs[arg.type_list_attr] = [t.dtype.base_dtype for t in converted]
+            else:
+                wanted = arg.dtype if arg.type_attr is None else attrs.get(arg.type_attr)
+                if wanted is None:  # a tensor anywhere in the list says the type for all
+                    for item in items:
+                        dtype = getattr(item, "dtype", None)
+                        if isinstance(dtype, DType):
+                            wanted = dtype.base_dtype
+                            break
+                converted = []
+                for i, item in enumerate(items):
+                    if type(item) is Tensor:
+                        tensor = item
+                    else:
+                        one = ArgSpec(f"{arg.name}_{i}", wanted, None, None, None, False)
+                        tensor = self._to_tensor(graph, op_name, one, item, wanted, arg.is_ref)
+                    base = tensor.dtype.base_dtype
+                    if wanted is None:
+                        wanted = base
+                    elif base is not wanted.base_dtype:
+                        self._dtype_mismatch(op_name, arg, tensor, wanted, tensors + converted)
+                    converted.append(tensor)
+                if arg.type_attr is not None and wanted is not None:
+                    attrs[arg.type_attr] = wanted
+                known = attrs.get(arg.number_attr)
+                if known is not None and arg.number_attr not in self._attr_by_name:
+                    if known != len(converted):
+                        raise ValueError(
+                            f"List argument {arg.name!r} to {self.type!r} Op with length "
+                            f"{len(converted)} must match length {known} of a previous argument."
+                        )
+                attrs[arg.number_attr] = len(converted)  # type: ignore[index]
+            tensors.extend(converted)
+
+    def _dtype_mismatch(
+        self, op_name: str, arg: ArgSpec, tensor: Tensor, wanted: DType, before: list[Tensor]
+    ) -> None:
+        from dataflow.graph.printing import describe_inputs
+
+        got = tensor.dtype.base_dtype.name
+        if arg.type_attr is None:
+            reason = f"must be {wanted.name}"
+        else:
+            other = next((a.name for a in self.inputs if a.type_attr == arg.type_attr), arg.name)
+            reason = f"that does not match type {wanted.name} of argument {other!r}"
+        raise DTypeError(
+            None,
+            None,
+            f"{self.type} {op_name!r}: input {arg.name!r} has type {got} {reason}.\n"
+            + describe_inputs(self, [*before, tensor])
+            + f"  Convert one of them with tf.cast(t, tf.{wanted.name}).",
+        )
+
+    def _dtype_not_allowed(
+        self, op_name: str, key: str, dtype: DType, allowed: Any, tensors: list[Tensor]
+    ) -> None:
+        from dataflow.graph.printing import describe_inputs
+
+        names = ", ".join(sorted(d.name for d in allowed))
+        args = [a.name for a in self.inputs if a.type_attr == key]
+        what = f"input {args[0]!r}" if args else f"attribute {key!r}"
+        raise DTypeError(
+            None,
+            None,
+            f"{self.type} {op_name!r}: {what} has type {dtype.name}, which is not in the list of "
+            f"allowed values: {names}\n" + describe_inputs(self, tensors),
+        )
+
+    def output_dtypes(self, attrs: dict[str, Any]) -> list[DType]:
+        """Dtypes of all outputs, given the node's attributes."""
+        result: list[DType] = []
+        for arg in self.outputs:
+            if arg.type_list_attr is not None:
+                result.extend(attrs[arg.type_list_attr])
+                continue
+            dtype = arg.dtype if arg.type_attr is None else attrs[arg.type_attr]
+            if arg.is_ref:
+                dtype = dtype.as_ref
+            if arg.number_attr is not None:
+                result.extend([dtype] * attrs[arg.number_attr])
+            else:
+                result.append(dtype)
+        return result
+
+    def infer_dims(self, tensors: list[Tensor], attrs: dict[str, Any]) -> list[shapes.Dims]:
+        """Runs the shape rule; one dims for each output."""
+        if self._plain or not any(a.is_list for a in self.inputs):
+            arguments: list[Any] = tensors
+        else:
+            arguments, position = [], 0
+            for arg in self.inputs:
+                if arg.is_list:
+                    count = (
+                        attrs[arg.number_attr]
+                        if arg.number_attr
+                        else len(attrs[arg.type_list_attr])  # type: ignore[index]
+                    )
+                    arguments.append(tensors[position : position + count])
+                    position += count
+                else:
+                    arguments.append(tensors[position])
+                    position += 1
+        if self._rule_attrs:
+            dims = self.shape_rule(*arguments, **{k: attrs[k] for k in self._rule_attrs})
+        else:
+            dims = self.shape_rule(*arguments)
+        return dims if type(dims) is list else [dims]
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        parameter = inspect.Parameter
+        parameters = [parameter(a.name, parameter.POSITIONAL_OR_KEYWORD) for a in self.inputs]
+        parameters += [
+            parameter(
+                a.name,
+                parameter.KEYWORD_ONLY,
+                default=parameter.empty if a.required else a.default,
+            )
+            for a in self.attrs
+        ]
+        parameters.append(parameter("name", parameter.KEYWORD_ONLY, default=None))
+        return inspect.Signature(parameters)
+
+    def __repr__(self) -> str:
+        return f"<op {self.type}({self.signature})>"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+_ops: dict[str, OpDef] = {}
+
+
+def define_op(
+    op_type: str, signature: str = "", *, stateful: bool = False, **allowed: Any
+) -> Callable[[Callable[..., Any]], OpDef]:
+    """Registers an op; see the module's text for the signature language.
+
+    The decorated function is the shape rule: it gets the input tensors (`Tensor.dims` and
+    ``.dtype``) and the attributes, and returns dims for the one output, or a list of dims, one for
+    each output. It raises `ValueError` with a text that says what does not fit.
+    """
+
+    def register(shape_rule: Callable[..., Any]) -> OpDef:
+        if op_type in _ops:
+            raise ValueError(f"op {op_type} is defined twice")
+        op_def = _ops[op_type] = OpDef(op_type, signature, shape_rule, allowed, stateful)
+        return op_def
+
+    return register
+
+
+def not_differentiable(*op_types: Any) -> None:
+    """Says that no gradient flows through these ops (`OpDef` objects or op types)."""
+    for op_type in op_types:
+        op_def = op_type if isinstance(op_type, OpDef) else _ops[op_type]
+        op_def.differentiable = False
+
+
+def get_op(op_type: str) -> OpDef:
+    """The op of this type; raises `KeyError`."""
+    return _ops[op_type]
+
+
+def all_ops() -> dict[str, OpDef]:
+    """The whole registry, by op type."""
+    return _ops
+
+
+#: Gradient functions that users registered under a name, for `Graph.gradient_override_map`.
+_named_gradients: dict[str, Callable[..., Any]] = {}
+
+
+class RegisterGradient:
+    """Decorator ``@tf.RegisterGradient("Name")`` for use with `Graph.gradient_override_map`."""
+
+    def __init__(self, op_type: str) -> None:
+        if not isinstance(op_type, str):
+            raise TypeError("op_type must be a string")
+        self._op_type = op_type
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if self._op_type in _named_gradients or (
+            self._op_type in _ops and _ops[self._op_type].gradient_function is not None
+        ):
+            raise KeyError(f"Registering two gradients with the name {self._op_type!r}!")
+        _named_gradients[self._op_type] = function
+        return function
+
+
+def gradient_function_of(op: Operation) -> Callable[..., Any] | None:
+    """The function that builds the gradient of ``op``; ``None`` when it is not differentiable.
+
+    Raises `LookupError` when the op has none.
+    """
+    override = op._gradient_override
+    if override is not None:
+        try:
+            return _named_gradients[override]
+        except KeyError:
+            op_def = _ops.get(override)
+            if op_def is None or op_def.gradient_function is None:
+                raise LookupError(
+                    f"gradient_override_map names the gradient {override!r} for {op.name!r}, but no "
+                    f'function is registered: use @tf.RegisterGradient("{override}").'
+                ) from None
+            return op_def.gradient_function
+    if op.type in _named_gradients:
+        return _named_gradients[op.type]
+    op_def = op.op_def
+    if not op_def.differentiable:
+        return None
+    if op_def.gradient_function is None:
+        raise LookupError(
+            f"No gradient defined for operation {op.name!r} (op type: {op.type}), "
+            f"built at {op.built_at}."
+        )
+    return op_def.gradient_function

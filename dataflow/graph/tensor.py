@@ -1,0 +1,159 @@
+"""`Tensor`: an edge of the graph, one output of an operation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dataflow import shapes
+from dataflow.dtypes import DType
+from dataflow.shapes import Dims, TensorShape
+
+if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
+    from dataflow.graph.operation import Operation
+
+
+class Tensor:
+    """A symbolic handle to one output of an `Operation`; it holds no value.
+
+    ``dims`` is the static shape as a plain tuple (see `dataflow.shapes`), ``shape`` the same as a
+    `TensorShape`. Values appear only when a session runs the graph.
+    """
+
+    __slots__ = ("__weakref__", "_consumers", "_extras", "dims", "dtype", "op", "value_index")
+
+    # NumPy must not take over ``array + tensor``.
+    __array_priority__ = 100
+
+    def __init__(self, op: Operation, value_index: int, dtype: DType, dims: Dims) -> None:
+        self.op = op
+        self.value_index = value_index
+        self.dtype = dtype
+        self.dims = dims
+        self._consumers: list[Operation] = []
+        self._extras: dict[str, Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """``"Add:0"``: the operation's name and the number of the output."""
+        return f"{self.op.name}:{self.value_index}"
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that this tensor belongs to."""
+        return self.op.graph
+
+    @property
+    def device(self) -> str:
+        """The device that its operation is pinned to, or ``""``."""
+        return self.op.device
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape, as far as it is known before the graph runs."""
+        return TensorShape(self.dims)
+
+    def get_shape(self) -> TensorShape:
+        """The same as ``shape``."""
+        return TensorShape(self.dims)
+
+    @property
+    def _shape(self) -> TensorShape:
+        return TensorShape(self.dims)
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds what you know to the static shape.
+
+        Raises `ValueError` when that contradicts what is known already.
+        """
+        try:
+            self.dims = shapes.merge(self.dims, shapes.as_dims(shape))
+        except ValueError as e:
+            raise ValueError(
+                f"set_shape: {self.name!r} has shape {shapes.format_dims(self.dims)}, "
+                f"which contradicts {shapes.format_dims(shapes.as_dims(shape))}"
+            ) from e
+
+    def consumers(self) -> list[Operation]:
+        """The operations that take this tensor as an input, each once, in the order made."""
+        return list(dict.fromkeys(self._consumers))
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """Runs the graph for this tensor in ``session`` or the default one; returns the value."""
+        return _session_for(session, self.graph, "eval()").run(self, feed_dict)
+
+    def _as_node_def_input(self) -> str:
+        return self.op.name if self.value_index == 0 else self.name
+
+    def _as_graph_element(self) -> Tensor:
+        return self
+
+    def experimental_ref(self) -> Any:
+        """A hashable reference, for code written for later versions."""
+        return self
+
+    ref = experimental_ref
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "A tensor has no truth value before the graph runs, so Python's if, while, and, or, not "
+            f"cannot look at {self.name!r}. Use `if t is not None:` to test whether it is there, and "
+            "tf.cond, tf.while_loop or tf.logical_and to compute with it."
+        )
+
+    __nonzero__ = __bool__
+
+    def __iter__(self) -> Any:
+        raise TypeError(
+            f"'Tensor' object is not iterable: {self.name!r} has no values before the graph runs. "
+            "Use tf.unstack(t) to take it apart, or tf.map_fn to work on each part."
+        )
+
+    def __len__(self) -> int:
+        raise TypeError(
+            f"len() of {self.name!r} is not known before the graph runs. "
+            "Use tf.shape(t)[0], or t.shape[0] for the static size."
+        )
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError(
+            f"Cannot convert the symbolic tensor {self.name!r} to a NumPy array. "
+            "Use sess.run(t) or t.eval() to get its value."
+        )
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
+
+    def __str__(self) -> str:
+        return f'Tensor("{self.name}", shape={self.shape}, dtype={self.dtype.name}{self._device_note()})'
+
+    def _device_note(self) -> str:
+        return f", device={self.op.device}" if self.op.device else ""
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        from dataflow.graph.printing import mimebundle
+
+        return mimebundle(self, include, exclude)
+
+
+def _session_for(session: Any, graph: Graph, what: str) -> Any:
+    if session is None:
+        from dataflow.graph.default_stacks import default_session
+
+        session = default_session()
+        if session is None:
+            raise ValueError(
+                f"Cannot use {what}: no default session is registered. "
+                "Use `with sess.as_default():`, or pass the session: t.eval(session=sess)."
+            )
+    if session.graph is not graph:
+        raise ValueError(
+            f"Cannot use {what} with a session of another graph: "
+            "the session was made for a graph that does not hold this node. "
+            "Make it with tf.Session(graph=t.graph)."
+        )
+    return session
+
+
+#: The name that shape rules use for what they are given: dtype, dims, and where it comes from.
+TensorSpec = Tensor

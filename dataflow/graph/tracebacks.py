@@ -1,0 +1,101 @@
+"""Where a node was made: the user's frames, taken cheaply when the node is built."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import CodeType
+from typing import NamedTuple
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_MAX_FRAMES = 5
+
+#: For each code object seen: is it the engine's own, and which notebook cell does it come from?
+_internal: dict[CodeType, bool] = {}
+_cells: dict[CodeType, int | None] = {}
+
+RawFrames = tuple[tuple[CodeType, int], ...]
+
+
+class Frame(NamedTuple):
+    """One frame of the user's code."""
+
+    filename: str
+    lineno: int
+    name: str
+    cell: int | None
+
+    def __str__(self) -> str:
+        if self.cell is not None:
+            notebook = notebook_name()
+            where = f"{notebook}, cell {self.cell}" if notebook else f"cell {self.cell}"
+            return f"{where}, line {self.lineno}"
+        return f"{os.path.relpath(self.filename) if _is_below(self.filename) else self.filename}, line {self.lineno}"
+
+
+def _is_below(filename: str) -> bool:
+    try:
+        return os.path.abspath(filename).startswith(os.getcwd() + os.sep)
+    except OSError:
+        return False
+
+
+def notebook_name() -> str | None:
+    """File name of the notebook that runs this kernel, where Jupyter tells it."""
+    session = os.environ.get("JPY_SESSION_NAME", "")
+    return os.path.basename(session) if session.endswith(".ipynb") else None
+
+
+def _cell_number(code: CodeType) -> int | None:
+    filename = code.co_filename
+    if "ipykernel_" not in filename and not filename.startswith("<ipython-input"):
+        return None
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return getattr(shell, "execution_count", None)
+
+
+def _classify(code: CodeType) -> bool:
+    filename = code.co_filename
+    internal = filename.startswith(_PACKAGE) or filename.endswith("contextlib.py")
+    _internal[code] = internal
+    if not internal:
+        _cells[code] = _cell_number(code)
+    return internal
+
+
+def capture() -> RawFrames:
+    """The innermost frames that are not the engine's own, innermost first."""
+    frame = sys._getframe(2)
+    known = _internal
+    while frame is not None:
+        code = frame.f_code
+        internal = known.get(code)
+        if internal is None:
+            internal = _classify(code)
+        if not internal:
+            break
+        frame = frame.f_back  # type: ignore[assignment]
+    frames = []
+    while frame is not None and len(frames) < _MAX_FRAMES:
+        code = frame.f_code
+        if code not in known:
+            _classify(code)
+        frames.append((code, frame.f_lineno))
+        frame = frame.f_back  # type: ignore[assignment]
+    return tuple(frames)
+
+
+def frames_of(raw: RawFrames) -> list[Frame]:
+    """The captured frames in readable form, outermost first as in a Python traceback."""
+    return [
+        Frame(code.co_filename, line, code.co_name, _cells.get(code))
+        for code, line in reversed(raw)
+        if not _internal.get(code, False)
+    ]
+
+
+def where(raw: RawFrames) -> str:
+    """``03_mnist.ipynb, cell 4, line 7``: the innermost frame of the user's code."""
+    frames = frames_of(raw)
+    return str(frames[-1]) if frames else "an unknown place"

@@ -1,0 +1,1 @@
+"""Graphs, runs and devices as plain dictionaries, for widgets and reports."""

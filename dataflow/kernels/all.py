@@ -1,0 +1,1 @@
+"""Loads every kernel file, so that the registry is complete."""

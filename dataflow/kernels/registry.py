@@ -1,0 +1,105 @@
+"""The kernel registry.
+
+A kernel is a plain function. Its positional parameters are the op's inputs (a list input arrives
+as one list), its keyword-only parameters are the attributes it wants::
+
+    @kernel("MatMul")
+    def mat_mul_kernel(xp, a, b, *, transpose_a, transpose_b): ...
+
+``xp`` is `numpy` or `cupy`. A *stateful* kernel gets a `KernelContext` in place of ``xp``. An op
+with several outputs returns them as one flat tuple. Kernels return arrays (or NumPy scalars) of
+exactly the dtypes that the op declares, and never change an input.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Kernel(NamedTuple):
+    """A registered kernel."""
+
+    op_type: str
+    function: Callable[..., Any]
+    devices: tuple[str, ...]
+    stateful: bool  # first argument is a KernelContext
+    factory: bool  # function(xp, **attrs) returns the function of the inputs
+    attrs: tuple[str, ...]
+
+
+_kernels: dict[tuple[str, str], Kernel] = {}
+_cpu_only_reason: dict[str, str] = {}
+
+
+def kernel(
+    *op_types: str,
+    devices: tuple[str, ...] = ("cpu", "gpu"),
+    stateful: bool = False,
+    factory: bool = False,
+    cpu_only: str | None = None,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Registers a kernel for one or more op types.
+
+    ``factory=True``: the function takes ``xp`` and the attributes and returns the function that
+    takes the inputs; for kernels that can prepare something when the plan is made.
+    ``cpu_only`` gives the reason why there is no GPU kernel; it is listed for learners.
+    """
+    if cpu_only is not None:
+        devices = ("cpu",)
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        code = function.__code__
+        attrs = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        for op_type in op_types:
+            if cpu_only is not None:
+                _cpu_only_reason[op_type] = cpu_only
+            for device in devices:
+                key = (op_type, device)
+                if key in _kernels:
+                    raise ValueError(f"two {device} kernels for {op_type}")
+                _kernels[key] = Kernel(op_type, function, devices, stateful, factory, attrs)
+        return function
+
+    return register
+
+
+def ufunc_kernel(op_type: str, ufunc: str, devices: tuple[str, ...] = ("cpu", "gpu")) -> None:
+    """The kernel is the array library's own function, called without a wrapper in between."""
+
+    @kernel(op_type, devices=devices, factory=True)
+    def bind(xp: Any) -> Callable[..., Any]:
+        return getattr(xp, ufunc)  # type: ignore[no-any-return]
+
+
+def get_kernel(op_type: str, device: str = "cpu") -> Kernel | None:
+    """The kernel of an op type for ``"cpu"`` or ``"gpu"``; ``None`` when there is none."""
+    return _kernels.get((op_type, device))
+
+
+def cpu_only_reason(op_type: str) -> str | None:
+    """Why an op has no GPU kernel, where that was decided on purpose."""
+    return _cpu_only_reason.get(op_type)
+
+
+def all_kernels() -> dict[tuple[str, str], Kernel]:
+    """Every kernel by (op type, device)."""
+    return _kernels
+
+
+def bind(found: Kernel, first: Any, attrs: dict[str, Any]) -> Callable[..., Any]:
+    """The kernel as a function of the inputs alone; ``first`` is ``xp`` or the context."""
+    wanted = {name: attrs[name] for name in found.attrs}
+    if found.factory:
+        return found.function(first, **wanted)  # type: ignore[no-any-return]
+    return functools.partial(found.function, first, **wanted)
+
+
+@functools.cache
+def array_module(device: str) -> Any:
+    """``xp`` for ``"cpu"`` or ``"gpu"``; raises `ImportError` when CuPy is not installed."""
+    return np if device == "cpu" else importlib.import_module("cupy")

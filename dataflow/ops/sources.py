@@ -1,0 +1,264 @@
+"""Nodes without inputs: constants and placeholders."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow import dtypes, shapes
+from dataflow.dtypes import DType, as_dtype
+from dataflow.graph.conversion import set_builders
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.registry import define_op, get_op, not_differentiable
+from dataflow.graph.tensor import Tensor
+from dataflow.shapes import Dims, Shape
+
+
+@define_op("Const", "-> output: dtype")
+def const_op(*, value: Any, dtype: DType) -> Dims:
+    """A value that is part of the graph.
+
+    Shape and dtype: those of the value. Gradient: none flows into a constant.
+    """
+    return value.shape  # type: ignore[no-any-return]
+
+
+@define_op("Placeholder", "-> output: dtype")
+def placeholder_op(*, dtype: DType, shape: Shape = None) -> Dims:
+    """A promise to give a value with every run, through ``feed_dict``.
+
+    Shape: ``shape``, parts of which may be unknown. Running it unfed is an `InvalidArgumentError`.
+    """
+    return shape
+
+
+@define_op("PlaceholderWithDefault", "input: dtype -> output: dtype")
+def placeholder_with_default_op(input: Tensor, *, shape: Shape) -> Dims:
+    """A value that may be fed, and else is ``input``.
+
+    Shape: ``shape``, which the input's must fit. Gradient: passes to the input unchanged.
+    """
+    if not shapes.compatible(shape, input.dims):
+        raise ValueError(
+            f"the default has shape {shapes.list_dims(input.dims)}, which does not fit "
+            f"{shapes.list_dims(shape)}"
+        )
+    return shape
+
+
+@placeholder_with_default_op.gradient
+def placeholder_with_default_gradient(op: Any, grad: Tensor) -> list[Any]:
+    return [grad]
+
+
+not_differentiable(const_op, placeholder_op)
+
+
+def make_array(value: Any, dtype: DType | None = None, shape: Any = None) -> tuple[Any, DType]:
+    """``value`` as the array of a constant, and its dtype.
+
+    Without ``dtype``: Python's ints give int32 (int64 where they do not fit), floats float32,
+    complex numbers complex128, text strings; NumPy arrays keep their own. A ``shape`` reshapes, or
+    repeats the last element to fill. Raises `TypeError` for values that do not fit the dtype,
+    `ValueError` for a shape that is too small.
+    """
+    if isinstance(value, Tensor):
+        raise TypeError(f"a constant needs a value, got the tensor {value.name!r}")
+    from_numpy = isinstance(value, (np.ndarray, np.generic))
+    try:
+        array = np.asarray(value)
+    except ValueError as e:  # ragged lists
+        raise ValueError(
+            f"cannot make a rectangular tensor of {_short(value)}: its rows have different lengths"
+        ) from e
+    except NotImplementedError as e:
+        raise TypeError(str(e)) from e
+    if array.dtype == object:
+        array = _object_array(value, array)
+    if dtype is not None:
+        dtype = dtype.base_dtype
+        array = _fit(value, array, dtype, from_numpy)
+    elif array.dtype.kind in "SU":
+        dtype = dtypes.string
+        array = _to_bytes(array)
+    elif not from_numpy and array.dtype == np.float64 and not _holds_numpy(value):
+        dtype = dtypes.float32
+        array = array.astype(np.float32)
+    elif not from_numpy and array.dtype == np.int64 and not _holds_numpy(value):
+        small = array.astype(np.int32)
+        if np.array_equal(small, array):
+            array = small
+        dtype = as_dtype(array.dtype)
+    elif array.dtype == object:
+        dtype = dtypes.string
+        array = _to_bytes(array)
+    else:
+        if array.dtype == np.float64 and not array.size and not from_numpy:
+            array = array.astype(np.float32)
+        dtype = as_dtype(array.dtype)
+    if array is value or array.base is not None:
+        array = array.copy()  # the caller may change his array; the graph's stays
+    if shape is not None:
+        array = _fill(array, shapes.as_dims(shape))
+    array.setflags(write=False)
+    return array, dtype
+
+
+def _holds_numpy(value: Any) -> bool:
+    """True for a list whose first number is NumPy's: its own dtype counts then."""
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return isinstance(value, (np.ndarray, np.generic))
+
+
+def _object_array(value: Any, array: Any) -> Any:
+    for item in array.reshape(-1):
+        if isinstance(item, (str, bytes)):
+            continue
+        if isinstance(item, (list, tuple, np.ndarray)):
+            raise ValueError(
+                f"cannot make a rectangular tensor of {_short(value)}: "
+                "its rows have different lengths"
+            )
+        if item is None:
+            raise ValueError("None values not supported.")
+        if isinstance(item, int):
+            return array  # larger than int64; `_fit` says so
+        raise TypeError(
+            f"Failed to convert object of type {type(value)} to Tensor. Contents: {_short(value)}. "
+            "Consider casting elements to a supported type."
+        )
+    return array
+
+
+def _to_bytes(array: Any) -> Any:
+    flat = [v.encode() if isinstance(v, str) else bytes(v) for v in array.reshape(-1).tolist()]
+    out = np.empty(len(flat), dtype=object)
+    out[:] = flat
+    return out.reshape(array.shape)
+
+
+def _fit(value: Any, array: Any, dtype: DType, from_numpy: bool) -> Any:
+    kind = array.dtype.kind
+    if dtype.kind == "S":
+        if kind not in "SUO":
+            raise TypeError(
+                f"Expected string, got {_short(value)} of type {type(value).__name__!r}."
+            )
+        return _to_bytes(array)
+    target = dtype.numpy
+    if array.dtype == target:
+        return array
+    if kind in "SUO":
+        raise TypeError(
+            f"Expected {dtype.name}, got {_short(value)} of type {_kind_name(value)!r}."
+        )
+    if not array.size:
+        return array.astype(target)
+    if dtype.kind == "b" and kind != "b":
+        raise TypeError(f"Expected bool, got {_short(value)} of type {_kind_name(value)!r}.")
+    if not from_numpy:
+        if (dtype.kind in "iu" and kind in "fcb") or (dtype.kind in "fc" and kind == "b"):
+            raise TypeError(
+                f"Expected {dtype.name}, got {_short(value)} of type {_kind_name(value)!r} instead."
+            )
+        if dtype.kind == "f" and kind == "c":
+            raise TypeError(
+                f"Expected {dtype.name}, got {_short(value)} of type 'complex' instead."
+            )
+    if dtype.kind in "iu" and kind in "iu":
+        info = np.iinfo(target)
+        if int(array.min()) < info.min or int(array.max()) > info.max:
+            raise TypeError(
+                f"{_short(value)} does not fit into {dtype.name} ({info.min} to {info.max})"
+            )
+    return array.astype(target)
+
+
+def _kind_name(value: Any) -> str:
+    while isinstance(value, (list, tuple)) and value:
+        value = value[0]
+    return type(value).__name__
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _fill(array: Any, dims: Dims) -> Any:
+    if dims is None or None in dims:
+        raise ValueError(f"a constant's shape must be fully known, got {shapes.list_dims(dims)}")
+    wanted = shapes.num_elements(dims)
+    assert wanted is not None
+    if array.size == wanted:
+        return array.reshape(dims).copy()
+    if array.size == 0 or array.size > wanted:
+        raise ValueError(
+            f"Too {'few' if array.size < wanted else 'many'} elements provided. "
+            f"Needed {'at least' if array.size < wanted else 'at most'} {wanted}, but received {array.size}"
+        )
+    flat = array.reshape(-1)
+    filler = np.full(wanted - array.size, flat[-1], dtype=array.dtype)
+    return np.concatenate([flat, filler]).reshape(dims)
+
+
+def make_constant(value: Any, dtype: DType | None, shape: Any, name: str | None) -> Tensor:
+    """Adds a Const node."""
+    array, dtype = make_array(value, dtype, shape)
+    graph = default_graph()
+    op = graph._make_op(
+        get_op("Const"), graph.unique_name(name or "Const"), [], {"value": array, "dtype": dtype}
+    )
+    return op.outputs[0]
+
+
+def constant(
+    value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    name: str = "Const",
+    verify_shape: bool = False,
+) -> Tensor:
+    """A constant tensor.
+
+    ``value``: a number, string, (nested) list or NumPy array. ``dtype``: inferred when not given
+    (int32, float32, string, bool; NumPy arrays keep theirs). ``shape``: reshapes, or repeats the
+    last element to fill; with ``verify_shape`` the value must have it already.
+
+    Raises `TypeError` for a value that does not fit ``dtype``, `ValueError` for one that does not
+    fit ``shape``.
+    """
+    wanted = None if dtype is None else as_dtype(dtype)
+    if verify_shape and shape is not None:
+        array, _ = make_array(value, wanted)
+        if array.shape != shapes.as_dims(shape):
+            raise TypeError(
+                f"Expected Tensor's shape: {shapes.format_dims(shapes.as_dims(shape))}, "
+                f"got {array.shape}."
+            )
+    return make_constant(value, wanted, shape, name)
+
+
+def placeholder(dtype: Any = dtypes.float32, shape: Any = None, name: str | None = None) -> Tensor:
+    """A tensor whose value is given with each run: ``sess.run(y, feed_dict={x: value})``.
+
+    ``shape`` may be partial (``[None, 784]``) or ``None`` for any shape. ``dtype`` defaults to
+    float32, which the course's slides leave out.
+    """
+    return placeholder_op(dtype=as_dtype(dtype), shape=shape, name=name)  # type: ignore[no-any-return]
+
+
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """A tensor that may be fed and is ``input`` otherwise."""
+    return placeholder_with_default_op(input, shape=shape, name=name)  # type: ignore[no-any-return]
+
+
+def _pack_tensors(values: list[Tensor], name: str | None = None) -> Tensor:
+    from dataflow.ops.array import stack_op
+
+    return stack_op(values, axis=0, name=name)  # type: ignore[no-any-return]
+
+
+set_builders(make_constant, _pack_tensors)

@@ -1,0 +1,225 @@
+"""Values that are known before the graph runs: shapes passed as tensors, constant axes.
+
+`static_value` gives the whole value or ``None``; `static_dims` reads a shape tensor and allows
+unknown parts, as in ``tf.reshape(x, [tf.shape(x)[0], 10])``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dataflow.graph.tensor import Tensor
+from dataflow.shapes import Dims
+
+_LARGEST_ELEMENTS = 10_000
+_rules: dict[str, Callable[[Any], Any]] = {}
+
+
+def static_rule(*op_types: str) -> Callable[[Callable[[Any], Any]], Callable[[Any], Any]]:
+    """Registers ``function(op) -> array or None`` for ops whose value may be known early."""
+
+    def register(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        for op_type in op_types:
+            _rules[op_type] = function
+        return function
+
+    return register
+
+
+def static_value(tensor: Any) -> Any:
+    """The value of a tensor as a NumPy array where it is known without running, else ``None``."""
+    if not isinstance(tensor, Tensor):
+        return np.asarray(tensor) if isinstance(tensor, (np.ndarray, np.generic)) else None
+    op = tensor.op
+    if op.type == "Const":
+        return op.attrs["value"]
+    rule = _rules.get(op.type)
+    return None if rule is None else rule(op)
+
+
+def constant_value(tensor: Any, partial: bool = False) -> Any:
+    """`tf.get_static_value`: see `static_value`."""
+    return static_value(tensor)
+
+
+def static_dims(tensor: Tensor) -> Dims:
+    """The dims that a shape tensor holds, with ``None`` for parts not known yet (or for -1)."""
+    value = static_value(tensor)
+    if value is not None:
+        return tuple(None if v < 0 else int(v) for v in np.asarray(value).reshape(-1))
+    op = tensor.op
+    kind = op.type
+    if kind == "Shape":
+        return op.inputs[0].dims
+    if kind in ("Cast", "Identity"):
+        return static_dims(op.inputs[0])
+    if kind == "Pack":
+        sizes = []
+        for item in op.inputs:
+            one = static_value(item)
+            if one is None:
+                one = _one_size(item)
+            sizes.append(None if one is None or one < 0 else int(one))
+        return tuple(sizes)
+    if kind == "ConcatV2":
+        parts = [static_dims(t) for t in op.inputs[:-1]]
+        if any(p is None for p in parts):
+            return None
+        return tuple(d for p in parts if p is not None for d in p)
+    if kind == "StridedSlice":
+        whole = static_dims(op.inputs[0])
+        bounds = [static_value(t) for t in op.inputs[1:]]
+        if whole is not None and all(b is not None and b.shape == (1,) for b in bounds):
+            a = op.attrs
+            begin = None if a["begin_mask"] & 1 else int(bounds[0][0])
+            end = None if a["end_mask"] & 1 else int(bounds[1][0])
+            if not a["shrink_axis_mask"] and not a["new_axis_mask"]:
+                return whole[begin : end : int(bounds[2][0])]
+    if tensor.dims is not None and len(tensor.dims) == 1 and tensor.dims[0] is not None:
+        return (None,) * tensor.dims[0]
+    return None
+
+
+def _one_size(tensor: Tensor) -> int | None:
+    """A scalar cut out of a shape: ``tf.shape(x)[1]`` where that size is known."""
+    op = tensor.op
+    if op.type == "Cast" or op.type == "Identity":
+        return _one_size(op.inputs[0])
+    if op.type == "StridedSlice" and op.attrs["shrink_axis_mask"] == 1:
+        whole = static_dims(op.inputs[0])
+        begin = static_value(op.inputs[1])
+        if whole is not None and begin is not None and begin.shape == (1,):
+            index = int(begin[0])
+            if -len(whole) <= index < len(whole):
+                return whole[index]
+    return None
+
+
+@static_rule("Shape")
+def _shape(op: Any) -> Any:
+    dims = op.inputs[0].dims
+    if dims is None or None in dims:
+        return None
+    return np.array(dims, dtype=op.outputs[0].dtype.as_numpy_dtype)
+
+
+@static_rule("Size")
+def _size(op: Any) -> Any:
+    dims = op.inputs[0].dims
+    if dims is None or None in dims:
+        return None
+    return np.array(int(np.prod(dims)), dtype=op.outputs[0].dtype.as_numpy_dtype)
+
+
+@static_rule("Rank")
+def _rank(op: Any) -> Any:
+    dims = op.inputs[0].dims
+    return None if dims is None else np.array(len(dims), dtype=np.int32)
+
+
+@static_rule("Pack")
+def _pack(op: Any) -> Any:
+    values = [static_value(t) for t in op.inputs]
+    if not values or any(v is None for v in values):
+        return None
+    return np.stack([np.asarray(v) for v in values], axis=op.attrs["axis"])
+
+
+@static_rule("Cast")
+def _cast(op: Any) -> Any:
+    value = static_value(op.inputs[0])
+    return None if value is None else value.astype(op.attrs["DstT"].as_numpy_dtype)
+
+
+@static_rule("Range")
+def _range(op: Any) -> Any:
+    bounds = [static_value(t) for t in op.inputs]
+    if any(b is None for b in bounds):
+        return None
+    start, limit, delta = bounds
+    if delta == 0 or abs((limit - start) / delta) > _LARGEST_ELEMENTS:
+        return None
+    return np.arange(start, limit, delta, dtype=op.outputs[0].dtype.as_numpy_dtype)
+
+
+@static_rule("ConcatV2")
+def _concat(op: Any) -> Any:
+    values = [static_value(t) for t in op.inputs]
+    if any(v is None for v in values):
+        return None
+    return np.concatenate(values[:-1], axis=int(values[-1]))
+
+
+@static_rule("Fill")
+def _fill(op: Any) -> Any:
+    dims, value = static_value(op.inputs[0]), static_value(op.inputs[1])
+    if dims is None or value is None or np.prod(dims) > _LARGEST_ELEMENTS:
+        return None
+    return np.full(tuple(dims), value)
+
+
+@static_rule("StridedSlice")
+def _strided_slice(op: Any) -> Any:
+    bounds = [static_value(t) for t in op.inputs[1:]]
+    if any(b is None or b.shape != (1,) for b in bounds):
+        return None
+    a = op.attrs
+    if a["new_axis_mask"] or a["ellipsis_mask"]:
+        return None
+    value = static_value(op.inputs[0])
+    if value is None:
+        size = None
+        if a["shrink_axis_mask"]:
+            whole = static_dims(op.inputs[0])
+            index = int(bounds[0][0])
+            if whole is not None and -len(whole) <= index < len(whole):
+                size = whole[index]
+        return None if size is None else np.array(size, dtype=op.outputs[0].dtype.as_numpy_dtype)
+    if a["shrink_axis_mask"]:
+        return np.asarray(value[int(bounds[0][0])])
+    begin = None if a["begin_mask"] else int(bounds[0][0])
+    end = None if a["end_mask"] else int(bounds[1][0])
+    return value[begin : end : int(bounds[2][0])]
+
+
+def _elementwise(op_type: str, function: Callable[[Any, Any], Any]) -> None:
+    def rule(op: Any) -> Any:
+        a, b = (static_value(t) for t in op.inputs)
+        if a is None or b is None or a.size > 16 or b.size > 16:
+            return None
+        return np.asarray(function(a, b), dtype=op.outputs[0].dtype.as_numpy_dtype)
+
+    static_rule(op_type)(rule)
+
+
+for _type in ("Add", "AddV2"):
+    _elementwise(_type, np.add)
+_elementwise("Sub", np.subtract)
+_elementwise("Mul", np.multiply)
+_elementwise("FloorDiv", np.floor_divide)
+_elementwise("Maximum", np.maximum)
+_elementwise("Minimum", np.minimum)
+
+
+@static_rule("Prod")
+def _prod(op: Any) -> Any:
+    value, axes = static_value(op.inputs[0]), static_value(op.inputs[1])
+    if value is None or axes is None:
+        return None
+    keep = op.attrs["keep_dims"]
+    return np.asarray(
+        np.prod(value, axis=tuple(np.asarray(axes).reshape(-1).tolist()), keepdims=keep),
+        dtype=value.dtype,
+    )
+
+
+@static_rule("Squeeze", "Identity", "ExpandDims")
+def _passed_on(op: Any) -> Any:
+    value = static_value(op.inputs[0])
+    if value is None or op.type == "Identity":
+        return value
+    dims = op.outputs[0].dims
+    return None if dims is None or None in dims else value.reshape(dims)

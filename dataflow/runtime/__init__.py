@@ -1,0 +1,1 @@
+"""The runtime: sessions, plans, and the state that outlives a run."""

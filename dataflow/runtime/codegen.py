@@ -1,0 +1,346 @@
+"""From pruned nodes to one flat Python function.
+
+Each node becomes one line ``t7 = k7(t3, c5)``: kernels, constants and variables are globals of the
+generated function, values are its local variables, deleted after their last use. Nodes that only
+pass a value on (Identity, a variable's read) cost nothing: whoever uses them uses the value itself.
+Loops and conditionals become Python's ``while`` and ``if`` (see `control_structure`).
+
+A variable's read is *late*: the line that uses the value looks at the variable. That is what
+TensorFlow's reference variables do, whose read shares the buffer that assignments change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from dataflow.errors import InvalidArgumentError
+from dataflow.graph.operation import Operation
+from dataflow.graph.printing import describe_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.runtime import control_structure
+from dataflow.runtime.resources import uninitialized
+
+#: Ops whose output is their first input; no kernel is called for them.
+ALIASES = frozenset(
+    {
+        "Identity",
+        "StopGradient",
+        "PreventGradient",
+        "PlaceholderWithDefault",
+        "RefIdentity",
+        "Snapshot",
+        "LoopCond",
+        "Enter",
+        "RefEnter",
+        "Exit",
+        "RefExit",
+        "NextIteration",
+        "RefNextIteration",
+        "DebugGradientIdentity",
+    }
+)
+VARIABLES = frozenset({"VariableV2", "Variable", "TemporaryVariable"})
+_ASSIGNS = frozenset({"Assign"})
+_NO_CODE = frozenset({"NoOp", "ControlTrigger"})
+
+
+class Dead:
+    """The value of a tensor in a branch that was not taken."""
+
+    def __repr__(self) -> str:
+        return "DEAD"
+
+
+DEAD = Dead()
+
+
+class Value(NamedTuple):
+    """How the generated code names a value: an expression, and whether it is a variable."""
+
+    text: str
+    is_ref: bool = False
+
+
+class Line(NamedTuple):
+    """One line of generated code, the node it computes, and the locals it sets and reads."""
+
+    indent: int
+    text: str
+    op: Operation | None
+    sets: tuple[str, ...] = ()
+    reads: tuple[str, ...] = ()
+
+
+class GeneratedPlan(NamedTuple):
+    """A compiled function with its source and the node behind each line."""
+
+    function: Callable[..., Any]
+    source: str
+    line_ops: dict[int, Operation]
+    values: dict[Tensor, str]
+    filename: str
+
+
+class Generator:
+    """Writes the function for one plan.
+
+    ``bind_kernel(op)`` gives the callable for a node, ``bind_variable(op)`` its
+    `VariableResource`; with ``trace`` the function takes a hook first, called after each node as
+    ``hook(node number, outputs)``.
+    """
+
+    _count = 0
+
+    def __init__(
+        self,
+        ops: Sequence[Operation],
+        fetches: Sequence[Tensor],
+        feeds: Sequence[Tensor],
+        bind_kernel: Callable[[Operation], Callable[..., Any]],
+        bind_variable: Callable[[Operation], Any],
+        trace: bool = False,
+    ) -> None:
+        self.ops = list(ops)
+        self.fetches = list(fetches)
+        self.feeds = list(feeds)
+        self._bind_kernel = bind_kernel
+        self._bind_variable = bind_variable
+        self.trace = trace
+        self.values: dict[Tensor, Value] = {}
+        self.globals: dict[str, Any] = {"uninitialized": uninitialized, "DEAD": DEAD}
+        self.lines: list[Line] = []
+        self.indent = 1
+        self._numbers: dict[Operation, int] = {op: i for i, op in enumerate(self.ops)}
+        self._assigned: set[str] = set()
+        self._checked: dict[str, None] = {}
+        self._reads: list[str] = []
+        self.structured = any(op.type in control_structure.CONTROL_OPS for op in self.ops)
+
+    def generate(self) -> GeneratedPlan:
+        """Writes, compiles and returns the function."""
+        for i, tensor in enumerate(self.feeds):
+            self.values[tensor] = Value(f"f{i}")
+        if any(op.type in _ASSIGNS for op in self.ops):
+            self._find_assigned()
+        dead_fetches: list[str] = []
+        if self.structured:
+            dead_fetches = control_structure.emit(self)
+        else:
+            for op in self.ops:
+                self.emit_op(op)
+        self._reads = []
+        results = [self.use(t) for t in self.fetches]
+        comma = "," if len(results) == 1 else ""
+        self.indent = 1
+        self.lines.append(
+            Line(1, f"return ({', '.join(results)}{comma})", None, (), tuple(self._reads))
+        )
+        return self._compile(dead_fetches)
+
+    def _find_assigned(self) -> None:
+        """Variables that this plan itself initializes are looked at when used, not up front."""
+        for op in self.ops:
+            if op.type in _ASSIGNS:
+                source = op.inputs[0].op
+                while source.type not in VARIABLES and source.inputs:
+                    source = source.inputs[0].op
+                self._assigned.add(source.name)
+
+    # ---- values ---------------------------------------------------------------------------
+
+    def use(self, tensor: Tensor) -> str:
+        """The expression for a tensor's value."""
+        value = self.values.get(tensor)
+        if value is None:
+            raise InvalidArgumentError(
+                None, tensor.op, f"Retval: {tensor.name!r} is never computed in this run."
+            )
+        if not value.is_ref:
+            self._reads.append(value.text)
+            return value.text
+        name = value.text
+        if self.globals[name].name in self._assigned or self.structured:
+            return f"{name}.read()"
+        self._checked[name] = None
+        return f"{name}.array"
+
+    def use_ref(self, tensor: Tensor) -> str:
+        """The expression for the variable behind a reference tensor."""
+        value = self.values[tensor]
+        if not value.is_ref:
+            raise InvalidArgumentError(
+                None,
+                tensor.op,
+                f"{tensor.name!r} is fed in this run, so it cannot be assigned to in the same run.",
+            )
+        return value.text
+
+    def output_name(self, tensor: Tensor) -> str:
+        """The local variable for an output."""
+        number = self._numbers[tensor.op]
+        return f"t{number}" if len(tensor.op.outputs) == 1 else f"t{number}_{tensor.value_index}"
+
+    def add_line(self, text: str, op: Operation | None = None, sets: tuple[str, ...] = ()) -> None:
+        """Appends a line that reads what was `use`d since the last one."""
+        self.lines.append(Line(self.indent, text, op, sets, tuple(self._reads)))
+        self._reads = []
+
+    # ---- nodes ----------------------------------------------------------------------------
+
+    def emit_op(self, op: Operation) -> None:
+        """Writes the line for one node."""
+        fed = [t for t in op.outputs if t in self.values]
+        if op.outputs and len(fed) == len(op.outputs):
+            return
+        kind = op.type
+        if kind == "Const":
+            self._emit_const(op)
+        elif kind in _NO_CODE:
+            pass
+        elif kind in VARIABLES:
+            name = f"v{self._numbers[op]}"
+            self.globals[name] = self._bind_variable(op)
+            self.values[op.outputs[0]] = Value(name, True)
+            return
+        elif kind in ALIASES:
+            self.emit_alias(op)
+        elif kind == "IdentityN":
+            for source, output in zip(op.inputs, op.outputs, strict=True):
+                self.values.setdefault(output, self.values[source])
+        elif kind == "Placeholder" or kind == "PlaceholderV2":
+            tensor = op.outputs[0]
+            self.add_line(f"unfed_{self._numbers[op]}()", op)
+            self.globals[f"unfed_{self._numbers[op]}"] = _unfed(tensor)
+            self.values[tensor] = Value("None")
+        else:
+            self._emit_kernel(op)
+        self.emit_trace(op)
+
+    def emit_alias(self, op: Operation) -> None:
+        """The output is the input; a variable's value is taken now unless the input is its ref."""
+        source = op.inputs[0]
+        value = self.values[source]
+        if value.is_ref and not source.dtype.is_ref:
+            name = self.output_name(op.outputs[0])
+            self.add_line(f"{name} = {self.use(source)}", op, (name,))
+            value = Value(name)
+        self.values.setdefault(op.outputs[0], value)
+
+    def _emit_const(self, op: Operation) -> None:
+        name = f"c{self._numbers[op]}"
+        value = op.attrs["value"]
+        if not value.shape and value.dtype != object:
+            value = value[()]
+        self.globals[name] = value
+        self.values[op.outputs[0]] = Value(name)
+
+    def _emit_kernel(self, op: Operation) -> None:
+        number = self._numbers[op]
+        self.globals[f"k{number}"] = self._bind_kernel(op)
+        arguments: list[str] = []
+        inputs = iter(op.inputs)
+        for arg in op.op_def.inputs:
+            use = self.use_ref if arg.is_ref else self.use
+            if arg.number_attr is not None:
+                items = [use(next(inputs)) for _ in range(op.attrs[arg.number_attr])]
+                arguments.append(f"[{', '.join(items)}]")
+            elif arg.type_list_attr is not None:
+                items = [use(next(inputs)) for _ in op.attrs[arg.type_list_attr]]
+                arguments.append(f"[{', '.join(items)}]")
+            else:
+                arguments.append(use(next(inputs)))
+        call = f"k{number}({', '.join(arguments)})"
+        names: list[str] = []
+        refs = [a for a in op.op_def.outputs if a.is_ref]
+        if refs:  # a reference output is the variable that came in
+            self.add_line(call, op)
+            for tensor in op.outputs:
+                self.values.setdefault(tensor, self.values[op.inputs[0]])
+            return
+        for tensor in op.outputs:
+            if tensor in self.values:
+                names.append("_")
+            else:
+                name = self.output_name(tensor)
+                self.values[tensor] = Value(name)
+                names.append(name)
+        if not names:
+            self.add_line(call, op)
+        elif op.op_def._single_output:
+            self.add_line(f"{names[0]} = {call}", op, (names[0],))
+        else:
+            comma = "," if len(names) == 1 else ""
+            self.add_line(f"{', '.join(names)}{comma} = {call}", op, tuple(names))
+
+    def emit_trace(self, op: Operation) -> None:
+        """With ``trace``: tells the hook that a node is done, with its outputs."""
+        if not self.trace:
+            return
+        items = []
+        for tensor in op.outputs:
+            value = self.values.get(tensor)
+            if value is None or value.text == "None":
+                items.append("None")
+            elif value.is_ref:
+                items.append(f"{value.text}.array")
+            else:
+                items.append(value.text)
+                self._reads.append(value.text)
+        comma = "," if len(items) == 1 else ""
+        self.add_line(f"hook({self._numbers[op]}, ({', '.join(items)}{comma}))")
+
+    # ---- the function ---------------------------------------------------------------------
+
+    def _compile(self, dead_fetches: list[str]) -> GeneratedPlan:
+        parameters = ["hook"] if self.trace else []
+        parameters += [f"f{i}" for i in range(len(self.feeds))]
+        text = [f"def run({', '.join(parameters)}):"]
+        line_ops: dict[int, Operation] = {}
+        for name in self._checked:
+            text.append(f"    if {name}.array is None: raise uninitialized({name}.name)")
+        for name in dead_fetches:
+            text.append(f"    {name} = DEAD")
+        drops = {} if self.structured else self._last_uses()
+        for i, line in enumerate(self.lines):
+            drop = drops.get(i)
+            suffix = f"; del {', '.join(drop)}" if drop else ""
+            text.append("    " * line.indent + line.text + suffix)
+            if line.op is not None:
+                line_ops[len(text)] = line.op
+        Generator._count += 1
+        filename = f"<dataflow plan {Generator._count}>"
+        source = "\n".join(text) + "\n"
+        exec(compile(source, filename, "exec"), self.globals)
+        values = {t: v.text for t, v in self.values.items()}
+        return GeneratedPlan(self.globals["run"], source, line_ops, values, filename)
+
+    def _last_uses(self) -> dict[int, list[str]]:
+        """For each line, the locals that nothing after it reads."""
+        drops: dict[int, list[str]] = {}
+        seen: set[str] = set()
+        for i in range(len(self.lines) - 1, -1, -1):
+            line = self.lines[i]
+            dead = [n for n in line.sets if n not in seen and n != "_"]
+            for name in line.reads:
+                if name not in seen:
+                    seen.add(name)
+                    if name[0] == "t":
+                        dead.append(name)
+            seen.update(line.sets)
+            if dead and i < len(self.lines) - 1:
+                drops[i] = list(dict.fromkeys(dead))
+        return drops
+
+
+def _unfed(tensor: Tensor) -> Callable[[], None]:
+    def fail() -> None:
+        raise InvalidArgumentError(
+            None,
+            tensor.op,
+            f"You must feed a value for placeholder tensor {tensor.op.name!r} with dtype "
+            f"{tensor.dtype.name} and shape {describe_tensor(tensor)[len(tensor.dtype.name) :]}.\n"
+            f"  Give it in the feed_dict: sess.run(fetches, feed_dict={{{tensor.op.name}: value}}).",
+        )
+
+    return fail

@@ -1,0 +1,169 @@
+"""`ConfigProto` and its parts: options of sessions, with TensorFlow's names.
+
+Plain Python objects rather than protocol buffers: they can be made without loading TensorBoard.
+"""
+
+from __future__ import annotations
+
+import copy
+import difflib
+from typing import Any
+
+
+class Options:
+    """A group of named options with defaults; unknown names are refused with a hint."""
+
+    _defaults: dict[str, Any] = {}
+
+    def __init__(self, **options: Any) -> None:
+        values: dict[str, Any] = {}
+        for name, default in self._defaults.items():
+            is_group = isinstance(default, type) and issubclass(default, Options)
+            values[name] = default() if is_group else copy.copy(default)
+        self.__dict__.update(values)
+        for name, value in options.items():
+            setattr(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self._defaults:
+            close = difflib.get_close_matches(name, self._defaults, n=1)
+            hint = f" Did you mean {close[0]!r}?" if close else ""
+            raise ValueError(f"{type(self).__name__} has no option {name!r}.{hint}")
+        object.__setattr__(self, name, value)
+
+    def CopyFrom(self, other: Options) -> None:
+        """Takes over all options of ``other``."""
+        if type(other) is not type(self):
+            raise TypeError(f"cannot copy {type(other).__name__} to {type(self).__name__}")
+        self.__dict__.update(copy.deepcopy(other.__dict__))
+
+    MergeFrom = CopyFrom
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.__dict__ == other.__dict__
+
+    def __repr__(self) -> str:
+        parts = [f"{k}={v!r}" for k, v in self.__dict__.items() if v != type(self)().__dict__[k]]
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+class GPUOptions(Options):
+    """How a session uses GPUs; ``per_process_gpu_memory_fraction`` 0 means no limit."""
+
+    _defaults = {
+        "per_process_gpu_memory_fraction": 0.0,
+        "allow_growth": False,
+        "allocator_type": "",
+        "deferred_deletion_bytes": 0,
+        "visible_device_list": "",
+        "polling_active_delay_usecs": 0,
+        "force_gpu_compatible": False,
+        "experimental": None,
+    }
+
+
+class OptimizerOptions(Options):
+    """Which rewrites a session applies (``opt_level`` L1 on, L0 off)."""
+
+    L1 = 0
+    L0 = -1
+    DEFAULT = 0
+    OFF = -1
+    ON_1 = 1
+    ON_2 = 2
+    _defaults = {
+        "do_common_subexpression_elimination": True,
+        "do_constant_folding": True,
+        "do_function_inlining": True,
+        "max_folded_constant_in_bytes": 10 * 1024 * 1024,
+        "opt_level": 0,
+        "global_jit_level": 0,
+        "cpu_global_jit": False,
+    }
+
+
+class RewriterConfig(Options):
+    """Switches for groups of rewrites: ``DEFAULT``, ``ON`` or ``OFF``."""
+
+    DEFAULT = 0
+    ON = 1
+    OFF = 2
+    AGGRESSIVE = 3
+    _defaults = {
+        "disable_meta_optimizer": False,
+        "constant_folding": 0,
+        "arithmetic_optimization": 0,
+        "dependency_optimization": 0,
+        "loop_optimization": 0,
+        "function_optimization": 0,
+        "remapping": 0,
+        "layout_optimizer": 0,
+        "shape_optimization": 0,
+        "memory_optimization": 0,
+        "disable_model_pruning": False,
+        "min_graph_nodes": 0,
+        "common_subgraph_elimination": 0,
+        "debug_stripper": 0,
+        "scoped_allocator_optimization": 0,
+        "pin_to_host_optimization": 0,
+        "implementation_selector": 0,
+        "auto_mixed_precision": 0,
+        "meta_optimizer_iterations": 0,
+    }
+
+
+class GraphOptions(Options):
+    """Options for the treatment of the graph before it runs."""
+
+    _defaults = {
+        "optimizer_options": OptimizerOptions,
+        "rewrite_options": RewriterConfig,
+        "enable_recv_scheduling": False,
+        "build_cost_model": 0,
+        "build_cost_model_after": 0,
+        "infer_shapes": False,
+        "place_pruned_graph": False,
+        "enable_bfloat16_sendrecv": False,
+        "timeline_step": 0,
+    }
+
+
+class ConfigProto(Options):
+    """Options of a session, as ``tf.Session(config=tf.ConfigProto(...))`` takes them."""
+
+    _defaults = {
+        "device_count": {},
+        "intra_op_parallelism_threads": 0,
+        "inter_op_parallelism_threads": 0,
+        "use_per_session_threads": False,
+        "placement_period": 0,
+        "device_filters": [],
+        "gpu_options": GPUOptions,
+        "allow_soft_placement": False,
+        "log_device_placement": False,
+        "graph_options": GraphOptions,
+        "operation_timeout_in_ms": 0,
+        "isolate_session_state": False,
+        "share_cluster_devices_in_session": False,
+        "cluster_def": None,
+        "rpc_options": None,
+        "experimental": None,
+    }
+
+
+class RunOptions(Options):
+    """Options of one `Session.run`: tracing and a time-out."""
+
+    NO_TRACE = 0
+    SOFTWARE_TRACE = 1
+    HARDWARE_TRACE = 2
+    FULL_TRACE = 3
+    _defaults = {
+        "trace_level": 0,
+        "timeout_in_ms": 0,
+        "inter_op_thread_pool": 0,
+        "output_partition_graphs": False,
+        "debug_options": None,
+        "report_tensor_allocations_upon_oom": False,
+        "experimental": None,
+    }

@@ -1,0 +1,447 @@
+"""Control flow: Switch, Merge, Enter, Exit and NextIteration become Python's ``if`` and ``while``.
+
+A *frame* is a loop: the nodes between its Enters and its Exits. Inside a frame, Merge nodes are
+the loop variables; what LoopCond needs is computed before the test, the rest after it::
+
+    m1, m2 = enter1, enter2
+    while True:
+        <what the condition needs>
+        if not cond: break
+        <body>
+        m1, m2 = next1, next2
+
+A *guard* is a pair (predicate, branch) that a node inherits from a Switch above it; the code of a
+node stands under an ``if`` for each of its guards, and a Merge takes the value of the branch that
+ran. Untaken branches are therefore not computed at all. Invariant: the guards of a predicate are
+a prefix of every guard path that contains it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dataflow.errors import InvalidArgumentError
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+
+if TYPE_CHECKING:
+    from dataflow.runtime.codegen import Generator
+
+ENTER = frozenset({"Enter", "RefEnter"})
+EXIT = frozenset({"Exit", "RefExit"})
+MERGE = frozenset({"Merge", "RefMerge"})
+SWITCH = frozenset({"Switch", "RefSwitch"})
+NEXT = frozenset({"NextIteration", "RefNextIteration"})
+CONTROL_OPS = ENTER | EXIT | MERGE | SWITCH | NEXT | {"LoopCond"}
+
+Guard = tuple[Tensor, bool]
+Path = tuple[Guard, ...]
+
+
+class Frame:
+    """One loop (or, with ``parent`` None, everything outside loops)."""
+
+    def __init__(self, name: str, parent: Frame | None) -> None:
+        self.name = name
+        self.parent = parent
+        self.nodes: list[Operation] = []
+        self.children: list[Frame] = []
+        self.enters: list[Operation] = []
+        self.exits: list[Operation] = []
+
+    @property
+    def depth(self) -> int:
+        """0 outside all loops."""
+        return 0 if self.parent is None else self.parent.depth + 1
+
+    def __repr__(self) -> str:
+        return f"Frame({self.name!r})"
+
+
+def find_frames(ops: list[Operation], fed: set[Tensor]) -> tuple[Frame, dict[Operation, Frame]]:
+    """Which frame each node is in. ``ops`` in an order that ignores the loops' back edges.
+
+    An Enter belongs to the frame that it opens, an Exit to the frame that it leaves.
+    """
+    root = Frame("", None)
+    frames: dict[tuple[str, Frame], Frame] = {}
+    frame_of: dict[Operation, Frame] = {}
+
+    def output_frame(op: Operation) -> Frame:
+        frame = frame_of.get(op, root)
+        if op.type in EXIT:
+            assert frame.parent is not None
+            return frame.parent
+        return frame
+
+    for op in ops:
+        deepest = root
+        sources = [t.op for t in op.inputs if t not in fed] + op.control_inputs
+        for source in sources:
+            if op.type in MERGE and source.type in NEXT:
+                continue
+            frame = output_frame(source)
+            if frame.depth > deepest.depth:
+                deepest = frame
+        if op.type in ENTER:
+            key = (op.attrs["frame_name"], deepest)
+            if key not in frames:
+                frames[key] = Frame(op.attrs["frame_name"], deepest)
+                deepest.children.append(frames[key])
+            deepest = frames[key]
+            deepest.enters.append(op)
+        elif op.type in EXIT:
+            if deepest.parent is None:
+                raise InvalidArgumentError(
+                    None, op, f"{op.name!r} (Exit) is not inside a loop: no Enter leads to it."
+                )
+            deepest.exits.append(op)
+        frame_of[op] = deepest
+        deepest.nodes.append(op)
+    return root, frame_of
+
+
+Item = Any  # an Operation or a Frame
+
+
+class Emitter:
+    """Writes structured code for one plan through its `Generator`."""
+
+    def __init__(self, generator: Generator) -> None:
+        self.generator = generator
+        self.fed = set(generator.feeds)
+        self.root, self.frame_of = find_frames(generator.ops, self.fed)
+        #: Guards of each node; ``None``: it can never run.
+        self.guards: dict[Operation, Path | None] = {}
+        self.open: list[Guard] = []
+        self.dead_fetches: list[str] = []
+
+    # ---- order ----------------------------------------------------------------------------
+
+    def item_of(self, op: Operation, frame: Frame) -> Item | None:
+        """What stands for ``op`` among the items of ``frame``: itself, or a loop inside it."""
+        inner = self.frame_of.get(op)
+        if inner is None or inner is frame:
+            return op if inner is frame else None
+        while inner.parent is not None and inner.parent is not frame:
+            inner = inner.parent
+        return inner if inner.parent is frame else None
+
+    def sources(self, item: Item, frame: Frame) -> list[Item]:
+        """Items of ``frame`` that must come before ``item``."""
+        result: dict[Item, None] = {}
+        for op in _members(item):
+            inputs = (
+                []
+                if op.type in MERGE and frame is self.frame_of[op] and _is_head(op)
+                else op.inputs
+            )
+            for source in [t.op for t in inputs if t not in self.fed] + op.control_inputs:
+                found = self.item_of(source, frame)
+                if found is not None and found is not item:
+                    result[found] = None
+        return list(result)
+
+    def order(self, frame: Frame) -> list[Item]:
+        """The items of ``frame`` in an order in which they can run."""
+        items: dict[Item, None] = {}
+        for op in self.generator.ops:
+            found = self.item_of(op, frame)
+            if found is not None:
+                items[found] = None
+        result: list[Item] = []
+        done: set[Item] = set()
+        for start in items:
+            stack: list[tuple[Item, bool]] = [(start, False)]
+            while stack:
+                item, leaving = stack.pop()
+                if item in done:
+                    continue
+                if leaving:
+                    done.add(item)
+                    result.append(item)
+                    continue
+                stack.append((item, True))
+                for source in reversed(self.sources(item, frame)):
+                    if source not in done:
+                        stack.append((source, False))
+        return result
+
+    # ---- guards ---------------------------------------------------------------------------
+
+    def guards_from(self, tensor: Tensor, frame: Frame) -> Path | None:
+        """The guards that a value brings along to a node of ``frame``."""
+        source = tensor.op
+        if tensor in self.fed:
+            return ()
+        if self.item_of(source, frame) is None:
+            return ()
+        path = self.guards.get(source, ())
+        if path is None:
+            return None
+        if source.type in SWITCH and not self.is_loop_switch(source):
+            guard = (source.inputs[1], tensor.value_index == 1)
+            return self.union(path, (guard,))
+        return path
+
+    def guards_of(self, op: Operation, frame: Frame) -> Path | None:
+        """The guards of a node, from its inputs and control inputs; ``None``: never runs."""
+        path: Path | None = ()
+        if op.type in MERGE:
+            alive = [p for t in op.inputs if (p := self.guards_from(t, frame)) is not None]
+            if not alive:
+                return None
+            path = tuple(g for g in alive[0] if all(g in other for other in alive[1:]))
+            if len(alive) == 1:
+                path = alive[0]
+        else:
+            for tensor in op.inputs:
+                path = self.union(path, self.guards_from(tensor, frame))
+        for source in op.control_inputs:
+            if self.item_of(source, frame) is not None:
+                path = self.union(path, self.guards.get(source, ()))
+        return path
+
+    def union(self, a: Path | None, b: Path | None) -> Path | None:
+        """All guards of both; ``None`` when they contradict each other."""
+        if a is None or b is None:
+            return None
+        result = list(a)
+        for predicate, branch in b:
+            if (predicate, branch) in result:
+                continue
+            if (predicate, not branch) in result:
+                return None
+            result.append((predicate, branch))
+        return tuple(result)
+
+    def is_loop_switch(self, op: Operation) -> bool:
+        """True for a Switch on a loop's condition: it passes the loop variable on."""
+        return op.inputs[1].op.type == "LoopCond" and op.inputs[1] not in self.fed
+
+    # ---- code -----------------------------------------------------------------------------
+
+    def emit(self) -> list[str]:
+        """Writes everything; returns the fetched locals that a branch may leave unset."""
+        self.emit_items(self.order(self.root), self.root)
+        self.close_guards(0)
+        for tensor in self.generator.fetches:
+            if self.guards.get(tensor.op, ()) != () and tensor not in self.fed:
+                if tensor not in self.generator.values:  # can never run
+                    from dataflow.runtime.codegen import Value
+
+                    self.generator.values[tensor] = Value("DEAD")
+                elif not self.generator.values[tensor].is_ref:
+                    self.dead_fetches.append(self.generator.values[tensor].text)
+        return [n for n in dict.fromkeys(self.dead_fetches) if n.startswith("t")]
+
+    def emit_items(self, items: list[Item], frame: Frame) -> None:
+        """Writes the items of a frame, each under its guards."""
+        base = len(self.open)
+        for item in items:
+            if isinstance(item, Frame):
+                path = self.loop_guards(item, frame)
+                for op in _members(item):
+                    self.guards.setdefault(op, path)
+                if path is None:
+                    continue
+                self.open_guards(path, base)
+                self.emit_loop(item, path)
+                continue
+            path = self.guards_of(item, frame)
+            self.guards[item] = path
+            if path is None or (all(t in self.fed for t in item.outputs) and item.outputs):
+                continue
+            if item.type in SWITCH and not self.is_loop_switch(item):
+                self.emit_switch(item)
+            elif item.type in MERGE:
+                self.emit_merge(item, frame, path, base)
+            else:
+                if item.type not in ("Const",):
+                    self.open_guards(path, base)
+                self.generator.emit_op(item)
+        self.close_guards(base)
+
+    def open_guards(self, path: Path, base: int) -> None:
+        """Makes the open ``if`` blocks those of ``path``."""
+        current = self.open[base:]
+        same = 0
+        while same < len(current) and same < len(path) and current[same] == path[same]:
+            same += 1
+        self.close_guards(base + same)
+        for predicate, branch in path[same:]:
+            text = self.generator.use(predicate)
+            self.generator.add_line(f"if {text}:" if branch else f"if not {text}:")
+            self.generator.indent += 1
+            self.open.append((predicate, branch))
+
+    def close_guards(self, depth: int) -> None:
+        """Closes ``if`` blocks down to ``depth``."""
+        while len(self.open) > depth:
+            if self.generator.lines[-1].text.endswith(":"):
+                self.generator.add_line("pass")
+            self.open.pop()
+            self.generator.indent -= 1
+
+    def emit_switch(self, op: Operation) -> None:
+        """Both outputs are the input; the guards keep them apart."""
+        generator = self.generator
+        value = generator.values[op.inputs[0]]
+        if value.is_ref and not op.inputs[0].dtype.is_ref:
+            self.open_guards(self.guards[op] or (), len(self.open))
+        for output in op.outputs:
+            generator.values.setdefault(output, value)
+        if generator.trace:
+            generator.emit_trace(op)
+
+    def emit_merge(self, op: Operation, frame: Frame, path: Path, base: int) -> None:
+        """Takes the value of the branch that ran, and its number."""
+        generator = self.generator
+        self.open_guards(path, base)
+        output, index = op.outputs[0], op.outputs[1]
+        name, index_name = generator.output_name(output), generator.output_name(index)
+        branches = []
+        for i, tensor in enumerate(op.inputs):
+            guards = self.guards_from(tensor, frame)
+            if guards is not None:
+                branches.append((i, tensor, [g for g in guards if g not in path]))
+        wants_index = index not in self.fed
+        generator.globals.setdefault("int32", _int32)
+        for position, (i, tensor, guards) in enumerate(branches):
+            assign = f"{name} = {generator.use(tensor)}"
+            if wants_index:
+                assign += f"; {index_name} = int32({i})"
+            if len(branches) == 1:
+                generator.add_line(assign, op, (name, index_name))
+                break
+            test = " and ".join(
+                generator.use(p) if branch else f"not {generator.use(p)}" for p, branch in guards
+            )
+            if position == 0:
+                generator.add_line(f"if {test or 'True'}: {assign}", op, (name, index_name))
+            elif position < len(branches) - 1:
+                generator.add_line(f"elif {test or 'True'}: {assign}", op, (name, index_name))
+            else:
+                generator.add_line(f"else: {assign}", op, (name, index_name))
+        from dataflow.runtime.codegen import Value
+
+        generator.values.setdefault(output, Value(name))
+        generator.values.setdefault(index, Value(index_name))
+        generator.emit_trace(op)
+
+    def loop_guards(self, frame: Frame, parent: Frame) -> Path | None:
+        """The guards of a whole loop: those of everything that enters it."""
+        path: Path | None = ()
+        members = set(_members(frame))
+        for op in members:
+            for tensor in op.inputs:
+                if tensor.op not in members:
+                    path = self.union(path, self.guards_from(tensor, parent))
+            for source in op.control_inputs:
+                if source not in members and self.item_of(source, parent) is not None:
+                    path = self.union(path, self.guards.get(source, ()))
+        return path
+
+    def emit_loop(self, frame: Frame, path: Path) -> None:
+        """Writes one ``while`` loop."""
+        from dataflow.runtime.codegen import Value
+
+        generator = self.generator
+        heads = [op for op in frame.nodes if op.type in MERGE and _is_head(op)]
+        conditions = [op for op in frame.nodes if op.type == "LoopCond"]
+        if len(conditions) != 1:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"The loop {frame.name!r} has {len(conditions)} LoopCond nodes, needs one.",
+            )
+        condition = conditions[0]
+        for op in frame.enters:
+            if op.outputs[0] not in generator.values:
+                generator.emit_alias(op)
+                generator.emit_trace(op)
+        names, starts = [], []
+        for op in heads:
+            enter = next(t for t in op.inputs if t.op.type not in NEXT)
+            name = generator.output_name(op.outputs[0])
+            names.append(name)
+            starts.append(generator.use(enter))
+            generator.values[op.outputs[0]] = Value(name)
+            generator.values[op.outputs[1]] = Value("None")
+        for op in frame.nodes:  # outside this loop nothing may be renamed by later iterations
+            self.guards[op] = ()
+        if names:
+            generator.add_line(f"{', '.join(names)} = {', '.join(starts)}", heads[0], tuple(names))
+        skip = ENTER | EXIT | NEXT | {"LoopCond"}
+        items = [i for i in self.order(frame) if isinstance(i, Frame) or i.type not in skip]
+        items = [i for i in items if isinstance(i, Frame) or i not in heads]
+        before = self.ancestors(condition, frame)
+        generator.add_line("while True:")
+        generator.indent += 1
+        for op in heads:
+            generator.emit_trace(op)
+        saved, self.open = self.open, []
+        self.emit_items([i for i in items if i in before], frame)
+        generator.values[condition.outputs[0]] = generator.values[condition.inputs[0]]
+        generator.add_line(f"if not {generator.use(condition.inputs[0])}: break", condition)
+        switches = [op for op in frame.nodes if op.type in SWITCH and self.is_loop_switch(op)]
+        for op in switches:
+            for output in op.outputs:
+                generator.values.setdefault(output, generator.values[op.inputs[0]])
+        body = [i for i in items if i not in before and i not in switches]
+        self.emit_items(body, frame)
+        nexts = []
+        for op in heads:
+            back = next((t for t in op.inputs if t.op.type in NEXT), None)
+            nexts.append(
+                generator.use(back.op.inputs[0])
+                if back is not None
+                else generator.use(op.outputs[0])
+            )
+        if names:
+            generator.add_line(f"{', '.join(names)} = {', '.join(nexts)}", heads[0], tuple(names))
+        elif not body:
+            generator.add_line("pass")
+        self.open = saved
+        generator.indent -= 1
+        for op in frame.exits:
+            if op.outputs[0] not in generator.values:
+                generator.values[op.outputs[0]] = generator.values[op.inputs[0]]
+            self.guards[op] = path
+            generator.emit_trace(op)
+
+    def ancestors(self, condition: Operation, frame: Frame) -> set[Item]:
+        """The items of ``frame`` that the condition needs."""
+        result: set[Item] = set()
+        stack: list[Item] = [condition]
+        while stack:
+            for source in self.sources(stack.pop(), frame):
+                if source not in result:
+                    result.add(source)
+                    stack.append(source)
+        return result
+
+
+def _members(item: Item) -> list[Operation]:
+    if not isinstance(item, Frame):
+        return [item]
+    result = list(item.nodes)
+    for child in item.children:
+        result.extend(_members(child))
+    return result
+
+
+def _is_head(op: Operation) -> bool:
+    """True for the Merge of a loop variable."""
+    return any(t.op.type in NEXT for t in op.inputs)
+
+
+def _int32(value: int) -> Any:
+    import numpy as np
+
+    return np.int32(value)
+
+
+def emit(generator: Generator) -> list[str]:
+    """Writes the nodes of a plan that has control flow; returns locals that may stay unset."""
+    return Emitter(generator).emit()

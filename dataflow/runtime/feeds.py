@@ -1,0 +1,137 @@
+"""Feeds: which tensors a ``feed_dict`` names, and its values as arrays of the right kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dataflow import shapes
+from dataflow.graph.printing import describe_tensor
+from dataflow.graph.tensor import Tensor
+
+#: (type of key, function(key, value) -> list of (tensor, value))
+_expanders: list[tuple[Any, Callable[[Any, Any], list[tuple[Any, Any]]]]] = []
+
+
+def register_feed_expander(base_type: Any, function: Callable[[Any, Any], Any]) -> None:
+    """A key of ``base_type`` stands for several tensors (as a SparseTensor does)."""
+    _expanders.append((base_type, function))
+
+
+def flatten_feeds(graph: Any, feed_dict: dict[Any, Any]) -> dict[Tensor, Any]:
+    """The feeds by tensor; names and composite keys resolved.
+
+    Raises `TypeError` for a key that is not a tensor, `ValueError` for one that may not be fed.
+    """
+    if not isinstance(feed_dict, dict) and not hasattr(feed_dict, "items"):
+        raise TypeError(
+            f"feed_dict must be a dictionary from placeholders to values, got {type(feed_dict).__name__}."
+        )
+    result: dict[Tensor, Any] = {}
+    for key, value in feed_dict.items():
+        pairs = [(key, value)]
+        for base, expand in _expanders:
+            if isinstance(key, base):
+                pairs = expand(key, value)
+                break
+        for part, part_value in pairs:
+            try:
+                tensor = graph.as_graph_element(part, allow_operation=False)
+            except Exception as e:
+                text = e.args[0] if e.args else str(e)
+                raise TypeError(f"Cannot interpret feed_dict key as Tensor: {text}") from e
+            if not graph.is_feedable(tensor):
+                raise ValueError(f"Tensor {tensor} may not be fed.")
+            result[tensor] = part_value
+    return result
+
+
+def make_feed_converter(tensor: Tensor) -> Callable[[Any], Any]:
+    """A function that turns a fed value into an array for ``tensor``, checked against its shape."""
+    dtype = tensor.dtype.base_dtype
+    if not dtype.is_numpy_compatible:
+        return lambda value: value  # resources and the like pass as they are
+    numpy_dtype = dtype.numpy
+    dims = tensor.dims
+    if dims is not None and None not in dims:
+        exact = dims
+        partial: Any = None
+    else:
+        exact, partial = None, dims
+    scalar_types = (int, float, bool)
+    is_string = dtype.kind == "S"
+    scalar_type = None if is_string else numpy_dtype.type
+
+    def convert(value: Any) -> Any:
+        if type(value) is np.ndarray and value.dtype is numpy_dtype and not is_string:
+            array = value
+        else:
+            array = _to_array(tensor, value, numpy_dtype, is_string, scalar_types)
+        shape = array.shape
+        if exact is not None:
+            if shape != exact:
+                _wrong_shape(tensor, shape)
+        elif partial is not None and not shapes.compatible(partial, shape):
+            _wrong_shape(tensor, shape)
+        return array[()] if not shape and scalar_type is not None else array
+
+    return convert
+
+
+def _to_array(
+    tensor: Tensor, value: Any, numpy_dtype: Any, is_string: bool, scalar_types: tuple[type, ...]
+) -> Any:
+    if isinstance(value, Tensor) or hasattr(value, "_dense_var_to_tensor"):
+        raise TypeError(
+            f"The value of a feed cannot be a tf.Tensor object: {tensor.name!r} was given "
+            f"{getattr(value, 'name', value)!r}. Feed Python numbers, strings, lists or NumPy "
+            "arrays; run the tensor first to get its value."
+        )
+    if is_string:
+        return as_bytes_array(
+            np.asarray(value, dtype=object) if not isinstance(value, np.ndarray) else value
+        )
+    if type(value) is int and numpy_dtype.kind in "iu":
+        info = np.iinfo(numpy_dtype)
+        if not info.min <= value <= info.max:
+            raise TypeError(
+                f"Type of feed value {value} with type <class 'int'> is not compatible with Tensor "
+                f"type {numpy_dtype} of {tensor.name!r}: the number does not fit. "
+                "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
+            )
+    try:
+        return np.asarray(value, dtype=numpy_dtype)
+    except (ValueError, TypeError) as e:
+        got = (
+            np.asarray(value, dtype=object).dtype
+            if isinstance(value, (list, tuple))
+            else type(value)
+        )
+        raise ValueError(
+            f"Cannot feed value for Tensor {tensor.name!r}, {describe_tensor(tensor)}: {e}\n"
+            f"  got: {got}\n  built at {tensor.op.built_at}"
+        ) from e
+
+
+def as_bytes_array(value: Any) -> Any:
+    """An object array whose elements are ``bytes``; text is encoded as UTF-8."""
+    array = np.asarray(value)
+    if array.dtype.kind == "S":
+        return array.astype(object)
+    flat = [v.encode() if isinstance(v, str) else v for v in array.reshape(-1).tolist()]
+    out = np.empty(len(flat), dtype=object)
+    out[:] = flat
+    return out.reshape(array.shape)
+
+
+def _wrong_shape(tensor: Tensor, shape: tuple[int, ...]) -> None:
+    text = shapes.format_dims(tensor.dims)
+    advice = ""
+    if tensor.dims is not None and len(tensor.dims) == len(shape) + 1:
+        advice = "\n  Did you forget the batch dimension? Try value[np.newaxis]."
+    raise ValueError(
+        f"Cannot feed value of shape {shape} for Tensor {tensor.name!r}, which has shape {text!r}"
+        f"{advice}\n  built at {tensor.op.built_at}"
+    )

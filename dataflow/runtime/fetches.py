@@ -1,0 +1,105 @@
+"""Fetches: any nesting of tensors, operations and names, flattened and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+
+#: type -> (function(fetch) -> (list of tensors, rebuild(list of values) -> value))
+_expanders: list[tuple[Any, Callable[[Any], tuple[list[Any], Callable[[list[Any]], Any]]]]] = []
+
+
+def register_fetch_expander(base_type: Any, function: Callable[[Any], Any]) -> None:
+    """Fetches of ``base_type`` stand for several tensors: ``function(f) -> (parts, rebuild)``."""
+    _expanders.insert(0, (base_type, function))
+
+
+def cache_key(fetches: Any) -> Any:
+    """A hashable key that is equal for equal fetches; raises `TypeError` where there is none."""
+    kind = type(fetches)
+    if kind is Tensor or kind is Operation or kind is str:
+        return fetches
+    if kind is list or kind is tuple:
+        return (kind, *[cache_key(f) for f in fetches])
+    if isinstance(fetches, Mapping):
+        return (kind, tuple(fetches), *[cache_key(f) for f in fetches.values()])
+    if isinstance(fetches, (list, tuple)):
+        return (kind, *[cache_key(f) for f in fetches])
+    hash(fetches)
+    return fetches
+
+
+class FetchPlan:
+    """What a fetch structure needs: ``tensors`` and ``operations`` (unique), and how to rebuild."""
+
+    def __init__(self, graph: Any, fetches: Any) -> None:
+        self.tensors: list[Tensor] = []
+        self.operations: list[Operation] = []
+        self._graph = graph
+        self._positions: dict[Tensor, int] = {}
+        self.rebuild: Callable[[list[Any]], Any] = self._compile(fetches)
+        self.names = [t.name for t in self.tensors] + [o.name for o in self.operations]
+
+    def _compile(self, fetch: Any) -> Callable[[list[Any]], Any]:
+        if fetch is None:
+            raise TypeError(f"Fetch argument {fetch!r} has invalid type {type(fetch)}")
+        if isinstance(fetch, Mapping):
+            keys = list(fetch)
+            parts = [self._compile(f) for f in fetch.values()]
+            kind: Any = type(fetch)
+
+            def rebuild_mapping(values: list[Any]) -> Any:
+                pairs = [(k, p(values)) for k, p in zip(keys, parts, strict=True)]
+                return dict(pairs) if kind is dict else kind(pairs)
+
+            return rebuild_mapping
+        for base, expand in _expanders:
+            if isinstance(fetch, base):
+                members, rebuild_members = expand(fetch)
+                parts = [self._compile(m) for m in members]
+                return lambda values: rebuild_members([p(values) for p in parts])
+        if isinstance(fetch, (list, tuple)):
+            parts = [self._compile(f) for f in fetch]
+            if isinstance(fetch, tuple) and hasattr(fetch, "_fields"):
+                named: Any = type(fetch)
+                return lambda values: named(*[p(values) for p in parts])
+            if isinstance(fetch, tuple):
+                return lambda values: tuple([p(values) for p in parts])
+            return lambda values: [p(values) for p in parts]
+        if hasattr(fetch, "__attrs_attrs__"):
+            names = [a.name for a in fetch.__attrs_attrs__]
+            parts = [self._compile(getattr(fetch, n)) for n in names]
+            made: Any = type(fetch)
+            return lambda values: made(**{n: p(values) for n, p in zip(names, parts, strict=True)})
+        return self._compile_leaf(fetch)
+
+    def _compile_leaf(self, fetch: Any) -> Callable[[list[Any]], Any]:
+        try:
+            element = self._graph.as_graph_element(fetch)
+        except TypeError as e:
+            raise TypeError(
+                f"Fetch argument {fetch!r} has invalid type {type(fetch)}, "
+                f"must be a string or Tensor. ({e})"
+            ) from e
+        except (ValueError, KeyError) as e:
+            text = e.args[0] if e.args else str(e)
+            raise ValueError(
+                f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({text})"
+            ) from e
+        if not self._graph.is_fetchable(element):
+            raise ValueError(f"Operation {element.name!r} has been marked as not fetchable.")
+        if isinstance(element, Operation):
+            if element not in self.operations:
+                self.operations.append(element)
+            return _nothing
+        position = self._positions.setdefault(element, len(self.tensors))
+        if position == len(self.tensors):
+            self.tensors.append(element)
+        return lambda values: values[position]
+
+
+def _nothing(values: list[Any]) -> None:
+    return None

@@ -1,0 +1,196 @@
+"""`Plan`: one set of fetches and feeds, pruned and compiled; running it is one call."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError, OpError, UnimplementedError, UnknownError
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.kernels import all as _all_kernels  # noqa: F401  (fills the registry)
+from dataflow.kernels.registry import array_module, bind, cpu_only_reason, get_kernel
+from dataflow.runtime.codegen import DEAD, Generator
+from dataflow.runtime.feeds import make_feed_converter
+from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.prune import needed_operations
+from dataflow.runtime.resources import KernelContext
+
+
+class Plan:
+    """The compiled form of ``run(fetches, feeds)`` in one session.
+
+    ``ops`` the needed nodes in order; ``source`` the generated code; call `run` with the fed
+    values in the order of ``feeds``.
+    """
+
+    def __init__(self, session: Any, fetches: FetchPlan, feeds: list[Tensor]) -> None:
+        self.session = session
+        self.fetches = fetches
+        self.feeds = feeds
+        self.ops = needed_operations(fetches.tensors, fetches.operations, feeds)
+        self.needed = frozenset(op.name for op in self.ops)
+        self._converters = [make_feed_converter(t) for t in feeds]
+        self.generated = Generator(
+            self.ops, fetches.tensors, feeds, self.bind_kernel, self.bind_variable
+        ).generate()
+        self.function = self.generated.function
+        self._rebuild = fetches.rebuild
+
+    @property
+    def source(self) -> str:
+        """The generated Python code."""
+        return self.generated.source
+
+    def bind_kernel(self, op: Operation) -> Callable[..., Any]:
+        """The kernel of a node, ready to be called with its inputs."""
+        device = "gpu" if "GPU" in op.device and self.session._has_gpu else "cpu"
+        found = get_kernel(op.type, device)
+        if found is None:
+            reason = cpu_only_reason(op.type) if device == "gpu" else None
+            raise UnimplementedError(
+                None,
+                op,
+                f"There is no {device} kernel for {op.type} (node {op.name!r})"
+                + (f": {reason}" if reason else "")
+                + f".\n  built at {op.built_at}",
+            )
+        xp = array_module(device)
+        if not found.stateful:
+            return bind(found, xp, op.attrs)
+        context = KernelContext(
+            xp,
+            op.name,
+            op.attrs,
+            self.session._resources,
+            self.session._cancellation,
+            self.session._op_state(op.name),
+            self.session,
+            device,
+        )
+        return bind(found, context, op.attrs)
+
+    def bind_variable(self, op: Operation) -> Any:
+        """The variable behind a VariableV2 node."""
+        attrs = op.attrs
+        return self.session._resources.variable(
+            attrs.get("container", ""),
+            attrs.get("shared_name") or op.name,
+            op.outputs[0].dtype.base_dtype,
+        )
+
+    def convert_feeds(self, values: Iterable[Any]) -> list[Any]:
+        """The fed values as arrays, checked."""
+        return [convert(v) for convert, v in zip(self._converters, values, strict=True)]
+
+    def run(self, values: Iterable[Any]) -> Any:
+        """Runs with the fed values; returns what was fetched, in the structure asked for."""
+        arguments = [convert(v) for convert, v in zip(self._converters, values, strict=True)]
+        return self._rebuild(self.run_flat(arguments))
+
+    def run_flat(self, arguments: list[Any]) -> list[Any]:
+        """Runs with converted feeds; returns the values of ``fetches.tensors``."""
+        try:
+            with np.errstate(all="ignore"):
+                results = self.function(*arguments)
+        except Exception as e:
+            raise self.explain(e) from e
+        return [own(v) for v in results] if results else []
+
+    def explain(self, error: Exception) -> Exception:
+        """The error of a run with the node, its inputs, and where it was built."""
+        return explain_error(error, self.generated)
+
+
+def own(value: Any) -> Any:
+    """A result that the caller may keep and change: a copy where the engine still holds it."""
+    if type(value) is np.ndarray:
+        if not value.shape:
+            value = value[()]
+            return value.copy() if type(value) is np.ndarray else value
+        # References: the results tuple, the loop variable, this parameter, getrefcount's.
+        base = value.base
+        if sys.getrefcount(value) > _FRESH or not value.flags.writeable:
+            return value.copy()
+        if base is not None and (type(base) is not np.ndarray or sys.getrefcount(base) > 3):
+            return value.copy()
+        return value
+    if value is DEAD:
+        raise InvalidArgumentError(
+            None, None, "Retval does not have value: the fetched tensor is in a branch not taken."
+        )
+    get = getattr(value, "get", None)
+    if get is not None and type(value).__module__.startswith("cupy"):
+        return own(get())
+    return value
+
+
+def _measure_fresh() -> int:
+    """How many references `own` sees to an array that nobody else holds."""
+    seen = []
+
+    def probe(value: Any) -> Any:
+        seen.append(sys.getrefcount(value))
+        return value
+
+    def make() -> tuple[Any, ...]:
+        return (np.zeros(2),)
+
+    results = make()
+    [probe(v) for v in results]
+    return seen[0]
+
+
+_FRESH = _measure_fresh()
+
+
+def failing_op(error: BaseException, line_ops: dict[int, Operation], filename: str) -> Any:
+    """The node whose line raised, and the local variables of the plan at that time."""
+    op, local_values = None, {}
+    traceback = error.__traceback__
+    while traceback is not None:
+        frame = traceback.tb_frame
+        if frame.f_code.co_filename == filename:
+            op = line_ops.get(traceback.tb_lineno)
+            local_values = frame.f_locals
+        traceback = traceback.tb_next
+    return op, local_values
+
+
+def explain_error(error: Exception, generated: Any) -> Exception:
+    """An `OpError` that names the node: its type, inputs with their shapes now, and its origin."""
+    op, local_values = failing_op(error, generated.line_ops, generated.filename)
+    if op is None:
+        return error
+    lines = []
+    if isinstance(error, OpError):
+        error_class: type[OpError] = type(error)
+        text = error.message
+    elif isinstance(error, NotImplementedError):
+        error_class, text = UnimplementedError, str(error)
+    elif isinstance(error, (ValueError, TypeError, IndexError, ArithmeticError)) or type(
+        error
+    ).__module__.startswith("numpy"):
+        error_class, text = InvalidArgumentError, str(error)
+    elif isinstance(error, MemoryError):
+        from dataflow.errors import ResourceExhaustedError
+
+        error_class, text = ResourceExhaustedError, f"out of memory: {error}"
+    else:
+        error_class, text = UnknownError, f"{type(error).__name__}: {error}"
+    if error_class.__name__ in ("ShapeError", "DTypeError"):
+        error_class = InvalidArgumentError
+    for tensor in op.inputs:
+        name = generated.values.get(tensor, "")
+        value = local_values.get(name)
+        shape = getattr(value, "shape", None)
+        now = f", now of shape {tuple(shape)}" if shape is not None else ""
+        lines.append(f"  input {tensor.name!r}: {tensor.dtype.base_dtype.name}{now}")
+    message = f"{op.type} {op.name!r}: {text}"
+    if lines:
+        message += "\n" + "\n".join(lines)
+    message += f"\n  built at {op.built_at}"
+    return error_class(op, op, message)

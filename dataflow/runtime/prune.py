@@ -1,0 +1,89 @@
+"""Pruning: which nodes a run needs, in an order in which they can run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+
+
+def needed_operations(
+    fetch_tensors: Iterable[Tensor], fetch_operations: Iterable[Operation], fed: Iterable[Tensor]
+) -> list[Operation]:
+    """Every node that the fetches depend on, walking back and stopping at fed tensors.
+
+    Sorted by creation, which is an execution order except for edges that were changed afterwards
+    (`topological_order` sees to those).
+    """
+    fed_set = set(fed)
+    seen: set[Operation] = set(fetch_operations)
+    stack = list(seen)
+    for tensor in fetch_tensors:
+        if tensor not in fed_set and tensor.op not in seen:
+            seen.add(tensor.op)
+            stack.append(tensor.op)
+    while stack:
+        op = stack.pop()
+        for tensor in op._inputs:
+            source = tensor.op
+            if source not in seen and tensor not in fed_set:
+                seen.add(source)
+                stack.append(source)
+        for source in op._control_inputs:
+            if source not in seen:
+                seen.add(source)
+                stack.append(source)
+    return topological_order(seen, fed_set)
+
+
+def topological_order(ops: set[Operation], fed: set[Tensor]) -> list[Operation]:
+    """``ops`` in an order in which each comes after what it needs; back edges of loops ignored."""
+    ordered = sorted(ops, key=lambda op: op.index)
+    if all(
+        t.op.index < op.index or t in fed or t.op.type in _BACK_EDGE
+        for op in ordered
+        for t in op._inputs
+    ) and all(c.index < op.index for op in ordered for c in op._control_inputs):
+        return ordered
+    result: list[Operation] = []
+    done: set[Operation] = set()
+    for root in ordered:
+        if root in done:
+            continue
+        stack: list[tuple[Operation, bool]] = [(root, False)]
+        active: set[Operation] = set()
+        while stack:
+            op, leaving = stack.pop()
+            if leaving:
+                active.discard(op)
+                if op not in done:
+                    done.add(op)
+                    result.append(op)
+                continue
+            if op in done or op in active:
+                continue
+            active.add(op)
+            stack.append((op, True))
+            before = [
+                t.op
+                for t in op._inputs
+                if t not in fed and not (op.type in _LOOP_HEAD and t.op.type in _BACK_EDGE)
+            ]
+            for source in reversed([*op._control_inputs, *before]):
+                if source in ops and source not in done:
+                    if source in active:
+                        from dataflow.errors import InvalidArgumentError
+
+                        raise InvalidArgumentError(
+                            None,
+                            op,
+                            f"The graph has a cycle through {source.name!r} and {op.name!r}, which no "
+                            "loop (NextIteration) closes; it cannot be run.",
+                        )
+                    stack.append((source, False))
+    return result
+
+
+_BACK_EDGE = frozenset({"NextIteration", "RefNextIteration"})
+_LOOP_HEAD = frozenset({"Merge", "RefMerge"})

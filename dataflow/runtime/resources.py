@@ -1,0 +1,232 @@
+"""State that outlives a run: variables and other resources, by container and name."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import DType
+from dataflow.errors import CancelledError, FailedPreconditionError
+
+
+class VariableResource:
+    """The value of one variable: ``array`` is ``None`` until it is assigned.
+
+    Copy on write: an update in place happens only when nobody else holds the array (`exclusive`),
+    so whoever read the variable keeps what he saw.
+    """
+
+    __slots__ = ("__weakref__", "array", "dtype", "lock", "name")
+
+    def __init__(self, name: str, dtype: DType) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.array: Any = None
+        self.lock = threading.RLock()
+
+    def read(self) -> Any:
+        """The array; raises `FailedPreconditionError` when there is none yet."""
+        array = self.array
+        if array is None:
+            raise uninitialized(self.name)
+        return array
+
+    def exclusive(self) -> Any:
+        """The array, for a change in place; a copy takes its place first where others hold it."""
+        array = self.array
+        if array is None:
+            raise uninitialized(self.name)
+        # References: self.array, the local, the argument of getrefcount.
+        if type(array) is not np.ndarray:
+            if isinstance(array, np.generic):
+                array = self.array = np.array(array)
+            return array
+        if sys.getrefcount(array) > 3 or not array.flags.writeable or array.base is not None:
+            array = self.array = array.copy()
+        return array
+
+
+def uninitialized(name: str) -> FailedPreconditionError:
+    """The error for a variable that is read before it has a value."""
+    return FailedPreconditionError(
+        None,
+        None,
+        f"Attempting to use uninitialized value {name}: the variable has no value in this session "
+        "yet. Run its initializer first: sess.run(tf.global_variables_initializer()).",
+    )
+
+
+class Cancellation:
+    """Wakes blocked ops when their session is closed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._callbacks: dict[int, Callable[[], None]] = {}
+        self._next = 0
+        self.cancelled = False
+
+    def register(self, callback: Callable[[], None]) -> int:
+        """``callback`` is called at cancellation (at once when it has happened already)."""
+        with self._lock:
+            if not self.cancelled:
+                self._next += 1
+                self._callbacks[self._next] = callback
+                return self._next
+        callback()
+        return 0
+
+    def unregister(self, token: int) -> None:
+        """Undoes `register`."""
+        with self._lock:
+            self._callbacks.pop(token, None)
+
+    def cancel(self) -> None:
+        """Cancels: calls every callback once; later registrations are called at once."""
+        with self._lock:
+            self.cancelled = True
+            callbacks = list(self._callbacks.values())
+            self._callbacks.clear()
+        for callback in callbacks:
+            callback()
+
+
+class ResourceManager:
+    """Resources by (container, kind, name). Shared by all sessions on one server target."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._resources: dict[tuple[str, str, str], Any] = {}
+
+    def get_or_create(self, container: str, kind: str, name: str, create: Callable[[], Any]) -> Any:
+        """The resource, made by ``create`` when it does not exist."""
+        key = (container, kind, name)
+        found = self._resources.get(key)
+        if found is None:
+            with self._lock:
+                found = self._resources.get(key)
+                if found is None:
+                    found = self._resources[key] = create()
+        return found
+
+    def get(self, container: str, kind: str, name: str) -> Any:
+        """The resource or ``None``."""
+        return self._resources.get((container, kind, name))
+
+    def put(self, container: str, kind: str, name: str, value: Any) -> None:
+        """Stores a resource, in place of an older one."""
+        with self._lock:
+            self._resources[(container, kind, name)] = value
+
+    def remove(self, container: str, kind: str, name: str) -> Any:
+        """Takes a resource out and returns it, or ``None``."""
+        with self._lock:
+            return self._resources.pop((container, kind, name), None)
+
+    def variable(self, container: str, name: str, dtype: DType) -> VariableResource:
+        """The variable of this name, made empty when it does not exist."""
+        found = self.get_or_create(
+            container, "variable", name, lambda: VariableResource(name, dtype)
+        )
+        return found  # type: ignore[no-any-return]
+
+    def items(self, kind: str) -> list[tuple[str, Any]]:
+        """(name, resource) of every resource of a kind."""
+        with self._lock:
+            return [(n, r) for (_, k, n), r in self._resources.items() if k == kind]
+
+    def clear(self, containers: list[str] | None = None) -> None:
+        """Drops all resources, or those of the given containers."""
+        with self._lock:
+            if containers is None:
+                self._resources.clear()
+            else:
+                wanted = set(containers)
+                for key in [k for k in self._resources if k[0] in wanted]:
+                    del self._resources[key]
+
+
+class KernelContext:
+    """What a stateful kernel sees of the world.
+
+    ``xp`` array library; ``op_name``; ``attrs``; ``resources`` of the session or server;
+    ``cancellation`` of the session; ``state`` a dict that this op keeps for the session's life.
+    """
+
+    __slots__ = (
+        "attrs",
+        "cancellation",
+        "device",
+        "op_name",
+        "resources",
+        "session",
+        "state",
+        "xp",
+    )
+
+    def __init__(
+        self,
+        xp: Any,
+        op_name: str,
+        attrs: dict[str, Any],
+        resources: ResourceManager,
+        cancellation: Cancellation,
+        state: dict[str, Any],
+        session: Any = None,
+        device: str = "",
+    ) -> None:
+        self.xp = xp
+        self.op_name = op_name
+        self.attrs = attrs
+        self.resources = resources
+        self.cancellation = cancellation
+        self.state = state
+        self.session = session
+        self.device = device
+
+    @property
+    def container(self) -> str:
+        """The container of this op's resource."""
+        return self.attrs.get("container", "") or ""
+
+    @property
+    def resource_name(self) -> str:
+        """The name of this op's resource: ``shared_name``, else the op's own name."""
+        return self.attrs.get("shared_name", "") or self.op_name
+
+    def resource(self, kind: str, create: Callable[[], Any]) -> Any:
+        """This op's resource, made when it does not exist."""
+        return self.resources.get_or_create(self.container, kind, self.resource_name, create)
+
+    def wait(
+        self,
+        condition: threading.Condition,
+        ready: Callable[[], bool],
+        timeout_seconds: float | None = None,
+    ) -> bool:
+        """Waits, holding ``condition``, until ``ready()``; sleeps in between.
+
+        Returns False when the time is up. Raises `CancelledError` when the session is closed.
+        """
+        if ready():
+            return True
+
+        def wake() -> None:
+            with condition:
+                condition.notify_all()
+
+        token = self.cancellation.register(wake)
+        try:
+            condition.wait_for(lambda: self.cancellation.cancelled or ready(), timeout_seconds)
+            if ready():
+                return True
+            if self.cancellation.cancelled:
+                raise CancelledError(
+                    None, None, f"{self.op_name!r} was waiting when its session was closed."
+                )
+            return False
+        finally:
+            self.cancellation.unregister(token)

@@ -1,0 +1,327 @@
+"""`Session`: the environment in which a graph runs, and the handle to run it."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from dataflow.graph.default_stacks import (
+    default_graph,
+    pop_graph,
+    pop_session,
+    push_graph,
+    push_session,
+)
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.runtime import events
+from dataflow.runtime.config import ConfigProto
+from dataflow.runtime.feeds import flatten_feeds
+from dataflow.runtime.fetches import FetchPlan, cache_key
+from dataflow.runtime.plan import Plan
+from dataflow.runtime.prune import needed_operations
+from dataflow.runtime.resources import Cancellation, ResourceManager
+
+_MAX_PLANS = 512
+
+
+class BaseSession:
+    """What all sessions share: fetches and feeds, the cache of plans, opening and closing."""
+
+    def __init__(self, target: str | bytes = "", graph: Any = None, config: Any = None) -> None:
+        if graph is None:
+            graph = default_graph()
+        elif not hasattr(graph, "get_operations"):
+            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+        if isinstance(target, bytes):
+            target = target.decode()
+        if target and not isinstance(target, str):
+            raise TypeError(f"target must be a string, but got {type(target)}")
+        if config is not None and not isinstance(config, ConfigProto):
+            raise TypeError(
+                f"config must be a tf.ConfigProto, but got {type(config)}. "
+                "Did you mean to pass the target as the first argument?"
+            )
+        self._graph = graph
+        self._target = target
+        self._config = config if config is not None else ConfigProto()
+        self._lock = threading.RLock()
+        self._plans: dict[Any, Plan] = {}
+        self._seen_mutations = graph._mutations
+        self._closed = False
+        self._has_gpu = False
+        self._resources = ResourceManager()
+        self._cancellation = Cancellation()
+        self._states: dict[str, dict[str, Any]] = {}
+        self._remote: Any = None
+        if target:
+            from dataflow.cluster.client import connect
+
+            self._remote = connect(target, graph, self._config)
+        self._finalizer = weakref.finalize(self, Cancellation.cancel, self._cancellation)
+
+    # ---- properties -----------------------------------------------------------------------
+
+    @property
+    def graph(self) -> Any:
+        """The graph that this session runs."""
+        return self._graph
+
+    @property
+    def graph_def(self) -> Any:
+        """The graph as a ``GraphDef``."""
+        return self._graph.as_graph_def()
+
+    @property
+    def sess_str(self) -> str:
+        """The target this session is connected to; empty for a local one."""
+        return self._target
+
+    def _op_state(self, op_name: str) -> dict[str, Any]:
+        """What a stateful op keeps for the life of this session (counters of random ops, ...)."""
+        return self._states.setdefault(op_name, {})
+
+    # ---- running --------------------------------------------------------------------------
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Any = None,
+        options: Any = None,
+        run_metadata: Any = None,
+    ) -> Any:
+        """Computes ``fetches`` and returns their values in the same structure.
+
+        ``fetches`` is a tensor, operation or name, or any nesting of lists, tuples, named tuples
+        and dicts of them; an operation gives ``None``. ``feed_dict`` maps tensors (not only
+        placeholders) to values: numbers, lists, NumPy arrays.
+
+        Raises `RuntimeError` for a closed session, `TypeError` or `ValueError` for fetches and
+        feeds that do not fit the graph, and the classes of `tf.errors` for nodes that fail. The
+        session stays usable after an error.
+        """
+        try:
+            kind = type(fetches)
+            key = fetches if kind is Tensor or kind is Operation else cache_key(fetches)
+            if feed_dict:
+                plan = self._plans[(key, tuple(feed_dict))]
+            else:
+                plan = self._plans[key]
+        except (KeyError, TypeError):
+            plan = None
+        if (
+            plan is None
+            or options is not None
+            or run_metadata is not None
+            or events.listeners
+            or self._graph._mutations != self._seen_mutations
+        ):
+            return self._run_slowly(fetches, feed_dict, options, run_metadata)
+        return plan.run(feed_dict.values() if feed_dict else ())
+
+    def _run_slowly(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
+        """The first run of a combination, and runs that somebody watches."""
+        self._check_open()
+        if run_metadata is not None or options is not None:
+            from dataflow.runtime.run_options import run_with_options
+
+            return run_with_options(self, fetches, feed_dict, options, run_metadata)
+        return self._run_now(fetches, feed_dict)
+
+    def _run_now(self, fetches: Any, feed_dict: Any) -> Any:
+        if self._remote is not None:
+            result, needed, fetch_names, feed_names = self._remote.run(fetches, feed_dict)
+            if events.listeners:
+                events.publish(events.RunEvent(self._graph, self, fetch_names, feed_names, needed))
+            return result
+        plan, values = self._prepare(fetches, feed_dict)
+        result = plan.run(values)
+        if events.listeners:
+            events.publish(
+                events.RunEvent(
+                    self._graph, self, plan.fetches.names, [t.name for t in plan.feeds], plan.needed
+                )
+            )
+        return result
+
+    def _prepare(self, fetches: Any, feed_dict: Any) -> tuple[Plan, list[Any]]:
+        """The plan for a combination, from the cache where possible, and the values to feed."""
+        feeds = flatten_feeds(self._graph, feed_dict) if feed_dict else {}
+        with self._lock:
+            if self._graph._mutations != self._seen_mutations:
+                self._plans.clear()
+                self._seen_mutations = self._graph._mutations
+            tensors = list(feeds)
+            try:
+                key = cache_key(fetches)
+                full_key = (key, tuple(tensors)) if tensors else key
+                plan = self._plans.get(full_key)
+            except TypeError:
+                full_key, plan = None, None
+            if plan is None:
+                if self._graph.version == 0:
+                    raise RuntimeError(
+                        "The Session graph is empty. Add operations to the graph before calling run()."
+                    )
+                plan = Plan(self, FetchPlan(self._graph, fetches), tensors)
+                if full_key is not None:
+                    if len(self._plans) >= _MAX_PLANS:
+                        self._plans.pop(next(iter(self._plans)))
+                    self._plans[full_key] = plan
+                    if (
+                        feed_dict
+                        and tuple(feed_dict) != tuple(tensors)
+                        and len(feeds) == len(feed_dict)
+                    ):
+                        self._plans[(full_key[0], tuple(feed_dict))] = plan
+        return plan, list(feeds.values())
+
+    def make_callable(
+        self, fetches: Any, feed_list: Any = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """A function that runs ``fetches``, fed by its arguments in the order of ``feed_list``.
+
+        Quicker than `run`, which looks up the plan each time.
+        """
+        self._check_open()
+        if feed_list is not None and not isinstance(feed_list, (list, tuple)):
+            raise TypeError("Argument `feed_list` must be a list or tuple.")
+        elements = [self._graph.as_graph_element(f, allow_operation=False) for f in feed_list or []]
+        if self._remote is not None or accept_options:
+            return lambda *values: self.run(fetches, dict(zip(elements, values, strict=True)))
+        plan = Plan(self, FetchPlan(self._graph, fetches), elements)
+        count = len(elements)
+
+        def call(*values: Any) -> Any:
+            if self._closed:
+                self._check_open()
+            if len(values) != count:
+                raise TypeError(f"This callable takes {count} values to feed, got {len(values)}.")
+            return plan.run(values)
+
+        return call
+
+    def needed(self, fetches: Any, feed_dict: Any = None) -> set[str]:
+        """Names of the nodes that a run would compute: what is left after pruning."""
+        plan = FetchPlan(self._graph, fetches)
+        feeds = flatten_feeds(self._graph, feed_dict) if feed_dict else {}
+        return {op.name for op in needed_operations(plan.tensors, plan.operations, feeds)}
+
+    def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
+        """Prepares `partial_run`: fetches and feeds of one computation given bit by bit."""
+        from dataflow.runtime.partial_run import PartialRun
+
+        return PartialRun(self, fetches, feeds or [])
+
+    def partial_run(self, handle: Any, fetches: Any, feed_dict: Any = None) -> Any:
+        """Goes on with a computation prepared by `partial_run_setup`."""
+        return handle.run(fetches, feed_dict or {})
+
+    def list_devices(self) -> Any:
+        """The devices that this session can use."""
+        from dataflow.runtime.devices import session_devices
+
+        return session_devices(self)
+
+    # ---- life -----------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise RuntimeError("Attempted to use a closed Session.")
+
+    def close(self) -> None:
+        """Frees what the session holds; runs that are blocked in a queue are cancelled."""
+        if self._closed:
+            return
+        self._closed = True
+        self._cancellation.cancel()
+        self._plans.clear()
+        self._plans = _ClosedPlans()
+        if self._remote is not None:
+            self._remote.close()
+        else:
+            self._resources.clear()
+
+    def as_default(self) -> Any:
+        """``with sess.as_default():`` makes ``eval()`` and ``run()`` use this session."""
+        return _AsDefault(self)
+
+    def __repr__(self) -> str:
+        where = f" on {self._target}" if self._target else ""
+        state = "closed" if self._closed else f"{len(self._plans)} plans"
+        return f"<tf.{type(self).__name__}{where}: {self._graph.version} nodes, {state}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        from dataflow.graph.printing import mimebundle
+
+        return mimebundle(self, include, exclude)
+
+
+class _ClosedPlans(dict):  # type: ignore[type-arg]
+    """The cache of a closed session: always misses, so that `run` takes the checked path."""
+
+
+class _AsDefault:
+    """Makes a session the default; leaving the block does not close it."""
+
+    def __init__(self, session: BaseSession) -> None:
+        self._session = session
+
+    def __enter__(self) -> BaseSession:
+        push_session(self._session)
+        return self._session
+
+    def __exit__(self, *_: object) -> None:
+        pop_session(self._session)
+
+
+class Session(BaseSession):
+    """Runs graphs; as a context manager it is the default session inside, and closed after.
+
+    ``target`` is empty for this process, or a server's target (``"grpc://host:port"``).
+    """
+
+    def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        self._entered: list[Any] = []
+
+    def __enter__(self) -> Session:
+        self._check_open()
+        push_graph(self._graph)
+        push_session(self)
+        self._entered.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pop_session(self)
+        pop_graph(self._graph)
+        self._entered.pop()
+        self.close()
+
+    @staticmethod
+    def reset(target: str, containers: Any = None, config: Any = None) -> None:
+        """Clears the variables (of the given containers) on a server."""
+        from dataflow.cluster.client import reset
+
+        reset(target, containers, config)
+
+
+class InteractiveSession(BaseSession):
+    """A session that is the default one from its making until it is closed, as notebooks like."""
+
+    def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:
+        super().__init__(target, graph, config)
+        self._explicit_graph = graph
+        if graph is not None:
+            push_graph(graph)
+        push_session(self)
+
+    def close(self) -> None:
+        """Closes the session and stops it from being the default."""
+        if not self._closed:
+            pop_session(self)
+            if self._explicit_graph is not None:
+                pop_graph(self._explicit_graph)
+        super().close()
