@@ -187,9 +187,7 @@ class LabPage:
         """ "JupyterLab Light" or "JupyterLab Dark"."""
         self.command("apputils:change-theme", theme=theme)
         expected = "false" if "Dark" in theme else "true"
-        self.page.wait_for_selector(
-            f"body[data-jp-theme-light='{expected}']", state="attached"
-        )
+        self.page.wait_for_selector(f"body[data-jp-theme-light='{expected}']", state="attached")
 
     def screenshot(self, name: str, element: Locator | None = None) -> Path:
         """Save a picture of the page, or of one element; returns where (git-ignored)."""
