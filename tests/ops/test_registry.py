@@ -1,0 +1,44 @@
+"""No op without shape rule, kernel, gradient or explicit refusal, docstring and sample."""
+
+from __future__ import annotations
+
+import dataflow as tf  # noqa: F401  (fills the registry)
+from dataflow.graph.registry import all_ops
+from dataflow.kernels.registry import get_kernel
+from dataflow.runtime import codegen, control_structure
+from tests.samples import all_samples
+
+#: Ops that the code generator writes itself, without a kernel.
+GENERATED = (
+    codegen.ALIASES
+    | codegen.VARIABLES
+    | control_structure.CONTROL_OPS
+    | {"Const", "NoOp", "ControlTrigger", "Placeholder", "PlaceholderV2", "IdentityN"}
+)
+
+
+def test_every_op_has_a_kernel() -> None:
+    missing = [t for t in all_ops() if t not in GENERATED and get_kernel(t) is None]
+    assert not missing
+
+
+def test_every_kernel_has_an_op() -> None:
+    from dataflow.kernels.registry import all_kernels
+
+    assert not [t for t, _ in all_kernels() if t not in all_ops()]
+
+
+def test_every_op_says_whether_it_has_a_gradient() -> None:
+    silent = [
+        t for t, op in all_ops().items() if op.differentiable and op.gradient_function is None
+    ]
+    assert not silent, "neither @op.gradient nor not_differentiable(op)"
+
+
+def test_every_op_has_a_docstring() -> None:
+    assert not [t for t, op in all_ops().items() if not (op.__doc__ or "").strip()]
+
+
+def test_every_op_has_a_sample() -> None:
+    sampled = {s.op for s in all_samples()}
+    assert not sorted(set(all_ops()) - sampled)
