@@ -57,7 +57,22 @@ class Kind(enum.IntEnum):
 KINDS = frozenset(int(kind) for kind in Kind)
 
 #: Position is the code on the wire: append only.
-DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+DTYPES = [
+    "bool",
+    "int8",
+    "uint8",
+    "int16",
+    "uint16",
+    "int32",
+    "uint32",
+    "int64",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
 _CODE_OF_DTYPE = {np.dtype(name): code for code, name in enumerate(DTYPES)}
 _DTYPE_OF_CODE = tuple(np.dtype(name) for name in DTYPES)
 STRING_CODE = 255

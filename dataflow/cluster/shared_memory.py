@@ -88,20 +88,24 @@ class OutgoingSegments:
     def place(self, array: np.ndarray) -> bytes | None:
         """Copy ``array`` into a free segment; return its descriptor, or ``None`` without room."""
         size = array.nbytes
-        for number, (_, mapping, data, capacity) in enumerate(self._segments):
-            if size <= capacity <= 4 * size and mapping[0] == FREE:
-                break
-        else:
-            made = self._make(size)
-            if made is None:
+        number = self._find_free(size)
+        if number is None:
+            number = self._make(size)
+            if number is None:
                 return None
-            number, mapping, data = made
+        _, mapping, data, _ = self._segments[number]
         target = data[DATA_OFFSET : DATA_OFFSET + size].view(array.dtype).reshape(array.shape)
         np.copyto(target, array)
         mapping[0] = BUSY
         return describe_shared(array, number)
 
-    def _make(self, size: int) -> tuple[int, mmap.mmap, np.ndarray] | None:
+    def _find_free(self, size: int) -> int | None:
+        for number, (_, mapping, _, capacity) in enumerate(self._segments):
+            if size <= capacity <= 4 * size and mapping[0] == FREE:
+                return number
+        return None
+
+    def _make(self, size: int) -> int | None:
         capacity = size + size // 8
         if self.total_bytes + capacity > self.limit_bytes:
             return None
@@ -114,7 +118,7 @@ class OutgoingSegments:
         self.total_bytes += capacity
         data = np.frombuffer(mapping, dtype=np.uint8)
         self._segments.append((fd, mapping, data, capacity))
-        return len(self._segments) - 1, mapping, data
+        return len(self._segments) - 1
 
     def announcements(self) -> list[dict[str, int]]:
         """Return where to map the segments that the peer has not been told of."""

@@ -26,13 +26,13 @@ class Latency:
     """How long a worker computes, in seconds: log-normal, with stragglers now and then.
 
     ``median_seconds`` and ``sigma`` (of the logarithm) describe an ordinary step; with
-    ``straggler_probability`` a step takes up to ``straggler_factor`` times as long. ``slow_workers``
-    gives single workers a factor of their own: ``{3: 2.0}``.
+    ``straggler_probability`` a step takes up to ``straggler_factor`` times as long.
+    ``slow_workers`` gives single workers a factor of their own: ``{3: 2.0}``.
     """
 
     median_seconds: float = 1.5
-    sigma: float = 0.06
-    straggler_probability: float = 0.04
+    sigma: float = 0.02
+    straggler_probability: float = 0.06
     straggler_factor: float = 1.6
     slow_workers: dict[int, float] = field(default_factory=dict)
 
@@ -168,19 +168,15 @@ class _World:
             elif kind == _DIED:
                 self.carry_out(self.machine.died(worker))
             elif kind == _JOINED:
-                self.machine.joined(worker)
-                self.carry_out(self.machine.want_token(worker))
+                self.carry_out(self.machine.joined(worker))
 
 
 class _AsyncMachine:
-    """Asynchronous training in the same terms: every gradient is applied, a token is always there."""
+    """Asynchronous training in the same terms: every gradient counts, tokens never end."""
 
-    def __init__(self, num_workers: int) -> None:
+    def __init__(self) -> None:
         self.global_step = 0
-        self.alive = set(range(num_workers))
-
-    def start(self) -> list[Any]:
-        return []
+        self.alive: set[int] = set()
 
     def want_token(self, worker: int) -> list[Any]:
         return [Grant(worker, self.global_step)] if worker in self.alive else []
@@ -195,7 +191,7 @@ class _AsyncMachine:
 
     def joined(self, worker: int) -> list[Any]:
         self.alive.add(worker)
-        return []
+        return self.want_token(worker)
 
 
 def simulate(
@@ -210,7 +206,7 @@ def simulate(
     restarts: dict[int, float] | None = None,
     seed: int = 0,
 ) -> Simulation:
-    """Simulate data-parallel training with ``workers`` gradients per step and ``backups`` more workers.
+    """Simulate data-parallel training: ``workers`` gradients a step, ``backups`` more workers.
 
     ``mode`` is "sync" (the fastest ``workers`` gradients of each step count) or "async" (every
     gradient is applied as it comes). ``transfer_seconds`` is what one pull or push takes at the
@@ -225,12 +221,9 @@ def simulate(
     if mode not in ("sync", "async"):
         raise ValueError(f"simulate: mode must be 'sync' or 'async', got {mode!r}.")
     total = workers + backups
-    machine: Any = SyncMachine(workers, total) if mode == "sync" else _AsyncMachine(total)
+    machine: Any = SyncMachine(workers, total) if mode == "sync" else _AsyncMachine()
     world = _World(machine, total, latency or Latency(), transfer_seconds, seed)
-    if isinstance(machine, SyncMachine):
-        machine.start(total)
-    for worker in range(total):
-        world.carry_out(machine.want_token(worker))
+    world.carry_out([grant for worker in range(total) for grant in machine.joined(worker)])
     for kind, times in ((_DIED, deaths or {}), (_JOINED, restarts or {})):
         for worker, seconds in times.items():
             if not 0 <= worker < total:

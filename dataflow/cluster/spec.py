@@ -63,7 +63,7 @@ class ClusterSpec:
         return [tasks.get(index) for index in range(max(tasks, default=-1) + 1)]
 
     def as_dict(self) -> dict[str, list[str] | dict[int, str]]:
-        """Return what the spec can be made from: a list for a dense job, a dict for a sparse one."""
+        """Return what the spec can be made from: lists for dense jobs, dicts for sparse ones."""
         result: dict[str, list[str] | dict[int, str]] = {}
         for job in self.jobs:
             tasks = self._jobs[job]
@@ -148,8 +148,8 @@ def _items_of(cluster: Any) -> Iterable[tuple[Any, Any]]:
 
         return list(from_cluster_def(cluster).items())
     raise TypeError(
-        f"ClusterSpec: got {type(cluster).__name__} {cluster!r}; needed is a mapping from job names "
-        "to lists of 'host:port' (or to {index: 'host:port'}), a ClusterSpec or a ClusterDef."
+        f"ClusterSpec: got {type(cluster).__name__} {cluster!r}; needed is a mapping from job "
+        "names to lists of 'host:port' (or to {index: 'host:port'}), a ClusterSpec or a ClusterDef."
     )
 
 
@@ -167,7 +167,8 @@ def _tasks_of(job: str, tasks: Any) -> dict[int, str]:
     for index, address in pairs:
         if not isinstance(index, int) or isinstance(index, bool) or index < 0:
             raise TypeError(
-                f"ClusterSpec: a task index of job {job!r} must be an integer from 0, got {index!r}."
+                f"ClusterSpec: a task index of job {job!r} must be an integer from 0, "
+                f"got {index!r}."
             )
         if not isinstance(address, str):
             raise TypeError(

@@ -200,8 +200,9 @@ class SyncMachine:
 
     An accumulator takes gradients and drops those of an older step than the global one. When
     ``replicas_to_aggregate`` have arrived they are applied, the global step grows by one, and
-    ``tokens_per_step`` tokens with the new step's number are put into a queue. A worker takes a
-    token before each step. With more workers than ``replicas_to_aggregate``, the rest are backups:
+    ``tokens_per_step`` tokens with the new step's number are put into a queue. A worker begins its
+    life at the global step; after each gradient it takes a token, which says the step it works on
+    next. With more workers than ``replicas_to_aggregate``, the rest are backups:
     whoever is slow comes too late and is dropped.
 
     Source: Chen, Monga, Bengio, Jozefowicz, "Revisiting Distributed Synchronous SGD", 2016.
@@ -222,7 +223,6 @@ class SyncMachine:
                 "replicas_to_aggregate and total_num_replicas must be at least 1, got "
                 f"{self.replicas_to_aggregate} and {self.total_num_replicas}"
             )
-        self.alive = set(range(self.total_num_replicas))
 
     @property
     def tokens_per_step(self) -> int:
@@ -230,7 +230,13 @@ class SyncMachine:
         return max(self.total_num_replicas, self.replicas_to_aggregate)
 
     def start(self, num_tokens: int | None = None) -> list[SyncDecision]:
-        """The chief fills the queue: by default one token for each gradient of the first step."""
+        """The chief fills the queue, before or after workers join.
+
+        With more gradients needed than there are workers, somebody must push twice in the first
+        step, so that tokens must be there before it is over. By default there are
+        ``replicas_to_aggregate`` of them, as in TensorFlow; those of the first step that are left
+        over cost one round of gradients that come too late.
+        """
         count = self.replicas_to_aggregate if num_tokens is None else num_tokens
         needed = self.replicas_to_aggregate - self.total_num_replicas
         if count < needed:
@@ -278,9 +284,11 @@ class SyncMachine:
         return []
 
     def joined(self, worker: int) -> list[SyncDecision]:
-        """A worker is back, or new."""
+        """A worker is new, or back: it begins at the global step, without a token."""
+        if worker in self.alive:
+            return []
         self.alive.add(worker)
-        return []
+        return [Grant(worker, self.global_step)]
 
     def _can_finish(self) -> bool:
         usable = sum(token >= self.global_step for token in self.tokens)
