@@ -1,0 +1,36 @@
+"""Widgets that show what the engine does: the graph, live; a run, step by step.
+
+In a notebook: ``from dataflow_widgets import GraphView, Stepper``, or just display a graph, tensor or
+session. ``%load_ext dataflow_widgets`` adds ``%%graph``, which shows what a cell added.
+
+Names load when they are first used, so that the static pictures need neither anywidget nor Jupyter.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "GraphView": "dataflow_widgets.graph_view",
+    "Stepper": "dataflow_widgets.stepper",
+}
+
+__all__ = [*_HOMES, "load_ipython_extension"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'dataflow_widgets' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Registers ``%%graph``; called by ``%load_ext dataflow_widgets``."""
+    from dataflow_widgets.magics import GraphMagics
+
+    ipython.register_magics(GraphMagics)

@@ -1,0 +1,162 @@
+"""What every widget has: traits that a saved notebook can hold, and a message channel to the page.
+
+The heavy parts never stay in traits. Library and layout engine go to a page once (``built/``); the
+graph goes in ``payload``, which is emptied as soon as the page has it. What a notebook keeps of a
+widget is the loader (3 KB), ``words`` and a compressed ``picture``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import struct
+import traceback
+import zlib
+from base64 import b64decode
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+BUILT = Path(__file__).parent / "built"
+
+
+@cache
+def built(name: str) -> bytes:
+    """A file of ``built/``, read once per process."""
+    return (BUILT / name).read_bytes()
+
+
+class Delivery:
+    """Whether some page has confirmed that it has library and engine.
+
+    Until one has, each new widget carries them along, so that the first is drawn without a question
+    and answer, which a busy kernel would not give.
+    """
+
+    confirmed = False
+
+
+class Widget(anywidget.AnyWidget):
+    """Base of the widgets of this package; see the module's docstring."""
+
+    _esm = (BUILT / "loader.js").read_text(encoding="utf-8")
+
+    kind = traitlets.Unicode("").tag(sync=True)
+    title = traitlets.Unicode("").tag(sync=True)
+    height = traitlets.Int(480).tag(sync=True)
+    payload = traitlets.Dict().tag(sync=True)
+    bundle = traitlets.Bytes(b"").tag(sync=True, from_json=lambda value, _: bytes(value or b""))
+    picture = traitlets.Unicode("").tag(sync=True)
+    words = traitlets.Unicode("").tag(sync=True)
+    marks = traitlets.Dict().tag(sync=True)
+    failure = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, **traits: Any) -> None:
+        if not Delivery.confirmed:
+            library = built("library.js")
+            traits["bundle"] = struct.pack("<I", len(library)) + library + built("graphviz.js")
+        self._num_open = 0
+        super().__init__(**traits)
+        self.on_msg(self._receive)
+
+    # ---- messages from the page ---------------------------------------------------------------
+
+    def _receive(self, _widget: Any, content: Any, buffers: list[Any]) -> None:
+        """Jupyter swallows what a message handler raises, so an error is sent back to be shown."""
+        try:
+            self._handle(content, buffers)
+        except Exception as e:
+            text = f"{type(e).__name__}: {e}"
+            if isinstance(content, dict) and content.get("id") is not None:
+                self.send({"kind": "answer", "id": content["id"], "error": text})
+            else:
+                self.send({"kind": "error", "text": text})
+            self._last_error = traceback.format_exc()
+
+    def _handle(self, content: dict[str, Any], buffers: list[Any]) -> None:
+        kind = content.get("kind")
+        if kind == "library":
+            self.send({"kind": "library"}, [built("library.js")])
+        elif kind == "engine":
+            self.send({"kind": "engine"}, [built("graphviz.js")])
+        elif kind == "hello":
+            if content.get("engine"):
+                Delivery.confirmed = True
+            with self.hold_sync():
+                self.payload = {}
+                self.bundle = b""
+            self._greet(int(content.get("version", 0)))
+        elif kind == "opened":
+            self._num_open += 1
+            self._page_changed()
+        elif kind == "closed":
+            self._num_open = max(0, self._num_open - 1)
+            self._page_changed()
+        else:
+            answer = self._answer(content)
+            if content.get("id") is not None:
+                self.send({"kind": "answer", "id": content["id"], "content": answer})
+
+    def _greet(self, version: int) -> None:
+        """A page that knows ``version`` operations has said hello."""
+
+    def _page_changed(self) -> None:
+        """A view of this widget was opened or closed."""
+
+    def _answer(self, question: dict[str, Any]) -> dict[str, Any]:
+        """The answer to a question that carries an id."""
+        if question.get("kind") == "about":
+            from dataflow_widgets.about import about_op
+
+            return {"sections": about_op(str(question.get("op", "")))}
+        raise ValueError(f"this widget has no answer to {question.get('kind')!r}")
+
+    # ---- showing ------------------------------------------------------------------------------
+
+    def describe(self) -> str:
+        """The same in words."""
+        raise NotImplementedError
+
+    def to_svg(self) -> str:
+        """A picture without a page: the page's own if it has sent one, else made here."""
+        if self.picture:
+            try:
+                return zlib.decompress(b64decode(self.picture), wbits=-15).decode()
+            except (ValueError, zlib.error):
+                pass  # a damaged picture: draw a new one
+        return self._draw()
+
+    def _draw(self) -> str:
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """The widget, with a picture and words for where no widget can run.
+
+        The picture is an ``<img>`` with an SVG data URI: GitHub, nbconvert and untrusted notebooks
+        show that, while they drop ``image/svg+xml``.
+        """
+        from dataflow_widgets.static.html import picture_html
+
+        shown = super()._repr_mimebundle_(**kwargs)
+        data, metadata = shown if isinstance(shown, tuple) else (shown, {})
+        words = self.words or self.describe()
+        data["text/plain"] = words
+        try:
+            data["text/html"] = picture_html(self._draw(), words)
+        except Exception as e:  # a picture that fails must not hide the widget
+            self._last_error = f"{type(e).__name__}: {e}"
+        return data, metadata
+
+
+def refuse_unknown(cls: type, allowed: set[str], given: dict[str, Any]) -> None:
+    """Raises `TypeError` for a keyword that a widget does not take, with the nearest it does."""
+    for name in given:
+        if name not in allowed:
+            near = difflib.get_close_matches(name, allowed, 1)
+            hint = f" Did you mean {near[0]}=?" if near else ""
+            raise TypeError(
+                f"{cls.__name__} got {name}=, which it does not take.{hint} "
+                f"It takes: {', '.join(sorted(allowed))}."
+            )

@@ -1,0 +1,79 @@
+"""What a notebook shows for a graph, tensor, operation or session.
+
+`dataflow` looks `mimebundle` up when an object is first displayed; it never imports this package.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_NEAR = 60  # a tensor's picture shows at most this many of the operations behind it
+
+
+def mimebundle(obj: Any, include: Any = None, exclude: Any = None) -> Any:
+    """``(data, metadata)`` for ``obj``: a widget, a static picture and words; None to show the text.
+
+    Without anywidget the picture and the words alone.
+    """
+    try:
+        data, metadata = _bundle(obj)
+    except ImportError:
+        return _static(obj)
+    data["text/plain"] = repr(obj)
+    if include:
+        data = {k: v for k, v in data.items() if k in include}
+    if exclude:
+        data = {k: v for k, v in data.items() if k not in exclude}
+    return data, metadata
+
+
+def _bundle(obj: Any) -> Any:
+    from dataflow_widgets.graph_view import GraphView
+
+    graph, focus = graph_and_focus(obj)
+    if focus is None:
+        return GraphView(graph)._repr_mimebundle_()
+    view = GraphView(graph, only=behind(focus), title=f"what {focus.name} needs", is_live=False)
+    view.highlight(focus)
+    return view._repr_mimebundle_()
+
+
+def _static(obj: Any) -> Any:
+    from dataflow.introspect.graph_json import graph_to_dict
+    from dataflow_widgets.static.draw import graph_svg
+    from dataflow_widgets.static.html import picture_html
+    from dataflow_widgets.words import describe_nodes
+
+    graph, focus = graph_and_focus(obj)
+    nodes = graph_to_dict(graph)["nodes"]
+    only = None
+    if focus is not None:
+        names = set(behind(focus))
+        only = {i for i, node in enumerate(nodes) if node["name"] in names}
+    words = describe_nodes(nodes, only=only)
+    html = picture_html(graph_svg(nodes, only=only), words)
+    return {"text/plain": repr(obj), "text/html": html}, {}
+
+
+def graph_and_focus(obj: Any) -> tuple[Any, Any]:
+    """The graph that ``obj`` belongs to, and the tensor or operation in it that is meant, if one."""
+    if hasattr(obj, "get_operations"):
+        return obj, None
+    if hasattr(obj, "run") and hasattr(obj, "graph") and not hasattr(obj, "inputs"):
+        return obj.graph, None  # a session
+    return obj.graph, obj
+
+
+def behind(focus: Any) -> list[str]:
+    """Names of the operations that ``focus`` needs, the nearest first, at most 60."""
+    start = getattr(focus, "op", focus)
+    seen = {start: None}
+    queue = [start]
+    for op in queue:
+        if len(seen) >= _NEAR:
+            break
+        for source in [t.op for t in op.inputs] + list(op.control_inputs):
+            if source not in seen and len(seen) < _NEAR:
+                seen[source] = None
+                queue.append(source)
+    return [op.name for op in seen]

@@ -1,0 +1,245 @@
+"""`GraphView`: the graph of a notebook, laid out in the page and kept up to date."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import traitlets
+
+from dataflow_widgets import live
+from dataflow_widgets.base import Widget, refuse_unknown
+from dataflow_widgets.static.draw import graph_svg
+from dataflow_widgets.words import count_words, describe_nodes
+
+_MIN_SECONDS_BETWEEN_HIGHLIGHTS = 0.1
+
+
+class GraphView(Widget):
+    """Draws a graph; name scopes open and close, and every run shows what it needed and pruned.
+
+    ``graph`` is a `Graph`, a session (its graph is drawn), a list of node dictionaries as
+    `dataflow.introspect.graph_json` makes them (drawn as they are, not live), or None for the default
+    graph. Operations that later cells add appear by themselves, and so does the highlight of every
+    `Session.run`, while the view is open.
+
+    ``only`` restricts the drawing to some operations (names or indices). ``direction`` is "down",
+    "up" or "right"; ``height`` is the largest height in px.
+    """
+
+    direction = traitlets.Unicode("down").tag(sync=True)
+    only = traitlets.List(traitlets.Int()).tag(sync=True)
+    profile_data = traitlets.Dict().tag(sync=True)
+
+    _options = {"title", "height", "direction", "only", "is_live"}
+
+    def __init__(self, graph: Any = None, **options: Any) -> None:
+        refuse_unknown(GraphView, self._options, options)
+        direction = options.get("direction", "down")
+        if direction not in ("down", "up", "right"):
+            raise ValueError(f'direction is "down", "up" or "right", got {direction!r}')
+        self._graph, self._nodes = _graph_and_nodes(graph)
+        self._is_live = bool(options.pop("is_live", True)) and self._graph is not None
+        self._last_run: Any = None
+        self._held_marks: dict[str, Any] | None = None
+        self._last_sent_seconds = 0.0
+        only = self._indices(options.pop("only", None) or [])
+        super().__init__(
+            kind="graph_view",
+            payload={"version": len(self._nodes), "nodes": self._nodes},
+            only=only,
+            **options,
+        )
+        self._reword()
+        if self._is_live:
+            live.watch(self)
+
+    # ---- what is shown ------------------------------------------------------------------------
+
+    @property
+    def graph(self) -> Any:
+        """The graph that is drawn, or None for a list of nodes."""
+        return self._graph
+
+    def highlight(self, fetches: Any, feed_dict: Any = None) -> str:
+        """Marks what ``session.run(fetches, feed_dict)`` would fetch, feed, need and prune.
+
+        Nothing is run. Returns the counts in words. Raises `KeyError` or `ValueError`, as the session
+        would, for a name or tensor that is not in this graph; the view then stays as it was.
+        """
+        if self._graph is None:
+            raise ValueError("This view shows a list of nodes; only a Graph can be highlighted.")
+        from dataflow.introspect.graph_json import needed_names
+
+        names = needed_names(self._graph, fetches, feed_dict)
+        self.refresh()
+        self._set_marks(names["fetched"], names["fed"], names["needed"])
+        self._last_run = None
+        return str(self.marks["words"])
+
+    def clear_highlight(self) -> None:
+        """Removes the marks of runs and highlights."""
+        self.marks = {}
+        self._last_run = None
+        self._reword()
+
+    def profile(self, session: Any, fetches: Any, feed_dict: Any = None) -> Any:
+        """Runs ``fetches`` once, op by op, so that the view can colour by time and by memory.
+
+        Returns the run's result. Seconds are those of each op's kernel; bytes those of its outputs.
+        """
+        from dataflow.runtime.stepper import record
+
+        trace = record(session, fetches, feed_dict)
+        self.refresh()
+        index = self._index()
+        seconds: dict[str, float] = {}
+        num_bytes: dict[str, int] = {}
+        for step in trace.steps:
+            key = str(index[step.op_name])
+            seconds[key] = seconds.get(key, 0.0) + float(step.seconds)
+            held = sum(int(v.nbytes) for v in step.outputs or [] if hasattr(v, "nbytes"))
+            num_bytes[key] = max(num_bytes.get(key, 0), held)
+        self.profile_data = {"seconds": seconds, "bytes": num_bytes}
+        return trace.result
+
+    def describe(self) -> str:
+        """The graph and its marks in words, one line per operation."""
+        only = set(self.only) or None
+        return describe_nodes(self._nodes, self.marks or None, only=only)
+
+    def to_dot(self) -> str:
+        """The whole graph as DOT, with names as quoted strings."""
+        from dataflow_widgets.static.dot import graph_dot
+
+        return graph_dot(self._nodes, self.marks or None, self.direction)
+
+    def _draw(self) -> str:
+        only = set(self.only) or None
+        return graph_svg(self._nodes, self.marks or None, only, self.direction)
+
+    # ---- keeping up ---------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Sends operations that were added since, if any. Called by itself after every cell."""
+        self._flush()
+        if self._graph is None:
+            return
+        from dataflow.introspect.graph_json import graph_to_dict
+
+        known = len(self._nodes)
+        if self._graph.version == known:
+            return
+        new = graph_to_dict(self._graph, since=known)["nodes"]
+        self._nodes.extend(new)
+        fresh = list(range(known, len(self._nodes)))
+        if self.only:
+            self.only = [*self.only, *fresh]
+        self.send({"kind": "ops", "nodes": new, "fresh": fresh})
+        if self.marks:
+            marks = dict(self.marks)
+            marks["words"] = count_words(len(self._nodes), marks)
+            self.marks = marks
+        self._reword()
+
+    def on_run(self, event: Any) -> None:
+        """Marks what a run needed; called after every `Session.run` of this graph."""
+        if event.graph is not self._graph:
+            return
+        run = (tuple(event.fetches), tuple(event.feeds), self._graph.version)
+        if run == self._last_run:
+            return
+        self._last_run = run
+        self.refresh()
+        self._set_marks(
+            [n.partition(":")[0] for n in event.fetches],
+            [n.partition(":")[0] for n in event.feeds],
+            event.needed,
+        )
+
+    def _set_marks(self, fetched: Sequence[str], fed: Sequence[str], needed: Any) -> None:
+        index = self._index()
+        marks: dict[str, Any] = {
+            "fetched": sorted({index[n] for n in fetched if n in index}),
+            "fed": sorted({index[n] for n in fed if n in index}),
+            "needed": sorted(index[n] for n in needed if n in index),
+        }
+        marks["words"] = count_words(len(self._nodes), marks)
+        now = time.monotonic()
+        if now - self._last_sent_seconds < _MIN_SECONDS_BETWEEN_HIGHLIGHTS:
+            # A loop of runs that alternates fetches must not flood the page: keep the last one.
+            self._held_marks = marks
+            return
+        self._last_sent_seconds = now
+        self._held_marks = None
+        self.marks = marks
+        self._reword()
+
+    def _flush(self) -> None:
+        if self._held_marks is not None:
+            self.marks, self._held_marks = self._held_marks, None
+            self._last_sent_seconds = time.monotonic()
+            self._reword()
+
+    def _reword(self) -> None:
+        only = set(self.only) or None
+        self.words = describe_nodes(self._nodes, self.marks or None, limit=30, only=only)
+
+    def _index(self) -> dict[str, int]:
+        return {node["name"]: i for i, node in enumerate(self._nodes)}
+
+    def _indices(self, only: Any) -> list[int]:
+        if not only:
+            return []
+        index = self._index()
+        result = []
+        for one in only:
+            if isinstance(one, int):
+                result.append(one)
+                continue
+            name = one if isinstance(one, str) else getattr(one, "op", one).name
+            if name not in index:
+                raise ValueError(f"only= names {name!r}, which is not in this graph")
+            result.append(index[name])
+        return sorted(set(result))
+
+    def _greet(self, version: int) -> None:
+        self.refresh()
+        if version < len(self._nodes):
+            fresh = list(range(version, len(self._nodes)))
+            self.send({"kind": "ops", "nodes": self._nodes[version:], "fresh": fresh})
+
+    def _page_changed(self) -> None:
+        if not self._is_live:
+            return
+        if self._num_open:
+            live.watch(self)
+            self.refresh()
+        else:
+            live.forget(self)
+
+    def close(self) -> None:
+        """Ends the view: it no longer follows the graph."""
+        live.forget(self)
+        super().close()
+
+
+def _graph_and_nodes(graph: Any) -> tuple[Any, list[dict[str, Any]]]:
+    if isinstance(graph, Mapping):
+        graph = graph["nodes"]
+    if isinstance(graph, (list, tuple)):
+        return None, [dict(node) for node in graph]
+    if graph is None:
+        import dataflow
+
+        graph = dataflow.get_default_graph()
+    graph = getattr(graph, "graph", graph)
+    if not hasattr(graph, "get_operations"):
+        raise TypeError(
+            f"GraphView draws a Graph, a Session or a list of nodes, got {type(graph).__name__}. "
+            "For one tensor, display the tensor itself."
+        )
+    from dataflow.introspect.graph_json import graph_to_dict
+
+    return graph, graph_to_dict(graph)["nodes"]

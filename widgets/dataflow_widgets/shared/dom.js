@@ -1,0 +1,49 @@
+// Small DOM helpers. Everything that comes from a graph (names, values, paths) goes through
+// textContent or setAttribute, never through innerHTML: a name is text, whatever it spells.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(element, attributes, children) {
+  for (const [key, value] of Object.entries(attributes ?? {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else element.setAttribute(key, value === true ? "" : String(value));
+  }
+  for (const child of children.flat()) {
+    if (child === null || child === undefined || child === false) continue;
+    element.append(child instanceof Node ? child : String(child));
+  }
+  return element;
+}
+
+export function h(tag, attributes, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+export function s(tag, attributes, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+/** Jupyter's own shortcuts (d d deletes the cell) must not fire while an element of ours has focus. */
+export const QUIET = { "data-lm-suppress-shortcuts": "true" };
+
+export function button(label, title, onclick, extra = {}) {
+  return h("button", { type: "button", class: "df-button", title, "aria-label": title, onclick, ...QUIET, ...extra }, label);
+}
+
+export function download(name, content, type) {
+  const url = content instanceof Blob ? URL.createObjectURL(content) : URL.createObjectURL(new Blob([content], { type }));
+  const link = h("a", { href: url, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(url), 10000);
+}
+
+let nextUnique = 0;
+/** An id that no other widget in this page has. */
+export const unique = (prefix) => `df-${prefix}-${nextUnique++}`;
+
+export function plural(count, one, many = `${one}s`) {
+  return `${count} ${count === 1 ? one : many}`;
+}

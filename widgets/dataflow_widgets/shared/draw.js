@@ -1,0 +1,151 @@
+// A layout as SVG elements.  State (pruned, fetched, selected ...) is classes set later by mark();
+// drawing never depends on it, so that a highlight never moves anything.
+import { lastPart, tensorLabel } from "./graph.js";
+import { QUIET, plural, s } from "./dom.js";
+
+function outline(look, x, y) {
+  const { width: w, height: h, kind } = look;
+  const box = (extra = {}) => s("rect", { class: "df-shape", x: x - w / 2, y: y - h / 2, width: w, height: h, rx: 6, ...extra });
+  if (kind === "const") return [box({ rx: h / 2 })];
+  if (kind === "placeholder") {
+    const d = 8;
+    return [
+      s("path", {
+        class: "df-shape",
+        d: `M${x - w / 2 + d},${y - h / 2}H${x + w / 2}L${x + w / 2 - d},${y + h / 2}H${x - w / 2}Z`,
+      }),
+    ];
+  }
+  if (kind === "variable") {
+    const [l, r, t, b, e] = [x - w / 2, x + w / 2, y - h / 2 + 4, y + h / 2 - 4, 4];
+    return [
+      s("path", { class: "df-shape", d: `M${l},${t}A${w / 2},${e} 0 0 1 ${r},${t}V${b}A${w / 2},${e} 0 0 1 ${l},${b}Z` }),
+      s("path", { class: "df-rim", d: `M${l},${t}A${w / 2},${e} 0 0 0 ${r},${t}` }),
+    ];
+  }
+  if (kind === "scope") return [box({ x: x - w / 2 + 4, y: y - h / 2 + 4, class: "df-shape df-behind" }), box()];
+  if (kind === "control") {
+    return [s("path", { class: "df-shape", d: `M${x - w / 2},${y}L${x - w / 2 + 9},${y - h / 2}H${x + w / 2 - 9}L${x + w / 2},${y}L${x + w / 2 - 9},${y + h / 2}H${x - w / 2 + 9}Z` })];
+  }
+  return [box()];
+}
+
+/** What a screen reader says of an item, without its state. */
+export function spoken(item, model) {
+  if (item.fold) return `${item.members.length} operations of type ${item.fold.type} named ${item.fold.base}, folded`;
+  if (item.group) return `scope ${item.path}, closed, ${plural(item.members.length, "operation")}`;
+  const node = model.nodes[item.index];
+  const outputs = (node.outputs ?? []).map((_, slot) => tensorLabel(node, slot)).join(", ");
+  return `${node.op} ${node.name}${outputs ? `, ${outputs}` : ""}${node.value ? `, value ${node.value}` : ""}`;
+}
+
+export function draw(layout, visible, model) {
+  const f = (n) => Number(n.toFixed(1));
+  const root = s("svg", { class: "df-svg", viewBox: `-4 -12 ${f(layout.width + 12)} ${f(layout.height + 24)}`, role: "group", "aria-roledescription": "graph" });
+  const clusterLayer = s("g", { class: "df-clusters" });
+  const edgeLayer = s("g", { class: "df-edges" });
+  const nodeLayer = s("g", { class: "df-nodes" });
+  const elements = new Map();
+  const edgeElements = new Map();
+  const clusterElements = new Map();
+  for (const cluster of layout.clusters) {
+    const group = s(
+      "g",
+      { class: "df-cluster", "data-scope": cluster.path, tabindex: -1, role: "group", "aria-label": `scope ${cluster.path}, open`, ...QUIET },
+      s("title", {}, `${cluster.path}: press to close`),
+      s("rect", { x: f(cluster.x), y: f(cluster.y), width: f(cluster.width), height: f(cluster.height), rx: 8 }),
+      s("text", { class: "df-cluster-label", x: f(cluster.x + 22), y: f(cluster.y + 15) }, lastPart(cluster.path)),
+      s("path", { class: "df-toggle", d: `M${f(cluster.x + 8)},${f(cluster.y + 11)}h8` }),
+    );
+    clusterElements.set(cluster.path, group);
+    clusterLayer.append(group);
+  }
+  const known = new Map(visible.edges.map((edge) => [edge.id, edge]));
+  for (const line of layout.edges) {
+    const edge = known.get(line.id);
+    const group = s(
+      "g",
+      { class: `df-edge${edge.control ? " df-control-edge" : ""}`, "data-edge": edge.id },
+      s("title", {}, [...edge.tensors].map(([name, label]) => `${name}  ${label}`.trim()).join("\n")),
+      s("path", { class: "df-hit", d: line.path }),
+      s("path", { class: "df-line", d: line.path }),
+      line.arrow && s("path", { class: "df-arrow", d: line.arrow }),
+      edge.label &&
+        s("text", { class: "df-edge-label", x: f(line.label[0]), y: f(line.label[1] + 3), "text-anchor": "middle" }, edge.label),
+    );
+    edgeElements.set(edge.id, group);
+    edgeLayer.append(group);
+  }
+  for (const item of visible.items) {
+    const at = layout.nodes.get(item.id);
+    if (!at) continue;
+    const look = at;
+    const top = look.detail ? at.y - 2 : at.y + 4;
+    const group = s(
+      "g",
+      {
+        class: `df-node df-kind-${look.kind}${at.hub ? " df-hub" : ""}`,
+        "data-id": item.id,
+        tabindex: -1,
+        role: item.group ? "button" : "group",
+        "aria-label": spoken(item, model),
+        ...(item.group ? { "aria-expanded": "false" } : {}),
+        ...QUIET,
+      },
+      s("title", {}, item.group ? item.path ?? item.fold.base : model.nodes[item.index].name),
+      ...outline(look, at.x, at.y),
+      s("text", { class: "df-title", x: f(at.x), y: f(top), "text-anchor": "middle" }, look.title),
+      look.detail && s("text", { class: "df-detail", x: f(at.x), y: f(top + 13), "text-anchor": "middle" }, look.detail),
+      item.group && s("path", { class: "df-toggle", d: `M${f(at.x - look.width / 2 + 6)},${f(at.y)}h8m-4,-4v8` }),
+      s("text", { class: "df-tag", x: f(at.x + look.width / 2 - 4), y: f(at.y - look.height / 2 - 3), "text-anchor": "end" }),
+    );
+    elements.set(item.id, group);
+    nodeLayer.append(group);
+  }
+  root.append(clusterLayer, edgeLayer, nodeLayer);
+  return { root, elements, edgeElements, clusterElements };
+}
+
+const STATES = ["fetched", "fed", "needed", "pruned"];
+
+/**
+ * Classes of each item under `marks` = {fetched, fed, needed, pruned}: sets of op indices (null: no
+ * run yet).  A closed scope is what its members are; pruned only when all of them are.
+ */
+export function stateOf(item, marks) {
+  if (!marks) return [];
+  const members = item.members;
+  const has = (name) => members.some((i) => marks[name].has(i));
+  const states = [];
+  if (has("fetched")) states.push("fetched");
+  if (has("fed")) states.push("fed");
+  if (has("needed")) states.push("needed");
+  else if (!has("fed") && !has("fetched")) states.push("pruned");
+  return states;
+}
+
+export function mark(drawing, visible, model, marks) {
+  const stateById = new Map();
+  for (const item of visible.items) {
+    const element = drawing.elements.get(item.id);
+    if (!element) continue;
+    const states = stateOf(item, marks);
+    stateById.set(item.id, states);
+    for (const state of STATES) element.classList.toggle(`df-${state}`, states.includes(state));
+    const word = ["fetched", "fed", "pruned"].filter((state) => states.includes(state)).join(", ");
+    const tag = element.querySelector(".df-tag");
+    if (tag.textContent !== word) tag.textContent = word;
+    element.setAttribute("aria-label", spoken(item, model) + (states.length ? `, ${states.join(", ")}` : ""));
+  }
+  for (const edge of visible.edges) {
+    const element = drawing.edgeElements.get(edge.id);
+    if (!element) continue;
+    const to = stateById.get(edge.to) ?? [];
+    const from = stateById.get(edge.from) ?? [];
+    // Nothing flows into a fed op, nor into or out of a pruned one.
+    const dead = to.includes("pruned") || from.includes("pruned") || (to.includes("fed") && !to.includes("needed"));
+    element.classList.toggle("df-pruned", Boolean(marks) && dead);
+    element.classList.toggle("df-needed", Boolean(marks) && !dead);
+  }
+  return stateById;
+}

@@ -1,0 +1,91 @@
+// Saving what is seen: SVG with its colours written in, PNG from that SVG, DOT, and one HTML file
+// that works with no kernel and no network.
+import { download, h } from "./dom.js";
+import { exportDot } from "./dot.js";
+import { source } from "./style.js";
+
+const COPIED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-family", "font-weight", "visibility", "display"];
+
+export function standaloneSvg(root, background = true) {
+  const copy = root.cloneNode(true);
+  const from = [root, ...root.querySelectorAll("*")];
+  const to = [copy, ...copy.querySelectorAll("*")];
+  from.forEach((element, i) => {
+    const computed = getComputedStyle(element);
+    if (computed.display === "none") return void to[i].setAttribute("data-drop", "");
+    for (const name of COPIED) {
+      const value = computed.getPropertyValue(name);
+      if (value && !(name === "display")) to[i].setAttribute(name, value);
+    }
+    for (const name of [...to[i].attributes].map((a) => a.name)) {
+      if (name === "class" || name === "tabindex" || name === "style" || name.startsWith("data-lm")) to[i].removeAttribute(name);
+    }
+  });
+  for (const gone of copy.querySelectorAll("[data-drop]")) gone.remove();
+  const [x, y, width, height] = root.getAttribute("viewBox").split(" ").map(Number);
+  copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+  copy.setAttribute("width", width);
+  copy.setAttribute("height", height);
+  if (background) {
+    const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+    const colour = getComputedStyle(root.closest(".df-widget") ?? document.body).backgroundColor;
+    for (const [key, value] of Object.entries({ x, y, width, height, fill: colour })) paper.setAttribute(key, value);
+    copy.prepend(paper);
+  }
+  return new XMLSerializer().serializeToString(copy);
+}
+
+async function png(svg) {
+  const image = new Image();
+  const url = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
+  try {
+    await new Promise((resolve, reject) => {
+      image.onload = resolve;
+      image.onerror = () => reject(new Error("the picture could not be painted"));
+      image.src = url;
+    });
+    const k = Math.min(2, 8000 / Math.max(image.width, image.height));
+    const canvas = h("canvas", { width: Math.round(image.width * k), height: Math.round(image.height * k) });
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    return await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  } finally {
+    URL.revokeObjectURL(url);
+  }
+}
+
+const json = (value) => JSON.stringify(value).replace(/</g, "\\u003c").replace(/\u2028|\u2029/g, " ");
+
+/** One HTML page around the widget's own module and a state that needs no kernel. */
+export function standaloneHtml(model, state, title) {
+  const safe = title.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; worker-src blob:">
+<title>${safe}</title><style>body{margin:1rem;font-family:sans-serif}@media(prefers-color-scheme:dark){body{background:#111}}</style></head>
+<body><main id="widget"></main>
+<script type="module">
+const state = ${json(state)};
+const source = ${json(source())};
+const model = { get: (k) => state[k], set: (k, v) => { state[k] = v; }, save_changes() {}, send() {}, on() {}, off() {} };
+const module = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+module.adopt(source);
+const widget = module.widgets[${json(model.get("kind"))}];
+await widget.initialize?.({ model });
+await widget.render({ model, el: document.getElementById("widget") });
+</script></body></html>
+`;
+}
+
+export function exporters(pane, name, frame, htmlState, model) {
+  const svg = () => standaloneSvg(pane.drawing.root);
+  return [
+    ["Picture (SVG)", () => download(`${name}.svg`, svg(), "image/svg+xml")],
+    ["Picture (PNG)", () => png(svg()).then((blob) => download(`${name}.png`, blob)).catch((e) => frame.fail(e.message))],
+    ["Graphviz (DOT)", () => download(`${name}.dot`, exportDot(pane.visible, pane.model, { direction: pane.direction, classes: classesOf(pane) }), "text/vnd.graphviz")],
+    ["Web page (HTML)", () => htmlState().then((state) => download(`${name}.html`, standaloneHtml(model, state, name), "text/html"))],
+  ];
+}
+
+export function classesOf(pane) {
+  return new Map([...(pane.states ?? [])].map(([id, states]) => [id, new Set(states.map((state) => `df-${state}`))]));
+}

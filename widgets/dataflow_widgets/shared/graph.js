@@ -1,0 +1,262 @@
+// The graph as the page knows it: operations in creation order, name scopes as a tree, and the
+// part of it that is visible when some scopes are closed.  Pure data, no DOM: runs under node.
+
+export const FULL_LIMIT = 200; // above this many visible nodes scopes start closed
+
+/** "layer1/MatMul:0" -> ["layer1/MatMul", 0]; "^init" -> ["init", -1] (a control input). */
+export function parseInput(text) {
+  if (text.startsWith("^")) return [text.slice(1), -1];
+  const at = text.lastIndexOf(":");
+  return at < 0 ? [text, 0] : [text.slice(0, at), Number(text.slice(at + 1))];
+}
+
+export const lastPart = (name) => name.slice(name.lastIndexOf("/") + 1);
+const parentOf = (name) => name.slice(0, Math.max(0, name.lastIndexOf("/")));
+
+const CONSTANTS = new Set(["Const"]);
+const SOURCES = new Set(["Placeholder", "PlaceholderWithDefault", "PlaceholderV2"]);
+const VARIABLES = new Set(["Variable", "VariableV2", "VarHandleOp", "TemporaryVariable"]);
+const STATE = /^(Assign|Scatter|Apply|ResourceApply|SparseApply|Restore|Save)/;
+const MOVES = new Set(["Send", "Recv", "_Send", "_Recv", "HostSend", "HostRecv", "_HostSend", "_HostRecv"]);
+const CONTROL = new Set(["Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch", "RefMerge", "While", "If"]);
+
+/** The family an op is drawn as; each has a shape and a colour in the style sheet. */
+export function kindOf(node) {
+  const type = node.op;
+  if (CONSTANTS.has(type)) return "const";
+  if (SOURCES.has(type)) return "placeholder";
+  if (VARIABLES.has(type)) return "variable";
+  if (MOVES.has(type)) return "move";
+  if (CONTROL.has(type)) return "control";
+  if (STATE.test(type)) return "state";
+  if (type === "NoOp") return "noop";
+  if (/^gradients(_\d+)?\//.test(node.name)) return "gradient";
+  return "op";
+}
+
+export class GraphModel {
+  constructor(nodes = []) {
+    this.nodes = [];
+    this.indexOf = new Map();
+    this.scopes = new Map();
+    this.add(nodes);
+  }
+
+  /** Appends operations; ones already known (a message sent twice) are ignored. */
+  add(nodes) {
+    let added = 0;
+    for (const node of nodes) {
+      if (this.indexOf.has(node.name)) continue;
+      this.indexOf.set(node.name, this.nodes.length);
+      this.nodes.push(node);
+      added += 1;
+    }
+    if (added) this.link();
+    return added;
+  }
+
+  get(name) {
+    const index = this.indexOf.get(name);
+    return index === undefined ? null : this.nodes[index];
+  }
+
+  /** Recomputes inputs by index, consumers and the scope tree. */
+  link() {
+    const count = this.nodes.length;
+    this.inputs = Array.from({ length: count }, () => []);
+    this.consumers = Array.from({ length: count }, () => []);
+    this.nodes.forEach((node, index) => {
+      for (const text of node.inputs) {
+        const [name, slot] = parseInput(text);
+        const from = this.indexOf.get(name);
+        if (from === undefined) continue;
+        this.inputs[index].push({ from, slot });
+        this.consumers[from].push({ to: index, slot });
+      }
+    });
+    this.buildScopes();
+  }
+
+  buildScopes() {
+    const members = new Map(); // scope path -> op indices anywhere below it
+    this.nodes.forEach((node, index) => {
+      for (let path = parentOf(node.name); path; path = parentOf(path)) {
+        if (!members.has(path)) members.set(path, []);
+        members.get(path).push(index);
+      }
+    });
+    // An op such as Add whose scope holds only its own literals (Add/x, Add/y) is no scope to open.
+    const inline = new Set();
+    for (const [path, below] of members) {
+      const owner = this.indexOf.get(path);
+      if (owner === undefined) continue;
+      const literals = below.every(
+        (i) => kindOf(this.nodes[i]) === "const" && this.consumers[i].every(({ to }) => to === owner),
+      );
+      if (literals) inline.add(path);
+    }
+    this.scopes = new Map([["", { path: "", parent: null, children: [], ops: [], count: this.nodes.length }]]);
+    const scopeFor = (path) => {
+      if (this.scopes.has(path)) return this.scopes.get(path);
+      const parent = scopeFor(parentOf(path));
+      if (inline.has(path)) {
+        this.scopes.set(path, parent);
+        return parent;
+      }
+      const scope = { path, parent: parent.path, children: [], ops: [], count: members.get(path)?.length ?? 0 };
+      this.scopes.set(path, scope);
+      parent.children.push(path);
+      return scope;
+    };
+    this.scopeOf = this.nodes.map((node, index) => {
+      const own = members.has(node.name) && !inline.has(node.name);
+      const scope = scopeFor(own ? node.name : parentOf(node.name));
+      scope.ops.push(index);
+      if (own) scope.count += 1; // the op that gave the scope its name lives inside it
+      return scope.path;
+    });
+  }
+
+  /** Scope paths from the outermost to the one that holds op `index`. */
+  scopeChain(index) {
+    const chain = [];
+    for (let path = this.scopeOf[index]; path; path = this.scopes.get(path).parent) chain.unshift(path);
+    return chain;
+  }
+
+  allScopes() {
+    return [...new Set([...this.scopes.values()].map((scope) => scope.path))].filter(Boolean);
+  }
+
+  /** Which scopes are open at first: all of them, unless that shows too much. */
+  initialOpen(limit = FULL_LIMIT, only = null) {
+    const all = new Set(this.allScopes());
+    const total = only ? only.size : this.nodes.length;
+    if (total <= limit) return all;
+    const open = new Set();
+    const top = this.scopes.get("");
+    let shown = top.ops.length + top.children.length;
+    // Open the cheapest scopes while they fit, so that a small model in a large graph is not hidden.
+    const queue = top.children.map((path) => this.scopes.get(path)).sort((a, b) => a.count - b.count);
+    for (const scope of queue) {
+      const cost = scope.ops.length + scope.children.length - 1;
+      if (shown + cost > limit / 4) break;
+      open.add(scope.path);
+      shown += cost;
+    }
+    return open;
+  }
+
+  /** Indices of everything the ops in `from` need, themselves included. */
+  ancestors(from, stopAt = new Set()) {
+    return this.reach(from, (index) => (stopAt.has(index) ? [] : this.inputs[index].map((edge) => edge.from)));
+  }
+
+  descendants(from) {
+    return this.reach(from, (index) => this.consumers[index].map((edge) => edge.to));
+  }
+
+  reach(from, next) {
+    const seen = new Set(from);
+    const stack = [...from];
+    while (stack.length) {
+      for (const other of next(stack.pop())) {
+        if (!seen.has(other)) {
+          seen.add(other);
+          stack.push(other);
+        }
+      }
+    }
+    return seen;
+  }
+}
+
+/** "float32 (?, 10)" for output `slot` of a node; empty where the engine said nothing. */
+export function tensorLabel(node, slot) {
+  const output = node.outputs?.[slot];
+  if (!output) return "";
+  return `${output.dtype ?? ""} ${output.shape ?? ""}`.trim();
+}
+
+/**
+ * What is drawn: ops whose scopes are all open, closed scopes as single groups, edges between
+ * them (several tensors between the same two items become one edge), open scopes as clusters.
+ */
+export function visibleGraph(model, { open, only = null, folded = null } = {}) {
+  const items = new Map();
+  const holder = new Array(model.nodes.length).fill(null);
+  const clusters = new Map();
+  const clusterFor = (path) => {
+    if (!path) return null;
+    if (!clusters.has(path)) {
+      const parent = model.scopes.get(path).parent;
+      clusters.set(path, { path, parent: parent || null });
+      clusterFor(parent);
+    }
+    return path;
+  };
+  for (let index = 0; index < model.nodes.length; index++) {
+    if (only && !only.has(index)) continue;
+    const chain = model.scopeChain(index);
+    const closed = chain.findIndex((path) => !open.has(path));
+    let id;
+    if (closed >= 0) {
+      id = `s:${chain[closed]}`;
+      if (!items.has(id)) {
+        const cluster = clusterFor(closed > 0 ? chain[closed - 1] : "");
+        items.set(id, { id, group: true, path: chain[closed], cluster, members: [] });
+      }
+      items.get(id).members.push(index);
+    } else {
+      const cluster = clusterFor(chain.length ? chain[chain.length - 1] : "");
+      const fold = folded?.get(index);
+      id = fold ? `f:${fold.key}` : `n:${index}`;
+      if (!items.has(id)) {
+        items.set(id, { id, group: Boolean(fold), fold: fold ?? null, index, cluster, members: [] });
+      }
+      items.get(id).members.push(index);
+    }
+    holder[index] = id;
+  }
+  const edges = new Map();
+  model.nodes.forEach((node, to) => {
+    if (!holder[to]) return;
+    for (const { from, slot } of model.inputs[to]) {
+      if (!holder[from] || holder[from] === holder[to]) continue;
+      const control = slot < 0;
+      const key = `${holder[from]}\u0000${holder[to]}\u0000${control}`;
+      if (!edges.has(key)) {
+        edges.set(key, { id: `e:${edges.size}`, from: holder[from], to: holder[to], control, tensors: new Map() });
+      }
+      const name = control ? `^${model.nodes[from].name}` : `${model.nodes[from].name}:${slot}`;
+      edges.get(key).tensors.set(name, control ? "" : tensorLabel(model.nodes[from], slot));
+    }
+  });
+  for (const edge of edges.values()) {
+    if (edge.control) edge.label = "";
+    else if (edge.tensors.size === 1) edge.label = [...edge.tensors.values()][0];
+    else edge.label = `${edge.tensors.size} tensors`;
+  }
+  return { items: [...items.values()], edges: [...edges.values()], clusters: [...clusters.values()], holder };
+}
+
+/**
+ * Long flat runs of siblings of one type (500 ops called Add_1 ... Add_500 in one scope) folded into
+ * one item with a count, so that a graph without name scopes stays explorable.
+ */
+export function foldSeries(model, { only = null, atLeast = 12, unfolded = new Set() } = {}) {
+  const series = new Map();
+  model.nodes.forEach((node, index) => {
+    if (only && !only.has(index)) return;
+    const base = lastPart(node.name).replace(/_\d+$/, "");
+    const key = `${model.scopeOf[index]}\u0000${node.op}\u0000${base}`;
+    if (!series.has(key)) series.set(key, { key, type: node.op, base, members: [] });
+    series.get(key).members.push(index);
+  });
+  const folded = new Map();
+  for (const one of series.values()) {
+    if (one.members.length < atLeast || unfolded.has(one.key)) continue;
+    for (const index of one.members) folded.set(index, one);
+  }
+  return folded;
+}

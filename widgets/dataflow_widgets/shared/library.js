@@ -1,0 +1,11 @@
+// Everything that is sent to a page, in one module.  A new widget is one line here.
+import graphView from "../graph_view/graph_view.js";
+import stepper from "../stepper/stepper.js";
+import { useStyle } from "./style.js";
+
+export const widgets = {
+  graph_view: useStyle(graphView),
+  stepper: useStyle(stepper),
+};
+
+export { adopt } from "./style.js";

@@ -1,0 +1,62 @@
+// Text widths.  The page measures with a canvas; without one (node, worker) a table of average
+// advances is close enough and errs on the wide side.
+import { kindOf, lastPart } from "./graph.js";
+
+let context;
+const FONT = '-apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+export const FONTS = { label: `600 12px ${FONT}`, small: `10px ${FONT}` };
+
+function estimate(text, size) {
+  let width = 0;
+  for (const c of text) {
+    if (/[\u1100-\uffff]|[\ud800-\udfff]/.test(c)) width += 1;
+    else if (/[ilj.,:;|'!()[\]]/.test(c)) width += 0.32;
+    else if (/[mwMW@]/.test(c)) width += 0.88;
+    else if (/[A-Z]/.test(c)) width += 0.68;
+    else width += 0.57;
+  }
+  return width * size;
+}
+
+export function textWidth(text, font = "label") {
+  if (typeof document !== "undefined" && context === undefined) {
+    context = document.createElement("canvas").getContext?.("2d") ?? null;
+  }
+  if (!context) return estimate(text, font === "label" ? 12 : 10);
+  context.font = FONTS[font];
+  return context.measureText(text).width;
+}
+
+export function shorten(text, limit) {
+  const letters = [...text];
+  if (letters.length <= limit) return text;
+  const head = Math.ceil((limit - 1) * 0.6);
+  return `${letters.slice(0, head).join("")}…${letters.slice(-(limit - 1 - head)).join("")}`;
+}
+
+/** The one or two lines written in an item, its size in px, and the family it is drawn as. */
+export function face(item, model) {
+  let title;
+  let detail = "";
+  let kind;
+  if (item.fold) {
+    title = `${item.fold.base} × ${item.members.length}`;
+    detail = item.fold.type;
+    kind = "scope";
+  } else if (item.group) {
+    title = lastPart(item.path);
+    detail = `${item.members.length} ${item.members.length === 1 ? "op" : "ops"}`;
+    kind = "scope";
+  } else {
+    const node = model.nodes[item.index];
+    kind = kindOf(node);
+    title = lastPart(node.name);
+    if (kind === "const" && node.value) detail = node.value;
+    else if (title.replace(/_\d+$/, "") !== node.op) detail = node.op;
+  }
+  title = shorten(title, 28);
+  detail = shorten(detail, 30);
+  const inner = Math.max(textWidth(title), detail ? textWidth(detail, "small") : 0);
+  const pad = kind === "scope" ? 34 : kind === "op" || kind === "gradient" ? 20 : 26;
+  return { title, detail, kind, width: Math.max(44, Math.ceil(inner + pad)), height: detail ? 38 : 28 };
+}

@@ -1,0 +1,51 @@
+// Fill colours by op type, device, time or memory, with the legend that says them in words.
+import { bytes, seconds } from "./values.js";
+
+const HUES = ["#8ecae6", "#ffb703", "#95d5b2", "#f4a6a6", "#cdb4db", "#ffd6a5", "#a0c4ff", "#d4e09b", "#e5989b", "#b8c0ff", "#98f5e1", "#e9c46a"];
+const SEVERAL = "#d0d0d0";
+
+function warm(t) {
+  const from = [255, 245, 220];
+  const to = [240, 130, 80];
+  return `rgb(${from.map((v, i) => Math.round(v + (to[i] - v) * Math.sqrt(t)))})`;
+}
+
+function byGroup(by, pane) {
+  const { nodes } = pane.model;
+  const name = (i) => (by === "type" ? nodes[i].op : nodes[i].device || "not pinned");
+  const groups = new Map();
+  for (const item of pane.visible.items) {
+    const keys = new Set(item.members.map(name));
+    const key = keys.size === 1 ? [...keys][0] : "several";
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push(item.id);
+  }
+  const fills = new Map();
+  const entries = [...groups]
+    .sort((a, b) => b[1].length - a[1].length)
+    .map(([key, ids], i) => {
+      const colour = key === "several" ? SEVERAL : i < HUES.length ? HUES[i] : `hsl(${(i * 67) % 360} 55% 78%)`;
+      for (const id of ids) fills.set(id, colour);
+      return [`${key} (${ids.length})`, colour];
+    });
+  return { fills, entries: entries.slice(0, 16), missing: "" };
+}
+
+/**
+ * {fills: item id -> colour or null, entries: [[words, colour]], missing: what to do when there is
+ * nothing to show}.  `profile` = {seconds: {op index: s}, bytes: {op index: n}}.
+ */
+export function colouring(by, pane, profile) {
+  if (by === "kind" || !pane.visible) return { fills: null, entries: [], missing: "" };
+  if (by === "type" || by === "device") return byGroup(by, pane);
+  const measured = profile?.[by === "time" ? "seconds" : "bytes"];
+  if (!measured || !Object.keys(measured).length) {
+    return { fills: null, entries: [], missing: `Nothing measured yet: call view.profile(session, fetches, feed_dict) to colour by ${by}.` };
+  }
+  const fills = new Map();
+  const totals = pane.visible.items.map((item) => [item.id, item.members.reduce((sum, i) => sum + (measured[i] ?? 0), 0)]);
+  const top = Math.max(...totals.map(([, value]) => value), 1e-12);
+  for (const [id, value] of totals) if (value > 0) fills.set(id, warm(value / top));
+  const say = by === "time" ? seconds : bytes;
+  return { fills, entries: [["little", warm(0.02)], [`most: ${say(top)}`, warm(1)]], missing: "" };
+}

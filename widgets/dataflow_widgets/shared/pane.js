@@ -1,0 +1,409 @@
+// The picture of a graph inside a widget: lays out, draws, scrolls and zooms, moves the focus from
+// node to node, opens and closes scopes.  GraphView, Stepper and the widgets to come build on it.
+import { QUIET, button, h, plural } from "./dom.js";
+import { draw, mark, spoken, stateOf } from "./draw.js";
+import { FULL_LIMIT, foldSeries, visibleGraph } from "./graph.js";
+import { layout } from "./layout.js";
+
+const SMALLEST_FIT = 0.5; // below this, text cannot be read: scroll instead
+const STILL_LIMIT = 300; // above this many nodes, no transitions
+
+export class GraphPane {
+  /**
+   * @param model   GraphModel
+   * @param options host: EngineHost or null; ask(): ask the kernel for the engine;
+   *                onselect(item), onactivate(item), onlayout(result)
+   */
+  constructor(model, options = {}) {
+    this.model = model;
+    this.options = options;
+    this.open = model.initialOpen(FULL_LIMIT, options.only);
+    this.seenScopes = new Set(model.allScopes());
+    this.only = options.only ?? null;
+    this.unfolded = new Set();
+    this.marks = null;
+    this.selected = null;
+    this.scale = null; // null: fit to the width
+    this.direction = options.direction ?? "down";
+    this.classes = new Map(); // item id -> Set of extra classes
+    this.fills = null;
+    this.generation = 0;
+    this.scroller = h("div", { class: "df-scroller", tabindex: -1, ...QUIET });
+    this.busy = h("div", { class: "df-busy", hidden: true }, "Laying out…");
+    this.zoomBar = h(
+      "div",
+      { class: "df-zoom", role: "group", "aria-label": "zoom" },
+      button("+", "Zoom in", () => this.zoom(1.25)),
+      button("−", "Zoom out", () => this.zoom(0.8)),
+      button("Fit", "Fit the graph to the width", () => this.fit()),
+    );
+    this.element = h("div", { class: "df-pane" }, this.scroller, this.busy);
+    this.scroller.addEventListener("click", (event) => this.click(event));
+    this.scroller.addEventListener("dblclick", (event) => this.doubleClick(event));
+    this.scroller.addEventListener("keydown", (event) => this.key(event));
+    this.scroller.addEventListener("focusin", (event) => this.focusIn(event));
+    this.scroller.addEventListener("pointerover", (event) => this.hover(event));
+    this.scroller.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
+    this.scroller.addEventListener("pointerdown", (event) => this.grab(event));
+    this.observer = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => this.applyScale());
+    this.observer?.observe(this.scroller);
+  }
+
+  dispose() {
+    this.generation += 1;
+    this.observer?.disconnect();
+  }
+
+  /** Scopes that appeared since are open if everything still fits. */
+  adopt() {
+    for (const path of this.model.allScopes()) {
+      if (this.seenScopes.has(path)) continue;
+      this.seenScopes.add(path);
+      if (this.model.nodes.length <= FULL_LIMIT) this.open.add(path);
+    }
+    if (this.model.nodes.length > FULL_LIMIT && !this.touched) this.open = this.model.initialOpen(FULL_LIMIT, this.only);
+  }
+
+  see() {
+    let visible = visibleGraph(this.model, { open: this.open, only: this.only });
+    if (visible.items.length > FULL_LIMIT) {
+      const folded = foldSeries(this.model, { only: this.only, unfolded: this.unfolded });
+      if (folded.size) visible = visibleGraph(this.model, { open: this.open, only: this.only, folded });
+    }
+    return visible;
+  }
+
+  async update() {
+    const generation = ++this.generation;
+    const visible = this.see();
+    let host = this.options.host ?? null;
+    const slow = setTimeout(() => {
+      this.busy.hidden = false;
+    }, 150);
+    try {
+      if (host && !host.source) {
+        this.options.ask?.();
+        // A busy kernel may take long to answer: show our own drawing and let Graphviz replace it.
+        const here = await host.ready(this.layout ? 1500 : 2500);
+        if (generation !== this.generation) return;
+        if (!here) {
+          this.show(visible, await layout(visible, this.model, null, { direction: this.direction }));
+          host.ready(600000).then((late) => late && generation === this.generation && this.update());
+          return;
+        }
+      }
+      const result = await layout(visible, this.model, host, { direction: this.direction, watchdog: this.options.watchdog });
+      if (generation === this.generation) this.show(visible, result);
+    } finally {
+      clearTimeout(slow);
+      if (generation === this.generation) this.busy.hidden = true;
+    }
+  }
+
+  show(visible, result) {
+    const before = this.drawing ? new Set(this.visible.items.map((item) => item.id)) : null;
+    const focused = this.drawing && this.scroller.contains(document.activeElement) ? this.current : null;
+    this.visible = visible;
+    this.layout = result;
+    this.drawing = draw(result, visible, this.model);
+    this.element.classList.toggle("df-still", visible.items.length > STILL_LIMIT);
+    this.element.dataset.attempt = result.attempt;
+    if (before) for (const [id, element] of this.drawing.elements) if (!before.has(id)) element.classList.add("df-new");
+    const { scrollLeft, scrollTop } = this.scroller;
+    this.scroller.replaceChildren(this.drawing.root);
+    this.applyScale();
+    Object.assign(this.scroller, { scrollLeft, scrollTop });
+    this.paint();
+    const first = this.layout.nodes.has(this.current) ? this.current : this.readingOrder()[0];
+    this.setCurrent(first ?? null, Boolean(focused));
+    this.options.onlayout?.(result, visible);
+  }
+
+  /** Shows a layout that was made earlier (a notebook reopened without a kernel). */
+  restore(result) {
+    const visible = this.see();
+    if (visible.items.some((item) => !result.nodes.has(item.id))) return false;
+    this.show(visible, result);
+    return true;
+  }
+
+  paint() {
+    if (!this.drawing) return;
+    this.states = mark(this.drawing, this.visible, this.model, this.marks);
+    this.element.classList.toggle("df-marked", Boolean(this.marks));
+    for (const [id, element] of this.drawing.elements) {
+      for (const name of element.dataset.extra?.split(" ") ?? []) if (name) element.classList.remove(name);
+      const extra = [...(this.classes.get(id) ?? [])];
+      if (id === this.selected) extra.push("df-selected");
+      element.dataset.extra = extra.join(" ");
+      element.classList.add(...extra);
+      const colour = this.fills?.get(id);
+      if (colour) element.style.setProperty("--df-own-fill", colour);
+      else element.style.removeProperty("--df-own-fill");
+      element.classList.toggle("df-coloured", Boolean(colour));
+    }
+    for (const edge of this.visible.edges) {
+      const element = this.drawing.edgeElements.get(edge.id);
+      const near = this.selected && (edge.from === this.selected || edge.to === this.selected);
+      element?.classList.toggle("df-near", Boolean(near));
+      element?.classList.toggle("df-on-path", Boolean(this.path && this.path.has(edge.from) && this.path.has(edge.to)));
+    }
+  }
+
+  /** marks: {fetched, fed, needed, pruned} as arrays of op indices, or null. */
+  setMarks(marks) {
+    this.marks = marks && Object.fromEntries(["fetched", "fed", "needed"].map((key) => [key, new Set(marks[key] ?? [])]));
+    this.paint();
+  }
+
+  setClasses(classes) {
+    this.classes = classes;
+    this.paint();
+  }
+
+  itemById(id) {
+    return this.visible?.items.find((item) => item.id === id) ?? null;
+  }
+
+  /** The visible item that shows op `index` (itself or the closed scope around it). */
+  itemOf(index) {
+    const id = this.visible?.holder[index];
+    return id ? this.itemById(id) : null;
+  }
+
+  select(id, { focus = false, reveal = false } = {}) {
+    this.selected = id;
+    if (id) this.setCurrent(id, focus);
+    if (reveal && id) this.reveal(id);
+    this.paint();
+    this.options.onselect?.(id ? this.itemById(id) : null);
+  }
+
+  reveal(id) {
+    const at = this.layout?.nodes.get(id);
+    if (!at) return;
+    const k = this.shownScale();
+    const { clientWidth: w, clientHeight: hgt, scrollLeft: x, scrollTop: y } = this.scroller;
+    const [px, py] = [at.x * k, at.y * k];
+    if (px < x + 30 || px > x + w - 30) this.scroller.scrollLeft = px - w / 2;
+    if (py < y + 30 || py > y + hgt - 30) this.scroller.scrollTop = py - hgt / 2;
+  }
+
+  // Opening and closing
+
+  toggle(item) {
+    if (item.fold) this.unfolded.add(item.fold.key);
+    else this.open.add(item.path);
+    this.touched = true;
+    this.current = null;
+    return this.update().then(() => this.options.ontoggle?.());
+  }
+
+  close(path) {
+    for (const other of [...this.open]) if (other === path || other.startsWith(`${path}/`)) this.open.delete(other);
+    this.touched = true;
+    this.current = `s:${path}`;
+    return this.update().then(() => this.options.ontoggle?.());
+  }
+
+  openAll() {
+    this.open = new Set(this.model.allScopes());
+    this.touched = true;
+    return this.update().then(() => this.options.ontoggle?.());
+  }
+
+  closeAll() {
+    this.open = new Set();
+    this.unfolded = new Set();
+    this.touched = true;
+    return this.update().then(() => this.options.ontoggle?.());
+  }
+
+  /** Opens what hides op `index`, then selects it. */
+  async expose(index, options = {}) {
+    const hidden = this.model.scopeChain(index).filter((path) => !this.open.has(path));
+    const fold = this.itemOf(index)?.fold;
+    if (hidden.length || fold || !this.visible?.holder[index]) {
+      for (const path of hidden) this.open.add(path);
+      if (fold) this.unfolded.add(fold.key);
+      if (this.only && !this.only.has(index)) this.only = null;
+      this.touched = true;
+      await this.update();
+    }
+    this.select(`n:${index}`, { reveal: true, ...options });
+  }
+
+  isolate(indices) {
+    this.only = indices;
+    return this.update();
+  }
+
+  // Size
+
+  shownScale() {
+    if (this.scale) return this.scale;
+    const room = this.scroller.clientWidth - 2;
+    const natural = (this.layout?.width ?? 0) + 12;
+    return room > 50 ? Math.min(1, Math.max(SMALLEST_FIT, room / natural)) : 1;
+  }
+
+  applyScale() {
+    if (!this.drawing) return;
+    const k = this.shownScale();
+    this.drawing.root.setAttribute("width", Math.max(1, (this.layout.width + 12) * k).toFixed(0));
+    this.drawing.root.setAttribute("height", Math.max(1, (this.layout.height + 24) * k).toFixed(0));
+  }
+
+  zoom(factor) {
+    const before = this.shownScale();
+    this.scale = Math.min(4, Math.max(0.05, before * factor));
+    const { scrollLeft, scrollTop, clientWidth, clientHeight } = this.scroller;
+    this.applyScale();
+    const ratio = this.scale / before;
+    this.scroller.scrollLeft = (scrollLeft + clientWidth / 2) * ratio - clientWidth / 2;
+    this.scroller.scrollTop = (scrollTop + clientHeight / 2) * ratio - clientHeight / 2;
+  }
+
+  fit() {
+    this.scale = null;
+    this.applyScale();
+  }
+
+  wheel(event) {
+    if (!event.ctrlKey && !event.metaKey) return; // plain wheel scrolls the notebook
+    event.preventDefault();
+    this.zoom(event.deltaY < 0 ? 1.12 : 0.89);
+  }
+
+  grab(event) {
+    if (event.button !== 0 || event.target.closest(".df-node, .df-cluster-label, .df-toggle")) return;
+    const start = { x: event.clientX, y: event.clientY, left: this.scroller.scrollLeft, top: this.scroller.scrollTop };
+    const move = (e) => {
+      this.scroller.scrollLeft = start.left - (e.clientX - start.x);
+      this.scroller.scrollTop = start.top - (e.clientY - start.y);
+    };
+    const stop = () => {
+      removeEventListener("pointermove", move);
+      removeEventListener("pointerup", stop);
+    };
+    addEventListener("pointermove", move);
+    addEventListener("pointerup", stop);
+  }
+
+  // Pointer
+
+  click(event) {
+    const node = event.target.closest(".df-node");
+    if (node) {
+      const item = this.itemById(node.dataset.id);
+      if (item.group && event.target.closest(".df-toggle")) return void this.toggle(item);
+      this.select(item.id, { focus: true });
+      this.options.onactivate?.(item);
+      return;
+    }
+    const cluster = event.target.closest(".df-cluster");
+    if (cluster && event.target.closest(".df-cluster-label, .df-toggle")) return void this.close(cluster.dataset.scope);
+    this.select(null);
+  }
+
+  doubleClick(event) {
+    const node = event.target.closest(".df-node");
+    const item = node && this.itemById(node.dataset.id);
+    if (item?.group) this.toggle(item);
+    const cluster = !node && event.target.closest(".df-cluster");
+    if (cluster) this.close(cluster.dataset.scope);
+  }
+
+  hover(event) {
+    const node = event.target.closest?.(".df-node");
+    const id = node?.dataset.id ?? null;
+    if (id === this.hovered) return;
+    this.hovered = id;
+    this.options.onhover?.(id ? this.itemById(id) : null);
+  }
+
+  // Keyboard: one node is in the tab order, arrows move to its neighbours
+
+  readingOrder() {
+    if (!this.layout) return [];
+    return [...this.layout.nodes].sort(([, a], [, b]) => a.y - b.y || a.x - b.x).map(([id]) => id);
+  }
+
+  setCurrent(id, focus = false) {
+    const old = this.drawing?.elements.get(this.current);
+    old?.setAttribute("tabindex", "-1");
+    this.current = id;
+    const element = this.drawing?.elements.get(id);
+    element?.setAttribute("tabindex", "0");
+    if (focus && element) {
+      element.focus({ preventScroll: true });
+      this.reveal(id);
+    }
+  }
+
+  focusIn(event) {
+    const node = event.target.closest(".df-node");
+    if (node && node.dataset.id !== this.current) this.setCurrent(node.dataset.id);
+  }
+
+  /** The nearest node in a direction; along an edge if one leads there. */
+  neighbour(dx, dy) {
+    const here = this.layout.nodes.get(this.current);
+    if (!here) return null;
+    const linked = new Set();
+    for (const edge of this.visible.edges) {
+      if (edge.from === this.current) linked.add(edge.to);
+      if (edge.to === this.current) linked.add(edge.from);
+    }
+    let best = null;
+    for (const [id, at] of this.layout.nodes) {
+      if (id === this.current) continue;
+      const along = (at.x - here.x) * dx + (at.y - here.y) * dy;
+      if (along <= 4) continue;
+      const across = Math.abs((at.x - here.x) * dy) + Math.abs((at.y - here.y) * dx);
+      const cost = along + across * 2 - (linked.has(id) ? 10000 : 0);
+      if (!best || cost < best.cost) best = { id, cost };
+    }
+    return best?.id ?? null;
+  }
+
+  key(event) {
+    const moves = { ArrowDown: [0, 1], ArrowUp: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
+    if (event.altKey || event.ctrlKey || event.metaKey || !this.layout) return;
+    const item = this.itemById(this.current);
+    let used = true;
+    if (moves[event.key]) {
+      const id = this.neighbour(...moves[event.key]);
+      if (id) this.setCurrent(id, true);
+    } else if (event.key === "Home" || event.key === "End") {
+      const order = this.readingOrder();
+      this.setCurrent(event.key === "Home" ? order[0] : order[order.length - 1], true);
+    } else if (event.key === "Enter" || event.key === " ") {
+      if (item?.group) this.toggle(item);
+      else if (item) {
+        this.select(item.id);
+        this.options.onactivate?.(item);
+      }
+    } else if (event.key === "Backspace" || event.key === "c") {
+      if (item?.cluster) this.close(item.cluster);
+    } else if (event.key === "Escape") this.select(null);
+    else if (event.key === "+" || event.key === "=") this.zoom(1.25);
+    else if (event.key === "-") this.zoom(0.8);
+    else if (event.key === "0") this.fit();
+    else used = this.options.onkey?.(event) ?? false;
+    if (used) {
+      event.preventDefault();
+      event.stopPropagation();
+    }
+  }
+}
+
+/** The sentence under the graph when the layout had to give something up. */
+export function layoutNote(result) {
+  if (result.attempt === "limits") return "Large graph: drawn with straight edges to stay quick.";
+  if (result.attempt === "hubs") return `Large graph: ${plural(result.hubs.size, "item")} with very many neighbours ${result.hubs.size === 1 ? "is" : "are"} drawn without edges; select one to see what it touches.`;
+  if (result.attempt === "layered") return "Drawn without Graphviz, in plain layers.";
+  return "";
+}
+
+export { spoken, stateOf };

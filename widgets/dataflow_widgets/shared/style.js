@@ -1,0 +1,33 @@
+// The style sheet travels inside the library and is put into the page once (or into the shadow root
+// that a front end draws widgets in).
+let librarySource = "";
+
+/** Called by the loader with the library's own text, which saved web pages carry. */
+export function adopt(text) {
+  librarySource = text;
+}
+export const source = () => librarySource;
+
+const ID = `df-style-${__VERSION__}`;
+
+function styleIn(root) {
+  if (root.querySelector(`#${ID}`)) return;
+  const style = document.createElement("style");
+  style.id = ID;
+  style.textContent = __CSS__;
+  (root === document ? document.head : root).append(style);
+}
+
+export function useStyle(widget) {
+  return {
+    ...widget,
+    render(context) {
+      styleIn(document);
+      requestAnimationFrame(() => {
+        const root = context.el.getRootNode();
+        if (root instanceof ShadowRoot) styleIn(root);
+      });
+      return widget.render(context);
+    },
+  };
+}

@@ -1,0 +1,112 @@
+"""A placed graph as SVG text. Names are escaped: they are text, whatever they spell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from dataflow_widgets.static.layout import place
+from dataflow_widgets.static.visible import Item, Visible, visible
+
+# One light palette on white: readable in light and dark notebooks, where an <img> has no theme.
+_STYLE = (
+    "text{font:12px -apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;fill:#1f2328;"
+    "text-anchor:middle}.t{font-weight:600}.d,.e{font-size:10px;fill:#4a4f55}"
+    ".e{paint-order:stroke;stroke:#fff;stroke-width:3px}.g{font-size:9px;font-weight:700;"
+    "text-anchor:end;paint-order:stroke;stroke:#fff;stroke-width:4px}.s{text-anchor:start;"
+    "font-weight:600;fill:#4a4f55}.l{fill:none;stroke:#8b9199;stroke-width:1.2}.c{stroke-dasharray:"
+    "2 3}.a{fill:#8b9199}.b{fill:#1f23280a;stroke:#8b9199;stroke-width:.8}"
+)
+_COLOURS = {
+    "const": ("#eceef0", "#6b7178"),
+    "placeholder": ("#fbe9d2", "#b56a10"),
+    "variable": ("#eadff8", "#6c3fb5"),
+    "gradient": ("#f8dfe8", "#a93a61"),
+    "scope": ("#dce6ee", "#3d5d7a"),
+    "op": ("#d9e8f8", "#1f61a8"),
+}
+
+
+def graph_svg(
+    nodes: Sequence[dict[str, Any]],
+    marks: Mapping[str, Any] | None = None,
+    only: set[int] | None = None,
+    direction: str = "down",
+    limit: int = 60,
+) -> str:
+    """SVG of ``nodes`` (see `dataflow.introspect.graph_json`), pruned ones grey and dashed.
+
+    ``marks`` holds ``fetched``, ``fed`` and ``needed`` as lists of indices; ``only`` restricts the
+    picture to some nodes; scopes are closed until at most ``limit`` boxes remain.
+    """
+    shown = visible(nodes, only, limit)
+    place(shown, direction)
+    return _svg(shown, marks if marks and "needed" in marks else None)
+
+
+def state_of(item: Item, marks: Mapping[str, Any] | None) -> list[str]:
+    """What a run did with a box: fetched, fed, needed or pruned, or nothing when none was made."""
+    if not marks:
+        return []
+    states = [s for s in ("fetched", "fed", "needed") if set(item.members) & set(marks[s])]
+    return states or ["pruned"]
+
+
+def _svg(shown: Visible, marks: Mapping[str, Any] | None) -> str:
+    width, height = shown.width + 12, shown.height + 24
+    out = [
+        f"<svg xmlns='http://www.w3.org/2000/svg' width='{width:.0f}' height='{height:.0f}' "
+        f"viewBox='-4 -12 {width:.0f} {height:.0f}'><style>{escape(_STYLE)}</style>"
+        f"<rect x='-4' y='-12' width='{width:.0f}' height='{height:.0f}' fill='#fff'/>"
+    ]
+    for path, x, y, w, h in shown.boxes:
+        out.append(
+            f"<rect class='b' x='{x:.0f}' y='{y:.0f}' width='{w:.0f}' height='{h:.0f}' rx='8'/>"
+            f"<text class='s' x='{x + 10:.0f}' y='{y + 15:.0f}'>{_text(path.rpartition('/')[2])}</text>"
+        )
+    states = {item.key: state_of(item, marks) for item in shown.items}
+    for link in shown.links:
+        dead = "pruned" in states[link.tail] or "pruned" in states[link.head]
+        faint = " opacity='.45'" if dead else ""
+        out.append(f"<g{faint}><path class='l{' c' if link.control else ''}' d='{link.path}'/>")
+        if link.arrow:
+            out.append(f"<path class='a' d='{link.arrow}'/>")
+        if link.label and link.label_at:
+            x, y = link.label_at
+            out.append(f"<text class='e' x='{x:.0f}' y='{y + 3:.0f}'>{_text(link.label)}</text>")
+        out.append("</g>")
+    for item in shown.items:
+        out.append(_box(item, states[item.key]))
+    return "".join([*out, "</svg>"])
+
+
+def _text(text: str) -> str:
+    return escape("".join(c if c.isprintable() else "�" for c in text))
+
+
+def _box(item: Item, states: list[str]) -> str:
+    fill, line = _COLOURS.get(item.kind, _COLOURS["op"])
+    extra = ""
+    if "fetched" in states:
+        line, extra = "#0a7d33", " stroke-width='2.8'"
+    elif "fed" in states:
+        line, extra = "#9a4b00", " stroke-width='2.4'"
+    elif "pruned" in states:
+        fill, line, extra = "#fff", "#8b9199", " stroke-dasharray='4 3'"
+    radius = item.height / 2 if item.kind == "const" else 6
+    x, y = item.x - item.width / 2, item.y - item.height / 2
+    top = item.y - 2 if item.detail else item.y + 4
+    ink = " style='fill:#636970'" if "pruned" in states else ""
+    text = f"<text class='t' x='{item.x:.1f}' y='{top:.1f}'{ink}>{_text(item.title)}</text>"
+    if item.detail:
+        text += (
+            f"<text class='d' x='{item.x:.1f}' y='{top + 13:.1f}'{ink}>{_text(item.detail)}</text>"
+        )
+    tag = ", ".join(s for s in states if s != "needed")
+    if tag:
+        text += f"<text class='g' x='{x + item.width - 4:.1f}' y='{y + 3:.1f}' fill={quoteattr(line)}>{tag}</text>"
+    return (
+        f"<rect x='{x:.1f}' y='{y:.1f}' width='{item.width:.1f}' height='{item.height:.1f}' "
+        f"rx='{radius:.0f}' fill='{fill}' stroke='{line}'{extra}/>{text}"
+    )

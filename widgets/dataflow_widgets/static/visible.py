@@ -1,0 +1,212 @@
+"""Which part of a graph a static picture shows: scopes closed until it is small enough.
+
+The same rules as ``shared/graph.js``, without opening and closing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+_VARIABLES = {"Variable", "VariableV2", "VarHandleOp", "TemporaryVariable"}
+_SOURCES = {"Placeholder", "PlaceholderWithDefault", "PlaceholderV2"}
+
+
+@dataclass
+class Item:
+    """One box: an operation, or a closed scope that stands for ``members``."""
+
+    key: str
+    title: str
+    detail: str
+    kind: str
+    members: list[int]
+    scope: str = ""
+    width: float = 0.0
+    height: float = 0.0
+    x: float = 0.0
+    y: float = 0.0
+
+
+@dataclass
+class Link:
+    """One arrow between two boxes."""
+
+    tail: str
+    head: str
+    control: bool
+    labels: dict[str, str] = field(default_factory=dict)
+    path: str = ""
+    arrow: str = ""
+    label_at: tuple[float, float] | None = None
+
+    @property
+    def label(self) -> str:
+        """What is written on it: dtype and shape, or how many tensors it stands for."""
+        if self.control:
+            return ""
+        if len(self.labels) == 1:
+            return next(iter(self.labels.values()))
+        return f"{len(self.labels)} tensors"
+
+
+@dataclass
+class Visible:
+    """Boxes, arrows and open scopes (path, x, y, width, height) of one picture."""
+
+    items: list[Item]
+    links: list[Link]
+    scopes: list[str]
+    boxes: list[tuple[str, float, float, float, float]] = field(default_factory=list)
+    width: float = 0.0
+    height: float = 0.0
+
+
+def parse_input(text: str) -> tuple[str, int]:
+    """``"x:0"`` to ``("x", 0)``; a control input ``"^init"`` to ``("init", -1)``."""
+    if text.startswith("^"):
+        return text[1:], -1
+    name, _, slot = text.rpartition(":")
+    return (name, int(slot)) if name else (text, 0)
+
+
+def kind_of(node: dict[str, Any]) -> str:
+    """The family a node is drawn as."""
+    op = node["op"]
+    if op == "Const":
+        return "const"
+    if op in _SOURCES:
+        return "placeholder"
+    if op in _VARIABLES:
+        return "variable"
+    return "gradient" if node["name"].startswith("gradients") else "op"
+
+
+def scope_of(nodes: Sequence[dict[str, Any]]) -> list[str]:
+    """The scope that holds each node; an op's own literals (``Add/x``) belong to the op's scope."""
+    names = {node["name"]: i for i, node in enumerate(nodes)}
+    members: dict[str, list[int]] = {}
+    for i, node in enumerate(nodes):
+        path = node["name"].rpartition("/")[0]
+        while path:
+            members.setdefault(path, []).append(i)
+            path = path.rpartition("/")[0]
+    users: dict[int, set[int]] = {}
+    for i, node in enumerate(nodes):
+        for text in node["inputs"]:
+            source = names.get(parse_input(text)[0])
+            if source is not None:
+                users.setdefault(source, set()).add(i)
+    inline = {
+        path
+        for path, below in members.items()
+        if path in names
+        and all(nodes[i]["op"] == "Const" and users.get(i, set()) <= {names[path]} for i in below)
+    }
+
+    def outside(path: str) -> str:
+        while path in inline:
+            path = path.rpartition("/")[0]
+        return path
+
+    return [
+        node["name"]
+        if node["name"] in members and node["name"] not in inline
+        else outside(node["name"].rpartition("/")[0])
+        for node in nodes
+    ]
+
+
+def chain(path: str) -> list[str]:
+    """``"a/b"`` to ``["a", "a/b"]``."""
+    parts = path.split("/") if path else []
+    return ["/".join(parts[: i + 1]) for i in range(len(parts))]
+
+
+def visible(
+    nodes: Sequence[dict[str, Any]], only: set[int] | None = None, limit: int = 60
+) -> Visible:
+    """The picture's content: everything if that is at most ``limit`` boxes, else scopes closed."""
+    scopes = scope_of(nodes)
+    shown = [i for i in range(len(nodes)) if only is None or i in only]
+    depth = max((scopes[i].count("/") + 1 if scopes[i] else 0 for i in shown), default=0)
+    while True:
+        holder, items = _hold(nodes, shown, scopes, depth)
+        if len(items) <= limit or depth == 0:
+            break
+        depth -= 1
+    names = {node["name"]: i for i, node in enumerate(nodes)}
+    links: dict[tuple[str, str, bool], Link] = {}
+    for i in shown:
+        for text in nodes[i]["inputs"]:
+            name, slot = parse_input(text)
+            source = names.get(name)
+            if source not in holder or holder[source] == holder[i]:
+                continue
+            key = (holder[source], holder[i], slot < 0)
+            link = links.setdefault(key, Link(*key))
+            outputs = nodes[source].get("outputs", [])
+            label = ""
+            if 0 <= slot < len(outputs):
+                label = f"{outputs[slot]['dtype']} {outputs[slot]['shape']}"
+            link.labels[text] = label
+    open_scopes = sorted({p for item in items.values() for p in chain(item.scope)})
+    return Visible(list(items.values()), list(links.values()), open_scopes)
+
+
+def _hold(
+    nodes: Sequence[dict[str, Any]], shown: list[int], scopes: list[str], depth: int
+) -> tuple[dict[int, str], dict[str, Item]]:
+    """Which box each node is in when scopes deeper than ``depth`` are closed."""
+    holder: dict[int, str] = {}
+    items: dict[str, Item] = {}
+    for i in shown:
+        above = chain(scopes[i])
+        if len(above) > depth:
+            path = above[depth]
+            key = f"s:{path}"
+            if key not in items:
+                parent = above[depth - 1] if depth else ""
+                items[key] = Item(key, path.rpartition("/")[2], "", "scope", [], parent)
+            items[key].members.append(i)
+        else:
+            key = f"n:{i}"
+            node = nodes[i]
+            title = node["name"].rpartition("/")[2]
+            detail = node.get("value", "") if node["op"] == "Const" else ""
+            if not detail and title.rstrip("0123456789").rstrip("_") != node["op"]:
+                detail = node["op"] if title != node["op"] else ""
+            items[key] = Item(key, title, detail, kind_of(node), [i], scopes[i])
+        holder[i] = key
+    for item in items.values():
+        if item.kind == "scope":
+            count = len(item.members)
+            item.detail = f"{count} op" if count == 1 else f"{count} ops"
+        item.title, item.detail = _shorten(item.title, 28), _shorten(item.detail, 30)
+        inner = max(text_width(item.title, 12), text_width(item.detail, 10))
+        item.width = max(44.0, inner + (34 if item.kind == "scope" else 24))
+        item.height = 38.0 if item.detail else 28.0
+    return holder, items
+
+
+def _shorten(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    head = (limit - 1) * 3 // 5
+    return f"{text[:head]}…{text[len(text) - (limit - 1 - head) :]}"
+
+
+def text_width(text: str, size: float) -> float:
+    """An estimate of the width of ``text`` in px, on the wide side."""
+    width = 0.0
+    for c in text:
+        if ord(c) > 0x10FF:
+            width += 1.0
+        elif c in "ilj.,:;|'!()[] ":
+            width += 0.36
+        elif c in "mwMW@%":
+            width += 0.92
+        else:
+            width += 0.7 if c.isupper() else 0.6
+    return width * size
