@@ -88,7 +88,7 @@ def imports_of(source: str, module: str, *, is_package: bool = False) -> Iterato
             for child in ast.iter_child_nodes(node):
                 yield from visit(child, inside)
 
-    yield from visit(ast.parse(source), False)
+    yield from visit(ast.parse(source, filename=module), False)
 
 
 def part_of(module: str) -> str:
