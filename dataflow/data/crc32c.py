@@ -85,7 +85,7 @@ def _chunk_register(chunk: memoryview, register: int) -> int:
 @functools.cache
 def _byte_table() -> _Array:
     """The register that each byte value leaves in an empty register."""
-    table = np.arange(256, dtype=np.uint32)
+    table: _Array = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         odd = table & 1
         table = (table >> np.uint32(1)) ^ (odd * np.uint32(_REFLECTED_POLYNOMIAL))
@@ -120,7 +120,8 @@ def _zeros_table(num_zeros: int) -> _Array:
     if num_zeros == 1:
         values = np.arange(256, dtype=np.uint32)
         registers = np.stack([values << np.uint32(8 * place) for place in range(4)])
-        return _byte_table()[registers & 0xFF] ^ (registers >> np.uint32(8))
+        table: _Array = _byte_table()[registers & 0xFF] ^ (registers >> np.uint32(8))
+        return table
     half = _zeros_table(num_zeros // 2)
     return _push_zeros(half, half)
 

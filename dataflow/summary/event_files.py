@@ -72,7 +72,7 @@ class EventFileWriter:
         return self._logdir
 
     def add_event(self, event: Any) -> None:
-        """Append an ``Event`` message, or its serialized bytes. A closed writer warns and drops it."""
+        """Append an ``Event`` message, or its serialized bytes; a closed writer only warns."""
         record = event if isinstance(event, bytes) else event.SerializeToString()
         with self._lock:
             if self._writer is None:

@@ -181,7 +181,9 @@ def audio_summary(tag: str, audio: Any, sample_rate: float, max_outputs: int = 3
 
 
 def _wav(sound: _Array, sample_rate: float) -> bytes:
-    samples = np.clip(np.rint(sound * np.float32(32767)), -32768, 32767).astype("<i2")
+    scaled = sound.astype(np.float64) * 32768
+    rounded = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled)  # halves away from 0, as in C
+    samples = np.clip(np.nan_to_num(rounded), -32768, 32767).astype("<i2")
     out = io.BytesIO()
     with wave.open(out, "wb") as writer:
         writer.setnchannels(sound.shape[1])

@@ -109,15 +109,7 @@ _LINE = re.compile(
 )
 _QUOTED = re.compile(r""""((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)'""")
 _ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|.)", re.DOTALL)
-_SIMPLE = {
-    b"n": b"\n",
-    b"r": b"\r",
-    b"t": b"\t",
-    b"a": b"\a",
-    b"b": b"\b",
-    b"f": b"\f",
-    b"v": b"\v",
-}
+_SIMPLE: dict[int, int] = dict(zip(b"nrtabfv", b"\n\r\t\a\b\f\v", strict=True))
 
 
 def _parse(text: str, path: str) -> CheckpointState:
@@ -169,7 +161,7 @@ def _unquote(value: str) -> str:
     raw = "".join(piece[1] if piece[1] is not None else piece[2] for piece in pieces)
 
     def plain(match: re.Match[bytes]) -> bytes:
-        code = match[1]
+        code: bytes = match[1]
         if code[:1] == b"x" and len(code) > 1:
             return bytes([int(code[1:], 16)])
         if code[:1].isdigit():

@@ -96,7 +96,8 @@ def write_arrays(
         if encoding:
             encodings[name] = encoding
             array = _encode(name, array, encoding["kind"])
-        stored[name] = array
+        # Little-endian here, so that the CRC is of the bytes that will be in the file.
+        stored[name] = array.astype(array.dtype.newbyteorder("<"), copy=False)
     note = {
         "format": _FORMAT,
         "encodings": encodings,
@@ -218,7 +219,7 @@ def check_arrays(path: Path, expected: Mapping[str, tuple[Iterable[int] | None, 
             differences.append(f"  {name}: {info.dtype} in the file, needed {dtype}")
     if not differences:
         return
-    extra = [name for name in infos if name not in expected]
+    extra = sorted(name for name in infos if name not in expected)
     if extra and missing:
         differences.append(f"  only in the file: {_some(extra)}")
     error = NotFoundError if missing else InvalidArgumentError

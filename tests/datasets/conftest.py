@@ -1,4 +1,4 @@
-"""The folder of real data, for tests that use it."""
+"""The folder of real data, without the network."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from dataflow_datasets import fetch
-
 
 @pytest.fixture
-def real_data(monkeypatch: pytest.MonkeyPatch) -> Path:
-    """``DATAFLOW_DATA``, with the network forbidden; skips where it is not set."""
-    directory = fetch.data_directory()
-    if directory is None or not directory.is_dir():
-        pytest.skip("DATAFLOW_DATA does not name a folder with the real data sets")
+def real_data(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """``DATAFLOW_DATA``, with downloads forbidden; skips where it is not set."""
     monkeypatch.setenv("DATAFLOW_OFFLINE", "1")
-    return directory
+    return data_folder

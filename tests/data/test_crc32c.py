@@ -1,0 +1,71 @@
+"""CRC-32C against the vectors of RFC 3720 and a bit-by-bit definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from dataflow.data import crc32c as module
+from dataflow.data.crc32c import crc32c, mask, masked_crc32c, unmask
+
+
+def bit_by_bit(data: bytes) -> int:
+    register = 0xFFFFFFFF
+    for byte in data:
+        register ^= byte
+        for _ in range(8):
+            register = (register >> 1) ^ (0x82F63B78 if register & 1 else 0)
+    return register ^ 0xFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    ("data", "crc"),
+    [
+        (b"", 0),
+        (b"123456789", 0xE3069283),
+        (bytes(32), 0x8A9136AA),
+        (b"\xff" * 32, 0x62A8AB43),
+        (bytes(range(32)), 0x46DD794E),
+        (bytes(range(31, -1, -1)), 0x113FDB5C),
+    ],
+)
+def test_published_values(data: bytes, crc: int) -> None:
+    assert crc32c(data) == crc
+
+
+@pytest.mark.parametrize("size", [95, 96, 97, 511, 512, 513, 1024, 1025, 5000])
+def test_sizes_around_the_blocks(size: int) -> None:
+    data = np.random.default_rng(size).bytes(size)
+    assert crc32c(data) == bit_by_bit(data)
+
+
+@pytest.mark.parametrize("extra", [-1, 0, 1, 3, 4, 5, 600])
+def test_sizes_around_the_chunks(monkeypatch: pytest.MonkeyPatch, extra: int) -> None:
+    monkeypatch.setattr(module, "_CHUNK_BYTES", 2048)
+    data = np.random.default_rng(0).bytes(3 * 2048 + extra)
+    assert crc32c(data) == bit_by_bit(data)
+
+
+@given(st.binary(max_size=1500), st.integers(0, 1500))
+@example(bytes(1200), 3)
+def test_in_two_pieces(data: bytes, cut: int) -> None:
+    assert crc32c(data[cut:], crc32c(data[:cut])) == crc32c(data) == bit_by_bit(data)
+
+
+def test_arrays_are_read_as_their_bytes() -> None:
+    array = np.arange(200, dtype=np.float32).reshape(10, 20)
+    assert crc32c(array) == bit_by_bit(array.tobytes())
+    assert crc32c(array[:, ::2]) == bit_by_bit(array[:, ::2].tobytes())
+    assert crc32c(memoryview(array)) == crc32c(array)
+    assert crc32c(np.float32(0)) == bit_by_bit(bytes(4))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_mask(crc: int) -> None:
+    assert unmask(mask(crc)) == crc
+
+
+def test_masked_value() -> None:
+    assert masked_crc32c(b"123456789") == mask(0xE3069283) != 0xE3069283
