@@ -1,0 +1,179 @@
+"""Run the programs on both engines and say where they differ.
+
+Used by ``test_programs.py`` (one test a program) and by ``summary.py`` (figures). TensorFlow lives
+in an environment of its own, ``.venv-oracle``, and is never imported here.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.oracle import encoding
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parent.parent
+PROGRAMS = HERE / "programs"
+ORACLE_PYTHON = REPOSITORY / ".venv-oracle" / "bin" / "python"
+# TensorFlow's answers do not change; they are kept beside the environment that gave them.
+CACHE = REPOSITORY / ".venv-oracle" / "oracle_answers"
+KNOWN = HERE / "known_differences.md"
+
+
+@dataclass(frozen=True)
+class KnownDifference:
+    """One row of ``known_differences.md``: patterns of a program and a key, and why they differ."""
+
+    program: str
+    key: str
+    reason: str
+
+    def covers(self, program: str, key: str) -> bool:
+        """Whether this row is about ``key`` of ``program``."""
+        return fnmatch.fnmatchcase(program, self.program) and fnmatch.fnmatchcase(key, self.key)
+
+
+@dataclass
+class Outcome:
+    """One program on both engines; it agrees where ``error`` is None and ``differing`` is empty."""
+
+    program: str
+    issue: int
+    error: str | None = None
+    compared: list[str] = field(default_factory=list)
+    reached: list[str] = field(default_factory=list)
+    differing: dict[str, str] = field(default_factory=dict)
+    known: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def agrees(self) -> bool:
+        """True where nothing differs that is not in the table of known differences."""
+        return self.error is None and not self.differing
+
+
+def program_paths() -> list[Path]:
+    """Every program, sorted by name."""
+    return sorted(PROGRAMS.glob("*.py"))
+
+
+def issue_of(path: Path) -> int:
+    """The issue a program belongs to, from its first line: ``# issue 3: what it checks``."""
+    match = re.match(r"# issue (\d+): \S", path.read_text())
+    if not match:
+        raise ValueError(f"{path.name}: the first line must read '# issue N: what it checks'")
+    return int(match.group(1))
+
+
+def tolerance_of(path: Path) -> float | None:
+    """A program's own relative tolerance, from a line ``# tolerance 1e-4``, or None."""
+    match = re.search(r"^# tolerance (\S+)$", path.read_text(), re.M)
+    return float(match.group(1)) if match else None
+
+
+def known_differences() -> list[KnownDifference]:
+    """The rows of the table; a row without a reason is refused."""
+    rows = []
+    for line in KNOWN.read_text().splitlines():
+        cells = [cell.strip().strip("`") for cell in line.strip().strip("|").split("|")]
+        if not line.startswith("|") or cells[0] == "program" or set(cells[0]) <= set("-: "):
+            continue
+        if len(cells) != 3 or not all(cells):
+            raise ValueError(f"{KNOWN.name}: a row needs program, key and reason: {line}")
+        rows.append(KnownDifference(*cells))
+    return rows
+
+
+def oracle_missing() -> str | None:
+    """Why TensorFlow cannot be asked, or None where it can."""
+    if not ORACLE_PYTHON.exists():
+        return "real TensorFlow is not installed: `make oracle` sets up .venv-oracle and runs this"
+    return None
+
+
+def run(engine: str, paths: list[Path], seconds: float = 60.0) -> dict[str, dict]:
+    """Reports by program name; TensorFlow's come from the cache where the text is unchanged."""
+    if engine == "dataflow":
+        return _run_process(sys.executable, engine, paths, seconds)
+    CACHE.mkdir(exist_ok=True)
+    reports = {}
+    missing = []
+    for path in paths:
+        kept = _cache_path(path)
+        if kept.exists():
+            reports[path.stem] = json.loads(kept.read_text())
+        else:
+            missing.append(path)
+    if missing:
+        fresh = _run_process(str(ORACLE_PYTHON), engine, missing, seconds)
+        for path in missing:
+            report = reports[path.stem] = fresh[path.stem]
+            if "error" not in report:
+                _cache_path(path).write_text(json.dumps(report))
+    return reports
+
+
+def _cache_path(path: Path) -> Path:
+    digest = hashlib.sha256(path.read_bytes())
+    for part in ("run_program.py", "encoding.py"):
+        digest.update((HERE / part).read_bytes())
+    return CACHE / f"{path.stem}-{digest.hexdigest()[:16]}.json"
+
+
+def _run_process(python: str, engine: str, paths: list[Path], seconds: float) -> dict[str, dict]:
+    if not paths:
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "reports.json"
+        command = [python, str(HERE / "run_program.py"), "--engine", engine, "--out", str(out)]
+        command += ["--seconds", str(seconds), *map(str, paths)]
+        environment = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
+        limit = 60 + seconds * len(paths)
+        done = subprocess.run(
+            command, env=environment, capture_output=True, text=True, timeout=limit
+        )
+        if not out.exists():
+            raise RuntimeError(f"{engine} did not come through:\n{done.stderr[-3000:]}")
+        return json.loads(out.read_text())
+
+
+def compare(paths: list[Path]) -> list[Outcome]:
+    """Both engines on every program of ``paths``."""
+    theirs = run("tensorflow", paths)
+    mine = run("dataflow", paths)
+    known = known_differences()
+    return [compare_one(path, mine[path.stem], theirs[path.stem], known) for path in paths]
+
+
+def compare_one(path: Path, mine: dict, theirs: dict, known: list[KnownDifference]) -> Outcome:
+    """One program's two reports, key by key."""
+    outcome = Outcome(path.stem, issue_of(path))
+    if "error" in theirs:
+        outcome.error = f"fails in TensorFlow itself, line {theirs.get('line')}: {theirs['error']}"
+        return outcome
+    if "error" in mine:
+        outcome.error = f"line {mine.get('line')}: {mine['error']}"
+    tolerance = tolerance_of(path)
+    for key, expected in theirs["values"].items():
+        outcome.compared.append(key)
+        if key not in mine["values"]:
+            # After an uncaught error the rest is missing by necessity: the error says it all.
+            found = None if outcome.error else "not reported"
+        else:
+            outcome.reached.append(key)
+            found = encoding.differences(mine["values"][key], expected, tolerance)
+        if found is None:
+            continue
+        row = next((row for row in known if row.covers(path.stem, key)), None)
+        if row:
+            outcome.known[key] = f"{found} ({row.reason})"
+        else:
+            outcome.differing[key] = found
+    return outcome

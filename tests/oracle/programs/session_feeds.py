@@ -1,0 +1,25 @@
+# issue 3: feeding placeholders and overriding other tensors
+x = tf.placeholder(tf.float32, name="x")
+y = tf.placeholder(tf.int32, shape=[2], name="y")
+c = tf.constant(4.0)
+z = x * c
+d = tf.placeholder_with_default([1.0, 2.0], shape=[None], name="d")
+with tf.Session() as sess:
+    result["scalar"] = sess.run(z, {x: 2})
+    result["array"] = sess.run(z, {x: np.arange(3)})
+    result["override"] = sess.run(z, {x: 2.0, c: 10.0})
+    result["fetch_fed"] = sess.run(x, {x: [[1, 2]]})
+    result["middle"] = sess.run(z + 1.0, {z: 5.0})
+    result["default"] = sess.run(d)
+    result["default_fed"] = sess.run(d, {d: [7.0]})
+    result["list_as_int"] = sess.run(y, {y: [1, 2]})
+    result["bad_shape"] = error_of(lambda: sess.run(y, {y: [1, 2, 3]}))
+    result["float_for_int"] = error_of(lambda: sess.run(y, {y: [1.5, 2.5]}))
+    result["tensor_fed"] = error_of(lambda: sess.run(y, {y: tf.constant([1, 2])}))
+    v = tf.Variable([1.0, 2.0])
+    sess.run(v.initializer)
+    result["variable_fed"] = sess.run(v * 2.0, {v: [5.0, 6.0]})
+    result["eval"] = z.eval({x: 3.0})
+    result["eval_op"] = v.eval()
+result["static"] = [shape_of(x), shape_of(y), shape_of(z), shape_of(d)]
+result["feedable"] = tf.get_default_graph().is_feedable(x)

@@ -1,0 +1,42 @@
+"""Every program gives here what it gives in real TensorFlow.
+
+Skipped where TensorFlow's environment is not installed; `make oracle` sets it up.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.oracle import comparison
+
+pytestmark = [
+    pytest.mark.oracle,
+    pytest.mark.skipif(
+        comparison.oracle_missing() is not None, reason=str(comparison.oracle_missing())
+    ),
+]
+PATHS = comparison.program_paths()
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, comparison.Outcome]:
+    """All programs at once: each engine is imported once and forks for every program."""
+    return {outcome.program: outcome for outcome in comparison.compare(PATHS)}
+
+
+@pytest.mark.parametrize("name", [path.stem for path in PATHS])
+def test_program_agrees_with_tensorflow(name, outcomes):
+    outcome = outcomes[name]
+    lines = [f"{key}: {text}" for key, text in outcome.differing.items()]
+    assert outcome.error is None, f"{outcome.error}\n" + "\n".join(lines)
+    assert not outcome.differing, "\n".join(lines)
+
+
+def test_no_known_difference_is_stale(outcomes):
+    """A row that nothing needs any more would hide the next difference in its place."""
+    stale = [
+        row
+        for row in comparison.known_differences()
+        if not any(row.covers(name, key) for name, o in outcomes.items() for key in o.known)
+    ]
+    assert not stale, f"remove these rows: {stale}"
