@@ -1,7 +1,7 @@
 """The wire format of protocol buffers, read without the protobuf package.
 
-For messages that are read by the million (`Example`) or before anything else is loaded (the index
-of a TensorFlow checkpoint). Source: the encoding chapter of the protocol buffers documentation.
+So that `Example` messages and the index of a TensorFlow checkpoint can be read where that package is
+not installed. Source: the encoding chapter of the protocol buffers documentation.
 """
 
 from __future__ import annotations
@@ -35,19 +35,27 @@ def read_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
 def fields(data: bytes | memoryview) -> Iterator[tuple[int, int, Any]]:
     """The fields of a message in order: (number, wire type, value).
 
-    A value is an int (unsigned) for varints and fixed numbers, a memoryview for bytes.
+    A value is an int (unsigned) for varints and fixed numbers; for bytes a slice of ``data``.
     """
-    view = memoryview(data)
-    position = 0
-    while position < len(view):
-        tag, position = read_varint(view, position)
+    position, size = 0, len(data)
+    while position < size:
+        # Most tags and lengths are one byte long, and the call would cost more than the reading.
+        tag = data[position]
+        if tag < 0x80:
+            position += 1
+        else:
+            tag, position = read_varint(data, position)
         number, wire_type = tag >> 3, tag & 7
         if wire_type == VARINT:
-            value, position = read_varint(view, position)
+            value, position = read_varint(data, position)
             yield number, wire_type, value
             continue
         if wire_type == BYTES:
-            length, position = read_varint(view, position)
+            if position < size and data[position] < 0x80:
+                length = data[position]
+                position += 1
+            else:
+                length, position = read_varint(data, position)
         elif wire_type == FIXED32:
             length = 4
         elif wire_type == FIXED64:
@@ -55,9 +63,9 @@ def fields(data: bytes | memoryview) -> Iterator[tuple[int, int, Any]]:
         else:
             raise WireError(f"field {number} has wire type {wire_type}, which does not exist")
         end = position + length
-        if end > len(view):
-            raise WireError(f"field {number} needs {length} bytes, {len(view) - position} are left")
-        chunk = view[position:end]
+        if end > size:
+            raise WireError(f"field {number} needs {length} bytes, {size - position} are left")
+        chunk = data[position:end]
         yield number, wire_type, chunk if wire_type == BYTES else int.from_bytes(chunk, "little")
         position = end
 

@@ -270,13 +270,13 @@ def _entry(data: bytes) -> _Entry:
     return entry
 
 
-def _dimensions(shape: memoryview) -> Iterator[int]:
+def _dimensions(shape: bytes) -> Iterator[int]:
     for number, _, value in fields(shape):
         if number == 2:
             yield next((signed(size) for n, _, size in fields(value) if n == 1), 0)
 
 
-def _extents(slice_proto: memoryview) -> Iterator[_Extent]:
+def _extents(slice_proto: bytes) -> Iterator[_Extent]:
     for number, _, value in fields(slice_proto):
         if number == 1:
             parts = {n: signed(v) for n, _, v in fields(value)}
