@@ -16,12 +16,23 @@ from dataflow.graph.tensor import Tensor
 _converters: list[tuple[int, Any, Callable[..., Any]]] = []
 _make_constant: Callable[..., Tensor] | None = None
 _pack: Callable[..., Tensor] | None = None
+_make_array: Callable[..., Any] | None = None
 
 
-def set_builders(make_constant: Callable[..., Tensor], pack: Callable[..., Tensor]) -> None:
+def set_builders(
+    make_constant: Callable[..., Tensor],
+    pack: Callable[..., Tensor],
+    make_array: Callable[..., Any],
+) -> None:
     """Tells this module how to build Const and Pack nodes (called once by `dataflow.ops`)."""
-    global _make_constant, _pack
-    _make_constant, _pack = make_constant, pack
+    global _make_constant, _pack, _make_array
+    _make_constant, _pack, _make_array = make_constant, pack, make_array
+
+
+def array_of(value: Any, dtype: DType | None = None, shape: Any = None) -> tuple[Any, DType]:
+    """The array and dtype that a constant of ``value`` would have."""
+    assert _make_array is not None
+    return _make_array(value, dtype, shape)  # type: ignore[no-any-return]
 
 
 def register_tensor_conversion_function(

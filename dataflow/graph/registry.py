@@ -71,6 +71,17 @@ def _parse_signature(signature: str) -> tuple[tuple[ArgSpec, ...], tuple[ArgSpec
     )  # type: ignore[return-value]
 
 
+class Defaulted(NamedTuple):
+    """Allowed dtypes of a type attribute, and the one that Python values get where they fit."""
+
+    default: DType
+    allowed: frozenset[DType]
+
+
+#: The type attribute of a shape or axis input: int32 unless a tensor says int64.
+INDEX = Defaulted(dtypes.int32, dtypes.INDICES)
+
+
 class AttrSpec(NamedTuple):
     """One attribute of an op: its name, the kind of its value, and the default."""
 
@@ -130,7 +141,10 @@ class OpDef:
         self.shape_rule = shape_rule
         self.inputs, self.outputs = _parse_signature(signature)
         self.stateful = stateful
-        self.allowed = {k: frozenset(v) for k, v in allowed.items()}
+        self.type_defaults = {k: v.default for k, v in allowed.items() if type(v) is Defaulted}
+        self.allowed = {
+            k: v.allowed if type(v) is Defaulted else frozenset(v) for k, v in allowed.items()
+        }
         self.gradient_function: Callable[..., Any] | None = None
         self.differentiable = True
         self.__doc__ = shape_rule.__doc__
@@ -223,9 +237,7 @@ class OpDef:
         if len(grouped) == 1:
             return grouped[0]
         if self._result_type is None:
-            self._result_type = namedtuple(
-                self.type.strip("_"), [a.name for a in self.outputs]
-            )
+            self._result_type = namedtuple(self.type.strip("_"), [a.name for a in self.outputs])
         return self._result_type(*grouped)
 
     def _convert(
@@ -265,6 +277,8 @@ class OpDef:
                 tensors.append(tensor)
         else:
             self._convert_general(graph, op_name, values, attrs, tensors)
+        for key, default in self.type_defaults.items():
+            attrs.setdefault(key, default)
         for key, allowed in self.allowed.items():
             dtype = attrs.get(key)
             if dtype is not None and type(dtype) is DType and dtype not in allowed:
@@ -286,7 +300,9 @@ class OpDef:
         graph._name_stack = op_name
         try:
             preferred = None
-            if dtype is None and arg.type_attr is not None:
+            if dtype is None and arg.type_attr in self.type_defaults:
+                preferred = self.type_defaults[arg.type_attr]
+            elif dtype is None and arg.type_attr is not None:
                 spec = self._attr_by_name.get(arg.type_attr)
                 if spec is not None and not spec.required:
                     preferred = as_dtype(spec.default)

@@ -261,4 +261,4 @@ def _pack_tensors(values: list[Tensor], name: str | None = None) -> Tensor:
     return stack_op(values, axis=0, name=name)  # type: ignore[no-any-return]
 
 
-set_builders(make_constant, _pack_tensors)
+set_builders(make_constant, _pack_tensors, make_array)

@@ -16,7 +16,7 @@ from dataflow.graph.default_stacks import (
 )
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.runtime import events
+from dataflow.runtime import events, targets
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan, cache_key
@@ -57,9 +57,7 @@ class BaseSession:
         self._states: dict[str, dict[str, Any]] = {}
         self._remote: Any = None
         if target:
-            from dataflow.cluster.client import connect
-
-            self._remote = connect(target, graph, self._config)
+            self._remote = targets.connect(target, graph, self._config)
         self._finalizer = weakref.finalize(self, Cancellation.cancel, self._cancellation)
 
     # ---- properties -----------------------------------------------------------------------
@@ -225,6 +223,13 @@ class BaseSession:
 
         return session_devices(self)
 
+    def _interrupt_blocked(self) -> None:
+        """Wakes ops that are blocked in this session's runs; they end with `CancelledError`."""
+        old, self._cancellation = self._cancellation, Cancellation()
+        with self._lock:
+            self._plans.clear()  # plans hold the old token
+        old.cancel()
+
     # ---- life -----------------------------------------------------------------------------
 
     def _check_open(self) -> None:
@@ -303,9 +308,7 @@ class Session(BaseSession):
     @staticmethod
     def reset(target: str, containers: Any = None, config: Any = None) -> None:
         """Clears the variables (of the given containers) on a server."""
-        from dataflow.cluster.client import reset
-
-        reset(target, containers, config)
+        targets.reset(target, containers, config)
 
 
 class InteractiveSession(BaseSession):

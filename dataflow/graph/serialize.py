@@ -1,0 +1,156 @@
+"""The graph as TensorFlow's ``GraphDef``, through the protocol buffers that TensorBoard ships."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dataflow.dtypes import DType
+from dataflow.graph.tensor_proto import array_to_proto, shape_to_proto
+
+if TYPE_CHECKING:
+    from dataflow.graph.graph import Graph
+    from dataflow.graph.operation import Operation
+
+#: The version of the GraphDef format that is written (TensorFlow 1.15's).
+PRODUCER = 134
+
+
+def set_attr(proto: Any, value: Any, kind: str = "") -> None:
+    """Writes one attribute into an ``AttrValue``; ``kind`` is that of the op's definition."""
+    if kind == "Shape" or (value is None and not kind):
+        proto.shape.MergeFrom(shape_to_proto(value))
+    elif kind == "list[Shape]":
+        proto.list.SetInParent()
+        for dims in value:
+            proto.list.shape.append(shape_to_proto(dims))
+    elif isinstance(value, DType):
+        proto.type = value.base_dtype.as_datatype_enum
+    elif isinstance(value, (bool, np.bool_)):
+        proto.b = bool(value)
+    elif isinstance(value, (int, np.integer)):
+        proto.i = int(value)
+    elif isinstance(value, (float, np.floating)):
+        proto.f = float(value)
+    elif isinstance(value, str):
+        proto.s = value.encode()
+    elif isinstance(value, bytes):
+        proto.s = value
+    elif isinstance(value, np.ndarray):
+        proto.tensor.MergeFrom(array_to_proto(value))
+    elif isinstance(value, tuple):
+        proto.shape.MergeFrom(shape_to_proto(value))
+    elif isinstance(value, list):
+        proto.list.SetInParent()
+        for item in value:
+            if isinstance(item, DType):
+                proto.list.type.append(item.base_dtype.as_datatype_enum)
+            elif isinstance(item, bool):
+                proto.list.b.append(item)
+            elif isinstance(item, (int, np.integer)):
+                proto.list.i.append(int(item))
+            elif isinstance(item, float):
+                proto.list.f.append(item)
+            elif isinstance(item, str):
+                proto.list.s.append(item.encode())
+            elif isinstance(item, bytes):
+                proto.list.s.append(item)
+            else:
+                proto.list.shape.append(shape_to_proto(item))
+    else:
+        raise TypeError(
+            f"an attribute of type {type(value).__name__} cannot be written to a GraphDef"
+        )
+
+
+def _is_local(value: Any) -> bool:
+    """True for attributes that only mean something in this process, such as Python functions."""
+    return callable(value) and not isinstance(value, DType)
+
+
+def node_def(op: Operation, add_shapes: bool = False) -> Any:
+    """One node as a ``NodeDef``."""
+    from tensorboard.compat.proto import attr_value_pb2, node_def_pb2
+
+    node = node_def_pb2.NodeDef(name=op.name, op=op.type, device=op.device)
+    node.input.extend(t._as_node_def_input() for t in op.inputs)
+    node.input.extend(f"^{c.name}" for c in op.control_inputs)
+    kinds = {a.name: a.kind for a in op.op_def.attrs}
+    for key in sorted(op.attrs):
+        value = op.attrs[key]
+        if not _is_local(value):
+            proto = attr_value_pb2.AttrValue()
+            set_attr(proto, value, kinds.get(key, ""))
+            node.attr[key].CopyFrom(proto)
+    if op._gradient_override:
+        node.attr["_gradient_op_type"].s = op._gradient_override.encode()
+    if add_shapes:
+        output_shapes = node.attr["_output_shapes"]
+        output_shapes.list.SetInParent()
+        for tensor in op.outputs:
+            output_shapes.list.shape.append(shape_to_proto(tensor.dims))
+    return node
+
+
+def graph_def(graph: Graph, from_version: int = 0, add_shapes: bool = False) -> Any:
+    """The nodes from number ``from_version`` on as a ``GraphDef``."""
+    from tensorboard.compat.proto import graph_pb2
+
+    result = graph_pb2.GraphDef()
+    result.versions.producer = PRODUCER
+    for op in graph.get_operations()[from_version:]:
+        result.node.append(node_def(op, add_shapes))
+    return result
+
+
+def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool = True) -> str:
+    """Writes a GraphDef to ``logdir/name`` (made when missing), as text or binary; returns the path.
+
+    The file appears whole or not at all.
+    """
+    proto = (
+        graph_or_graph_def.as_graph_def()
+        if hasattr(graph_or_graph_def, "as_graph_def")
+        else graph_or_graph_def
+    )
+    if as_text:
+        from google.protobuf import text_format
+
+        data = text_format.MessageToString(proto).encode()
+    else:
+        data = proto.SerializeToString()
+    os.makedirs(logdir or ".", exist_ok=True)
+    path = os.path.join(logdir, name)
+    temporary = f"{path}.tmp{os.getpid()}"
+    with open(temporary, "wb") as file:
+        file.write(data)
+    os.replace(temporary, path)
+    return path
+
+
+def attr_value(proto: Any) -> Any:
+    """The Python value of an ``AttrValue``."""
+    from dataflow.dtypes import as_dtype
+    from dataflow.graph.tensor_proto import proto_to_array
+    from dataflow.shapes import as_dims
+
+    field = proto.WhichOneof("value")
+    if field == "type":
+        return as_dtype(proto.type)
+    if field == "shape":
+        return as_dims(proto.shape)
+    if field == "tensor":
+        return proto_to_array(proto.tensor)
+    if field == "list":
+        for name in ("s", "i", "f", "b"):
+            values = getattr(proto.list, name)
+            if values:
+                return list(values)
+        if proto.list.type:
+            return [as_dtype(t) for t in proto.list.type]
+        if proto.list.shape:
+            return [as_dims(s) for s in proto.list.shape]
+        return []
+    return None if field is None else getattr(proto, field)

@@ -1,0 +1,118 @@
+"""Arrays as TensorFlow's ``TensorProto`` and back, and shapes as ``TensorShapeProto``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import DType, as_dtype
+from dataflow.errors import DataLossError
+from dataflow.shapes import Dims, TensorShape, as_dims, num_elements
+
+#: Field of TensorProto that lists values of a dtype one by one.
+_FIELDS = {
+    "float32": "float_val",
+    "float64": "double_val",
+    "int32": "int_val",
+    "int16": "int_val",
+    "int8": "int_val",
+    "uint8": "int_val",
+    "uint16": "int_val",
+    "qint8": "int_val",
+    "quint8": "int_val",
+    "qint32": "int_val",
+    "int64": "int64_val",
+    "uint32": "uint32_val",
+    "uint64": "uint64_val",
+    "bool": "bool_val",
+    "string": "string_val",
+    "complex64": "scomplex_val",
+    "complex128": "dcomplex_val",
+    "float16": "half_val",
+    "bfloat16": "half_val",
+}
+
+
+def array_to_proto(array: Any, dtype: DType | None = None) -> Any:
+    """The ``TensorProto`` of an array (strings: an object array of bytes)."""
+    from tensorboard.compat.proto import tensor_pb2
+
+    array = np.asarray(array)
+    dtype = dtype or as_dtype(array.dtype)
+    proto = tensor_pb2.TensorProto(dtype=dtype.as_datatype_enum)
+    proto.tensor_shape.MergeFrom(TensorShape(array.shape).as_proto())
+    if dtype.kind == "S":
+        proto.string_val.extend(
+            v.encode() if isinstance(v, str) else bytes(v) for v in array.reshape(-1).tolist()
+        )
+    else:
+        proto.tensor_content = np.ascontiguousarray(array).tobytes()
+    return proto
+
+
+def proto_to_array(proto: Any) -> Any:
+    """The array of a ``TensorProto``; raises `DataLossError` for one that is damaged."""
+    dtype = as_dtype(proto.dtype)
+    dims = as_dims(proto.tensor_shape)
+    size = num_elements(dims)
+    if dims is None or size is None:
+        raise DataLossError(None, None, f"a TensorProto needs a full shape, got {dims}")
+    if proto.tensor_content:
+        wanted = size * dtype.numpy.itemsize
+        if len(proto.tensor_content) != wanted:
+            raise DataLossError(
+                None,
+                None,
+                f"a {dtype.name} tensor of shape {list(dims)} needs {wanted} bytes, "
+                f"its proto holds {len(proto.tensor_content)}",
+            )
+        return np.frombuffer(proto.tensor_content, dtype=dtype.numpy).reshape(dims).copy()
+    field = _FIELDS.get(dtype.name)
+    if field is None:
+        raise DataLossError(None, None, f"a TensorProto cannot hold {dtype.name}")
+    values = list(getattr(proto, field))
+    if dtype.name == "float16":
+        array = np.array(values, dtype=np.uint16).view(np.float16)
+    elif dtype.is_complex:
+        parts = np.array(values, dtype=dtype.real_dtype.numpy).reshape(-1, 2)
+        array = (parts[:, 0] + 1j * parts[:, 1]).astype(dtype.numpy)
+    elif dtype.kind == "S":
+        array = np.empty(len(values), dtype=object)
+        array[:] = values
+    else:
+        array = np.array(values, dtype=dtype.numpy)
+    if array.size == size:
+        return array.reshape(dims)
+    if array.size > size:
+        raise DataLossError(
+            None, None, f"a tensor of shape {list(dims)} holds {size} values, got {array.size}"
+        )
+    filler = array[-1] if array.size else (b"" if dtype.kind == "S" else dtype.numpy.type(0))
+    full = np.full(size, filler, dtype=array.dtype if array.size else dtype.numpy)
+    full[: array.size] = array  # as in TensorFlow, the last value fills the rest
+    return full.reshape(dims)
+
+
+def shape_to_proto(dims: Dims) -> Any:
+    """Dims as a ``TensorShapeProto``."""
+    return TensorShape(dims).as_proto()
+
+
+def make_tensor_proto(
+    values: Any, dtype: Any = None, shape: Any = None, verify_shape: bool = False
+) -> Any:
+    """`tf.make_tensor_proto`: a Python value as a ``TensorProto``.
+
+    Raises `TypeError` or `ValueError` for a value that does not fit ``dtype`` or ``shape``.
+    """
+    from dataflow.graph.conversion import array_of
+
+    wanted = None if dtype is None else as_dtype(dtype)
+    array, found = array_of(values, wanted, shape)
+    return array_to_proto(array, found)
+
+
+def make_ndarray(tensor: Any) -> Any:
+    """`tf.make_ndarray`: the array of a ``TensorProto``."""
+    return proto_to_array(tensor)

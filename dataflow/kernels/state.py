@@ -1,0 +1,195 @@
+"""Kernels of variables. A variable arrives as its `VariableResource`.
+
+An update either replaces the array or changes it in place after `VariableResource.exclusive`
+made sure that nobody else holds it. Checks come first, so that a kernel that raises leaves the
+variable as it was.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError, OutOfRangeError
+from dataflow.kernels.registry import kernel
+
+
+@kernel("Assign")
+def assign_kernel(xp: Any, ref: Any, value: Any, *, validate_shape: bool) -> None:
+    with ref.lock:
+        old = ref.array
+        if validate_shape and old is not None and np.shape(old) != np.shape(value):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"Assign requires shapes of both tensors to match. lhs shape= {list(np.shape(old))} "
+                f"rhs shape= {list(np.shape(value))}",
+            )
+        ref.array = xp.array(value) if isinstance(value, np.generic) else value.copy()
+
+
+def _check_shape(ref: Any, value: Any) -> None:
+    shape = np.shape(ref.read())
+    if shape != np.shape(value):
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"the variable {ref.name!r} has shape {list(shape)}, the value {list(np.shape(value))}",
+        )
+
+
+@kernel("AssignAdd")
+def assign_add_kernel(xp: Any, ref: Any, value: Any) -> None:
+    with ref.lock:
+        _check_shape(ref, value)
+        array = ref.exclusive()
+        xp.add(array, value, out=array)
+
+
+@kernel("AssignSub")
+def assign_sub_kernel(xp: Any, ref: Any, value: Any) -> None:
+    with ref.lock:
+        _check_shape(ref, value)
+        array = ref.exclusive()
+        xp.subtract(array, value, out=array)
+
+
+@kernel("IsVariableInitialized")
+def is_variable_initialized_kernel(xp: Any, ref: Any) -> Any:
+    return np.bool_(ref.array is not None)
+
+
+@kernel("CountUpTo")
+def count_up_to_kernel(xp: Any, ref: Any, *, limit: int) -> Any:
+    with ref.lock:
+        value = ref.read()[()]
+        if value >= limit:
+            raise OutOfRangeError(None, None, f"Reached limit of {limit}")
+        ref.array = np.array(value + 1, dtype=value.dtype)
+        return value
+
+
+@kernel("DestroyTemporaryVariable")
+def destroy_temporary_variable_kernel(xp: Any, ref: Any) -> Any:
+    value, ref.array = ref.read(), None
+    return value
+
+
+def _rows(xp: Any, ref: Any, indices: Any, updates: Any) -> tuple[Any, Any]:
+    """Flat indices and one update row for each; raises for an index outside."""
+    array = ref.read()
+    flat = xp.reshape(indices, -1)
+    size = array.shape[0]
+    if flat.size:
+        low, high = int(flat.min()), int(flat.max())
+        if low < 0 or high >= size:
+            bad = int(xp.argmax((flat < 0) | (flat >= size)))
+            raise InvalidArgumentError(
+                None, None, f"indices[{bad}] = {int(flat[bad])} is not in [0, {size})"
+            )
+    rows = xp.asarray(updates)
+    if rows.ndim == 0:
+        rows = xp.broadcast_to(rows, flat.shape + array.shape[1:])
+    return flat, rows.reshape(flat.shape + array.shape[1:])
+
+
+def sum_repeated(xp: Any, flat: Any, rows: Any) -> tuple[Any, Any]:
+    """Unique indices, and for each the sum of its rows (sorted sums beat ``np.add.at``)."""
+    order = xp.argsort(flat, kind="stable")
+    ordered = flat[order]
+    first = xp.concatenate([xp.ones(1, bool), ordered[1:] != ordered[:-1]])
+    if bool(first.all()):
+        return flat, rows
+    starts = xp.flatnonzero(first)
+    if xp is np:
+        return ordered[starts], np.add.reduceat(rows[order], starts, axis=0)
+    sums = xp.zeros((starts.size, *rows.shape[1:]), rows.dtype)
+    xp.add.at(sums, xp.cumsum(first) - 1, rows[order])
+    return ordered[starts], sums
+
+
+@kernel("ScatterUpdate")
+def scatter_update_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
+    with ref.lock:
+        flat, rows = _rows(xp, ref, indices, updates)
+        ref.exclusive()[flat] = rows
+
+
+@kernel("ScatterAdd")
+def scatter_add_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
+    with ref.lock:
+        flat, rows = _rows(xp, ref, indices, updates)
+        if flat.size:
+            flat, rows = sum_repeated(xp, flat, rows)
+            array = ref.exclusive()
+            array[flat] += rows
+
+
+@kernel("ScatterSub")
+def scatter_sub_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
+    with ref.lock:
+        flat, rows = _rows(xp, ref, indices, updates)
+        if flat.size:
+            flat, rows = sum_repeated(xp, flat, rows)
+            array = ref.exclusive()
+            array[flat] -= rows
+
+
+def _scatter_with(op_type: str, ufunc: str) -> None:
+    @kernel(op_type)
+    def scatter(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
+        with ref.lock:
+            flat, rows = _rows(xp, ref, indices, updates)
+            array = ref.exclusive()
+            if op_type == "ScatterDiv" and array.dtype.kind in "iu":
+                for i, row in zip(flat, rows, strict=True):
+                    array[i] = array[i] // row
+            else:
+                getattr(xp, ufunc).at(array, flat, rows)
+
+
+for _type, _ufunc in (
+    ("ScatterMul", "multiply"),
+    ("ScatterDiv", "divide"),
+    ("ScatterMin", "minimum"),
+    ("ScatterMax", "maximum"),
+):
+    _scatter_with(_type, _ufunc)
+
+
+def _slices(xp: Any, ref: Any, indices: Any) -> Any:
+    array = ref.read()
+    depth = indices.shape[-1]
+    bounds = xp.asarray(array.shape[:depth])
+    bad = (indices < 0) | (indices >= bounds)
+    if bool(bad.any()):
+        where = np.argwhere(bad)[0][:-1]
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"indices{list(map(int, where))} = {indices[tuple(where)].tolist()} does not index into "
+            f"shape {list(array.shape)}",
+        )
+    return tuple(xp.moveaxis(indices, -1, 0))
+
+
+@kernel("ScatterNdUpdate")
+def scatter_nd_update_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
+    with ref.lock:
+        where = _slices(xp, ref, indices)
+        ref.exclusive()[where] = updates
+
+
+@kernel("ScatterNdAdd")
+def scatter_nd_add_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
+    with ref.lock:
+        where = _slices(xp, ref, indices)
+        xp.add.at(ref.exclusive(), where, updates)
+
+
+@kernel("ScatterNdSub")
+def scatter_nd_sub_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
+    with ref.lock:
+        where = _slices(xp, ref, indices)
+        xp.subtract.at(ref.exclusive(), where, updates)

@@ -1,0 +1,688 @@
+"""`get_variable` and `variable_scope`: variables by name, made once and shared on request."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dataflow import dtypes, shapes
+from dataflow.dtypes import DType, as_dtype
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.variables import PartitionedVariable, SaveSliceInfo, Variable
+from dataflow.shapes import TensorShape
+
+
+class _ReuseMode:
+    """``AUTO_REUSE``: use the variable where it exists, else make it."""
+
+    def __repr__(self) -> str:
+        return "tf.AUTO_REUSE"
+
+
+AUTO_REUSE = _ReuseMode()
+_AUXILIARY = "variable_store"
+_SCOPE = "variable_scope"
+
+
+class _VariableStore:
+    """Variables of one graph by full name."""
+
+    def __init__(self) -> None:
+        self.variables: dict[str, Variable] = {}
+        self.partitioned: dict[str, PartitionedVariable] = {}
+        self.scope_counts: dict[str, int] = {}
+
+
+def _store() -> _VariableStore:
+    return default_graph()._attachments.setdefault(_AUXILIARY, _VariableStore())  # type: ignore[no-any-return]
+
+
+class VariableScope:
+    """The settings in force for `get_variable`: name prefix, reuse, and defaults."""
+
+    def __init__(
+        self,
+        reuse: Any,
+        name: str = "",
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        name_scope: str = "",
+        dtype: Any = dtypes.float32,
+        use_resource: Any = None,
+        constraint: Any = None,
+    ) -> None:
+        self._name = name
+        self._initializer = initializer
+        self._regularizer = regularizer
+        self._reuse = reuse
+        self._caching_device = caching_device
+        self._partitioner = partitioner
+        self._custom_getter = custom_getter
+        self._name_scope = name_scope
+        self._dtype = as_dtype(dtype)
+        self._use_resource = use_resource
+        self._constraint = constraint
+
+    @property
+    def name(self) -> str:
+        """The prefix of variables' names, without a trailing slash."""
+        return self._name
+
+    @property
+    def original_name_scope(self) -> str:
+        """The name scope opened with this variable scope, with a trailing slash."""
+        return self._name_scope
+
+    @property
+    def reuse(self) -> Any:
+        """True, False or ``AUTO_REUSE``."""
+        return self._reuse
+
+    @property
+    def initializer(self) -> Any:
+        """The default initializer."""
+        return self._initializer
+
+    @property
+    def regularizer(self) -> Any:
+        """The default regularizer."""
+        return self._regularizer
+
+    @property
+    def dtype(self) -> DType:
+        """The default dtype."""
+        return self._dtype
+
+    @property
+    def caching_device(self) -> Any:
+        """The default caching device."""
+        return self._caching_device
+
+    @property
+    def partitioner(self) -> Any:
+        """The default partitioner."""
+        return self._partitioner
+
+    @property
+    def custom_getter(self) -> Any:
+        """The function that wraps `get_variable`."""
+        return self._custom_getter
+
+    @property
+    def constraint(self) -> Any:
+        """The default constraint."""
+        return self._constraint
+
+    @property
+    def use_resource(self) -> Any:
+        """Accepted for old code: variables behave the same either way."""
+        return self._use_resource
+
+    def reuse_variables(self) -> None:
+        """From now on, only variables that exist already are returned."""
+        self._reuse = True
+
+    def set_initializer(self, initializer: Any) -> None:
+        """Sets the default initializer."""
+        self._initializer = initializer
+
+    def set_regularizer(self, regularizer: Any) -> None:
+        """Sets the default regularizer."""
+        self._regularizer = regularizer
+
+    def set_dtype(self, dtype: Any) -> None:
+        """Sets the default dtype."""
+        self._dtype = as_dtype(dtype)
+
+    def set_caching_device(self, caching_device: Any) -> None:
+        """Sets the default caching device."""
+        self._caching_device = caching_device
+
+    def set_partitioner(self, partitioner: Any) -> None:
+        """Sets the default partitioner."""
+        self._partitioner = partitioner
+
+    def set_custom_getter(self, custom_getter: Any) -> None:
+        """Sets the custom getter."""
+        self._custom_getter = custom_getter
+
+    def set_use_resource(self, use_resource: Any) -> None:
+        """Accepted for old code."""
+        self._use_resource = use_resource
+
+    def get_collection(self, name: str) -> list[Any]:
+        """Items of a collection whose names start with this scope."""
+        scope = self._name + "/" if self._name else ""
+        return default_graph().get_collection(name, scope)
+
+    def trainable_variables(self) -> list[Any]:
+        """Trainable variables of this scope."""
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def global_variables(self) -> list[Any]:
+        """Global variables of this scope."""
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def local_variables(self) -> list[Any]:
+        """Local variables of this scope."""
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+    def get_variable(
+        self,
+        store: Any,
+        name: str,
+        shape: Any = None,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        reuse: Any = None,
+        trainable: Any = None,
+        collections: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        validate_shape: bool = True,
+        use_resource: Any = None,
+        custom_getter: Any = None,
+        constraint: Any = None,
+    ) -> Any:
+        """The variable ``name`` in this scope; see `tf.get_variable`."""
+        regularizer = regularizer if regularizer is not None else self._regularizer
+        caching_device = caching_device if caching_device is not None else self._caching_device
+        partitioner = partitioner if partitioner is not None else self._partitioner
+        custom_getter = custom_getter if custom_getter is not None else self._custom_getter
+        constraint = constraint if constraint is not None else self._constraint
+        reuse = self._reuse if reuse is None else reuse
+        full_name = f"{self._name}/{name}" if self._name else name
+        graph = default_graph()
+        with graph.name_scope(None):
+            if dtype is not None and initializer is not None and not callable(initializer):
+                given = getattr(initializer, "dtype", None)
+                if given is not None and as_dtype(given).base_dtype != as_dtype(dtype).base_dtype:
+                    raise ValueError(
+                        f"Initializer type '{as_dtype(given).name}' and explicit dtype "
+                        f"'{as_dtype(dtype).name}' don't match."
+                    )
+            initializer = initializer if initializer is not None else self._initializer
+            arguments = {
+                "name": full_name,
+                "shape": shape,
+                "dtype": self._dtype if dtype is None else as_dtype(dtype),
+                "initializer": initializer,
+                "regularizer": regularizer,
+                "reuse": reuse,
+                "trainable": trainable,
+                "collections": collections,
+                "caching_device": caching_device,
+                "partitioner": partitioner,
+                "validate_shape": validate_shape,
+                "use_resource": use_resource,
+                "constraint": constraint,
+            }
+            if dtype is None and isinstance(initializer, Tensor):
+                arguments["dtype"] = initializer.dtype.base_dtype
+            if custom_getter is not None:
+                return custom_getter(_true_getter, **arguments)
+            return _true_getter(**arguments)
+
+
+def _true_getter(
+    name: str,
+    shape: Any = None,
+    dtype: Any = dtypes.float32,
+    initializer: Any = None,
+    regularizer: Any = None,
+    reuse: Any = None,
+    trainable: Any = None,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: Any = None,
+    constraint: Any = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Any:
+    if partitioner is not None:
+        return _get_partitioned(
+            name, shape, as_dtype(dtype), initializer, regularizer, reuse, trainable, collections,
+            caching_device, partitioner, validate_shape, constraint,
+        )  # fmt: skip
+    if name in _store().partitioned:
+        raise ValueError(
+            f"The variable {name} exists as a partitioned variable; pass the same partitioner to share it."
+        )
+    return _get_single(
+        name, shape, as_dtype(dtype), initializer, regularizer, reuse, trainable, collections,
+        caching_device, validate_shape, constraint,
+    )  # fmt: skip
+
+
+def _get_single(
+    name: str,
+    shape: Any,
+    dtype: DType,
+    initializer: Any,
+    regularizer: Any,
+    reuse: Any,
+    trainable: Any,
+    collections: Any,
+    caching_device: Any,
+    validate_shape: bool,
+    constraint: Any,
+    partition_info: Any = None,
+) -> Variable:
+    store = _store()
+    found = store.variables.get(name)
+    if found is not None:
+        if reuse is False or reuse is None:
+            raise ValueError(
+                f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
+                f"reuse=tf.AUTO_REUSE in VarScope? Originally defined at {found.op.built_at}."
+            )
+        if shape is not None and not shapes.compatible(shapes.as_dims(shape), found.shape._dims):
+            raise ValueError(
+                f"Trying to share variable {name}, but specified shape {TensorShape(shape)} "
+                f"and found shape {found.shape}."
+            )
+        if not dtype.is_compatible_with(found.dtype):
+            raise ValueError(
+                f"Trying to share variable {name}, but specified dtype {dtype.name} "
+                f"and found dtype {found.dtype.name}."
+            )
+        return found
+    if reuse is True:
+        raise ValueError(
+            f"Variable {name} does not exist, or was not created with tf.get_variable(). "
+            "Did you mean to set reuse=tf.AUTO_REUSE in VarScope?"
+        )
+    dims = shapes.as_dims(shape)
+    if initializer is None:
+        initializer = _default_initializer(name, dtype)
+    if callable(initializer):
+        initializer = _instance(initializer)
+        if dims is None or None in dims:
+            if not _takes_no_arguments(initializer):
+                raise ValueError(
+                    f"Shape of a new variable ({name}) must be fully defined, but instead was "
+                    f"{TensorShape(dims)}."
+                )
+            initial_value: Any = initializer
+        else:
+            initial_value = _initial_value_function(initializer, dims, dtype, partition_info)
+        variable_dtype: Any = dtype
+    else:
+        initial_value = initializer
+        if dims is not None and validate_shape:
+            given = getattr(initializer, "shape", None)
+            if given is not None and not shapes.compatible(shapes.as_dims(given), dims):
+                raise ValueError("If initializer is a constant, do not specify shape.")
+        variable_dtype = None
+        if not hasattr(initializer, "dtype"):
+            variable_dtype = dtype
+    variable = Variable(
+        initial_value,
+        trainable=True if trainable is None else trainable,
+        collections=collections,
+        caching_device=caching_device,
+        name=name,
+        dtype=variable_dtype,
+        validate_shape=validate_shape,
+        constraint=constraint,
+    )
+    store.variables[name] = variable
+    if regularizer is not None:
+        graph = default_graph()
+        with graph.colocate_with(variable.op), graph.name_scope(name + "/Regularizer/"):
+            loss = regularizer(variable)
+        if loss is not None:
+            graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+    return variable
+
+
+def _instance(initializer: Any) -> Any:
+    """``tf.zeros_initializer`` (the class) stands for ``tf.zeros_initializer()``."""
+    return initializer() if isinstance(initializer, type) else initializer
+
+
+def _takes_no_arguments(function: Any) -> bool:
+    import inspect
+
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return not any(
+        p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        for p in parameters
+    )
+
+
+def _initial_value_function(
+    initializer: Any, dims: Any, dtype: DType, partition_info: Any
+) -> Callable[[], Any]:
+    def make() -> Any:
+        import inspect
+
+        try:
+            names = set(inspect.signature(initializer).parameters)
+        except (TypeError, ValueError):
+            names = {"shape", "dtype"}
+        arguments: dict[str, Any] = {}
+        if "dtype" in names or "kwargs" in names:
+            arguments["dtype"] = dtype.base_dtype
+        if partition_info is not None and "partition_info" in names:
+            arguments["partition_info"] = partition_info
+        if not names:
+            return initializer()
+        return initializer(list(dims), **arguments)
+
+    return make
+
+
+def _default_initializer(name: str, dtype: DType) -> Any:
+    from dataflow.ops import initializers
+
+    if dtype.is_floating:
+        return initializers.glorot_uniform_initializer()
+    if dtype.is_integer or dtype.is_bool or dtype.is_complex:
+        return initializers.zeros_initializer()
+    raise ValueError(f"An initializer for variable {name} of {dtype.name} is required")
+
+
+class _PartitionInfo:
+    """What an initializer of a part may want to know of the whole."""
+
+    def __init__(self, full_shape: Any, var_offset: list[int]) -> None:
+        self.full_shape = list(full_shape)
+        self.var_offset = var_offset
+
+
+def _get_partitioned(
+    name: str,
+    shape: Any,
+    dtype: DType,
+    initializer: Any,
+    regularizer: Any,
+    reuse: Any,
+    trainable: Any,
+    collections: Any,
+    caching_device: Any,
+    partitioner: Any,
+    validate_shape: bool,
+    constraint: Any,
+) -> Any:
+    store = _store()
+    dims = shapes.as_dims(shape)
+    if dims is None and initializer is not None and hasattr(initializer, "shape"):
+        dims = shapes.as_dims(initializer.shape)
+    if dims is None or None in dims:
+        raise ValueError(
+            f"A partitioned variable needs a fully defined shape, got {TensorShape(dims)}"
+        )
+    found = store.partitioned.get(name)
+    if found is not None:
+        if not reuse:
+            raise ValueError(
+                f"Partitioned variable with name {name} already exists. Did you mean to set "
+                "reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
+            )
+        return found
+    partitions = list(partitioner(shape=TensorShape(dims), dtype=dtype))
+    if len(partitions) != len(dims) or any(p < 1 for p in partitions):
+        raise ValueError(
+            f"The partitioner returned {partitions} for shape {TensorShape(dims)}: "
+            "it must say a positive number for every axis."
+        )
+    if sum(p > 1 for p in partitions) > 1:
+        raise ValueError(
+            f"Variables can be cut along one axis only, the partitioner said {partitions}."
+        )
+    axis = next((i for i, p in enumerate(partitions) if p > 1), 0)
+    count = partitions[axis]
+    size, extra = divmod(dims[axis] or 0, count)
+    parts: list[Variable] = []
+    offset = 0
+    for i in range(count):
+        length = size + (1 if i < extra else 0)
+        part_dims = [*dims]
+        part_dims[axis] = length
+        offsets = [0] * len(dims)
+        offsets[axis] = offset
+        part_initializer = initializer
+        if initializer is not None and not callable(initializer):
+            from dataflow.ops.array import slice_
+
+            part_initializer = slice_(initializer, offsets, part_dims)
+            part_shape: Any = None
+        else:
+            part_shape = part_dims
+        part = _get_single(
+            f"{name}/part_{i}", part_shape, dtype, part_initializer, regularizer, reuse, trainable,
+            collections, caching_device, validate_shape, constraint, _PartitionInfo(dims, offsets),
+        )  # fmt: skip
+        part._set_save_slice_info(
+            SaveSliceInfo(name, [int(d) for d in dims if d is not None], offsets, part_dims)  # type: ignore[arg-type]
+        )
+        parts.append(part)
+        offset += length
+    result = PartitionedVariable(name, dims, dtype, parts, partitions)
+    store.partitioned[name] = result
+    return result
+
+
+def get_variable_scope() -> VariableScope:
+    """The current variable scope."""
+    attachments = default_graph()._attachments
+    scope = attachments.get(_SCOPE)
+    if scope is None:
+        scope = attachments[_SCOPE] = VariableScope(False)
+    return scope  # type: ignore[no-any-return]
+
+
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: Any = None,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: Any = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Any:
+    """The variable called ``name`` in the current variable scope.
+
+    Made when the scope does not reuse, found when it does (``reuse=True``), either with
+    ``AUTO_REUSE``. ``shape`` is needed unless ``initializer`` is a tensor or array; the default
+    initializer is Glorot's uniform one for floating dtypes, zeros for others.
+
+    Raises `ValueError` when a variable exists and reuse is off, does not exist and reuse is on, or
+    is shared with another shape or dtype.
+    """
+    return get_variable_scope().get_variable(
+        None, name, shape, dtype, initializer, regularizer, None, trainable, collections,
+        caching_device, partitioner, validate_shape, use_resource, custom_getter, constraint,
+    )  # fmt: skip
+
+
+def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
+    """As `get_variable`, in LOCAL_VARIABLES and not trainable."""
+    collections = kwargs.pop("collections", None)
+    kwargs["collections"] = [*(collections or []), GraphKeys.LOCAL_VARIABLES]
+    kwargs["trainable"] = False
+    return get_variable(name, *args, **kwargs)
+
+
+class variable_scope:  # noqa: N801  (TensorFlow's name)
+    """``with tf.variable_scope("layer1"):`` prefixes the names of variables and of nodes.
+
+    Takes a name, or a scope (to re-enter it); ``reuse``, and defaults for `get_variable`. A name of
+    ``None`` with ``default_name`` gives a unique name.
+    """
+
+    def __init__(
+        self,
+        name_or_scope: Any,
+        default_name: str | None = None,
+        values: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        caching_device: Any = None,
+        partitioner: Any = None,
+        custom_getter: Any = None,
+        reuse: Any = None,
+        dtype: Any = None,
+        use_resource: Any = None,
+        constraint: Any = None,
+        auxiliary_name_scope: bool = True,
+    ) -> None:
+        if default_name is None and name_or_scope is None:
+            raise TypeError("If default_name is None then name_or_scope is required")
+        if name_or_scope is not None and not isinstance(name_or_scope, (str, VariableScope)):
+            raise TypeError(
+                f"VariableScope: name_or_scope must be a string or VariableScope, got {name_or_scope!r}."
+            )
+        self._name_or_scope = name_or_scope
+        self._default_name = default_name
+        self._values = values
+        self._settings = {
+            "_initializer": initializer,
+            "_regularizer": regularizer,
+            "_caching_device": caching_device,
+            "_partitioner": partitioner,
+            "_constraint": constraint,
+            "_use_resource": use_resource,
+            "_dtype": None if dtype is None else as_dtype(dtype),
+        }
+        self._custom_getter = custom_getter
+        self._reuse = reuse
+        self._auxiliary_name_scope = auxiliary_name_scope
+        self._stack: list[contextlib.AbstractContextManager[Any]] = []
+
+    def __enter__(self) -> VariableScope:
+        manager = self._enter()
+        scope = manager.__enter__()
+        self._stack.append(manager)
+        return scope
+
+    def __exit__(self, *exc: Any) -> Any:
+        return self._stack.pop().__exit__(*exc)
+
+    @contextlib.contextmanager
+    def _enter(self) -> Iterator[VariableScope]:
+        from dataflow.graph.tensor import Tensor as _Tensor
+
+        graph = default_graph()
+        for value in self._values or []:
+            if isinstance(value, _Tensor):
+                graph = value.graph
+                break
+        with graph.as_default():
+            old = get_variable_scope()
+            store = _store()
+            name = self._name_or_scope
+            with contextlib.ExitStack() as stack:
+                if isinstance(name, VariableScope):
+                    new = self._copy(
+                        name, name.name, name.reuse if self._reuse is None else self._reuse
+                    )
+                    new._reuse = self._reuse or name.reuse
+                    if self._auxiliary_name_scope:
+                        last = name.name.split("/")[-1]
+                        if last:
+                            new._name_scope = stack.enter_context(graph.name_scope(last))
+                        new._name_scope = name.original_name_scope
+                    counts = dict(store.scope_counts)
+                else:
+                    if name is None:
+                        name = _unique_scope_name(self._default_name or "")
+                        if self._reuse:
+                            raise ValueError("reuse=True cannot be used without a name_or_scope")
+                    full = f"{old.name}/{name}" if old.name else name
+                    new = self._copy(old, full, self._reuse or old.reuse)
+                    if self._auxiliary_name_scope:
+                        new._name_scope = stack.enter_context(
+                            graph.name_scope(name if name else None)
+                        )
+                    counts = None  # type: ignore[assignment]
+                    _open_scope(full)
+                graph._attachments[_SCOPE] = new
+                try:
+                    yield new
+                finally:
+                    graph._attachments[_SCOPE] = old
+                    if counts is not None:
+                        store.scope_counts.clear()
+                        store.scope_counts.update(counts)
+                    else:
+                        for key in [k for k in store.scope_counts if k.startswith(new.name + "/")]:
+                            del store.scope_counts[key]
+
+    def _copy(self, base: VariableScope, name: str, reuse: Any) -> VariableScope:
+        new = VariableScope(reuse, name)
+        for key in self._settings:
+            setattr(new, key, getattr(base, key))
+        new._custom_getter = base._custom_getter
+        new._name_scope = base._name_scope
+        for key, value in self._settings.items():
+            if value is not None:
+                setattr(new, key, value)
+        if self._custom_getter is not None:
+            inner, outer = self._custom_getter, base._custom_getter
+            if outer is None:
+                new._custom_getter = inner
+            else:
+
+                def chained(getter: Any, *args: Any, **kwargs: Any) -> Any:
+                    return inner(lambda *a, **k: outer(getter, *a, **k), *args, **kwargs)
+
+                new._custom_getter = chained
+        return new
+
+
+def _open_scope(full_name: str) -> None:
+    counts = _store().scope_counts
+    counts[full_name] = counts.get(full_name, 0) + 1
+
+
+def _unique_scope_name(prefix: str) -> str:
+    counts = _store().scope_counts
+    current = get_variable_scope().name
+    name = f"{current}/{prefix}" if current else prefix
+    if counts.get(name, 0) == 0:
+        return prefix
+    index = 1
+    while counts.get(f"{name}_{index}", 0) > 0:
+        index += 1
+    return f"{prefix}_{index}"
+
+
+@contextlib.contextmanager
+def variable_op_scope(
+    values: Any, name_or_scope: Any, default_name: str | None = None, **settings: Any
+) -> Iterator[VariableScope]:
+    """The old form of `variable_scope`, with ``values`` first."""
+    with variable_scope(name_or_scope, default_name, values, **settings) as scope:
+        yield scope
+
+
+def no_regularizer(_: Any) -> None:
+    """A regularizer that adds nothing, to switch a scope's off."""
+    return None
+
+
+def variable_creator_scope(_: Any) -> Any:
+    """Accepted for code of later versions."""
+    return contextlib.nullcontext()

@@ -1,0 +1,665 @@
+"""`Variable`: a node that keeps its value between runs, and the functions that list variables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import dtypes, shapes
+from dataflow.dtypes import DType, as_dtype
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.conversion import convert_to_tensor, internal_convert
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import state
+from dataflow.shapes import TensorShape
+
+
+class VariableSynchronization:
+    """Accepted for code of later versions."""
+
+    AUTO = 0
+    NONE = 1
+    ON_WRITE = 2
+    ON_READ = 3
+
+
+class VariableAggregation:
+    """Accepted for code of later versions."""
+
+    NONE = 0
+    SUM = 1
+    MEAN = 2
+    ONLY_FIRST_REPLICA = 3
+
+
+class SaveSliceInfo:
+    """Which part of a whole a partition holds: name and shape of the whole, offset and size."""
+
+    def __init__(
+        self,
+        full_name: str,
+        full_shape: list[int],
+        var_offset: list[int],
+        var_shape: list[int],
+    ) -> None:
+        self.full_name = full_name
+        self.full_shape = full_shape
+        self.var_offset = var_offset
+        self.var_shape = var_shape
+
+    @property
+    def spec(self) -> str:
+        """The form that checkpoints use: ``"10 4 0,5:0,4"``."""
+        full = " ".join(str(d) for d in self.full_shape) + " "
+        parts = ":".join(f"{o},{s}" for o, s in zip(self.var_offset, self.var_shape, strict=True))
+        return full + parts
+
+
+class Variable:
+    """A tensor that keeps its value between runs, until an op assigns another one.
+
+    ``initial_value`` (a tensor, array, number, or a function that makes one) gives shape, dtype
+    and the first value, which the ``initializer`` op assigns. Used in an expression, a variable
+    stands for its value. In collections ``GLOBAL_VARIABLES`` and, with ``trainable``,
+    ``TRAINABLE_VARIABLES``.
+
+    Raises `ValueError` when there is no initial value, or its shape is not known and
+    ``validate_shape`` is set.
+    """
+
+    SaveSliceInfo = SaveSliceInfo
+    __array_priority__ = 100
+
+    def __init__(
+        self,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        collections: Any = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        expected_shape: Any = None,
+        import_scope: str | None = None,
+        constraint: Any = None,
+        use_resource: Any = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        shape: Any = None,
+    ) -> None:
+        if variable_def is not None:
+            self._init_from_proto(variable_def, import_scope)
+            return
+        if initial_value is None:
+            raise ValueError("initial_value must be specified.")
+        if collections is None:
+            collections = [GraphKeys.GLOBAL_VARIABLES]
+        if not isinstance(collections, (list, tuple, set)):
+            raise ValueError(
+                f"collections argument must be a list, tuple, or set. Got {collections!r}"
+            )
+        if constraint is not None and not callable(constraint):
+            raise ValueError("The `constraint` argument must be a callable.")
+        trainable = True if trainable is None else trainable
+        self._trainable = trainable
+        self._constraint = constraint
+        self._caching_device = caching_device
+        self._save_slice_info: SaveSliceInfo | None = None
+        graph = default_graph()
+        if isinstance(initial_value, Tensor):
+            graph = initial_value.graph
+        keys = list(collections)
+        if trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
+            keys.append(GraphKeys.TRAINABLE_VARIABLES)
+        wanted = None if dtype is None else as_dtype(dtype).base_dtype
+        with graph.as_default(), graph.control_dependencies(None):
+            with graph.name_scope(name or "Variable") as scope:
+                if callable(initial_value):
+                    with graph.name_scope("Initializer"), graph.device(None):
+                        value = convert_to_tensor(initial_value(), wanted, "initial_value")
+                else:
+                    value = convert_to_tensor(initial_value, wanted, "initial_value")
+                if value.op._control_flow_context is not None:
+                    raise ValueError(
+                        f"Initializer for variable {scope} is from inside a control-flow construct, "
+                        "such as a loop or conditional. When creating a variable inside a loop or "
+                        "conditional, use a lambda as the initializer."
+                    )
+                self._make(graph, value, shape, validate_shape, scope)
+        graph.add_to_collections(keys, self)
+
+    def _make(
+        self, graph: Any, value: Tensor, shape: Any, validate_shape: bool, scope: str
+    ) -> None:
+        if shape is not None:
+            dims = shapes.as_dims(shape)
+        else:
+            dims = value.dims if validate_shape else None
+            if validate_shape and (dims is None or None in dims):
+                raise ValueError(
+                    f"initial_value must have a shape specified: {value} has shape {value.shape}. "
+                    "Give it a full shape, or pass validate_shape=False."
+                )
+        self._initial_value = value
+        self._variable: Tensor = state.variable_op(
+            shape=dims if dims is not None else (),
+            dtype=value.dtype.base_dtype,
+            container=graph._container,
+            name=scope,
+        )
+        if dims is None:
+            self._variable.dims = None
+        self._initializer_op = state.assign_op(
+            self._variable, value, validate_shape=validate_shape, name="Assign"
+        ).op
+        with graph.colocate_with(self._variable.op):
+            device = self._caching_device
+            if device is None:
+                self._snapshot = _read(self._variable, "read")
+            else:
+                if callable(device):
+                    device = device(self._variable.op)
+                with graph.colocate_with(None, True), graph.device(device):
+                    self._snapshot = _read(self._variable, "read")
+
+    # ---- what it is -----------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """``"W:0"``: the name of the reference tensor."""
+        return self._variable.name
+
+    @property
+    def _shared_name(self) -> str:
+        return self.name[:-2]
+
+    @property
+    def op(self) -> Any:
+        """The VariableV2 operation."""
+        return self._variable.op
+
+    @property
+    def graph(self) -> Any:
+        """The graph that it belongs to."""
+        return self._variable.graph
+
+    @property
+    def dtype(self) -> DType:
+        """The reference dtype, such as ``float32_ref``."""
+        return self._variable.dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape."""
+        return self._variable.shape
+
+    def get_shape(self) -> TensorShape:
+        """The same as ``shape``."""
+        return self._variable.shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds what you know to the static shape."""
+        self._variable.set_shape(shape)
+        self._snapshot.set_shape(shape)
+
+    @property
+    def device(self) -> str:
+        """The device that it is pinned to, or ``""``."""
+        return self._variable.device
+
+    @property
+    def trainable(self) -> bool:
+        """Whether optimizers change it by default."""
+        return self._trainable
+
+    @property
+    def synchronization(self) -> int:
+        """Accepted for code of later versions."""
+        return VariableSynchronization.AUTO
+
+    @property
+    def aggregation(self) -> int:
+        """Accepted for code of later versions."""
+        return VariableAggregation.NONE
+
+    @property
+    def constraint(self) -> Any:
+        """The projection that optimizers apply after an update, or ``None``."""
+        return self._constraint
+
+    @property
+    def initializer(self) -> Any:
+        """The operation that assigns the initial value."""
+        return self._initializer_op
+
+    @property
+    def initial_value(self) -> Tensor:
+        """The tensor of the initial value."""
+        return self._initial_value
+
+    # ---- reading --------------------------------------------------------------------------
+
+    def value(self) -> Tensor:
+        """The tensor that reads the variable."""
+        return self._snapshot
+
+    def read_value(self) -> Tensor:
+        """A new node that reads the variable at its own time."""
+        return _read(self._variable, "read")
+
+    def _ref(self) -> Tensor:
+        return self._variable
+
+    def _as_graph_element(self) -> Tensor:
+        return self._variable
+
+    def _dense_var_to_tensor(
+        self, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
+    ) -> Tensor:
+        return self._variable if as_ref else self._snapshot
+
+    def eval(self, session: Any = None) -> Any:
+        """The value in ``session`` or the default one."""
+        return self._variable.eval(session=session)
+
+    def initialized_value(self) -> Tensor:
+        """The value, or the initial value where the variable has none yet."""
+        from dataflow.ops.control_flow import cond
+
+        with default_graph().control_dependencies(None):
+            return cond(  # type: ignore[no-any-return]
+                state.is_variable_initialized(self), self.read_value, lambda: self.initial_value
+            )
+
+    # ---- writing --------------------------------------------------------------------------
+
+    def assign(
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """An op that assigns ``value``; its output is the new value."""
+        result = state.assign(self._variable, value, use_locking=use_locking, name=name)
+        return result if read_value else result.op
+
+    def assign_add(
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """An op that adds ``delta``; its output is the new value."""
+        result = state.assign_add(self._variable, delta, use_locking=use_locking, name=name)
+        return result if read_value else result.op
+
+    def assign_sub(
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> Any:
+        """An op that subtracts ``delta``; its output is the new value."""
+        result = state.assign_sub(self._variable, delta, use_locking=use_locking, name=name)
+        return result if read_value else result.op
+
+    def _scatter(self, function: Any, slices: Any, use_locking: bool, name: str | None) -> Tensor:
+        return function(  # type: ignore[no-any-return]
+            self._variable, slices.indices, slices.values, use_locking=use_locking, name=name
+        )
+
+    def scatter_add(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Adds the rows of an `IndexedSlices`."""
+        return self._scatter(state.scatter_add, sparse_delta, use_locking, name)
+
+    def scatter_sub(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Subtracts the rows of an `IndexedSlices`."""
+        return self._scatter(state.scatter_sub, sparse_delta, use_locking, name)
+
+    def scatter_update(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Replaces the rows named by an `IndexedSlices`."""
+        return self._scatter(state.scatter_update, sparse_delta, use_locking, name)
+
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+        """Replaces slices."""
+        return state.scatter_nd_update(self._variable, indices, updates, True, name)  # type: ignore[no-any-return]
+
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+        """Adds to slices."""
+        return state.scatter_nd_add(self._variable, indices, updates, True, name)  # type: ignore[no-any-return]
+
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+        """Subtracts from slices."""
+        return state.scatter_nd_sub(self._variable, indices, updates, True, name)  # type: ignore[no-any-return]
+
+    def count_up_to(self, limit: int) -> Tensor:
+        """Adds 1 and gives the old value, up to ``limit``."""
+        return state.count_up_to(self._variable, limit)
+
+    def load(self, value: Any, session: Any = None) -> None:
+        """Sets the value in a session at once, adding nothing to the graph."""
+        from dataflow.graph.default_stacks import default_session
+
+        session = session or default_session()
+        if session is None:
+            raise ValueError(
+                "Either session argument should be provided or default session should be established"
+            )
+        session.run(self._initializer_op, {self._initializer_op.inputs[1]: value})
+
+    # ---- saving ---------------------------------------------------------------------------
+
+    def _set_save_slice_info(self, info: SaveSliceInfo) -> None:
+        self._save_slice_info = info
+
+    def _get_save_slice_info(self) -> SaveSliceInfo | None:
+        return self._save_slice_info
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """The ``VariableDef`` for a MetaGraph."""
+        from tensorboard.compat.proto import variable_pb2
+
+        if export_scope and not self._variable.name.startswith(export_scope):
+            return None
+        strip = len(export_scope) + 1 if export_scope else 0
+        proto = variable_pb2.VariableDef(
+            variable_name=self.name[strip:],
+            initial_value_name=self._initial_value.name[strip:],
+            initializer_name=self._initializer_op.name[strip:],
+            snapshot_name=self._snapshot.name[strip:],
+            trainable=self._trainable,
+        )
+        info = self._save_slice_info
+        if info is not None:
+            proto.save_slice_info_def.MergeFrom(
+                variable_pb2.SaveSliceInfoDef(
+                    full_name=info.full_name,
+                    full_shape=info.full_shape,
+                    var_offset=info.var_offset,
+                    var_shape=info.var_shape,
+                )
+            )
+        return proto
+
+    @staticmethod
+    def from_proto(variable_def: Any, import_scope: str | None = None) -> Variable:
+        """The variable that a ``VariableDef`` names, in the default graph."""
+        return Variable(variable_def=variable_def, import_scope=import_scope)
+
+    def _init_from_proto(self, proto: Any, import_scope: str | None) -> None:
+        graph = default_graph()
+        prefix = f"{import_scope}/" if import_scope else ""
+        self._variable = graph.as_graph_element(prefix + proto.variable_name)
+        self._initializer_op = graph.as_graph_element(prefix + proto.initializer_name)
+        if proto.initial_value_name:
+            self._initial_value = graph.as_graph_element(prefix + proto.initial_value_name)
+        else:
+            self._initial_value = self._initializer_op.inputs[1]
+        self._snapshot = graph.as_graph_element(prefix + proto.snapshot_name)
+        self._trainable = getattr(proto, "trainable", True)
+        self._constraint = None
+        self._caching_device = None
+        self._save_slice_info = None
+        if proto.HasField("save_slice_info_def"):
+            info = proto.save_slice_info_def
+            self._save_slice_info = SaveSliceInfo(
+                prefix + info.full_name,
+                list(info.full_shape),
+                list(info.var_offset),
+                list(info.var_shape),
+            )
+
+    def __iter__(self) -> Any:
+        raise TypeError("'Variable' object is not iterable.")
+
+    def __bool__(self) -> bool:
+        return bool(self._snapshot)
+
+    def experimental_ref(self) -> Any:
+        """A hashable reference, for code of later versions."""
+        return self
+
+    ref = experimental_ref
+
+    def __repr__(self) -> str:
+        return f"<tf.Variable {self.name!r} shape={self.shape} dtype={self.dtype.name}>"
+
+
+RefVariable = VariableV1 = Variable
+
+
+def _read(variable: Tensor, name: str) -> Tensor:
+    from dataflow.graph.registry import get_op
+
+    return get_op("Identity")(variable, name=name)  # type: ignore[no-any-return]
+
+
+def install_operators() -> None:
+    """Gives variables the operators of tensors, applied to their value."""
+    names = [
+        n
+        for n in Tensor.__dict__
+        if n.startswith("__")
+        and n.strip("_")
+        in (
+            "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow "
+            "matmul rmatmul and rand or ror xor rxor invert neg abs lt le gt ge getitem div rdiv"
+        ).split()
+    ]
+    for name in names:
+        setattr(Variable, name, _operator(name))
+
+
+def _operator(name: str) -> Any:
+    function = getattr(Tensor, name)
+
+    def operator(self: Variable, *args: Any) -> Any:
+        return function(self._snapshot, *args)
+
+    operator.__name__ = name
+    operator.__doc__ = function.__doc__
+    return operator
+
+
+class PartitionedVariable:
+    """One variable cut into parts along one axis; used as a tensor it is the whole."""
+
+    def __init__(
+        self,
+        name: str,
+        shape: Any,
+        dtype: Any,
+        variable_list: list[Variable],
+        partitions: list[int],
+    ) -> None:
+        self._name = name
+        self._shape = TensorShape(shape)
+        self._dtype = as_dtype(dtype)
+        self._variable_list = sorted(
+            variable_list,
+            key=lambda v: tuple(v._save_slice_info.var_offset if v._save_slice_info else ()),
+        )
+        self._partitions = partitions
+        self._as_tensor_cache: Tensor | None = None
+
+    def __iter__(self) -> Any:
+        return iter(self._variable_list)
+
+    def __len__(self) -> int:
+        return len(self._variable_list)
+
+    def _partition_axes(self) -> list[int]:
+        axes = [i for i, p in enumerate(self._partitions) if p > 1]
+        return axes or [0]
+
+    def as_tensor(self) -> Tensor:
+        """The parts put together."""
+        from dataflow.ops.array import concat
+
+        graph = self._variable_list[0].graph
+        with graph.control_dependencies(None), graph.name_scope(self._name + "/ConcatPartitions/"):
+            if len(self._variable_list) == 1:
+                return self._variable_list[0].value()
+            return concat([v.value() for v in self._variable_list], self._partition_axes()[0])
+
+    def _dense_var_to_tensor(
+        self, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
+    ) -> Tensor:
+        if as_ref:
+            raise NotImplementedError("A PartitionedVariable has no single reference to assign to.")
+        return self.as_tensor()
+
+    @property
+    def name(self) -> str:
+        """The name of the whole."""
+        return self._name
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of every part."""
+        return self._dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape of the whole."""
+        return self._shape
+
+    def get_shape(self) -> TensorShape:
+        """The same as ``shape``."""
+        return self._shape
+
+    def assign(
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
+    ) -> list[Any]:
+        """Assigns each part its slice of ``value``."""
+        from dataflow.ops.array import slice_
+
+        tensor = convert_to_tensor(value)
+        result = []
+        for v in self._variable_list:
+            info = v._save_slice_info
+            assert info is not None
+            part = slice_(tensor, info.var_offset, info.var_shape)
+            result.append(v.assign(part, use_locking, name, read_value))
+        return result
+
+    @property
+    def initializer(self) -> Any:
+        """One op that initializes all parts."""
+        from dataflow.ops.control_flow import group
+
+        return group(*[v.initializer for v in self._variable_list])
+
+
+# ---- lists of variables ---------------------------------------------------------------------
+
+
+def global_variables(scope: str | None = None) -> list[Variable]:
+    """The variables that are shared and saved."""
+    return default_graph().get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
+
+
+def all_variables() -> list[Variable]:
+    """The old name of `global_variables`."""
+    return global_variables()
+
+
+def local_variables(scope: str | None = None) -> list[Variable]:
+    """The variables of this process alone, such as counters."""
+    return default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+def model_variables(scope: str | None = None) -> list[Variable]:
+    """The variables in the MODEL_VARIABLES collection."""
+    return default_graph().get_collection(GraphKeys.MODEL_VARIABLES, scope)
+
+
+def trainable_variables(scope: str | None = None) -> list[Variable]:
+    """The variables that optimizers change."""
+    return default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
+
+
+def moving_average_variables(scope: str | None = None) -> list[Variable]:
+    """The variables that an `ExponentialMovingAverage` follows."""
+    return default_graph().get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
+
+
+def variables_initializer(var_list: Any, name: str = "init") -> Any:
+    """An op that runs the initializers of ``var_list``."""
+    from dataflow.ops.control_flow import group
+
+    return group(*[v.initializer for v in var_list or []], name=name)
+
+
+initialize_variables = variables_initializer
+
+
+def global_variables_initializer() -> Any:
+    """An op that initializes all global variables."""
+    return variables_initializer(global_variables())
+
+
+def initialize_all_variables() -> Any:
+    """The old name of `global_variables_initializer`."""
+    return global_variables_initializer()
+
+
+def local_variables_initializer() -> Any:
+    """An op that initializes all local variables."""
+    return variables_initializer(local_variables())
+
+
+initialize_local_variables = local_variables_initializer
+
+
+def report_uninitialized_variables(
+    var_list: Any = None, name: str = "report_uninitialized_variables"
+) -> Tensor:
+    """A string vector: the names of variables that have no value yet."""
+    from dataflow.ops.array import boolean_mask, stack
+    from dataflow.ops.math import logical_not
+    from dataflow.ops.sources import constant
+
+    if var_list is None:
+        var_list = global_variables() + local_variables()
+        if not var_list:
+            var_list = []
+    graph = default_graph()
+    with graph.name_scope(name), graph.device("/cpu:0"):
+        if not var_list:
+            return constant([], dtype=dtypes.string)
+        names = constant([v.op.name for v in var_list])
+        initialized = stack([state.is_variable_initialized(v) for v in var_list])
+        return boolean_mask(names, logical_not(initialized))
+
+
+def assert_variables_initialized(var_list: Any = None) -> Any:
+    """An op that fails while a variable has no value (prefer `report_uninitialized_variables`)."""
+    from dataflow.ops.control_flow import group
+
+    variables = var_list if var_list is not None else global_variables() + local_variables()
+    return group(*[v.read_value() for v in variables]) if variables else None
+
+
+def is_variable(value: Any) -> bool:
+    """Whether ``value`` is a variable."""
+    return isinstance(value, (Variable, PartitionedVariable))
+
+
+def as_reference(value: Any) -> Tensor:
+    """The reference tensor of a variable."""
+    return internal_convert(value, None, None, None, True)

@@ -1,0 +1,98 @@
+"""Runs with `RunOptions` and `RunMetadata`: traces and time-outs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from dataflow.errors import DeadlineExceededError
+from dataflow.runtime.config import RunOptions
+
+
+def run_with_options(
+    session: Any, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any
+) -> Any:
+    """As `Session.run`; fills ``run_metadata`` with step statistics when tracing is on.
+
+    Raises `DeadlineExceededError` when ``timeout_in_ms`` passes while an op is blocked.
+    """
+    level = getattr(options, "trace_level", 0) if options is not None else 0
+    timeout_ms = getattr(options, "timeout_in_ms", 0) if options is not None else 0
+    if level == RunOptions.NO_TRACE and timeout_ms:
+        return _with_timeout(session, fetches, feed_dict, timeout_ms)
+    if level == RunOptions.NO_TRACE or run_metadata is None:
+        return session._run_now(fetches, feed_dict)
+    from dataflow.runtime.stepper import record
+
+    started = time.time()
+    trace = record(session, fetches, feed_dict)
+    fill_metadata(run_metadata, trace, started)
+    return trace.result
+
+
+def _with_timeout(session: Any, fetches: Any, feed_dict: Any, timeout_ms: int) -> Any:
+    """Cancels the ops of this run that are still blocked when the time is up."""
+    expired = threading.Event()
+
+    def expire() -> None:
+        expired.set()
+        session._interrupt_blocked()
+
+    timer = threading.Timer(timeout_ms / 1000, expire)
+    timer.daemon = True
+    timer.start()
+    try:
+        return session._run_now(fetches, feed_dict)
+    except Exception as e:
+        if expired.is_set():
+            raise DeadlineExceededError(
+                None, None, f"The run was not done within its time-out of {timeout_ms} ms. ({e})"
+            ) from e
+        raise
+    finally:
+        timer.cancel()
+
+
+def fill_metadata(run_metadata: Any, trace: Any, started_seconds: float) -> None:
+    """Writes a recorded run into a ``RunMetadata`` protocol buffer."""
+    devices: dict[str, Any] = {}
+    for step in trace.steps:
+        device = step.device or "/device:CPU:0"
+        if "/job:" not in device:
+            device = "/job:localhost/replica:0/task:0" + device
+        if device not in devices:
+            devices[device] = run_metadata.step_stats.dev_stats.add(device=device)
+        node = devices[device].node_stats.add(
+            node_name=step.op_name,
+            all_start_micros=int((started_seconds + step.start_seconds) * 1e6),
+            op_start_rel_micros=0,
+            op_end_rel_micros=max(1, int(step.seconds * 1e6)),
+            all_end_rel_micros=max(1, int(step.seconds * 1e6)),
+            timeline_label=f"{step.op_name} = {step.op_type}("
+            + ", ".join(_input_names(trace.graph, step.op_name))
+            + ")",
+            scheduled_micros=int((started_seconds + step.start_seconds) * 1e6),
+        )
+        for slot, value in enumerate(step.outputs):
+            if value is None:
+                continue
+            output = node.output.add(slot=slot)
+            description = output.tensor_description
+            description.shape.MergeFrom(_shape_proto(value.shape))
+            description.allocation_description.requested_bytes = int(value.nbytes)
+            description.allocation_description.allocated_bytes = int(value.nbytes)
+
+
+def _input_names(graph: Any, op_name: str) -> list[str]:
+    try:
+        op = graph.get_operation_by_name(op_name)
+    except KeyError:
+        return []
+    return [t.op.name for t in op.inputs] + ["^" + c.name for c in op.control_inputs]
+
+
+def _shape_proto(shape: tuple[int, ...]) -> Any:
+    from dataflow.shapes import TensorShape
+
+    return TensorShape(shape).as_proto()
