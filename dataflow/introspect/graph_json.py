@@ -82,8 +82,8 @@ def _source(op: Operation) -> dict[str, Any] | None:
 def resolve(graph: Graph, fetches: Any, feeds: Any = None) -> tuple[list[Any], list[Tensor]]:
     """The graph elements that a nesting of fetches and the keys of a feed_dict stand for.
 
-    ``fetches`` is what `Session.run` takes: tensors, operations, names, variables, lists, tuples and
-    dicts of them. ``feeds`` is a feed_dict, or the tensors alone. Raises what
+    ``fetches`` is what `Session.run` takes: tensors, operations, names, variables, lists, tuples
+    and dicts of them. ``feeds`` is a feed_dict, or the tensors alone. Raises what
     `Graph.as_graph_element` raises for things that are not in the graph.
     """
     fed: list[Tensor] = []

@@ -39,7 +39,8 @@ function makeModel(state, kernel) {
     send(message) {
       sent.push(message);
       const text = { library: kernel.library, engine: kernel.engine }[message.kind];
-      if (text) setTimeout(() => emit("msg:custom", { kind: message.kind }, [bytes(text)]), kernel.delay ?? 0);
+      const answer = () => emit("msg:custom", { kind: message.kind }, [bytes(text)]);
+      if (text) setTimeout(answer, kernel.delay ?? 0);
     },
   };
 }
@@ -105,7 +106,8 @@ class BarePage:
             route.abort()
 
     def show(self, state: dict[str, Any], **kernel: Any) -> None:
-        """Displays a widget; ``library=""`` or ``engine=""`` stages a kernel that does not answer."""
+        """Displays a widget; ``library=""`` or ``engine=""`` stages a kernel that does not
+        answer."""
         kernel = {"library": built("library.js"), "engine": built("graphviz.js")} | kernel
         # Through JSON text, so that names with any characters arrive as they are.
         self.page.evaluate(

@@ -11,7 +11,8 @@ _NEAR = 60  # a tensor's picture shows at most this many of the operations behin
 
 
 def mimebundle(obj: Any, include: Any = None, exclude: Any = None) -> Any:
-    """``(data, metadata)`` for ``obj``: a widget, a static picture and words; None to show the text.
+    """``(data, metadata)`` for ``obj``: a widget, a static picture and words; None to show the
+    text.
 
     Without anywidget the picture and the words alone.
     """
@@ -56,7 +57,8 @@ def _static(obj: Any) -> Any:
 
 
 def graph_and_focus(obj: Any) -> tuple[Any, Any]:
-    """The graph that ``obj`` belongs to, and the tensor or operation in it that is meant, if one."""
+    """The graph that ``obj`` belongs to, and the tensor or operation in it that is meant, if
+    one."""
     if hasattr(obj, "get_operations"):
         return obj, None
     if hasattr(obj, "run") and hasattr(obj, "graph") and not hasattr(obj, "inputs"):

@@ -1,7 +1,8 @@
 """Summaries of arrays, small enough to send with every step of a trace.
 
 A summary is JSON-safe: the numbers themselves when they are few, else a coarse grid of means (one
-byte per cell), a histogram and the extremes. NaN and infinities are the strings "nan", "inf", "-inf".
+byte per cell), a histogram and the extremes. NaN and infinities are the strings "nan", "inf" and
+"-inf".
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 // no npm step).  `node build.mjs --check` compares instead of writing; both refuse more than 1 MB.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -28,12 +28,22 @@ const version = hash((await plain({ __VERSION__: '""' })) + engine);
 const library = note("shared/library.js") + (await plain({ __VERSION__: JSON.stringify(version) }));
 const loader = note("engine/loader.js") + (await bundle("engine/loader.js", { format: "esm", target: "es2022", define: { __VERSION__: JSON.stringify(version) } }));
 
-const files = { "graphviz.js": engine, "library.js": library, "loader.js": loader };
+// Hashes of the sources, so that a test without npm can tell that a source was edited after the build.
+const sources = {};
+for (const folder of readdirSync(source, { withFileTypes: true })) {
+  if (!folder.isDirectory() || folder.name === "built") continue;
+  for (const name of readdirSync(join(source, folder.name))) {
+    if (/\.(js|css)$/.test(name)) sources[`${folder.name}/${name}`] = hash(readFileSync(join(source, folder.name, name), "utf8"));
+  }
+}
+const ordered = Object.fromEntries(Object.keys(sources).sort().map((key) => [key, sources[key]]));
+
+const files = { "graphviz.js": engine, "library.js": library, "loader.js": loader, "sources.json": `${JSON.stringify(ordered, null, 1)}\n` };
 const stale = [];
 let total = 0;
 for (const [name, content] of Object.entries(files)) {
   const size = Buffer.byteLength(content);
-  total += size;
+  if (name.endsWith(".js")) total += size;
   const path = join(target, name);
   if (process.argv.includes("--check")) {
     if (!existsSync(path) || readFileSync(path, "utf8") !== content) stale.push(name);

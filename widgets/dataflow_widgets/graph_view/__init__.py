@@ -20,9 +20,9 @@ class GraphView(Widget):
     """Draws a graph; name scopes open and close, and every run shows what it needed and pruned.
 
     ``graph`` is a `Graph`, a session (its graph is drawn), a list of node dictionaries as
-    `dataflow.introspect.graph_json` makes them (drawn as they are, not live), or None for the default
-    graph. Operations that later cells add appear by themselves, and so does the highlight of every
-    `Session.run`, while the view is open.
+    `dataflow.introspect.graph_json` makes them (drawn as they are, not live), or None for the
+    default graph. Operations that later cells add appear by themselves, and so does the highlight
+    of every `Session.run`, while the view is open.
 
     ``only`` restricts the drawing to some operations (names or indices). ``direction`` is "down",
     "up" or "right"; ``height`` is the largest height in px.
@@ -65,8 +65,9 @@ class GraphView(Widget):
     def highlight(self, fetches: Any, feed_dict: Any = None) -> str:
         """Marks what ``session.run(fetches, feed_dict)`` would fetch, feed, need and prune.
 
-        Nothing is run. Returns the counts in words. Raises `KeyError` or `ValueError`, as the session
-        would, for a name or tensor that is not in this graph; the view then stays as it was.
+        Nothing is run. Returns the counts in words. Raises `KeyError` or `ValueError`, as the
+        session would, for a name or tensor that is not in this graph; the view then stays as it
+        was.
         """
         if self._graph is None:
             raise ValueError("This view shows a list of nodes; only a Graph can be highlighted.")

@@ -28,7 +28,9 @@ export function s(tag, attributes, ...children) {
 export const QUIET = { "data-lm-suppress-shortcuts": "true" };
 
 export function button(label, title, onclick, extra = {}) {
-  return h("button", { type: "button", class: "df-button", title, "aria-label": title, onclick, ...QUIET, ...extra }, label);
+  // A label in words is the name already; a symbol needs one.
+  const name = /\p{L}/u.test(label) ? null : title;
+  return h("button", { type: "button", class: "df-button", title, "aria-label": name, onclick, ...QUIET, ...extra }, label);
 }
 
 export function download(name, content, type) {

@@ -1,1 +1,2 @@
-"""Pictures of graphs made in Python, for where no widget can run: GitHub, nbconvert, a plain file."""
+"""Pictures of graphs made in Python, for where no widget can run: GitHub, nbconvert, a plain
+file."""

@@ -28,7 +28,8 @@ def graph_dot(
     marks = marks if marks and "needed" in marks else None
     lines = [
         "digraph dataflow {",
-        f'  rankdir={_DIRECTIONS[direction]}; node [shape=box, style=rounded, fontname="sans-serif"];',
+        f"  rankdir={_DIRECTIONS[direction]};",
+        '  node [shape=box, style=rounded, fontname="sans-serif"];',
     ]
 
     def write(path: str, indent: str) -> None:

@@ -9,6 +9,13 @@ from xml.sax.saxutils import escape, quoteattr
 from dataflow_widgets.static.layout import place
 from dataflow_widgets.static.visible import Item, Visible, visible
 
+MAX_BOXES = 300
+
+
+class TooLargeError(ValueError):
+    """A graph that no static picture can show readably."""
+
+
 # One light palette on white: readable in light and dark notebooks, where an <img> has no theme.
 _STYLE = (
     "text{font:12px -apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;fill:#1f2328;"
@@ -41,6 +48,11 @@ def graph_svg(
     picture to some nodes; scopes are closed until at most ``limit`` boxes remain.
     """
     shown = visible(nodes, only, limit)
+    if len(shown.items) > MAX_BOXES:
+        raise TooLargeError(
+            f"{len(shown.items)} boxes are too many for a static picture (at most {MAX_BOXES}); "
+            "give the operations name scopes, which can be closed, or choose some with only=."
+        )
     place(shown, direction)
     return _svg(shown, marks if marks and "needed" in marks else None)
 
@@ -63,7 +75,8 @@ def _svg(shown: Visible, marks: Mapping[str, Any] | None) -> str:
     for path, x, y, w, h in shown.boxes:
         out.append(
             f"<rect class='b' x='{x:.0f}' y='{y:.0f}' width='{w:.0f}' height='{h:.0f}' rx='8'/>"
-            f"<text class='s' x='{x + 10:.0f}' y='{y + 15:.0f}'>{_text(path.rpartition('/')[2])}</text>"
+            f"<text class='s' x='{x + 10:.0f}' y='{y + 15:.0f}'>"
+            f"{_text(path.rpartition('/')[2])}</text>"
         )
     states = {item.key: state_of(item, marks) for item in shown.items}
     for link in shown.links:
@@ -105,7 +118,10 @@ def _box(item: Item, states: list[str]) -> str:
         )
     tag = ", ".join(s for s in states if s != "needed")
     if tag:
-        text += f"<text class='g' x='{x + item.width - 4:.1f}' y='{y + 3:.1f}' fill={quoteattr(line)}>{tag}</text>"
+        text += (
+            f"<text class='g' x='{x + item.width - 4:.1f}' y='{y - 3:.1f}' "
+            f"fill={quoteattr(line)}>{tag}</text>"
+        )
     return (
         f"<rect x='{x:.1f}' y='{y:.1f}' width='{item.width:.1f}' height='{item.height:.1f}' "
         f"rx='{radius:.0f}' fill='{fill}' stroke='{line}'{extra}/>{text}"

@@ -1,4 +1,5 @@
-"""A plain layered drawing, for machines without Graphviz: longest-path layers, one sorting sweep."""
+"""A plain layered drawing, for machines without Graphviz: longest-path layers, one sorting
+sweep."""
 
 from __future__ import annotations
 

@@ -14,7 +14,10 @@ from typing import Any
 from dataflow_widgets.static.layered import layered
 from dataflow_widgets.static.visible import Visible, text_width
 
-TIMEOUT_SECONDS = 2.0
+# A picture is made while the user waits for the widget, and `dot` can take minutes on a graph with
+# hubs: past half a second the plain drawing has to do.
+TIMEOUT_SECONDS = 0.5
+_MANY_BOXES = 40
 _DIRECTIONS = {"down": "TB", "up": "BT", "right": "LR"}
 
 
@@ -70,10 +73,11 @@ def _room(width: float, height: int) -> str:
 def layout_dot(visible: Visible, direction: str = "down") -> str:
     """The graph as DOT for layout only: sizes, no names."""
     number = {item.key: i for i, item in enumerate(visible.items)}
+    many = len(visible.items) > _MANY_BOXES
+    limits = " nslimit=1 nslimit1=1 mclimit=0.1 splines=line" if many else ""
     lines = [
         "digraph {",
-        f"graph [rankdir={_DIRECTIONS.get(direction, 'TB')} nodesep=0.3 ranksep=0.38 "
-        "nslimit=2 nslimit1=2]",
+        f"graph [rankdir={_DIRECTIONS.get(direction, 'TB')} nodesep=0.3 ranksep=0.38{limits}]",
         'node [shape=box fixedsize=true label=""] edge [label="" arrowsize=0.7]',
     ]
 

@@ -20,9 +20,9 @@ class Stepper(Widget):
     """Runs ``session.run(fetches, feed_dict)`` once, recording it, and lets the page replay it.
 
     The run happens when the stepper is made, with the effects of a run (variables are assigned);
-    ``result`` is what `Session.run` returns. Forward, back, play, a slider and "run to node" then need
-    no kernel. Values of finished operations show as a number, a table or a small heat map; a large
-    value is summarised, and fetched whole on demand while the kernel lives.
+    ``result`` is what `Session.run` returns. Forward, back, play, a slider and "run to node" then
+    need no kernel. Values of finished operations show as a number, a table or a small heat map; a
+    large value is summarised, and fetched whole on demand while the kernel lives.
 
     Raises what `Session.run` raises.
     """
@@ -98,8 +98,8 @@ def trace_to_dict(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """A trace as the page replays it, and the marks of its run.
 
-    Operations are indices into ``nodes``. A step is ``{"i": op, "type": ..., "s": seconds, "in": ops
-    that it reads, "out": summaries}``.
+    Operations are indices into ``nodes``. A step is ``{"i": op, "type": ..., "s": seconds, "in":
+    ops that it reads, "out": summaries}``.
     """
     index = {node["name"]: i for i, node in enumerate(nodes)}
 

@@ -205,7 +205,6 @@ function build({ model, store, frame, trace }) {
   function play() {
     if (replay.at === last) replay.go(0);
     player.textContent = "⏸ Pause";
-    player.setAttribute("aria-label", "Pause");
     const tick = () => {
       const hit = replay.breakAt(replay.at + 1);
       go(replay.at + 1);
@@ -219,7 +218,6 @@ function build({ model, store, frame, trace }) {
     clearTimeout(timer);
     timer = null;
     player.textContent = "▶ Play";
-    player.setAttribute("aria-label", "Play");
   }
   function keys(event) {
     const actions = { n: () => go(replay.at + 1), p: () => go(replay.at - 1), f: () => go(replay.at + 1), b: () => go(replay.at - 1), r: () => until.click() };

@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { afterEach, beforeEach, test } from "node:test";
+import { exportDot, findHubs, layoutDot } from "../../widgets/dataflow_widgets/shared/dot.js";
+import { GraphModel, visibleGraph } from "../../widgets/dataflow_widgets/shared/graph.js";
+import { layered } from "../../widgets/dataflow_widgets/shared/layered.js";
+import { layout, readJson0 } from "../../widgets/dataflow_widgets/shared/layout.js";
+import { DOT_EVIL, EVIL, layers, lesson, node } from "./graphs.mjs";
+
+globalThis.__ENGINE__ = "test";
+globalThis.__VERSION__ = "test";
+const { EngineHost } = await import("../../widgets/dataflow_widgets/shared/engine.js");
+
+const shown = (nodes, open) => {
+  const model = new GraphModel(nodes);
+  return { model, visible: visibleGraph(model, { open: open ?? new Set(model.allScopes()) }) };
+};
+
+// A Graphviz that puts node i at (100 i, 50 i), to check the reading of coordinates.
+function fakeJson(visible) {
+  return JSON.stringify({
+    bb: "0,0,1000,500",
+    objects: visible.items.map((_, i) => ({ _gvid: i, name: `n${i}`, pos: `${i * 100},${i * 50}` })),
+    edges: visible.edges.map((_, i) => ({ eid: String(i), pos: "e,10,20 1,2 3,4 5,6 7,8", lp: "4,5" })),
+  });
+}
+
+test("no name, label or value ever enters the DOT that is laid out", () => {
+  const { model, visible } = shown([node(EVIL, "Const", [], { value: "<script>" }), node(DOT_EVIL, "Placeholder", [`${EVIL}:0`]), node("sc<ope/x", "Neg", [`${DOT_EVIL}:0`])]);
+  const { text } = layoutDot(visible, model);
+  for (const bad of ["img", "evil", "script", "ope", "Placeholder", "float32"]) assert.ok(!text.includes(bad), bad);
+});
+
+test("names in exported DOT are quoted strings", () => {
+  const { model, visible } = shown([node(DOT_EVIL, "Const"), node("end\\", "Neg", [`${DOT_EVIL}:0`])]);
+  const text = exportDot(visible, model);
+  assert.ok(text.includes('a\\"]; evil [label=\\"\\\\N\\\\'), text);
+  assert.ok(text.includes('tooltip="end\\\\"'));
+});
+
+test("coordinates are read with y downwards, edges with their arrow and label", () => {
+  const { model, visible } = shown(lesson());
+  const { faces } = layoutDot(visible, model);
+  const result = readJson0(fakeJson(visible), visible, faces);
+  assert.equal(result.nodes.get("n:2").x, 200);
+  assert.equal(result.nodes.get("n:2").y, 400);
+  assert.equal(result.edges.length, visible.edges.length);
+  assert.match(result.edges[0].path, /^M1\.0,498\.0C/);
+  assert.match(result.edges[0].arrow, /^M10\.0,480\.0L/);
+  assert.deepEqual(result.edges[0].label, [4, 495]);
+});
+
+test("a hub is found, a small graph has none", () => {
+  const many = [node("hub", "NoOp", Array.from({ length: 40 }, (_, i) => `^a${i}`)), ...Array.from({ length: 40 }, (_, i) => node(`a${i}`))];
+  assert.deepEqual([...findHubs(shown(many).visible)], ["n:0"]);
+  assert.equal(findHubs(shown(lesson()).visible).size, 0);
+});
+
+test("own layers: every node placed once, inputs above their users, loops end", () => {
+  const { model, visible } = shown(layers(5));
+  const result = layered(visible, model);
+  assert.equal(result.nodes.size, visible.items.length);
+  for (const edge of visible.edges) assert.ok(result.nodes.get(edge.from).y < result.nodes.get(edge.to).y);
+  const loop = shown([node("Merge", "Merge", ["Next:0"]), node("Next", "NextIteration", ["Merge:0"])]);
+  assert.equal(layered(loop.visible, loop.model).nodes.size, 2);
+});
+
+test("no two boxes of a layer overlap", () => {
+  const { model, visible } = shown(layers(4));
+  const boxes = [...layered(visible, model).nodes.values()];
+  boxes.forEach((a, i) => boxes.slice(i + 1).forEach((b) => {
+    if (a.y === b.y) assert.ok(Math.abs(a.x - b.x) >= (a.width + b.width) / 2);
+  }));
+});
+
+test("a layout that is stopped is tried with limits, then without hubs, then drawn plainly", async () => {
+  const nodes = [node("hub", "NoOp", Array.from({ length: 40 }, (_, i) => `^a${i}`)), ...Array.from({ length: 40 }, (_, i) => node(`a${i}`))];
+  const { model, visible } = shown(nodes);
+  const texts = [];
+  const slow = { layout: async (text) => { texts.push(text); throw Object.assign(new Error("stopped"), { name: "LayoutTimeout" }); } };
+  const result = await layout(visible, model, slow);
+  assert.equal(result.attempt, "layered");
+  assert.equal(texts.length, 3);
+  assert.ok(!texts[0].includes("nslimit") && texts[1].includes("nslimit=1") && texts[2].includes("nslimit=1"));
+  assert.ok(texts[1].includes("->") && !texts[2].includes("->"), "the last attempt leaves the hub's edges out");
+  assert.equal(result.failures.length, 3);
+});
+
+test("the first attempt that works is used", async () => {
+  const { model, visible } = shown(lesson());
+  let calls = 0;
+  const once = { layout: async () => { calls += 1; if (calls === 1) throw new Error("memory access out of bounds"); return fakeJson(visible); } };
+  const result = await layout(visible, model, once);
+  assert.equal(result.attempt, "limits");
+});
+
+test("without an engine, plain layers at once", async () => {
+  const { model, visible } = shown(lesson());
+  assert.equal((await layout(visible, model, null)).attempt, "layered");
+});
+
+test("an empty graph is an empty drawing", async () => {
+  const { model, visible } = shown([]);
+  assert.equal((await layout(visible, model, null)).nodes.size, 0);
+});
+
+// The engine's host, with workers that do what a test says
+
+class FakeWorker {
+  static plan = [];
+  static made = [];
+  constructor() {
+    this.handlers = {};
+    this.behaviour = FakeWorker.plan.shift() ?? "answer";
+    FakeWorker.made.push(this);
+    if (this.behaviour === "forbidden") throw new Error("blocked by the content security policy");
+    setTimeout(() => this.fire("message", { data: { ready: true } }), 0);
+  }
+  addEventListener(name, handler) {
+    this.handlers[name] = handler;
+  }
+  fire(name, event) {
+    if (!this.terminated) this.handlers[name]?.(event);
+  }
+  postMessage({ id, dot }) {
+    if (this.behaviour === "hang") return;
+    const data = this.behaviour === "crash" ? { id, error: "memory access out of bounds" } : { id, result: `drawn ${dot}` };
+    setTimeout(() => this.fire("message", { data }), 1);
+  }
+  terminate() {
+    this.terminated = true;
+  }
+}
+
+let original;
+beforeEach(() => {
+  original = globalThis.Worker;
+  globalThis.Worker = FakeWorker;
+  FakeWorker.plan = [];
+  FakeWorker.made = [];
+});
+afterEach(() => {
+  globalThis.Worker = original;
+});
+
+const started = () => {
+  const host = new EngineHost();
+  host.setSource("// engine");
+  return host;
+};
+
+test("one worker serves every layout, and the same text is laid out once", async () => {
+  const host = started();
+  assert.equal(await host.layout("a", { watchdog: 1000 }), "drawn a");
+  assert.deepEqual(await Promise.all([host.layout("b", { watchdog: 1000 }), host.layout("a", { watchdog: 1000 })]), ["drawn b", "drawn a"]);
+  assert.equal(FakeWorker.made.length, 1);
+  assert.equal(host.cache.size, 2);
+});
+
+test("the watchdog ends a layout and its worker; the next one gets a fresh worker", async () => {
+  FakeWorker.plan = ["hang", "answer"];
+  const host = started();
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  await assert.rejects(host.layout("slow", { watchdog: 20 }), { name: "LayoutTimeout" });
+  assert.equal(FakeWorker.made[0].terminated, true);
+  assert.equal(await host.layout("quick", { watchdog: 1000 }), "drawn quick");
+  assert.equal(FakeWorker.made.length, 2);
+});
+
+test("after 'memory access out of bounds' the instance is discarded and the layout retried", async () => {
+  FakeWorker.plan = ["crash", "answer"];
+  const host = started();
+  assert.equal(await host.layout("a", { watchdog: 1000 }), "drawn a");
+  assert.equal(FakeWorker.made[0].terminated, true);
+});
+
+test("where workers are forbidden, small graphs are laid out in the page and large ones are not", async () => {
+  FakeWorker.plan = ["forbidden", "forbidden", "forbidden"];
+  const host = started();
+  assert.equal(host.mode, "main");
+  host.inPage = async (dot) => `in page ${dot}`;
+  assert.equal(await host.layout("a", { watchdog: 1000, size: 10 }), "in page a");
+  await assert.rejects(host.layout("b", { watchdog: 1000, size: 5000 }), { name: "EngineMissing" });
+});
+
+test("the engine is asked for once, however many widgets wait", async () => {
+  const host = new EngineHost();
+  const sent = [];
+  const model = { send: (message) => sent.push(message) };
+  for (let i = 0; i < 5; i++) host.ask(model);
+  assert.deepEqual(sent, [{ kind: "engine" }]);
+  const waiting = [host.ready(1000), host.ready(1000)];
+  host.setSource("// engine");
+  host.setSource("// engine again");
+  assert.deepEqual(await Promise.all(waiting), [true, true]);
+  assert.equal(host.loads, 1);
+});
+
+test("a kernel that does not send the engine is not waited for", async () => {
+  const host = new EngineHost();
+  assert.equal(await host.ready(5), false);
+  await assert.rejects(host.layout("a", { watchdog: 10 }), { name: "EngineMissing" });
+});

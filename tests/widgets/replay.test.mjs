@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { GraphModel } from "../../widgets/dataflow_widgets/shared/graph.js";
+import { countWords, forwardOf, gradientsOf, search, why } from "../../widgets/dataflow_widgets/shared/explain.js";
+import { Replay, notFinite, parseCondition } from "../../widgets/dataflow_widgets/shared/replay.js";
+import { brief, bytes, cells, number, seconds, shade } from "../../widgets/dataflow_widgets/shared/values.js";
+import { layers, lesson, node } from "./graphs.mjs";
+
+const scalar = (value, more = {}) => ({ kind: "scalar", data: [value], dtype: "int32", size: 1, bytes: 4, shape_text: "()", ...more });
+const trace = () => ({
+  steps: [
+    { i: 0, type: "Const", s: 1e-6, in: [], out: [scalar(2)] },
+    { i: 1, type: "Const", s: 1e-6, in: [], out: [scalar(3)] },
+    { i: 2, type: "Add", s: 2e-6, in: [0, 1], out: [scalar(5)] },
+    { i: 3, type: "Mul", s: 2e-6, in: [0, 1], out: [scalar(6)] },
+    { i: 5, type: "Pow", s: 3e-6, in: [2, 3], out: [scalar(15625)] },
+  ],
+  fetched: [5],
+  fed: [],
+  feed_values: {},
+});
+const marks = (m) => Object.fromEntries(Object.entries(m).map(([key, list]) => [key, new Set(list)]));
+
+test("positions stay within the run", () => {
+  const replay = new Replay(trace());
+  assert.equal(replay.current(), null);
+  replay.go(-3);
+  assert.equal(replay.at, 0);
+  replay.go(99);
+  assert.equal(replay.at, 5);
+  assert.equal(replay.current().i, 5);
+});
+
+test("a value exists from its step on, and is gone again when stepping back", () => {
+  const replay = new Replay(trace());
+  assert.equal(replay.valueOf(2), null);
+  replay.go(3);
+  assert.equal(replay.valueOf(2)[0].data[0], 5);
+  replay.go(2);
+  assert.equal(replay.valueOf(2), null);
+});
+
+test("done, ready and alive at each position", () => {
+  const replay = new Replay(trace());
+  assert.deepEqual(replay.state().ready, [0, 1]);
+  replay.go(2);
+  assert.deepEqual(replay.state().done, [0, 1]);
+  assert.deepEqual(replay.state().ready, [2, 3]);
+  assert.deepEqual([...replay.state().alive].sort(), [0, 1]);
+  replay.go(4);
+  assert.deepEqual([...replay.state().alive].sort(), [2, 3]); // x and y have had their last use
+  assert.equal(replay.state().aliveBytes, 8);
+  replay.go(5);
+  assert.deepEqual([...replay.state().alive], [5]); // the fetched value stays
+});
+
+test("run to node finds the step of an op, and of the last op in a scope", () => {
+  const replay = new Replay(trace());
+  assert.equal(replay.stepOf([2]), 3);
+  assert.equal(replay.stepOf([2, 3, 4]), 4);
+  assert.equal(replay.stepOf([4]), null); // pruned
+});
+
+test("breakpoints: node, type, condition, first NaN", () => {
+  const graph = new GraphModel(lesson());
+  const replay = new Replay(trace());
+  replay.breaks = [parseCondition("type:mul", graph)];
+  assert.equal(replay.nextBreak().at, 4);
+  replay.breaks = [parseCondition("pow_op", graph)];
+  assert.equal(replay.nextBreak().at, 5);
+  replay.breaks = [parseCondition("value > 5", graph)];
+  assert.equal(replay.nextBreak().at, 4);
+  replay.breaks = [parseCondition("pow_op: value > 1e9", graph)];
+  assert.equal(replay.nextBreak(), null);
+  const bad = trace();
+  bad.steps[3].out = [scalar("nan")];
+  const other = new Replay(bad);
+  other.breaks = [parseCondition("nan", graph)];
+  assert.equal(other.nextBreak().at, 4);
+  assert.match(parseCondition("no_such_op", graph).error, /no_such_op/);
+  assert.match(parseCondition("no_such_op: max > 3", graph).error, /no_such_op/);
+  assert.ok(parseCondition("  ", graph).error);
+});
+
+test("NaN is found in statistics too", () => {
+  assert.equal(notFinite({ kind: "heat", stats: { nan: 2, inf: 0 } }), true);
+  assert.equal(notFinite({ kind: "heat", stats: { nan: 0, inf: 0 } }), false);
+  assert.equal(notFinite(null), false);
+});
+
+test("a fed value is there from the start", () => {
+  const replay = new Replay({ steps: [], fetched: [], fed: [2], feed_values: { 2: [scalar(9)] } });
+  assert.equal(replay.valueOf(2)[0].data[0], 9);
+});
+
+test("numbers are short and exact where it matters", () => {
+  assert.equal(number(15625), "15625");
+  assert.equal(number(0.1 + 0.2), "0.3");
+  assert.equal(number(1.5e-9), "1.500e-9");
+  assert.equal(number("nan"), "NaN");
+  assert.equal(number("-inf"), "−∞");
+  assert.equal(number(true), "True");
+  assert.equal(bytes(0), "0 B");
+  assert.equal(bytes(4096), "4.0 KB");
+  assert.equal(seconds(2.5e-5), "25 µs");
+  assert.equal(brief(scalar(7)), "7");
+});
+
+test("heat colours: sequential, diverging around zero, and apart for NaN", () => {
+  assert.equal(shade(0, 0, 1), "rgb(68,1,84)");
+  assert.equal(shade(1, 0, 1), "rgb(253,231,37)");
+  assert.equal(shade(0, -1, 1), "rgb(247,247,247)");
+  assert.notEqual(shade("nan", 0, 1), shade(0, 0, 1));
+});
+
+test("grid bytes become values again", () => {
+  const levels = btoa(String.fromCharCode(0, 125, 250, 255, 254));
+  assert.deepEqual(cells({ levels, lo: -1, hi: 1 }), [-1, 0, 1, "nan", "inf"]);
+});
+
+test("why did this run: the path to the fetch", () => {
+  const graph = new GraphModel(lesson());
+  const m = marks({ fetched: [5], fed: [], needed: [0, 1, 2, 3, 5] });
+  const answer = why(graph, 0, m);
+  assert.match(answer.text, /'x' ran because 'pow_op' was fetched and needs it, through '(add|mul)_op'/);
+  assert.equal(answer.path[0], 0);
+  assert.equal(answer.path.at(-1), 5);
+  assert.match(why(graph, 5, m).text, /was fetched/);
+});
+
+test("why not: which fetch would run it, and a value that was fed", () => {
+  const graph = new GraphModel(lesson());
+  assert.match(why(graph, 4, marks({ fetched: [5], fed: [], needed: [0, 1, 2, 3, 5] })).text, /Fetching 'useless' itself would run it/);
+  const fed = marks({ fetched: [2], fed: [0], needed: [1, 2] });
+  assert.match(why(graph, 0, fed).text, /was fed/);
+  const hidden = new GraphModel([node("a", "Const"), node("b", "Neg", ["a:0"]), node("c", "Neg", ["b:0"])]);
+  assert.match(why(hidden, 0, marks({ fetched: [2], fed: [1], needed: [2] })).text, /only through 'b', whose value was fed/);
+  assert.match(why(graph, 0, null).text, /Nothing has been run/);
+});
+
+test("gradient ops are paired with their forward op", () => {
+  const graph = new GraphModel(layers(2));
+  const forward = graph.indexOf.get("layer1/MatMul");
+  const backward = gradientsOf(graph, forward);
+  assert.deepEqual(backward.map((i) => graph.nodes[i].name), ["gradients/layer1/MatMul_grad/MatMul"]);
+  assert.equal(forwardOf(graph, backward[0]), forward);
+  assert.equal(forwardOf(graph, forward), null);
+});
+
+test("search: by name, type and device, best first", () => {
+  const graph = new GraphModel([...lesson(), node("z", "MatMul", [], { device: "/job:ps/task:0" })]);
+  assert.deepEqual(search(graph, "add").map((i) => graph.nodes[i].name), ["add_op"]);
+  assert.deepEqual(search(graph, "type:matmul").map((i) => graph.nodes[i].name), ["z"]);
+  assert.deepEqual(search(graph, "device:ps"), [6]);
+  assert.deepEqual(search(graph, "   "), []);
+  assert.deepEqual(search(graph, "type:"), []);
+});
+
+test("counts in words", () => {
+  assert.equal(countWords(6, marks({ fetched: [5], fed: [], needed: [0, 1, 2, 3, 5] })), "6 operations: 1 fetched, 0 fed, 5 needed, 1 pruned");
+  assert.equal(countWords(1, null), "1 operation");
+});
