@@ -26,6 +26,8 @@ ORACLE_PYTHON = REPOSITORY / ".venv-oracle" / "bin" / "python"
 # TensorFlow's answers do not change; they are kept beside the environment that gave them.
 CACHE = REPOSITORY / ".venv-oracle" / "oracle_answers"
 KNOWN = HERE / "known_differences.md"
+# Sums of many terms in another order; what the gradients of samples add up.
+SAMPLE_TOLERANCE = {"gradients": 2e-4, "values": 5e-5}
 
 
 @dataclass(frozen=True)
@@ -98,44 +100,116 @@ def oracle_missing() -> str | None:
     return None
 
 
+def run_samples(engine: str, families: list[str]) -> dict[str, dict]:
+    """What each sample gives, by family and name; TensorFlow's come from the cache."""
+    if engine == "dataflow":
+        return _run_process(sys.executable, engine, "run_samples.py", families, 240.0)
+    reports = {}
+    missing = []
+    for family in families:
+        kept = _cached(f"samples-{family}", REPOSITORY / "tests" / "samples" / f"{family}.py")
+        if kept.exists():
+            reports[family] = json.loads(kept.read_text())
+        else:
+            missing.append((family, kept))
+    if missing:
+        names = [family for family, _ in missing]
+        reports |= _run_process(str(ORACLE_PYTHON), engine, "run_samples.py", names, 240.0)
+        for family, kept in missing:
+            if "" not in reports[family]:
+                kept.write_text(json.dumps(reports[family]))
+    return reports
+
+
+def compare_samples(families: list[str]) -> list[Outcome]:
+    """One outcome a family of op samples, one compared value a sample."""
+    theirs = run_samples("tensorflow", families)
+    mine = run_samples("dataflow", families)
+    known = known_differences()
+    return [compare_family(name, mine[name], theirs[name], known) for name in families]
+
+
+def compare_family(family: str, mine: dict, theirs: dict, known: list[KnownDifference]) -> Outcome:
+    """The samples of one family; a sample that only one engine refuses differs."""
+    outcome = Outcome(f"samples/{family}", 3)
+    for side, report in (("TensorFlow", theirs), ("dataflow", mine)):
+        if "" in report:
+            outcome.error = f"{side}: {report['']['error']}"
+            return outcome
+    for name, expected in theirs.items():
+        outcome.compared.append(name)
+        outcome.reached.append(name)
+        found = _sample_difference(mine.get(name), expected)
+        if found is None:
+            continue
+        row = next((row for row in known if row.covers(outcome.program, name)), None)
+        if row:
+            outcome.known[name] = f"{found} ({row.reason})"
+        else:
+            outcome.differing[name] = found
+    return outcome
+
+
+def _sample_difference(mine: dict | None, theirs: dict) -> str | None:
+    if mine is None:
+        return "not run"
+    if "error" in theirs and "error" in mine:
+        return (
+            None
+            if theirs["error"].split(":")[0] == mine["error"].split(":")[0]
+            else (f"raises {mine['error'][:150]}, TensorFlow raises {theirs['error'][:150]}")
+        )
+    if "error" in theirs or "error" in mine:
+        side = "TensorFlow" if "error" in theirs else "dataflow"
+        return f"only {side} raises {(theirs if 'error' in theirs else mine)['error'][:300]}"
+    for part in theirs:
+        found = encoding.differences(mine[part], theirs[part], SAMPLE_TOLERANCE.get(part))
+        if found:
+            return f"{part}: {found}"
+    return None
+
+
 def run(engine: str, paths: list[Path], seconds: float = 60.0) -> dict[str, dict]:
     """Reports by program name; TensorFlow's come from the cache where the text is unchanged."""
     if engine == "dataflow":
-        return _run_process(sys.executable, engine, paths, seconds)
-    CACHE.mkdir(exist_ok=True)
+        return _run_process(sys.executable, engine, "run_program.py", paths, seconds)
     reports = {}
     missing = []
     for path in paths:
-        kept = _cache_path(path)
+        kept = _cached(path.stem, path)
         if kept.exists():
             reports[path.stem] = json.loads(kept.read_text())
         else:
             missing.append(path)
     if missing:
-        fresh = _run_process(str(ORACLE_PYTHON), engine, missing, seconds)
+        fresh = _run_process(str(ORACLE_PYTHON), engine, "run_program.py", missing, seconds)
         for path in missing:
             report = reports[path.stem] = fresh[path.stem]
             if "error" not in report:
-                _cache_path(path).write_text(json.dumps(report))
+                _cached(path.stem, path).write_text(json.dumps(report))
     return reports
 
 
-def _cache_path(path: Path) -> Path:
-    digest = hashlib.sha256(path.read_bytes())
-    for part in ("run_program.py", "encoding.py"):
+def _cached(name: str, source: Path) -> Path:
+    """Where TensorFlow's answer to ``source`` is kept, as long as nothing that asks has changed."""
+    CACHE.mkdir(exist_ok=True)
+    digest = hashlib.sha256(source.read_bytes())
+    for part in ("run_program.py", "run_samples.py", "encoding.py"):
         digest.update((HERE / part).read_bytes())
-    return CACHE / f"{path.stem}-{digest.hexdigest()[:16]}.json"
+    return CACHE / f"{name}-{digest.hexdigest()[:16]}.json"
 
 
-def _run_process(python: str, engine: str, paths: list[Path], seconds: float) -> dict[str, dict]:
-    if not paths:
+def _run_process(
+    python: str, engine: str, script: str, names: list[str] | list[Path], seconds: float
+) -> dict[str, dict]:
+    if not names:
         return {}
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "reports.json"
-        command = [python, str(HERE / "run_program.py"), "--engine", engine, "--out", str(out)]
-        command += ["--seconds", str(seconds), *map(str, paths)]
+        command = [python, str(HERE / script), "--engine", engine, "--out", str(out)]
+        command += ["--seconds", str(seconds), *map(str, names)]
         environment = os.environ | {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
-        limit = 60 + seconds * len(paths)
+        limit = 60 + seconds * len(names)
         done = subprocess.run(
             command, env=environment, capture_output=True, text=True, timeout=limit
         )

@@ -58,6 +58,25 @@ def figures(outcomes: list[comparison.Outcome]) -> str:
     return "\n".join(lines)
 
 
+def sample_figures(samples: list[comparison.Outcome]) -> str:
+    """One line a family of op samples, one for all."""
+    lines = [f"{'':24}{'samples':>10}{'agreed':>10}{'differ':>10}{'known':>10}"]
+    for title, chosen in [*((o.program, [o]) for o in samples), ("all", samples)]:
+        compared = sum(len(o.compared) for o in chosen)
+        differ = sum(len(o.differing) for o in chosen)
+        known = sum(len(o.known) for o in chosen)
+        row = (compared, compared - differ - known, differ, known)
+        stopped = " stopped" if any(o.error for o in chosen) else ""
+        lines.append(f"{title:24}" + "".join(f"{number:>10}" for number in row) + stopped)
+    return "\n".join(lines)
+
+
+def families() -> list[str]:
+    """The families of op samples: the files of ``tests/samples``."""
+    folder = comparison.REPOSITORY / "tests" / "samples"
+    return sorted(p.stem for p in folder.glob("*.py") if p.stem not in ("__init__", "base"))
+
+
 def failures(outcomes: list[comparison.Outcome]) -> str:
     """Every program that does not agree: its error line, then its differing keys."""
     lines = []
@@ -84,13 +103,20 @@ def main(arguments: list[str]) -> int:
         print(missing)
         return 2
     outcomes = comparison.compare(select(options.patterns, options.issue))
-    text = failures(outcomes)
+    if options.issue in (None, 3):
+        names = [f"samples/{family}" for family in families()]
+        chosen = [n for n in names if any(fnmatch.fnmatch(n, p) for p in options.patterns or "*")]
+        samples = comparison.compare_samples([name.split("/")[1] for name in chosen])
+    else:
+        samples = []
+    text = failures(outcomes + samples)
+    table = f"Programs\n{figures(outcomes)}\n\nOp samples\n{sample_figures(samples)}"
     if options.list:
-        options.list.write_text(figures(outcomes) + "\n\n" + text + "\n")
+        options.list.write_text(f"{table}\n\n{text}\n")
     if text:
         print(text, end="\n\n")
-    print(figures(outcomes))
-    return 0 if all(outcome.agrees for outcome in outcomes) else 1
+    print(table)
+    return 0 if all(outcome.agrees for outcome in outcomes + samples) else 1
 
 
 if __name__ == "__main__":
