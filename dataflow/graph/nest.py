@@ -1,0 +1,137 @@
+"""Nested structures: flattening lists, tuples, named tuples and dicts, and putting them together.
+
+Dicts are taken in the order of their sorted keys, so that equal dicts give equal flat lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def is_nested(value: Any) -> bool:
+    """True for lists, tuples and mappings; strings are leaves."""
+    return isinstance(value, (list, tuple, Mapping))
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        return [value[k] for k in _keys(value)]
+    return list(value)
+
+
+def _keys(value: Mapping[Any, Any]) -> list[Any]:
+    try:
+        return sorted(value)
+    except TypeError:
+        return list(value)
+
+
+def flatten(structure: Any) -> list[Any]:
+    """The leaves in order; a leaf alone gives a list of one."""
+    if not is_nested(structure):
+        return [structure]
+    result: list[Any] = []
+    for part in _parts(structure):
+        result.extend(flatten(part))
+    return result
+
+
+def _rebuild(structure: Any, parts: list[Any]) -> Any:
+    if isinstance(structure, Mapping):
+        by_key = dict(zip(_keys(structure), parts, strict=True))
+        pairs = [(k, by_key[k]) for k in structure]  # the order of the original is kept
+        kind: Any = type(structure)
+        return dict(pairs) if kind is dict else kind(pairs)
+    if hasattr(structure, "_fields"):
+        named: Any = type(structure)
+        return named(*parts)
+    made: Any = type(structure)
+    return made(parts)
+
+
+def pack_like(structure: Any, flat: list[Any]) -> Any:
+    """``flat`` in the structure of ``structure``.
+
+    Raises `ValueError` when the numbers of leaves differ.
+    """
+    count = len(flatten(structure))
+    if count != len(flat):
+        raise ValueError(f"The structure has {count} leaves, but {len(flat)} values were given.")
+    values = iter(flat)
+
+    def build(part: Any) -> Any:
+        if not is_nested(part):
+            return next(values)
+        return _rebuild(part, [build(p) for p in _parts(part)])
+
+    return build(structure)
+
+
+def map_structure(function: Callable[..., Any], *structures: Any) -> Any:
+    """``function`` of the leaves of structures that are alike, in that structure."""
+    for other in structures[1:]:
+        assert_same_structure(structures[0], other)
+    columns = zip(*[flatten(s) for s in structures], strict=True)
+    return pack_like(structures[0], [function(*c) for c in columns])
+
+
+def same_structure(a: Any, b: Any, check_types: bool = True) -> bool:
+    """True when both nest in the same way."""
+    if is_nested(a) != is_nested(b):
+        return False
+    if not is_nested(a):
+        return True
+    if check_types and type(a) is not type(b):
+        if not (isinstance(a, Mapping) and isinstance(b, Mapping)):
+            return False
+    if isinstance(a, Mapping) != isinstance(b, Mapping):
+        return False
+    if isinstance(a, Mapping) and set(a) != set(b):
+        return False
+    x, y = _parts(a), _parts(b)
+    return len(x) == len(y) and all(
+        same_structure(p, q, check_types) for p, q in zip(x, y, strict=True)
+    )
+
+
+def assert_same_structure(a: Any, b: Any, check_types: bool = True) -> None:
+    """Raises `ValueError` (or `TypeError`, where only the types differ) unless both nest alike."""
+    if same_structure(a, b, check_types):
+        return
+    text = (
+        "The two structures don't have the same nested structure.\n"
+        f"  first: {_describe(a)}\n  second: {_describe(b)}"
+    )
+    if check_types and same_structure(a, b, False):
+        raise TypeError(text + "\n  They differ in the types of their containers.")
+    raise ValueError(text)
+
+
+def _describe(structure: Any) -> str:
+    if not is_nested(structure):
+        return "."
+    if isinstance(structure, Mapping):
+        inner = ", ".join(f"{k!r}: {_describe(structure[k])}" for k in _keys(structure))
+        return f"{{{inner}}}"
+    inner = ", ".join(_describe(p) for p in structure)
+    return f"{type(structure).__name__}({inner})"
+
+
+def flatten_up_to(shallow: Any, structure: Any) -> list[Any]:
+    """The parts of ``structure`` at the places of the leaves of ``shallow``."""
+    if not is_nested(shallow):
+        return [structure]
+    if not is_nested(structure) or len(_parts(shallow)) != len(_parts(structure)):
+        raise ValueError(
+            "The two structures don't have the same nested structure.\n"
+            f"  first: {_describe(shallow)}\n  second: {_describe(structure)}"
+        )
+    if isinstance(shallow, Mapping):
+        pairs = [(shallow[k], structure[k]) for k in _keys(shallow)]
+    else:
+        pairs = list(zip(shallow, structure, strict=True))
+    result: list[Any] = []
+    for a, b in pairs:
+        result.extend(flatten_up_to(a, b))
+    return result
