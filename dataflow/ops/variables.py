@@ -451,10 +451,7 @@ def install_operators() -> None:
         for n in Tensor.__dict__
         if n.startswith("__")
         and n.strip("_")
-        in (
-            "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow "
-            "matmul rmatmul and rand or ror xor rxor invert neg abs lt le gt ge getitem div rdiv"
-        ).split()
+        in ["add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "rfloordiv", "mod", "rmod", "pow", "rpow", "matmul", "rmatmul", "and", "rand", "or", "ror", "xor", "rxor", "invert", "neg", "abs", "lt", "le", "gt", "ge", "getitem", "div", "rdiv"]
     ]
     for name in names:
         setattr(Variable, name, _operator(name))
@@ -631,6 +628,7 @@ def report_uninitialized_variables(
 ) -> Tensor:
     """A string vector: the names of variables that have no value yet."""
     from dataflow.ops.array import boolean_mask, stack
+
     from dataflow.ops.math import logical_not
     from dataflow.ops.sources import constant
 

@@ -1,0 +1,228 @@
+"""dataflow: TensorFlow 1's graph mode, to look at while it works.
+
+``import dataflow as tf``. This file holds the public names, and nothing else: one block for each
+module. Heavier parts (``tf.train``, ``tf.layers``, ...) are loaded when first used.
+"""
+
+from __future__ import annotations
+
+import importlib as _importlib
+from typing import Any as _Any
+
+__version__ = "0.1.0"
+
+# layer 0
+from dataflow import errors
+from dataflow.device_spec import DeviceSpec
+from dataflow.dtypes import (
+    DType,
+    as_dtype,
+    bfloat16,
+    bool_ as bool,
+    complex64,
+    complex128,
+    double,
+    float16,
+    float32,
+    float64,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    qint8,
+    qint16,
+    qint32,
+    quint8,
+    quint16,
+    resource,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+    variant,
+)
+from dataflow.errors import OpError
+from dataflow.shapes import Dimension, TensorShape, broadcast_static_shape, dimension_value
+
+# graph
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.conversion import (
+    convert_to_tensor,
+    register_tensor_conversion_function,
+)
+from dataflow.graph.default_stacks import (
+    default_graph as get_default_graph,
+    default_session as get_default_session,
+    reset_default_graph,
+)
+from dataflow.graph.graph import Graph
+from dataflow.graph.import_graph import import_graph_def
+from dataflow.graph.operation import Operation
+from dataflow.graph.registry import (
+    RegisterGradient,
+    not_differentiable as NoGradient,
+    not_differentiable as NotDifferentiable,
+)
+from dataflow.graph.tensor import Tensor
+from dataflow.graph.tensor_proto import make_ndarray, make_tensor_proto
+
+# ops
+from dataflow.ops.graph_scopes import (
+    add_to_collection,
+    add_to_collections,
+    colocate_with,
+    container,
+    control_dependencies,
+    device,
+    get_collection,
+    get_collection_ref,
+    name_scope,
+    op_scope,
+)
+from dataflow.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
+from dataflow.ops.sources import constant, placeholder, placeholder_with_default
+from dataflow.ops.state import (
+    assign,
+    assign_add,
+    assign_sub,
+    count_up_to,
+    is_variable_initialized,
+    scatter_add,
+    scatter_div,
+    scatter_max,
+    scatter_min,
+    scatter_mul,
+    scatter_nd_add,
+    scatter_nd_sub,
+    scatter_nd_update,
+    scatter_sub,
+    scatter_update,
+)
+from dataflow.ops.static_value import constant_value as get_static_value
+from dataflow.ops.variable_scope import (
+    AUTO_REUSE,
+    VariableScope,
+    get_local_variable,
+    get_variable,
+    get_variable_scope,
+    no_regularizer,
+    variable_creator_scope,
+    variable_op_scope,
+    variable_scope,
+)
+from dataflow.ops.variables import (
+    Variable,
+    VariableAggregation,
+    VariableSynchronization,
+    all_variables,
+    assert_variables_initialized,
+    global_variables,
+    global_variables_initializer,
+    initialize_all_variables,
+    initialize_local_variables,
+    initialize_variables,
+    local_variables,
+    local_variables_initializer,
+    model_variables,
+    moving_average_variables,
+    report_uninitialized_variables,
+    trainable_variables,
+    variables_initializer,
+)
+
+# gradients
+from dataflow.gradients import AggregationMethod, gradients, hessians
+
+# runtime
+from dataflow.runtime.config import (
+    ConfigProto,
+    GPUOptions,
+    GraphOptions,
+    OptimizerOptions,
+    RunOptions,
+)
+from dataflow.runtime.session import InteractiveSession, Session
+
+#: Parts that are loaded on first use: attribute of ``tf`` -> module.
+_LAZY = {
+    name: f"dataflow.{name}"
+    for name in (
+        "app",
+        "cluster",
+        "compat",
+        "contrib",
+        "data",
+        "distributions",
+        "estimator",
+        "examples",
+        "feature_column",
+        "flags",
+        "gfile",
+        "image",
+        "initializers",
+        "io",
+        "keras",
+        "layers",
+        "linalg",
+        "logging",
+        "losses",
+        "math",
+        "metrics",
+        "nn",
+        "profiler",
+        "python",
+        "python_io",
+        "random",
+        "resource_loader",
+        "saved_model",
+        "sets",
+        "signal",
+        "sparse",
+        "spectral",
+        "strings",
+        "summary",
+        "sysconfig",
+        "test",
+        "train",
+        "tpu",
+        "version",
+    )
+}
+
+#: Protocol buffers that TensorBoard ships: attribute of ``tf`` -> (module, message).
+_PROTOS = {
+    "AttrValue": ("attr_value_pb2", "AttrValue"),
+    "Event": ("event_pb2", "Event"),
+    "GraphDef": ("graph_pb2", "GraphDef"),
+    "HistogramProto": ("histogram_pb2", "HistogramProto"),
+    "MetaGraphDef": ("meta_graph_pb2", "MetaGraphDef"),
+    "NameAttrList": ("attr_value_pb2", "NameAttrList"),
+    "NodeDef": ("node_def_pb2", "NodeDef"),
+    "RunMetadata": ("config_pb2", "RunMetadata"),
+    "SessionLog": ("event_pb2", "SessionLog"),
+    "Summary": ("summary_pb2", "Summary"),
+    "TensorInfo": ("meta_graph_pb2", "TensorInfo"),
+}
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LAZY:
+        module = _importlib.import_module(_LAZY[name])
+        globals()[name] = module
+        return module
+    if name in _PROTOS:
+        module_name, message = _PROTOS[name]
+        value = getattr(
+            _importlib.import_module(f"tensorboard.compat.proto.{module_name}"), message
+        )
+        globals()[name] = value
+        return value
+    from dataflow.missing import explain
+
+    raise AttributeError(explain(name))
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY, *_PROTOS})

@@ -1,0 +1,105 @@
+"""Functions that speak to the default graph: scopes, devices, collections."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from dataflow.graph.default_stacks import default_graph, use_graph
+
+
+def _graph_of(values: Any) -> Any:
+    """The graph that ``values`` belong to, else the default one; raises `ValueError` when mixed."""
+    found: Any = None
+    for value in values or ():
+        graph = getattr(value, "graph", None) if not isinstance(value, (list, tuple)) else None
+        if graph is None or not hasattr(graph, "get_operations"):
+            continue
+        if found is None:
+            found = graph
+        elif found is not graph:
+            raise ValueError(f"{value!r} must be from the same graph as the values before it.")
+    return found if found is not None else default_graph()
+
+
+class name_scope:  # noqa: N801  (TensorFlow's name)
+    """``with tf.name_scope("layer1"):`` prefixes the names of nodes; yields ``"layer1/"``.
+
+    ``values`` choose the graph. With ``name=None`` the name is ``default_name``.
+    """
+
+    def __init__(self, name: Any, default_name: str | None = None, values: Any = None) -> None:
+        if not (name is None or isinstance(name, str)):
+            raise TypeError("name for name_scope must be a string.")
+        self._name = default_name if name is None else name
+        if self._name is None and values is not None:
+            raise ValueError(
+                "At least one of name (None) and default_name (None) must be provided."
+            )
+        self._values = values
+        self._stack: list[contextlib.ExitStack] = []
+
+    @property
+    def name(self) -> Any:
+        """The name asked for."""
+        return self._name
+
+    def __enter__(self) -> str:
+        stack = contextlib.ExitStack()
+        graph = _graph_of(self._values)
+        if graph is not default_graph():
+            stack.enter_context(use_graph(graph))
+        scope: str = stack.enter_context(graph.name_scope(self._name))
+        self._stack.append(stack)
+        return scope
+
+    def __exit__(self, *exc: Any) -> Any:
+        return self._stack.pop().__exit__(*exc)
+
+
+@contextlib.contextmanager
+def op_scope(values: Any, name: Any, default_name: str | None = None) -> Iterator[str]:
+    """The old form of `name_scope`, with ``values`` first."""
+    with name_scope(name, default_name, values) as scope:
+        yield scope
+
+
+def device(device_name_or_function: Any) -> Any:
+    """``with tf.device("/cpu:0"):`` pins the nodes made inside; see `Graph.device`."""
+    return default_graph().device(device_name_or_function)
+
+
+def control_dependencies(control_inputs: Any) -> Any:
+    """``with tf.control_dependencies([op]):`` nodes made inside run after ``op``."""
+    return default_graph().control_dependencies(control_inputs)
+
+
+def colocate_with(op: Any, ignore_existing: bool = False) -> Any:
+    """Nodes made inside are placed where ``op`` is."""
+    return default_graph().colocate_with(op, ignore_existing)
+
+
+def container(container_name: str) -> Any:
+    """Variables and queues made inside live in this container of their server."""
+    return default_graph().container(container_name)
+
+
+def add_to_collection(name: Any, value: Any) -> None:
+    """Appends ``value`` to a collection of the default graph."""
+    default_graph().add_to_collection(name, value)
+
+
+def add_to_collections(names: Any, value: Any) -> None:
+    """Appends ``value`` to several collections of the default graph."""
+    default_graph().add_to_collections(names, value)
+
+
+def get_collection(key: Any, scope: str | None = None) -> list[Any]:
+    """The items of a collection of the default graph."""
+    return default_graph().get_collection(key, scope)
+
+
+def get_collection_ref(key: Any) -> list[Any]:
+    """A collection of the default graph itself."""
+    return default_graph().get_collection_ref(key)
