@@ -2,6 +2,7 @@
 
     python run_samples.py --engine dataflow|tensorflow --out results.json [families ...]
 
+With ``--graphs other.json`` it runs the GraphDefs that the other engine wrote there instead.
 For each sample: values, dtypes, static shapes, output names, and the gradient of a weighted sum
 of its floating outputs. A family of samples runs in one forked child, so that a crash of the
 engine costs one family and says which.
@@ -10,6 +11,7 @@ engine costs one family and says which.
 from __future__ import annotations
 
 import argparse
+import base64
 import json
 import os
 import sys
@@ -58,7 +60,9 @@ def run_sample(tf: Any, sample: Sample) -> dict[str, Any]:
             built = sample.build(tf, *inputs)
             outputs = list(built) if isinstance(built, (list, tuple)) else [built]
             tensors = [output for output in outputs if isinstance(output, tf.Tensor)]
+            graph = tf.get_default_graph().as_graph_def().SerializeToString()
             report = {
+                "graph_def": base64.b64encode(graph).decode(),
                 "names": encode([tensor.name for tensor in tensors]),
                 "dtypes": encode([tensor.dtype.base_dtype.name for tensor in tensors]),
                 "shapes": encode([shape_of(tensor) for tensor in tensors]),
@@ -95,23 +99,49 @@ def gradients(tf: Any, sample: Sample, inputs: list[Any], tensors: list[Any]) ->
     return [None if slope is None else tf.convert_to_tensor(slope) for slope in found]
 
 
-def run_family(tf: Any, family: str) -> dict[str, Any]:
-    """All samples of one family."""
+def run_graph(tf: Any, report: dict[str, Any]) -> dict[str, Any]:
+    """Import the GraphDef that the other engine made of a sample, and run its outputs."""
+    graph_def = tf.GraphDef()
+    config = tf.ConfigProto(operation_timeout_in_ms=1000 * SECONDS_PER_RUN)
+    try:
+        with tf.Graph().as_default(), tf.Session(config=config) as session:
+            graph_def.ParseFromString(base64.b64decode(report["graph_def"]))
+            outputs = tf.import_graph_def(graph_def, return_elements=report["names"], name="")
+            return {"values": encode(session.run(outputs))}
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"[:1500]}
+
+
+def travels(sample: Sample, report: dict[str, Any]) -> bool:
+    """Whether a sample can be run from its GraphDef alone: no state, no chance, no Python."""
+    if sample.setup is not None or sample.random or not report.get("names"):
+        return False
+    return "PyFunc" not in sample.op and len(report["names"]) == len(report.get("values", ()))
+
+
+def run_family(tf: Any, family: str, graphs: dict[str, Any] | None = None) -> dict[str, Any]:
+    """All samples of one family, built here, or imported from the other engine's ``graphs``."""
+    samples = {name: s for name, s in named_samples(family).items() if s.oracle}
+    if graphs is None:
+        return {name: run_sample(tf, sample) for name, sample in samples.items()}
+    made = graphs[family]
     return {
-        name: run_sample(tf, sample)
-        for name, sample in named_samples(family).items()
-        if sample.oracle
+        name: run_graph(tf, made[name])
+        for name, sample in samples.items()
+        if travels(sample, made.get(name, {}))
     }
 
 
-def run_in_child(tf: Any, family: str, seconds: float) -> dict[str, Any]:
+def run_in_child(
+    tf: Any, family: str, seconds: float, graphs: dict[str, Any] | None = None
+) -> dict[str, Any]:
     """``run_family`` in a forked child, killed when its time is up."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "report"
         pid = os.fork()
         if pid == 0:
             try:
-                report = run_family(tf, family)
+                report = run_family(tf, family, graphs)
                 out.with_suffix(".part").write_text(json.dumps(report))
                 out.with_suffix(".part").rename(out)
             except BaseException as error:
@@ -139,11 +169,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--engine", choices=("dataflow", "tensorflow"), required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seconds", type=float, default=240.0, help="time limit of one family")
+    parser.add_argument("--graphs", type=Path, help="the other engine's results: run its GraphDefs")
     parser.add_argument("families", nargs="*")
     options = parser.parse_args(arguments)
     tf = load_engine(options.engine)
     chosen = options.families or families()
-    reports = {family: run_in_child(tf, family, options.seconds) for family in chosen}
+    graphs = json.loads(options.graphs.read_text()) if options.graphs else None
+    reports = {family: run_in_child(tf, family, options.seconds, graphs) for family in chosen}
     options.out.write_text(json.dumps(reports))
     return 0
 

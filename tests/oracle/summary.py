@@ -60,21 +60,19 @@ def figures(outcomes: list[comparison.Outcome]) -> str:
 
 def sample_figures(samples: list[comparison.Outcome]) -> str:
     """One line a family of op samples, one for all."""
-    lines = [f"{'':24}{'samples':>10}{'agreed':>10}{'differ':>10}{'known':>10}"]
-    for title, chosen in [*((o.program, [o]) for o in samples), ("all", samples)]:
+    lines = [f"{'':32}{'samples':>10}{'agreed':>10}{'differ':>10}{'known':>10}"]
+    for title, chosen in [
+        *((o.program, [o]) for o in samples),
+        ("all samples", [o for o in samples if o.program.startswith("samples")]),
+        ("all graphs", [o for o in samples if o.program.startswith("graphs")]),
+    ]:
         compared = sum(len(o.compared) for o in chosen)
         differ = sum(len(o.differing) for o in chosen)
         known = sum(len(o.known) for o in chosen)
         row = (compared, compared - differ - known, differ, known)
         stopped = " stopped" if any(o.error for o in chosen) else ""
-        lines.append(f"{title:24}" + "".join(f"{number:>10}" for number in row) + stopped)
+        lines.append(f"{title:32}" + "".join(f"{number:>10}" for number in row) + stopped)
     return "\n".join(lines)
-
-
-def families() -> list[str]:
-    """The families of op samples: the files of ``tests/samples``."""
-    folder = comparison.REPOSITORY / "tests" / "samples"
-    return sorted(p.stem for p in folder.glob("*.py") if p.stem not in ("__init__", "base"))
 
 
 def failures(outcomes: list[comparison.Outcome]) -> str:
@@ -104,9 +102,10 @@ def main(arguments: list[str]) -> int:
         return 2
     outcomes = comparison.compare(select(options.patterns, options.issue))
     if options.issue in (None, 3):
-        names = [f"samples/{family}" for family in families()]
+        names = [f"samples/{family}" for family in comparison.sample_families()]
         chosen = [n for n in names if any(fnmatch.fnmatch(n, p) for p in options.patterns or "*")]
-        samples = comparison.compare_samples([name.split("/")[1] for name in chosen])
+        names = [name.split("/")[1] for name in chosen]
+        samples = comparison.compare_samples(names) + comparison.compare_graphs(names)
     else:
         samples = []
     text = failures(outcomes + samples)
