@@ -99,8 +99,9 @@ def histogram(array: np.ndarray, bins: int = 24) -> dict[str, Any] | None:
     """Counts of the finite values in equal bins; None when there is no spread to show."""
     values = array.astype(np.float64, copy=False).reshape(-1)
     finite = values[np.isfinite(values)]
-    if not finite.size or not np.isfinite(finite.max() - finite.min()):
-        return None
+    with np.errstate(over="ignore"):
+        if not finite.size or not np.isfinite(finite.max() - finite.min()):
+            return None
     counts, edges = np.histogram(finite, bins=bins)
     return {"counts": counts.tolist(), "lo": plain(edges[0]), "hi": plain(edges[-1])}
 
@@ -148,7 +149,7 @@ def grid(array: np.ndarray) -> dict[str, Any]:
     codes = np.zeros(values.shape, np.uint8)
     span = hi - lo
     if span > 0:
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             codes = np.nan_to_num(np.rint((values - lo) / span * _LEVELS), nan=0.0)
             codes = np.clip(codes, 0, _LEVELS).astype(np.uint8)
     codes[np.isnan(values)] = _NAN

@@ -200,7 +200,7 @@ export class GraphPane {
   }
 
   close(path) {
-    for (const other of [...this.open]) if (other === path || other.startsWith(`${path}/`)) this.open.delete(other);
+    this.open.delete(path); // scopes inside keep their state for when it is opened again
     this.touched = true;
     this.current = `s:${path}`;
     return this.update().then(() => this.options.ontoggle?.());

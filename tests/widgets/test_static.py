@@ -1,0 +1,198 @@
+"""Static pictures: every way of laying out, hostile names, sizes, and words."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import types
+from pathlib import Path
+from urllib.parse import unquote
+from xml.etree import ElementTree
+
+import pytest
+
+from dataflow_widgets.static import layout as layout_module
+from dataflow_widgets.static.dot import graph_dot, quoted
+from dataflow_widgets.static.draw import TooLargeError, graph_svg
+from dataflow_widgets.static.html import MAX_PICTURE_CHARS, picture_html
+from dataflow_widgets.static.layout import layout_dot, place
+from dataflow_widgets.static.visible import scope_of, visible
+from dataflow_widgets.words import count_words, describe_nodes
+from tests.widgets import graphs
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(svg: str) -> list[str]:
+    return [e.text or "" for e in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def no_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)  # makes the import fail
+
+
+def test_lesson_is_drawn_with_marks() -> None:
+    nodes = graphs.lesson()
+    svg = graph_svg(nodes, graphs.marks_of(nodes, ["pow_op"]))
+    assert {"x", "y", "add_op", "mul_op", "useless", "pow_op", "pruned", "fetched"} <= set(
+        texts(svg)
+    )
+    assert svg.count("stroke-dasharray='4 3'") == 1
+
+
+@pytest.mark.parametrize("make", [graphs.lesson, graphs.layers, graphs.hostile])
+def test_own_layers_draw_everything_without_graphviz(
+    monkeypatch: pytest.MonkeyPatch, make: object
+) -> None:
+    no_graphviz(monkeypatch)
+    nodes = make()  # type: ignore[operator]
+    shown = visible(nodes)
+    assert place(shown) == "layered"
+    assert all(item.x > 0 and item.y > 0 for item in shown.items)
+    boxes = [(i.x, i.y, i.width) for i in shown.items]
+    for n, (x, y, w) in enumerate(boxes):
+        for x2, y2, w2 in boxes[n + 1 :]:
+            assert y != y2 or abs(x - x2) >= (w + w2) / 2
+    ElementTree.fromstring(graph_svg(nodes))
+
+
+def test_pygraphviz_is_used_where_dot_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a stand-in for the wheel, which asks the real dot when there is one."""
+    dot = shutil.which("dot")
+    if dot is None:
+        pytest.skip("no Graphviz on this machine: install Debian's graphviz")
+    calls = []
+
+    class AGraph:
+        def __init__(self, string: str) -> None:
+            self.text = string
+
+        def draw(self, format: str, prog: str) -> bytes:
+            calls.append((format, prog))
+            return subprocess.run(
+                [dot, f"-T{format}"], input=self.text.encode(), capture_output=True, check=True
+            ).stdout
+
+    no_graphviz(monkeypatch)
+    monkeypatch.setitem(sys.modules, "pygraphviz", types.SimpleNamespace(AGraph=AGraph))
+    assert place(visible(graphs.lesson())) == "pygraphviz"
+    assert calls == [("json0", "dot")]
+
+
+@pytest.mark.parametrize("script", ["exit 1", "echo '{not json'", "sleep 30"])
+def test_a_dot_program_that_fails_or_hangs_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, script: str
+) -> None:
+    program = tmp_path / "dot"
+    program.write_text(f"#!/bin/sh\nexec 2>&1\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda _name: str(program))
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+    monkeypatch.setattr(layout_module, "TIMEOUT_SECONDS", 0.2)
+    assert place(visible(graphs.lesson())) == "layered"
+
+
+def test_no_name_enters_the_layout() -> None:
+    text = layout_dot(visible(graphs.hostile()))
+    for bad in ("img", "evil", "script", "Bold", "float32"):
+        assert bad not in text
+
+
+def test_hostile_names_are_text_in_svg() -> None:
+    svg = graph_svg(graphs.hostile())
+    tree = ElementTree.fromstring(svg)
+    assert {e.tag.removeprefix(SVG) for e in tree.iter()} <= {
+        "svg",
+        "style",
+        "rect",
+        "path",
+        "text",
+        "g",
+    }
+    assert any("<img" in t for t in texts(svg))
+
+
+def test_hostile_names_are_text_in_html() -> None:
+    html = picture_html(graph_svg(graphs.hostile()), f"{graphs.EVIL}\nmore")
+    assert re.findall(r"<(\w+)", html) == ["img", "details", "summary", "pre"]
+    svg = unquote(re.search(r'src="data:image/svg\+xml;charset=utf-8,([^"]*)"', html)[1])
+    ElementTree.fromstring(svg.replace("&amp;", "&"))
+
+
+def test_dot_export_is_read_by_graphviz_with_its_names() -> None:
+    dot = shutil.which("dot")
+    if dot is None:
+        pytest.skip("no Graphviz on this machine: install Debian's graphviz")
+    nodes = [*graphs.hostile(), graphs.node("end\\", "Neg"), graphs.node("line\nbreak", "Neg")]
+    text = graph_dot(nodes)
+    drawn = subprocess.run([dot, "-Tjson0"], input=text, capture_output=True, text=True, check=True)
+    import json
+
+    objects = [o for o in json.loads(drawn.stdout)["objects"] if "tooltip" in o]
+    tips = {o["tooltip"].replace("\\\\", "\\").replace("\\n", "\n") for o in objects}
+    assert {n["name"] for n in nodes} == tips
+    assert drawn.stderr == ""
+
+
+def test_quoted() -> None:
+    assert quoted('a"b\\c') == '"a\\"b\\\\c"'
+
+
+def test_an_image_that_is_too_big_becomes_words() -> None:
+    html = picture_html("<svg>" + "x" * MAX_PICTURE_CHARS, "the words")
+    assert html == "<pre>the words</pre>"
+
+
+def test_large_graphs_are_closed_until_they_fit() -> None:
+    shown = visible(graphs.layers(40), limit=60)
+    assert len(shown.items) <= 60
+    assert sum(len(i.members) for i in shown.items) == len(graphs.layers(40))
+    assert any(i.detail.endswith("ops") for i in shown.items)
+
+
+def test_a_flat_giant_is_refused_in_words() -> None:
+    with pytest.raises(TooLargeError, match="1000 boxes"):
+        graph_svg(graphs.chain(1000))
+
+
+def test_only_some_nodes() -> None:
+    shown = visible(graphs.lesson(), only={0, 1, 2})
+    assert [i.title for i in shown.items] == ["x", "y", "add_op"]
+    assert len(shown.links) == 2
+
+
+def test_scopes() -> None:
+    nodes = [
+        graphs.node("Add/x", "Const"),
+        graphs.node("Add", "Add", ("Add/x:0",)),
+        graphs.node("W", "VariableV2"),
+        graphs.node("W/read", "Identity", ("W:0",)),
+    ]
+    assert scope_of(nodes) == ["", "", "W", "W"]
+
+
+def test_an_empty_graph() -> None:
+    ElementTree.fromstring(graph_svg([]))
+    assert describe_nodes([]) == "Graph with 0 operations."
+
+
+def test_a_loop_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    no_graphviz(monkeypatch)
+    nodes = [
+        graphs.node("Merge", "Merge", ("Next:0",)),
+        graphs.node("Next", "NextIteration", ("Merge:0",)),
+    ]
+    assert len(texts(graph_svg(nodes))) >= 2
+
+
+def test_words() -> None:
+    nodes = graphs.lesson()
+    marks = graphs.marks_of(nodes, ["pow_op"])
+    assert count_words(6, marks) == "6 operations: 1 fetched, 0 fed, 5 needed, 1 pruned"
+    text = describe_nodes(nodes, marks)
+    assert "useless: Mul -> int32 (), from x:0, add_op:0  [pruned]" in text
+    assert "pow_op: Pow -> int32 (), from add_op:0, mul_op:0  [fetched, needed]" in text
+    assert "... and 5 more" in describe_nodes(nodes, limit=1)

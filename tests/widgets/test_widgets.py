@@ -1,0 +1,464 @@
+"""The widgets' traits and messages, with the real engine and no browser."""
+
+from __future__ import annotations
+
+import struct
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.runtime import events
+from dataflow_widgets import GraphView, Stepper, live
+from dataflow_widgets.base import Delivery, built
+from dataflow_widgets.display import behind, mimebundle
+from tests.widgets import graphs
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    tf.reset_default_graph()
+    Delivery.confirmed = True
+    yield
+    for view in list(live._views):
+        view.close()
+    assert events.listeners == [], "a closed view still listens to runs"
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]]:
+    """Every custom message that a widget sends."""
+    messages: list[tuple[Any, Any]] = []
+    monkeypatch.setattr(
+        GraphView, "send", lambda self, content, buffers=None: messages.append((content, buffers))
+    )
+    monkeypatch.setattr(
+        Stepper, "send", lambda self, content, buffers=None: messages.append((content, buffers))
+    )
+    return messages
+
+
+def lesson() -> dict[str, Any]:
+    x, y = tf.constant(2, name="x"), tf.constant(3, name="y")
+    add_op = tf.add(x, y, name="add_op")
+    mul_op = tf.multiply(x, y, name="mul_op")
+    useless = tf.multiply(x, add_op, name="useless")
+    pow_op = tf.pow(add_op, mul_op, name="pow_op")
+    return {"x": x, "add_op": add_op, "mul_op": mul_op, "useless": useless, "pow_op": pow_op}
+
+
+def names(view: Any, key: str) -> set[str]:
+    return {view._nodes[i]["name"] for i in view.marks[key]}
+
+
+def test_the_payload_is_the_graph() -> None:
+    lesson()
+    view = GraphView()
+    assert [n["name"] for n in view.payload["nodes"]] == [
+        "x", "y", "add_op", "mul_op", "useless", "pow_op",
+    ]  # fmt: skip
+    node = view.payload["nodes"][2]
+    assert node["inputs"] == ["x:0", "y:0"]
+    assert node["outputs"] == [{"dtype": "int32", "shape": "()"}]
+    assert node["source"]["file"].endswith("test_widgets.py")
+    assert view.payload["nodes"][0]["value"] == "2"
+
+
+def test_highlight_marks_needed_and_pruned() -> None:
+    ops = lesson()
+    view = GraphView(tf.get_default_graph())
+    words = view.highlight(ops["pow_op"])
+    assert words == "6 operations: 1 fetched, 0 fed, 5 needed, 1 pruned"
+    assert names(view, "fetched") == {"pow_op"}
+    assert names(view, "needed") == {"x", "y", "add_op", "mul_op", "pow_op"}
+    assert "useless: Mul" in view.describe()
+    assert "[pruned]" in view.describe()
+
+
+def test_highlight_takes_names_nests_and_feeds() -> None:
+    ops = lesson()
+    view = GraphView()
+    view.highlight({"a": ["pow_op:0", "useless"]}, {ops["add_op"]: 7})
+    assert names(view, "fetched") == {"pow_op", "useless"}
+    assert names(view, "fed") == {"add_op"}
+    assert names(view, "needed") == {"x", "y", "mul_op", "pow_op", "useless"}
+
+
+@pytest.mark.parametrize("bad", ["nothing:0", "no_such_op"])
+def test_a_bad_fetch_leaves_the_view_as_it_was(bad: str) -> None:
+    ops = lesson()
+    view = GraphView()
+    view.highlight(ops["add_op"])
+    before = dict(view.marks)
+    with pytest.raises((KeyError, ValueError), match=bad.partition(":")[0]):
+        view.highlight(bad)
+    assert view.marks == before
+
+
+def test_a_fetch_from_another_graph_is_refused() -> None:
+    view = GraphView()
+    with tf.Graph().as_default():
+        other = tf.constant(1)
+    with pytest.raises(ValueError, match="graph"):
+        view.highlight(other)
+
+
+def test_every_run_is_marked(sent: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dataflow_widgets.graph_view._MIN_SECONDS_BETWEEN_HIGHLIGHTS", 0.0)
+    ops = lesson()
+    view = GraphView()
+    with tf.Session() as session:
+        assert session.run(ops["pow_op"]) == 15625
+        assert names(view, "needed") == {"x", "y", "add_op", "mul_op", "pow_op"}
+        session.run(ops["useless"])
+        assert names(view, "fetched") == {"useless"}
+        session.run(ops["add_op"], {ops["x"]: 10})
+        assert names(view, "fed") == {"x"}
+    assert view.marks["words"] == "6 operations: 1 fetched, 1 fed, 2 needed, 3 pruned"
+
+
+def test_a_run_of_another_graph_is_not_marked() -> None:
+    lesson()
+    view = GraphView()
+    with tf.Graph().as_default():
+        other = tf.constant(1)
+        with tf.Session() as session:
+            session.run(other)
+    assert view.marks == {}
+
+
+def test_a_loop_of_runs_does_not_flood_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dataflow_widgets.graph_view._MIN_SECONDS_BETWEEN_HIGHLIGHTS", 1000.0)
+    ops = lesson()
+    view = GraphView()
+    changes = []
+    view.observe(lambda change: changes.append(change["new"]), "marks")
+    with tf.Session() as session:
+        for i in range(50):
+            session.run(ops["add_op"] if i % 2 else ops["mul_op"])
+    assert len(changes) == 1
+    view.refresh()  # as after the cell: the last run is what shows
+    assert names(view, "fetched") == {"add_op"}
+    assert len(changes) == 2
+
+
+def test_the_same_run_again_sends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    ops = lesson()
+    view = GraphView()
+    with tf.Session() as session:
+        session.run(ops["add_op"])
+        monkeypatch.setattr(view, "_set_marks", lambda *a: pytest.fail("marked again"))
+        for _ in range(10):
+            session.run(ops["add_op"])
+
+
+def test_later_operations_are_sent(sent: list[Any]) -> None:
+    ops = lesson()
+    view = GraphView()
+    view.refresh()
+    assert sent == []
+    tf.negative(ops["pow_op"], name="late")
+    view.refresh()
+    ((content, _),) = sent
+    assert content["kind"] == "ops"
+    assert [n["name"] for n in content["nodes"]] == ["late"]
+    assert content["fresh"] == [6]
+    view.refresh()
+    assert len(sent) == 1
+
+
+def test_a_run_sends_new_operations_before_their_marks(sent: list[Any]) -> None:
+    ops = lesson()
+    view = GraphView()
+    late = tf.negative(ops["pow_op"], name="late")
+    with tf.Session() as session:
+        session.run(late)
+    assert sent[0][0]["kind"] == "ops"
+    assert "late" in names(view, "fetched")
+
+
+def test_later_cells_show_by_themselves(sent: list[Any]) -> None:
+    """With a real IPython: its hook after each cell is what makes the view live."""
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    try:
+        lesson()
+        view = GraphView()
+        result = shell.run_cell("import dataflow as tf\n_ = tf.constant(5, name='from_a_cell')")
+        result.raise_error()
+        assert [n["name"] for n in sent[-1][0]["nodes"]] == ["from_a_cell"]
+        view.close()
+        count = len(sent)
+        shell.run_cell("_ = tf.constant(5, name='after_closing')").raise_error()
+        assert len(sent) == count
+    finally:
+        for each in list(live._views):
+            each.close()
+        InteractiveShell.clear_instance()
+
+
+def test_a_view_without_pages_stops_listening(sent: list[Any]) -> None:
+    lesson()
+    view = GraphView()
+    view._receive(view, {"kind": "opened"}, [])
+    assert len(events.listeners) == 1
+    view._receive(view, {"kind": "closed"}, [])
+    assert events.listeners == []
+    late = tf.constant(1, name="late")
+    with tf.Session() as session:
+        session.run(late)
+    assert sent == []
+    view._receive(view, {"kind": "opened"}, [])  # shown again: it catches up
+    assert [n["name"] for n in sent[-1][0]["nodes"]] == ["late"]
+
+
+def test_an_error_in_a_view_breaks_no_run_and_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    ops = lesson()
+    view = GraphView()
+    monkeypatch.setattr(view, "_set_marks", lambda *a: 1 / 0)
+    with tf.Session() as session, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert session.run(ops["add_op"]) == 5
+    assert "ZeroDivisionError" in view.failure
+
+
+def test_an_error_in_a_message_goes_back_to_the_page(sent: list[Any]) -> None:
+    view = GraphView(graphs.lesson())
+    view._receive(view, {"kind": "about", "op": "NoSuchOp", "id": 7}, [])
+    assert sent[-1][0]["kind"] == "answer"
+    assert "NoSuchOp" in sent[-1][0]["error"]
+    view._receive(view, {"kind": "nonsense"}, [])
+    assert sent[-1][0]["kind"] == "error"
+
+
+def test_library_and_engine_travel_on_request(sent: list[Any]) -> None:
+    view = GraphView(graphs.lesson())
+    assert view.bundle == b""
+    view._receive(view, {"kind": "library"}, [])
+    view._receive(view, {"kind": "engine"}, [])
+    assert [(c["kind"], len(b[0])) for c, b in sent] == [
+        ("library", len(built("library.js"))),
+        ("engine", len(built("graphviz.js"))),
+    ]
+
+
+def test_the_first_widget_of_a_kernel_brings_everything_until_a_page_has_it(
+    sent: list[Any],
+) -> None:
+    Delivery.confirmed = False
+    first = GraphView(graphs.lesson())
+    (length,) = struct.unpack("<I", first.bundle[:4])
+    assert first.bundle[4 : 4 + length] == built("library.js")
+    assert first.bundle[4 + length :] == built("graphviz.js")
+    first._receive(first, {"kind": "hello", "version": 6, "engine": True}, [])
+    assert first.bundle == b""
+    assert first.payload == {}, "a saved notebook must not carry the graph"
+    assert GraphView(graphs.lesson()).bundle == b""
+
+
+def test_a_page_that_knows_less_gets_the_rest(sent: list[Any]) -> None:
+    view = GraphView(graphs.lesson())
+    view._receive(view, {"kind": "hello", "version": 4, "engine": True}, [])
+    assert [n["name"] for n in sent[-1][0]["nodes"]] == ["useless", "pow_op"]
+
+
+def test_what_a_notebook_keeps_is_small() -> None:
+    import json
+
+    view = GraphView(graphs.layers(3))
+    view._receive(view, {"kind": "hello", "version": len(view._nodes), "engine": True}, [])
+    state = view.get_state()
+    data, _ = view._repr_mimebundle_()
+    kept = len(json.dumps(state, default=str)) + len(json.dumps(data))
+    # The page adds a picture of at most 30 kB.
+    assert kept + 30_000 < 60_000 + 12_000, kept
+    assert len(json.dumps(state, default=str)) < 12_000
+
+
+def test_the_bundle_for_where_no_widget_runs() -> None:
+    lesson()
+    data, _ = GraphView()._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert data["text/html"].startswith('<img alt="Graph with 6 operations."')
+    assert "data:image/svg+xml" in data["text/html"]
+    assert "pow_op: Pow" in data["text/plain"]
+
+
+def test_reserved_trait_names_are_not_used() -> None:
+    ours = {name for cls in (GraphView, Stepper) for name in cls.class_own_traits()}
+    assert not ours & {"log", "keys", "comm", "layout"}
+
+
+def test_unknown_options_are_refused_with_a_hint() -> None:
+    with pytest.raises(TypeError, match="Did you mean height="):
+        GraphView(graphs.lesson(), heigth=3)
+    with pytest.raises(ValueError, match='"down", "up" or "right"'):
+        GraphView(graphs.lesson(), direction="sideways")
+    with pytest.raises(TypeError, match="draws a Graph, a Session"):
+        GraphView(3)
+    with pytest.raises(ValueError, match="'nothing'"):
+        GraphView(graphs.lesson(), only=["nothing"])
+
+
+def test_displaying_things() -> None:
+    ops = lesson()
+    session = tf.Session()
+    for obj in (tf.get_default_graph(), session, ops["useless"], ops["useless"].op):
+        data, _ = mimebundle(obj)
+        assert "application/vnd.jupyter.widget-view+json" in data
+        assert data["text/plain"] == repr(obj)
+        assert "data:image/svg+xml" in data["text/html"]
+        own = obj._repr_mimebundle_()
+        assert own[0].keys() == data.keys()
+    session.close()
+    only_text, _ = mimebundle(session, include=["text/plain"])
+    assert only_text.keys() == {"text/plain"}
+
+
+def test_a_tensor_shows_what_it_needs() -> None:
+    ops = lesson()
+    assert set(behind(ops["useless"])) == {"useless", "x", "add_op", "y"}
+
+
+def test_displaying_without_anywidget(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    lesson()
+    for name in [n for n in sys.modules if n.startswith("dataflow_widgets.graph_view")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "dataflow_widgets.base", None)
+    data, _ = mimebundle(tf.get_default_graph())
+    assert data.keys() == {"text/plain", "text/html"}
+    assert "data:image/svg+xml" in data["text/html"]
+
+
+def test_profile_colours_by_time_and_memory() -> None:
+    ops = lesson()
+    view = GraphView()
+    with tf.Session() as session:
+        assert view.profile(session, ops["pow_op"]) == 15625
+    index = str(view._index()["pow_op"])
+    assert view.profile_data["seconds"][index] >= 0
+    assert view.profile_data["bytes"][index] == 4
+
+
+def test_dot_and_svg_export() -> None:
+    lesson()
+    view = GraphView()
+    assert view.to_dot().startswith("digraph")
+    assert view.to_svg().startswith("<svg")
+
+
+def test_magic_shows_what_a_cell_added(capsys: pytest.CaptureFixture[str]) -> None:
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shown: list[Any] = []
+    shell = InteractiveShell.instance()
+    try:
+        shell.run_line_magic("load_ext", "dataflow_widgets")
+        shell.run_cell("import dataflow as tf\na = tf.constant(1, name='a')").raise_error()
+        shell.user_ns["__name__"] = "__main__"
+        import dataflow_widgets.magics as magics
+
+        original, magics.display = magics.display, shown.append
+        try:
+            shell.run_cell_magic("graph", "", "b = tf.negative(a, name='b')")
+            (view,) = shown
+            assert [view._nodes[i]["name"] for i in view.only] == ["a", "b"]
+            assert view.title == "1 operation added by this cell"
+            shell.run_cell_magic("graph", "", "1 + 1")
+            assert "added no operations" in capsys.readouterr().out
+            shell.run_cell_magic("graph", "", "raise ValueError('mine')")
+            assert len(shown) == 1
+        finally:
+            magics.display = original
+    finally:
+        InteractiveShell.clear_instance()
+
+
+# ---- Stepper ------------------------------------------------------------------------------------
+
+
+def test_stepper_result_is_the_runs() -> None:
+    ops = lesson()
+    with tf.Session() as session:
+        stepper = Stepper(session, {"p": ops["pow_op"], "s": [ops["add_op"], "mul_op:0"]})
+        assert stepper.result == session.run({"p": ops["pow_op"], "s": [ops["add_op"], "mul_op:0"]})
+
+
+def test_stepper_trace() -> None:
+    ops = lesson()
+    with tf.Session() as session:
+        stepper = Stepper(session, ops["pow_op"])
+    trace = stepper.payload["trace"]
+    order = [stepper._nodes[s["i"]]["name"] for s in trace["steps"]]
+    assert sorted(order) == ["add_op", "mul_op", "pow_op", "x", "y"]
+    assert order[-1] == "pow_op"
+    values = {stepper._nodes[s["i"]]["name"]: s["out"][0]["data"] for s in trace["steps"]}
+    assert values == {"x": [2], "y": [3], "add_op": [5], "mul_op": [6], "pow_op": [15625]}
+    assert stepper.marks["words"] == "6 operations: 1 fetched, 0 fed, 5 needed, 1 pruned"
+    reads = {stepper._nodes[s["i"]]["name"]: s["in"] for s in trace["steps"]}
+    assert reads["add_op"] == [0, 1]
+    assert "pow_op: 15625" in stepper.describe()
+
+
+def test_stepper_with_feeds() -> None:
+    a = tf.placeholder(tf.float32, [None, 2], name="a")
+    doubled = tf.add(a, a, name="doubled")
+    with tf.Session() as session:
+        stepper = Stepper(session, doubled, {a: [[1.0, 2.0]]})
+    np.testing.assert_array_equal(stepper.result, [[2, 4]])
+    trace = stepper.payload["trace"]
+    assert trace["fed"] == [0]
+    assert trace["feed_values"]["0"][0]["data"] == [1.0, 2.0]
+
+
+def test_stepper_assigns_variables_once() -> None:
+    v = tf.Variable(1.0, name="v")
+    bump = tf.assign_add(v, 1.0)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        Stepper(session, bump)
+        assert session.run(v) == 2.0
+
+
+def test_stepper_raises_what_the_run_raises() -> None:
+    a = tf.placeholder(tf.float32, [], name="a")
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match="a"):
+        Stepper(session, tf.negative(a))
+
+
+def test_whole_values_on_demand(sent: list[Any]) -> None:
+    big = tf.constant(np.arange(5000, dtype=np.float32).reshape(50, 100), name="big")
+    with tf.Session() as session:
+        stepper = Stepper(session, tf.negative(big, name="minus"))
+    summary = next(s for s in stepper.payload["trace"]["steps"] if s["type"] == "Neg")["out"][0]
+    assert summary["kind"] == "heat"
+    stepper._receive(stepper, {"kind": "value", "op": "minus", "slot": 0, "id": 1}, [])
+    content = sent[-1][0]["content"]
+    assert content["size"] == 5000
+    assert "-4.999e+03" in content["text"] or "-4999" in content["text"]
+    stepper._receive(stepper, {"kind": "value", "op": "nothing", "slot": 0, "id": 2}, [])
+    assert "nothing" in sent[-1][0]["error"]
+
+
+def test_a_page_opened_later_gets_the_trace_again() -> None:
+    ops = lesson()
+    with tf.Session() as session:
+        stepper = Stepper(session, ops["pow_op"])
+    stepper._receive(stepper, {"kind": "hello", "version": 6, "engine": True}, [])
+    assert stepper.payload == {}
+    stepper._receive(stepper, {"kind": "hello", "version": 0, "engine": True}, [])
+    assert len(stepper.payload["trace"]["steps"]) == 5
+
+
+def test_about_an_op() -> None:
+    from dataflow_widgets.about import about_op
+
+    titles = {title: text for title, text, _ in about_op("MatMul")}
+    assert {"What it does", "Shape rule", "Gradient", "Kernel"} <= titles.keys()
+    assert "def " in titles["Kernel"]
