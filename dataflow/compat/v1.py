@@ -1,0 +1,42 @@
+"""``import dataflow.compat.v1 as tf``: the same names as ``import dataflow as tf``.
+
+With the switches that such programs begin with, which have nothing to switch here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dataflow as _dataflow
+
+
+def disable_v2_behavior() -> None:
+    """Nothing to do: this is version 1's behaviour."""
+
+
+def disable_eager_execution() -> None:
+    """Nothing to do: there is no eager execution."""
+
+
+def disable_resource_variables() -> None:
+    """Nothing to do: variables are reference variables."""
+
+
+def disable_control_flow_v2() -> None:
+    """Nothing to do: control flow is made of Switch and Merge nodes."""
+
+
+def disable_tensor_equality() -> None:
+    """Nothing to do: ``==`` compares identity."""
+
+
+def disable_v2_tensorshape() -> None:
+    """Nothing to do: shapes hold `Dimension` objects."""
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_dataflow, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *dir(_dataflow)})

@@ -1,0 +1,1 @@
+"""Paths that course code imports from TensorFlow's insides (``tensorflow.python...``)."""

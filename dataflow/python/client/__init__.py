@@ -1,0 +1,1 @@
+"""Modules of ``tensorflow.python.client`` that course code imports."""

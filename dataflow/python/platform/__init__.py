@@ -1,0 +1,1 @@
+"""Modules of ``tensorflow.python.platform`` that course code imports."""

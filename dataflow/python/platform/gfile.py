@@ -1,0 +1,3 @@
+"""``from tensorflow.python.platform import gfile``."""
+
+from dataflow.gfile import *  # noqa: F403

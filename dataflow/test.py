@@ -1,0 +1,329 @@
+"""`tf.test`: a `TestCase` with sessions and array comparisons, and facts about this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import unittest
+import unittest.mock
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import OpError
+from dataflow.graph.default_stacks import default_graph, reset_default_graph
+from dataflow.ops.random import set_random_seed
+from dataflow.runtime.devices import list_local_devices
+from dataflow.runtime.session import Session
+
+mock = unittest.mock
+
+
+def is_built_with_cuda() -> bool:
+    """Whether GPUs of the CUDA kind can be used here."""
+    return is_gpu_available()
+
+
+def is_built_with_gpu_support() -> bool:
+    """Whether GPUs can be used here."""
+    return is_gpu_available()
+
+
+def is_built_with_rocm() -> bool:
+    """False: CuPy's ROCm builds are not supported."""
+    return False
+
+
+def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
+    """Whether this machine has a GPU that CuPy can use."""
+    return any(d.device_type == "GPU" for d in list_local_devices())
+
+
+def gpu_device_name() -> str:
+    """``"/device:GPU:0"``, or ``""`` where there is none."""
+    return next((d.name for d in list_local_devices() if d.device_type == "GPU"), "")
+
+
+def get_temp_dir() -> str:
+    """A folder for the files of this test process."""
+    global _temp_dir
+    if _temp_dir is None:
+        _temp_dir = tempfile.mkdtemp(prefix="dataflow_test_")
+        import atexit
+        import shutil
+
+        atexit.register(shutil.rmtree, _temp_dir, ignore_errors=True)
+    return _temp_dir
+
+
+_temp_dir: str | None = None
+
+
+def test_src_dir_path(relative_path: str) -> str:
+    """The path of a file next to the caller's working folder."""
+    return os.path.join(os.getcwd(), relative_path)
+
+
+test_src_dir_path.__test__ = False  # type: ignore[attr-defined]
+
+
+class TestCase(unittest.TestCase):
+    """`unittest.TestCase` with sessions, a clean graph for each test, and array comparisons."""
+
+    __test__ = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.__test__ = True
+
+    def setUp(self) -> None:
+        """Starts with a new default graph and fixed seeds."""
+        super().setUp()
+        self._cached: Any = None
+        with contextlib.suppress(AssertionError):
+            reset_default_graph()
+        np.random.seed(87654321)
+        set_random_seed(87654321)
+
+    def tearDown(self) -> None:
+        """Closes the session that the test shared."""
+        if getattr(self, "_cached", None) is not None:
+            self._cached.close()
+        super().tearDown()
+
+    def get_temp_dir(self) -> str:
+        """A folder for this test's files."""
+        path = os.path.join(get_temp_dir(), type(self).__name__, self._testMethodName)
+        os.makedirs(path, exist_ok=True)
+        return path
+
+    @contextlib.contextmanager
+    def session(
+        self, graph: Any = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
+    ) -> Iterator[Session]:
+        """A session that is the default one inside the block."""
+        with Session(graph=graph, config=config) as sess:
+            yield sess
+
+    test_session = session
+    test_session.__test__ = False  # type: ignore[attr-defined]
+
+    @contextlib.contextmanager
+    def cached_session(
+        self, graph: Any = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
+    ) -> Iterator[Session]:
+        """One session for the whole test method."""
+        if self._cached is None:
+            self._cached = Session(graph=graph, config=config)
+        with self._cached.graph.as_default(), self._cached.as_default():
+            yield self._cached
+
+    def evaluate(self, tensors: Any) -> Any:
+        """The values of ``tensors`` in the default session, or in one made for it."""
+        from dataflow.graph.default_stacks import default_session
+
+        session = default_session()
+        if session is not None:
+            return session.run(tensors)
+        with self.session() as sess:
+            return sess.run(tensors)
+
+    def _value(self, a: Any) -> Any:
+        from dataflow.graph.conversion import is_tensor_like
+
+        return self.evaluate(a) if is_tensor_like(a) else a
+
+    def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+        """Same shape and same elements."""
+        np.testing.assert_array_equal(self._value(a), self._value(b), err_msg=msg or "")
+
+    def assertNotAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
+        """Some element differs."""
+        if np.array_equal(self._value(a), self._value(b)):
+            self.fail(msg or "The two values are equal at all elements.")
+
+    def assertAllClose(
+        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
+    ) -> None:
+        """Same structure, same shapes, elements close to each other."""
+        if isinstance(a, dict):
+            self.assertEqual(set(a), set(b), msg)
+            for key in a:
+                self.assertAllClose(a[key], b[key], rtol, atol, msg)
+            return
+        a, b = self._value(a), self._value(b)
+        if isinstance(a, (list, tuple)) and any(isinstance(i, (list, tuple, dict)) for i in a):
+            self.assertEqual(len(a), len(b), msg)
+            for x, y in zip(a, b, strict=True):
+                self.assertAllClose(x, y, rtol, atol, msg)
+            return
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=msg or "")
+
+    def assertAllCloseAccordingToType(
+        self,
+        a: Any,
+        b: Any,
+        rtol: float = 1e-6,
+        atol: float = 1e-6,
+        float_rtol: float = 1e-6,
+        float_atol: float = 1e-6,
+        half_rtol: float = 1e-3,
+        half_atol: float = 1e-3,
+        msg: str | None = None,
+    ) -> None:
+        """As `assertAllClose`, with wider bounds for less precise dtypes."""
+        a, b = np.asarray(self._value(a)), np.asarray(self._value(b))
+        kinds = {a.dtype, b.dtype}
+        if np.dtype(np.float32) in kinds or np.dtype(np.complex64) in kinds:
+            rtol, atol = max(rtol, float_rtol), max(atol, float_atol)
+        if np.dtype(np.float16) in kinds:
+            rtol, atol = max(rtol, half_rtol), max(atol, half_atol)
+        self.assertAllClose(a, b, rtol, atol, msg)
+
+    def assertNear(self, f1: float, f2: float, err: float, msg: str | None = None) -> None:
+        """Two numbers differ by at most ``err``."""
+        self.assertTrue(abs(f1 - f2) <= err, msg or f"{f1} and {f2} differ by more than {err}")
+
+    def assertArrayNear(
+        self, farray1: Any, farray2: Any, err: float, msg: str | None = None
+    ) -> None:
+        """Elements differ by at most ``err``."""
+        self.assertEqual(len(farray1), len(farray2), msg)
+        for f1, f2 in zip(farray1, farray2, strict=True):
+            self.assertNear(float(f1), float(f2), err, msg)
+
+    def assertNDArrayNear(
+        self, ndarray1: Any, ndarray2: Any, err: float, msg: str | None = None
+    ) -> None:
+        """The norm of the difference is below ``err``."""
+        self.assertTrue(np.linalg.norm(np.subtract(ndarray1, ndarray2)) < err, msg)
+
+    def assertShapeEqual(self, np_array: Any, tf_tensor: Any, msg: str | None = None) -> None:
+        """The static shape is that of the array."""
+        self.assertEqual(list(np.shape(np_array)), tf_tensor.get_shape().as_list(), msg)
+
+    def assertDeviceEqual(self, device1: Any, device2: Any, msg: str | None = None) -> None:
+        """Two device names mean the same."""
+        from dataflow.device_spec import canonical_name
+
+        self.assertEqual(canonical_name(device1 or ""), canonical_name(device2 or ""), msg)
+
+    def assertProtoEquals(self, expected: Any, message: Any, msg: str | None = None) -> None:
+        """Two protocol buffers (or the text of one) are equal."""
+        if isinstance(expected, str):
+            from google.protobuf import text_format
+
+            parsed = type(message)()
+            text_format.Merge(expected, parsed)
+            expected = parsed
+        self.assertEqual(expected, message, msg)
+
+    def assertStartsWith(self, actual: str, expected_start: str, msg: str | None = None) -> None:
+        """A text begins with another."""
+        if not actual.startswith(expected_start):
+            self.fail(msg or f"{actual!r} does not start with {expected_start!r}")
+
+    @contextlib.contextmanager
+    def assertRaisesWithPredicateMatch(
+        self, exception_type: Any, expected_err_re_or_predicate: Any
+    ) -> Iterator[None]:
+        """The block raises, and the text matches the pattern (or the predicate holds)."""
+        import re
+
+        try:
+            yield
+        except exception_type as e:
+            if callable(expected_err_re_or_predicate):
+                self.assertTrue(expected_err_re_or_predicate(e), str(e))
+            else:
+                text = e.message if isinstance(e, OpError) else str(e)
+                self.assertTrue(re.search(expected_err_re_or_predicate, text), text)
+        else:
+            self.fail(f"{exception_type} was not raised")
+
+    def assertRaisesOpError(self, expected_err_re_or_predicate: Any) -> Any:
+        """The block raises an `OpError` whose text matches."""
+        return self.assertRaisesWithPredicateMatch(OpError, expected_err_re_or_predicate)
+
+
+def main(argv: Any = None) -> None:
+    """Runs the tests of the calling module."""
+    unittest.main(argv=argv)
+
+
+def assert_equal_graph_def(actual: Any, expected: Any) -> None:
+    """Raises `AssertionError` when two GraphDefs differ, whatever the order of their nodes."""
+    a = {n.name: n for n in actual.node}
+    b = {n.name: n for n in expected.node}
+    if set(a) != set(b):
+        raise AssertionError(f"nodes differ: {sorted(set(a) ^ set(b))}")
+    for name, node in a.items():
+        if node != b[name]:
+            raise AssertionError(f"node {name!r} differs:\n{node}\n{b[name]}")
+
+
+def compute_gradient(
+    x: Any,
+    x_shape: Any,
+    y: Any,
+    y_shape: Any,
+    x_init_value: Any = None,
+    delta: float = 1e-3,
+    init_targets: Any = None,
+    extra_feed_dict: Any = None,
+) -> Any:
+    """The Jacobian of ``y`` by ``x`` twice: from `tf.gradients`, and by central differences.
+
+    Returns (theoretical, numeric), each of shape [elements of x, elements of y]; a list of pairs
+    when ``x`` is a list.
+    """
+    if isinstance(x, list):
+        values = x_init_value or [None] * len(x)
+        return [
+            compute_gradient(xi, si, y, y_shape, vi, delta, init_targets, extra_feed_dict)
+            for xi, si, vi in zip(x, x_shape, values, strict=True)
+        ]
+    from dataflow.gradients import gradients
+    from dataflow.graph.default_stacks import default_session
+    from dataflow.ops.sources import placeholder
+
+    session = default_session()
+    if session is None:
+        raise ValueError("compute_gradient needs a default session: use `with tf.Session():`.")
+    if init_targets is not None:
+        targets = init_targets if isinstance(init_targets, (list, tuple)) else [init_targets]
+        for target in targets:
+            session.run(target)
+    if x_init_value is None:
+        x_init_value = np.random.uniform(size=x_shape)
+    start = np.asarray(x_init_value, dtype=x.dtype.base_dtype.as_numpy_dtype)
+    feeds = dict(extra_feed_dict or {})
+    with default_graph().as_default():
+        seed = placeholder(y.dtype.base_dtype, y_shape)
+        (grad,) = gradients(y, x, seed)
+    x_size, y_size = int(np.prod(x_shape)), int(np.prod(y_shape))
+    theoretical = np.zeros((x_size, y_size), start.dtype)
+    for column in range(y_size):
+        direction = np.zeros(y_size, start.dtype)
+        direction[column] = 1
+        if grad is not None:
+            value = session.run(grad, {**feeds, x: start, seed: direction.reshape(y_shape)})
+            theoretical[:, column] = np.asarray(value).reshape(-1)
+    numeric = np.zeros((x_size, y_size), start.dtype)
+    for row in range(x_size):
+        moved = []
+        for sign in (1, -1):
+            shifted = start.copy().reshape(-1)
+            shifted[row] += sign * delta
+            moved.append(session.run(y, {**feeds, x: shifted.reshape(x_shape)}))
+        numeric[row] = ((np.asarray(moved[0]) - moved[1]) / (2 * delta)).reshape(-1)
+    return theoretical, numeric
+
+
+def compute_gradient_error(*args: Any, **kwargs: Any) -> float:
+    """The largest difference between the two Jacobians of `compute_gradient`."""
+    result = compute_gradient(*args, **kwargs)
+    pairs = result if isinstance(result, list) else [result]
+    return float(max(np.abs(a - b).max() if a.size else 0.0 for a, b in pairs))

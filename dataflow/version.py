@@ -1,0 +1,8 @@
+"""`tf.version`: what to answer to code that asks for TensorFlow's version."""
+
+VERSION = "1.15.0"
+GRAPH_DEF_VERSION = 134
+GRAPH_DEF_VERSION_MIN_CONSUMER = 0
+GRAPH_DEF_VERSION_MIN_PRODUCER = 0
+GIT_VERSION = "dataflow"
+COMPILER_VERSION = "none"

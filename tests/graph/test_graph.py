@@ -1,0 +1,188 @@
+"""Graphs: names, scopes, control edges, devices, collections, looking things up."""
+
+from __future__ import annotations
+
+import pytest
+
+import dataflow as tf
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def test_the_slides_first_graph() -> None:
+    a = tf.add(3, 5)
+    assert str(a) == 'Tensor("Add:0", shape=(), dtype=int32)'
+    assert [t.name for t in a.op.inputs] == ["Add/x:0", "Add/y:0"]
+    assert tf.Session().run(a) == 8
+
+
+def test_names_are_unique_whatever_their_case() -> None:
+    names = [tf.constant(0, name=n).op.name for n in ("a", "a", "A", "a_1")]
+    assert names[0] == "a" and names[1] == "a_1"
+    assert len({n.lower() for n in names}) == 4
+
+
+def test_name_scopes() -> None:
+    with tf.name_scope("outer") as outer:
+        assert outer == "outer/"
+        with tf.name_scope("inner"):
+            assert tf.constant(1, name="c").name == "outer/inner/c:0"
+        with tf.name_scope("inner"):
+            assert tf.constant(1, name="c").name == "outer/inner_1/c:0"
+        with tf.name_scope(None):
+            assert tf.constant(1, name="c").name == "c:0"
+    with tf.name_scope("outer"):
+        assert tf.constant(1, name="c").name == "outer_1/c:0"
+    with tf.name_scope(outer):
+        assert tf.constant(1, name="d").name == "outer/d:0"
+
+
+def test_names_that_are_not_names() -> None:
+    with pytest.raises(ValueError, match="not a valid"):
+        tf.constant(1, name="a b")
+    with pytest.raises(ValueError, match="not a valid"):
+        tf.constant(1, name="_hidden")
+
+
+def test_default_graphs_nest(graph: tf.Graph) -> None:
+    other = tf.Graph()
+    with other.as_default():
+        assert tf.get_default_graph() is other
+        c = tf.constant(1)
+    assert c.graph is other and tf.get_default_graph() is graph
+    with pytest.raises(AssertionError, match="nested"):
+        tf.reset_default_graph()
+
+
+def test_inputs_choose_their_graph(graph: tf.Graph) -> None:
+    other = tf.Graph()
+    with other.as_default():
+        c = tf.constant(1)
+    assert tf.add(c, 1).graph is other
+
+
+def test_graphs_do_not_mix() -> None:
+    with tf.Graph().as_default():
+        a = tf.constant(1)
+    b = tf.constant(2)
+    with pytest.raises(ValueError, match="another graph"):
+        tf.add(a, b)
+
+
+def test_control_dependencies(graph: tf.Graph) -> None:
+    a, b = tf.constant(1, name="a"), tf.constant(2, name="b")
+    with tf.control_dependencies([a]):
+        c = tf.constant(3)
+        d = tf.add(c, 1, name="d")
+        with tf.control_dependencies([b]):
+            e = tf.constant(5)
+        with tf.control_dependencies(None):
+            f = tf.constant(6)
+    assert c.op.control_inputs == [a.op]
+    assert d.op.control_inputs == []  # it waits for c already, which waits for a
+    assert set(e.op.control_inputs) == {a.op, b.op}
+    assert f.op.control_inputs == []
+
+
+def test_devices_merge_from_outside_in() -> None:
+    with tf.device("/job:worker/task:7"):
+        with tf.device("/gpu:0"):
+            a = tf.constant(1)
+        with tf.device(None):
+            b = tf.constant(1)
+        with tf.device(lambda op: "/job:ps/task:1" if op.type == "Const" else "/cpu:0"):
+            c = tf.constant(1)
+    assert a.device == "/job:worker/task:7/device:GPU:0"
+    assert b.device == ""
+    assert c.device == "/job:ps/task:1"
+    with pytest.raises(ValueError, match="nonsense"), tf.device("/nonsense"):
+        pass
+
+
+def test_collections() -> None:
+    tf.add_to_collection("mine", 1)
+    tf.get_collection_ref("mine").append(2)
+    items = tf.get_collection("mine")
+    items.append(3)
+    assert tf.get_collection("mine") == [1, 2]
+    w = tf.Variable(0.0, name="layer/w")
+    tf.Variable(0.0, name="other/w")
+    assert tf.get_collection(tf.GraphKeys.GLOBAL_VARIABLES, scope="layer") == [w]
+
+
+def test_finalized_graphs_take_no_nodes(graph: tf.Graph) -> None:
+    a = tf.constant(1)
+    graph.finalize()
+    with pytest.raises(RuntimeError, match="finalized"):
+        tf.constant(2)
+    assert tf.Session().run(a) == 1
+
+
+def test_looking_up(graph: tf.Graph) -> None:
+    a = tf.constant(1, name="alpha")
+    assert graph.get_tensor_by_name("alpha:0") is a
+    assert graph.get_operation_by_name("alpha") is a.op
+    with pytest.raises(KeyError, match="Did you mean 'alpha'"):
+        graph.get_operation_by_name("alpah")
+    with pytest.raises(KeyError, match="only has 1 outputs"):
+        graph.get_tensor_by_name("alpha:1")
+    with pytest.raises(ValueError, match='"alpha:0"'):
+        graph.get_tensor_by_name("alpha")
+
+
+def test_a_node_knows_where_it_was_built() -> None:
+    a = tf.constant(1)
+    assert a.op.built_at.startswith(("tests/graph/test_graph.py, line", __file__))
+    assert a.op.traceback[-1].name == "test_a_node_knows_where_it_was_built"
+
+
+def test_shape_mistakes_are_reported_when_the_node_is_made() -> None:
+    x = tf.placeholder(tf.float32, [100, 784], name="x")
+    w = tf.zeros([785, 10], name="w")
+    with pytest.raises(ValueError, match="100, 784") as caught:
+        tf.matmul(x, w, name="logits")
+    text = str(caught.value)
+    assert isinstance(caught.value, tf.errors.InvalidArgumentError)
+    for part in ("MatMul 'logits'", "[785, 10]", "'x:0'", "'w:0'", "built at", "test_graph.py"):
+        assert part in text
+    before = tf.get_default_graph().version
+    with pytest.raises(ValueError):
+        tf.matmul(x, w)
+    assert tf.get_default_graph().version == before  # nothing half-made
+
+
+def test_dtype_mistakes_are_reported_when_the_node_is_made() -> None:
+    with pytest.raises(TypeError, match="float32 that does not match type int32") as caught:
+        tf.add(tf.constant(1), tf.constant(1.0))
+    assert "tf.cast" in str(caught.value)
+
+
+def test_tensors_are_not_numbers() -> None:
+    a = tf.constant([1, 2])
+    with pytest.raises(TypeError, match="tf.cond"):
+        if a:
+            pass
+    with pytest.raises(TypeError, match="unstack"):
+        list(a)
+    with pytest.raises(TypeError, match=r"tf.shape"):
+        len(a)
+
+
+def test_set_shape() -> None:
+    x = tf.placeholder(tf.float32)
+    assert str(x.shape) == "<unknown>"
+    x.set_shape([None, 3])
+    assert x.shape.as_list() == [None, 3]
+    with pytest.raises(ValueError, match="contradicts"):
+        x.set_shape([None, 4])
+
+
+def test_missing_names_are_explained() -> None:
+    with pytest.raises(AttributeError, match="Did you mean tf.matmul"):
+        tf.matmull
+    with pytest.raises(AttributeError, match=r"tf\.gradients"):
+        tf.GradientTape

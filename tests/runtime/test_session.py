@@ -1,0 +1,323 @@
+"""Sessions: fetches, feeds, pruning, errors that leave the session usable."""
+
+from __future__ import annotations
+
+import collections
+import threading
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def test_fetches_nest() -> None:
+    a, b = tf.constant(1, name="a"), tf.constant([2.0, 3.0], name="b")
+    op = tf.group(a, b)
+    pair = collections.namedtuple("pair", "x y")  # noqa: PYI024
+    with tf.Session() as s:
+        result = s.run({"list": [a, (b, "a:0")], "pair": pair(a, op), "none": op})
+        assert result["list"][0] == 1 and result["list"][1][1] == 1
+        assert isinstance(result["list"][1], tuple)
+        np.testing.assert_array_equal(result["list"][1][0], [2, 3])
+        assert result["pair"] == pair(1, None) and result["none"] is None
+        assert s.run([]) == []
+        ordered = s.run(collections.OrderedDict([("z", a), ("y", a)]))
+        assert list(ordered) == ["z", "y"] and isinstance(ordered, collections.OrderedDict)
+
+
+def test_scalars_are_numpy_scalars_and_arrays_are_the_callers() -> None:
+    a = tf.constant(1.5)
+    c = tf.constant([1.0, 2.0])
+    v = tf.Variable([1.0, 2.0])
+    with tf.Session() as s:
+        s.run(v.initializer)
+        assert type(s.run(a)) is np.float32
+        for tensor in (c, v, v + 0.0, tf.identity(v), tf.reshape(v, [1, 2])):
+            value = s.run(tensor)
+            value += 100  # must not reach the graph or the variable
+            assert s.run(v).tolist() == [1, 2] and s.run(c).tolist() == [1, 2]
+
+
+def test_feeds_are_not_kept() -> None:
+    x = tf.placeholder(tf.float32, [2])
+    v = tf.Variable([0.0, 0.0])
+    with tf.Session() as s:
+        fed = np.array([1.0, 2.0], np.float32)
+        s.run(v.assign(x), {x: fed})
+        fed[:] = 9
+        assert s.run(v).tolist() == [1, 2]
+        out = s.run(x, {x: fed})
+        out[:] = 0
+        assert fed.tolist() == [9, 9]
+
+
+def test_the_slides_placeholders() -> None:
+    x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+    z = x + y
+    with tf.Session() as s:
+        assert s.run(z, feed_dict={x: 3, y: 4.5}) == 7.5
+        np.testing.assert_array_equal(s.run(z, {x: [1, 3], y: [2, 4]}), [3, 7])
+
+
+def test_any_tensor_can_be_fed() -> None:
+    a = tf.constant(2)
+    b = tf.add(a, 1)
+    c = tf.multiply(b, 10)
+    with tf.Session() as s:
+        assert s.run(c, {b: 7}) == 70
+        assert s.run(c, {"Add:0": 8}) == 80
+        assert s.run(c) == 30
+
+
+def test_pruning() -> None:
+    x, y = tf.constant(2, name="x"), tf.constant(3, name="y")
+    add_op = tf.add(x, y, name="add_op")
+    mul_op = tf.multiply(x, y, name="mul_op")
+    tf.multiply(x, add_op, name="useless")
+    pow_op = tf.pow(add_op, mul_op, name="pow_op")
+    with tf.Session() as s:
+        assert s.run(pow_op) == 15625
+        assert s.needed(pow_op) == {"x", "y", "add_op", "mul_op", "pow_op"}
+        assert s.needed(pow_op, {add_op: 1}) == {"x", "y", "mul_op", "pow_op"}
+
+
+def test_pruned_nodes_do_not_run() -> None:
+    calls = []
+    seen = tf.py_func(lambda: calls.append(1) or np.float32(1), [], tf.float32)
+    other = tf.constant(1)
+    with tf.Session() as s:
+        s.run(other)
+        assert not calls
+        s.run([seen, other])
+        assert calls == [1]
+
+
+def test_an_unfed_placeholder() -> None:
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    y = x * 2.0
+    with tf.Session() as s:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="placeholder tensor 'x'") as e:
+            s.run(y)
+        assert "feed_dict" in str(e.value) and "test_session.py" in str(e.value)
+        assert e.value.op is x.op
+        assert s.run(y, {x: [[1, 2, 3]]}).tolist() == [[2, 4, 6]]
+
+
+def test_an_uninitialized_variable() -> None:
+    v = tf.Variable(1.0, name="v")
+    with tf.Session() as s:
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+            s.run(v + 1.0)
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value v"):
+            s.run(v)
+        s.run(tf.global_variables_initializer())
+        assert s.run(v + 1.0) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([1.0, 2.0, 3.0], "shape \\(3,\\)"),
+        ([[1.0, 2.0]], "shape \\(1, 2\\)"),
+        ("text", "Cannot feed"),
+        ([[1.0], [1.0, 2.0, 3.0]], "Cannot feed"),
+    ],
+)
+def test_feeds_of_the_wrong_kind(value, words) -> None:
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    with tf.Session() as s:
+        with pytest.raises(ValueError, match=words) as e:
+            s.run(x + 1.0, {x: value})
+        assert "'x:0'" in str(e.value)
+        assert s.run(x + 1.0, {x: [[0, 0, 0]]}).tolist() == [[1, 1, 1]]
+
+
+def test_feeding_a_tensor_is_explained() -> None:
+    x = tf.placeholder(tf.float32)
+    with tf.Session() as s, pytest.raises(TypeError, match="cannot be a tf.Tensor"):
+        s.run(x + 1.0, {x: tf.constant(1.0)})
+
+
+def test_fetches_and_feeds_from_elsewhere() -> None:
+    with tf.Graph().as_default():
+        other = tf.placeholder(tf.float32)
+    a = tf.constant(1)
+    with tf.Session() as s:
+        with pytest.raises(ValueError, match="not an element of this graph"):
+            s.run(other)
+        with pytest.raises(TypeError, match="not an element of this graph"):
+            s.run(a, {other: 1.0})
+        with pytest.raises(ValueError, match="does not exist"):
+            s.run("nothing:0")
+        with pytest.raises(TypeError, match="invalid type"):
+            s.run(None)
+        with pytest.raises(TypeError, match="invalid type"):
+            s.run(3)
+        assert s.run(a) == 1
+
+
+def test_errors_in_kernels_name_the_node() -> None:
+    x = tf.placeholder(tf.float32, name="x")
+    w = tf.zeros([4, 2], name="w")
+    y = tf.matmul(x, w, name="product")
+    with tf.Session() as s:
+        with pytest.raises(tf.errors.InvalidArgumentError) as e:
+            s.run(y, {x: np.zeros((2, 3))})
+        text = str(e.value)
+        for part in ("MatMul 'product'", "'x:0'", "(2, 3)", "(4, 2)", "test_session.py"):
+            assert part in text, text
+        assert e.value.op is y.op
+        assert s.run(y, {x: np.zeros((2, 4))}).shape == (2, 2)
+
+
+def test_closed_sessions() -> None:
+    a = tf.constant(1)
+    s = tf.Session()
+    assert s.run(a) == 1
+    s.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        s.run(a)
+    s.close()
+
+
+def test_an_empty_graph() -> None:
+    with tf.Session() as s, pytest.raises((RuntimeError, ValueError, KeyError)):
+        s.run("a:0")
+
+
+def test_eval_and_default_sessions() -> None:
+    a = tf.constant(4)
+    with pytest.raises(ValueError, match="no default session"):
+        a.eval()
+    with tf.Session() as s:
+        assert a.eval() == 4 and tf.get_default_session() is s
+    assert tf.get_default_session() is None
+    s = tf.Session()
+    with s.as_default():
+        assert a.eval() == 4
+    assert s.run(a) == 4
+    assert a.eval(session=s) == 4
+
+
+def test_interactive_sessions() -> None:
+    s = tf.InteractiveSession()
+    try:
+        m = tf.matmul(
+            tf.constant([6.2, 12.0, 5.9], shape=[1, 3]), tf.constant([9.3, 1.7, 8.8], shape=[3, 1])
+        )
+        assert str(m) == 'Tensor("MatMul:0", shape=(1, 1), dtype=float32)'
+        np.testing.assert_allclose(m.eval(), [[129.98]], rtol=1e-5)
+    finally:
+        s.close()
+    assert tf.get_default_session() is None
+
+
+def test_a_session_of_another_graph() -> None:
+    with tf.Graph().as_default():
+        tf.constant(1)
+        s = tf.Session()
+    with pytest.raises(ValueError, match="another graph"):
+        tf.constant(1).eval(session=s)
+
+
+def test_sessions_take_graphs_targets_and_configs() -> None:
+    with pytest.raises(TypeError, match="graph must be"):
+        tf.Session(graph=3)
+    with pytest.raises(TypeError, match="config must be"):
+        tf.Session(config={"a": 1})
+    with pytest.raises(ValueError, match="Did you mean 'allow_soft_placement'"):
+        tf.ConfigProto(allow_soft_placment=True)
+    config = tf.ConfigProto()
+    config.gpu_options.allow_growth = True
+    config.allow_soft_placement = True
+    with tf.Session(config=config) as s:
+        assert s.run(tf.constant(1)) == 1
+
+
+def test_make_callable() -> None:
+    x = tf.placeholder(tf.float32, [2])
+    call = None
+    with tf.Session() as s:
+        call = s.make_callable([x * 2.0, x + 1.0], [x])
+        a, b = call([1, 2])
+        assert a.tolist() == [2, 4] and b.tolist() == [2, 3]
+        with pytest.raises(TypeError, match="takes 1 values"):
+            call()
+        with pytest.raises(ValueError, match="shape"):
+            call([1, 2, 3])
+    with pytest.raises(RuntimeError, match="closed"):
+        call([1, 2])
+
+
+def test_sessions_hold_their_own_variables() -> None:
+    v = tf.Variable(0)
+    add = v.assign_add(1)
+    with tf.Session() as one, tf.Session() as two:
+        one.run(v.initializer)
+        two.run(v.initializer)
+        one.run(add)
+        one.run(add)
+        assert one.run(v) == 2 and two.run(v) == 0
+
+
+def test_many_threads_on_one_session() -> None:
+    x = tf.placeholder(tf.float32, [3])
+    y = tf.reduce_sum(x * x)
+    v = tf.Variable(0)
+    add = tf.assign_add(v, 1, use_locking=True)
+    errors = []
+    with tf.Session() as s:
+        s.run(v.initializer)
+
+        def work(number: int) -> None:
+            try:
+                for i in range(50):
+                    k = float(number + i)
+                    assert s.run(y, {x: [k, k, k]}) == pytest.approx(3 * k * k)
+                    s.run(add)
+            except Exception as e:
+                errors.append(e)
+
+        threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join(60)
+        assert not errors
+        assert s.run(v) == 400
+
+
+def test_nodes_added_later_run_too() -> None:
+    with tf.Session() as s:
+        a = tf.constant(1)
+        assert s.run(a) == 1
+        assert s.run(a + 1) == 2
+
+
+def test_changed_nodes_are_planned_again() -> None:
+    a, b = tf.constant(1), tf.constant(10)
+    c = tf.add(a, 1)
+    with tf.Session() as s:
+        assert s.run(c) == 2
+        c.op._update_input(0, b)
+        assert s.run(c) == 11
+
+
+def test_partial_runs() -> None:
+    calls = []
+    a = tf.placeholder(tf.float32, [])
+    b = tf.placeholder(tf.float32, [])
+    r1 = tf.py_func(lambda v: calls.append(1) or np.float32(v + 1), [a], tf.float32)
+    r2 = r1 * b
+    with tf.Session() as s:
+        handle = s.partial_run_setup([r1, r2], [a, b])
+        assert s.partial_run(handle, r1, {a: 1}) == 2
+        assert s.partial_run(handle, r2, {b: 5}) == 10
+        assert calls == [1]

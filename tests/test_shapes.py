@@ -1,0 +1,85 @@
+"""Static shapes, and broadcasting held against NumPy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import dataflow as tf
+from dataflow import shapes
+
+DIMS = st.lists(st.integers(0, 4), max_size=4).map(tuple)
+
+
+@given(DIMS, DIMS)
+def test_broadcast_is_numpys(a: tuple[int, ...], b: tuple[int, ...]) -> None:
+    try:
+        expected = np.broadcast_shapes(a, b)
+    except ValueError:
+        with pytest.raises(shapes.BroadcastError):
+            shapes.broadcast(a, b)
+    else:
+        assert shapes.broadcast(a, b) == expected
+
+
+@given(DIMS, DIMS, st.data())
+def test_partial_shapes_broadcast_to_something_compatible(a, b, data) -> None:
+    try:
+        whole = np.broadcast_shapes(a, b)
+    except ValueError:
+        return
+    partial = tuple(None if data.draw(st.booleans()) else d for d in a)
+    result = shapes.broadcast(partial, b)
+    assert shapes.compatible(result, whole)
+
+
+@given(DIMS, st.data())
+def test_merge_knows_what_either_knows(a, data) -> None:
+    x = tuple(None if data.draw(st.booleans()) else d for d in a)
+    y = tuple(None if data.draw(st.booleans()) else d for d in a)
+    merged = shapes.merge(x, y)
+    for m, i, j, d in zip(merged, x, y, a, strict=True):
+        assert m == (d if i is not None or j is not None else None)
+
+
+def test_merge_refuses_contradictions() -> None:
+    with pytest.raises(ValueError, match="not compatible"):
+        shapes.merge((2, 3), (2, 4))
+    with pytest.raises(ValueError, match="not compatible"):
+        tf.TensorShape([2]).merge_with([2, 2])
+
+
+def test_printing() -> None:
+    assert str(tf.TensorShape([None, 784])) == "(?, 784)"
+    assert str(tf.TensorShape([3])) == "(3,)"
+    assert str(tf.TensorShape([])) == "()"
+    assert str(tf.TensorShape(None)) == "<unknown>"
+    assert repr(tf.TensorShape([None, 2])) == "TensorShape([Dimension(None), Dimension(2)])"
+
+
+def test_dimensions_are_unknown_rather_than_wrong() -> None:
+    unknown = tf.Dimension(None)
+    assert (unknown == 3) is None
+    assert (unknown + 1).value is None
+    assert tf.Dimension(3) * 2 == 6
+    assert int(tf.TensorShape([None, 5])[1]) == 5
+
+
+def test_as_list_and_rank() -> None:
+    shape = tf.TensorShape([None, 3])
+    assert shape.as_list() == [None, 3] and shape.ndims == 2 and len(shape) == 2
+    assert shape.num_elements() is None and tf.TensorShape([2, 3]).num_elements() == 6
+    with pytest.raises(ValueError, match="unknown"):
+        tf.TensorShape(None).as_list()
+
+
+def test_slices_and_concatenation() -> None:
+    shape = tf.TensorShape([None, 3, 4])
+    assert shape[1:] == [3, 4]
+    assert shape[:1].concatenate([7]).as_list() == [None, 7]
+
+
+def test_negative_sizes_are_refused() -> None:
+    with pytest.raises(ValueError, match=">= 0"):
+        tf.TensorShape([-1])
