@@ -628,7 +628,6 @@ def report_uninitialized_variables(
 ) -> Tensor:
     """A string vector: the names of variables that have no value yet."""
     from dataflow.ops.array import boolean_mask, stack
-
     from dataflow.ops.math import logical_not
     from dataflow.ops.sources import constant
 
