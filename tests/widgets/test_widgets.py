@@ -21,7 +21,7 @@ from tests.widgets import graphs
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     tf.reset_default_graph()
-    Delivery.confirmed = True
+    Delivery.begun = True
     yield
     for view in list(live._views):
         view.close()
@@ -246,18 +246,18 @@ def test_library_and_engine_travel_on_request(sent: list[Any]) -> None:
     ]
 
 
-def test_the_first_widget_of_a_kernel_brings_everything_until_a_page_has_it(
+def test_only_the_first_widget_of_a_kernel_brings_library_and_engine(
     sent: list[Any],
 ) -> None:
-    Delivery.confirmed = False
+    Delivery.begun = False
     first = GraphView(graphs.lesson())
+    assert GraphView(graphs.lesson()).bundle == b""
     (length,) = struct.unpack("<I", first.bundle[:4])
     assert first.bundle[4 : 4 + length] == built("library.js")
     assert first.bundle[4 + length :] == built("graphviz.js")
     first._receive(first, {"kind": "hello", "version": 6, "engine": True}, [])
     assert first.bundle == b""
     assert first.payload == {}, "a saved notebook must not carry the graph"
-    assert GraphView(graphs.lesson()).bundle == b""
 
 
 def test_a_page_that_knows_less_gets_the_rest(sent: list[Any]) -> None:

@@ -29,13 +29,13 @@ def built(name: str) -> bytes:
 
 
 class Delivery:
-    """Whether some page has confirmed that it has library and engine.
+    """Whether a widget of this kernel has brought library and engine to a page.
 
-    Until one has, each new widget carries them along, so that the first is drawn without a question
-    and answer, which a busy kernel would not give.
+    The first one carries them along, so that it is drawn without a question and answer, which a busy
+    kernel would not give. Pages opened later ask.
     """
 
-    confirmed = False
+    begun = False
 
 
 class Widget(anywidget.AnyWidget):
@@ -54,7 +54,8 @@ class Widget(anywidget.AnyWidget):
     failure = traitlets.Unicode("").tag(sync=True)
 
     def __init__(self, **traits: Any) -> None:
-        if not Delivery.confirmed:
+        if not Delivery.begun:
+            Delivery.begun = True
             library = built("library.js")
             traits["bundle"] = struct.pack("<I", len(library)) + library + built("graphviz.js")
         self._num_open = 0
@@ -82,8 +83,6 @@ class Widget(anywidget.AnyWidget):
         elif kind == "engine":
             self.send({"kind": "engine"}, [built("graphviz.js")])
         elif kind == "hello":
-            if content.get("engine"):
-                Delivery.confirmed = True
             with self.hold_sync():
                 self.payload = {}
                 self.bundle = b""

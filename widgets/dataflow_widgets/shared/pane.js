@@ -37,7 +37,8 @@ export class GraphPane {
       button("−", "Zoom out", () => this.zoom(0.8)),
       button("Fit", "Fit the graph to the width", () => this.fit()),
     );
-    this.element = h("div", { class: "df-pane" }, this.scroller, this.busy);
+    this.empty = h("p", { class: "df-empty", hidden: true }, options.empty ?? "The graph is empty. Operations appear here as they are made.");
+    this.element = h("div", { class: "df-pane" }, this.empty, this.scroller, this.busy);
     this.scroller.addEventListener("click", (event) => this.click(event));
     this.scroller.addEventListener("dblclick", (event) => this.doubleClick(event));
     this.scroller.addEventListener("keydown", (event) => this.key(event));
@@ -108,6 +109,8 @@ export class GraphPane {
     this.drawing = draw(result, visible, this.model);
     this.element.classList.toggle("df-still", visible.items.length > STILL_LIMIT);
     this.element.dataset.attempt = result.attempt;
+    this.empty.hidden = visible.items.length > 0;
+    this.scroller.hidden = !visible.items.length;
     if (before) for (const [id, element] of this.drawing.elements) if (!before.has(id)) element.classList.add("df-new");
     const { scrollLeft, scrollTop } = this.scroller;
     this.scroller.replaceChildren(this.drawing.root);

@@ -1,0 +1,237 @@
+"""GraphView in a real JupyterLab: live, highlighted by runs, small in a saved notebook."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator
+
+    from tests.browser.jupyter_server import JupyterServer
+    from tests.browser.lab_page import LabPage
+
+pytestmark = pytest.mark.browser
+
+BUILD = """import dataflow as tf
+from dataflow_widgets import GraphView, Stepper
+x = tf.constant(2, name="x"); y = tf.constant(3, name="y")
+add_op = tf.add(x, y, name="add_op"); mul_op = tf.multiply(x, y, name="mul_op")
+useless = tf.multiply(x, add_op, name="useless")
+pow_op = tf.pow(add_op, mul_op, name="pow_op")"""
+SHOW = "view = GraphView(tf.get_default_graph())\nview"
+
+
+def node(inside: Locator, name: str) -> Locator:
+    """The drawn node of an operation."""
+    return inside.locator(f'.df-node:has(> title:text-is("{name}"))')
+
+
+def wait_drawn(inside: Locator, count: int) -> None:
+    """Until ``count`` nodes are drawn by Graphviz."""
+    inside.locator('.df-pane[data-attempt="graphviz"]').wait_for()
+    inside.locator(f'.df-widget[data-drawn="{count}"]').wait_for()
+
+
+def classes(inside: Locator, name: str) -> set[str]:
+    return set((node(inside, name).get_attribute("class") or "").split())
+
+
+def wait_class(inside: Locator, name: str, wanted: str) -> None:
+    inside.locator(f'.df-node.{wanted}:has(> title:text-is("{name}"))').wait_for()
+
+
+def open_lesson_graph(lab_page: LabPage, jupyter_server: JupyterServer, *more: str) -> Locator:
+    """Runs BUILD and SHOW (cells 0 and 1) and ``more``; returns the view's output."""
+    notebook = jupyter_server.write_notebook("graph_view.ipynb", [BUILD, SHOW, *more])
+    lab_page.open_notebook(notebook)
+    lab_page.run_cell(0)
+    lab_page.run_cell(1)
+    inside = lab_page.output(1)
+    wait_drawn(inside, 6)
+    return inside
+
+
+def test_live_graph_and_live_runs(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
+    inside = open_lesson_graph(lab_page, jupyter_server)
+    assert not {"df-pruned", "df-needed"} & classes(inside, "useless")
+    assert inside.locator(".df-status").text_content() == "6 operations"
+    # A run marks what it needed.
+    lab_page.run_code("sess = tf.Session()\nsess.run(pow_op)")
+    wait_class(inside, "useless", "df-pruned")
+    wait_class(inside, "pow_op", "df-fetched")
+    status = inside.locator(".df-status")
+    assert status.text_content() == "6 operations: 1 fetched, 0 fed, 5 needed, 1 pruned"
+    # An operation made in a later cell appears without running the view's cell again.
+    lab_page.run_code("late = tf.negative(useless, name='late')")
+    wait_drawn(inside, 7)
+    # A feed, and a highlight that runs nothing.
+    lab_page.run_code("view.highlight(pow_op, {add_op: 10})")
+    wait_class(inside, "add_op", "df-fed")
+    assert "df-needed" in classes(inside, "x")
+    lab_page.run_code("sess.run(late); None")
+    wait_class(inside, "useless", "df-needed")
+    wait_class(inside, "pow_op", "df-pruned")
+    lab_page.screenshot("graph_view_light")
+
+
+def test_selecting_a_node_tells_about_it(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
+    inside = open_lesson_graph(lab_page, jupyter_server, "tf.Session().run(pow_op)")
+    lab_page.run_cell(2)
+    wait_class(inside, "useless", "df-pruned")
+    node(inside, "useless").click()
+    inspector = inside.locator(".df-inspector")
+    text = inspector.text_content()
+    assert "cell 1, line 5" in text
+    assert "int32 ()" in text
+    inspector.get_by_role("button", name="Why not run?").click()
+    assert "Fetching 'useless' itself would run it" in inspector.text_content()
+    inspector.get_by_role("button", name="About").click()
+    inspector.locator("details").first.wait_for()
+    assert "Kernel" in inspector.text_content()
+
+
+def test_keys_in_a_widget_do_not_reach_the_notebook(
+    lab_page: LabPage, jupyter_server: JupyterServer
+) -> None:
+    inside = open_lesson_graph(lab_page, jupyter_server)
+    count = len(lab_page.cells())
+    node(inside, "x").click()
+    for key in ("d", "d", "x", "a", "b", "Enter", "ArrowDown", "0", "0"):
+        lab_page.page.keyboard.press(key)
+    inside.get_by_role("button", name="Fit").focus()
+    for key in ("d", "d", "x", "a", "b"):
+        lab_page.page.keyboard.press(key)
+    assert len(lab_page.cells()) == count
+    assert inside.locator(".df-node").count() == 6
+
+
+def test_a_hostile_graph_in_the_notebook(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
+    evil = "<img src=x onerror=window.hacked=1>"
+    source = f"""from dataflow_widgets import GraphView
+evil = {evil!r}
+node = dict(name=evil, op="Const", device=evil, inputs=[], attrs={{evil: evil}}, source=None,
+            outputs=[dict(dtype=evil, shape=evil)], value=evil)
+other = dict(name='a"]; b [label="', op=evil, device="", inputs=[evil + ":0"], attrs={{}},
+             source=None, outputs=[])
+GraphView([node, other], title=evil)"""
+    lab_page.open_notebook(jupyter_server.write_notebook("hostile.ipynb", [source]))
+    lab_page.run_all_cells()
+    inside = lab_page.output(0)
+    wait_drawn(inside, 2)
+    assert inside.locator(".df-node > title").first.text_content() == evil
+    inside.locator(".df-node").first.click()
+    assert inside.locator(".df-inspector h4").text_content() == evil
+    assert lab_page.page.evaluate("window.hacked") is None
+    assert inside.locator(".df-widget img").count() == 0
+
+
+def test_drawn_while_the_kernel_is_busy(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
+    """The first widget of a kernel brings all it needs, so a cell that goes on does not delay it."""
+    busy = SHOW.replace("\nview", "\ndisplay(view)") + "\nimport time\ntime.sleep(12)"
+    lab_page.open_notebook(jupyter_server.write_notebook("busy.ipynb", [BUILD, busy]))
+    lab_page.run_cell(0)
+    lab_page.select_cell(1)
+    lab_page.start_command("notebook:run-cell")
+    inside = lab_page.output(1)
+    inside.locator('.df-pane[data-attempt="graphviz"]').wait_for(timeout=9_000)
+    assert lab_page.cells()[1]["prompt"] == "[*]"
+    node(inside, "x").click()
+    assert inside.locator(".df-inspector h4").text_content() == "x"
+    lab_page.wait_until_idle()
+
+
+def test_many_views_share_one_engine(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
+    cells = [BUILD, *[SHOW] * 4]
+    lab_page.open_notebook(jupyter_server.write_notebook("many.ipynb", cells))
+    lab_page.run_all_cells()
+    lab_page.page.wait_for_function(
+        "document.querySelectorAll('.df-widget[data-drawn=\"6\"]').length === 4"
+    )
+    loads = lab_page.page.evaluate(
+        "Object.getOwnPropertySymbols(globalThis).map((s) => globalThis[s])"
+        ".filter((v) => v?.loads).map((v) => v.loads)"
+    )
+    assert loads == [1, 1]
+
+
+def saved_notebook(jupyter_server: JupyterServer, lab_page: LabPage, name: str) -> dict[str, Any]:
+    lab_page.command("docmanager:save")
+    return dict(json.loads((jupyter_server.folder / name).read_text(encoding="utf-8")))
+
+
+def test_a_saved_notebook_stays_small_and_reopens_without_a_kernel(
+    lab_page: LabPage, jupyter_server: JupyterServer
+) -> None:
+    inside = open_lesson_graph(lab_page, jupyter_server)
+    lab_page.run_code("tf.Session().run(pow_op)")
+    wait_class(inside, "useless", "df-pruned")
+    # The page sends its picture once it has been quiet for a moment.
+    lab_page.page.wait_for_timeout(2500)
+    lab_page.run_code("assert len(view.picture) > 500, view.picture")
+    lab_page.assert_no_cell_failed()
+    notebook = saved_notebook(jupyter_server, lab_page, "graph_view.ipynb")
+    output = notebook["cells"][1]["outputs"][0]["data"]
+    assert "data:image/svg+xml" in "".join(output["text/html"])
+    widgets = notebook["metadata"].get("widgets", {})
+    for bundle in widgets.values():
+        assert "state" in bundle, "GitHub refuses widget metadata without state"
+    assert len(json.dumps(output)) + len(json.dumps(widgets)) < 60_000
+    # A new kernel knows nothing of this widget: what shows is what the notebook kept.
+    lab_page.open_notebook("graph_view.ipynb")
+    kept = lab_page.output(1)
+    image = kept.locator("img").first
+    image.wait_for()
+    assert image.evaluate("(e) => e.naturalWidth") > 50
+    assert "6 operations" in image.get_attribute("alt")
+
+
+def test_an_empty_graph_says_so_and_then_fills(
+    lab_page: LabPage, jupyter_server: JupyterServer
+) -> None:
+    cells = ["import dataflow as tf\nfrom dataflow_widgets import GraphView", SHOW]
+    lab_page.open_notebook(jupyter_server.write_notebook("empty.ipynb", cells))
+    lab_page.run_all_cells()
+    inside = lab_page.output(1)
+    inside.get_by_text("The graph is empty").wait_for()
+    lab_page.run_code("a = tf.add(3, 5)")
+    wait_drawn(inside, 3)
+    assert inside.get_by_text("The graph is empty").count() == 0
+
+
+def test_magic_and_rich_display(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
+    cells = [
+        BUILD + "\n%load_ext dataflow_widgets",
+        "%%graph\nwith tf.name_scope('new'):\n    z = tf.negative(pow_op, name='z')",
+        "pow_op",
+        "tf.get_default_graph()",
+        "sess = tf.Session()\nsess",
+    ]
+    lab_page.open_notebook(jupyter_server.write_notebook("magic.ipynb", cells))
+    lab_page.run_all_cells()
+    wait_drawn(lab_page.output(1), 2)
+    assert "1 operation added by this cell" in lab_page.output(1).text_content()
+    wait_drawn(lab_page.output(2), 5)
+    wait_drawn(lab_page.output(3), 7)
+    wait_drawn(lab_page.output(4), 7)
+
+
+def test_themes(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
+    inside = open_lesson_graph(lab_page, jupyter_server, "tf.Session().run(pow_op)")
+    lab_page.run_cell(2)
+    wait_class(inside, "useless", "df-pruned")
+    read = """() => {
+      const w = document.querySelector('.df-widget');
+      const t = w.querySelector('.df-title');
+      return [getComputedStyle(w).backgroundColor, getComputedStyle(t).fill];
+    }"""
+    light = lab_page.page.evaluate(read)
+    lab_page.command("apputils:change-theme", theme="JupyterLab Dark")
+    lab_page.page.wait_for_selector('body[data-jp-theme-light="false"]')
+    lab_page.page.wait_for_timeout(500)
+    dark = lab_page.page.evaluate(read)
+    assert light != dark
+    assert sum(map(int, dark[0][4:-1].split(","))) < 150, dark
+    lab_page.screenshot("graph_view_dark")
