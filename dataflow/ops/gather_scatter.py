@@ -1,0 +1,716 @@
+"""Elements by index: gather, scatter, one-hot, choosing by a mask, partition and stitch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import dtypes, shapes
+from dataflow.dtypes import as_dtype
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.registry import Defaulted, define_op, not_differentiable
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.array_basics import (
+    axis_of,
+    need_rank,
+    reshape,
+    shape,
+    size,
+    zeros_like,
+)
+from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.ops.joining import concat, stack
+from dataflow.ops.rearranging import transpose
+from dataflow.ops.sources import constant
+from dataflow.ops.static_value import static_dims, static_value
+from dataflow.shapes import Dims
+
+_GATHER_INDICES = dtypes.INDICES | {dtypes.int16}
+
+
+def join_dims(*parts: Any) -> Dims:
+    """Partial shapes one after the other; unknown rank wins."""
+    if any(p is None for p in parts):
+        return None
+    return tuple(d for p in parts for d in p)
+
+
+# ---- Gather -------------------------------------------------------------------------------
+
+
+@define_op(
+    "Gather", "params: Tparams, indices: Tindices -> output: Tparams", Tindices=dtypes.INDICES
+)
+def gather_v1_op(params: Tensor, indices: Tensor, *, validate_indices: bool = True) -> Dims:
+    """Rows of ``params`` by number; the older form of GatherV2. Gradient: `IndexedSlices`."""
+    if params.dims == ():
+        raise ValueError("params must be at least a vector")
+    return join_dims(indices.dims, None if params.dims is None else params.dims[1:])
+
+
+@define_op(
+    "GatherV2",
+    "params: Tparams, indices: Tindices, axis: Taxis -> output: Tparams",
+    Tindices=_GATHER_INDICES,
+    Taxis=dtypes.INDICES,
+)
+def gather_op(params: Tensor, indices: Tensor, axis: Tensor, *, batch_dims: int = 0) -> Dims:
+    """Slices of ``params`` along ``axis``, by number.
+
+    Shape: params[:axis] + indices[batch_dims:] + params[axis + 1:]. Indices outside of the axis are
+    an `InvalidArgumentError`. Gradient: for axis 0 `IndexedSlices` with the rows that were taken.
+    """
+    need_rank(axis, 0, "axis")
+    if params.dims is None:
+        return None
+    if not params.dims:
+        raise ValueError("params must be at least a vector")
+    at = axis_of(axis, len(params.dims))
+    if batch_dims < 0:
+        if indices.dims is None:
+            return None
+        batch_dims += len(indices.dims)
+    if at is None:
+        if indices.dims is None:
+            return None
+        return (None,) * (len(params.dims) + len(indices.dims) - 1 - batch_dims)
+    if at < batch_dims:
+        raise ValueError(f"batch_dims {batch_dims} must not exceed axis {at}")
+    if indices.dims is None:
+        return None
+    if batch_dims > len(indices.dims):
+        raise ValueError(
+            f"batch_dims {batch_dims} exceeds the rank of the indices, {len(indices.dims)}"
+        )
+    batch = params.dims[:batch_dims]
+    try:
+        batch = shapes.merge(batch, indices.dims[:batch_dims]) or ()
+    except ValueError:
+        raise ValueError(
+            f"batch axes differ: {shapes.list_dims(params.dims)} and "
+            f"{shapes.list_dims(indices.dims)} with batch_dims {batch_dims}"
+        ) from None
+    return (
+        *batch,
+        *params.dims[batch_dims:at],
+        *indices.dims[batch_dims:],
+        *params.dims[at + 1 :],
+    )
+
+
+def _row_gradient(params: Tensor, indices: Tensor, grad: Tensor) -> IndexedSlices:
+    """The rows that reached a gather along axis 0."""
+    whole = shape(params)
+    if params.dims is not None and None not in params.dims[1:]:
+        values = reshape(grad, [-1, *params.dims[1:]]) if 0 not in params.dims[1:] else None
+    else:
+        values = None
+    if values is None:
+        values = reshape(grad, concat([reshape(size(indices), [1]), whole[1:]], 0))
+    return IndexedSlices(values, reshape(indices, [-1]), whole)
+
+
+@gather_v1_op.gradient
+def gather_v1_gradient(op: Any, grad: Tensor) -> list[Any]:
+    return [_row_gradient(op.inputs[0], op.inputs[1], grad), None]
+
+
+@gather_op.gradient
+def gather_gradient(op: Any, grad: Tensor) -> list[Any]:
+    params, indices, axis = op.inputs
+    batch_dims = op.attrs["batch_dims"]
+    rank = None if params.dims is None else len(params.dims)
+    at = axis_of(axis, rank)
+    if at is None:
+        raise NotImplementedError(
+            f"The gradient of {op.name!r} needs an axis that is known when the graph is built."
+        )
+    if batch_dims < 0:
+        batch_dims += len(indices.dims)
+    if at == 0 and batch_dims == 0:
+        return [_row_gradient(params, indices, grad), None, None]
+    return [_gather_axis_gradient(params, indices, at, batch_dims, grad), None, None]
+
+
+def _gather_axis_gradient(
+    params: Tensor, indices: Tensor, at: int, batch_dims: int, grad: Tensor
+) -> Tensor:
+    """The general case, on [batch, outer, n, inner]; taken elements are summed with one segment op."""
+    from dataflow.ops.math import cast, reduce_prod
+    from dataflow.ops.segment import unsorted_segment_sum
+    from dataflow.ops.sequences import range_
+
+    whole = shape(params)
+    batch = reduce_prod(whole[:batch_dims])
+    outer = reduce_prod(whole[batch_dims:at])
+    length = whole[at]
+    inner = reduce_prod(whole[at + 1 :])
+    flat = cast(reshape(indices, stack([batch, -1])), dtypes.int32)
+    count = shape(flat)[1]
+    numbers = flat + reshape(range_(batch) * length, [-1, 1])
+    rows = transpose(reshape(grad, stack([batch, outer, count, inner])), [0, 2, 1, 3])
+    rows = reshape(rows, stack([batch * count, outer, inner]))
+    summed = unsorted_segment_sum(rows, reshape(numbers, [-1]), batch * length)
+    back = transpose(reshape(summed, stack([batch, length, outer, inner])), [0, 2, 1, 3])
+    return reshape(back, whole)
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: Any = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+) -> Tensor:
+    """The slices of ``params`` along ``axis`` (0 by default) that ``indices`` number.
+
+    With ``batch_dims`` the first axes of both go together, as in a loop over batches.
+    Raises `InvalidArgumentError` at run time for an index outside of the axis.
+    """
+    if axis is None:
+        axis = batch_dims
+    sparse_read = getattr(params, "sparse_read", None)
+    if sparse_read is not None and isinstance(axis, int) and axis == 0 and batch_dims == 0:
+        return sparse_read(indices, name=name)  # type: ignore[no-any-return]
+    return gather_op(params, indices, axis, batch_dims=batch_dims, name=name)  # type: ignore[no-any-return]
+
+
+def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
+    """`gather` along the last axis of ``indices``, all axes before it in step."""
+    with op_scope(name, "BatchGather", [params, indices]):
+        indices = convert_to_tensor(indices, name="indices")
+        params = convert_to_tensor(params, name="params")
+        if indices.dims is None:
+            raise ValueError("batch_gather does not allow indices with unknown shape.")
+        count = len(indices.dims) - 1
+        return gather(params, indices, axis=count, batch_dims=count)
+
+
+@define_op(
+    "GatherNd", "params: Tparams, indices: Tindices -> output: Tparams", Tindices=_GATHER_INDICES
+)
+def gather_nd_op(params: Tensor, indices: Tensor) -> Dims:
+    """Elements or slices of ``params`` at coordinates, the last axis of ``indices``.
+
+    Shape: indices[:-1] + params[indices.shape[-1]:]. Gradient: scattered back.
+    """
+    if indices.dims is None or params.dims is None:
+        return None
+    if not indices.dims:
+        raise ValueError("indices must be at least a vector")
+    depth = indices.dims[-1]
+    if depth is None:
+        return None
+    if depth > len(params.dims):
+        raise ValueError(
+            f"the coordinates have {depth} numbers, params has rank {len(params.dims)}"
+        )
+    return (*indices.dims[:-1], *params.dims[depth:])
+
+
+@gather_nd_op.gradient
+def gather_nd_gradient(op: Any, grad: Tensor) -> list[Any]:
+    params, indices = op.inputs
+    if indices.dims is not None and len(indices.dims) == 2 and indices.dims[-1] == 1:
+        return [IndexedSlices(grad, reshape(indices, [-1]), shape(params)), None]
+    return [scatter_nd(indices, grad, shape(params, out_type=indices.dtype)), None]
+
+
+def gather_nd(
+    params: Any,
+    indices: Any,
+    name: str | None = None,
+    batch_dims: int = 0,
+    bad_indices_policy: str = "",
+) -> Tensor:
+    """The elements (or slices) of ``params`` at the coordinates ``indices``."""
+    if batch_dims == 0:
+        return gather_nd_op(params, indices, name=name)  # type: ignore[no-any-return]
+    with op_scope(name, "GatherNd", [params, indices]):
+        params = convert_to_tensor(params)
+        indices = convert_to_tensor(indices)
+        from dataflow.ops.math import cast, reduce_prod
+        from dataflow.ops.sequences import range_
+
+        whole, asked = shape(params), shape(indices)
+        batch = reduce_prod(whole[:batch_dims])
+        flat_params = reshape(params, concat([[batch], whole[batch_dims:]], 0))
+        flat = reshape(indices, concat([[batch], asked[batch_dims:]], 0))
+        inner = len(indices.dims) - batch_dims - 1
+        numbers = reshape(range_(batch), [-1] + [1] * (inner + 1))
+        ones = concat([[batch], asked[batch_dims:-1], [1]], 0)
+        from dataflow.ops.array_basics import broadcast_to
+
+        column = cast(broadcast_to(numbers, ones), indices.dtype)
+        result = gather_nd_op(flat_params, concat([column, flat], -1))
+        return reshape(result, concat([whole[:batch_dims], shape(result)[1:]], 0))
+
+
+# ---- Scatter ------------------------------------------------------------------------------
+
+
+def _scatter_dims(indices: Tensor, updates: Tensor, dims: Dims) -> Dims:
+    if indices.dims is None or dims is None:
+        return dims
+    if not indices.dims:
+        raise ValueError("indices must be at least a vector")
+    depth = indices.dims[-1]
+    if depth is None:
+        return dims
+    if depth > len(dims):
+        raise ValueError(f"the coordinates have {depth} numbers, the result has rank {len(dims)}")
+    wanted = (*indices.dims[:-1], *dims[depth:])
+    if not shapes.compatible(wanted, updates.dims):
+        raise ValueError(
+            f"updates has shape {shapes.list_dims(updates.dims)}, needed is "
+            f"{shapes.list_dims(wanted)}: indices.shape[:-1] + shape[indices.shape[-1]:]"
+        )
+    return dims
+
+
+@define_op(
+    "ScatterNd",
+    "indices: Tindices, updates: T, shape: Tindices -> output: T",
+    Tindices=_GATHER_INDICES,
+)
+def scatter_nd_op(indices: Tensor, updates: Tensor, shape: Tensor) -> Dims:
+    """Zeros of ``shape`` with ``updates`` added at coordinates; repeated ones add up.
+
+    Gradient: gathered at the coordinates.
+    """
+    need_rank(shape, 1, "shape")
+    return _scatter_dims(indices, updates, static_dims(shape))
+
+
+@scatter_nd_op.gradient
+def scatter_nd_gradient(op: Any, grad: Tensor) -> list[Any]:
+    return [None, gather_nd(grad, op.inputs[0]), None]
+
+
+def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
+    """``updates`` added at the coordinates ``indices`` into zeros of ``shape``."""
+    return scatter_nd_op(indices, updates, shape, name=name)  # type: ignore[no-any-return]
+
+
+def _define_tensor_scatter(op_type: str, text: str, allowed: Any = None) -> Any:
+    def tensor_scatter(tensor: Tensor, indices: Tensor, updates: Tensor) -> Dims:
+        return _scatter_dims(indices, updates, tensor.dims)
+
+    tensor_scatter.__doc__ = text
+    attrs = {"Tindices": _GATHER_INDICES}
+    if allowed is not None:
+        attrs["T"] = allowed
+    return define_op(op_type, "tensor: T, indices: Tindices, updates: T -> output: T", **attrs)(
+        tensor_scatter
+    )
+
+
+tensor_scatter_update_op = _define_tensor_scatter(
+    "TensorScatterUpdate",
+    "A copy of ``tensor`` with ``updates`` at coordinates. Gradient: zero where it was replaced.",
+)
+tensor_scatter_add_op = _define_tensor_scatter(
+    "TensorScatterAdd",
+    "A copy of ``tensor`` with ``updates`` added at coordinates. Gradient: to both.",
+    dtypes.NUMBERS,
+)
+tensor_scatter_sub_op = _define_tensor_scatter(
+    "TensorScatterSub",
+    "A copy of ``tensor`` with ``updates`` subtracted at coordinates. Gradient: to both.",
+    dtypes.NUMBERS,
+)
+tensor_scatter_max_op = _define_tensor_scatter(
+    "TensorScatterMax",
+    "The larger of ``tensor`` and ``updates`` at coordinates. Not differentiable.",
+    dtypes.REAL_NUMBERS,
+)
+tensor_scatter_min_op = _define_tensor_scatter(
+    "TensorScatterMin",
+    "The smaller of ``tensor`` and ``updates`` at coordinates. Not differentiable.",
+    dtypes.REAL_NUMBERS,
+)
+not_differentiable(tensor_scatter_max_op, tensor_scatter_min_op)
+
+
+@tensor_scatter_update_op.gradient
+def tensor_scatter_update_gradient(op: Any, grad: Tensor) -> list[Any]:
+    indices, updates = op.inputs[1], op.inputs[2]
+    kept = tensor_scatter_update_op(grad, indices, zeros_like(updates))
+    return [kept, None, gather_nd(grad, indices)]
+
+
+@tensor_scatter_add_op.gradient
+def tensor_scatter_add_gradient(op: Any, grad: Tensor) -> list[Any]:
+    return [grad, None, gather_nd(grad, op.inputs[1])]
+
+
+@tensor_scatter_sub_op.gradient
+def tensor_scatter_sub_gradient(op: Any, grad: Tensor) -> list[Any]:
+    return [grad, None, -gather_nd(grad, op.inputs[1])]
+
+
+def tensor_scatter_update(
+    tensor: Any, indices: Any, updates: Any, name: str | None = None
+) -> Tensor:
+    """A copy of ``tensor`` with ``updates`` at the coordinates ``indices``."""
+    return tensor_scatter_update_op(tensor, indices, updates, name=name)  # type: ignore[no-any-return]
+
+
+def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """A copy of ``tensor`` with ``updates`` added at the coordinates ``indices``."""
+    return tensor_scatter_add_op(tensor, indices, updates, name=name)  # type: ignore[no-any-return]
+
+
+def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """A copy of ``tensor`` with ``updates`` subtracted at the coordinates ``indices``."""
+    return tensor_scatter_sub_op(tensor, indices, updates, name=name)  # type: ignore[no-any-return]
+
+
+# ---- One-hot ------------------------------------------------------------------------------
+
+
+@define_op(
+    "OneHot",
+    "indices: TI, depth: int32, on_value: T, off_value: T -> output: T",
+    TI=Defaulted(dtypes.int64, dtypes.INDICES | {dtypes.uint8, dtypes.int8}),
+)
+def one_hot_op(
+    indices: Tensor, depth: Tensor, on_value: Tensor, off_value: Tensor, *, axis: int = -1
+) -> Dims:
+    """A new axis of size ``depth`` with ``on_value`` at the index, ``off_value`` elsewhere.
+
+    An index outside of the depth gives ``off_value`` everywhere. Not differentiable.
+    """
+    need_rank(depth, 0, "depth")
+    if indices.dims is None:
+        return None
+    rank = len(indices.dims)
+    if not -1 <= axis <= rank:
+        raise ValueError(f"axis {axis} must be -1 or in [0, {rank}]")
+    known = static_value(depth)
+    length = None if known is None else int(known)
+    if length is not None and length < 0:
+        raise ValueError(f"depth must not be negative, got {length}")
+    at = rank if axis == -1 else axis
+    return (*indices.dims[:at], length, *indices.dims[at:])
+
+
+not_differentiable(one_hot_op)
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """A vector of length ``depth`` for each index: ``on_value`` (1) there, ``off_value`` (0) else.
+
+    ``axis``: where the new axis goes, -1 (last) by default. ``dtype``: float32 by default.
+    Raises `TypeError` when the values and ``dtype`` disagree.
+    """
+    with op_scope(name, "one_hot", [indices, depth, on_value, off_value]) as scope:
+        wanted = None if dtype is None else as_dtype(dtype).base_dtype
+        on = (
+            None
+            if on_value is None
+            else convert_to_tensor(on_value, name="on_value", preferred_dtype=wanted)
+        )
+        off = (
+            None
+            if off_value is None
+            else convert_to_tensor(off_value, name="off_value", preferred_dtype=wanted)
+        )
+        for what, t in (("on_value", on), ("off_value", off)):
+            if t is not None and wanted is not None and t.dtype.base_dtype is not wanted:
+                raise TypeError(
+                    f"dtype {t.dtype.name} of {what} does not match dtype parameter {wanted.name}"
+                )
+        if wanted is None:
+            given = on if on is not None else off
+            wanted = dtypes.float32 if given is None else given.dtype.base_dtype
+        if on is None:
+            on = convert_to_tensor(1, wanted, "on_value")
+        if off is None:
+            off = convert_to_tensor(0, wanted, "off_value")
+        if on.dtype.base_dtype is not off.dtype.base_dtype:
+            raise TypeError(
+                f"dtype {on.dtype.name} of on_value does not match dtype {off.dtype.name} of off_value"
+            )
+        return one_hot_op(  # type: ignore[no-any-return]
+            indices, depth, on, off, axis=-1 if axis is None else axis, name=scope
+        )
+
+
+# ---- Choosing -----------------------------------------------------------------------------
+
+
+@define_op("Select", "condition: bool, t: T, e: T -> output: T")
+def select_op(condition: Tensor, t: Tensor, e: Tensor) -> Dims:
+    """``t`` where the condition holds, else ``e``; a vector condition chooses whole rows.
+
+    Shape: that of ``t`` and ``e``, which must agree. Gradient: to the one that was chosen.
+    """
+    try:
+        dims = shapes.merge(t.dims, e.dims)
+    except ValueError:
+        raise ValueError(
+            f"x and y must have one shape, got {shapes.list_dims(t.dims)} and "
+            f"{shapes.list_dims(e.dims)}"
+        ) from None
+    if condition.dims is None or dims is None or condition.dims == ():
+        return dims
+    if len(condition.dims) == 1 and len(dims) > 1:
+        if not shapes.compatible(condition.dims, dims[:1]):
+            raise ValueError(
+                f"a condition of {condition.dims[0]} elements cannot choose among {dims[0]} rows"
+            )
+        return dims
+    if not shapes.compatible(condition.dims, dims):
+        raise ValueError(
+            f"the condition has shape {shapes.list_dims(condition.dims)}, x and y "
+            f"{shapes.list_dims(dims)}\nIt must be of that shape, a vector for rows, or a scalar."
+        )
+    return shapes.merge(dims, condition.dims)
+
+
+@select_op.gradient
+def select_gradient(op: Any, grad: Tensor) -> list[Any]:
+    condition = op.inputs[0]
+    nothing = zeros_like(op.inputs[1])
+    return [None, select_op(condition, grad, nothing), select_op(condition, nothing, grad)]
+
+
+@define_op("SelectV2", "condition: bool, t: T, e: T -> output: T")
+def select_v2_op(condition: Tensor, t: Tensor, e: Tensor) -> Dims:
+    """``t`` where the condition holds, else ``e``; all three are broadcast.
+
+    Gradient: to the one that was chosen, summed over broadcast axes.
+    """
+    return shapes.broadcast(condition.dims, shapes.broadcast(t.dims, e.dims))
+
+
+@select_v2_op.gradient
+def select_v2_gradient(op: Any, grad: Tensor) -> list[Any]:
+    from dataflow.ops.array_basics import broadcast_gradient_args_op
+    from dataflow.ops.math import reduce_sum
+
+    condition, t, e = op.inputs
+    nothing = constant(0, grad.dtype.base_dtype)
+    result = []
+    for source, part in (
+        (t, select_v2_op(condition, grad, nothing)),
+        (e, select_v2_op(condition, nothing, grad)),
+    ):
+        if source.dims != grad.dims or None in (source.dims or (None,)):
+            _, axes = broadcast_gradient_args_op(shape(grad), shape(source))
+            part = reshape(reduce_sum(part, axes), shape(source))
+        result.append(part)
+    return [None, *result]
+
+
+@define_op("Where", "input: T -> index: int64", T=dtypes.NUMBERS | {dtypes.bool_})
+def where_op(input: Tensor) -> Dims:
+    """The coordinates of elements that are true (or not zero), in row-major order.
+
+    Shape: [number of them, rank]. Not differentiable.
+    """
+    return (None, None if input.dims is None else len(input.dims))
+
+
+not_differentiable(where_op)
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """``x`` where the condition holds and ``y`` elsewhere; alone, the coordinates of true elements.
+
+    ``condition`` has the shape of ``x``, or is a vector that chooses rows, or a scalar.
+    """
+    if x is None and y is None:
+        with op_scope(name, "Where", [condition]) as scope:
+            condition = convert_to_tensor(condition, preferred_dtype=dtypes.bool_, name="condition")
+            return where_op(condition, name=scope)  # type: ignore[no-any-return]
+    if x is None or y is None:
+        raise ValueError("x and y must both be non-None or both be None.")
+    return select_op(condition, x, y, name=name)  # type: ignore[no-any-return]
+
+
+def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """`where` with NumPy's broadcasting of all three."""
+    if x is None and y is None:
+        return where(condition, name=name)
+    if x is None or y is None:
+        raise ValueError("x and y must both be non-None or both be None.")
+    return select_v2_op(condition, x, y, name=name)  # type: ignore[no-any-return]
+
+
+def boolean_mask(
+    tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: Any = None
+) -> Tensor:
+    """The elements of ``tensor`` where ``mask`` is True; the mask's axes become one.
+
+    The mask's shape must equal that of ``tensor`` from ``axis`` (0 by default) on.
+    Raises `ValueError` when it does not, or when the mask's rank is unknown.
+    """
+    from dataflow.ops.array_basics import squeeze
+    from dataflow.ops.math import reduce_prod
+
+    with op_scope(name, "boolean_mask", [tensor, mask]):
+        tensor = convert_to_tensor(tensor, name="tensor")
+        mask = convert_to_tensor(mask, name="mask")
+        if mask.dims is None:
+            raise ValueError(
+                "Number of mask dimensions must be specified, even if some dimensions are None. "
+                "E.g. shape=[None] is ok, but shape=None is not."
+            )
+        if mask.dims == ():
+            raise ValueError("mask cannot be scalar.")
+        at = 0 if axis is None else int(static_value(convert_to_tensor(axis)))
+        count = len(mask.dims)
+        if tensor.dims is not None:
+            at = shapes.normalize_axis(at, len(tensor.dims))
+            if not shapes.compatible(tensor.dims[at : at + count], mask.dims):
+                raise ValueError(
+                    f"Shapes {shapes.format_dims(tensor.dims[at : at + count])} and "
+                    f"{shapes.format_dims(mask.dims)} are incompatible: the mask must have the "
+                    f"tensor's sizes from axis {at} on"
+                )
+        whole = shape(tensor)
+        joined = reduce_prod(whole[at : at + count], [0])
+        flat = reshape(tensor, concat([whole[:at], [joined], whole[at + count :]], 0))
+        if tensor.dims is not None:
+            length = shapes.num_elements(tensor.dims[at : at + count])
+            flat.set_shape((*tensor.dims[:at], length, *tensor.dims[at + count :]))
+        indices = squeeze(where(reshape(mask, [-1])), axis=[1])
+        return gather(flat, indices, axis=at)
+
+
+def sequence_mask(
+    lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool_, name: str | None = None
+) -> Tensor:
+    """True for the first ``lengths[i]`` of ``maxlen`` places, False after.
+
+    Shape: lengths' with ``maxlen`` (the largest length by default) added at the end.
+    """
+    from dataflow.ops.array_basics import expand_dims
+    from dataflow.ops.math import cast, maximum, reduce_max
+    from dataflow.ops.sequences import range_
+
+    with op_scope(name, "SequenceMask", [lengths, maxlen]):
+        lengths = convert_to_tensor(lengths)
+        if maxlen is None:
+            maxlen = reduce_max(lengths)
+            maxlen = maximum(constant(0, maxlen.dtype), maxlen)
+        else:
+            maxlen = convert_to_tensor(maxlen)
+        if maxlen.dims is not None and maxlen.dims != ():
+            raise ValueError(f"maxlen must be scalar for sequence_mask, got {maxlen.shape}")
+        row = range_(constant(0, maxlen.dtype), maxlen, constant(1, maxlen.dtype))
+        matrix = cast(expand_dims(lengths, -1), maxlen.dtype)
+        result = row < matrix
+        if dtype is None or as_dtype(dtype) is dtypes.bool_:
+            return result  # type: ignore[no-any-return]
+        return cast(result, dtype)  # type: ignore[no-any-return]
+
+
+# ---- Partition and stitch -----------------------------------------------------------------
+
+
+@define_op("DynamicPartition", "data: T, partitions: int32 -> outputs: num_partitions * T")
+def dynamic_partition_op(data: Tensor, partitions: Tensor, *, num_partitions: int) -> list[Dims]:
+    """The slices of ``data`` sorted into ``num_partitions`` tensors by the number of each.
+
+    Shape: [unknown] + what follows the axes of ``partitions``. Gradient: stitched together again.
+    """
+    if num_partitions < 1:
+        raise ValueError(f"num_partitions must be at least 1, got {num_partitions}")
+    if data.dims is None or partitions.dims is None:
+        return [None] * num_partitions
+    count = len(partitions.dims)
+    if not shapes.compatible(data.dims[:count], partitions.dims):
+        raise ValueError(
+            f"data must start with the shape of partitions: {shapes.list_dims(data.dims)} and "
+            f"{shapes.list_dims(partitions.dims)}"
+        )
+    return [(None, *data.dims[count:])] * num_partitions
+
+
+def _stitched(indices: list[Tensor], data: list[Tensor]) -> Dims:
+    rest: Dims = None
+    largest: int | None = -1
+    for where_to, part in zip(indices, data, strict=True):
+        if where_to.dims is not None and part.dims is not None:
+            count = len(where_to.dims)
+            if not shapes.compatible(part.dims[:count], where_to.dims):
+                raise ValueError(
+                    f"data must start with the shape of its indices: {shapes.list_dims(part.dims)} "
+                    f"and {shapes.list_dims(where_to.dims)}"
+                )
+            try:
+                rest = shapes.merge(rest, part.dims[count:])
+            except ValueError:
+                raise ValueError("the slices must all have one shape") from None
+        known = static_value(where_to)
+        if known is None:
+            largest = None
+        elif largest is not None and known.size:
+            largest = max(largest, int(known.max()))
+    return None if rest is None else (None if largest is None else largest + 1, *rest)
+
+
+@define_op("DynamicStitch", "indices: N * int32, data: N * T -> merged: T")
+def dynamic_stitch_op(indices: list[Tensor], data: list[Tensor]) -> Dims:
+    """Slices put at the rows that ``indices`` say; of several for one row the last counts.
+
+    Shape: [largest index + 1] + the slices'. Gradient: gathered.
+    """
+    return _stitched(indices, data)
+
+
+@define_op("ParallelDynamicStitch", "indices: N * int32, data: N * T -> merged: T")
+def parallel_dynamic_stitch_op(indices: list[Tensor], data: list[Tensor]) -> Dims:
+    """As DynamicStitch, where no row may be given twice. Gradient: gathered."""
+    return _stitched(indices, data)
+
+
+@dynamic_partition_op.gradient
+def dynamic_partition_gradient(op: Any, *grads: Tensor) -> list[Any]:
+    from dataflow.ops.math import reduce_prod
+    from dataflow.ops.sequences import range_
+
+    data, partitions = op.inputs
+    prefix = shape(partitions)
+    numbers = reshape(range_(reduce_prod(prefix)), prefix)
+    parts = dynamic_partition_op(numbers, partitions, num_partitions=op.attrs["num_partitions"])
+    merged = parallel_dynamic_stitch_op(list(parts), list(grads))
+    return [reshape(merged, shape(data)), None]
+
+
+def _stitch_gradient(op: Any, grad: Tensor) -> list[Any]:
+    count = len(op.inputs) // 2
+    return [None] * count + [gather(grad, i) for i in op.inputs[:count]]
+
+
+dynamic_stitch_op.gradient(_stitch_gradient)
+parallel_dynamic_stitch_op.gradient(_stitch_gradient)
+
+
+def dynamic_partition(
+    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+) -> list[Tensor]:
+    """``data`` sorted into ``num_partitions`` tensors; ``partitions`` says which each slice is in."""
+    return list(dynamic_partition_op(data, partitions, num_partitions=num_partitions, name=name))
+
+
+def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
+    """Slices of several tensors put together at the rows that ``indices`` say."""
+    return dynamic_stitch_op(indices, data, name=name)  # type: ignore[no-any-return]
+
+
+def parallel_dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
+    """`dynamic_stitch` where no row may be given twice."""
+    return parallel_dynamic_stitch_op(indices, data, name=name)  # type: ignore[no-any-return]

@@ -1,0 +1,500 @@
+"""Cutting and padding: Slice, StridedSlice with Python's index syntax, Pad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow import dtypes, shapes
+from dataflow.graph.conversion import convert_to_tensor, is_tensor_like
+from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.registry import INDEX, define_op
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.array_basics import need_rank, rank, reshape, shape
+from dataflow.ops.joining import concat, stack
+from dataflow.ops.sources import constant
+from dataflow.ops.static_value import static_dims, static_value
+from dataflow.shapes import Dims
+
+#: ``t[:, tf.newaxis]`` adds an axis of size 1.
+newaxis = None
+
+_INDEX_TYPES = dtypes.INDICES | {dtypes.int16}
+
+
+def elements_of(vector: Tensor) -> list[int | None] | None:
+    """The numbers of an index vector as far as they are known; ``None`` for unknown length."""
+    value = static_value(vector)
+    if value is not None:
+        return [int(v) for v in np.asarray(value).reshape(-1)]
+    if vector.op.type == "Pack":
+        parts = [static_value(t) for t in vector.op.inputs]
+        return [None if p is None else int(p) for p in parts]
+    if vector.dims is None or len(vector.dims) != 1 or vector.dims[0] is None:
+        return None
+    return [None] * vector.dims[0]
+
+
+# ---- Slice --------------------------------------------------------------------------------
+
+
+@define_op("Slice", "input: T, begin: Index, size: Index -> output: T", Index=dtypes.INDICES)
+def slice_op(input: Tensor, begin: Tensor, size: Tensor) -> Dims:
+    """``size[i]`` elements (-1: all that follow) from ``begin[i]`` on, along each axis i.
+
+    Gradient: padded with zeros to the input's shape.
+    """
+    need_rank(begin, 1, "begin")
+    need_rank(size, 1, "size")
+    starts, lengths = elements_of(begin), elements_of(size)
+    if input.dims is None:
+        if lengths is None:
+            return None
+        return tuple(None if s is None or s < 0 else s for s in lengths)
+    rank_ = len(input.dims)
+    for name, items in (("begin", starts), ("size", lengths)):
+        if items is not None and len(items) != rank_:
+            raise ValueError(
+                f"{name} has {len(items)} elements for an input of rank {rank_}\n"
+                "Give one number for each axis."
+            )
+    starts = starts or [None] * rank_
+    lengths = lengths or [None] * rank_
+    out: list[int | None] = []
+    for axis, (start, length, d) in enumerate(zip(starts, lengths, input.dims, strict=True)):
+        if start is not None and start < 0:
+            raise ValueError(f"begin must not be negative, got {start} for axis {axis}")
+        if length is None:
+            out.append(None)
+        elif length == -1:
+            out.append(None if start is None or d is None else d - start)
+        else:
+            out.append(length)
+        if start is not None and d is not None and length is not None:
+            if start + max(length, 0) > d:
+                raise ValueError(
+                    f"axis {axis} has size {d}, elements {start} to {start + max(length, 0)} are "
+                    "asked for"
+                )
+    return tuple(out)
+
+
+@slice_op.gradient
+def slice_gradient(op: Any, grad: Tensor) -> list[Any]:
+    source, begin, _ = op.inputs
+    column = stack([rank(source), 1])
+    kind = begin.dtype
+    before = reshape(begin, column)
+    whole, part = shape(source, out_type=kind), shape(op.outputs[0], out_type=kind)
+    known = [static_value(t) for t in (whole, part, begin)]
+    if all(k is not None for k in known):
+        after: Any = constant((known[0] - known[1] - known[2]).reshape(-1, 1))
+    else:
+        after = reshape(whole - part - begin, column)
+    return [pad(grad, concat([before, after], 1)), None, None]
+
+
+def slice_(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+    """``size[i]`` elements from ``begin[i]`` on along each axis; a size of -1 takes the rest."""
+    return slice_op(input_, begin, size, name=name)  # type: ignore[no-any-return]
+
+
+# ---- StridedSlice -------------------------------------------------------------------------
+
+
+def strided_dims(
+    dims: Dims,
+    begin: list[int | None] | None,
+    end: list[int | None] | None,
+    strides: list[int | None] | None,
+    begin_mask: int,
+    end_mask: int,
+    ellipsis_mask: int,
+    new_axis_mask: int,
+    shrink_axis_mask: int,
+) -> Dims:
+    """The shape of ``x[begin:end:strides]`` under TensorFlow's masks, as far as known."""
+    known = [b for b in (begin, end, strides) if b is not None]
+    if dims is None or not known:
+        return None
+    count = len(known[0])
+    if any(len(b) != count for b in known):
+        raise ValueError("begin, end and strides must have the same length")
+    begin, end, strides = (b or [None] * count for b in (begin, end, strides))
+    used = sum(1 for i in range(count) if not ((new_axis_mask | ellipsis_mask) >> i) & 1)
+    if used > len(dims):
+        raise ValueError(
+            f"{used} indices for a tensor of rank {len(dims)}: {shapes.list_dims(dims)}"
+        )
+    out: list[int | None] = []
+    axis = 0
+    ellipsis_seen = False
+    for i in range(count):
+        bit = 1 << i
+        if ellipsis_mask & bit:
+            if ellipsis_seen:
+                raise ValueError("Multiple ellipses in slice spec not allowed")
+            ellipsis_seen = True
+            rest = sum(
+                1 for j in range(i + 1, count) if not ((new_axis_mask | ellipsis_mask) >> j) & 1
+            )
+            stop = len(dims) - rest
+            out.extend(dims[axis:stop])
+            axis = stop
+            continue
+        if new_axis_mask & bit:
+            out.append(1)
+            continue
+        d = dims[axis]
+        first, last, step = begin[i], end[i], strides[i]
+        if shrink_axis_mask & bit:
+            if d is not None and first is not None and not -d <= first < d:
+                raise ValueError(f"slice index {first} of dimension {axis} out of bounds.")
+        else:
+            if step == 0:
+                raise ValueError(f"strides[{i}] must be non-zero")
+            lo_open, hi_open = bool(begin_mask & bit), bool(end_mask & bit)
+            if d is None or step is None:
+                out.append(d if d is not None and lo_open and hi_open and step == 1 else None)
+            elif (first is None and not lo_open) or (last is None and not hi_open):
+                out.append(None)
+            else:
+                whole = range(d)[None if lo_open else first : None if hi_open else last : step]
+                out.append(len(whole))
+        axis += 1
+    return (*out, *dims[axis:])
+
+
+@define_op(
+    "StridedSlice",
+    "input: T, begin: Index, end: Index, strides: Index -> output: T",
+    Index=_INDEX_TYPES,
+)
+def strided_slice_op(
+    input: Tensor,
+    begin: Tensor,
+    end: Tensor,
+    strides: Tensor,
+    *,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> Dims:
+    """``input[begin:end:strides]``; bit i of a mask says something about index i.
+
+    ``begin_mask``, ``end_mask``: the bound is open. ``ellipsis_mask``: the index is ``...``.
+    ``new_axis_mask``: it adds an axis. ``shrink_axis_mask``: it is a number, and its axis goes.
+    Gradient: put into zeros of the input's shape.
+    """
+    for name, t in (("begin", begin), ("end", end), ("strides", strides)):
+        need_rank(t, 1, name)
+    return strided_dims(
+        input.dims,
+        elements_of(begin),
+        elements_of(end),
+        elements_of(strides),
+        begin_mask,
+        end_mask,
+        ellipsis_mask,
+        new_axis_mask,
+        shrink_axis_mask,
+    )
+
+
+@define_op(
+    "StridedSliceGrad",
+    "shape: Index, begin: Index, end: Index, strides: Index, dy: T -> output: T",
+    Index=dtypes.INDICES,
+)
+def strided_slice_grad_op(
+    shape: Tensor,
+    begin: Tensor,
+    end: Tensor,
+    strides: Tensor,
+    dy: Tensor,
+    *,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> Dims:
+    """Zeros of ``shape`` with ``dy`` where the StridedSlice was. Gradient: the same slice."""
+    return static_dims(shape)
+
+
+_MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+
+
+@strided_slice_op.gradient
+def strided_slice_gradient(op: Any, grad: Tensor) -> list[Any]:
+    source, begin, end, strides = op.inputs
+    masks = {m: op.attrs[m] for m in _MASKS}
+    whole = shape(source, out_type=begin.dtype)
+    return [strided_slice_grad_op(whole, begin, end, strides, grad, **masks), None, None, None]
+
+
+@strided_slice_grad_op.gradient
+def strided_slice_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+    masks = {m: op.attrs[m] for m in _MASKS}
+    back = strided_slice_op(grad, op.inputs[1], op.inputs[2], op.inputs[3], **masks)
+    return [None, None, None, None, back]
+
+
+def strided_slice(
+    input_: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """``input_[begin:end:strides]``, with bounds as vectors; see the op StridedSlice for masks."""
+    if strides is None:
+        from dataflow.ops.array_basics import ones_like
+
+        begin = convert_to_tensor(begin)
+        strides = ones_like(begin)
+    return strided_slice_op(  # type: ignore[no-any-return]
+        input_,
+        begin,
+        end,
+        strides,
+        begin_mask=begin_mask,
+        end_mask=end_mask,
+        ellipsis_mask=ellipsis_mask,
+        new_axis_mask=new_axis_mask,
+        shrink_axis_mask=shrink_axis_mask,
+        name=name,
+    )
+
+
+def _bound(value: Any, tensor: Any) -> Any:
+    """An index, checked: Python and NumPy integers, dimensions, integer tensors."""
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(_refusal(tensor, value))
+    if isinstance(value, shapes.Dimension):
+        return int(value)
+    if isinstance(value, (int, np.integer)):
+        return int(value)
+    if is_tensor_like(value):
+        dtype = getattr(value, "dtype", None)
+        if dtype is not None and not dtype.base_dtype.is_integer:
+            raise TypeError(_refusal(tensor, value))
+        return value
+    if isinstance(value, np.ndarray) and value.shape == () and value.dtype.kind in "iu":
+        return int(value)
+    raise TypeError(_refusal(tensor, value))
+
+
+def _refusal(tensor: Any, index: Any) -> str:
+    dtype = getattr(index, "dtype", None)
+    shown = f"{type(index).__name__} {index!r}"
+    text = (
+        f"{tensor.name!r} cannot be indexed with {shown}: only integers, slices (`:`), ellipsis "
+        "(`...`), tf.newaxis (`None`) and scalar tf.int32/tf.int64 tensors are valid indices."
+    )
+    if isinstance(index, (bool, np.bool_)) or str(getattr(dtype, "name", dtype)) == "bool":
+        return text + " To pick elements by a mask use tf.boolean_mask(t, mask)."
+    if isinstance(index, (list, np.ndarray)):
+        return text + " To pick rows by a list use tf.gather(t, indices)."
+    return text + " Cast a floating index with tf.cast(i, tf.int32)."
+
+
+def getitem(tensor: Any, spec: Any, var: Any = None) -> Tensor:
+    """``tensor[spec]`` as Python's syntax gives it; see `Tensor.__getitem__`."""
+    if isinstance(spec, (np.ndarray, list)) or (
+        isinstance(spec, Tensor) and spec.dtype.base_dtype is dtypes.bool_
+    ):
+        raise TypeError(_refusal(tensor, spec))
+    items = spec if isinstance(spec, tuple) else (spec,)
+    begin: list[Any] = []
+    end: list[Any] = []
+    strides: list[Any] = []
+    masks = dict.fromkeys(_MASKS, 0)
+    for i, item in enumerate(items):
+        bit = 1 << i
+        if isinstance(item, slice):
+            if item.start is None:
+                begin.append(0)
+                masks["begin_mask"] |= bit
+            else:
+                begin.append(_bound(item.start, tensor))
+            if item.stop is None:
+                end.append(0)
+                masks["end_mask"] |= bit
+            else:
+                end.append(_bound(item.stop, tensor))
+            strides.append(1 if item.step is None else _bound(item.step, tensor))
+        elif item is Ellipsis or item is None:
+            begin.append(0)
+            end.append(0)
+            strides.append(1)
+            masks["ellipsis_mask" if item is Ellipsis else "new_axis_mask"] |= bit
+        else:
+            index = _bound(item, tensor)
+            if isinstance(index, Tensor) and index.dims:
+                raise TypeError(_refusal(tensor, index))
+            begin.append(index)
+            end.append(index + 1)
+            strides.append(1)
+            masks["shrink_axis_mask"] |= bit
+    with op_scope(None, "strided_slice", [tensor]) as scope:
+        if begin:
+            packed = [stack(begin), stack(end), stack(strides)]
+            if any(p.dtype is dtypes.int64 for p in packed):
+                from dataflow.ops.math import cast
+
+                packed = [cast(p, dtypes.int64) for p in packed]
+        else:
+            empty = constant([], dtype=dtypes.int32)
+            packed = [empty, empty, empty]
+        return strided_slice(tensor, *packed, name=scope, **masks)
+
+
+Tensor.__getitem__ = getitem  # type: ignore[attr-defined]
+
+
+# ---- Pad ----------------------------------------------------------------------------------
+
+
+def _padded_dims(input: Tensor, paddings: Tensor) -> Dims:
+    need_rank(paddings, 2, "paddings")
+    rows = None
+    if paddings.dims is not None:
+        rows = paddings.dims[0]
+        if paddings.dims[1] not in (None, 2):
+            raise ValueError(f"paddings must have shape [rank, 2], got {list(paddings.dims)}")
+    if input.dims is None:
+        return None if rows is None else (None,) * rows
+    if rows is not None and rows != len(input.dims):
+        raise ValueError(
+            f"paddings has {rows} rows for an input of rank {len(input.dims)}\n"
+            "Give one pair (before, after) for each axis."
+        )
+    known = static_value(paddings)
+    if known is None:
+        return (None,) * len(input.dims)
+    if (known < 0).any():
+        raise ValueError(f"paddings must not be negative, got {known.tolist()}")
+    return tuple(
+        None if d is None else d + int(b) + int(a)
+        for d, (b, a) in zip(input.dims, known, strict=True)
+    )
+
+
+@define_op("Pad", "input: T, paddings: Tpaddings -> output: T", Tpaddings=INDEX)
+def pad_op(input: Tensor, paddings: Tensor) -> Dims:
+    """The input with ``paddings[i, 0]`` zeros before and ``paddings[i, 1]`` after, along axis i.
+
+    Gradient: the padding cut off.
+    """
+    return _padded_dims(input, paddings)
+
+
+@define_op(
+    "PadV2", "input: T, paddings: Tpaddings, constant_values: T -> output: T", Tpaddings=INDEX
+)
+def pad_v2_op(input: Tensor, paddings: Tensor, constant_values: Tensor) -> Dims:
+    """As Pad with ``constant_values`` for zeros. Gradient: the padding cut off."""
+    need_rank(constant_values, 0, "constant_values")
+    return _padded_dims(input, paddings)
+
+
+def _check_mirror(input: Tensor, paddings: Tensor, mode: str) -> None:
+    if mode not in ("REFLECT", "SYMMETRIC"):
+        raise ValueError(f"mode must be REFLECT or SYMMETRIC, got {mode!r}")
+    known = static_value(paddings)
+    if known is None or input.dims is None or len(known) != len(input.dims):
+        return
+    spare = 1 if mode == "REFLECT" else 0
+    for axis, (d, (before, after)) in enumerate(zip(input.dims, known, strict=True)):
+        if d is not None and max(before, after) > d - spare:
+            raise ValueError(
+                f"{mode} padding of axis {axis} may be at most {d - spare}, got {before}, {after}"
+            )
+
+
+@define_op("MirrorPad", "input: T, paddings: Tpaddings -> output: T", Tpaddings=INDEX)
+def mirror_pad_op(input: Tensor, paddings: Tensor, *, mode: str) -> Dims:
+    """The input continued by its mirror image; SYMMETRIC repeats the edge, REFLECT does not.
+
+    Gradient: MirrorPadGrad, which folds the border back.
+    """
+    _check_mirror(input, paddings, mode)
+    return _padded_dims(input, paddings)
+
+
+@define_op("MirrorPadGrad", "input: T, paddings: Tpaddings -> output: T", Tpaddings=INDEX)
+def mirror_pad_grad_op(input: Tensor, paddings: Tensor, *, mode: str) -> Dims:
+    """The border of a mirror-padded gradient added where it came from. Gradient: MirrorPad."""
+    if input.dims is None:
+        return None
+    known = static_value(paddings)
+    if known is None:
+        return (None,) * len(input.dims)
+    return tuple(
+        None if d is None else d - int(b) - int(a)
+        for d, (b, a) in zip(input.dims, known, strict=True)
+    )
+
+
+def _unpad(op: Any, grad: Tensor) -> Tensor:
+    source, paddings = op.inputs[:2]
+    before = reshape(slice_(paddings, [0, 0], stack([rank(source), 1])), [-1])
+    return slice_(grad, before, shape(source, out_type=before.dtype))
+
+
+@pad_op.gradient
+def pad_gradient(op: Any, grad: Tensor) -> list[Any]:
+    return [_unpad(op, grad), None]
+
+
+@pad_v2_op.gradient
+def pad_v2_gradient(op: Any, grad: Tensor) -> list[Any]:
+    from dataflow.ops.math import reduce_sum
+
+    inner = _unpad(op, grad)
+    return [inner, None, reduce_sum(grad) - reduce_sum(inner)]
+
+
+@mirror_pad_op.gradient
+def mirror_pad_gradient(op: Any, grad: Tensor) -> list[Any]:
+    return [mirror_pad_grad_op(grad, op.inputs[1], mode=op.attrs["mode"]), None]
+
+
+@mirror_pad_grad_op.gradient
+def mirror_pad_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+    return [mirror_pad_op(grad, op.inputs[1], mode=op.attrs["mode"]), None]
+
+
+def pad(
+    tensor: Any,
+    paddings: Any,
+    mode: str = "CONSTANT",
+    name: str | None = None,
+    constant_values: Any = 0,
+) -> Tensor:
+    """Pads each axis i with ``paddings[i] = [before, after]``; see ``mode``.
+
+    CONSTANT: ``constant_values``. REFLECT and SYMMETRIC: the mirror image of the tensor.
+    """
+    mode = mode.upper()
+    if mode == "CONSTANT":
+        if not is_tensor_like(constant_values) and np.ndim(constant_values) == 0:
+            if constant_values == 0:
+                return pad_op(tensor, paddings, name=name)  # type: ignore[no-any-return]
+        return pad_v2_op(tensor, paddings, constant_values, name=name)  # type: ignore[no-any-return]
+    if mode in ("REFLECT", "SYMMETRIC"):
+        return mirror_pad_op(tensor, paddings, mode=mode, name=name)  # type: ignore[no-any-return]
+    raise ValueError(
+        f"Unknown padding mode: {mode!r}. Expected 'CONSTANT', 'REFLECT' or 'SYMMETRIC'."
+    )
