@@ -68,12 +68,15 @@ class Graph:
                     f"{op_def.type} {name!r}: the input {tensor.name!r} is from another graph. "
                     "All inputs of a node must belong to the graph that the node is added to."
                 )
+            there = tensor.op._control_flow_context
+            if there is not None and self._control_flow_context is None:
+                there.check_use(op_def, name, tensor)
         control_inputs: list[Operation] = []
         if self._control_stack:
             control_inputs = self._controls_for(inputs)
         context = self._control_flow_context
         if context is not None:
-            inputs, control_inputs = context.prepare(op_def, inputs, control_inputs)
+            inputs, control_inputs = context.prepare(op_def, name, inputs, control_inputs)
         frames = tracebacks.capture()
         try:
             dims = op_def.infer_dims(inputs, attrs)

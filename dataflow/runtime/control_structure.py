@@ -180,9 +180,17 @@ class Emitter:
         if path is None:
             return None
         if source.type in SWITCH and not self.is_loop_switch(source):
-            guard = (source.inputs[1], tensor.value_index == 1)
+            guard = (self.predicate(source.inputs[1]), tensor.value_index == 1)
             return self.union(path, (guard,))
         return path
+
+    def predicate(self, tensor: Tensor) -> Tensor:
+        """The tensor that a predicate is a copy of (``cond/pred_id`` is an Identity)."""
+        while tensor.op.type == "Identity" and tensor not in self.fed:
+            if tensor.op.inputs[0].dtype.is_ref:
+                break
+            tensor = tensor.op.inputs[0]
+        return tensor
 
     def guards_of(self, op: Operation, frame: Frame) -> Path | None:
         """The guards of a node, from its inputs and control inputs; ``None``: never runs."""
@@ -305,7 +313,11 @@ class Emitter:
             guards = self.guards_from(tensor, frame)
             if guards is not None:
                 branches.append((i, tensor, [g for g in guards if g not in path]))
-        wants_index = index not in self.fed
+        wants_index = index not in self.fed and (
+            generator.trace
+            or index in generator.fetches
+            or any(c in generator._numbers for c in index._consumers)
+        )
         generator.globals.setdefault("int32", _int32)
         for position, (i, tensor, guards) in enumerate(branches):
             assign = f"{name} = {generator.use(tensor)}"
@@ -326,7 +338,8 @@ class Emitter:
         from dataflow.runtime.codegen import Value
 
         generator.values.setdefault(output, Value(name))
-        generator.values.setdefault(index, Value(index_name))
+        if wants_index:
+            generator.values.setdefault(index, Value(index_name))
         generator.emit_trace(op)
 
     def loop_guards(self, frame: Frame, parent: Frame) -> Path | None:
