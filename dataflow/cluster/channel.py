@@ -626,6 +626,15 @@ class LinkPool:
             link.close()
 
 
+def wait_readable(fds: Iterable[int], timeout_seconds: float | None = None) -> list[int]:
+    """Return those of the file descriptors that can be read, or have ended; none: time is up."""
+    poll = select.poll()
+    for fd in fds:
+        poll.register(fd, select.POLLIN)
+    timeout = None if timeout_seconds is None else max(0.0, timeout_seconds * 1000)
+    return [fd for fd, _ in poll.poll(timeout)]
+
+
 def wait_any(links: Iterable[Link], timeout_seconds: float | None = None) -> list[Link]:
     """Return those links that have something to receive (or whose peer is gone).
 
@@ -635,10 +644,5 @@ def wait_any(links: Iterable[Link], timeout_seconds: float | None = None) -> lis
     ready = [link for link in links if link.has_frame()]
     if ready:
         return ready
-    poll = select.poll()
-    by_fd = {}
-    for link in links:
-        by_fd[link.fileno()] = link
-        poll.register(link.fileno(), select.POLLIN)
-    events = poll.poll(None if timeout_seconds is None else max(0, timeout_seconds * 1000))
-    return [by_fd[fd] for fd, _ in events]
+    by_fd = {link.fileno(): link for link in links}
+    return [by_fd[fd] for fd in wait_readable(by_fd, timeout_seconds)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dataflow.cluster.simulate import Latency, backup_curve, simulate
+from dataflow.cluster.simulation import Latency, backup_curve, simulate
 
 CALM = Latency(1.0, sigma=0.0, straggler_probability=0.0)
 

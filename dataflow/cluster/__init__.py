@@ -1,0 +1,38 @@
+"""Clusters: tasks in processes of their own, and the channel between them.
+
+`launch` starts a cluster on Ray from a notebook; `Server` is one task, `ClusterSpec` says where the
+tasks are; `simulate` runs the same decisions with virtual workers. Everything is loaded at first
+use: importing this package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "Cluster": "launcher",
+    "ClusterSpec": "spec",
+    "Latency": "simulation",
+    "Server": "server",
+    "backup_curve": "simulation",
+    "find": "launcher",
+    "launch": "launcher",
+    "shutdown": "launcher",
+    "simulate": "simulation",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'dataflow.cluster' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"dataflow.cluster.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,306 @@
+"""What `tf.Session` delegates to when its target is a server.
+
+If the target's server lives in this process, its master is called directly and works on this very
+graph. Otherwise the graph is sent to the master as it grows, fetches and feeds are prepared once,
+and a run is one message there and one back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from dataflow.cluster import graph_codec, registry
+from dataflow.cluster.channel import Link, LinkPool
+from dataflow.cluster.master import call
+from dataflow.cluster.remote_errors import restore_error
+from dataflow.errors import OpError
+from dataflow.graph.tensor import Tensor
+from dataflow.runtime.feeds import flatten_feeds, make_feed_converter
+from dataflow.runtime.fetches import FetchPlan, cache_key
+from dataflow.runtime.plan import own
+
+
+class _Combination:
+    """What a session knows of one combination of fetches and feeds."""
+
+    def __init__(self, fetches: FetchPlan, feeds: list[Tensor]) -> None:
+        self.fetches = fetches
+        self.feeds = feeds
+        self.feed_names = [t.name for t in feeds]
+        self.converters = [make_feed_converter(t) for t in feeds]
+        self.prepared: Any = None
+        self.needed: frozenset[str] = frozenset()
+        self.generation = -1
+
+
+class RemoteSession:
+    """A session on a cluster. `run` gives the values, and what pruning left for the widgets."""
+
+    def __init__(self, backend: LocalMaster | RemoteMaster, graph: Any, config: Any) -> None:
+        self.backend = backend
+        self.graph = graph
+        timeout = getattr(config, "operation_timeout_in_ms", 0) or 0
+        self._timeout_seconds = timeout / 1000 or None
+        self._combinations: dict[Any, _Combination] = {}
+        self._seen_mutations = graph._mutations
+        self._lock = threading.Lock()
+
+    def run(
+        self, fetches: Any, feed_dict: Any = None, timeout_seconds: float | None = None
+    ) -> tuple[Any, frozenset[str], list[str], list[str]]:
+        """Return (result, names of the needed nodes, names of fetches, names of fed tensors)."""
+        combination = None
+        if self.graph._mutations != self._seen_mutations:
+            self._combinations.clear()
+            self._seen_mutations = self.graph._mutations
+        try:
+            key = (cache_key(fetches), tuple(feed_dict) if feed_dict else ())
+            combination = self._combinations.get(key)
+        except TypeError:
+            key = None
+        if combination is None:
+            feeds = flatten_feeds(self.graph, feed_dict) if feed_dict else {}
+            combination = _Combination(FetchPlan(self.graph, fetches), list(feeds))
+            values = list(feeds.values())
+            if key is not None and len(feeds) == len(key[1]):
+                self._combinations[key] = combination
+        else:
+            values = list(feed_dict.values()) if feed_dict else []
+        backend = self.backend
+        arrays = [convert(v) for convert, v in zip(combination.converters, values, strict=True)]
+        if combination.generation != backend.generation:
+            with self._lock:
+                backend.prepare(combination)
+                combination.generation = backend.generation
+        try:
+            results = backend.run(combination, arrays, timeout_seconds or self._timeout_seconds)
+        except OpError as error:
+            raise self._with_node(error) from None
+        flat = [own(value) for value in results]
+        return (
+            combination.fetches.rebuild(flat),
+            combination.needed,
+            combination.fetches.names,
+            combination.feed_names,
+        )
+
+    def _with_node(self, error: OpError) -> OpError:
+        """The error with the node of this graph, where it came with a name only."""
+        found = re.match(r"\S+ '([^']+)'", error.message) if error.op is None else None
+        if found is not None and found[1] in self.graph._by_name:
+            op = self.graph._by_name[found[1]]
+            error._op, error._node_def = op, op
+        elif error.op is not None and error.op.graph is not self.graph:
+            error._op = error._node_def = self.graph._by_name.get(error.op.name)
+        return error
+
+    def tasks(self, fetches: Any, feed_dict: Any = None) -> dict[str, str]:
+        """Return the task of every node that a run would need, by name."""
+        feeds = flatten_feeds(self.graph, feed_dict) if feed_dict else {}
+        combination = _Combination(FetchPlan(self.graph, fetches), list(feeds))
+        self.backend.prepare(combination)
+        return self.backend.placement(combination)
+
+    def list_devices(self) -> list[str]:
+        """Return the names of the tasks that this session sees."""
+        return self.backend.tasks()
+
+    def close(self) -> None:
+        """Let the tasks drop what this session registered; variables stay."""
+        self._combinations.clear()
+        self.backend.close()
+
+
+class LocalMaster:
+    """The target's server lives in this process: its master works on this very graph."""
+
+    def __init__(self, server: Any, graph: Any, config: Any) -> None:
+        self.server = server
+        self.master = server.new_master_session(config)
+
+    @property
+    def generation(self) -> int:
+        """Grows when prepared steps have become void."""
+        return self.master.generation
+
+    def prepare(self, combination: _Combination) -> None:
+        """Cut the graph and register the pieces."""
+        fetches = combination.fetches
+        prepared = self.master.prepare(fetches.tensors, fetches.operations, combination.feeds)
+        combination.prepared = prepared
+        combination.needed = prepared.needed
+
+    def run(
+        self, combination: _Combination, values: Sequence[Any], timeout_seconds: float | None
+    ) -> list[Any]:
+        """Run a prepared step."""
+        return self.master.run(combination.prepared, values, timeout_seconds)
+
+    def placement(self, combination: _Combination) -> dict[str, str]:
+        """Return the task of each needed node."""
+        return dict(combination.prepared.task_of)
+
+    def tasks(self) -> list[str]:
+        """Return the visible tasks."""
+        return sorted(self.master.addresses)
+
+    def close(self) -> None:
+        """End the master's session."""
+        self.server.end_master_session(self.master)
+
+
+class RemoteMaster:
+    """The target's server is another process: the graph goes there as it grows."""
+
+    def __init__(self, target: str, graph: Any, config: Any) -> None:
+        self.target = target
+        self.graph = graph
+        self.address = target.removeprefix("grpc://")
+        self.pool = LinkPool(registry.key_for(self.address), "a client")
+        self.generation = 0
+        self.session = ""
+        self._num_sent = 0
+        self._seen_mutations = graph._mutations
+        self._names: list[str] = []
+        self._options = {
+            "device_filters": list(getattr(config, "device_filters", ()) or ()),
+            "allow_soft_placement": bool(getattr(config, "allow_soft_placement", False)),
+        }
+        self._control: Link | None = None
+        self._lock = threading.RLock()
+        self._create()
+
+    def _create(self) -> None:
+        """Open the session; its life is that of the control link."""
+        self._control = self.pool.take(self.address, f"the master at {self.target}")
+        reply = call(self._control, "session.create", self._options)
+        head = reply.head or {}
+        self.session = str(head["session"])
+        self._names = list(head["tasks"])
+        self._num_sent = 0
+
+    def _ensure_session(self) -> None:
+        if self._control is None or not self._control.is_quiet():
+            if self._control is not None:
+                self._control.close()
+            self.generation += 1
+            self._create()
+
+    def prepare(self, combination: _Combination) -> None:
+        """Send what is new of the graph; have the step cut and registered."""
+        with self._lock:
+            self._ensure_session()
+            ops = self.graph.get_operations()
+            replace = self.graph._mutations != self._seen_mutations
+            first = 0 if replace else self._num_sent
+            self._seen_mutations = self.graph._mutations
+            encoded, arrays = _encode_what_can_travel(ops[first:])
+            assert self._control is not None
+            call(
+                self._control,
+                "session.extend",
+                {"session": self.session, "ops": encoded, "replace": replace},
+                arrays,
+            )
+            self._num_sent = len(ops)
+            head = {
+                "session": self.session,
+                "fetches": [t.name for t in combination.fetches.tensors],
+                "targets": [op.name for op in combination.fetches.operations],
+                "feeds": combination.feed_names,
+            }
+            reply = call(self._control, "session.prepare", head).head or {}
+            combination.prepared = reply["handle"]
+            combination.needed = frozenset(reply["needed"])
+
+    def run(
+        self, combination: _Combination, values: Sequence[Any], timeout_seconds: float | None
+    ) -> list[Any]:
+        """Run a prepared step: one message there, one back."""
+        link = self.pool.take(self.address, f"the master at {self.target}")
+        head = {"method": "session.run", "session": self.session, "step": combination.prepared}
+        if timeout_seconds is not None:
+            head["timeout"] = timeout_seconds
+        try:
+            link.send(4 + 1, 0, 0, values, head)
+            reply = link.receive()
+        except BaseException:
+            link.close()  # an interrupted cell: the end of the link cancels the step
+            raise
+        self.pool.give(link)
+        if reply.head is not None and "code" in reply.head:
+            error = restore_error(reply.head, self.graph)
+            if reply.head.get("void"):
+                self.generation += 1
+            raise error
+        return reply.tensors
+
+    def placement(self, combination: _Combination) -> dict[str, str]:
+        """Return the task of each needed node."""
+        assert self._control is not None
+        head = {"session": self.session, "step": combination.prepared}
+        return dict((call(self._control, "session.placement", head).head or {})["tasks"])
+
+    def tasks(self) -> list[str]:
+        """Return the visible tasks."""
+        return self._names
+
+    def close(self) -> None:
+        """End the session at the master."""
+        with self._lock:
+            control, self._control = self._control, None
+        if control is not None:
+            with contextlib.suppress(OpError):
+                call(control, "session.close", {"session": self.session})
+            control.close()
+        self.pool.close()
+
+
+def _encode_what_can_travel(ops: Sequence[Any]) -> tuple[list[dict[str, Any]], list[Any]]:
+    """Encode operations; one that cannot travel goes as a stub whose use says why."""
+    try:
+        return graph_codec.encode_operations(ops)
+    except OpError:
+        pass
+    encoded: list[dict[str, Any]] = []
+    arrays: list[Any] = []
+    for op in ops:
+        before = len(arrays)
+        try:
+            encoded.append(graph_codec._encode_operation(op, arrays))
+        except OpError as error:
+            del arrays[before:]
+            encoded.append({**graph_codec.encode_stub(op), "why": error.message})
+    return encoded, arrays
+
+
+def connect(target: str, graph: Any, config: Any = None) -> RemoteSession:
+    """Return the session of ``graph`` on the server at ``target`` (``grpc://host:port``).
+
+    Raises UnavailableError that says which address was tried, ValueError for no address.
+    """
+    server = registry.server_at(target)
+    backend: LocalMaster | RemoteMaster
+    if server is not None:
+        backend = LocalMaster(server, graph, config)
+    else:
+        backend = RemoteMaster(target, graph, config)
+    return RemoteSession(backend, graph, config)
+
+
+def reset(target: str, containers: Sequence[str] | None = None, config: Any = None) -> None:
+    """Clear the variables and queues of all tasks of the cluster, or those of some containers."""
+    if not target:
+        return
+    address = target.removeprefix("grpc://")
+    pool = LinkPool(registry.key_for(address), "a client")
+    try:
+        link = pool.take(address, f"the master at {target}")
+        call(link, "cluster.reset", {"containers": list(containers or ())})
+        link.close()
+    finally:
+        pool.close()

@@ -1,0 +1,495 @@
+"""The master of a session: cuts the graph, registers the pieces, and runs steps over the tasks.
+
+It lives in the process of the session's target. Its own task's piece runs on the caller's thread,
+between the messages of the others; who is waited for, and what an error or a death means, decides
+the `StepMachine`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dataflow import errors
+from dataflow.cluster import channel
+from dataflow.cluster.channel import Link, LinkPool
+from dataflow.cluster.messages import Kind, Message, as_array
+from dataflow.cluster.partition import Partition, Piece, partition
+from dataflow.cluster.pieces import CompiledPiece, PieceRun, TaskSession
+from dataflow.cluster.remote_errors import error_of, restore_error
+from dataflow.cluster.state_machine import Complete, Decision, Fail, StepMachine
+from dataflow.cluster.worker_service import (
+    CHANNEL_SHIFT,
+    HAS_DATA,
+    LAST,
+    MAX_HANDLE,
+    encode_piece,
+    plan_of,
+)
+from dataflow.errors import AbortedError, OpError, UnavailableError
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+
+
+class RemotePiece:
+    """A piece that was registered with another task."""
+
+    def __init__(self, task: str, address: str, piece: Piece, feeds: Sequence[Tensor]) -> None:
+        self.task = task
+        self.address = address
+        self.handle = 0
+        self.incarnation = ""
+        self.feed_positions = [feeds.index(t) for t in piece.feeds]
+        self.fetches = piece.fetches
+        #: Nothing begins before the first message of ours, so that RUN can travel with it.
+        self.waits = not piece.feeds and all(s.num_pending for s in piece.segments)
+
+
+class PreparedStep:
+    """What is known of a step before it runs: its pieces, and where each fetch comes from."""
+
+    def __init__(
+        self,
+        cut: Partition,
+        local: CompiledPiece | None,
+        local_feeds: list[int],
+        remotes: list[RemotePiece],
+        sources: list[tuple[str, int]],
+    ) -> None:
+        self.needed = cut.needed
+        self.task_of = {op.name: task for op, task in cut.task_of.items()}
+        self.local = local
+        self.local_feeds = local_feeds
+        self.remotes = remotes
+        self.sources = sources  # per fetch: ("", feed position) or (task, position in its fetches)
+        self.num_blocking = local.num_blocking if local is not None else 0
+
+
+class MasterSession:
+    """One client's session on a cluster.
+
+    ``addresses`` of the visible tasks by name; ``task`` is the master's own; ``task_session`` holds
+    that task's resources.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        addresses: dict[str, str],
+        pool: LinkPool,
+        task_session: TaskSession,
+        name: str,
+        allow_soft_placement: bool = False,
+        timeout_seconds: float | None = None,
+    ) -> None:
+        self.task = task
+        self.addresses = addresses
+        self.pool = pool
+        self.name = name
+        self.timeout_seconds = timeout_seconds
+        self.machine = StepMachine()
+        self.num_steps = 0
+        #: Grows when a task was lost with what had been registered: prepared steps are void.
+        self.generation = 0
+        self._task_session = task_session
+        self._soft = allow_soft_placement
+        self._lock = threading.Lock()
+        self._verdicts: dict[int, Fail] = {}
+        self._contacted: set[str] = set()
+        self._steps = itertools.count(secrets.randbits(32) << 31)
+
+    # Preparing
+
+    def prepare(
+        self,
+        fetch_tensors: Sequence[Tensor],
+        fetch_operations: Sequence[Operation],
+        feeds: Sequence[Tensor],
+    ) -> PreparedStep:
+        """Cut the graph for these fetches and feeds and register its pieces with their tasks."""
+        cut = partition(
+            fetch_tensors,
+            fetch_operations,
+            feeds,
+            sorted(self.addresses),
+            self.task,
+            self._soft,
+        )
+        pieces = dict(cut.pieces)
+        own = pieces.pop(self.task, None)
+        local = CompiledPiece(plan_of(own), self._task_session) if own is not None else None
+        remotes = []
+        for task, piece in pieces.items():
+            remote = RemotePiece(task, self.addresses[task], piece, feeds)
+            if own is None or not any(t.task == task for s in own.segments for t in s.transfers):
+                remote.waits = False
+            self._register(remote, piece)
+            remotes.append(remote)
+        sources = []
+        for tensor in fetch_tensors:
+            if tensor in feeds:
+                sources.append(("", list(feeds).index(tensor)))
+                continue
+            task = next(t for t, p in cut.pieces.items() if tensor in p.fetches)
+            sources.append((task, cut.pieces[task].fetches.index(tensor)))
+        local_feeds = [list(feeds).index(t) for t in own.feeds] if own is not None else []
+        return PreparedStep(cut, local, local_feeds, remotes, sources)
+
+    def _register(self, remote: RemotePiece, piece: Piece) -> None:
+        encoded, arrays = encode_piece(piece)
+        head = {
+            "piece": encoded,
+            "session": self.name,
+            "home": self.task,
+            "addresses": {
+                t.task: self.addresses[t.task] for s in piece.segments for t in s.transfers
+            },
+        }
+        link = self.pool.take(remote.address, remote.task)
+        reply = call(link, "register", head, arrays)
+        remote.handle = int((reply.head or {})["handle"])
+        if remote.handle > MAX_HANDLE or len(piece.channels) >= 1 << (32 - CHANNEL_SHIFT):
+            raise errors.ResourceExhaustedError(
+                None, None, f"{remote.task} holds too many pieces; close sessions that are done."
+            )
+        remote.incarnation = link.greeting.get("incarnation", "")
+        self._contacted.add(remote.task)
+        self.pool.give(link)
+
+    # Running
+
+    def run(
+        self,
+        prepared: PreparedStep,
+        values: Sequence[Any],
+        timeout_seconds: float | None = None,
+        watch: Link | None = None,
+    ) -> list[Any]:
+        """Run a step on the fed values; return the fetched ones.
+
+        ``watch`` is a client's link: when it ends the step is cancelled. Raises the classes of
+        `tf.errors`; UnavailableError or AbortedError name the task that was lost.
+        """
+        self.num_steps += 1
+        step = next(self._steps)
+        run = _MasterStep(self, prepared, step, watch)
+        return run.run(values, timeout_seconds or self.timeout_seconds)
+
+    def decide(self, event: Callable[..., list[Decision]], *arguments: Any) -> list[Decision]:
+        """Give the machine an event; keep what it says about steps of other threads."""
+        with self._lock:
+            decisions = event(*arguments)
+            for decision in decisions:
+                if type(decision) is Fail:
+                    self._verdicts[decision.step] = decision
+        return decisions
+
+    def verdict(self, step: int) -> Fail | None:
+        """Return, once, why a step failed."""
+        return self._verdicts.pop(step, None)
+
+    def void(self) -> None:
+        """Forget prepared steps: a task has begun a new life without them."""
+        self.generation += 1
+
+    def close(self) -> None:
+        """Let the tasks drop what this session registered."""
+        for task in sorted(self._contacted):
+            try:
+                link = self.pool.take(self.addresses[task], task, timeout_seconds=0.2)
+                call(link, "close_session", {"session": self.name})
+                self.pool.give(link)
+            except OpError:
+                pass  # a task that is gone holds nothing any more
+        self._contacted.clear()
+
+
+def call(
+    link: Link, method: str, head: dict[str, Any] | None = None, tensors: Sequence[Any] = ()
+) -> Message:
+    """Call a method of a task and return its reply; raises what the task raised."""
+    link.send(Kind.CALL, 0, 0, tensors, {"method": method, **(head or {})})
+    reply = link.receive()
+    if reply.kind == Kind.ERROR:
+        raise restore_error(reply.head)
+    return reply
+
+
+class _MasterStep:
+    """One step in progress; also where the local piece's results go."""
+
+    def __init__(
+        self, master: MasterSession, prepared: PreparedStep, step: int, watch: Link | None
+    ) -> None:
+        self.master = master
+        self.prepared = prepared
+        self.step = step
+        self.watch = watch
+        self.owner = threading.get_ident()
+        self.links: dict[str, Link] = {}
+        self.unstarted: dict[str, RemotePiece] = {}
+        self.results: dict[str, list[Any]] = {}
+        self.inbox: list[tuple[str, Message]] = []
+        self.local: PieceRun | None = None
+        self.error: Exception | None = None
+        self.complete = False
+        self.wake_fd = -1
+
+    # The local piece's transport
+
+    def send(self, task: str, channel: int, tensors: list[Any]) -> None:
+        link = self.links[task]
+        unstarted = self.unstarted.pop(task, None) if self.unstarted else None
+        while_full = self._take_in if threading.get_ident() == self.owner else None
+        try:
+            if unstarted is not None:
+                tag = unstarted.handle | channel << CHANNEL_SHIFT
+                link.send(Kind.RUN, tag, self.step, tensors, None, HAS_DATA, while_full)
+            else:
+                link.send(Kind.DATA, channel, self.step, tensors, None, 0, while_full)
+        except UnavailableError as error:
+            self._lost(task, error)
+            raise
+
+    def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
+        for transfer in last:
+            self.send(*transfer)
+        self.results[self.master.task] = fetches
+        self._take(self.master.decide(self.master.machine.done, self.step, self.master.task))
+        self._wake()
+
+    def failed(self, error: Exception) -> None:
+        if self.error is None:
+            self.error = error
+        code = getattr(error, "error_code", errors.UNKNOWN)
+        self._take(
+            self.master.decide(
+                self.master.machine.failed, self.step, self.master.task, code, str(error)
+            )
+        )
+        self._wake()
+
+    def _wake(self) -> None:
+        if self.wake_fd >= 0 and threading.get_ident() != self.owner:
+            os.eventfd_write(self.wake_fd, 1)
+
+    def _take_in(self) -> None:
+        """Receive while a send waits for room."""
+        for task, link in self.links.items():
+            if task not in self.results and not link.closed and not link.is_quiet():
+                try:
+                    self.inbox.append((task, link.receive()))
+                except UnavailableError as error:
+                    self._lost(task, error)
+                    raise
+
+    # The step
+
+    def run(self, values: Sequence[Any], timeout_seconds: float | None) -> list[Any]:
+        master, prepared = self.master, self.prepared
+        try:
+            self._begin(values)
+            if not self.complete and self.error is None:
+                deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
+                while not self.complete and self.error is None:
+                    self._receive(deadline, timeout_seconds)
+        except BaseException as error:
+            self._take(master.decide(master.machine.cancelled, self.step, "the step was given up"))
+            self._give_up()
+            if self.error is not None and isinstance(error, OpError):
+                raise self.error from None
+            raise
+        finally:
+            if self.wake_fd >= 0:
+                with_fd, self.wake_fd = self.wake_fd, -1
+                os.close(with_fd)
+        if self.error is not None:
+            self._give_up()
+            raise self.error
+        for link in self.links.values():
+            master.pool.give(link)
+        if self.local is not None:
+            self.local.slots = []
+        results = self.results
+        return [
+            results[task][position] if task else values[position]
+            for task, position in prepared.sources
+        ]
+
+    def _begin(self, values: Sequence[Any]) -> None:
+        master, prepared = self.master, self.prepared
+        machine = master.machine
+        for remote in prepared.remotes:
+            self._connect(remote)
+        tasks = [remote.task for remote in prepared.remotes]
+        if prepared.local is not None:
+            tasks.append(master.task)
+        self._take(master.decide(machine.start, self.step, tasks))
+        for remote in prepared.remotes:
+            if remote.waits:
+                self.unstarted[remote.task] = remote
+                continue
+            feeds = [values[position] for position in remote.feed_positions]
+            try:
+                self.links[remote.task].send(
+                    Kind.RUN, remote.handle, self.step, feeds, None, 0, self._take_in
+                )
+            except UnavailableError as error:
+                self._lost(remote.task, error)
+                raise
+        if prepared.local is not None:
+            # With nothing else to wait for, a dequeue may block this very thread.
+            alone = not prepared.remotes and prepared.num_blocking == 1 and self.watch is None
+            if prepared.num_blocking and not alone:
+                self.wake_fd = os.eventfd(0)
+            self.local = PieceRun(prepared.local, self.step, self, inline=alone)
+            self.local.start([values[position] for position in prepared.local_feeds])
+
+    def _connect(self, remote: RemotePiece) -> None:
+        master = self.master
+        try:
+            link = master.pool.take(remote.address, remote.task)
+        except UnavailableError as error:
+            self._lost(remote.task, error)
+            error.task = remote.task  # type: ignore[attr-defined]
+            raise
+        self.links[remote.task] = link
+        incarnation = link.greeting.get("incarnation", "")
+        machine = master.machine
+        if machine.incarnations.get(remote.task) != incarnation or machine.dead:
+            master.decide(machine.joined, remote.task, incarnation)
+        if incarnation != remote.incarnation:
+            master.void()
+            error = AbortedError(
+                None,
+                None,
+                f"{remote.task} at {remote.address} was restarted since this session used it: its "
+                "variables are gone. Restore or initialize them (MonitoredTrainingSession does so "
+                "by itself), then go on with the same or a new session.",
+            )
+            error.task = remote.task  # type: ignore[attr-defined]
+            raise error
+
+    def _receive(self, deadline: float | None, timeout_seconds: float | None) -> None:
+        if self.inbox:
+            task, message = self.inbox.pop(0)
+            self._on_message(task, message)
+            return
+        waiting = [task for task in self.links if task not in self.results]
+        if len(waiting) == 1 and self.wake_fd < 0 and deadline is None and self.watch is None:
+            self._receive_from(waiting[0])
+            return
+        ready = self._wait(waiting, deadline)
+        if not ready:
+            assert timeout_seconds is not None
+            if deadline is not None and time.monotonic() >= deadline:
+                self._take(
+                    self.master.decide(self.master.machine.timed_out, self.step, timeout_seconds)
+                )
+            return
+        for task in ready:
+            if self.complete or self.error is not None:
+                return
+            if task == "":
+                if not self.watch.is_quiet():  # type: ignore[union-attr]
+                    self._take(
+                        self.master.decide(
+                            self.master.machine.cancelled, self.step, "its client is gone"
+                        )
+                    )
+            elif task == "wake":
+                os.eventfd_read(self.wake_fd)
+            elif task not in self.results:
+                self._receive_from(task)
+
+    def _wait(self, waiting: list[str], deadline: float | None) -> list[str]:
+        buffered = [task for task in waiting if self.links[task].has_frame()]
+        if buffered:
+            return buffered
+        timeout = None if deadline is None else max(0.0, deadline - time.monotonic())
+        by_fd = {self.links[task].fileno(): task for task in waiting}
+        if self.watch is not None:
+            by_fd[self.watch.fileno()] = ""
+        if self.wake_fd >= 0:
+            by_fd[self.wake_fd] = "wake"
+        if not by_fd:
+            raise errors.InternalError(
+                None, None, f"Step {self.step} waits for nobody: {self.master.machine.waiting}."
+            )
+        return [by_fd[fd] for fd in channel.wait_readable(by_fd, timeout)]
+
+    def _receive_from(self, task: str) -> None:
+        try:
+            message = self.links[task].receive()
+        except UnavailableError as error:
+            self._lost(task, error)
+            return
+        self._on_message(task, message)
+
+    def _on_message(self, task: str, message: Message) -> None:
+        if message.id != self.step:
+            raise errors.InternalError(
+                None, None, f"{task} answered for step {message.id} in step {self.step}."
+            )
+        machine = self.master.machine
+        if message.kind == Kind.DATA:
+            assert self.local is not None
+            tensors = message.tensors
+            if message.flags & LAST:
+                count = len(self.local.piece.plan.channels[message.tag][0])
+                self.results[task] = tensors[count:]
+                tensors = tensors[:count]
+                self._take(self.master.decide(machine.done, self.step, task))
+            self.local.deliver(message.tag, tensors)
+        elif message.kind == Kind.DONE:
+            self.results[task] = message.tensors
+            self._take(self.master.decide(machine.done, self.step, task))
+        elif message.kind == Kind.ERROR:
+            error = restore_error(message.head)
+            if self.error is None:
+                self.error = error
+            self._take(
+                self.master.decide(machine.failed, self.step, task, error.error_code, str(error))
+            )
+        else:
+            raise errors.InternalError(None, None, f"{task} sent a {Kind(message.kind).name}.")
+
+    # Outcomes
+
+    def _take(self, decisions: list[Decision]) -> None:
+        for decision in decisions:
+            if type(decision) is Complete and decision.step == self.step:
+                self.complete = True
+            elif type(decision) is Fail and decision.step == self.step:
+                self.master.verdict(self.step)
+                if self.error is None:
+                    self.error = error_of(decision.code, decision.message, decision.task)
+
+    def _lost(self, task: str, error: UnavailableError) -> None:
+        """A task cannot be reached any more: whatever waits for it fails."""
+        self._take(self.master.decide(self.master.machine.died, task, error.message))
+        verdict = self.master.verdict(self.step)
+        if self.error is None:
+            message = verdict.message if verdict is not None else error.message
+            self.error = error_of(errors.UNAVAILABLE, message, task)
+
+    def _give_up(self) -> None:
+        """Close the links that still have something to come: that cancels the other pieces."""
+        if self.local is not None:
+            self.local.cancel()
+        for task, link in self.links.items():
+            if task in self.results:
+                self.master.pool.give(link)
+            else:
+                link.close()
+        self.master.verdict(self.step)
+
+
+def fed_array(value: Any) -> Any:
+    """Return a fed value as it travels: an array."""
+    return as_array(value)

@@ -1,0 +1,127 @@
+"""The master service of a server: sessions of clients that live in other processes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from dataflow.cluster import graph_codec
+from dataflow.cluster.channel import Link
+from dataflow.cluster.master import MasterSession, PreparedStep
+from dataflow.cluster.remote_errors import describe_error
+from dataflow.errors import AbortedError, InvalidArgumentError
+from dataflow.graph.graph import Graph
+from dataflow.runtime.config import ConfigProto
+
+if TYPE_CHECKING:
+    from dataflow.cluster.server import Server
+
+
+class _ClientSession:
+    """A client's graph as it has arrived, and its prepared steps."""
+
+    def __init__(self, master: MasterSession, control: Link) -> None:
+        self.master = master
+        self.control = control
+        self.graph = Graph()
+        self.stubs: dict[str, str] = {}  # nodes that could not travel, and why
+        self.steps: list[PreparedStep] = []
+
+
+class MasterService:
+    """Answers the calls ``session.*`` of remote clients. A session ends with its control link."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.methods: dict[str, Callable[[Link, dict[str, Any], list[Any]], Any]] = {
+            "session.create": self._create,
+            "session.extend": self._extend,
+            "session.prepare": self._prepare,
+            "session.placement": self._placement,
+            "session.run": self._run,
+            "session.close": self._close,
+            "cluster.reset": self._reset,
+        }
+        self._sessions: dict[str, _ClientSession] = {}
+        self._lock = threading.Lock()
+
+    def link_closed(self, link: Link) -> None:
+        """End the sessions whose client was at the other end; their variables stay."""
+        with self._lock:
+            ended = [name for name, s in self._sessions.items() if s.control is link]
+            sessions = [self._sessions.pop(name) for name in ended]
+        for session in sessions:
+            self.server.end_master_session(session.master)
+
+    def _find(self, head: dict[str, Any]) -> _ClientSession:
+        session = self._sessions.get(str(head.get("session")))
+        if session is None:
+            raise AbortedError(
+                None,
+                None,
+                f"{self.server.task} does not know this session: the server was restarted, or the "
+                "session was closed. Make a new tf.Session; variables must be restored.",
+            )
+        return session
+
+    def _create(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
+        config = ConfigProto(
+            device_filters=[str(text) for text in head.get("device_filters", ())],
+            allow_soft_placement=bool(head.get("allow_soft_placement", False)),
+        )
+        master = self.server.new_master_session(config)
+        with self._lock:
+            self._sessions[master.name] = _ClientSession(master, link)
+        return {"session": master.name, "tasks": sorted(master.addresses)}
+
+    def _extend(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> None:
+        session = self._find(head)
+        if head.get("replace"):
+            session.graph = Graph()
+            session.stubs.clear()
+        for item in head["ops"]:
+            if "why" in item:
+                session.stubs[item["n"]] = str(item["why"])
+        graph_codec.decode_operations(session.graph, head["ops"], tensors)
+
+    def _prepare(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
+        session = self._find(head)
+        graph = session.graph
+        prepared = session.master.prepare(
+            [graph.get_tensor_by_name(name) for name in head["fetches"]],
+            [graph._by_name[name] for name in head["targets"]],
+            [graph.get_tensor_by_name(name) for name in head["feeds"]],
+        )
+        for name in session.stubs:
+            if name in prepared.needed:
+                raise InvalidArgumentError(None, graph._by_name[name], session.stubs[name])
+        session.steps.append(prepared)
+        return {"handle": len(session.steps) - 1, "needed": sorted(prepared.needed)}
+
+    def _placement(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
+        return {"tasks": self._find(head).steps[int(head["step"])].task_of}
+
+    def _run(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> Any:
+        session = self._find(head)
+        generation = session.master.generation
+        try:
+            values = [v if v.shape or v.dtype.kind == "O" else v[()] for v in tensors]
+            results = session.master.run(
+                session.steps[int(head["step"])], values, head.get("timeout"), watch=link
+            )
+        except Exception as error:
+            described = describe_error(error, self.server.task)
+            if session.master.generation != generation:
+                described["void"] = True
+            return described
+        return {}, results
+
+    def _close(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> None:
+        with self._lock:
+            session = self._sessions.pop(str(head["session"]), None)
+        if session is not None:
+            self.server.end_master_session(session.master)
+
+    def _reset(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> None:
+        self.server.reset_cluster([str(name) for name in head.get("containers", ())])

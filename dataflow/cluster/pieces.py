@@ -1,0 +1,324 @@
+"""Running a piece: compiled segments, woken by messages.
+
+A `CompiledPiece` belongs to a task and a session; a `PieceRun` is one step of it. Whoever delivers
+the last message that a segment waits for runs it, so that the usual step costs no thread switch;
+segments that may block run on threads of their own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.runtime.codegen import DEAD, Generator
+from dataflow.runtime.plan import Plan, explain_error
+from dataflow.runtime.resources import Cancellation, ResourceManager
+
+
+class _Local(threading.local):
+    cancellation: Cancellation | None = None
+
+
+_local = _Local()
+
+
+class StepCancellation:
+    """The cancellation that kernels see: that of the step which the calling thread is running."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the step has been given up."""
+        current = _local.cancellation
+        return current is not None and current.cancelled
+
+    def register(self, callback: Callable[[], None]) -> int:
+        """Call ``callback`` when the step is given up."""
+        current = _local.cancellation
+        return 0 if current is None else current.register(callback)
+
+    def unregister(self, token: int) -> None:
+        """Undo `register`."""
+        current = _local.cancellation
+        if current is not None:
+            current.unregister(token)
+
+
+class TaskSession:
+    """What kernels see as their session: the task's resources and the state of stateful ops."""
+
+    def __init__(self, resources: ResourceManager, has_gpu: bool = False) -> None:
+        self._resources = resources
+        self._cancellation = StepCancellation()
+        self._has_gpu = has_gpu
+        self._states: dict[str, dict[str, Any]] = {}
+
+    def _op_state(self, op_name: str) -> dict[str, Any]:
+        return self._states.setdefault(op_name, {})
+
+
+class SegmentPlan(NamedTuple):
+    """What `Segment` says, in the form in which it arrives at a task."""
+
+    ops: Sequence[Operation]
+    inputs: Sequence[Tensor]
+    outputs: Sequence[Tensor]
+    input_slots: Sequence[int]
+    output_slots: Sequence[int]
+    num_pending: int
+    followers: Sequence[int]
+    transfers: Sequence[tuple[str, int, Sequence[int]]]  # task, channel, slots
+    blocking: bool
+
+
+class PiecePlan(NamedTuple):
+    """What `Piece` says, in the form in which it arrives at a task."""
+
+    segments: Sequence[SegmentPlan]
+    channels: Sequence[tuple[Sequence[int], Sequence[int]]]  # slots, segments that it wakes
+    feed_slots: Sequence[int]
+    fetch_slots: Sequence[int]
+    num_slots: int
+
+
+class CompiledPiece:
+    """The functions of a piece's segments, and the tables that say who follows whom."""
+
+    def __init__(self, plan: PiecePlan, session: TaskSession) -> None:
+        self.plan = plan
+        self.session = session
+        binder = _Binder(session)
+        self.generated = [
+            Generator(
+                s.ops, s.outputs, s.inputs, binder.bind_kernel, binder.bind_variable
+            ).generate()
+            for s in plan.segments
+        ]
+        self.functions = [generated.function for generated in self.generated]
+        self.pending = [s.num_pending for s in plan.segments]
+        self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
+        self.num_blocking = sum(s.blocking for s in plan.segments)
+
+    def run_segment(self, number: int, slots: list[Any]) -> None:
+        """Run one segment on the values in ``slots``. Raises an error that names the node."""
+        segment = self.plan.segments[number]
+        arguments = [slots[slot] for slot in segment.input_slots]
+        try:
+            with np.errstate(all="ignore"):
+                results = self.functions[number](*arguments)
+        except Exception as error:
+            raise explain_error(error, self.generated[number]) from error
+        if results:
+            for slot, value in zip(segment.output_slots, results, strict=True):
+                slots[slot] = value
+
+
+class _Binder:
+    """Binds kernels as a local plan does, to the task's resources."""
+
+    def __init__(self, session: TaskSession) -> None:
+        self.session = session
+
+    bind_kernel = Plan.bind_kernel
+    bind_variable = Plan.bind_variable
+
+
+class Transport(Protocol):
+    """Where a piece's results go. Called from whichever thread ran the segment."""
+
+    def send(self, task: str, channel: int, tensors: list[Any]) -> None:
+        """Pass tensors on to another task's piece of the same step."""
+
+    def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
+        """Every segment has run; ``last`` is what the last of them sends (task, channel, tensors)."""
+
+    def failed(self, error: Exception) -> None:
+        """A segment raised; nothing more of the piece will run. Told once."""
+
+
+class PieceRun:
+    """One step of a piece.
+
+    Invariants: a segment runs once, after everything it waits for; after `cancel` or an error no
+    further segment begins; the transport hears `done` or `failed` exactly once, or, after
+    `cancel`, nothing.
+    """
+
+    def __init__(
+        self,
+        piece: CompiledPiece,
+        step: int,
+        transport: Transport,
+        inline: bool = False,
+    ) -> None:
+        self.piece = piece
+        self.step = step
+        self.transport = transport
+        self.slots: list[Any] = [None] * piece.plan.num_slots
+        self.pending = piece.pending.copy()
+        self.remaining = len(self.pending)
+        self.cancellation: Cancellation | None = Cancellation() if piece.num_blocking else None
+        self.stopped = False
+        self._inline = inline  # run blocking segments on the calling thread, last
+        self._lock = threading.Lock()
+
+    def start(self, feeds: Sequence[Any]) -> None:
+        """Take the fed values and run what waits for nothing else."""
+        slots = self.slots
+        for slot, value in zip(self.piece.plan.feed_slots, feeds, strict=True):
+            slots[slot] = value
+        if self.piece.initial:
+            self._run(self.piece.initial)
+        elif not self.pending:
+            self.transport.done([slots[slot] for slot in self.piece.plan.fetch_slots], ())
+
+    def deliver(self, channel: int, tensors: Sequence[Any], elsewhere: bool = False) -> None:
+        """Take a message; run what it was the last missing part of.
+
+        With ``elsewhere`` that happens on another thread, and the caller goes on receiving.
+        """
+        where, wakes = self.piece.plan.channels[channel]
+        slots = self.slots
+        for slot, value in zip(where, tensors, strict=True):
+            # As in a local run, a number is a NumPy scalar and not an array of rank 0.
+            slots[slot] = value if value.shape or value.dtype.kind == "O" else value[()]
+        ready = self._count_down(wakes)
+        if ready:
+            if elsewhere:
+                run_in_thread(lambda: self._run(ready))
+            else:
+                self._run(ready)
+
+    def cancel(self) -> None:
+        """Begin no further segment, and wake those that wait for a queue."""
+        with self._lock:
+            self.stopped = True
+        if self.cancellation is not None:
+            self.cancellation.cancel()
+
+    def _count_down(self, numbers: Sequence[int]) -> list[int]:
+        pending = self.pending
+        ready = []
+        with self._lock:
+            for number in numbers:
+                pending[number] -= 1
+                if not pending[number]:
+                    ready.append(number)
+        return ready
+
+    def _run(self, numbers: Sequence[int]) -> None:
+        """Run segments, and what becomes ready through them."""
+        queue = deque(numbers)
+        segments = self.piece.plan.segments
+        while queue:
+            number = queue.popleft()
+            segment = segments[number]
+            if segment.blocking:
+                if not self._inline:
+                    run_in_thread(lambda number=number: self._run_one(number))
+                    continue
+                if any(not segments[other].blocking for other in queue):
+                    queue.append(number)  # what does not block goes first
+                    continue
+            queue.extend(self._step(number, segment))
+
+    def _run_one(self, number: int) -> None:
+        followers = self._step(number, self.piece.plan.segments[number])
+        if followers:
+            self._run(followers)
+
+    def _step(self, number: int, segment: SegmentPlan) -> list[int]:
+        if self.stopped:
+            return []
+        slots = self.slots
+        try:
+            if self.cancellation is not None:
+                _local.cancellation = self.cancellation
+                try:
+                    self.piece.run_segment(number, slots)
+                finally:
+                    _local.cancellation = None
+            else:
+                self.piece.run_segment(number, slots)
+            transfers = [
+                (task, channel, [check_alive(slots[slot]) for slot in which])
+                for task, channel, which in segment.transfers
+            ]
+            with self._lock:
+                last = self.remaining == 1 and not self.stopped
+                if last:
+                    self.remaining = 0
+            if last:
+                fetches = [check_alive(slots[slot]) for slot in self.piece.plan.fetch_slots]
+                self.transport.done(fetches, transfers)
+                return []
+            for task, channel, tensors in transfers:
+                self.transport.send(task, channel, tensors)
+        except Exception as error:
+            self._fail(error)
+            return []
+        # Counted only now: whoever says "done" must know that all the others have sent theirs.
+        with self._lock:
+            self.remaining -= 1
+            last = not self.remaining and not self.stopped
+        if last:
+            try:
+                fetches = [check_alive(slots[slot]) for slot in self.piece.plan.fetch_slots]
+                self.transport.done(fetches, ())
+            except Exception as error:
+                self._fail(error)
+            return []
+        return self._count_down(segment.followers) if segment.followers else []
+
+    def _fail(self, error: Exception) -> None:
+        with self._lock:
+            if self.stopped:
+                return
+            self.stopped = True
+        if self.cancellation is not None:
+            self.cancellation.cancel()
+        self.transport.failed(error)
+
+
+def check_alive(value: Any) -> Any:
+    """Return the value; raise InvalidArgumentError for one of a branch that was not taken."""
+    if value is DEAD:
+        raise InvalidArgumentError(
+            None, None, "Retval does not have value: the tensor is in a branch not taken."
+        )
+    return value
+
+
+class _Worker(threading.Thread):
+    """A thread that runs one function after the other and is kept for the next."""
+
+    def __init__(self) -> None:
+        super().__init__(name="dataflow segment", daemon=True)
+        self.work: SimpleQueue[Callable[[], None]] = SimpleQueue()
+
+    def run(self) -> None:
+        while True:
+            function = self.work.get()
+            function()
+            del function
+            _idle.append(self)
+
+
+_idle: list[_Worker] = []
+
+
+def run_in_thread(function: Callable[[], None]) -> None:
+    """Run ``function`` on an idle thread, a new one when all are busy (they may all be blocked)."""
+    try:
+        worker = _idle.pop()
+    except IndexError:
+        worker = _Worker()
+        worker.start()
+    worker.work.put(function)

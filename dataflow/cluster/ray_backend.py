@@ -1,0 +1,437 @@
+"""Ray keeps the processes: it starts tasks as actors, places them, and says when they die.
+
+This is the only module that imports Ray. Ray is never in the way of a step: it hands out addresses
+and keys, and the tasks talk over `dataflow.cluster.channel`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dataflow.cluster.task_process import TaskProcess
+from dataflow.errors import ResourceExhaustedError, UnavailableError
+
+try:
+    import ray
+    from ray.util.placement_group import placement_group, remove_placement_group
+    from ray.util.scheduling_strategies import (
+        NodeAffinitySchedulingStrategy,
+        PlacementGroupSchedulingStrategy,
+    )
+except ImportError as error:  # pragma: no cover - depends on the installation
+    raise ImportError(
+        "tf.cluster.launch needs Ray, which is not installed: pip install 'dataflow[cluster]'."
+    ) from error
+
+log = logging.getLogger("dataflow.cluster")
+
+OBJECT_STORE_BYTES = 80_000_000
+MAX_OBJECT_STORE_BYTES = 300_000_000
+#: What a task takes of a CPU in Ray's books: a parameter server and many workers fit anywhere.
+TASK_CPUS = 0.1
+#: What a task takes of memory before it holds a variable; measured 65 to 75 MB.
+TASK_BYTES = 80_000_000
+
+_lock = threading.Lock()
+_owned = False  # whether this process started the Ray that it is connected to
+_users = 0  # clusters of this process on it
+
+
+class ActorTask:
+    """A task that runs in a Ray actor."""
+
+    def __init__(self, job: str, index: int, options: dict[str, Any]) -> None:
+        self.job = job
+        self.index = index
+        self.name = f"/job:{job}/task:{index}"
+        self.options = options
+        self.actor: Any = None
+        self.end: Any = None  # the call that lasts as long as the task
+        self.address = ""
+        self.pid = 0
+        self.host = ""
+        self.restarts = 0
+        self.state = "starting"
+
+
+class RayBackend:
+    """The actors of one cluster.
+
+    ``address`` joins a running Ray; else ``RAY_ADDRESS`` does, or one that this process is already
+    connected to, or a small one is started on loopback. ``on_death(task, why)`` is called from the
+    watching thread.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        object_store_bytes: int = OBJECT_STORE_BYTES,
+        on_death: Callable[[ActorTask, str], None] | None = None,
+    ) -> None:
+        global _users
+        if object_store_bytes > MAX_OBJECT_STORE_BYTES:
+            raise ValueError(
+                f"The object store is not used for tensors: at most {MAX_OBJECT_STORE_BYTES} "
+                f"bytes, got {object_store_bytes}."
+            )
+        self.tasks: list[ActorTask] = []
+        self.on_death = on_death
+        self._group: Any = None
+        self._stopping = threading.Event()
+        self._watcher: threading.Thread | None = None
+        self._released = False
+        with _lock:
+            _connect(address or os.environ.get("RAY_ADDRESS"), object_store_bytes)
+            _users += 1
+        self.host = "127.0.0.1" if _owned else ray.util.get_node_ip_address()
+
+    # Starting
+
+    def check_room(self, tasks: list[ActorTask]) -> None:
+        """Raise ResourceExhaustedError at once when the machines cannot hold the tasks."""
+        wanted: dict[str, float] = {}
+        for task in tasks:
+            for name, amount in _resources_of(task.options).items():
+                wanted[name] = wanted.get(name, 0.0) + amount
+        there = ray.available_resources()
+        for name, amount in wanted.items():
+            if amount > there.get(name, 0.0) + 1e-6:
+                total = ray.cluster_resources().get(name, 0.0)
+                raise ResourceExhaustedError(
+                    None,
+                    None,
+                    f"The cluster asks for {amount:g} {name}, and of {total:g} there are "
+                    f"{there.get(name, 0.0):g} free. Start fewer tasks, ask for less in "
+                    "resources=, or stop another cluster.",
+                )
+        if _owned:
+            _check_memory(len(tasks))
+
+    def start(
+        self, tasks: list[ActorTask], key: str, placement: str | None, timeout_seconds: float
+    ) -> None:
+        """Start the tasks, wait until they listen, and tell each of all."""
+        self.tasks = tasks
+        if placement is not None:
+            bundles = [_bundle_of(task.options) for task in tasks]
+            self._group = placement_group(bundles, strategy=placement)
+            if not self._group.wait(timeout_seconds):
+                raise ResourceExhaustedError(
+                    None, None, f"No machines for the placement {placement!r} of {bundles}."
+                )
+        for number, task in enumerate(tasks):
+            self._start_one(task, key, 0, number)
+        deadline = time.monotonic() + timeout_seconds
+        for task in tasks:
+            self._await(task, deadline)
+        self.tell_all(key)
+        self._watcher = threading.Thread(
+            target=self._watch, args=(key,), name="dataflow watch", daemon=True
+        )
+        self._watcher.start()
+
+    def _start_one(self, task: ActorTask, key: str, port: int, number: int = 0) -> None:
+        options = {
+            "num_cpus": TASK_CPUS,
+            "max_concurrency": 16,
+            "max_restarts": 0,
+            **{k: v for k, v in task.options.items() if k not in ("node", "env")},
+        }
+        if self._group is not None:
+            options["scheduling_strategy"] = PlacementGroupSchedulingStrategy(self._group, number)
+        elif "node" in task.options:
+            options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(
+                task.options["node"], soft=False
+            )
+        # A task that may be on another machine listens at that machine's address, on request only.
+        host = self.host
+        task.actor = (
+            ray.remote(TaskProcess)
+            .options(**options)
+            .remote(task.job, task.index, host, port, key, task.options.get("env"))
+        )
+        task.end = None
+
+    def _await(self, task: ActorTask, deadline: float) -> None:
+        try:
+            found = ray.get(
+                task.actor.describe.remote(), timeout=max(0.1, deadline - time.monotonic())
+            )
+        except ray.exceptions.GetTimeoutError:
+            raise UnavailableError(
+                None, None, f"{task.name} did not start in time; Ray has no free process for it."
+            ) from None
+        except ray.exceptions.RayError as error:
+            raise UnavailableError(
+                None, None, f"{task.name} could not be started: {_short(error)}"
+            ) from None
+        task.address, task.pid, task.host = found["address"], found["pid"], found["host"]
+        task.state = "running"
+        task.end = task.actor.wait.remote()
+
+    def jobs(self) -> dict[str, dict[int, str]]:
+        """Return the addresses by job and index."""
+        jobs: dict[str, dict[int, str]] = {}
+        for task in self.tasks:
+            jobs.setdefault(task.job, {})[task.index] = task.address
+        return jobs
+
+    def tell_all(self, key: str) -> None:
+        """Give every task the addresses of all."""
+        jobs = self.jobs()
+        with contextlib.suppress(ray.exceptions.RayError):  # who died is told by the watcher
+            ray.get([task.actor.set_cluster.remote(jobs, key) for task in self.tasks], timeout=30)
+
+    # Watching
+
+    def _watch(self, key: str) -> None:
+        while not self._stopping.is_set():
+            ends = {task.end: task for task in self.tasks if task.end is not None}
+            if not ends:
+                self._stopping.wait(0.2)
+                continue
+            try:
+                done, _ = ray.wait(list(ends), num_returns=1, timeout=1.0)
+            except Exception:  # Ray itself is gone
+                if not self._stopping.is_set():
+                    for task in ends.values():
+                        self._died(task, "Ray's head is gone")
+                return
+            for reference in done:
+                if self._stopping.is_set():
+                    return
+                task = ends[reference]
+                task.end = None
+                try:
+                    ray.get(reference)
+                    task.state = "stopped"
+                    continue
+                except Exception as error:
+                    why = _short(error)
+                self._died(task, why)
+
+    def _died(self, task: ActorTask, why: str) -> None:
+        task.state = "dead"
+        log.warning("%s (process %d) died: %s", task.name, task.pid, why)
+        if self.on_death is not None:
+            self.on_death(task, why)
+
+    def restart(self, task: ActorTask, key: str, timeout_seconds: float = 30.0) -> None:
+        """Start a task again at its old address. Its variables are gone."""
+        port = int(task.address.rpartition(":")[2])
+        task.state = "restarting"
+        number = self.tasks.index(task)
+        self._start_one(task, key, port, number)
+        self._await(task, time.monotonic() + timeout_seconds)
+        task.restarts += 1
+        ray.get(task.actor.set_cluster.remote(self.jobs(), key), timeout=timeout_seconds)
+
+    # Working
+
+    def submit(self, task: ActorTask, function: Callable[..., Any], *args: Any, **kw: Any) -> Any:
+        """Begin to run a function in the task's process; `result` waits for what it returns."""
+        return task.actor.call.remote(function, *args, **kw)
+
+    def result(self, reference: Any, timeout_seconds: float | None = None) -> Any:
+        """Return the result of `submit`; raises what the function raised."""
+        try:
+            return ray.get(reference, timeout=timeout_seconds)
+        except ray.exceptions.RayTaskError as error:
+            raise error.as_instanceof_cause() from None
+        except ray.exceptions.ActorDiedError as error:
+            raise UnavailableError(None, None, f"The task died: {_short(error)}") from None
+
+    def nodes(self) -> list[dict[str, Any]]:
+        """Return Ray's nodes."""
+        return [node for node in ray.nodes() if node["Alive"]]
+
+    # Stopping
+
+    def stop(self, timeout_seconds: float = 10.0) -> None:
+        """Kill this cluster's actors, and Ray if this process started it and nobody else uses it."""
+        global _users, _owned
+        self._stopping.set()
+        if self._released:
+            return
+        self._released = True
+        if ray.is_initialized():
+            for task in self.tasks:
+                if task.actor is not None:
+                    with contextlib.suppress(Exception):
+                        ray.kill(task.actor, no_restart=True)
+                    task.state = "stopped"
+            if self._group is not None:
+                with contextlib.suppress(Exception):
+                    remove_placement_group(self._group)
+        _await_ends([task.pid for task in self.tasks if task.host == os.uname().nodename])
+        if self._watcher is not None and threading.current_thread() is not self._watcher:
+            self._watcher.join(timeout_seconds)
+        with _lock:
+            _users -= 1
+            if _owned and _users == 0:
+                ray.shutdown()
+                _owned = False
+
+
+def _connect(address: str | None, object_store_bytes: int) -> None:
+    global _owned
+    if ray.is_initialized():
+        return
+    common: dict[str, Any] = {
+        "logging_level": logging.ERROR,
+        "log_to_driver": False,  # the tasks' lines come over the channel
+        "namespace": f"dataflow-{os.getpid()}",
+    }
+    if address is not None:
+        ray.init(address=address, **common)
+        return
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    with contextlib.suppress(OSError):
+        if shutil.disk_usage("/dev/shm").free < 2 * object_store_bytes:
+            os.environ.setdefault("RAY_OBJECT_STORE_ALLOW_SLOW_STORAGE", "1")
+    with _without_extra_processes(), _on_loopback():
+        ray.init(
+            address="local",
+            include_dashboard=False,
+            object_store_memory=object_store_bytes,
+            _node_ip_address="127.0.0.1",
+            **common,
+        )
+    _quieten()
+    _owned = True
+
+
+def _quieten() -> None:
+    """Keep Ray's twenty lines about a dead worker out of the notebook: the cluster says it in one."""
+    from ray._private import worker
+
+    original = getattr(worker, "print_to_stdstream", None)
+    if original is None or getattr(original, "quiet", False):
+        return
+
+    def filtered(data: Any, *args: Any, **kwargs: Any) -> None:
+        lines = data.get("lines") or [""]
+        if not str(lines[0]).startswith("A worker died or was killed"):
+            original(data, *args, **kwargs)
+
+    filtered.quiet = True  # type: ignore[attr-defined]
+    worker.print_to_stdstream = filtered
+
+
+@contextlib.contextmanager
+def _on_loopback() -> Iterator[None]:
+    """Let Ray listen on 127.0.0.1 only, as it does by itself on Windows and macOS.
+
+    Elsewhere it replaces a loopback address by one that other machines can reach. The variable is
+    inherited by the processes that Ray starts; the constant was read when Ray was imported.
+    """
+    from ray._private import ray_constants
+
+    name = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+    saved = os.environ.get(name), getattr(ray_constants, "ENABLE_RAY_CLUSTER", True)
+    os.environ[name] = "0"
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        if saved[0] is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = saved[0]
+        ray_constants.ENABLE_RAY_CLUSTER = saved[1]
+
+
+@contextlib.contextmanager
+def _without_extra_processes() -> Iterator[None]:
+    """Leave out what a private cluster on one machine does not need.
+
+    The autoscaler's monitor, the log monitor and the dashboard's head take 65 to 75 MB each, and
+    Ray has no option to leave them out. Where its private names change they simply run.
+    """
+    try:
+        from ray._private.node import Node
+
+        saved = {
+            name: getattr(Node, name)
+            for name in ("start_monitor", "start_log_monitor", "start_api_server")
+        }
+    except (ImportError, AttributeError):
+        yield
+        return
+
+    def nothing(self: Any, *args: Any, **kwargs: Any) -> None:
+        if not getattr(self, "_webui_url", None):
+            self._webui_url = ""
+
+    try:
+        for name in saved:
+            setattr(Node, name, nothing)
+        yield
+    finally:
+        for name, function in saved.items():
+            setattr(Node, name, function)
+
+
+def _resources_of(options: dict[str, Any]) -> dict[str, float]:
+    wanted = {"CPU": float(options.get("num_cpus", TASK_CPUS))}
+    if options.get("num_gpus"):
+        wanted["GPU"] = float(options["num_gpus"])
+    for name, amount in (options.get("resources") or {}).items():
+        wanted[name] = float(amount)
+    return wanted
+
+
+def _bundle_of(options: dict[str, Any]) -> dict[str, float]:
+    return {name: amount for name, amount in _resources_of(options).items() if amount}
+
+
+def _check_memory(num_tasks: int) -> None:
+    try:
+        with open("/proc/meminfo") as file:
+            lines = dict(line.split(":") for line in file)
+        available = int(lines["MemAvailable"].split()[0]) * 1024
+    except (OSError, KeyError, ValueError):
+        return
+    if num_tasks * TASK_BYTES > available:
+        raise ResourceExhaustedError(
+            None,
+            None,
+            f"{num_tasks} tasks take about {num_tasks * TASK_BYTES >> 20} MB, and this machine has "
+            f"{available >> 20} MB free. Start fewer tasks, or tf.cluster.simulate them.",
+        )
+
+
+def _await_ends(pids: list[int], timeout_seconds: float = 5.0) -> None:
+    """Wait until the processes are gone (a zombie is)."""
+    deadline = time.monotonic() + timeout_seconds
+    for pid in pids:
+        while pid and _is_running(pid) and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+
+def _is_running(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
+    except OSError:
+        return False
+
+
+def _short(error: BaseException) -> str:
+    """Return the part of Ray's message that says something to somebody who does not know Ray."""
+    cause = getattr(error, "cause", None)
+    if cause is not None:
+        return f"{type(cause).__name__}: {cause}"
+    if isinstance(error, ray.exceptions.ActorDiedError):
+        text = str(error)
+        if "connection error code 2" in text or "killed" in text or "crashed" in text:
+            return "its process was killed or has crashed"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1][:300] if lines else type(error).__name__

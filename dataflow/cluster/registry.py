@@ -1,0 +1,49 @@
+"""The servers that live in this process, and the keys of the clusters that it knows."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from dataflow.cluster.handshake import default_key
+
+_lock = threading.Lock()
+_servers: dict[str, Any] = {}
+_keys: dict[str, str] = {}
+
+
+def add_server(address: str, server: Any) -> None:
+    """A server listens at ``address`` in this process."""
+    with _lock:
+        _servers[address] = server
+
+
+def remove_server(address: str, server: Any) -> None:
+    """It does so no more."""
+    with _lock:
+        if _servers.get(address) is server:
+            del _servers[address]
+
+
+def server_at(target: str) -> Any:
+    """Return this process's server with that target, or ``None``."""
+    return _servers.get(target.removeprefix("grpc://"))
+
+
+def add_keys(addresses: list[str], key: str) -> None:
+    """Tasks at these addresses belong to the cluster with this key."""
+    with _lock:
+        _keys.update(dict.fromkeys(addresses, key))
+
+
+def forget_keys(addresses: list[str]) -> None:
+    """Undo `add_keys`."""
+    with _lock:
+        for address in addresses:
+            _keys.pop(address, None)
+
+
+def key_for(address: str) -> str:
+    """Return the key for talking to ``address``."""
+    found = _keys.get(address.removeprefix("grpc://"))
+    return found if found is not None else default_key()

@@ -1,0 +1,52 @@
+"""Errors between processes: a class by its number, the text, and which node and task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import errors
+from dataflow.errors import OpError
+
+_CLASSES: dict[int, type[OpError]] = {
+    cls.error_code: cls
+    for cls in vars(errors).values()
+    if isinstance(cls, type)
+    and issubclass(cls, OpError)
+    and cls.__module__ == errors.__name__
+    and cls.__bases__ == (OpError,)
+}
+
+
+def describe_error(error: BaseException, task: str) -> dict[str, Any]:
+    """Return what a peer needs to raise the same error: no traceback, no objects."""
+    code = getattr(error, "error_code", errors.UNKNOWN)
+    message = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
+    op = getattr(error, "op", None)
+    head = {"code": code, "message": message, "task": getattr(error, "task", None) or task}
+    if op is not None:
+        head["op"] = op.name
+    return head
+
+
+def restore_error(head: dict[str, Any] | None, graph: Any = None) -> OpError:
+    """Return the error that `describe_error` described, with the node of ``graph``.
+
+    ``error.task`` is the task that it came from; the message says it too.
+    """
+    head = head or {}
+    cls = _CLASSES.get(head.get("code", errors.UNKNOWN), errors.UnknownError)
+    message = str(head.get("message", "an error without a message"))
+    task = head.get("task")
+    if task and task not in message:
+        message += f"\n  on {task}"
+    op = None
+    if graph is not None and "op" in head:
+        op = graph._by_name.get(head["op"])
+    error = cls(op, op, message)
+    error.task = task  # type: ignore[attr-defined]
+    return error
+
+
+def error_of(code: int, message: str, task: str = "") -> OpError:
+    """Return an error of the class with this number."""
+    return restore_error({"code": code, "message": message, "task": task})

@@ -1,0 +1,345 @@
+"""The worker service of a task: pieces are registered once and then only run.
+
+One thread per link receives; what a message makes ready runs there too. A link whose other end is a
+master is the *home* of that master's steps: their results go back on it, and its end cancels them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dataflow.cluster import graph_codec
+from dataflow.cluster.channel import Link, LinkPool
+from dataflow.cluster.messages import Kind, Message, ProtocolError
+from dataflow.cluster.partition import Piece, Segment
+from dataflow.cluster.pieces import (
+    CompiledPiece,
+    PiecePlan,
+    PieceRun,
+    SegmentPlan,
+    TaskSession,
+    run_in_thread,
+)
+from dataflow.cluster.remote_errors import describe_error
+from dataflow.errors import NotFoundError, OpError, UnavailableError
+from dataflow.graph.graph import Graph
+from dataflow.runtime.resources import ResourceManager
+
+log = logging.getLogger("dataflow.cluster")
+
+#: RUN: the frame carries the first message too; its channel stands above the handle in the tag.
+HAS_DATA = 1
+CHANNEL_SHIFT = 20
+MAX_HANDLE = (1 << CHANNEL_SHIFT) - 1
+#: DATA: the piece is done with it; what follows the channel's tensors are the fetches.
+LAST = 1
+
+#: Messages for steps that have not begun here are kept this long.
+_EARLY_SECONDS = 600.0
+
+
+def plan_of(piece: Piece) -> PiecePlan:
+    """Return the tables of a piece, with the tensors of the graph that it was cut from."""
+    return PiecePlan(
+        [
+            SegmentPlan(
+                s.ops,
+                s.inputs,
+                s.outputs,
+                s.input_slots,
+                s.output_slots,
+                s.num_pending,
+                s.followers,
+                [(t.task, t.channel, t.slots) for t in s.transfers],
+                s.blocking,
+            )
+            for s in piece.segments
+        ],
+        [(c.slots, c.wakes) for c in piece.channels],
+        piece.feed_slots,
+        piece.fetch_slots,
+        len(piece.slots),
+    )
+
+
+def encode_piece(piece: Piece) -> tuple[dict[str, Any], list[Any]]:
+    """Return a piece as JSON and arrays."""
+    ops = {op: None for segment in piece.segments for op in segment.ops}
+    outside = {
+        tensor.op: None
+        for segment in piece.segments
+        for op in segment.ops
+        for tensor in op.inputs
+        if tensor.op not in ops
+    }
+    encoded, arrays = graph_codec.encode_operations(ops)
+
+    def segment_head(s: Segment) -> list[Any]:
+        return [
+            [op.name for op in s.ops],
+            [t.name for t in s.inputs],
+            [t.name for t in s.outputs],
+            s.input_slots,
+            s.output_slots,
+            s.num_pending,
+            s.followers,
+            [[t.task, t.channel, t.slots] for t in s.transfers],
+            s.blocking,
+        ]
+
+    head = {
+        "ops": encoded,
+        "stubs": [graph_codec.encode_stub(op) for op in outside],
+        "segments": [segment_head(s) for s in piece.segments],
+        "channels": [[c.slots, c.wakes] for c in piece.channels],
+        "feeds": piece.feed_slots,
+        "fetches": piece.fetch_slots,
+        "slots": len(piece.slots),
+    }
+    return head, arrays
+
+
+def decode_piece(head: dict[str, Any], arrays: list[Any]) -> PiecePlan:
+    """Return the tables of a piece that arrived, on a graph of its own."""
+    graph = Graph()
+    graph_codec.decode_operations(graph, head["stubs"], [])
+    graph_codec.decode_operations(graph, head["ops"], arrays)
+    op, tensor = graph._by_name.__getitem__, graph.get_tensor_by_name
+    return PiecePlan(
+        [
+            SegmentPlan(
+                [op(name) for name in ops],
+                [tensor(name) for name in inputs],
+                [tensor(name) for name in outputs],
+                *rest,
+            )
+            for ops, inputs, outputs, *rest in head["segments"]
+        ],
+        head["channels"],
+        head["feeds"],
+        head["fetches"],
+        head["slots"],
+    )
+
+
+class _Registered:
+    """A piece that a master registered: where its steps send to."""
+
+    def __init__(
+        self, piece: CompiledPiece, session: str, home: str, addresses: dict[str, str]
+    ) -> None:
+        self.piece = piece
+        self.session = session
+        self.home = home
+        self.addresses = addresses
+
+
+class _HomeTransport:
+    """Sends a step's results to its master, and what other tasks need to them."""
+
+    def __init__(
+        self, service: WorkerService, registered: _Registered, link: Link, step: int
+    ) -> None:
+        self.service = service
+        self.registered = registered
+        self.link = link
+        self.step = step
+
+    def send(self, task: str, channel: int, tensors: list[Any]) -> None:
+        if task == self.registered.home:
+            self.link.send(Kind.DATA, channel, self.step, tensors)
+            return
+        link = self.service.pool.take(self.registered.addresses[task], task)
+        link.send(Kind.DATA, channel, self.step, tensors)
+        self.service.pool.give(link)
+
+    def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
+        home = None
+        for transfer in last:
+            if transfer[0] == self.registered.home:
+                home = transfer
+            else:
+                self.send(*transfer)
+        self.service.forget(self.step)
+        if home is not None:
+            self.link.send(Kind.DATA, home[1], self.step, [*home[2], *fetches], flags=LAST)
+        else:
+            self.link.send(Kind.DONE, 0, self.step, fetches)
+
+    def failed(self, error: Exception) -> None:
+        self.service.forget(self.step)
+        try:
+            self.link.send(Kind.ERROR, 0, self.step, head=describe_error(error, self.service.task))
+        except UnavailableError:
+            pass  # the master is gone; nobody wants to know any more
+
+
+class WorkerService:
+    """Holds a task's variables and runs pieces on them. ``methods`` answer calls by name."""
+
+    def __init__(self, task: str, pool: LinkPool, resources: ResourceManager) -> None:
+        self.task = task
+        self.pool = pool
+        self.resources = resources
+        self.num_steps = 0
+        self.started = time.time()
+        self.methods: dict[str, Callable[[Link, dict[str, Any], list[Any]], Any]] = {
+            "register": self._register,
+            "close_session": self._close_session,
+            "reset": self._reset,
+        }
+        self.on_link_closed: list[Callable[[Link], None]] = []
+        self._pieces: dict[int, _Registered] = {}
+        self._sessions: dict[str, TaskSession] = {}
+        self._runs: dict[int, tuple[PieceRun, Link]] = {}
+        self._early: OrderedDict[int, tuple[float, list[tuple[int, list[Any]]]]] = OrderedDict()
+        self._next_handle = 0
+        self._lock = threading.Lock()
+
+    def task_session(self, session: str) -> TaskSession:
+        """Return what a master's session keeps on this task."""
+        with self._lock:
+            found = self._sessions.get(session)
+            if found is None:
+                found = self._sessions[session] = TaskSession(self.resources)
+            return found
+
+    # Messages
+
+    def handle(self, link: Link, message: Message) -> None:
+        """Deal with one message, on the link's thread."""
+        kind = message.kind
+        if kind == Kind.RUN:
+            self._run(link, message)
+        elif kind == Kind.DATA:
+            self._data(link, message)
+        elif kind == Kind.CALL:
+            self._call(link, message)
+        elif kind == Kind.PING:
+            link.send(Kind.PONG, 0, message.id)
+        else:
+            raise ProtocolError(f"a task was sent {Kind(kind).name}, which it does not take")
+
+    def link_closed(self, link: Link) -> None:
+        """Cancel the steps whose master was at the other end."""
+        with self._lock:
+            orphans = [step for step, (_, home) in self._runs.items() if home is link]
+            runs = [self._runs.pop(step)[0] for step in orphans]
+        for run in runs:
+            run.cancel()
+        for callback in self.on_link_closed:
+            callback(link)
+
+    def _run(self, link: Link, message: Message) -> None:
+        step = message.id
+        registered = self._pieces.get(message.tag & MAX_HANDLE)
+        if registered is None:
+            error = NotFoundError(
+                None,
+                None,
+                f"{self.task} has no piece {message.tag & MAX_HANDLE}: its session was closed.",
+            )
+            link.send(Kind.ERROR, 0, step, head=describe_error(error, self.task))
+            return
+        self.num_steps += 1
+        run = PieceRun(registered.piece, step, _HomeTransport(self, registered, link, step))
+        with self._lock:
+            self._runs[step] = (run, link)
+            early = self._early.pop(step, None)
+        if message.flags & HAS_DATA:
+            run.start(())
+            run.deliver(message.tag >> CHANNEL_SHIFT, message.tensors)
+        else:
+            run.start(message.tensors)
+        if early is not None:
+            for channel, tensors in early[1]:
+                run.deliver(channel, tensors)
+
+    def _data(self, link: Link, message: Message) -> None:
+        with self._lock:
+            found = self._runs.get(message.id)
+            if found is None:
+                self._keep_early(message)
+                return
+        run, home = found
+        # A link between two tasks is never held up by computing: both might be sending to each
+        # other, and neither would receive.
+        run.deliver(message.tag, message.tensors, elsewhere=home is not link)
+
+    def _keep_early(self, message: Message) -> None:
+        now = time.monotonic()
+        while self._early:
+            step, (since, _) = next(iter(self._early.items()))
+            if now - since < _EARLY_SECONDS:
+                break
+            del self._early[step]
+        _, messages = self._early.setdefault(message.id, (now, []))
+        messages.append((message.tag, message.tensors))
+
+    def forget(self, step: int) -> None:
+        """The step is over on this task."""
+        self._runs.pop(step, None)
+
+    # Calls
+
+    def _call(self, link: Link, message: Message) -> None:
+        head = message.head or {}
+        method = self.methods.get(head.get("method", ""))
+
+        def answer() -> None:
+            try:
+                if method is None:
+                    raise NotFoundError(
+                        None, None, f"{self.task} has no method {head.get('method')!r}."
+                    )
+                result = method(link, head, message.tensors)
+                reply, tensors = result if isinstance(result, tuple) else (result, ())
+                link.send(Kind.REPLY, 0, message.id, tensors, reply or {})
+            except UnavailableError as error:
+                if not link.closed:
+                    link.send(Kind.ERROR, 0, message.id, head=describe_error(error, self.task))
+            except Exception as error:
+                if not isinstance(error, OpError):
+                    log.exception("%s: %s failed", self.task, head.get("method"))
+                if not link.closed:
+                    link.send(Kind.ERROR, 0, message.id, head=describe_error(error, self.task))
+
+        if head.get("slow"):
+            run_in_thread(answer)  # the link's thread goes on to notice when the caller is gone
+        else:
+            answer()
+
+    def _register(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
+        session = str(head["session"])
+        plan = decode_piece(head["piece"], tensors)
+        piece = CompiledPiece(plan, self.task_session(session))
+        with self._lock:
+            self._next_handle += 1
+            handle = self._next_handle
+            self._pieces[handle] = _Registered(
+                piece, session, str(head["home"]), dict(head["addresses"])
+            )
+        return {"handle": handle}
+
+    def _close_session(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> None:
+        session = str(head["session"])
+        with self._lock:
+            self._sessions.pop(session, None)
+            for handle in [h for h, r in self._pieces.items() if r.session == session]:
+                del self._pieces[handle]
+
+    def _reset(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> None:
+        self.resources.clear(head.get("containers") or None)
+
+    def cancel_all(self) -> None:
+        """Give up every step; called when the task stops."""
+        with self._lock:
+            runs = [run for run, _ in self._runs.values()]
+            self._runs.clear()
+        for run in runs:
+            run.cancel()
