@@ -1,0 +1,152 @@
+"""Kernels of shapes, fills and views."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import DType
+from dataflow.kernels.registry import kernel
+
+
+def int_tuple(vector: Any) -> tuple[int, ...]:
+    """A shape or index vector as Python integers."""
+    return tuple(vector.tolist())
+
+
+def scalar_int(value: Any) -> int:
+    """A scalar (or one-element) index as a Python integer."""
+    return int(value) if not getattr(value, "shape", ()) else int(value.reshape(-1)[0])
+
+
+@kernel("Shape")
+def shape_kernel(xp: Any, x: Any, *, out_type: DType) -> Any:
+    return np.array(x.shape if hasattr(x, "shape") else (), out_type.numpy)
+
+
+@kernel("ShapeN")
+def shape_n_kernel(xp: Any, values: Any, *, out_type: DType) -> Any:
+    return tuple(np.array(v.shape if hasattr(v, "shape") else (), out_type.numpy) for v in values)
+
+
+@kernel("Size")
+def size_kernel(xp: Any, x: Any, *, out_type: DType) -> Any:
+    return out_type.numpy.type(getattr(x, "size", 1))
+
+
+@kernel("Rank")
+def rank_kernel(xp: Any, x: Any) -> Any:
+    return np.int32(getattr(x, "ndim", 0))
+
+
+@kernel("Fill")
+def fill_kernel(xp: Any, dims: Any, value: Any) -> Any:
+    shape = int_tuple(dims)
+    if min(shape, default=0) < 0:
+        raise ValueError(f"sizes must not be negative, got {list(shape)}")
+    dtype = getattr(value, "dtype", np.dtype(object))
+    out = xp.empty(shape, dtype)
+    out[...] = value
+    return out
+
+
+@kernel("ZerosLike")
+def zeros_like_kernel(xp: Any, x: Any) -> Any:
+    if isinstance(x, bytes):
+        return b""
+    if x.dtype.kind == "O":
+        return np.full(x.shape, b"", object)
+    return xp.zeros(x.shape, x.dtype)
+
+
+@kernel("OnesLike")
+def ones_like_kernel(xp: Any, x: Any) -> Any:
+    return xp.ones(x.shape, x.dtype)
+
+
+@kernel("Empty")
+def empty_kernel(xp: Any, shape: Any, *, dtype: DType) -> Any:
+    if dtype.numpy.kind == "O":
+        return np.full(int_tuple(shape), b"", object)
+    return xp.zeros(int_tuple(shape), dtype.numpy)
+
+
+@kernel("Reshape")
+def reshape_kernel(xp: Any, x: Any, shape: Any) -> Any:
+    x = x if hasattr(x, "reshape") else np.asarray(x, object)
+    sizes = shape.tolist()
+    if 0 in sizes and -1 in sizes:  # NumPy will not infer a size next to a zero
+        if sum(s == -1 for s in sizes) == 1 and x.size == 0:
+            return x.reshape([0 if s == -1 else s for s in sizes])
+    try:
+        return x.reshape(sizes)
+    except ValueError:
+        raise ValueError(
+            f"cannot reshape {x.size} elements of shape {list(x.shape)} to {sizes}"
+        ) from None
+
+
+@kernel("ExpandDims")
+def expand_dims_kernel(xp: Any, x: Any, axis: Any) -> Any:
+    x = x if hasattr(x, "shape") else np.asarray(x, object)
+    return xp.expand_dims(x, scalar_int(axis))
+
+
+@kernel("Squeeze")
+def squeeze_kernel(xp: Any, x: Any, *, squeeze_dims: Any) -> Any:
+    return x.squeeze(tuple(squeeze_dims)) if squeeze_dims else x.squeeze()
+
+
+@kernel("EnsureShape")
+def ensure_shape_kernel(xp: Any, x: Any, *, shape: Any) -> Any:
+    from dataflow.shapes import compatible, list_dims
+
+    if not compatible(shape, x.shape):
+        raise ValueError(
+            f"Shape of tensor {list(x.shape)} is not compatible with expected shape "
+            f"{list_dims(shape)}."
+        )
+    return x
+
+
+@kernel("GuaranteeConst")
+def guarantee_const_kernel(xp: Any, x: Any) -> Any:
+    return x
+
+
+@kernel("BroadcastTo")
+def broadcast_to_kernel(xp: Any, x: Any, shape: Any) -> Any:
+    sizes = int_tuple(shape)
+    return xp.broadcast_to(x, sizes).copy()
+
+
+@kernel("BroadcastArgs")
+def broadcast_args_kernel(xp: Any, a: Any, b: Any) -> Any:
+    return np.array(np.broadcast_shapes(int_tuple(a), int_tuple(b)), a.dtype)
+
+
+@kernel("BroadcastGradientArgs")
+def broadcast_gradient_args_kernel(xp: Any, a: Any, b: Any) -> Any:
+    first, second = a.tolist(), b.tolist()
+    rank = max(len(first), len(second))
+    first = [1] * (rank - len(first)) + first
+    second = [1] * (rank - len(second)) + second
+    pad_a, pad_b = rank - len(a), rank - len(b)
+    left = [i for i in range(rank) if i < pad_a or (first[i] == 1 and second[i] != 1)]
+    right = [i for i in range(rank) if i < pad_b or (second[i] == 1 and first[i] != 1)]
+    return np.array(left, a.dtype), np.array(right, a.dtype)
+
+
+@kernel("Bitcast")
+def bitcast_kernel(xp: Any, x: Any, *, type: DType) -> Any:
+    target = type.numpy
+    x = xp.ascontiguousarray(x).reshape(x.shape)
+    old, new = x.dtype.itemsize, target.itemsize
+    if old == new:
+        return x.view(target)
+    if old > new:
+        return x.reshape(x.shape + (1,)).view(target)
+    if not x.shape or x.shape[-1] != new // old:
+        raise ValueError(f"the last axis of {list(x.shape)} must have size {new // old}")
+    return x.view(target).reshape(x.shape[:-1])

@@ -1,0 +1,248 @@
+"""Kernels that take and put elements by index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.array_basics import int_tuple, scalar_int
+from dataflow.kernels.registry import kernel
+
+
+def check_indices(indices: Any, size: int) -> None:
+    """Raises `ValueError` for an index outside of [0, size); NumPy would wrap negative ones."""
+    if not indices.size:
+        return
+    if int(indices.min()) < 0 or int(indices.max()) >= size:
+        flat = np.asarray(indices).reshape(-1)
+        at = int(np.flatnonzero((flat < 0) | (flat >= size))[0])
+        place = list(map(int, np.unravel_index(at, indices.shape))) if indices.shape else []
+        raise ValueError(
+            f"indices{place or ''} = {int(flat[at])} is not in [0, {size})\n"
+            "  Every index must name a row that exists."
+        )
+
+
+@kernel("GatherV2")
+def gather_kernel(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int) -> Any:
+    at = scalar_int(axis)
+    at += params.ndim if at < 0 else 0
+    if not 0 <= at < params.ndim:
+        raise ValueError(f"axis {at} is out of range for a tensor of rank {params.ndim}")
+    check_indices(indices, params.shape[at])
+    if batch_dims < 0:
+        batch_dims += indices.ndim
+    if batch_dims == 0:
+        return params.take(indices, axis=at)
+    batch = params.shape[:batch_dims]
+    if batch != indices.shape[:batch_dims]:
+        raise ValueError(f"batch axes differ: {list(params.shape)} and {list(indices.shape)}")
+    outer, inner = params.shape[batch_dims:at], params.shape[at + 1 :]
+    # [batch, outer, n, inner] taken by [batch, 1, k]
+    flat = params.reshape(int(np.prod(batch)), int(np.prod(outer)), params.shape[at], -1)
+    asked = indices.reshape(flat.shape[0], -1)
+    numbers = xp.arange(flat.shape[0])[:, None]
+    taken = xp.moveaxis(flat, 2, 1)[numbers, asked]  # [batch, k, outer, inner]
+    shape = (*batch, *outer, *indices.shape[batch_dims:], *inner)
+    return xp.moveaxis(taken, 1, 2).reshape(shape)
+
+
+@kernel("Gather")
+def gather_v1_kernel(xp: Any, params: Any, indices: Any) -> Any:
+    check_indices(indices, params.shape[0])
+    return params.take(indices, axis=0)
+
+
+def _coordinates(xp: Any, indices: Any, shape: Any) -> tuple[Any, ...]:
+    """The last axis of ``indices`` as a NumPy index, checked against ``shape``."""
+    depth = indices.shape[-1]
+    if depth > len(shape):
+        raise ValueError(f"coordinates of {depth} numbers for a tensor of rank {len(shape)}")
+    parts = tuple(indices[..., i] for i in range(depth))
+    for axis, part in enumerate(parts):
+        if part.size and (int(part.min()) < 0 or int(part.max()) >= shape[axis]):
+            flat = np.asarray(indices).reshape(-1, depth)
+            bad = int(np.flatnonzero((flat[:, axis] < 0) | (flat[:, axis] >= shape[axis]))[0])
+            raise ValueError(
+                f"indices[{bad}] = {flat[bad].tolist()} does not index into shape {list(shape)}"
+            )
+    return parts
+
+
+@kernel("GatherNd")
+def gather_nd_kernel(xp: Any, params: Any, indices: Any) -> Any:
+    if indices.shape[-1] == 0:
+        return xp.broadcast_to(params, indices.shape[:-1] + params.shape).copy()
+    return params[_coordinates(xp, indices, params.shape)]
+
+
+def _flat_numbers(xp: Any, indices: Any, shape: Any) -> tuple[Any, int]:
+    """Coordinates as row numbers of a table, and how many rows it has."""
+    depth = indices.shape[-1]
+    parts = _coordinates(xp, indices, shape)
+    rows = int(np.prod(shape[:depth], dtype=np.int64))
+    if depth == 0:
+        return xp.zeros(indices.shape[:-1], np.int64).reshape(-1), 1
+    numbers = xp.zeros(indices.shape[:-1], np.int64)
+    for part, size in zip(parts, shape, strict=False):
+        numbers = numbers * size + part
+    return numbers.reshape(-1), rows
+
+
+def sum_rows(xp: Any, numbers: Any, rows: Any, count: int) -> Any:
+    """``out[numbers[i]] += rows[i]`` for [count, ...] zeros; repeated numbers add up.
+
+    Sorting and `reduceat` are many times quicker than `np.add.at`; one column goes to `bincount`.
+    """
+    out = xp.zeros((count, *rows.shape[1:]), rows.dtype)
+    if not rows.size:
+        return out
+    if xp is not np:
+        xp.add.at(out, numbers, rows)
+        return out
+    if rows.dtype == np.float64 and int(np.prod(rows.shape[1:])) == 1:
+        weights = rows.reshape(-1)
+        return np.bincount(numbers, weights, count).reshape(out.shape)
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    if len(starts) == len(numbers):
+        out[numbers] = rows
+        return out
+    out[ordered[starts]] = np.add.reduceat(rows[order], starts, axis=0, dtype=rows.dtype)
+    return out
+
+
+@kernel("ScatterNd")
+def scatter_nd_kernel(xp: Any, indices: Any, updates: Any, shape: Any) -> Any:
+    sizes = int_tuple(shape)
+    depth = indices.shape[-1]
+    wanted = indices.shape[:-1] + sizes[depth:]
+    if updates.shape != wanted:
+        raise ValueError(f"updates has shape {list(updates.shape)}, needed is {list(wanted)}")
+    numbers, count = _flat_numbers(xp, indices, sizes)
+    if updates.dtype.kind == "O":
+        out = np.full(sizes, b"", object)
+        out.reshape(count, -1)[numbers] = updates.reshape(len(numbers), -1)
+        return out
+    rows = updates.reshape(len(numbers), *sizes[depth:])
+    if updates.dtype == bool:
+        return sum_rows(xp, numbers, rows.astype(np.int64), count).reshape(sizes) > 0
+    return sum_rows(xp, numbers, rows, count).reshape(sizes)
+
+
+@kernel("TensorScatterUpdate")
+def tensor_scatter_update_kernel(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any:
+    out = tensor.copy()
+    out[_coordinates(xp, indices, tensor.shape)] = updates
+    return out
+
+
+@kernel("TensorScatterAdd")
+def tensor_scatter_add_kernel(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any:
+    numbers, count = _flat_numbers(xp, indices, tensor.shape)
+    rows = updates.reshape(len(numbers), *tensor.shape[indices.shape[-1] :])
+    return tensor + sum_rows(xp, numbers, rows, count).reshape(tensor.shape)
+
+
+@kernel("TensorScatterSub")
+def tensor_scatter_sub_kernel(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any:
+    numbers, count = _flat_numbers(xp, indices, tensor.shape)
+    rows = updates.reshape(len(numbers), *tensor.shape[indices.shape[-1] :])
+    return tensor - sum_rows(xp, numbers, rows, count).reshape(tensor.shape)
+
+
+@kernel("TensorScatterMax")
+def tensor_scatter_max_kernel(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any:
+    out = tensor.copy()
+    xp.maximum.at(out, _coordinates(xp, indices, tensor.shape), updates)
+    return out
+
+
+@kernel("TensorScatterMin")
+def tensor_scatter_min_kernel(xp: Any, tensor: Any, indices: Any, updates: Any) -> Any:
+    out = tensor.copy()
+    xp.minimum.at(out, _coordinates(xp, indices, tensor.shape), updates)
+    return out
+
+
+@kernel("OneHot")
+def one_hot_kernel(
+    xp: Any, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int
+) -> Any:
+    size = int(depth)
+    flat = indices.reshape(-1) if hasattr(indices, "reshape") else np.asarray(indices).reshape(-1)
+    dtype = getattr(on_value, "dtype", np.dtype(object))
+    out = xp.empty((flat.size, size), dtype)
+    out[...] = off_value
+    inside = xp.flatnonzero((flat >= 0) & (flat < size))
+    out[inside, flat[inside]] = on_value
+    out = out.reshape(*indices.shape, size)
+    return out if axis == -1 else xp.moveaxis(out, -1, axis)
+
+
+@kernel("Select")
+def select_kernel(xp: Any, condition: Any, x: Any, y: Any) -> Any:
+    if condition.shape == () and hasattr(x, "shape"):
+        return x if condition else y
+    if x.shape != y.shape:
+        raise ValueError(f"x and y must have one shape, got {list(x.shape)} and {list(y.shape)}")
+    if condition.ndim < x.ndim:
+        if condition.ndim != 1 or condition.shape[0] != x.shape[0]:
+            raise ValueError(
+                f"the condition has shape {list(condition.shape)}, x and y {list(x.shape)}"
+            )
+        condition = condition.reshape(-1, *[1] * (x.ndim - 1))
+    elif condition.shape != x.shape:
+        raise ValueError(
+            f"the condition has shape {list(condition.shape)}, x and y {list(x.shape)}"
+        )
+    return xp.where(condition, x, y)
+
+
+@kernel("SelectV2")
+def select_v2_kernel(xp: Any, condition: Any, x: Any, y: Any) -> Any:
+    return xp.where(condition, x, y)
+
+
+@kernel("Where")
+def where_kernel(xp: Any, x: Any) -> Any:
+    if not x.shape:
+        return xp.zeros((int(bool(x)), 0), np.int64)
+    return xp.argwhere(x).astype(np.int64, copy=False)
+
+
+@kernel("DynamicPartition")
+def dynamic_partition_kernel(xp: Any, data: Any, partitions: Any, *, num_partitions: int) -> Any:
+    numbers = partitions.reshape(-1)
+    if numbers.size and (int(numbers.min()) < 0 or int(numbers.max()) >= num_partitions):
+        raise ValueError(
+            f"partitions must lie in [0, {num_partitions}), got {int(numbers.min())} to "
+            f"{int(numbers.max())}"
+        )
+    if data.shape[: partitions.ndim] != partitions.shape:
+        raise ValueError(
+            f"data of shape {list(data.shape)} must start with the shape of partitions, "
+            f"{list(partitions.shape)}"
+        )
+    rows = data.reshape(numbers.size, *data.shape[partitions.ndim :])
+    return tuple(rows[numbers == i] for i in range(num_partitions))
+
+
+@kernel("DynamicStitch", "ParallelDynamicStitch")
+def dynamic_stitch_kernel(xp: Any, indices: Any, data: Any) -> Any:
+    flat = [np.reshape(i, -1) for i in indices]
+    rest = data[0].shape[np.ndim(indices[0]) :]
+    count = max((int(i.max()) for i in flat if i.size), default=-1) + 1
+    if any(i.size and int(i.min()) < 0 for i in flat):
+        raise ValueError("indices must not be negative")
+    dtype = data[0].dtype
+    out = (
+        np.full((count, *rest), b"", object)
+        if dtype.kind == "O"
+        else xp.zeros((count, *rest), dtype)
+    )
+    for numbers, part in zip(flat, data, strict=True):
+        out[numbers] = part.reshape(numbers.size, *rest)
+    return out

@@ -1,0 +1,102 @@
+"""Kernels that put tensors together and take them apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.array_basics import int_tuple, scalar_int
+from dataflow.kernels.registry import kernel
+
+
+@kernel("ConcatV2")
+def concat_kernel(xp: Any, values: Any, axis: Any) -> Any:
+    return xp.concatenate(values, scalar_int(axis))
+
+
+@kernel("Concat")
+def concat_v1_kernel(xp: Any, axis: Any, values: Any) -> Any:
+    return xp.concatenate(values, scalar_int(axis))
+
+
+@kernel("ConcatOffset")
+def concat_offset_kernel(xp: Any, axis: Any, shapes: Any) -> Any:
+    at, position, out = scalar_int(axis), 0, []
+    for shape in shapes:
+        offset = np.zeros_like(shape)
+        offset[at] = position
+        position += int(shape[at])
+        out.append(offset)
+    return tuple(out)
+
+
+@kernel("Pack")
+def stack_kernel(xp: Any, values: Any, *, axis: int) -> Any:
+    if isinstance(values[0], bytes) or values[0].dtype.kind == "O":
+        return np.stack([np.asarray(v, object) for v in values], axis)
+    first = values[0].shape
+    for v in values:
+        if v.shape != first:
+            raise ValueError(f"shapes differ: {list(first)} and {list(v.shape)}")
+    if not first:
+        return xp.array(values, dtype=values[0].dtype) if xp is np else xp.stack(values)
+    return xp.stack(values, axis)
+
+
+@kernel("Unpack")
+def unstack_kernel(xp: Any, value: Any, *, num: int, axis: int) -> Any:
+    if value.shape[axis] != num:
+        raise ValueError(f"axis {axis} has size {value.shape[axis]}, not {num}")
+    if axis % value.ndim == 0:
+        return tuple(value)
+    return tuple(xp.moveaxis(value, axis, 0))
+
+
+@kernel("ParallelConcat")
+def parallel_concat_kernel(xp: Any, values: Any) -> Any:
+    return xp.concatenate(values, 0)
+
+
+@kernel("Split")
+def split_kernel(xp: Any, axis: Any, value: Any, *, num_split: int) -> Any:
+    at = scalar_int(axis)
+    size = value.shape[at]
+    if size % num_split:
+        raise ValueError(f"axis {at} has size {size}, not divisible into {num_split} parts")
+    return _cut(value, at, [size // num_split] * num_split)
+
+
+def _cut(value: Any, axis: int, sizes: list[int]) -> Any:
+    """Views of consecutive parts along an axis."""
+    before = (slice(None),) * (axis % value.ndim)
+    out, position = [], 0
+    for size in sizes:
+        out.append(value[(*before, slice(position, position + size))])
+        position += size
+    return tuple(out)
+
+
+@kernel("SplitV")
+def split_v_kernel(xp: Any, value: Any, sizes: Any, axis: Any) -> Any:
+    at = scalar_int(axis)
+    total = value.shape[at]
+    parts = sizes.tolist()
+    if -1 in parts:
+        parts[parts.index(-1)] = total - sum(parts) - 1
+    if sum(parts) != total or min(parts, default=0) < 0:
+        raise ValueError(f"sizes {sizes.tolist()} do not add up to {total}, the size of axis {at}")
+    return _cut(value, at, parts)
+
+
+@kernel("Tile")
+def tile_kernel(xp: Any, x: Any, multiples: Any) -> Any:
+    counts = int_tuple(multiples)
+    if not counts:
+        return x
+    # Each axis as (multiple, size), broadcast: one copy, where xp.tile makes one an axis.
+    source = x.reshape([s for d in x.shape for s in (1, d)])
+    full = xp.broadcast_to(
+        source, [s for m, d in zip(counts, x.shape, strict=True) for s in (m, d)]
+    )
+    return full.reshape([m * d for m, d in zip(counts, x.shape, strict=True)]).copy()

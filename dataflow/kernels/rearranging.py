@@ -1,0 +1,150 @@
+"""Kernels that put elements in another order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.array_basics import int_tuple
+from dataflow.kernels.registry import kernel
+
+
+@kernel("Transpose")
+def transpose_kernel(xp: Any, x: Any, perm: Any) -> Any:
+    return x.transpose(int_tuple(perm))
+
+
+@kernel("ConjugateTranspose")
+def conjugate_transpose_kernel(xp: Any, x: Any, perm: Any) -> Any:
+    out = x.transpose(int_tuple(perm))
+    return out.conj() if out.dtype.kind == "c" else out
+
+
+@kernel("ReverseV2")
+def reverse_kernel(xp: Any, x: Any, axis: Any) -> Any:
+    return xp.flip(x, int_tuple(axis)) if len(axis) else x
+
+
+@kernel("Reverse")
+def reverse_v1_kernel(xp: Any, x: Any, dims: Any) -> Any:
+    axes = tuple(i for i, flag in enumerate(dims.tolist()) if flag)
+    return xp.flip(x, axes) if axes else x
+
+
+@kernel("ReverseSequence")
+def reverse_sequence_kernel(xp: Any, x: Any, lengths: Any, *, seq_dim: int, batch_dim: int) -> Any:
+    """Gathers with indices: ``length - 1 - t`` inside of each sequence, ``t`` after it."""
+    batch, time = x.shape[batch_dim], x.shape[seq_dim]
+    if lengths.shape[0] != batch:
+        raise ValueError(f"{lengths.shape[0]} lengths for a batch of {batch}")
+    if lengths.size and (int(lengths.min()) < 0 or int(lengths.max()) > time):
+        raise ValueError(f"lengths must lie in [0, {time}], got {lengths.tolist()}")
+    moved = xp.moveaxis(x, (batch_dim, seq_dim), (0, 1))
+    steps = xp.arange(time)[None, :]
+    ends = xp.asarray(lengths)[:, None]
+    index = xp.where(steps < ends, ends - 1 - steps, steps)
+    out = moved[xp.arange(batch)[:, None], index]
+    return xp.moveaxis(out, (0, 1), (batch_dim, seq_dim))
+
+
+@kernel("Roll")
+def roll_kernel(xp: Any, x: Any, shift: Any, axis: Any) -> Any:
+    shifts, axes = np.atleast_1d(shift).tolist(), np.atleast_1d(axis).tolist()
+    return xp.roll(x, shifts, axes)
+
+
+@kernel("SpaceToBatchND")
+def space_to_batch_nd_kernel(xp: Any, x: Any, block_shape: Any, paddings: Any) -> Any:
+    blocks = int_tuple(block_shape)
+    count = len(blocks)
+    pads = [(0, 0), *map(tuple, paddings.tolist()), *[(0, 0)] * (x.ndim - count - 1)]
+    x = xp.pad(x, pads)
+    sizes = x.shape[1 : count + 1]
+    if any(d % b for d, b in zip(sizes, blocks, strict=True)):
+        raise ValueError(f"the padded sizes {list(sizes)} are no multiples of {list(blocks)}")
+    rest = x.shape[count + 1 :]
+    parts = [s for d, b in zip(sizes, blocks, strict=True) for s in (d // b, b)]
+    x = x.reshape(x.shape[0], *parts, *rest)
+    order = [2 * i + 2 for i in range(count)] + [0] + [2 * i + 1 for i in range(count)]
+    x = x.transpose(*order, *range(2 * count + 1, x.ndim))
+    return x.reshape(-1, *(d // b for d, b in zip(sizes, blocks, strict=True)), *rest)
+
+
+@kernel("BatchToSpaceND")
+def batch_to_space_nd_kernel(xp: Any, x: Any, block_shape: Any, crops: Any) -> Any:
+    blocks = int_tuple(block_shape)
+    count = len(blocks)
+    product = int(np.prod(blocks))
+    if x.shape[0] % product:
+        raise ValueError(f"the batch {x.shape[0]} is not a multiple of {product}")
+    batch = x.shape[0] // product
+    sizes, rest = x.shape[1 : count + 1], x.shape[count + 1 :]
+    y = x.reshape(*blocks, batch, *sizes, *rest)
+    order = [count]
+    for i in range(count):
+        order += [count + 1 + i, i]
+    y = y.transpose(*order, *range(2 * count + 1, y.ndim))
+    y = y.reshape(batch, *(d * b for d, b in zip(sizes, blocks, strict=True)), *rest)
+    index = [slice(None)]
+    for axis, (start, end) in enumerate(crops.tolist(), 1):
+        if start + end > y.shape[axis]:
+            raise ValueError(f"crops {[start, end]} exceed the size {y.shape[axis]}")
+        index.append(slice(start, y.shape[axis] - end))
+    return y[tuple(index)]
+
+
+@kernel("SpaceToDepth")
+def space_to_depth_kernel(xp: Any, x: Any, *, block_size: int, data_format: str) -> Any:
+    if data_format == "NCHW":
+        x = x.transpose(0, 2, 3, 1)
+    n, h, w, c = x.shape
+    b = block_size
+    if h % b or w % b:
+        raise ValueError(f"image of {h} x {w} is not divisible into blocks of {b}")
+    y = x.reshape(n, h // b, b, w // b, b, c).transpose(0, 1, 3, 2, 4, 5)
+    y = y.reshape(n, h // b, w // b, b * b * c)
+    return y.transpose(0, 3, 1, 2) if data_format == "NCHW" else y
+
+
+@kernel("DepthToSpace")
+def depth_to_space_kernel(xp: Any, x: Any, *, block_size: int, data_format: str) -> Any:
+    if data_format == "NCHW":
+        x = x.transpose(0, 2, 3, 1)
+    n, h, w, c = x.shape
+    b = block_size
+    if c % (b * b):
+        raise ValueError(f"{c} channels do not divide by {b * b}")
+    y = x.reshape(n, h, w, b, b, c // (b * b)).transpose(0, 1, 3, 2, 4, 5)
+    y = y.reshape(n, h * b, w * b, c // (b * b))
+    return y.transpose(0, 3, 1, 2) if data_format == "NCHW" else y
+
+
+@kernel("ExtractImagePatches")
+def extract_image_patches_kernel(
+    xp: Any, x: Any, *, ksizes: Any, strides: Any, rates: Any, padding: str
+) -> Any:
+    windows, steps, gaps = ksizes[1:3], strides[1:3], rates[1:3]
+    counts = []
+    pads = [(0, 0)]
+    for size, k, s, r in zip(x.shape[1:3], windows, steps, gaps, strict=True):
+        span = (k - 1) * r + 1
+        if padding == "SAME":
+            count = -(-size // s)
+            total = max(0, (count - 1) * s + span - size)
+        else:
+            count, total = max(0, (size - span + s) // s), 0
+        counts.append(count)
+        pads.append((total // 2, total - total // 2))
+    x = xp.pad(x, [*pads, (0, 0)])
+    rows = xp.arange(counts[0])[:, None] * steps[0] + xp.arange(windows[0]) * gaps[0]
+    columns = xp.arange(counts[1])[:, None] * steps[1] + xp.arange(windows[1]) * gaps[1]
+    # [batch, row, column, window row, window column, depth]
+    out = x[:, rows[:, None, :, None], columns[None, :, None, :], :]
+    return (
+        out.reshape(x.shape[0], counts[0], counts[1], -1)
+        if out.size
+        else xp.zeros(
+            (x.shape[0], counts[0], counts[1], windows[0] * windows[1] * x.shape[3]), x.dtype
+        )
+    )

@@ -1,0 +1,176 @@
+"""Kernels of ranges, sorting, searching and sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import DType
+from dataflow.kernels.array_basics import int_tuple
+from dataflow.kernels.registry import kernel
+
+
+@kernel("Range")
+def range_kernel(xp: Any, start: Any, limit: Any, delta: Any) -> Any:
+    if delta == 0:
+        raise ValueError("delta must not be 0")
+    if (limit - start) * delta < 0:
+        raise ValueError(f"start {start}, limit {limit} and delta {delta} point apart")
+    dtype = start.dtype
+    if dtype.kind in "iu":
+        return xp.arange(int(start), int(limit), int(delta), dtype=dtype)
+    # TensorFlow adds delta up in the element type, start first.
+    count = int(np.ceil(abs((limit - start) / delta)))
+    steps = xp.full(count, delta, dtype)
+    if count:
+        steps[0] = start
+    return xp.cumsum(steps, dtype=dtype)
+
+
+@kernel("TopKV2")
+def top_k_kernel(xp: Any, x: Any, k: Any, *, sorted: bool) -> Any:
+    k = int(k)
+    size = x.shape[-1]
+    if k > size:
+        raise ValueError(f"the input must have at least k = {k} columns, it has {size}")
+    if k < 0:
+        raise ValueError(f"k must not be negative, got {k}")
+    if k == 0:
+        return x[..., :0], xp.zeros((*x.shape[:-1], 0), np.int32)
+    if k == 1:
+        index = x.argmax(-1)[..., None]
+    else:
+        index = _largest_first(xp, x)[..., :k]
+    return xp.take_along_axis(x, index, -1), index.astype(np.int32)
+
+
+def _largest_first(xp: Any, x: Any) -> Any:
+    """Indices that sort each row downwards; equal elements keep their order."""
+    if x.dtype.kind == "f":
+        return xp.argsort(-x, axis=-1, kind="stable")
+    if x.dtype.kind == "u":
+        return xp.argsort(x.dtype.type(np.iinfo(x.dtype).max) - x, axis=-1, kind="stable")
+    if x.dtype.kind == "i":
+        return xp.argsort(~x, axis=-1, kind="stable")  # ~x = -x - 1 does not overflow
+    return xp.argsort(~x, axis=-1, kind="stable")
+
+
+def _in_top_k(xp: Any, predictions: Any, targets: Any, k: int) -> Any:
+    rows = xp.arange(predictions.shape[0])
+    classes = predictions.shape[1]
+    inside = (targets >= 0) & (targets < classes)
+    chosen = predictions[rows, xp.where(inside, targets, 0)]
+    larger = (predictions > chosen[:, None]).sum(1)
+    finite = xp.isfinite(predictions).all(1) if xp is np else xp.isfinite(chosen)
+    return (larger < k) & inside & finite
+
+
+@kernel("InTopKV2")
+def in_top_k_kernel(xp: Any, predictions: Any, targets: Any, k: Any) -> Any:
+    if predictions.shape[0] != targets.shape[0]:
+        raise ValueError(f"{predictions.shape[0]} rows and {targets.shape[0]} targets")
+    return _in_top_k(xp, predictions, targets, int(k))
+
+
+@kernel("InTopK")
+def in_top_k_v1_kernel(xp: Any, predictions: Any, targets: Any, *, k: int) -> Any:
+    if predictions.shape[0] != targets.shape[0]:
+        raise ValueError(f"{predictions.shape[0]} rows and {targets.shape[0]} targets")
+    return _in_top_k(xp, predictions, targets, k)
+
+
+@kernel("NthElement")
+def nth_element_kernel(xp: Any, x: Any, n: Any, *, reverse: bool) -> Any:
+    n = int(n)
+    size = x.shape[-1]
+    if not 0 <= n < size:
+        raise ValueError(f"n must lie in [0, {size}), got {n}")
+    at = size - 1 - n if reverse else n
+    return xp.partition(x, at, axis=-1)[..., at]
+
+
+def _search(xp: Any, rows: Any, values: Any, side: str, out_type: DType) -> Any:
+    if rows.shape[0] != values.shape[0]:
+        raise ValueError(f"{rows.shape[0]} sorted rows for {values.shape[0]} rows of values")
+    out = xp.empty(values.shape, out_type.numpy)
+    for i in range(rows.shape[0]):
+        out[i] = xp.searchsorted(rows[i], values[i], side)
+    return out
+
+
+@kernel("LowerBound")
+def lower_bound_kernel(xp: Any, rows: Any, values: Any, *, out_type: DType) -> Any:
+    return _search(xp, rows, values, "left", out_type)
+
+
+@kernel("UpperBound")
+def upper_bound_kernel(xp: Any, rows: Any, values: Any, *, out_type: DType) -> Any:
+    return _search(xp, rows, values, "right", out_type)
+
+
+def unique_in_order(x: Any) -> tuple[Any, Any, Any]:
+    """Different elements by first appearance; for each x its number; how often each appears."""
+    if x.dtype.kind == "O":
+        numbers: dict[Any, int] = {}
+        which = np.fromiter(
+            (numbers.setdefault(v, len(numbers)) for v in x.tolist()), np.int64, len(x)
+        )
+        values = np.empty(len(numbers), object)
+        values[:] = list(numbers)
+        return values, which, np.bincount(which, minlength=len(numbers))
+    values, first, which, counts = np.unique(
+        x, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.argsort(first, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return values[order], place[which.reshape(-1)], counts[order]
+
+
+_SETS = "sets are built in order of first appearance, one element after the other"
+
+
+@kernel("Unique", cpu_only=_SETS)
+def unique_kernel(xp: Any, x: Any, *, out_idx: DType) -> Any:
+    values, which, _ = unique_in_order(x)
+    return values, which.astype(out_idx.numpy)
+
+
+@kernel("UniqueWithCounts", cpu_only=_SETS)
+def unique_with_counts_kernel(xp: Any, x: Any, *, out_idx: DType) -> Any:
+    values, which, counts = unique_in_order(x)
+    return values, which.astype(out_idx.numpy), counts.astype(out_idx.numpy)
+
+
+@kernel("ListDiff", cpu_only=_SETS)
+def list_diff_kernel(xp: Any, x: Any, y: Any, *, out_idx: DType) -> Any:
+    if x.dtype.kind == "O":
+        known = set(y.tolist())
+        keep = np.array([v not in known for v in x.tolist()], bool)
+    else:
+        keep = ~np.isin(x, y)
+    at = np.flatnonzero(keep)
+    return x[at], at.astype(out_idx.numpy)
+
+
+@kernel("InvertPermutation")
+def invert_permutation_kernel(xp: Any, x: Any) -> Any:
+    size = x.shape[0]
+    if size and (int(x.min()) < 0 or int(x.max()) >= size):
+        raise ValueError(f"{x.tolist()} is not a permutation: its numbers must lie in [0, {size})")
+    out = xp.full(size, -1, x.dtype)
+    out[x] = xp.arange(size, dtype=x.dtype)
+    if size and int(out.min()) < 0:
+        raise ValueError(f"{x.tolist()} is not a permutation: a number is there twice")
+    return out
+
+
+@kernel("UnravelIndex")
+def unravel_index_kernel(xp: Any, indices: Any, dims: Any) -> Any:
+    shape = int_tuple(dims)
+    total = int(np.prod(shape, dtype=np.int64))
+    if np.size(indices) and (int(np.min(indices)) < 0 or int(np.max(indices)) >= total):
+        raise ValueError(f"an index is outside of the {total} elements of shape {list(shape)}")
+    flat = np.reshape(indices, -1) if np.ndim(indices) else indices
+    return np.stack(np.unravel_index(flat, shape)).astype(dims.dtype)
