@@ -231,7 +231,7 @@ def _cached(name: str, source: Path) -> Path:
     """Where TensorFlow's answer to ``source`` is kept, as long as nothing that asks has changed."""
     CACHE.mkdir(exist_ok=True)
     digest = hashlib.sha256(source.read_bytes())
-    for part in ("run_program.py", "run_samples.py", "encoding.py"):
+    for part in ("run_program.py", "run_samples.py", "encoding.py", "old_names.py"):
         digest.update((HERE / part).read_bytes())
     return CACHE / f"{name}-{digest.hexdigest()[:16]}.json"
 

@@ -31,9 +31,9 @@ HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent.parent
 
 
-def load_encoding() -> Any:
-    """The sibling module, by path: TensorFlow's interpreter knows nothing of the test package."""
-    spec = importlib.util.spec_from_file_location("oracle_encoding", HERE / "encoding.py")
+def load_sibling(name: str) -> Any:
+    """A module of this folder, by path: nothing is imported from the test package."""
+    spec = importlib.util.spec_from_file_location(f"oracle_{name}", HERE / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -51,6 +51,7 @@ def load_engine(name: str) -> Any:
 
     tf.disable_v2_behavior()
     tf.disable_resource_variables()
+    load_sibling("old_names").install(tf)
     return tf
 
 
@@ -73,7 +74,7 @@ def run_text(path: Path, tf: Any, tmp_dir: str) -> dict:
     """Execute one program and encode its ``result`` key by key."""
     import numpy as np
 
-    encode = load_encoding().encode
+    encode = load_sibling("encoding").encode
     result: dict[str, Any] = {}
     names = {"__name__": "__main__", "__file__": str(path), "tf": tf, "np": np, "result": result}
     names |= {"tmp_dir": tmp_dir, "error_of": error_of, "shape_of": shape_of}
