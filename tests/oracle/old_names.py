@@ -58,7 +58,9 @@ def install(tf: Any) -> None:
             static_bidirectional_rnn=tf.nn.static_bidirectional_rnn,
         ),
         util=types.SimpleNamespace(
-            make_tensor_proto=tf.make_tensor_proto, make_ndarray=tf.make_ndarray
+            make_tensor_proto=tf.make_tensor_proto,
+            make_ndarray=tf.make_ndarray,
+            constant_value=tf.get_static_value,
         ),
         framework=types.SimpleNamespace(
             get_or_create_global_step=tf.train.get_or_create_global_step,

@@ -34,10 +34,6 @@ result["const_attr"] = (
 )
 result["bad_shape"] = error_of(lambda: tf.constant([1, 2, 3], shape=[2, 2]))
 result["verify"] = error_of(lambda: tf.constant([1, 2], shape=[3], verify_shape=True))
-result["constant_value"] = (
-    tf.contrib.util.constant_value(out["scalar"])
-    if hasattr(tf, "contrib")
-    else np.array(3, np.int32)
-)
+result["constant_value"] = tf.contrib.util.constant_value(out["scalar"])
 result["none"] = error_of(lambda: tf.constant(None))
 result["tensor_of_tensors"] = shape_of(tf.convert_to_tensor([tf.constant(1), 2, tf.constant(3)]))

@@ -36,9 +36,7 @@ out = {
         tf.SparseTensor([[0, 0], [1, 0]], [0.5, 0.6], [2, 1]),
         4,
     ),
-    "from_dense": tf.contrib.layers.dense_to_sparse(dense)
-    if hasattr(tf, "contrib")
-    else tf.sparse.from_dense(dense),
+    "from_dense": tf.sparse.from_dense(dense),
     "matmul_old": tf.sparse_matmul([[0.0, 1.0]], [[2.0], [3.0]]),
     "embedding": tf.sparse_tensor_to_dense(tf.sparse_placeholder(tf.float32, name="fed")),
     "eye": tf.sparse_tensor_to_dense(tf.sparse.eye(3)),
