@@ -25,7 +25,7 @@ from dataflow.errors import UnimplementedError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.runtime.codegen import ALIASES, VARIABLES
-from dataflow.runtime.prune import needed_operations
+from dataflow.rewrites.prune import needed_operations
 
 #: Ops that may wait for another step, or for the outside world.
 _BLOCKING = re.compile(

@@ -119,7 +119,7 @@ def needed_names(graph: Graph, fetches: Any, feeds: Any = None) -> dict[str, lis
     Returns names of operations: ``fetched``, ``fed``, ``needed`` (those that would run) and
     ``pruned`` (those that would not, fed ones not counted).
     """
-    from dataflow.runtime.prune import needed_operations
+    from dataflow.rewrites.prune import needed_operations
 
     elements, fed = resolve(graph, fetches, feeds)
     tensors = [e for e in elements if hasattr(e, "value_index")]

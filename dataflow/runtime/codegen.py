@@ -42,6 +42,7 @@ ALIASES = frozenset(
 )
 VARIABLES = frozenset({"VariableV2", "Variable", "TemporaryVariable"})
 _ASSIGNS = frozenset({"Assign"})
+_LISTS = frozenset({"EmptyTensorList", "TensorListPushBack", "TensorListPopBack"})
 _NO_CODE = frozenset({"NoOp", "ControlTrigger"})
 
 
@@ -208,6 +209,8 @@ class Generator:
         elif kind == "IdentityN":
             for source, output in zip(op.inputs, op.outputs, strict=True):
                 self.values.setdefault(output, self.values[source])
+        elif kind in _LISTS and self._emit_list(op):
+            pass
         elif kind == "Placeholder" or kind == "PlaceholderV2":
             tensor = op.outputs[0]
             self.add_line(f"unfed_{self._numbers[op]}()", op)
@@ -234,6 +237,29 @@ class Generator:
             value = value[()]
         self.globals[name] = value
         self.values[op.outputs[0]] = Value(name)
+
+    def _emit_list(self, op: Operation) -> bool:
+        """Lists of tensors are pairs (rest, last), written in place; False: the kernel is needed."""
+        if op.type == "EmptyTensorList":
+            self.values[op.outputs[0]] = Value("()")
+            return True
+        if any(t in self.values for t in op.outputs):
+            return False
+        if op.type == "TensorListPushBack":
+            name = self.output_name(op.outputs[0])
+            pair = ", ".join(self.use(t) for t in op.inputs)
+            self.values[op.outputs[0]] = Value(name)
+            self.add_line(f"{name} = ({pair})", op, (name,))
+            return True
+        shape = op.inputs[1].op
+        if shape.type != "Const" or shape.attrs["value"].shape:
+            return False  # may be the empty list of zeros
+        names = tuple(self.output_name(t) for t in op.outputs)
+        source = self.use(op.inputs[0])
+        for tensor, name in zip(op.outputs, names, strict=True):
+            self.values[tensor] = Value(name)
+        self.add_line(f"{', '.join(names)} = {source}", op, names)
+        return True
 
     def _emit_kernel(self, op: Operation) -> None:
         number = self._numbers[op]
@@ -280,8 +306,8 @@ class Generator:
         items = []
         for tensor in op.outputs:
             value = self.values.get(tensor)
-            if value is None or value.text == "None":
-                items.append("None")
+            if value is None or value.text == "None" or tensor.dtype.base_dtype.kind == "x":
+                items.append("None")  # not computed, or a resource or list, which nobody can show
             elif value.is_ref:
                 items.append(f"{value.text}.array")
             else:

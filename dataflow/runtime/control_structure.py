@@ -286,10 +286,11 @@ class Emitter:
     def close_guards(self, depth: int) -> None:
         """Closes ``if`` blocks down to ``depth``."""
         while len(self.open) > depth:
-            if self.generator.lines[-1].text.endswith(":"):
-                self.generator.add_line("pass")
-            self.open.pop()
             self.generator.indent -= 1
+            last = self.generator.lines[-1]
+            if last.indent == self.generator.indent and last.text.endswith(":"):
+                self.generator.lines.pop()  # nothing was written in this block
+            self.open.pop()
 
     def emit_switch(self, op: Operation) -> None:
         """Both outputs are the input; the guards keep them apart."""

@@ -13,11 +13,13 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels import all as _all_kernels  # noqa: F401  (fills the registry)
 from dataflow.kernels.registry import array_module, bind, cpu_only_reason, get_kernel
+from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import DEAD, Generator
 from dataflow.runtime.feeds import make_feed_converter
 from dataflow.runtime.fetches import FetchPlan
-from dataflow.runtime.prune import needed_operations
 from dataflow.runtime.resources import KernelContext
+
+_RUNS_BEFORE_REWRITING = 2
 
 
 class Plan:
@@ -33,12 +35,35 @@ class Plan:
         self.feeds = feeds
         self.ops = needed_operations(fetches.tensors, fetches.operations, feeds)
         self.needed = frozenset(op.name for op in self.ops)
+        self.journal: list[Any] = []
+        #: Nodes that rewrites made or copied -> the user's nodes; empty before rewriting.
+        self.origin: dict[Operation, Operation] = {}
         self._converters = [make_feed_converter(t) for t in feeds]
         self.generated = Generator(
             self.ops, fetches.tensors, feeds, self.bind_kernel, self.bind_variable
         ).generate()
         self.function = self.generated.function
         self._rebuild = fetches.rebuild
+        self._switches = session._rewrite_switches
+        #: Runs until the plan is rewritten: a graph that runs once is not worth the work.
+        self._runs_left = _RUNS_BEFORE_REWRITING if self._switches is not None else -1
+
+    def rewrite(self) -> None:
+        """Applies the rewrites and compiles again; the results stay the same to rounding."""
+        self._runs_left = -1
+        if self._switches is None:
+            return
+        from dataflow.rewrites import engine, rules  # noqa: F401
+
+        rewritten = engine.apply(
+            self.ops, self.fetches.tensors, self.fetches.operations, self.feeds, self._switches
+        )
+        self.origin = rewritten.origin
+        self.journal = rewritten.journal
+        self.generated = Generator(
+            rewritten.ops, rewritten.fetches, rewritten.feeds, self.bind_kernel, self.bind_variable
+        ).generate()
+        self.function = self.generated.function
 
     @property
     def source(self) -> str:
@@ -93,6 +118,11 @@ class Plan:
 
     def run_flat(self, arguments: list[Any]) -> list[Any]:
         """Runs with converted feeds; returns the values of ``fetches.tensors``."""
+        if self._runs_left >= 0:
+            if self._runs_left == 0:
+                self.rewrite()
+            else:
+                self._runs_left -= 1
         try:
             with np.errstate(all="ignore"):
                 results = self.function(*arguments)
@@ -102,7 +132,7 @@ class Plan:
 
     def explain(self, error: Exception) -> Exception:
         """The error of a run with the node, its inputs, and where it was built."""
-        return explain_error(error, self.generated)
+        return explain_error(error, self.generated, self.origin)
 
 
 def own(value: Any) -> Any:
@@ -160,7 +190,9 @@ def failing_op(error: BaseException, line_ops: dict[int, Operation], filename: s
     return op, local_values
 
 
-def explain_error(error: Exception, generated: Any) -> Exception:
+def explain_error(
+    error: Exception, generated: Any, origin: dict[Operation, Operation] | None = None
+) -> Exception:
     """An `OpError` that names the node: its type, inputs with their shapes now, and its origin."""
     op, local_values = failing_op(error, generated.line_ops, generated.filename)
     if op is None:
@@ -193,4 +225,6 @@ def explain_error(error: Exception, generated: Any) -> Exception:
     if lines:
         message += "\n" + "\n".join(lines)
     message += f"\n  built at {op.built_at}"
+    if origin:
+        op = origin.get(op, op)
     return error_class(op, op, message)

@@ -16,12 +16,13 @@ from dataflow.graph.default_stacks import (
 )
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.rewrites.engine import Switches
+from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime import events, targets
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan, cache_key
 from dataflow.runtime.plan import Plan
-from dataflow.runtime.prune import needed_operations
 from dataflow.runtime.resources import Cancellation, ResourceManager
 
 _MAX_PLANS = 512
@@ -55,6 +56,7 @@ class BaseSession:
         self._resources = ResourceManager()
         self._cancellation = Cancellation()
         self._states: dict[str, dict[str, Any]] = {}
+        self._rewrite_switches = Switches.from_config(self._config)
         self._remote: Any = None
         if target:
             self._remote = targets.connect(target, graph, self._config)

@@ -1,0 +1,1 @@
+"""Generated kernels: chains of element-wise ops computed in one pass over memory."""

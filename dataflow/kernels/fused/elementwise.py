@@ -1,0 +1,209 @@
+"""The generator of fused element-wise kernels.
+
+A large result is computed in blocks that stay in the processor's cache: every op of the chain runs
+over one block, with intermediate values in a few scratch buffers, before the next block is begun.
+Memory is read and written once, whatever the length of the chain. A small result is computed by
+plain calls, because there is nothing to save.
+
+Measured on two cores, 4 million floats, eight ops (milliseconds): NumPy op by op 11.1, these blocks
+6.0, numba 8.4 (34 with its parallel target), numexpr with two threads 23. So the back end is NumPy
+itself: no compiler stalls a first run, and NaN and infinity behave as in the unfused ops.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dataflow.kernels.fused.instructions import INSTRUCTIONS
+from dataflow.kernels.registry import kernel
+
+BLOCK_ELEMENTS = 32_768
+_SMALL_ELEMENTS = 2 * BLOCK_ELEMENTS
+
+
+class Program(NamedTuple):
+    """A chain in static single assignment: value i is input i, or the result of a step.
+
+    ``steps`` are (op type, operand numbers); ``dtype`` the NumPy dtype of all values that are no
+    truth values; ``reduction`` is ``""``, ``"Sum"`` or ``"Mean"`` over all elements.
+    """
+
+    num_inputs: int
+    steps: tuple[tuple[str, tuple[int, ...]], ...]
+    dtype: str
+    reduction: str = ""
+
+
+class Compiled(NamedTuple):
+    """The generated functions and their source."""
+
+    small: Callable[..., Any]
+    block: Callable[..., None]
+    num_scratch: int
+    num_flags: int
+    source: str
+
+
+_cache: dict[Program, Compiled] = {}
+_local = threading.local()
+
+
+def compile_program(program: Program, xp: Any = np) -> Compiled:
+    """Generates (once for each program) the function for small arrays and that for a block."""
+    found = _cache.get(program)
+    if found is None:
+        found = _cache[program] = _generate(program, xp)
+    return found
+
+
+def _generate(program: Program, xp: Any) -> Compiled:
+    n = program.num_inputs
+    names = [f"x{i}" for i in range(n)]
+    last_use: dict[int, int] = {}
+    for i, (_, operands) in enumerate(program.steps):
+        for operand in operands:
+            last_use[operand] = i
+    small = [f"def small({', '.join(names)}):"]
+    block = [f"def block({', '.join(names)}, out, scratch, flags):"]
+    values = list(names)
+    slots: dict[int, str] = {}
+    free: dict[bool, list[str]] = {False: [], True: []}
+    counts = {False: 0, True: 0}
+    for i, (op_type, operands) in enumerate(program.steps):
+        instruction = INSTRUCTIONS[op_type]
+        is_last = i == len(program.steps) - 1
+        dying = [o for o in operands if o >= n and last_use[o] == i]
+        if instruction.in_place:
+            for o in dict.fromkeys(dying):
+                _release(slots, free, o, program, n)
+        if is_last and not program.reduction:
+            target = "out"
+        else:
+            kind = instruction.is_bool
+            if free[kind]:
+                target = free[kind].pop()
+            else:
+                target = f"{'flags' if kind else 'scratch'}[{counts[kind]}]"
+                counts[kind] += 1
+        operand_texts = [values[o] for o in operands]
+        for statement in instruction.statements:
+            block.append("    " + statement.format(*operand_texts, o=target))
+        value = f"t{i}"
+        dtype = "bool" if instruction.is_bool else "dtype"
+        small_operands = [f"x{o}" if o < n else f"t{o - n}" for o in operands]
+        if instruction.in_place and "[...]" not in instruction.statements[0]:
+            call = instruction.statements[0].format(*small_operands, o="@").replace(", out=@", "")
+            small.append(f"    {value} = {call}")
+        else:
+            shapes = ", ".join(f"xp.shape({o})" for o in small_operands)
+            small.append(f"    {value} = xp.empty(xp.broadcast_shapes({shapes}), {dtype})")
+            for statement in instruction.statements:
+                small.append("    " + statement.format(*small_operands, o=value))
+        values.append(target)
+        slots[n + i] = target
+        if not instruction.in_place:
+            for o in dict.fromkeys(dying):
+                _release(slots, free, o, program, n)
+    result = f"t{len(program.steps) - 1}"
+    if program.reduction:
+        block.append(f"    return xp.add.reduce({values[-1]}, axis=None)")
+        function = "add.reduce" if program.reduction == "Sum" else "mean"
+        small.append(f"    return xp.{function}({result}, axis=None)")
+    else:
+        small.append(f"    return {result}")
+    source = "\n".join(small) + "\n\n" + "\n".join(block) + "\n"
+    dtype = np.dtype(program.dtype)
+    scope: dict[str, Any] = {
+        "xp": xp,
+        "dtype": dtype,
+        "zero": dtype.type(0),
+        "one": dtype.type(1),
+        "six": dtype.type(6),
+    }
+    exec(compile(source, "<fused kernel>", "exec"), scope)
+    return Compiled(scope["small"], scope["block"], counts[False], counts[True], source)
+
+
+def _release(
+    slots: dict[int, str], free: dict[bool, list[str]], value: int, program: Program, n: int
+) -> None:
+    slot = slots.get(value)
+    if slot is not None and slot != "out":
+        free[INSTRUCTIONS[program.steps[value - n][0]].is_bool].append(slot)
+
+
+def _scratch(count: int, flags: int, dtype: Any) -> tuple[list[Any], list[Any]]:
+    """Buffers of one block, kept for each thread."""
+    pools = _local.__dict__.setdefault("pools", {})
+    buffers = pools.setdefault(dtype, [])
+    while len(buffers) < count:
+        buffers.append(np.empty(BLOCK_ELEMENTS, dtype))
+    truths = pools.setdefault("flags", [])
+    while len(truths) < flags:
+        truths.append(np.empty(BLOCK_ELEMENTS, np.bool_))
+    return buffers[:count], truths[:flags]
+
+
+def run_blocks(program: Program, compiled: Compiled, inputs: list[Any]) -> Any:
+    """Computes a large result block by block."""
+    shape = np.broadcast_shapes(*[np.shape(x) for x in inputs])
+    size = int(np.prod(shape))
+    dtype = np.dtype(program.dtype)
+    out_dtype = np.bool_ if INSTRUCTIONS[program.steps[-1][0]].is_bool else dtype
+    flat = all((np.shape(x) == shape and x.flags.c_contiguous) or np.size(x) == 1 for x in inputs)
+    if flat:
+        rows, row_shape = size, ()
+        parts = [x.reshape(-1) if np.size(x) > 1 else _scalar(x) for x in inputs]
+        sliced = [np.size(x) > 1 for x in inputs]
+    else:
+        rows, row_shape = shape[0], shape[1:]
+        parts = list(inputs)
+        sliced = [np.ndim(x) == len(shape) and np.shape(x)[0] == rows and rows > 1 for x in inputs]
+    row_size = int(np.prod(row_shape))
+    step = max(1, BLOCK_ELEMENTS // max(row_size, 1))
+    if row_size > BLOCK_ELEMENTS:
+        return compiled.small(*inputs)
+    scratch, flags = _scratch(compiled.num_scratch, compiled.num_flags, dtype)
+    partial: list[Any] = []
+    out = None if program.reduction else np.empty((rows, *row_shape), out_dtype)
+    full_scratch = [s[: step * row_size].reshape(step, *row_shape) for s in scratch]
+    full_flags = [s[: step * row_size].reshape(step, *row_shape) for s in flags]
+    for start in range(0, rows, step):
+        stop = min(start + step, rows)
+        length = stop - start
+        here = [p[start:stop] if cut else p for p, cut in zip(parts, sliced, strict=True)]
+        if length == step:
+            temporary, truths = full_scratch, full_flags
+        else:
+            temporary = [s[:length] for s in full_scratch]
+            truths = [s[:length] for s in full_flags]
+        target = None if out is None else out[start:stop]
+        result = compiled.block(*here, target, temporary, truths)
+        if program.reduction:
+            partial.append(result)
+    if out is not None:
+        return out.reshape(shape)
+    total = np.add.reduce(np.asarray(partial, np.float64))
+    return dtype.type(total / size if program.reduction == "Mean" else total)
+
+
+def _scalar(x: Any) -> Any:
+    return x.reshape(-1)[0] if isinstance(x, np.ndarray) else x
+
+
+@kernel("_Fused", factory=True, cpu_only="the GPU has its own generator in kernels/cuda")
+def fused_kernel(xp: Any, *, program: Any) -> Callable[..., Any]:
+    compiled = compile_program(program, xp)
+    small = compiled.small
+
+    def run(inputs: list[Any]) -> Any:
+        for x in inputs:
+            if x.size > _SMALL_ELEMENTS:
+                return run_blocks(program, compiled, inputs)
+        return small(*inputs)
+
+    return run

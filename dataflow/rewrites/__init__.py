@@ -1,0 +1,5 @@
+"""Rewrites: what a run needs (`prune`), and equations that make it quicker, each hit journaled.
+
+`engine.apply` copies the nodes of a plan into a private graph, applies the rules of `rules` until
+none fits, and returns what to run. The user's graph is never touched.
+"""

@@ -1,0 +1,107 @@
+"""Algebraic identities, one equation each. All are exact, NaN and infinity included."""
+
+from __future__ import annotations
+
+from dataflow.graph.registry import get_op
+from dataflow.graph.tensor import Tensor
+from dataflow.rewrites.engine import rewrite
+from dataflow.rewrites.patterns import is_all
+
+
+def _same_shape(result: Tensor, kept: Tensor) -> bool:
+    """True when putting ``kept`` in place of ``result`` changes neither shape nor broadcasting."""
+    return (
+        result.dims is not None
+        and kept.dims is not None
+        and None not in result.dims
+        and result.dims == kept.dims
+    )
+
+
+def _neutral(t: Tensor, other: Tensor, kept: Tensor, number: float) -> Tensor | None:
+    """``kept`` when ``other`` is the neutral constant and its shape does not widen the result."""
+    if not is_all(other, number):
+        return None
+    if _same_shape(t, kept) or (other.dims == () and kept.dims is not None):
+        return kept
+    return None
+
+
+@rewrite("Mul")
+def times_one(t: Tensor) -> Tensor | None:
+    """x * 1 -> x"""
+    a, b = t.op._inputs
+    return _neutral(t, b, a, 1) or _neutral(t, a, b, 1)
+
+
+@rewrite("RealDiv", "Div")
+def divided_by_one(t: Tensor) -> Tensor | None:
+    """x / 1 -> x"""
+    a, b = t.op._inputs
+    return _neutral(t, b, a, 1)
+
+
+@rewrite("Sub")
+def minus_zero(t: Tensor) -> Tensor | None:
+    """x - 0 -> x"""
+    a, b = t.op._inputs
+    return _neutral(t, b, a, 0)
+
+
+@rewrite("Add", "AddV2")
+def plus_zero_integer(t: Tensor) -> Tensor | None:
+    """x + 0 -> x  (whole numbers: with floats, -0.0 + 0.0 is 0.0)"""
+    if t.dtype.base_dtype.kind not in "iu":
+        return None
+    a, b = t.op._inputs
+    return _neutral(t, b, a, 0) or _neutral(t, a, b, 0)
+
+
+@rewrite("Neg")
+def double_negation(t: Tensor) -> Tensor | None:
+    """-(-x) -> x"""
+    (x,) = t.op._inputs
+    return x.op._inputs[0] if x.op.type == "Neg" else None
+
+
+@rewrite("Pow")
+def power_two(t: Tensor) -> Tensor | None:
+    """x ** 2 -> square(x)"""
+    x, y = t.op._inputs
+    if is_all(y, 2) and t.dtype.base_dtype.kind == "f" and y.dims == ():
+        return get_op("Square")(x)  # type: ignore[no-any-return]
+    return None
+
+
+@rewrite("Pow")
+def power_one(t: Tensor) -> Tensor | None:
+    """x ** 1 -> x"""
+    x, y = t.op._inputs
+    return _neutral(t, y, x, 1)
+
+
+@rewrite("Log")
+def log_of_one_plus_exp(t: Tensor) -> Tensor | None:
+    """log(1 + exp(x)) -> softplus(x).  Finite where exp(x) overflows."""
+    (s,) = t.op._inputs
+    if s.op.type not in ("Add", "AddV2") or len(s._consumers) != 1:
+        return None
+    a, b = s.op._inputs
+    for one, power in ((a, b), (b, a)):
+        if is_all(one, 1) and one.dims == () and power.op.type == "Exp":
+            return get_op("Softplus")(power.op._inputs[0])  # type: ignore[no-any-return]
+    return None
+
+
+@rewrite("Cast")
+def cast_to_same(t: Tensor) -> Tensor | None:
+    """cast(x, dtype of x) -> x"""
+    (x,) = t.op._inputs
+    return x if x.dtype is t.dtype else None
+
+
+@rewrite("AddN")
+def sum_of_one(t: Tensor) -> Tensor | None:
+    """add_n([x]) -> x"""
+    inputs = t.op._inputs
+    return inputs[0] if len(inputs) == 1 else None

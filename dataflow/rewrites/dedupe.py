@@ -1,0 +1,73 @@
+"""Common subexpressions: two nodes of one type with the same inputs are one node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.graph.operation import Operation
+from dataflow.rewrites.effects import NEVER_MERGED
+from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.working_graph import WorkingGraph
+
+_MAX_CONSTANT_BYTES = 64
+
+
+def _attr_key(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        if value.nbytes > _MAX_CONSTANT_BYTES or value.dtype == object:
+            return id(value)
+        return (value.dtype.str, value.shape, value.tobytes())
+    if isinstance(value, (list, tuple)):
+        return tuple(_attr_key(v) for v in value)
+    try:
+        hash(value)
+    except TypeError:
+        return id(value)
+    return value
+
+
+def _key(op: Operation) -> Any:
+    attrs = tuple((k, _attr_key(v)) for k, v in sorted(op.attrs.items()) if not k.startswith("_"))
+    return (
+        op.type,
+        tuple(op._inputs),
+        tuple(sorted(c.index for c in op._control_inputs)),
+        op.device,
+        attrs,
+    )
+
+
+def can_merge(op: Operation) -> bool:
+    """True for nodes whose outputs depend on nothing but their inputs."""
+    if op.op_def.stateful or op.type in NEVER_MERGED or not op.outputs:
+        return False
+    if any(t.dtype.is_ref for t in op.outputs) or any(t.dtype.is_ref for t in op._inputs):
+        return False
+    return op.type != "Placeholder"
+
+
+def run(work: WorkingGraph, journal: list[Hit]) -> None:
+    """Keeps the first of equal nodes and sends the others' consumers to it."""
+    seen: dict[Any, Operation] = {}
+    for op in work.needed():
+        if not can_merge(op):
+            continue
+        key = _key(op)
+        first = seen.setdefault(key, op)
+        if first is op:
+            continue
+        work._started = len(work.graph._operations)
+        for old, new in zip(op.outputs, first.outputs, strict=True):
+            work.replace(old, new)
+        journal.append(
+            Hit(
+                "common_subexpression",
+                "f(x), f(x) -> one f(x)",
+                op.outputs[0].name,
+                first.outputs[0].name,
+                (op.name,),
+                (),
+            )
+        )

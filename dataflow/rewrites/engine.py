@@ -1,0 +1,142 @@
+"""The rewrite engine: the only code that changes a working graph, and it writes down every hit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from dataflow.graph.default_stacks import use_graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.rewrites import dedupe, folding, fusion
+from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.working_graph import WorkingGraph
+
+Rule = Callable[[Tensor], Tensor | None]
+
+#: Rules by the op type of the tensor that they look at, in order of registration.
+_rules: dict[str, list[tuple[str, Rule]]] = {}
+_MAX_HITS_PER_NODE = 8
+
+
+def rewrite(*op_types: str, group: str = "arithmetic") -> Callable[[Rule], Rule]:
+    """Registers a rule ``rule(tensor) -> tensor to put in its place, or None``.
+
+    ``group`` is the switch of `RewriterConfig` that turns it off. The docstring's first line is
+    the equation, shown to learners.
+    """
+
+    def register(rule: Rule) -> Rule:
+        for op_type in op_types:
+            _rules.setdefault(op_type, []).append((group, rule))
+        return rule
+
+    return register
+
+
+def all_rules() -> dict[str, list[tuple[str, Rule]]]:
+    """The table of rules, by op type."""
+    return _rules
+
+
+class Rewritten(NamedTuple):
+    """What to run in place of the original nodes."""
+
+    ops: list[Operation]
+    fetches: list[Tensor]
+    feeds: list[Tensor]
+    journal: list[Hit]
+    origin: dict[Operation, Operation]
+
+
+class Switches(NamedTuple):
+    """Which groups of rewrites are on."""
+
+    arithmetic: bool = True
+    constant_folding: bool = True
+    common_subgraphs: bool = True
+    remapping: bool = True
+    max_folded_bytes: int = 10 * 1024 * 1024
+
+    @classmethod
+    def from_config(cls, config: Any) -> Switches | None:
+        """The switches of a `ConfigProto`; ``None`` when everything is off."""
+        options = config.graph_options.optimizer_options
+        rewriter = config.graph_options.rewrite_options
+        if options.opt_level < 0 or rewriter.disable_meta_optimizer:
+            return None
+        off = rewriter.OFF
+        return cls(
+            arithmetic=rewriter.arithmetic_optimization != off,
+            constant_folding=options.do_constant_folding and rewriter.constant_folding != off,
+            common_subgraphs=options.do_common_subexpression_elimination
+            and rewriter.common_subgraph_elimination != off,
+            remapping=rewriter.remapping != off,
+            max_folded_bytes=options.max_folded_constant_in_bytes or 10 * 1024 * 1024,
+        )
+
+    def allows(self, group: str) -> bool:
+        """Whether a rule's group is on."""
+        return bool(getattr(self, group))
+
+
+def apply(
+    ops: Sequence[Operation],
+    fetches: Sequence[Tensor],
+    fetch_operations: Iterable[Operation],
+    feeds: Sequence[Tensor],
+    switches: Switches,
+) -> Rewritten:
+    """Rewrites the nodes of one plan; the originals stay as they are."""
+    work = WorkingGraph(ops, fetches, fetch_operations, feeds)
+    journal: list[Hit] = []
+    if switches.common_subgraphs:
+        dedupe.run(work, journal)
+    _run_rules(work, switches, journal)
+    if switches.common_subgraphs and journal:
+        dedupe.run(work, journal)
+    if switches.remapping:
+        fusion.run(work, journal)
+    return Rewritten(work.needed(), work.fetch_tensors(), work.feed_tensors, journal, work.origin)
+
+
+def _run_rules(work: WorkingGraph, switches: Switches, journal: list[Hit]) -> None:
+    """Applies rules from the sources down, again and again at a node while one fits."""
+    with use_graph(work.graph):
+        for op in list(work.needed()):
+            if len(op.outputs) != 1:
+                continue
+            tensor = op.outputs[0]
+            if tensor in work.fixed:
+                continue
+            for _ in range(_MAX_HITS_PER_NODE):
+                hit = _first_hit(work, tensor, switches)
+                if hit is None:
+                    break
+                rule, replacement = hit
+                journal.append(Hit.of(rule, tensor, replacement))
+                work.replace(tensor, replacement)
+                if replacement.op in work.origin_ops or len(replacement.op.outputs) != 1:
+                    break
+                tensor = replacement
+
+
+def _first_hit(
+    work: WorkingGraph, tensor: Tensor, switches: Switches
+) -> tuple[Rule, Tensor] | None:
+    rules = _rules.get(tensor.op.type, [])
+    if folding.may_fold(tensor):
+        rules = [("constant_folding", folding.fold), *rules]
+    for group, rule in rules:
+        if not switches.allows(group):
+            continue
+        work.begin(tensor)
+        replacement = rule(tensor)
+        if replacement is None or replacement is tensor:
+            work.roll_back()
+            continue
+        if replacement.dtype.base_dtype is not tensor.dtype.base_dtype:
+            work.roll_back()
+            continue
+        return rule, replacement
+    return None

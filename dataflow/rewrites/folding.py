@@ -1,0 +1,97 @@
+"""Constant folding: what depends on constants alone is computed once, when the plan is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.kernels.registry import bind, get_kernel
+from dataflow.ops.sources import make_constant
+from dataflow.rewrites.dedupe import can_merge
+from dataflow.shapes import num_elements
+
+MAX_BYTES = 10 * 1024 * 1024
+#: A larger result than its inputs is worth keeping only while it is small.
+_MAX_GROWTH_BYTES = 64 * 1024
+
+#: Shape questions whose answer is static; no input value is needed.
+_SHAPE_QUESTIONS = frozenset({"Shape", "Size", "Rank"})
+
+
+def foldable(op: Operation) -> bool:
+    """True when all inputs are constants and the node has no effect of its own."""
+    return (
+        len(op.outputs) == 1
+        and bool(op._inputs)
+        and not op._control_inputs
+        and can_merge(op)
+        and all(t.op.type == "Const" for t in op._inputs)
+        and op.outputs[0].dtype.is_numpy_compatible
+    )
+
+
+def may_fold(tensor: Tensor) -> bool:
+    """A quick test that spares most nodes the whole question."""
+    op = tensor.op
+    return op.type in _SHAPE_QUESTIONS or (bool(op._inputs) and op._inputs[0].op.type == "Const")
+
+
+def fold(tensor: Tensor) -> Tensor | None:
+    """f(constants) -> a constant."""
+    op = tensor.op
+    value = _static_answer(tensor)
+    if value is None:
+        if not foldable(op):
+            return None
+        size = num_elements(tensor.dims)
+        input_bytes = sum(t.op.attrs["value"].nbytes for t in op._inputs)
+        if size is not None and size * tensor.dtype.size > max(
+            min(MAX_BYTES, input_bytes), _MAX_GROWTH_BYTES
+        ):
+            return None
+        value = compute(op)
+        if value is None or value.nbytes > max(min(MAX_BYTES, input_bytes), _MAX_GROWTH_BYTES):
+            return None
+    return make_constant(value, tensor.dtype.base_dtype, None, "folded")
+
+
+def _static_answer(tensor: Tensor) -> Any:
+    if tensor.op.type not in _SHAPE_QUESTIONS or tensor.op._control_inputs:
+        return None
+    dims = tensor.op._inputs[0].dims
+    if dims is None or (tensor.op.type != "Rank" and None in dims):
+        return None
+    dtype = tensor.dtype.as_numpy_dtype
+    if tensor.op.type == "Shape":
+        return np.array(dims, dtype)
+    if tensor.op.type == "Rank":
+        return np.array(len(dims), dtype)
+    return np.array(num_elements(dims), dtype)
+
+
+def compute(op: Operation) -> Any:
+    """The node's value from its constant inputs; ``None`` when its kernel fails."""
+    found = get_kernel(op.type, "cpu")
+    if found is None or found.stateful:
+        return None
+    arguments: list[Any] = []
+    values = iter(
+        v if v.shape or v.dtype == object else v[()]
+        for v in (t.op.attrs["value"] for t in op._inputs)
+    )
+    for arg in op.op_def.inputs:
+        if arg.is_list:
+            count = (
+                op.attrs[arg.number_attr] if arg.number_attr else len(op.attrs[arg.type_list_attr])  # type: ignore[index]
+            )
+            arguments.append([next(values) for _ in range(count)])
+        else:
+            arguments.append(next(values))
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(bind(found, np, op.attrs)(*arguments))
+    except Exception:  # the error belongs to the run, where it names the node
+        return None

@@ -1,0 +1,149 @@
+"""Fusion: a cone of element-wise nodes with one result becomes one generated kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.graph.default_stacks import use_graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.kernels.fused.elementwise import Program, compile_program
+from dataflow.kernels.fused.instructions import INSTRUCTIONS
+from dataflow.ops.fused import fused_op
+from dataflow.rewrites.effects import NEVER_MERGED
+from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.working_graph import WorkingGraph
+
+#: Sizes that are not known yet count as this, when it is judged whether a result is large.
+_GUESSED_SIZE = 256
+_WORTHWHILE_ELEMENTS = 32_768
+_MAX_STEPS = 32
+_REDUCTIONS = ("Sum", "Mean")
+
+
+def run(work: WorkingGraph, journal: list[Hit]) -> None:
+    """Finds the cones and puts a `_Fused` node in the place of each."""
+    ops = work.needed()
+    if any(op.type in NEVER_MERGED and op.type not in ("NoOp", "Placeholder") for op in ops):
+        return  # inside control flow nodes stay where their guards are
+    needed = set(ops)
+    fetched = set(work.fetch_tensors())
+    roots: dict[Operation, Operation] = {}  # node -> root of its cone
+    sizes: dict[Operation, int] = {}
+    for op in reversed(ops):
+        if not _fits(op):
+            continue
+        consumers = [c for c in dict.fromkeys(op.outputs[0]._consumers) if c in needed]
+        targets = {roots.get(c) for c in consumers}
+        root = targets.pop() if len(targets) == 1 and consumers else None
+        if (
+            root is not None
+            and op.outputs[0] not in fetched
+            and not op._control_outputs
+            and op.device == root.device
+            and op.outputs[0].dims == root.outputs[0].dims
+            and sizes[root] < _MAX_STEPS
+        ):
+            roots[op] = root
+            sizes[root] += 1
+        elif not op._control_inputs:
+            roots[op] = op
+            sizes[op] = 1
+    cones: dict[Operation, list[Operation]] = {}
+    for op in ops:
+        if op in roots:
+            cones.setdefault(roots[op], []).append(op)
+    for root, members in cones.items():
+        reduction = _reduction_of(root, needed, fetched)
+        if len(members) < (1 if reduction is not None else 2) or not _worthwhile(root.outputs[0]):
+            continue
+        if len(members) + (reduction is not None) < 2:
+            continue
+        _fuse(work, journal, members, reduction)
+
+
+def _fits(op: Operation) -> bool:
+    if op.type not in INSTRUCTIONS or len(op.outputs) != 1 or op._control_inputs:
+        return False
+    if op.type == "BiasAdd" and op.attrs.get("data_format", "NHWC") not in ("NHWC", b"NHWC"):
+        return False
+    output = op.outputs[0]
+    instruction = INSTRUCTIONS[op.type]
+    value_types = {t.dtype for t in op._inputs if t.dtype.name != "bool"}
+    if not instruction.is_bool:
+        value_types.add(output.dtype)
+    return len(value_types) == 1 and next(iter(value_types)).name in ("float32", "float64")
+
+
+def _worthwhile(tensor: Tensor) -> bool:
+    if tensor.dims is None:
+        return True
+    size = 1
+    for d in tensor.dims:
+        size *= _GUESSED_SIZE if d is None else d
+    return size >= _WORTHWHILE_ELEMENTS
+
+
+def _reduction_of(
+    root: Operation, needed: set[Operation], fetched: set[Tensor]
+) -> Operation | None:
+    """A Sum or Mean of all elements that alone uses the cone's result."""
+    output = root.outputs[0]
+    consumers = [c for c in dict.fromkeys(output._consumers) if c in needed]
+    if len(consumers) != 1 or output in fetched or root._control_outputs:
+        return None
+    (op,) = consumers
+    if op.type not in _REDUCTIONS or op._control_inputs or op.attrs.get("keep_dims"):
+        return None
+    axes = op._inputs[1]
+    if op._inputs[0] is not output or output.dims is None or axes.op.type != "Const":
+        return None
+    rank = len(output.dims)
+    covered = {int(a) % rank for a in axes.op.attrs["value"].reshape(-1)} if rank else set()
+    return op if len(covered) == rank else None
+
+
+def _fuse(
+    work: WorkingGraph, journal: list[Hit], members: list[Operation], reduction: Operation | None
+) -> None:
+    inputs: dict[Tensor, int] = {}
+    inside = {op.outputs[0] for op in members}
+    for op in members:
+        for tensor in op._inputs:
+            if tensor not in inside:
+                inputs.setdefault(tensor, len(inputs))
+    numbers: dict[Tensor, int] = dict(inputs)
+    steps = []
+    value_type: Any = None
+    for i, op in enumerate(members):
+        steps.append((op.type, tuple(numbers[t] for t in op._inputs)))
+        numbers[op.outputs[0]] = len(inputs) + i
+        for tensor in [*op._inputs, op.outputs[0]]:
+            if tensor.dtype.name != "bool":
+                value_type = tensor.dtype
+    last = members[-1] if reduction is None else reduction
+    program = Program(
+        len(inputs),
+        tuple(steps),
+        value_type.name,
+        "" if reduction is None else reduction.type,
+    )
+    target = last.outputs[0]
+    with use_graph(work.graph):
+        work.begin(target)
+        replacement = fused_op(
+            list(inputs), program=program, T=target.dtype, output_shape=target.dims, name="fused"
+        )
+        work.replace(target, replacement)
+    names = tuple(op.name for op in members) + ((reduction.name,) if reduction else ())
+    journal.append(
+        Hit(
+            "fusion",
+            " . ".join([s[0] for s in reversed(steps)]) + " -> one kernel",
+            target.name,
+            replacement.name,
+            names,
+            (replacement.op.name,),
+            compile_program(program).source,
+        )
+    )

@@ -1,0 +1,75 @@
+"""Moves of data that cancel or are not needed: transposes, reshapes, casts of shape."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dataflow.graph.registry import get_op
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.sources import make_constant
+from dataflow.rewrites.engine import rewrite
+
+
+@rewrite("Transpose")
+def transpose_of_transpose(t: Tensor) -> Tensor | None:
+    """transpose(transpose(x, p), q) -> transpose(x, p[q]), or x when p[q] keeps the order"""
+    inner, q = t.op._inputs
+    if inner.op.type != "Transpose" or q.op.type != "Const":
+        return None
+    x, p = inner.op._inputs
+    if p.op.type != "Const":
+        return None
+    order = p.op.attrs["value"][q.op.attrs["value"]]
+    if bool((order == np.arange(order.size)).all()):
+        return x
+    return get_op("Transpose")(x, make_constant(order, q.dtype, None, "perm"))  # type: ignore[no-any-return]
+
+
+@rewrite("Transpose")
+def identity_transpose(t: Tensor) -> Tensor | None:
+    """transpose(x, [0, 1, ...]) -> x"""
+    x, p = t.op._inputs
+    if p.op.type != "Const":
+        return None
+    order = p.op.attrs["value"]
+    return x if bool((order == np.arange(order.size)).all()) else None
+
+
+@rewrite("MatMul")
+def matmul_of_transpose(t: Tensor) -> Tensor | None:
+    """matmul(transpose(a), b) -> matmul(a, b, transpose_a=True), and so for b"""
+    a, b = t.op._inputs
+    flags = {"transpose_a": t.op.attrs["transpose_a"], "transpose_b": t.op.attrs["transpose_b"]}
+    hit = False
+    if _is_matrix_transpose(a):
+        a, hit = a.op._inputs[0], True
+        flags["transpose_a"] = not flags["transpose_a"]
+    if _is_matrix_transpose(b):
+        b, hit = b.op._inputs[0], True
+        flags["transpose_b"] = not flags["transpose_b"]
+    return get_op("MatMul")(a, b, **flags) if hit else None  # type: ignore[no-any-return]
+
+
+def _is_matrix_transpose(t: Tensor) -> bool:
+    if t.op.type != "Transpose" or t.op._control_inputs:
+        return False
+    p = t.op._inputs[1]
+    return p.op.type == "Const" and p.op.attrs["value"].tolist() == [1, 0]
+
+
+@rewrite("Reshape")
+def reshape_of_reshape(t: Tensor) -> Tensor | None:
+    """reshape(reshape(x, s), r) -> reshape(x, r)"""
+    inner, shape = t.op._inputs
+    if inner.op.type != "Reshape" or inner.op._control_inputs:
+        return None
+    return get_op("Reshape")(inner.op._inputs[0], shape)  # type: ignore[no-any-return]
+
+
+@rewrite("Reshape")
+def reshape_to_same(t: Tensor) -> Tensor | None:
+    """reshape(x, shape of x) -> x"""
+    x = t.op._inputs[0]
+    if t.dims is not None and None not in t.dims and x.dims == t.dims:
+        return x
+    return None

@@ -1,0 +1,3 @@
+"""Loads every file of rules, so that the table is complete."""
+
+from dataflow.rewrites import algebra, layout, neural  # noqa: F401

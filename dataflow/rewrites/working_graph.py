@@ -1,0 +1,165 @@
+"""A private copy of a plan's nodes, in which tensors can be replaced by others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from dataflow.graph.graph import Graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.rewrites.prune import needed_operations
+
+
+class _Arg:
+    """The definition of a node that stands for a fed tensor."""
+
+    type = "Placeholder"
+    stateful = False
+    inputs: tuple[Any, ...] = ()
+    outputs: tuple[Any, ...] = ()
+    attrs: tuple[Any, ...] = ()
+    differentiable = False
+    gradient_function = None
+    _single_output = True
+
+
+_ARG: Any = _Arg()
+
+
+class WorkingGraph:
+    """The nodes of one plan, copied; names, places of origin and attributes are the originals'.
+
+    ``fixed``: tensors that must stay (they are fed, or references to variables). ``origin`` maps a
+    copied or new node to the user's node that it comes from, for error messages.
+    """
+
+    def __init__(
+        self,
+        ops: Sequence[Operation],
+        fetches: Sequence[Tensor],
+        fetch_operations: Iterable[Operation],
+        feeds: Sequence[Tensor],
+    ) -> None:
+        self.graph = Graph()
+        self.origin: dict[Operation, Operation] = {}
+        self.fixed: set[Tensor] = set()
+        self._new: dict[Tensor, Tensor] = {}
+        self._ops: dict[Operation, Operation] = {}
+        self._current: Operation | None = None
+        self._started = 0
+        for tensor in feeds:
+            op = self._add(f"_fed_{len(self._new)}", _ARG, [], {}, tensor.op)
+            new = Tensor(op, 0, tensor.dtype, tensor.dims)
+            op.outputs = [new]
+            self._new[tensor] = new
+            self.fixed.add(new)
+        self.feed_tensors = [self._new[t] for t in feeds]
+        back_edges: list[tuple[Operation, int, Tensor]] = []
+        for op in ops:
+            self._copy(op, back_edges)
+        for new_op, index, tensor in back_edges:
+            new_op._inputs[index]._consumers.remove(new_op)
+            new_op._inputs[index] = self._new[tensor]
+            self._new[tensor]._consumers.append(new_op)
+        self._fetches = [self._new.get(t) or self._new[t] for t in fetches]
+        self._fetch_operations = [self._ops[op] for op in fetch_operations]
+        self.origin_ops = set(self._ops.values())
+
+    def _add(
+        self, name: str, op_def: Any, inputs: list[Tensor], attrs: dict[str, Any], origin: Operation
+    ) -> Operation:
+        graph = self.graph
+        op = Operation(graph, name, op_def, inputs, [], attrs, origin.device, origin._frames)
+        op.index = len(graph._operations)
+        graph._operations.append(op)
+        graph._by_name[name] = op
+        graph._names_in_use[name.lower()] = 1
+        self.origin[op] = origin
+        return op
+
+    def _copy(self, op: Operation, back_edges: list[tuple[Operation, int, Tensor]]) -> None:
+        inputs = []
+        for i, tensor in enumerate(op._inputs):
+            new = self._new.get(tensor)
+            if new is None:  # the back edge of a loop: closed when its node is there
+                back_edges.append((None, i, tensor))  # type: ignore[arg-type]
+                new = inputs[0]
+            inputs.append(new)
+        made = self._add(op.name, op.op_def, inputs, op.attrs, op)
+        for i, (waiting, index, tensor) in enumerate(back_edges):
+            if waiting is None:
+                back_edges[i] = (made, index, tensor)
+        for control in op._control_inputs:
+            copied = self._ops.get(control)
+            if copied is not None:
+                made._control_inputs.append(copied)
+                copied._control_outputs.append(made)
+        for tensor in op.outputs:
+            new = Tensor(made, tensor.value_index, tensor.dtype, tensor.dims)
+            made.outputs.append(new)
+            self._new.setdefault(tensor, new)
+            if tensor.dtype.is_ref:
+                self.fixed.add(new)
+        self._ops[op] = made
+
+    # ---- changing -------------------------------------------------------------------------
+
+    def begin(self, tensor: Tensor) -> None:
+        """A rule is about to look at ``tensor``: nodes that it adds belong to its origin."""
+        self._current = tensor.op
+        self._started = len(self.graph._operations)
+        self.graph._device = tensor.op.device
+        self.graph._name_stack = tensor.op.name + "/rewritten"
+
+    def roll_back(self) -> None:
+        """Takes back the nodes that a rule added before it gave up."""
+        graph = self.graph
+        for op in graph._operations[self._started :]:
+            for tensor in op._inputs:
+                tensor._consumers.remove(op)
+            graph._by_name.pop(op.name, None)
+        del graph._operations[self._started :]
+
+    def replace(self, old: Tensor, new: Tensor) -> None:
+        """Consumers of ``old`` take ``new``; the new nodes keep the old one's control inputs."""
+        origin = self.origin[old.op]
+        for op in self.graph._operations[self._started :]:
+            if op not in self.origin:
+                self.origin[op] = origin
+                op._frames = origin._frames
+        if new.op is not old.op and old.op._control_inputs:
+            for control in old.op._control_inputs:
+                if control is not new.op and control not in new.op._control_inputs:
+                    if new.op not in self.origin_ops:
+                        new.op._control_inputs.append(control)
+                        control._control_outputs.append(new.op)
+        for consumer in dict.fromkeys(old._consumers):
+            if consumer is new.op:
+                continue
+            for i, tensor in enumerate(consumer._inputs):
+                if tensor is old:
+                    consumer._inputs[i] = new
+                    new._consumers.append(consumer)
+                    old._consumers.remove(consumer)
+        for waiting in list(old.op._control_outputs):
+            if waiting is not new.op and old.op in waiting._control_inputs:
+                waiting._control_inputs.remove(old.op)
+                old.op._control_outputs.remove(waiting)
+                if new.op not in waiting._control_inputs and new.op is not waiting:
+                    waiting._control_inputs.append(new.op)
+                    new.op._control_outputs.append(waiting)
+        self._fetches = [new if t is old else t for t in self._fetches]
+        self._fetch_operations = [new.op if op is old.op else op for op in self._fetch_operations]
+        if new.dims is None:
+            new.dims = old.dims
+
+    # ---- reading --------------------------------------------------------------------------
+
+    def needed(self) -> list[Operation]:
+        """The nodes that are still needed, in an order in which they can run."""
+        return needed_operations(self._fetches, self._fetch_operations, self.feed_tensors)
+
+    def fetch_tensors(self) -> list[Tensor]:
+        """The fetched tensors as they are now."""
+        return list(self._fetches)
