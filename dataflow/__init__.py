@@ -142,6 +142,58 @@ from dataflow.ops.array import (
     zeros,
     zeros_like,
 )
+from dataflow.ops.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    is_finite,
+    is_inf,
+    is_nan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    not_equal,
+)
+from dataflow.ops.cumulative import (
+    cumprod,
+    cumsum,
+)
+from dataflow.ops.elementary import (
+    abs_ as abs,
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atanh,
+    ceil,
+    cos,
+    cosh,
+    exp,
+    expm1,
+    floor,
+    log,
+    log1p,
+    log_sigmoid,
+    negative,
+    negative as neg,
+    reciprocal,
+    reciprocal as inv,
+    rint,
+    round_ as round,
+    rsqrt,
+    sigmoid,
+    sign,
+    sin,
+    sinh,
+    sqrt,
+    square,
+    tan,
+    tanh,
+)
 from dataflow.ops.graph_scopes import (
     add_to_collection,
     add_to_collections,
@@ -155,6 +207,88 @@ from dataflow.ops.graph_scopes import (
     op_scope,
 )
 from dataflow.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
+from dataflow.ops.math import (
+    accumulate_n,
+    add,
+    add_n,
+    atan2,
+    cast,
+    div,
+    div_no_nan,
+    divide,
+    floor_div,
+    floordiv,
+    floormod,
+    maximum,
+    minimum,
+    mod,
+    multiply,
+    multiply as mul,
+    pow_ as pow,
+    realdiv,
+    saturate_cast,
+    scalar_mul,
+    squared_difference,
+    subtract,
+    subtract as sub,
+    to_bfloat16,
+    to_complex128,
+    to_complex64,
+    to_double,
+    to_float,
+    to_int32,
+    to_int64,
+    truediv,
+    truncatediv,
+    truncatemod,
+)
+from dataflow.ops.matmul import (
+    batch_matmul,
+    matmul,
+    sparse_matmul,
+)
+from dataflow.ops.random import (
+    multinomial,
+    random_crop,
+    random_gamma,
+    random_normal,
+    random_poisson,
+    random_shuffle,
+    random_uniform,
+    truncated_normal,
+)
+from dataflow.ops.reduce import (
+    arg_max,
+    arg_min,
+    argmax,
+    argmin,
+    count_nonzero,
+    reduce_all,
+    reduce_any,
+    reduce_logsumexp,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
+from dataflow.ops.seeds import (
+    get_seed,
+    set_random_seed,
+)
+from dataflow.ops.segment import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
 from dataflow.ops.sources import constant, placeholder, placeholder_with_default
 from dataflow.ops.state import (
     assign,
@@ -204,6 +338,8 @@ from dataflow.ops.variables import (
     trainable_variables,
     variables_initializer,
 )
+
+from dataflow.ops import operators as _operators
 
 # gradients
 from dataflow.gradients import AggregationMethod, gradients, hessians

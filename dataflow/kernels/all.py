@@ -1,21 +1,21 @@
 """Loads every kernel file, so that the registry is complete."""
 
 from dataflow.kernels import (
+    activation as _activation,  # noqa: F401
     array_basics as _array_basics,  # noqa: F401
+    comparison as _comparison,  # noqa: F401
+    cumulative as _cumulative,  # noqa: F401
+    elementary as _elementary,  # noqa: F401
     gather_scatter as _gather_scatter,  # noqa: F401
     joining as _joining,  # noqa: F401
+    math as _math,  # noqa: F401
+    matmul as _matmul,  # noqa: F401
+    random as _random,  # noqa: F401
     rearranging as _rearranging,  # noqa: F401
+    reduce as _reduce,  # noqa: F401
+    segment as _segment,  # noqa: F401
     sequences as _sequences,  # noqa: F401
     slicing as _slicing,  # noqa: F401
     tensor_list as _tensor_list,  # noqa: F401
 )
 from dataflow.kernels.fused import elementwise as _fused_elementwise  # noqa: F401
-from dataflow.kernels import activation as _activation  # noqa: F401
-from dataflow.kernels import comparison as _comparison  # noqa: F401
-from dataflow.kernels import cumulative as _cumulative  # noqa: F401
-from dataflow.kernels import elementary as _elementary  # noqa: F401
-from dataflow.kernels import math as _math  # noqa: F401
-from dataflow.kernels import matmul as _matmul  # noqa: F401
-from dataflow.kernels import random as _random  # noqa: F401
-from dataflow.kernels import reduce as _reduce  # noqa: F401
-from dataflow.kernels import segment as _segment  # noqa: F401

@@ -1,0 +1,108 @@
+"""Kernels of the ops in `dataflow.ops.activation`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.kernels.registry import kernel
+
+#: Klambauer, Unterthiner, Mayr, Hochreiter: Self-Normalizing Neural Networks (2017), equation 2.
+SELU_SCALE = 1.0507009873554805
+SELU_ALPHA = 1.6732632423543772
+
+
+@kernel("Relu", factory=True)
+def relu_kernel(xp: Any) -> Any:
+    maximum = xp.maximum
+    return lambda x: maximum(x, 0)
+
+
+@kernel("ReluGrad", factory=True)
+def relu_grad_kernel(xp: Any) -> Any:
+    multiply, greater = xp.multiply, xp.greater
+    return lambda dy, x: multiply(dy, greater(x, 0))
+
+
+@kernel("Relu6")
+def relu6_kernel(xp: Any, x: Any) -> Any:
+    return xp.minimum(xp.maximum(x, 0), 6)
+
+
+@kernel("Relu6Grad")
+def relu6_grad_kernel(xp: Any, dy: Any, x: Any) -> Any:
+    return dy * ((x > 0) & (x < 6))
+
+
+@kernel("LeakyRelu")
+def leaky_relu_kernel(xp: Any, x: Any, *, alpha: float) -> Any:
+    return xp.where(x > 0, x, x * alpha)[()]
+
+
+@kernel("LeakyReluGrad")
+def leaky_relu_grad_kernel(xp: Any, dy: Any, x: Any, *, alpha: float) -> Any:
+    return xp.where(x > 0, dy, dy * alpha)[()]
+
+
+@kernel("Elu")
+def elu_kernel(xp: Any, x: Any) -> Any:
+    return xp.where(x < 0, xp.expm1(x), x)[()]
+
+
+@kernel("EluGrad")
+def elu_grad_kernel(xp: Any, dy: Any, y: Any) -> Any:
+    return xp.where(y < 0, (y + 1) * dy, dy)[()]
+
+
+@kernel("Selu")
+def selu_kernel(xp: Any, x: Any) -> Any:
+    return xp.where(x < 0, SELU_SCALE * SELU_ALPHA * xp.expm1(x), SELU_SCALE * x)[()]
+
+
+@kernel("SeluGrad")
+def selu_grad_kernel(xp: Any, dy: Any, y: Any) -> Any:
+    return xp.where(y < 0, dy * (y + SELU_SCALE * SELU_ALPHA), dy * SELU_SCALE)[()]
+
+
+@kernel("Softplus")
+def softplus_kernel(xp: Any, x: Any) -> Any:
+    return xp.logaddexp(x, x.dtype.type(0))  # exact where exp(x) would overflow
+
+
+@kernel("SoftplusGrad")
+def softplus_grad_kernel(xp: Any, dy: Any, x: Any) -> Any:
+    return dy / (xp.exp(-x) + 1)
+
+
+@kernel("Softsign")
+def softsign_kernel(xp: Any, x: Any) -> Any:
+    return x / (xp.abs(x) + 1)
+
+
+@kernel("SoftsignGrad")
+def softsign_grad_kernel(xp: Any, dy: Any, x: Any) -> Any:
+    return dy / xp.square(xp.abs(x) + 1)
+
+
+@kernel("Softmax")
+def softmax_kernel(xp: Any, logits: Any) -> Any:
+    if not logits.size:
+        return logits.copy()
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    xp.exp(shifted, out=shifted)
+    shifted /= shifted.sum(axis=-1, keepdims=True)
+    return shifted
+
+
+@kernel("LogSoftmax")
+def log_softmax_kernel(xp: Any, logits: Any) -> Any:
+    if not logits.size:
+        return logits.copy()
+    shifted = logits - logits.max(axis=-1, keepdims=True)
+    shifted -= xp.log(xp.exp(shifted).sum(axis=-1, keepdims=True))
+    return shifted
+
+
+@kernel("L2Loss")
+def l2_loss_kernel(xp: Any, t: Any) -> Any:
+    flat = t.reshape(-1)
+    return xp.dot(flat, flat) * t.dtype.type(0.5)

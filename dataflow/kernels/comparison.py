@@ -1,0 +1,80 @@
+"""Kernels of the ops in `dataflow.ops.comparison`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import DType
+from dataflow.kernels.registry import kernel, ufunc_kernel
+
+ufunc_kernel("Less", "less")
+ufunc_kernel("LessEqual", "less_equal")
+ufunc_kernel("Greater", "greater")
+ufunc_kernel("GreaterEqual", "greater_equal")
+ufunc_kernel("LogicalAnd", "logical_and")
+ufunc_kernel("LogicalOr", "logical_or")
+ufunc_kernel("LogicalNot", "logical_not")
+ufunc_kernel("IsNan", "isnan")
+ufunc_kernel("IsInf", "isinf")
+ufunc_kernel("IsFinite", "isfinite")
+ufunc_kernel("BitwiseAnd", "bitwise_and")
+ufunc_kernel("BitwiseOr", "bitwise_or")
+ufunc_kernel("BitwiseXor", "bitwise_xor")
+ufunc_kernel("Invert", "invert")
+
+
+def _equality(xp: Any, dtype: DType, strict: bool, ufunc: str) -> Any:
+    compare = getattr(xp, ufunc)
+    if dtype.kind == "S":
+
+        def compare_strings(x: Any, y: Any) -> Any:
+            return getattr(np, ufunc)(np.asarray(x, object), np.asarray(y, object)).astype(bool)
+
+        compare = compare_strings
+    if strict:
+        return compare
+
+    def lenient(x: Any, y: Any) -> Any:
+        try:
+            return compare(x, y)
+        except ValueError:
+            return np.bool_(ufunc == "not_equal")
+
+    return lenient
+
+
+@kernel("Equal", factory=True)
+def equal_kernel(xp: Any, *, T: DType, incompatible_shape_error: bool) -> Any:  # noqa: N803
+    return _equality(xp, T, incompatible_shape_error, "equal")
+
+
+@kernel("NotEqual", factory=True)
+def not_equal_kernel(xp: Any, *, T: DType, incompatible_shape_error: bool) -> Any:  # noqa: N803
+    return _equality(xp, T, incompatible_shape_error, "not_equal")
+
+
+@kernel("ApproximateEqual")
+def approximate_equal_kernel(xp: Any, x: Any, y: Any, *, tolerance: float) -> Any:
+    return xp.abs(x - y) < tolerance
+
+
+def _shift_amount(xp: Any, x: Any, y: Any) -> Any:
+    return xp.clip(y, 0, x.dtype.itemsize * 8 - 1)
+
+
+@kernel("LeftShift")
+def left_shift_kernel(xp: Any, x: Any, y: Any) -> Any:
+    return xp.left_shift(x, _shift_amount(xp, x, y))
+
+
+@kernel("RightShift")
+def right_shift_kernel(xp: Any, x: Any, y: Any) -> Any:
+    return xp.right_shift(x, _shift_amount(xp, x, y))
+
+
+@kernel("PopulationCount")
+def population_count_kernel(xp: Any, x: Any) -> Any:
+    unsigned = xp.asarray(x).view(f"u{x.dtype.itemsize}")
+    return xp.bitwise_count(unsigned)[()]

@@ -1,0 +1,47 @@
+"""Kernels of the ops in `dataflow.ops.matmul`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.dtypes import float32
+from dataflow.kernels.registry import kernel
+
+
+@kernel("MatMul", factory=True)
+def mat_mul_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    dot = xp.dot  # for matrices the same as matmul, with less overhead
+
+    if transpose_a and transpose_b:
+        return lambda a, b: dot(a.T, b.T)
+    if transpose_a:
+        return lambda a, b: dot(a.T, b)
+    if transpose_b:
+        return lambda a, b: dot(a, b.T)
+
+    def checked(a: Any, b: Any) -> Any:
+        if a.ndim != 2 or b.ndim != 2:
+            raise ValueError(f"both must be matrices, got shapes {a.shape} and {b.shape}")
+        return dot(a, b)
+
+    return checked
+
+
+@kernel("SparseMatMul")
+def sparse_mat_mul_kernel(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    product = xp.dot(a.T if transpose_a else a, b.T if transpose_b else b)
+    return product.astype(float32.numpy, copy=False)
+
+
+def _adjoint(xp: Any, x: Any) -> Any:
+    swapped = xp.swapaxes(x, -1, -2)
+    return swapped.conj() if x.dtype.kind == "c" else swapped
+
+
+@kernel("BatchMatMul", "BatchMatMulV2")
+def batch_mat_mul_kernel(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -> Any:
+    if adj_x:
+        x = _adjoint(xp, x)
+    if adj_y:
+        y = _adjoint(xp, y)
+    return xp.matmul(x, y)

@@ -1,0 +1,94 @@
+"""Counter-based random bits, and their transforms to uniform and normal numbers.
+
+A random op has one stream of 64-bit words, that of Philox4x64-10 (Salmon et al. 2011) with its two
+seeds as the key. A run takes the next words; how many were taken so far is all the state there is.
+So a stream can be repeated, split or continued on any device.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import numpy as np
+
+#: Words that one step of the counter gives.
+_BLOCK_WORDS = 4
+
+
+class Stream:
+    """The words of one random op in one session. ``blocks`` counts what was taken, in fours.
+
+    Without seeds (both 0) the key comes from the operating system.
+    """
+
+    def __init__(self, seed: int, seed2: int) -> None:
+        if seed == 0 and seed2 == 0:
+            key = np.frombuffer(os.urandom(16), dtype=np.uint64)
+        else:
+            key = np.array([seed, seed2], dtype=np.int64).view(np.uint64)
+        self.key = key
+        self.blocks = 0
+        self._philox = np.random.Philox(key=key)
+        self._lock = threading.Lock()
+
+    def words(self, count: int) -> Any:
+        """The next ``count`` words, uint64; what is left of the last block is dropped."""
+        blocks = -(-count // _BLOCK_WORDS)
+        with self._lock:
+            self.blocks += blocks
+            raw = self._philox.random_raw(blocks * _BLOCK_WORDS)
+        return raw[:count]
+
+    def generator(self) -> np.random.Generator:
+        """A NumPy generator for distributions drawn by rejection, started at the next block.
+
+        It owns the 2**64 blocks that have the same upper counter, so nothing overlaps.
+        """
+        with self._lock:
+            self.blocks += 1
+            start = self.blocks
+            self._philox.random_raw(_BLOCK_WORDS)
+        counter = np.array([0, start, 1, 0], dtype=np.uint64)
+        return np.random.Generator(np.random.Philox(key=self.key, counter=counter))
+
+
+def stream_of(context: Any, seed: int, seed2: int) -> Stream:
+    """The stream of the op that a kernel runs for, made at its first run in the session."""
+    stream = context.state.get("stream")
+    if stream is None:  # setdefault is atomic: two threads get the same one
+        stream = context.state.setdefault("stream", Stream(seed, seed2))
+    return stream  # type: ignore[no-any-return]
+
+
+def _half_words(stream: Stream, count: int) -> Any:
+    return stream.words(-(-count // 2)).view(np.uint32)[:count]
+
+
+def uniform(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
+    """``count`` numbers in [0, 1): the upper 24 (float32) or 53 (float64) bits of each word."""
+    if dtype == np.float64:
+        words = xp.asarray(stream.words(count))
+        return (words >> np.uint64(11)) * np.float64(2.0**-53)
+    halves = xp.asarray(_half_words(stream, count))
+    if dtype == np.float16:
+        return ((halves >> np.uint32(21)).astype(np.float32) * np.float32(2.0**-11)).astype(dtype)
+    return (halves >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
+
+
+def standard_normal(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
+    """``count`` normal numbers by Box and Muller (1958): two from two uniform ones."""
+    work = np.dtype(np.float64 if dtype == np.float64 else np.float32)
+    pairs = -(-count // 2)
+    u = uniform(xp, stream, 2 * pairs, work)
+    radius = u[:pairs]
+    xp.subtract(1, radius, out=radius)  # (0, 1], so that the logarithm is finite
+    xp.log(radius, out=radius)
+    radius *= work.type(-2)
+    xp.sqrt(radius, out=radius)
+    angle = u[pairs:] * work.type(2 * np.pi)
+    result = xp.empty(2 * pairs, dtype=work)
+    xp.multiply(radius, xp.cos(angle), out=result[:pairs])
+    xp.multiply(radius, xp.sin(angle, out=angle), out=result[pairs:])
+    return result[:count].astype(dtype, copy=False)

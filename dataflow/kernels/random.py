@@ -1,0 +1,164 @@
+"""Kernels of the ops in `dataflow.ops.random`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import DType
+from dataflow.kernels.normal_quantile import normal_cdf, normal_quantile
+from dataflow.kernels.philox import standard_normal, stream_of, uniform
+from dataflow.kernels.registry import kernel
+
+_HOST = "drawn by rejection, one number at a time: there is nothing for a GPU to do at once"
+
+
+def _sizes(shape: Any) -> tuple[int, ...]:
+    sizes = tuple(shape.tolist())
+    for size in sizes:
+        if size < 0:
+            raise ValueError(f"Dimension {size} must be >= 0")
+    return sizes
+
+
+def _count(sizes: tuple[int, ...]) -> int:
+    count = 1
+    for size in sizes:
+        count *= size
+    return count
+
+
+@kernel("RandomUniform", stateful=True)
+def random_uniform_kernel(context: Any, shape: Any, *, dtype: DType, seed: int, seed2: int) -> Any:
+    sizes = _sizes(shape)
+    stream = stream_of(context, seed, seed2)
+    return uniform(context.xp, stream, _count(sizes), dtype.numpy).reshape(sizes)
+
+
+@kernel("RandomStandardNormal", stateful=True)
+def random_standard_normal_kernel(
+    context: Any, shape: Any, *, dtype: DType, seed: int, seed2: int
+) -> Any:
+    sizes = _sizes(shape)
+    stream = stream_of(context, seed, seed2)
+    return standard_normal(context.xp, stream, _count(sizes), dtype.numpy).reshape(sizes)
+
+
+_TAIL = float(normal_cdf(np, np.float64(-2.0)))
+
+
+@kernel("TruncatedNormal", stateful=True)
+def truncated_normal_kernel(
+    context: Any, shape: Any, *, dtype: DType, seed: int, seed2: int
+) -> Any:
+    """By the inverse of the distribution function: no number has to be drawn again."""
+    sizes = _sizes(shape)
+    stream = stream_of(context, seed, seed2)
+    work = np.float64 if dtype.numpy == np.float64 else np.float32
+    u = uniform(context.xp, stream, _count(sizes), np.dtype(work))
+    z = normal_quantile(context.xp, work(_TAIL) + u * work(1 - 2 * _TAIL))
+    return context.xp.clip(z, -2, 2).astype(dtype.numpy, copy=False).reshape(sizes)
+
+
+@kernel("ParameterizedTruncatedNormal", stateful=True)
+def parameterized_truncated_normal_kernel(
+    context: Any,
+    shape: Any,
+    means: Any,
+    stdevs: Any,
+    minvals: Any,
+    maxvals: Any,
+    *,
+    dtype: DType,
+    seed: int,
+    seed2: int,
+) -> Any:
+    sizes = _sizes(shape)
+    xp = context.xp
+    u = uniform(xp, stream_of(context, seed, seed2), _count(sizes), np.dtype(np.float64))
+    u = u.reshape(sizes)
+
+    def column(parameter: Any) -> Any:
+        parameter = xp.asarray(parameter, np.float64)
+        return (
+            parameter.reshape(-1, *([1] * (len(sizes) - 1)))
+            if parameter.size > 1
+            else (parameter.reshape(()))
+        )
+
+    mean, deviation, low, high = (column(p) for p in (means, stdevs, minvals, maxvals))
+    lower, upper = (normal_cdf(xp, (bound - mean) / deviation) for bound in (low, high))
+    drawn = mean + deviation * normal_quantile(xp, lower + u * (upper - lower))
+    return xp.clip(drawn, low, high).astype(dtype.numpy)
+
+
+@kernel("RandomUniformInt", stateful=True)
+def random_uniform_int_kernel(
+    context: Any, shape: Any, minval: Any, maxval: Any, *, seed: int, seed2: int
+) -> Any:
+    sizes = _sizes(shape)
+    low, high = int(minval), int(maxval)
+    if low >= high and _count(sizes):
+        raise ValueError(f"Need minval < maxval, got {low} >= {high}")
+    words = context.xp.asarray(stream_of(context, seed, seed2).words(_count(sizes)))
+    offsets = words % np.uint64(max(high - low, 1))
+    # Modular arithmetic: a range wider than int64 still lands where it should.
+    return (offsets + np.uint64(low % 2**64)).astype(np.int64).astype(minval.dtype).reshape(sizes)
+
+
+@kernel("RandomShuffle", stateful=True)
+def random_shuffle_kernel(context: Any, value: Any, *, seed: int, seed2: int) -> Any:
+    if not value.shape:
+        return value
+    words = context.xp.asarray(stream_of(context, seed, seed2).words(value.shape[0]))
+    return value[context.xp.argsort(words)]
+
+
+@kernel("Multinomial", stateful=True)
+def multinomial_kernel(
+    context: Any,
+    logits: Any,
+    num_samples: Any,
+    *,
+    seed: int,
+    seed2: int,
+    output_dtype: DType,
+) -> Any:
+    """By inversion: the first class at which the summed probabilities exceed a uniform number."""
+    xp = context.xp
+    batch, classes = logits.shape
+    count = int(num_samples)
+    if count < 0:
+        raise ValueError(f"num_samples should be nonnegative, got {count}")
+    u = uniform(xp, stream_of(context, seed, seed2), batch * count, np.dtype(np.float64))
+    if not batch or not count:
+        return xp.zeros((batch, count), output_dtype.numpy)
+    if not classes:
+        raise ValueError("num_classes should be positive, got 0")
+    wide = logits.astype(np.float64)
+    wide -= wide.max(axis=1, keepdims=True)
+    cumulative = xp.exp(wide).cumsum(axis=1)
+    cumulative /= cumulative[:, -1:]
+    # One sorted search for all rows: row i occupies [i, i + 1].
+    rows = xp.arange(batch, dtype=np.float64)[:, None]
+    flat = (cumulative + rows).reshape(-1)
+    found = xp.searchsorted(flat, (u.reshape(batch, count) + rows).reshape(-1), side="right")
+    found = found.reshape(batch, count) - xp.arange(batch)[:, None] * classes
+    return xp.clip(found, 0, classes - 1).astype(output_dtype.numpy)
+
+
+@kernel("RandomGamma", stateful=True, cpu_only=_HOST)
+def random_gamma_kernel(context: Any, shape: Any, alpha: Any, *, seed: int, seed2: int) -> Any:
+    sizes = _sizes(shape) + alpha.shape
+    generator = stream_of(context, seed, seed2).generator()
+    return generator.standard_gamma(np.asarray(alpha, np.float64), size=sizes).astype(alpha.dtype)
+
+
+@kernel("RandomPoissonV2", stateful=True, cpu_only=_HOST)
+def random_poisson_kernel(
+    context: Any, shape: Any, rate: Any, *, dtype: DType, seed: int, seed2: int
+) -> Any:
+    sizes = _sizes(shape) + rate.shape
+    generator = stream_of(context, seed, seed2).generator()
+    return generator.poisson(np.asarray(rate, np.float64), size=sizes).astype(dtype.numpy)

@@ -1,0 +1,121 @@
+"""Kernels of the ops in `dataflow.ops.reduce`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.dtypes import DType
+from dataflow.kernels.registry import kernel
+
+
+def axes_of(x: Any, axes: Any) -> tuple[int, ...]:
+    """Reduction indices as NumPy wants them."""
+    found = axes.tolist()
+    if type(found) is int:
+        found = [found]
+    rank = x.ndim
+    if len(found) > 1:
+        found = dict.fromkeys(a + rank if a < 0 else a for a in found)
+    for axis in found:
+        if not -rank <= axis < rank:
+            raise ValueError(f"Invalid reduction dimension {axis} for input with {rank} dimensions")
+    return tuple(found)
+
+
+def _sum(xp: Any, x: Any, axes: Any, keep_dims: bool) -> Any:
+    axis = axes_of(x, axes)
+    if not axis:
+        return x
+    if x.dtype.char == "e":  # half precision is summed in single
+        return xp.add.reduce(x, axis=axis, keepdims=keep_dims, dtype="float32").astype(x.dtype)
+    return xp.add.reduce(x, axis=axis, keepdims=keep_dims, dtype=x.dtype)
+
+
+@kernel("Sum")
+def sum_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
+    return _sum(xp, x, axes, keep_dims)
+
+
+@kernel("Mean")
+def mean_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
+    axis = axes_of(x, axes)
+    if not axis:
+        return x
+    count = 1
+    for a in axis:
+        count *= x.shape[a]
+    if x.dtype.char == "e":
+        total = xp.add.reduce(x, axis=axis, keepdims=keep_dims, dtype="float32")
+        return xp.true_divide(total, total.dtype.type(count)).astype(x.dtype)
+    total = xp.add.reduce(x, axis=axis, keepdims=keep_dims, dtype=x.dtype)
+    if x.dtype.kind in "iu":
+        return xp.trunc(total / max(count, 1)).astype(x.dtype)
+    return xp.true_divide(total, total.dtype.type(count))
+
+
+@kernel("Prod")
+def prod_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
+    axis = axes_of(x, axes)
+    return xp.multiply.reduce(x, axis=axis, keepdims=keep_dims, dtype=x.dtype) if axis else x
+
+
+def _extreme(xp: Any, x: Any, axes: Any, keep_dims: bool, largest: bool, dtype: DType) -> Any:
+    axis = axes_of(x, axes)
+    if not axis:
+        return x
+    reduce = (xp.maximum if largest else xp.minimum).reduce
+    if x.size:
+        return reduce(x, axis=axis, keepdims=keep_dims)
+    if x.dtype.kind == "f":  # nothing to look at: the neutral element, as in TensorFlow
+        start = -xp.inf if largest else xp.inf
+    else:
+        start = dtype.min if largest else dtype.max
+    return reduce(x, axis=axis, keepdims=keep_dims, initial=x.dtype.type(start))
+
+
+@kernel("Max")
+def max_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool, T: DType) -> Any:  # noqa: N803
+    return _extreme(xp, x, axes, keep_dims, True, T)
+
+
+@kernel("Min")
+def min_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool, T: DType) -> Any:  # noqa: N803
+    return _extreme(xp, x, axes, keep_dims, False, T)
+
+
+@kernel("EuclideanNorm")
+def euclidean_norm_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
+    axis = axes_of(x, axes)
+    squares = (x * x.conj()).real if x.dtype.kind == "c" else x * x
+    return xp.sqrt(squares.sum(axis=axis, keepdims=keep_dims)).astype(x.dtype)
+
+
+@kernel("All")
+def all_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
+    axis = axes_of(x, axes)
+    return xp.logical_and.reduce(x, axis=axis, keepdims=keep_dims) if axis else x
+
+
+@kernel("Any")
+def any_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
+    axis = axes_of(x, axes)
+    return xp.logical_or.reduce(x, axis=axis, keepdims=keep_dims) if axis else x
+
+
+def _position(x: Any, dimension: Any) -> int:
+    axis = int(dimension)
+    if not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"Expected dimension in the range [{-x.ndim}, {x.ndim}), but got {axis}")
+    if not x.shape[axis]:
+        raise ValueError(f"Reduction axis {axis} is empty in shape {list(x.shape)}")
+    return axis
+
+
+@kernel("ArgMax")
+def arg_max_kernel(xp: Any, x: Any, dimension: Any, *, output_type: DType) -> Any:
+    return xp.argmax(x, axis=_position(x, dimension)).astype(output_type.numpy)
+
+
+@kernel("ArgMin")
+def arg_min_kernel(xp: Any, x: Any, dimension: Any, *, output_type: DType) -> Any:
+    return xp.argmin(x, axis=_position(x, dimension)).astype(output_type.numpy)

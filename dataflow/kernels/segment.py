@@ -1,0 +1,101 @@
+"""Kernels of the ops in `dataflow.ops.segment`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.registry import kernel
+
+
+def segment_reduce(xp: Any, data: Any, ids: Any, num_segments: int, ufunc: str, start: Any) -> Any:
+    """``ufunc`` over the rows of each segment; ``start`` for segments without rows.
+
+    ``ids`` is a vector with one id for each row; negative ids are left out.
+    """
+    inner = data.shape[1:]
+    result = xp.full((num_segments, *inner), start, dtype=data.dtype)
+    if not len(ids) or not result.size:
+        return result
+    if xp is not np:
+        kept = ids >= 0
+        if not bool(kept.all()):
+            ids, data = ids[kept], data[kept]
+        getattr(xp, ufunc).at(result, ids, data)
+        return result
+    # Rows of a segment brought together, then reduced in one call: much faster than ufunc.at.
+    if (ids[1:] < ids[:-1]).any():
+        order = np.argsort(ids, kind="stable")
+        ids, data = ids[order], data[order]
+    first = int(np.searchsorted(ids, 0))
+    if first:
+        ids, data = ids[first:], data[first:]
+        if not len(ids):
+            return result
+    starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
+    result[ids[starts]] = getattr(np, ufunc).reduceat(data, starts, axis=0, dtype=data.dtype)
+    return result
+
+
+def _lowest(dtype: Any) -> Any:
+    return np.finfo(dtype).min if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _highest(dtype: Any) -> Any:
+    return np.finfo(dtype).max if dtype.kind == "f" else np.iinfo(dtype).max
+
+
+#: op -> (ufunc, value of an empty segment: unsorted, sorted)
+_KINDS = {
+    "Sum": ("add", lambda dtype: 0, 0),
+    "Prod": ("multiply", lambda dtype: 1, 1),
+    "Max": ("maximum", _lowest, 0),
+    "Min": ("minimum", _highest, 0),
+}
+
+
+def _register(kind: str) -> None:
+    ufunc, unsorted_start, sorted_start = _KINDS[kind]
+
+    @kernel(f"UnsortedSegment{kind}")
+    def unsorted_kernel(xp: Any, data: Any, segment_ids: Any, num_segments: Any) -> Any:
+        count = int(num_segments)
+        data, ids = xp.asarray(data), xp.asarray(segment_ids)
+        rows = data.reshape(ids.size, *data.shape[ids.ndim :])
+        ids = ids.reshape(-1)
+        if ids.size and int(ids.max()) >= count:
+            bad = int(ids.max())
+            raise ValueError(f"segment_ids holds {bad}, which is out of range [0, {count})")
+        return segment_reduce(xp, rows, ids, count, ufunc, unsorted_start(data.dtype))
+
+    @kernel(f"Segment{kind}")
+    def sorted_kernel(xp: Any, data: Any, segment_ids: Any) -> Any:
+        count = check_sorted_ids(data, segment_ids)
+        return segment_reduce(xp, data, segment_ids, count, ufunc, sorted_start)
+
+
+def check_sorted_ids(data: Any, ids: Any) -> int:
+    """The number of segments; raises `ValueError` for ids that decrease or are negative."""
+    if data.shape[:1] != ids.shape:
+        raise ValueError(f"data has {data.shape[0]} rows, segment_ids {ids.shape[0]} ids")
+    if not ids.size:
+        return 0
+    if int(ids[0]) < 0:
+        raise ValueError("segment ids must be >= 0")
+    if bool((ids[1:] < ids[:-1]).any()):
+        raise ValueError("segment ids are not increasing")
+    return int(ids[-1]) + 1
+
+
+for _kind in _KINDS:
+    _register(_kind)
+
+
+@kernel("SegmentMean")
+def segment_mean_kernel(xp: Any, data: Any, segment_ids: Any) -> Any:
+    count = check_sorted_ids(data, segment_ids)
+    total = segment_reduce(xp, data, segment_ids, count, "add", 0)
+    sizes = xp.maximum(xp.bincount(segment_ids, minlength=count), 1)
+    sizes = sizes.reshape(-1, *([1] * (data.ndim - 1)))
+    return (total / sizes).astype(data.dtype)

@@ -1,0 +1,133 @@
+"""Python's operators on tensors: ``x + 1`` adds a node as `tf.add` does.
+
+``==`` stays identity, as in TensorFlow 1: use `tf.equal`. ``x[...]`` is in `dataflow.ops.slicing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dataflow.graph.conversion import internal_convert
+from dataflow.graph.registry import OpDef
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import comparison, elementary, math, matmul, slicing
+from dataflow.ops.variables import install_operators
+
+
+def _forward(method: str, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    reflected = f"__r{method}__"
+
+    def operator(x: Tensor, y: Any) -> Any:
+        if type(y) is not Tensor and _leaves_it_to(y, reflected):
+            return NotImplemented
+        return function(x, y, name=name)
+
+    operator.__doc__ = function.__doc__
+    return operator
+
+
+def _leaves_it_to(y: Any, reflected: str) -> bool:
+    """True when y is of a class that deals with tensors itself, such as a sparse tensor."""
+    return hasattr(y, "_overrides_tensor_operators") and hasattr(type(y), reflected)
+
+
+def _reflected(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def operator(y: Tensor, x: Any) -> Any:
+        graph = y.op.graph
+        op_name = graph.unique_name(name)
+        saved = graph._name_stack
+        graph._name_stack = op_name
+        try:
+            x = internal_convert(x, y.dtype.base_dtype, "x")
+        finally:
+            graph._name_stack = saved
+        return function(x, y, name=op_name + "/")
+
+    operator.__doc__ = function.__doc__
+    return operator
+
+
+def _logical(logical: Callable[..., Any], bitwise: OpDef) -> Callable[..., Any]:
+    def function(x: Any, y: Any, name: str) -> Any:
+        dtype = (x if isinstance(x, Tensor) else y).dtype.base_dtype
+        if dtype.is_bool:
+            return logical(x, y, name=name)
+        graph = (x if isinstance(x, Tensor) else y).graph
+        with graph.name_scope(name):
+            return bitwise(x, y)
+
+    function.__doc__ = logical.__doc__
+    return function
+
+
+def _xor(x: Any, y: Any, name: str) -> Any:
+    with x.graph.name_scope(name) as scope:
+        return comparison.logical_xor(x, y, name=scope)
+
+
+def _invert(x: Tensor) -> Tensor:
+    """``~x``: not x for bool, all bits flipped for integers."""
+    op = comparison.logical_not_op if x.dtype.base_dtype.is_bool else comparison.invert_op
+    return op(x)  # type: ignore[no-any-return]
+
+
+def _named(op: OpDef) -> Callable[..., Any]:
+    """A comparison: its nodes are named after the op, as TensorFlow's are."""
+
+    def function(x: Tensor, y: Any) -> Any:
+        return op(x, y)
+
+    function.__doc__ = op.__doc__
+    return function
+
+
+def install() -> None:
+    """Puts the operators on `Tensor`; called once, when `dataflow.ops` is loaded."""
+    arithmetic: dict[str, tuple[Callable[..., Any], str]] = {
+        "add": (math.add, "add"),
+        "sub": (math.sub_op, "sub"),
+        "mul": (math.mul_op, "mul"),
+        "truediv": (math.truediv, "truediv"),
+        "div": (math.div, "div"),
+        "floordiv": (math.floor_div_op, "floordiv"),
+        "mod": (math.floor_mod_op, "mod"),
+        "pow": (math.pow_op, "pow"),
+        "matmul": (matmul.matmul, "matmul"),
+        "and": (_logical(comparison.logical_and_op, comparison.bitwise_and_op), "and"),
+        "or": (_logical(comparison.logical_or_op, comparison.bitwise_or_op), "or"),
+        "xor": (_logical(_xor, comparison.bitwise_xor_op), "xor"),
+    }
+    for method, (function, name) in arithmetic.items():
+        _set(f"__{method}__", _forward(method, function, name))
+        _set(f"__r{method}__", _reflected(function, name))
+    for method, op in {
+        "lt": comparison.less_op,
+        "le": comparison.less_equal_op,
+        "gt": comparison.greater_op,
+        "ge": comparison.greater_equal_op,
+    }.items():
+        _set(f"__{method}__", _named(op))
+    _set("__neg__", _negative)
+    _set("__abs__", _absolute)
+    _set("__invert__", _invert)
+    assert slicing.getitem is Tensor.__getitem__  # variables get that one too
+    install_operators()
+
+
+def _negative(x: Tensor) -> Tensor:
+    """``-x``."""
+    return elementary.neg_op(x)  # type: ignore[no-any-return]
+
+
+def _absolute(x: Tensor) -> Tensor:
+    """``abs(x)``."""
+    return elementary.abs_(x)
+
+
+def _set(name: str, function: Callable[..., Any]) -> None:
+    function.__name__ = name
+    setattr(Tensor, name, function)
+
+
+install()

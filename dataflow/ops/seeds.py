@@ -1,0 +1,44 @@
+"""Seeds of random ops: the graph's, the op's own, and what follows from both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.graph.default_stacks import default_graph
+
+#: The graph seed that counts when only the op has one (the number TensorFlow uses).
+DEFAULT_GRAPH_SEED = 87654321
+_LARGEST_SEED = 2**31 - 1
+
+
+def set_random_seed(seed: Any) -> None:
+    """Sets the seed of the default graph, from which its random ops derive theirs.
+
+    Ops made afterwards repeat their values in every fresh session: each one takes the graph's
+    seed and, where it has none of its own, its place in the graph.
+    """
+    default_graph().seed = seed
+
+
+def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
+    """The (seed, seed2) of a random op made now in the default graph.
+
+    Neither seed: ``(None, None)``, a different stream in each session. Only ``op_seed``: it counts
+    with a fixed graph seed. Only the graph's: the op's is the number of nodes made so far.
+    """
+    graph = default_graph()
+    if graph.seed is not None:
+        second = len(graph._operations) if op_seed is None else op_seed
+        seeds = (graph.seed % _LARGEST_SEED, second % _LARGEST_SEED)
+    elif op_seed is not None:
+        seeds = (DEFAULT_GRAPH_SEED, op_seed % _LARGEST_SEED)
+    else:
+        return None, None
+    # (0, 0) means "not seeded" to the ops, so a seed of zeros gets another second part.
+    return (0, _LARGEST_SEED) if seeds == (0, 0) else seeds
+
+
+def seed_attrs(op_seed: int | None) -> dict[str, int]:
+    """The attributes ``seed`` and ``seed2`` for `get_seed`'s answer."""
+    first, second = get_seed(op_seed)
+    return {"seed": first or 0, "seed2": second or 0}
