@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GraphModel, foldSeries, kindOf, parseInput, visibleGraph } from "../../widgets/dataflow_widgets/shared/graph.js";
+import { GraphModel, foldBlocks, foldSeries, kindOf, parseInput, visibleGraph } from "../../widgets/dataflow_widgets/shared/graph.js";
 import { chain, layers, lesson, node } from "./graphs.mjs";
 
 const opened = (model) => new Set(model.allScopes());
@@ -88,6 +88,19 @@ test("long flat series fold into one item with a count, and unfold", () => {
   assert.equal(items[0].members.length, 50);
   const key = items[0].fold.key;
   assert.equal(foldSeries(model, { unfolded: new Set([key]) }).size, 0);
+});
+
+test("equal scopes beside each other fold into one block with a count, and unfold", () => {
+  const model = new GraphModel([...layers(6), node("layer7/odd", "Neg")]);
+  const closed = visibleGraph(model, { open: new Set() });
+  const blocks = foldBlocks(model, closed);
+  assert.deepEqual([...blocks.keys()], ["layer0", "layer1", "layer2", "layer3", "layer4", "layer5"]);
+  const { items, edges } = visibleGraph(model, { open: new Set(), blocks });
+  const block = items.find((item) => item.fold);
+  assert.equal(block.fold.paths.length, 6);
+  assert.equal(block.members.length, 6 * 11);
+  assert.ok(edges.every((edge) => edge.from !== edge.to));
+  assert.equal(foldBlocks(model, closed, { unfolded: new Set([block.fold.key]) }).size, 0);
 });
 
 test("isolating shows only what was asked for", () => {

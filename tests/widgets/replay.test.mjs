@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GraphModel } from "../../widgets/dataflow_widgets/shared/graph.js";
 import { countWords, forwardOf, gradientsOf, search, why } from "../../widgets/dataflow_widgets/shared/explain.js";
+import { editable } from "../../widgets/dataflow_widgets/shared/branch.js";
 import { Replay, notFinite, parseCondition } from "../../widgets/dataflow_widgets/shared/replay.js";
 import { brief, bytes, cells, number, seconds, shade } from "../../widgets/dataflow_widgets/shared/values.js";
 import { layers, lesson, node } from "./graphs.mjs";
 
-const scalar = (value, more = {}) => ({ kind: "scalar", data: [value], dtype: "int32", size: 1, bytes: 4, shape_text: "()", ...more });
+const scalar = (value, more = {}) => ({ kind: "scalar", shape: [], data: [value], dtype: "int32", size: 1, bytes: 4, shape_text: "()", ...more });
 const trace = () => ({
   steps: [
     { i: 0, type: "Const", s: 1e-6, in: [], out: [scalar(2)] },
@@ -80,6 +81,37 @@ test("breakpoints: node, type, condition, first NaN", () => {
   assert.match(parseCondition("no_such_op", graph).error, /no_such_op/);
   assert.match(parseCondition("no_such_op: max > 3", graph).error, /no_such_op/);
   assert.ok(parseCondition("  ", graph).error);
+});
+
+test("ops inside a loop run several times, each time with its own value", () => {
+  const steps = [1, 2, 3].map((v) => ({ i: 7, type: "Add", in: [], out: [scalar(v)] }));
+  const replay = new Replay({ steps, fetched: [], fed: [], feed_values: {} });
+  replay.go(2);
+  assert.equal(replay.valueOf(7)[0].data[0], 2);
+  assert.equal(replay.iteration(), 2);
+  assert.equal(replay.stepOf([7]), 3);
+  replay.go(3);
+  assert.equal(replay.stepOf([7]), 1);
+});
+
+test("two runs: the values that differ at the same position", () => {
+  const first = new Replay(trace());
+  const other = trace();
+  other.steps[1].out = [scalar(4)];
+  other.steps[2].out = [scalar(6)];
+  const second = new Replay(other);
+  first.go(3);
+  second.go(3);
+  assert.deepEqual([...second.differences(first)].sort(), [1, 2]);
+  second.go(1);
+  first.go(1);
+  assert.equal(second.differences(first).size, 0);
+});
+
+test("a small value can be edited as text", () => {
+  assert.equal(editable(scalar(2)), "2");
+  assert.equal(editable({ data: [1, 2, 3, 4, 5, 6], shape: [2, 3] }), "[[1,2,3],[4,5,6]]");
+  assert.equal(editable({ kind: "heat", shape: [100, 100] }), "");
 });
 
 test("NaN is found in statistics too", () => {

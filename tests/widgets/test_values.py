@@ -112,3 +112,17 @@ def test_a_gpu_array_is_fetched() -> None:
             return np.arange(3)
 
     assert summarize(OnDevice())["data"] == [0, 1, 2]
+
+
+def test_images_are_pictures() -> None:
+    batch = np.zeros((10, 28, 28, 1), np.float32)
+    batch[0, 0, 0, 0] = 1.0
+    summary = summarize(batch)
+    assert summary["kind"] == "image"
+    shown = summary["images"]
+    assert (shown["count"], shown["shown"], shown["height"], shown["channels"]) == (10, 4, 28, 1)
+    pixels = np.frombuffer(base64.b64decode(shown["bytes"]), np.uint8)
+    assert pixels.size == 4 * 28 * 28
+    assert pixels[0] == 255
+    assert summarize(np.full((300, 200, 3), np.nan))["kind"] == "image"
+    assert summarize(np.zeros((5, 5, 32, 64), np.float32))["kind"] == "heat"

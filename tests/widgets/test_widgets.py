@@ -394,7 +394,7 @@ def test_stepper_trace() -> None:
     ops = lesson()
     with tf.Session() as session:
         stepper = Stepper(session, ops["pow_op"])
-    trace = stepper.payload["trace"]
+    trace = stepper.payload["trace"]["runs"][0]
     order = [stepper._nodes[s["i"]]["name"] for s in trace["steps"]]
     assert sorted(order) == ["add_op", "mul_op", "pow_op", "x", "y"]
     assert order[-1] == "pow_op"
@@ -412,7 +412,7 @@ def test_stepper_with_feeds() -> None:
     with tf.Session() as session:
         stepper = Stepper(session, doubled, {a: [[1.0, 2.0]]})
     np.testing.assert_array_equal(stepper.result, [[2, 4]])
-    trace = stepper.payload["trace"]
+    trace = stepper.payload["trace"]["runs"][0]
     assert trace["fed"] == [0]
     assert trace["feed_values"]["0"][0]["data"] == [1.0, 2.0]
 
@@ -436,7 +436,9 @@ def test_whole_values_on_demand(sent: list[Any]) -> None:
     big = tf.constant(np.arange(5000, dtype=np.float32).reshape(50, 100), name="big")
     with tf.Session() as session:
         stepper = Stepper(session, tf.negative(big, name="minus"))
-    summary = next(s for s in stepper.payload["trace"]["steps"] if s["type"] == "Neg")["out"][0]
+    summary = next(s for s in stepper.payload["trace"]["runs"][0]["steps"] if s["type"] == "Neg")[
+        "out"
+    ][0]
     assert summary["kind"] == "heat"
     stepper._receive(stepper, {"kind": "value", "op": "minus", "slot": 0, "id": 1}, [])
     content = sent[-1][0]["content"]
@@ -453,7 +455,92 @@ def test_a_page_opened_later_gets_the_trace_again() -> None:
     stepper._receive(stepper, {"kind": "hello", "version": 6, "engine": True}, [])
     assert stepper.payload == {}
     stepper._receive(stepper, {"kind": "hello", "version": 0, "engine": True}, [])
-    assert len(stepper.payload["trace"]["steps"]) == 5
+    assert len(stepper.payload["trace"]["runs"][0]["steps"]) == 5
+
+
+def test_training_steps_are_recorded_one_after_the_other(sent: list[Any]) -> None:
+    v = tf.Variable(1.0, name="v")
+    bump = tf.assign_add(v, 1.0, name="bump")
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        stepper = Stepper(session, bump)
+        assert [stepper.record() for _ in range(3)] == [3.0, 4.0, 5.0]
+    runs = [c["run"] for c, _ in sent if c["kind"] == "run"]
+    assert [r["label"] for r in runs] == ["run 2", "run 3", "run 4"]
+    assert [r["steps"][-1]["out"][0]["data"] for r in runs] == [[3.0], [4.0], [5.0]]
+
+
+def test_old_runs_keep_only_their_summaries() -> None:
+    v = tf.Variable(1.0, name="v")
+    bump = tf.assign_add(v, 1.0)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        stepper = Stepper(session, bump)
+        for _ in range(20):
+            stepper.record()
+    held = [any(s.outputs for s in r.steps) for r in stepper._recorded]
+    assert held[0]
+    assert held[-1]
+    assert sum(held) == 9
+    assert len(stepper._trace["runs"]) == 21
+    with pytest.raises(ValueError, match="no longer kept"):
+        stepper._answer({"kind": "value", "op": bump.op.name, "slot": 0, "run": 5})
+
+
+def test_branch_feeds_a_tensor_and_leaves_the_session_alone(sent: list[Any]) -> None:
+    ops = lesson()
+    with tf.Session() as session:
+        stepper = Stepper(session, ops["pow_op"])
+        assert stepper.branch({ops["add_op"]: 10}) == 1_000_000
+        assert stepper.branch({"x": 3}) == 6**9
+        assert session.run(ops["pow_op"]) == 15625
+    run = sent[0][0]
+    assert run["compare"] == 0
+    assert run["run"]["label"] == "branch: add_op = 10"
+    assert stepper.result == 15625
+
+
+def test_branch_changes_a_variable_and_puts_it_back() -> None:
+    v = tf.Variable(2.0, name="v")
+    bump = tf.assign_add(v, 1.0)
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        stepper = Stepper(session, bump)  # 2 -> 3
+        assert stepper.branch({}) == 3.0  # from the state before the run
+        assert stepper.branch({v: 10.0}) == 11.0
+        assert session.run(v) == 3.0
+        with pytest.raises(ValueError, match="shape"):
+            stepper.branch({v: [1.0, 2.0]})
+        with pytest.raises(KeyError):
+            stepper.branch({"nothing": 1})
+        assert session.run(v) == 3.0
+
+
+def test_branch_from_the_page(sent: list[Any]) -> None:
+    ops = lesson()
+    with tf.Session() as session:
+        stepper = Stepper(session, ops["pow_op"])
+        ask = {"kind": "branch", "op": "add_op", "slot": 0, "run": 0}
+        stepper._receive(stepper, ask | {"text": "7", "id": 1}, [])
+        assert [c["kind"] for c, _ in sent] == ["run", "answer"]
+        stepper._receive(stepper, ask | {"text": "__import__('os')", "id": 2}, [])
+        assert "is not a number or a list" in sent[-1][0]["error"]
+        stepper._receive(stepper, ask | {"text": "[1, 2]", "id": 3}, [])
+        assert sent[-1][0]["kind"] == "answer"
+        assert "error" in sent[-1][0]
+
+
+def test_a_failing_run_is_shown_up_to_its_failure() -> None:
+    a = tf.placeholder(tf.int32, [], name="a")
+    table = tf.constant([1, 2, 3], name="table")
+    picked = tf.gather(table, a, name="picked")
+    with tf.Session() as session:
+        stepper = Stepper(session, picked, {a: 99}, catch=True)
+    run = stepper.payload["trace"]["runs"][0]
+    assert stepper.error is not None
+    assert run["error"]
+    assert stepper._nodes[run["failed"]]["name"] == "picked"
+    assert "failed:" in stepper.describe()
 
 
 def test_about_an_op() -> None:

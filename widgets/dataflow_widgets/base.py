@@ -31,8 +31,8 @@ def built(name: str) -> bytes:
 class Delivery:
     """Whether a widget of this kernel has brought library and engine to a page.
 
-    The first one carries them along, so that it is drawn without a question and answer, which a busy
-    kernel would not give. Pages opened later ask.
+    The first one carries them along, so that it is drawn without a question and answer, which a
+    busy kernel would not give. Pages opened later ask.
     """
 
     begun = False

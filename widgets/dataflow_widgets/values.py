@@ -15,6 +15,7 @@ import numpy as np
 
 TABLE_SIZE = 64  # up to this many values are sent as numbers
 GRID_ROWS, GRID_COLUMNS = 32, 48
+IMAGE_SIDE, MAX_IMAGES = 48, 4
 _LEVELS = 250  # grid bytes 0..250 are values from lo to hi, the rest are the codes below
 _NAN, _INF, _NEGATIVE_INF = 255, 254, 253
 
@@ -43,6 +44,8 @@ def summarize(value: Any) -> dict[str, Any] | None:
         return summary | {"kind": "scalar", "data": [plain(array.item())]}
     if array.dtype.kind not in "b":
         summary["stats"] = statistics(array)
+    if looks_like_images(array):
+        return summary | {"kind": "image", "images": images(array), "histogram": histogram(array)}
     grid_shaped = array.reshape(_two_dimensional(array.shape))
     if array.size <= TABLE_SIZE and grid_shaped.shape[1] <= 16:
         rows, columns = grid_shaped.shape
@@ -104,6 +107,33 @@ def histogram(array: np.ndarray, bins: int = 24) -> dict[str, Any] | None:
             return None
     counts, edges = np.histogram(finite, bins=bins)
     return {"counts": counts.tolist(), "lo": plain(edges[0]), "hi": plain(edges[-1])}
+
+
+def looks_like_images(array: np.ndarray) -> bool:
+    """True for (height, width, channels) or a batch of it, with 1, 3 or 4 channels and room to
+    see."""
+    if array.ndim not in (3, 4) or array.shape[-1] not in (1, 3, 4) or not array.size:
+        return False
+    height, width = array.shape[-3:-1]
+    return 8 <= height <= 4096 and 8 <= width <= 4096
+
+
+def images(array: np.ndarray) -> dict[str, Any]:
+    """The first few images as bytes, scaled from the range of the values, at most 48 px a side."""
+    batch = array if array.ndim == 4 else array[None]
+    step = max(1, math.ceil(max(batch.shape[1:3]) / IMAGE_SIDE))
+    shown = batch[:MAX_IMAGES, ::step, ::step].astype(np.float64)
+    shown = np.nan_to_num(shown, nan=0.0, posinf=0.0, neginf=0.0)
+    lo, hi = float(shown.min()), float(shown.max())
+    scaled = (shown - lo) / (hi - lo) * 255 if hi > lo else np.zeros_like(shown)
+    return {
+        "count": int(batch.shape[0]),
+        "shown": int(shown.shape[0]),
+        "height": int(shown.shape[1]),
+        "width": int(shown.shape[2]),
+        "channels": int(shown.shape[3]),
+        "bytes": base64.b64encode(np.rint(scaled).astype(np.uint8).tobytes()).decode(),
+    }
 
 
 def _two_dimensional(shape: tuple[int, ...]) -> tuple[int, int]:

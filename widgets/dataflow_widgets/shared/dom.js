@@ -29,7 +29,7 @@ export const QUIET = { "data-lm-suppress-shortcuts": "true" };
 
 export function button(label, title, onclick, extra = {}) {
   // A label in words is the name already; a symbol needs one.
-  const name = /\p{L}/u.test(label) ? null : title;
+  const name = typeof label === "string" && /\p{L}/u.test(label) ? null : title;
   return h("button", { type: "button", class: "df-button", title, "aria-label": name, onclick, ...QUIET, ...extra }, label);
 }
 

@@ -32,6 +32,7 @@ function outline(look, x, y) {
 
 /** What a screen reader says of an item, without its state. */
 export function spoken(item, model) {
+  if (item.fold?.paths) return `${item.fold.paths.length} equal scopes ${item.fold.paths[0]} to ${item.fold.paths.at(-1)}, folded, ${item.fold.type}`;
   if (item.fold) return `${item.members.length} operations of type ${item.fold.type} named ${item.fold.base}, folded`;
   if (item.group) return `scope ${item.path}, closed, ${plural(item.members.length, "operation")}`;
   const node = model.nodes[item.index];
@@ -80,7 +81,7 @@ export function draw(layout, visible, model) {
     const at = layout.nodes.get(item.id);
     if (!at) continue;
     const look = at;
-    const top = look.detail ? at.y - 2 : at.y + 4;
+    const top = (look.detail ? at.y - 2 : at.y + 4) + (look.kind === "variable" ? 2 : 0);
     const group = s(
       "g",
       {

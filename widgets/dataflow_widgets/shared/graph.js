@@ -182,7 +182,7 @@ export function tensorLabel(node, slot) {
  * What is drawn: ops whose scopes are all open, closed scopes as single groups, edges between
  * them (several tensors between the same two items become one edge), open scopes as clusters.
  */
-export function visibleGraph(model, { open, only = null, folded = null } = {}) {
+export function visibleGraph(model, { open, only = null, folded = null, blocks = null } = {}) {
   const items = new Map();
   const holder = new Array(model.nodes.length).fill(null);
   const clusters = new Map();
@@ -201,10 +201,11 @@ export function visibleGraph(model, { open, only = null, folded = null } = {}) {
     const closed = chain.findIndex((path) => !open.has(path));
     let id;
     if (closed >= 0) {
-      id = `s:${chain[closed]}`;
+      const block = blocks?.get(chain[closed]);
+      id = block ? `b:${block.key}` : `s:${chain[closed]}`;
       if (!items.has(id)) {
         const cluster = clusterFor(closed > 0 ? chain[closed - 1] : "");
-        items.set(id, { id, group: true, path: chain[closed], cluster, members: [] });
+        items.set(id, { id, group: true, path: block ? null : chain[closed], fold: block ?? null, cluster, members: [] });
       }
       items.get(id).members.push(index);
     } else {
@@ -238,6 +239,32 @@ export function visibleGraph(model, { open, only = null, folded = null } = {}) {
     else edge.label = `${edge.tensors.size} tensors`;
   }
   return { items: [...items.values()], edges: [...edges.values()], clusters: [...clusters.values()], holder };
+}
+
+/**
+ * Closed scopes beside each other that hold the same operations (layer_1 ... layer_12) as one block
+ * with a count.  Returns scope path -> {key, base, type, paths}.
+ */
+export function foldBlocks(model, visible, { atLeast = 4, unfolded = new Set() } = {}) {
+  const same = new Map();
+  for (const item of visible.items) {
+    if (!item.group || !item.path) continue;
+    const parent = parentOf(item.path);
+    const base = lastPart(item.path).replace(/_?\d+$/, "");
+    const inside = item.members.map((i) => `${model.nodes[i].name.slice(item.path.length)} ${model.nodes[i].op}`).sort();
+    const key = JSON.stringify([parent, base, inside]);
+    if (!same.has(key)) same.set(key, { base, num: item.members.length, paths: [] });
+    same.get(key).paths.push(item.path);
+  }
+  const blocks = new Map();
+  for (const one of same.values()) {
+    if (one.paths.length < atLeast) continue;
+    const key = one.paths[0];
+    if (unfolded.has(key)) continue;
+    const block = { key, base: one.base || lastPart(one.paths[0]), type: `${one.num} ops each`, paths: one.paths };
+    for (const path of one.paths) blocks.set(path, block);
+  }
+  return blocks;
 }
 
 /**

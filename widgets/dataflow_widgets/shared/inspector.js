@@ -32,7 +32,7 @@ export class Inspector {
     const common = [...types].sort((a, b) => b[1] - a[1]).slice(0, 8);
     return [
       h("h4", {}, item.path ?? item.fold.base),
-      h("p", {}, `${plural(item.members.length, "operation")}, closed.`),
+      h("p", {}, item.fold?.paths ? `${item.fold.paths.length} scopes with the same operations: ${item.fold.paths.join(", ")}.` : `${plural(item.members.length, "operation")}, closed.`),
       button(item.fold ? "Unfold" : "Open scope", "Open it", () => this.actions.toggle(item)),
       h("dl", {}, ...common.flatMap(([type, count]) => row(type, String(count)))),
     ];

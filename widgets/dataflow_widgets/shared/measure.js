@@ -40,7 +40,7 @@ export function face(item, model) {
   let detail = "";
   let kind;
   if (item.fold) {
-    title = `${item.fold.base} × ${item.members.length}`;
+    title = `${item.fold.base} × ${item.fold.paths?.length ?? item.members.length}`;
     detail = item.fold.type;
     kind = "scope";
   } else if (item.group) {

@@ -2,10 +2,11 @@
 // node to node, opens and closes scopes.  GraphView, Stepper and the widgets to come build on it.
 import { QUIET, button, h, plural } from "./dom.js";
 import { draw, mark, spoken, stateOf } from "./draw.js";
-import { FULL_LIMIT, foldSeries, visibleGraph } from "./graph.js";
+import { FULL_LIMIT, foldBlocks, foldSeries, visibleGraph } from "./graph.js";
 import { layout } from "./layout.js";
 
 const SMALLEST_FIT = 0.5; // below this, text cannot be read: scroll instead
+const BLOCK_LIMIT = 40; // above this many items, equal scopes beside each other are one block
 const STILL_LIMIT = 300; // above this many nodes, no transitions
 
 export class GraphPane {
@@ -70,6 +71,10 @@ export class GraphPane {
     if (visible.items.length > FULL_LIMIT) {
       const folded = foldSeries(this.model, { only: this.only, unfolded: this.unfolded });
       if (folded.size) visible = visibleGraph(this.model, { open: this.open, only: this.only, folded });
+    }
+    if (visible.items.length > BLOCK_LIMIT) {
+      const blocks = foldBlocks(this.model, visible, { unfolded: this.unfolded });
+      if (blocks.size) visible = visibleGraph(this.model, { open: this.open, only: this.only, blocks });
     }
     return visible;
   }
@@ -228,7 +233,7 @@ export class GraphPane {
     const fold = this.itemOf(index)?.fold;
     if (hidden.length || fold || !this.visible?.holder[index]) {
       for (const path of hidden) this.open.add(path);
-      if (fold) this.unfolded.add(fold.key);
+      if (fold && !fold.paths) this.unfolded.add(fold.key); // out of a block only this scope comes
       if (this.only && !this.only.has(index)) this.only = null;
       this.touched = true;
       await this.update();

@@ -30,7 +30,8 @@ export function parseCondition(text, graph) {
       test: (step) =>
         (only === null || step.i === only) &&
         (step.out ?? []).some((summary) => {
-          const value = field === "value" ? summary?.data?.[0] : summary?.stats?.[field.toLowerCase()];
+          const scalar = summary?.kind === "scalar" ? summary.data[0] : undefined;
+          const value = field.toLowerCase() === "value" ? summary?.data?.[0] : summary?.stats?.[field.toLowerCase()] ?? scalar;
           return typeof value === "number" && COMPARE[sign](value, Number(limit));
         }),
     };
@@ -40,20 +41,30 @@ export function parseCondition(text, graph) {
   return { text: trimmed, test: (step) => step.i === index };
 }
 
+/** Whether two summaries of one output show different values. */
+export function differs(a, b) {
+  const face = (s) => (s ? JSON.stringify([s.shape, s.data, s.grid, s.images, s.stats]) : "");
+  return face(a) !== face(b);
+}
+
 export class Replay {
-  constructor(trace) {
-    this.trace = trace;
-    this.steps = trace.steps;
+  constructor(run) {
+    this.run = run;
+    this.steps = run.steps;
     this.at = 0;
     this.breaks = [];
     this.watches = new Set();
-    this.position = new Map(this.steps.map((step, k) => [step.i, k]));
+    this.positions = new Map(); // op -> the steps it took part in; several inside a loop
+    this.steps.forEach((step, k) => {
+      if (!this.positions.has(step.i)) this.positions.set(step.i, []);
+      this.positions.get(step.i).push(k);
+    });
     // The last step that reads each op's value; fetched values live to the end.
     this.lastUse = new Map();
     this.steps.forEach((step, k) => {
       for (const from of step.in ?? []) this.lastUse.set(from, k);
     });
-    for (const index of trace.fetched) this.lastUse.set(index, this.steps.length);
+    for (const index of run.fetched) this.lastUse.set(index, this.steps.length);
   }
 
   go(to) {
@@ -64,35 +75,61 @@ export class Replay {
     return this.at ? this.steps[this.at - 1] : null;
   }
 
-  /** Position at which one of `members` is done (the last of them to run), or null. */
+  /** Which time round a step is for its op, from 1; 0 for an op that runs once. */
+  iteration(at = this.at) {
+    const rounds = at ? this.positions.get(this.steps[at - 1].i) : [];
+    return rounds.length > 1 ? rounds.indexOf(at - 1) + 1 : 0;
+  }
+
+  /** Position at which one of `members` is next done after the present one (else first), or null. */
   stepOf(members) {
-    const found = members.map((index) => this.position.get(index)).filter((k) => k !== undefined);
-    return found.length ? Math.max(...found) + 1 : null;
+    const found = members.flatMap((index) => this.positions.get(index) ?? []);
+    if (!found.length) return null;
+    if (members.length > 1) return Math.max(...found) + 1;
+    const later = found.filter((k) => k >= this.at);
+    return (later.length ? Math.min(...later) : found[0]) + 1;
+  }
+
+  /** The latest step that op `index` has done at this position, or null. */
+  lastStep(index) {
+    const done = (this.positions.get(index) ?? []).filter((k) => k < this.at);
+    return done.length ? this.steps[done[done.length - 1]] : null;
   }
 
   /** Summaries of an op's outputs if they exist at this position, else null. */
   valueOf(index) {
-    const k = this.position.get(index);
-    if (k !== undefined) return k < this.at ? this.steps[k].out ?? [] : null;
-    return this.trace.feed_values?.[index] ?? null;
+    const step = this.lastStep(index);
+    if (step) return step.out ?? [];
+    return this.run.feed_values?.[index] ?? null;
   }
 
   state() {
-    const done = this.steps.slice(0, this.at).map((step) => step.i);
-    const finished = new Set([...done, ...this.trace.fed]);
-    const ready = this.steps.slice(this.at).filter((step) => (step.in ?? []).every((i) => finished.has(i) || !this.position.has(i))).map((step) => step.i);
+    const done = [...new Set(this.steps.slice(0, this.at).map((step) => step.i))];
+    const finished = new Set([...done, ...this.run.fed]);
+    const waiting = this.steps.slice(this.at).filter((step) => !finished.has(step.i));
+    const ready = [...new Set(waiting.filter((step) => (step.in ?? []).every((i) => finished.has(i) || !this.positions.has(i))).map((step) => step.i))];
     const alive = new Set();
     let aliveBytes = 0;
-    const consider = (index, outputs) => {
-      if (!((this.lastUse.get(index) ?? -1) >= this.at)) return;
-      const held = (outputs ?? []).filter(Boolean);
-      if (!held.length) return;
+    for (const index of finished) {
+      if ((this.lastUse.get(index) ?? -1) < this.at) continue;
+      const held = (this.valueOf(index) ?? []).filter(Boolean);
+      if (!held.length) continue;
       alive.add(index);
       aliveBytes += held.reduce((sum, summary) => sum + (summary.bytes ?? 0), 0);
-    };
-    for (let k = 0; k < this.at; k++) consider(this.steps[k].i, this.steps[k].out);
-    for (const index of this.trace.fed) consider(index, this.trace.feed_values?.[index]);
+    }
     return { done, ready, alive, aliveBytes, current: this.at ? this.steps[this.at - 1].i : null };
+  }
+
+  /** Ops whose present values differ from those that `other` has for them at its own position. */
+  differences(other) {
+    const found = new Set();
+    const indices = new Set([...this.positions.keys(), ...this.run.fed]);
+    for (const index of indices) {
+      const [mine, theirs] = [this.valueOf(index), other.valueOf(index)];
+      if (!mine || !theirs) continue;
+      if (mine.some((summary, slot) => differs(summary, theirs[slot]))) found.add(index);
+    }
+    return found;
   }
 
   /** Why the step that ends at position `at` is a breakpoint, or "". */

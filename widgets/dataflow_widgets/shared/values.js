@@ -92,6 +92,24 @@ function heat(grid, caption) {
   return h("figure", { class: "df-figure" }, canvas, ends, grid.note && h("figcaption", {}, grid.note));
 }
 
+function pictures({ count, shown, height, width, channels, bytes: text }, caption) {
+  const raw = atob(text);
+  const canvases = Array.from({ length: shown }, (_, n) => {
+    const canvas = h("canvas", { class: "df-heat", width, height, role: "img", "aria-label": `image ${n + 1} of ${count}, ${caption}`, style: `width:${width * 2}px;height:${height * 2}px` });
+    const context = canvas.getContext?.("2d");
+    if (!context) return canvas;
+    const pixels = context.createImageData(width, height);
+    for (let p = 0; p < width * height; p++) {
+      const from = (n * width * height + p) * channels;
+      for (let c = 0; c < 3; c++) pixels.data[p * 4 + c] = raw.charCodeAt(from + (channels < 3 ? 0 : c));
+      pixels.data[p * 4 + 3] = channels === 4 ? raw.charCodeAt(from + 3) : 255;
+    }
+    context.putImageData(pixels, 0, 0);
+    return canvas;
+  });
+  return h("figure", { class: "df-figure" }, h("div", { class: "df-images" }, canvases), shown < count && h("figcaption", {}, `the first ${shown} of ${count}`));
+}
+
 function histogram({ counts, lo, hi }) {
   const top = Math.max(...counts, 1);
   const bars = counts.map((count, i) => s("rect", { x: i * 10, y: 40 - (count / top) * 38, width: 9, height: (count / top) * 38 }));
@@ -123,7 +141,8 @@ export function renderValue(summary) {
   } else if (summary.kind === "text") children.push(h("pre", { class: "df-text" }, summary.data.join("\n")));
   else if (summary.kind === "table") children.push(table(summary.data, summary.rows, summary.columns, kind));
   else if (summary.kind === "heat") children.push(heat(summary.grid, `${kind}, ${statsLine(summary)}`));
-  if (summary.kind === "heat" && summary.histogram) children.push(histogram(summary.histogram));
+  else if (summary.kind === "image") children.push(pictures(summary.images, kind));
+  if (summary.histogram) children.push(histogram(summary.histogram));
   const line = summary.kind === "scalar" ? "" : statsLine(summary);
   return h("div", { class: "df-value" }, h("div", { class: "df-value-kind" }, kind), ...children, line && h("div", { class: "df-stats" }, line));
 }

@@ -1,142 +1,223 @@
-"""`Stepper`: one recorded run, replayed in the page op by op."""
+"""`Stepper`: recorded runs, replayed in the page op by op."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
 from typing import Any
 
 import numpy as np
 
 from dataflow_widgets.base import Widget, refuse_unknown
 from dataflow_widgets.static.draw import graph_svg
-from dataflow_widgets.values import shape_text, summarize
-from dataflow_widgets.words import count_words, plural
+from dataflow_widgets.stepper.trace_json import run_to_dict
+from dataflow_widgets.values import shape_text
+from dataflow_widgets.words import plural
 
 _WHOLE_GRAPH = 60  # up to this many operations the pruned ones are drawn too
 _MAX_SENT_CHARS = 2_000_000
+_RUNS_WITH_WHOLE_VALUES = 8  # of older ones only the summaries are kept
 
 
 class Stepper(Widget):
     """Runs ``session.run(fetches, feed_dict)`` once, recording it, and lets the page replay it.
 
     The run happens when the stepper is made, with the effects of a run (variables are assigned);
-    ``result`` is what `Session.run` returns. Forward, back, play, a slider and "run to node" then
-    need no kernel. Values of finished operations show as a number, a table or a small heat map; a
-    large value is summarised, and fetched whole on demand while the kernel lives.
+    ``result`` is what `Session.run` returns. Forward, back, play, a slider, breakpoints and "run to
+    node" then need no kernel. Values of finished operations show as a number, a table or a small
+    heat map; a large value is summarised, and fetched whole on demand while the kernel lives.
 
-    Raises what `Session.run` raises.
+    `record` adds the next run (a training step), `branch` one with an edited value; the page scrubs
+    over them and shows what differs.
+
+    Raises what `Session.run` raises; with ``catch=True`` a failing run is shown up to the operation
+    that failed, and ``error`` holds the exception.
     """
 
-    _options = {"title", "height"}
+    _options = {"title", "height", "catch"}
 
     def __init__(self, session: Any, fetches: Any, feed_dict: Any = None, **options: Any) -> None:
         refuse_unknown(Stepper, self._options, options)
         from dataflow.introspect.graph_json import graph_to_dict
-        from dataflow.runtime.stepper import record
 
-        self._recorded = record(session, fetches, feed_dict)
+        self._session, self._fetches = session, fetches
+        self._catch = bool(options.pop("catch", False))
+        self._recorded: list[Any] = []
+        self._feeds: list[Any] = []
+        self._before: list[Any] = []
+        first = self._run(feed_dict)
         self._nodes = graph_to_dict(session.graph)["nodes"]
-        trace, marks = trace_to_dict(self._recorded, self._nodes)
-        self._trace = trace
+        run = run_to_dict(first, self._nodes, "run 1")
+        touched = {i for key in ("fetched", "fed", "needed") for i in run["marks"][key]}
+        large = len(self._nodes) > _WHOLE_GRAPH and len(touched) < len(self._nodes)
+        self._trace: dict[str, Any] = {"runs": [run], "only": sorted(touched) if large else []}
         super().__init__(
             kind="stepper",
-            payload={"version": len(self._nodes), "nodes": self._nodes, "trace": trace},
-            marks=marks,
+            payload=self._payload(),
+            marks=run["marks"],
             **({"height": 520} | options),
         )
         self.words = self.describe(limit=30)
 
+    # ---- what was recorded --------------------------------------------------------------------
+
     @property
     def trace(self) -> Any:
-        """The recorded run (`dataflow.runtime.stepper.Trace`), with the whole values."""
-        return self._recorded
+        """The newest recorded run (`dataflow.runtime.stepper.Trace`), with the whole values."""
+        return self._recorded[-1]
 
     @property
     def result(self) -> Any:
-        """What `Session.run` returned."""
-        return self._recorded.result
+        """What the first run returned."""
+        return self._recorded[0].result
+
+    @property
+    def error(self) -> Exception | None:
+        """What the newest run failed with, if it did and ``catch=True`` was given."""
+        return self._recorded[-1].error  # type: ignore[no-any-return]
+
+    def record(self, feed_dict: Any = None, label: str | None = None) -> Any:
+        """Runs the fetches again and adds that run: a training step, to scrub over.
+
+        Returns the run's result. Raises what `Session.run` raises; nothing is added then.
+        """
+        recorded = self._run(feed_dict)
+        self._add(recorded, label or f"run {len(self._recorded)}", None)
+        return recorded.result
+
+    def branch(self, changes: dict[Any, Any], run: int = 0) -> Any:
+        """Runs once more from the state before recorded run number ``run``, with values changed.
+
+        ``changes`` maps tensors, variables or their names to values: a variable starts with that
+        value, any other tensor is fed. Afterwards the session's variables are what they were. The
+        page shows the branch compared with the run. Returns the branch's result; raises what
+        `Session.run` raises, and `KeyError` for a name that is not in the graph.
+        """
+        from dataflow.introspect import variables
+
+        graph, session = self._session.graph, self._session
+        feeds = dict(self._feeds[run] or {})
+        assigned: dict[str, Any] = {}
+        labels = []
+        for key, value in changes.items():
+            if isinstance(key, str) and ":" not in key:
+                key = f"{key}:0"
+            tensor = graph.as_graph_element(key, allow_operation=False)
+            labels.append(f"{tensor.op.name} = {_short(value)}")
+            if tensor.op.type in ("Variable", "VariableV2", "VarHandleOp"):
+                assigned[tensor.op.name] = value
+            else:
+                feeds[tensor] = value
+        present = variables.snapshot(session)
+        if present is None and assigned:
+            raise ValueError(
+                "The variables of this session live in other processes, so a branch can only feed "
+                "tensors. Feed the tensor that reads the variable instead."
+            )
+        try:
+            if present is not None:
+                variables.restore(session, self._before[run])
+                for name, value in assigned.items():
+                    variables.assign(session, name, value)
+            recorded = self._run(feeds)
+        finally:
+            if present is not None:
+                variables.restore(session, present)
+        self._add(recorded, f"branch: {', '.join(labels)}", run)
+        return recorded.result
+
+    def _run(self, feed_dict: Any) -> Any:
+        from dataflow.introspect.variables import snapshot
+        from dataflow.runtime.stepper import record
+
+        before = snapshot(self._session)
+        recorded = record(self._session, self._fetches, feed_dict, catch=self._catch)
+        self._before.append(before)
+        self._recorded.append(recorded)
+        self._feeds.append(feed_dict)
+        for i in range(len(self._recorded) - _RUNS_WITH_WHOLE_VALUES):
+            old = self._recorded[i]
+            if i and any(step.outputs for step in old.steps):
+                bare = [step._replace(outputs=[]) for step in old.steps]
+                self._recorded[i] = old._replace(steps=bare)
+        return recorded
+
+    def _add(self, recorded: Any, label: str, compare: int | None) -> None:
+        run = run_to_dict(recorded, self._nodes, label)
+        self._trace["runs"].append(run)
+        self.send({"kind": "run", "run": run, "compare": compare})
+
+    # ---- showing ------------------------------------------------------------------------------
 
     def describe(self, limit: int = 200) -> str:
-        """The run in words: one line per step, with its value or the shape of it."""
+        """The first run in words: one line per step, with its value or the shape of it."""
+        recorded = self._recorded[0]
         lines = [
-            f"Run of {', '.join(self._recorded.fetches) or 'nothing'} in "
-            f"{plural(len(self._recorded.steps), 'step')}; {self.marks['words']}."
+            f"Run of {', '.join(recorded.fetches) or 'nothing'} in "
+            f"{plural(len(recorded.steps), 'step')}; {self.marks['words']}."
         ]
-        for number, step in enumerate(self._recorded.steps[:limit], start=1):
+        for number, step in enumerate(recorded.steps[:limit], start=1):
             values = ", ".join(_one_line(v) for v in step.outputs or [] if v is not None)
             lines.append(f"  {number}. {step.op_type} {step.op_name}: {values or 'no value'}")
-        if len(self._recorded.steps) > limit:
-            lines.append(f"  ... and {len(self._recorded.steps) - limit} more")
+        if len(recorded.steps) > limit:
+            lines.append(f"  ... and {len(recorded.steps) - limit} more")
+        if recorded.error is not None:
+            lines.append(f"  failed: {recorded.error}")
         return "\n".join(lines)
 
     def _draw(self) -> str:
-        only = set(self._trace["only"]) or None
-        return graph_svg(self._nodes, self.marks, only)
+        return graph_svg(self._nodes, self.marks, set(self._trace["only"]) or None)
+
+    def _payload(self) -> dict[str, Any]:
+        return {"version": len(self._nodes), "nodes": self._nodes, "trace": self._trace}
 
     def _greet(self, version: int) -> None:
         if version < len(self._nodes):
-            self.payload = {
-                "version": len(self._nodes),
-                "nodes": self._nodes,
-                "trace": self._trace,
-            }
+            self.payload = self._payload()
 
     def _answer(self, question: dict[str, Any]) -> dict[str, Any]:
-        if question.get("kind") != "value":
-            return super()._answer(question)
+        kind = question.get("kind")
+        if kind == "value":
+            return self._whole_value(question)
+        if kind == "branch":
+            tensor = f"{question['op']}:{int(question['slot'])}"
+            self.branch({tensor: _parse(str(question["text"]))}, int(question["run"]))
+            return {}
+        return super()._answer(question)
+
+    def _whole_value(self, question: dict[str, Any]) -> dict[str, Any]:
         name, slot = str(question["op"]), int(question["slot"])
-        for step in self._recorded.steps:
-            if step.op_name == name:
-                array = np.asarray(step.outputs[slot])
-                text = np.array2string(array, threshold=20_000, max_line_width=88)
-                return {"text": text[:_MAX_SENT_CHARS], "size": int(array.size)}
-        raise KeyError(f"the recorded run has no step {name!r}")
+        recorded = self._recorded[int(question.get("run", 0))]
+        rounds = [step for step in recorded.steps if step.op_name == name]
+        value: Any = None
+        if rounds:
+            step = rounds[min(int(question.get("round", 0)), len(rounds) - 1)]
+            if not step.outputs:
+                raise ValueError("The whole values of this run are no longer kept: it is too old.")
+            value = step.outputs[slot]
+        elif f"{name}:{slot}" in recorded.feed_values:
+            value = recorded.feed_values[f"{name}:{slot}"]
+        else:
+            raise KeyError(f"the recorded run has no step {name!r}")
+        array = np.asarray(value)
+        text = np.array2string(array, threshold=20_000, max_line_width=88)
+        return {"text": text[:_MAX_SENT_CHARS], "size": int(array.size)}
 
 
-def trace_to_dict(
-    recorded: Any, nodes: list[dict[str, Any]]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A trace as the page replays it, and the marks of its run.
+def _parse(text: str) -> Any:
+    """A value typed into the page: numbers, lists, strings; nan and inf by name."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError) as e:
+        if text.strip().lower() in ("nan", "inf", "-inf"):
+            return float(text)
+        if text.strip().lower() in ("true", "false"):
+            return text.strip().lower() == "true"
+        raise ValueError(f"{text!r} is not a number or a list such as [[1, 2], [3, 4]]") from e
 
-    Operations are indices into ``nodes``. A step is ``{"i": op, "type": ..., "s": seconds, "in":
-    ops that it reads, "out": summaries}``.
-    """
-    index = {node["name"]: i for i, node in enumerate(nodes)}
 
-    def ops(names: Iterable[str]) -> list[int]:
-        return list(dict.fromkeys(index[n.partition(":")[0]] for n in names))
-
-    steps = []
-    for step in recorded.steps:
-        i = index[step.op_name]
-        reads = {text.lstrip("^").partition(":")[0] for text in nodes[i]["inputs"]}
-        steps.append(
-            {
-                "i": i,
-                "type": step.op_type,
-                "s": None if step.seconds is None else round(float(step.seconds), 9),
-                "in": sorted(index[n] for n in reads if n in index),
-                "out": [summarize(v) for v in step.outputs or []],
-            }
-        )
-    fetched, fed = ops(recorded.fetches), ops(recorded.feeds)
-    feed_values: dict[str, list[Any]] = {}
-    for name, value in dict(recorded.feed_values).items():
-        key = name if isinstance(name, str) else name.name
-        feed_values.setdefault(str(index[key.partition(":")[0]]), []).append(summarize(value))
-    needed = sorted(index[n] for n in recorded.needed if n in index)
-    marks: dict[str, Any] = {"fetched": sorted(fetched), "fed": sorted(fed), "needed": needed}
-    marks["words"] = count_words(len(nodes), marks)
-    touched = {*fetched, *fed, *needed}
-    only = sorted(touched) if len(nodes) > _WHOLE_GRAPH and len(touched) < len(nodes) else []
-    trace = {
-        "steps": steps,
-        "fetched": fetched,
-        "fed": fed,
-        "feed_values": feed_values,
-        "only": only,
-    }
-    return trace, marks
+def _short(value: Any) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= 24 else text[:23] + "…"
 
 
 def _one_line(value: Any) -> str:

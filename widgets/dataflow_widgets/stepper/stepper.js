@@ -1,7 +1,9 @@
-// Stepper: a recorded run replayed in the page.  Nothing here waits for the kernel, so stepping
-// works while a cell runs, in a reopened notebook and in a saved page.
+// Stepper: recorded runs replayed in the page.  Nothing here waits for the kernel, so stepping works
+// while a cell runs and in a saved page; only a branch and a whole large value ask for it.
+import { branchForm } from "../shared/branch.js";
 import { QUIET, button, h, plural } from "../shared/dom.js";
 import { exporters, standaloneSvg } from "../shared/exports.js";
+import { icon } from "../shared/icons.js";
 import { Inspector } from "../shared/inspector.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
 import { Replay, parseCondition } from "../shared/replay.js";
@@ -11,166 +13,339 @@ import { pack, pictureOf, scene, storeOf } from "../shared/store.js";
 import { brief, bytes, renderValue, seconds } from "../shared/values.js";
 
 const SPEEDS = [["0.5 steps/s", 2000], ["1 step/s", 1000], ["2 steps/s", 500], ["5 steps/s", 200], ["20 steps/s", 50]];
+const PATIENCE_MS = 6000;
+const MAX_CARDS = 40;
 
 function initialize({ model }) {
   storeOf(model);
 }
 
-async function render({ model, el }) {
+function render({ model, el }) {
   const store = storeOf(model);
-  const frame = shell("stepper", model.get("title") || "stepper", model.get("title"));
+  const title = model.get("title");
+  const frame = shell("stepper", title || "stepper", title);
+  frame.body.style.setProperty("--df-height", `${model.get("height")}px`);
   el.append(frame.element);
   store.send({ kind: "opened" });
-  frame.body.style.setProperty("--df-height", `${model.get("height")}px`);
-  let trace = store.extra.trace ?? null;
-  if (!trace) {
+  let stop = null;
+  let gone = false;
+  const start = () => {
+    stop = guarded(frame, () => new StepperView(model, store, frame).dispose)();
+  };
+  const wait = store.on(() => {
     // A page opened on a running kernel: the trace comes with the answer to hello.
-    trace = await new Promise((resolve) => {
-      const stop = store.on((event) => {
-        if (event === "graph" && store.extra.trace) {
-          stop();
-          resolve(store.extra.trace);
-        }
-      });
-      setTimeout(() => resolve(null), 6000);
-    });
+    if (!stop && store.extra.trace) start();
+  });
+  if (store.extra.trace) start();
+  else {
+    setTimeout(() => {
+      if (!stop && !gone) frame.say("No trace has arrived: the kernel is busy or gone. Run the cell again.");
+    }, PATIENCE_MS);
   }
-  if (!trace) {
-    frame.say("No trace was kept in this notebook and no kernel has answered. Run the cell again.");
-    return () => store.send({ kind: "closed" });
-  }
-  return build({ model, store, frame, trace });
+  return () => {
+    gone = true;
+    wait();
+    Promise.resolve(stop).then((dispose) => dispose?.());
+    store.send({ kind: "closed" });
+  };
 }
 
-function build({ model, store, frame, trace }) {
-  const replay = new Replay(trace);
-  const only = trace.only?.length ? new Set(trace.only) : null;
-  const pane = new GraphPane(store.graph, {
-    host: store.host,
-    only,
-    ask: () => store.host.ask({ send: (message) => store.send(message) }),
-    onselect: (item) => show(item),
-    onlayout: (result) => {
-      frame.note(layoutNote(result));
-      frame.element.dataset.drawn = String(result.nodes.size);
-      keep();
-    },
-    onkey: (event) => keys(event),
-  });
-  const inspector = new Inspector(store.graph, {
-    goto: (index) => guarded(frame, () => pane.expose(index, { focus: true }))(),
-    close: () => pane.select(null),
-    toggle: (item) => pane.toggle(item),
-    light: () => {},
-    isolate: (indices) => pane.isolate(indices),
-    ask: (message) => store.question(message),
-  });
+class StepperView {
+  constructor(model, store, frame) {
+    Object.assign(this, { model, store, frame });
+    this.graph = store.graph;
+    this.trace = store.extra.trace;
+    this.replays = this.trace.runs.map((run) => new Replay(run));
+    this.number = 0;
+    this.other = null; // the run that this one is compared with
+    this.breaks = [];
+    this.watches = new Set();
+    this.timer = null;
+    this.pane = new GraphPane(this.graph, {
+      host: store.host,
+      only: this.trace.only?.length ? new Set(this.trace.only) : null,
+      ask: () => store.host.ask({ send: (message) => store.send(message) }),
+      onselect: (item) => this.show(item),
+      onlayout: (result) => {
+        frame.note(layoutNote(result));
+        frame.element.dataset.drawn = String(result.nodes.size);
+        this.keep();
+      },
+      onkey: (event) => this.key(event),
+    });
+    this.inspector = new Inspector(this.graph, {
+      goto: (index) => this.expose(index, true),
+      close: () => this.pane.select(null),
+      toggle: (item) => this.pane.toggle(item),
+      light: () => {},
+      isolate: (indices) => this.pane.isolate(indices),
+      ask: (message) => store.question(message),
+    });
+    this.buildControls();
+    this.buildSide();
+    const forget = store.on((event, detail) => {
+      if (event === "error") frame.fail(detail);
+      if (event === "run") this.addRun(detail.run, detail.compare ?? null);
+    });
+    const failed = () => frame.fail(model.get("failure"));
+    model.on("change:failure", failed);
+    this.dispose = () => {
+      this.pause();
+      clearTimeout(this.keeper);
+      forget();
+      model.off("change:failure", failed);
+      this.pane.dispose();
+    };
+    this.paint();
+    const redraw = guarded(frame, async () => {
+      await this.pane.update();
+      this.applyMarks();
+    });
+    guarded(frame, () => openSnapshot({ model, store, pane: this.pane, frame, redraw, applyMarks: () => this.applyMarks() }))();
+  }
+
+  get replay() {
+    return this.replays[this.number];
+  }
 
   // Controls
-  const last = replay.steps.length;
-  const slider = h("input", { type: "range", class: "df-slider", min: 0, max: last, value: 0, "aria-label": "step", oninput: () => go(Number(slider.value)), ...QUIET });
-  const speed = h("select", { class: "df-select", "aria-label": "speed", ...QUIET }, ...SPEEDS.map(([name, ms]) => h("option", { value: ms, selected: ms === 1000 }, name)));
-  const player = button("▶ Play", "Play", () => (timer ? pause() : play()), { class: "df-button df-play" });
-  const counter = h("output", { class: "df-counter" });
-  let timer = null;
-  const buttons = {
-    first: button("⏮", "To the start", () => go(0)),
-    back: button("◀", "One step back", () => go(replay.at - 1)),
-    forward: button("▶|", "One step forward", () => go(replay.at + 1)),
-    end: button("⏭", "To the end", () => go(last)),
-  };
-  const until = button("Run to node", "Run until the selected node is done", () => {
-    const item = pane.selected && pane.itemById(pane.selected);
-    const target = item ? replay.stepOf(item.members) : null;
-    if (target === null) frame.say(item ? "The selected node does not run in this trace: it was pruned or fed." : "Select a node first.");
-    else go(target);
-  });
-  const breaker = button("Run to break", "Run until a breakpoint", () => {
-    const hit = replay.nextBreak();
-    go(hit ? hit.at : last);
-    frame.say(hit ? `${sentence()} Stopped: ${hit.why}.` : `${sentence()} No breakpoint was met.`);
-  });
-  const saving = menu("Save ▾", "Save as SVG, PNG, DOT or HTML", exporters(pane, "stepper", frame, async () => ({
-    ...Object.fromEntries(["marks", "title", "height"].map((key) => [key, model.get(key)])),
-    payload: { nodes: store.graph.nodes, version: store.graph.nodes.length, trace },
-    snapshot: await pack(scene(pane)),
-    standalone: true,
-  }), model));
-  frame.toolbar.append(buttons.first, buttons.back, player, buttons.forward, buttons.end, slider, counter, speed, until, saving, pane.zoomBar);
 
-  // Breakpoints and watches
-  const watchList = h("div", { class: "df-watches" });
-  const breakList = h("div", { class: "df-breaks" });
-  const condition = h("input", { class: "df-search", placeholder: "max > 100, nan, type:MatMul, node name", "aria-label": "new breakpoint: a node name, type:OpType, nan, or a condition such as max > 100", ...QUIET });
-  const addBreak = () => {
-    const parsed = parseCondition(condition.value, store.graph);
-    if (parsed.error) return void frame.say(parsed.error);
-    replay.breaks.push(parsed);
-    condition.value = "";
-    listBreaks();
-  };
-  condition.addEventListener("keydown", (event) => event.key === "Enter" && addBreak());
-  function listBreaks() {
-    breakList.replaceChildren(
-      ...replay.breaks.map((one, i) => h("span", { class: "df-chip" }, one.text, button("×", `Remove breakpoint ${one.text}`, () => { replay.breaks.splice(i, 1); listBreaks(); }))),
+  buildControls() {
+    const { frame, pane, model, store } = this;
+    this.slider = h("input", { type: "range", class: "df-slider", min: 0, max: this.replay.steps.length, value: 0, "aria-label": "step", oninput: () => this.go(Number(this.slider.value)), ...QUIET });
+    this.speed = h("select", { class: "df-select", "aria-label": "speed", ...QUIET }, ...SPEEDS.map(([name, ms]) => h("option", { value: ms, selected: ms === 1000 }, name)));
+    this.player = h("button", { type: "button", class: "df-button df-play", onclick: () => (this.timer ? this.pause() : this.play()), ...QUIET });
+    this.counter = h("output", { class: "df-counter" });
+    this.first = button(icon("first"), "To the start", () => this.go(0));
+    this.back = button(icon("back"), "One step back", () => this.go(this.replay.at - 1));
+    this.forward = button(icon("forward"), "One step forward", () => this.go(this.replay.at + 1));
+    this.end = button(icon("end"), "To the end", () => this.go(this.replay.steps.length));
+    this.until = button("Run to node", "Run until the selected node is done", () => this.runToNode());
+    const state = async () => ({
+      ...Object.fromEntries(["marks", "title", "height"].map((key) => [key, model.get(key)])),
+      payload: { nodes: this.graph.nodes, version: this.graph.nodes.length, trace: this.trace },
+      snapshot: await pack(scene(pane)),
+      standalone: true,
+    });
+    const saving = menu("Save ▾", "Save as SVG, PNG, DOT or HTML", exporters(pane, "stepper", frame, state, model));
+    this.showPlayer();
+    frame.toolbar.append(this.first, this.back, this.player, this.forward, this.end, this.slider, this.counter, this.speed, this.until, saving, pane.zoomBar);
+
+    // Several runs: training steps and branches
+    this.runSlider = h("input", { type: "range", class: "df-slider", min: 0, max: 0, value: 0, "aria-label": "run", oninput: () => this.switchTo(Number(this.runSlider.value)), ...QUIET });
+    this.runName = h("span", { class: "df-run-name" });
+    this.compare = h("select", { class: "df-select", "aria-label": "compare with", onchange: () => this.compareWith(this.compare.value), ...QUIET });
+    this.runBar = h("div", { class: "df-toolbar df-run-bar", role: "toolbar", "aria-label": "runs", hidden: true }, "Run", this.runSlider, this.runName, this.compare);
+    frame.toolbar.after(this.runBar);
+    this.listRuns();
+  }
+
+  showPlayer() {
+    this.player.replaceChildren(icon(this.timer ? "pause" : "play"), this.timer ? " Pause" : " Play");
+  }
+
+  buildSide() {
+    const { frame, pane } = this;
+    this.condition = h("input", { class: "df-search", placeholder: "max > 100, nan, type:MatMul, a name", "aria-label": "new breakpoint: a node name, type:OpType, nan, or a condition such as max > 100", ...QUIET });
+    this.condition.addEventListener("keydown", (event) => event.key === "Enter" && this.addBreak());
+    this.breakList = h("div");
+    this.breaker = button("Run to break", "Run until a breakpoint", () => this.runToBreak());
+    const breakBox = h("details", { class: "df-break-box" }, h("summary", { tabindex: 0, ...QUIET }, "Breakpoints"), h("div", { class: "df-line-box" }, this.condition, button("Add", "Add the breakpoint", () => this.addBreak()), this.breaker), this.breakList);
+    this.now = h("section", { class: "df-now", "aria-label": "the step just done" });
+    this.watchList = h("div", { class: "df-watches" });
+    this.finished = h("section", { class: "df-finished", "aria-label": "values so far" });
+    this.memory = h("div", { class: "df-memory" });
+    this.listBreaks();
+    frame.body.append(pane.element, h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.now, this.watchList, h("h4", {}, "Values so far"), this.memory, this.finished, breakBox, this.inspector.element));
+  }
+
+  // Moving
+
+  go(to) {
+    this.replay.go(to);
+    this.paint();
+    if (this.pane.selected) this.show(this.pane.itemById(this.pane.selected));
+  }
+
+  play() {
+    if (this.replay.at === this.replay.steps.length) this.replay.go(0);
+    const tick = () => {
+      const hit = this.replay.breakAt(this.replay.at + 1);
+      this.go(this.replay.at + 1);
+      if (hit) this.frame.say(`${this.sentence()} Stopped: ${hit}.`);
+      if (this.replay.at >= this.replay.steps.length || hit) this.pause();
+      else this.timer = setTimeout(tick, Number(this.speed.value));
+    };
+    this.timer = setTimeout(tick, Math.min(300, Number(this.speed.value)));
+    this.showPlayer();
+  }
+
+  pause() {
+    clearTimeout(this.timer);
+    this.timer = null;
+    this.showPlayer();
+  }
+
+  runToNode() {
+    const item = this.pane.selected && this.pane.itemById(this.pane.selected);
+    const target = item ? this.replay.stepOf(item.members) : null;
+    if (target !== null) this.go(target);
+    else this.frame.say(item ? "The selected node does not run in this trace: it was pruned or fed." : "Select a node first.");
+  }
+
+  key(event) {
+    const actions = { n: () => this.go(this.replay.at + 1), p: () => this.go(this.replay.at - 1), r: () => this.runToNode() };
+    if (!actions[event.key]) return false;
+    actions[event.key]();
+    return true;
+  }
+
+  expose(index, focus = false) {
+    return guarded(this.frame, () => this.pane.expose(index, { focus }))();
+  }
+
+  // Breakpoints
+
+  addBreak() {
+    const parsed = parseCondition(this.condition.value, this.graph);
+    if (parsed.error) return void this.frame.say(parsed.error);
+    this.breaks.push(parsed);
+    this.condition.value = "";
+    this.listBreaks();
+  }
+
+  listBreaks() {
+    for (const replay of this.replays) replay.breaks = this.breaks;
+    this.breakList.replaceChildren(
+      ...this.breaks.map((one, i) => h("span", { class: "df-chip" }, one.text, button("×", `Remove breakpoint ${one.text}`, () => { this.breaks.splice(i, 1); this.listBreaks(); }))),
     );
-    breaker.disabled = !replay.breaks.length;
+    this.breaker.disabled = !this.breaks.length;
   }
-  const breakBox = h("details", { class: "df-break-box" }, h("summary", { tabindex: 0, ...QUIET }, "Breakpoints"), h("div", { class: "df-line-box" }, condition, button("Add", "Add the breakpoint", addBreak), breaker), breakList);
 
-  // Values
-  const now = h("section", { class: "df-now", "aria-label": "the step just done" });
-  const finished = h("section", { class: "df-finished", "aria-label": "values so far" });
-  const memory = h("div", { class: "df-memory" });
-  const side = h("div", { class: "df-side" }, now, watchList, h("h4", {}, "Values so far"), memory, finished, breakBox, inspector.element);
-  frame.body.append(pane.element, side);
+  runToBreak() {
+    const hit = this.replay.nextBreak();
+    this.go(hit ? hit.at : this.replay.steps.length);
+    this.frame.say(`${this.sentence()} ${hit ? `Stopped: ${hit.why}.` : "No breakpoint was met."}`);
+  }
 
-  const nameOf = (index) => store.graph.nodes[index]?.name ?? String(index);
-  function sentence() {
+  // Runs
+
+  addRun(run, compare) {
+    this.trace.runs.push(run);
+    const replay = new Replay(run);
+    replay.breaks = this.breaks;
+    this.replays.push(replay);
+    this.other = compare;
+    this.listRuns();
+    this.switchTo(this.replays.length - 1);
+  }
+
+  listRuns() {
+    const { runs } = this.trace;
+    this.runBar.hidden = runs.length < 2;
+    this.runSlider.max = runs.length - 1;
+    this.compare.replaceChildren(
+      h("option", { value: "" }, "compare with …"),
+      ...runs.map((run, i) => h("option", { value: i, selected: i === this.other }, `compare with ${run.label}`)),
+    );
+  }
+
+  switchTo(number) {
+    const { at } = this.replay;
+    this.number = number;
+    this.replay.go(Math.min(at, this.replay.steps.length));
+    if (this.other === number) this.other = null;
+    this.compare.value = this.other === null ? "" : String(this.other);
+    this.applyMarks();
+    if (this.pane.selected) this.show(this.pane.itemById(this.pane.selected));
+  }
+
+  compareWith(text) {
+    this.other = text === "" || Number(text) === this.number ? null : Number(text);
+    this.paint();
+  }
+
+  /** The compared run, brought to the same op; null when none is compared. */
+  compared() {
+    if (this.other === null) return null;
+    const other = this.replays[this.other];
+    other.go(this.replay.at === this.replay.steps.length ? other.steps.length : this.replay.at);
+    return other;
+  }
+
+  // Showing
+
+  nameOf(index) {
+    return this.graph.nodes[index]?.name ?? String(index);
+  }
+
+  sentence() {
+    const { replay } = this;
     const step = replay.current();
-    if (!step) return `Before the first of ${plural(last, "step")}: ${trace.fed.length ? `fed ${trace.fed.map(nameOf).join(", ")}.` : "nothing has run."}`;
+    const total = replay.steps.length;
+    if (!step) return `Before the first of ${plural(total, "step")}: ${replay.run.fed.length ? `fed ${replay.run.fed.map((i) => this.nameOf(i)).join(", ")}.` : "nothing has run."}`;
+    const round = replay.iteration();
     const time = seconds(step.s);
-    return `Step ${replay.at} of ${last}: ${step.type} '${nameOf(step.i)}'${time ? ` took ${time}` : ""}.${replay.at === last ? " The run is complete." : ""}`;
+    const dead = step.out?.length && step.out.every((summary) => summary === null) ? " It has no value: a branch not taken, or a resource." : "";
+    const end = replay.at < total ? "" : replay.run.error ? ` Then it failed: ${replay.run.error}` : " The run is complete.";
+    return `Step ${replay.at} of ${total}: ${step.type} '${this.nameOf(step.i)}'${round ? `, time ${round}` : ""}${time ? ` took ${time}` : ""}.${dead}${end}`;
   }
 
-  function valueCard(index, outputs, { pinned = false, open = true } = {}) {
+  card(index, outputs, { pinned = false, open = true } = {}) {
     const shown = outputs ?? [];
+    const theirs = this.compared()?.valueOf(index);
+    const pair = (summary, slot) => {
+      const other = theirs?.[slot];
+      if (!theirs || JSON.stringify(other) === JSON.stringify(summary)) return [renderValue(summary)];
+      return [renderValue(summary), h("div", { class: "df-other" }, h("small", {}, `in ${this.trace.runs[this.other].label}:`), renderValue(other))];
+    };
+    const name = this.nameOf(index);
     return h(
       "div",
-      { class: "df-card", "data-op": nameOf(index) },
+      { class: "df-card", "data-op": name },
       h(
         "div",
         { class: "df-card-head" },
-        h("button", { type: "button", class: "df-link", onclick: () => guarded(frame, () => pane.expose(index))(), ...QUIET }, nameOf(index)),
-        button(pinned ? "Unwatch" : "Watch", pinned ? `Stop watching ${nameOf(index)}` : `Keep ${nameOf(index)} in sight`, () => {
-          if (!replay.watches.delete(index)) replay.watches.add(index);
-          paint();
+        h("button", { type: "button", class: "df-link", onclick: () => this.expose(index), ...QUIET }, name),
+        button(pinned ? "Unwatch" : "Watch", pinned ? `Stop watching ${name}` : `Keep ${name} in sight`, () => {
+          if (!this.watches.delete(index)) this.watches.add(index);
+          this.paint();
         }, { class: "df-button df-small" }),
       ),
-      ...(open ? shown.map((summary) => renderValue(summary)) : [h("span", { class: "df-brief" }, shown.map(brief).join(", "))]),
-      ...shown.filter((summary) => summary?.more).map((summary) => button("All values", "Fetch the whole value from the kernel", async () => full(index, shown.indexOf(summary)))),
+      ...(open ? shown.flatMap(pair) : [h("span", { class: "df-brief" }, shown.map(brief).join(", "))]),
+      ...shown.filter((summary) => summary?.more).map((summary) => button("All values", "Fetch the whole value from the kernel", () => this.whole(index, shown.indexOf(summary)))),
     );
   }
 
-  async function full(index, slot) {
-    const answer = await store.question({ kind: "value", op: nameOf(index), slot });
-    if (!answer) frame.say("The kernel did not answer: busy or gone. The summary is all there is.");
-    else if (answer.error) frame.fail(answer.error);
-    else {
-      now.append(h("pre", { class: "df-text df-all", tabindex: 0, ...QUIET }, answer.text));
-      frame.say(`All of ${nameOf(index)}:${slot}: ${plural(answer.size, "value")}.`);
+  async whole(index, slot) {
+    const name = this.nameOf(index);
+    const answer = await this.store.question({ kind: "value", op: name, slot, run: this.number, round: Math.max(0, this.replay.iteration() - 1) });
+    if (!answer) this.frame.say("The kernel did not answer: busy or gone. The summary is all there is.");
+    else if (!answer.error) {
+      this.now.append(h("pre", { class: "df-text df-all", tabindex: 0, ...QUIET }, answer.text));
+      this.frame.say(`All of ${name}:${slot}: ${plural(answer.size, "value")}.`);
     }
   }
 
-  function paint() {
+  paint() {
+    const { replay, pane } = this;
+    const total = replay.steps.length;
     const state = replay.state();
-    slider.value = replay.at;
-    counter.textContent = `${replay.at} / ${last}`;
-    slider.setAttribute("aria-valuetext", sentence());
-    buttons.first.disabled = buttons.back.disabled = replay.at === 0;
-    buttons.forward.disabled = buttons.end.disabled = replay.at === last;
+    this.slider.max = total;
+    this.slider.value = replay.at;
+    this.counter.textContent = `${replay.at} / ${total}`;
+    const sentence = this.sentence();
+    this.slider.setAttribute("aria-valuetext", sentence);
+    this.first.disabled = this.back.disabled = replay.at === 0;
+    this.forward.disabled = this.end.disabled = replay.at === total;
+    this.runSlider.value = this.number;
+    this.runName.textContent = replay.run.label ?? "";
+    const other = this.compared();
+    const different = other ? replay.differences(other) : new Set();
+    const failed = replay.at === total && replay.run.failed !== undefined ? [replay.run.failed] : [];
     const classes = new Map();
-    for (const [name, indices] of Object.entries({ "df-done": state.done, "df-ready": state.ready, "df-current": state.current === null ? [] : [state.current], "df-watched": replay.watches })) {
+    const groups = { "df-done": state.done, "df-ready": state.ready, "df-current": state.current === null ? [] : [state.current], "df-watched": this.watches, "df-differs": different, "df-failed": failed };
+    for (const [name, indices] of Object.entries(groups)) {
       for (const index of indices) {
         const item = pane.itemOf(index);
         if (!item) continue;
@@ -179,95 +354,65 @@ function build({ model, store, frame, trace }) {
       }
     }
     pane.setClasses(classes);
-    frame.element.dataset.step = String(replay.at);
+    this.frame.element.dataset.step = String(replay.at);
     const step = replay.current();
-    now.replaceChildren(step ? valueCard(step.i, step.out) : h("p", { class: "df-hint" }, "Step forward to run the first op."));
-    watchList.replaceChildren(...[...replay.watches].map((index) => valueCard(index, replay.valueOf(index), { pinned: true })));
-    memory.textContent = `${plural(state.alive.size, "value")} alive, ${bytes(state.aliveBytes)}; ${plural(state.ready.length, "op")} ready`;
+    this.now.replaceChildren(step ? this.card(step.i, step.out) : h("p", { class: "df-hint" }, "Step forward to run the first op."));
+    this.watchList.replaceChildren(...[...this.watches].map((index) => this.card(index, replay.valueOf(index), { pinned: true })));
+    this.memory.textContent = `${plural(state.alive.size, "value")} alive, ${bytes(state.aliveBytes)}; ${plural(state.ready.length, "op")} ready${other ? `; ${plural(different.size, "value")} ${different.size === 1 ? "differs" : "differ"} from ${this.trace.runs[this.other].label}` : ""}`;
     const cards = [];
-    for (let k = replay.at - 2; k >= 0 && cards.length < 40; k--) {
+    const seen = new Set(step ? [step.i] : []);
+    for (let k = replay.at - 2; k >= 0 && cards.length < MAX_CARDS; k--) {
       const { i, out } = replay.steps[k];
-      if (!replay.watches.has(i)) cards.push(valueCard(i, out, { open: small(out) }));
+      if (seen.has(i) || this.watches.has(i)) continue;
+      seen.add(i);
+      cards.push(this.card(i, out, { open: small(out) }));
     }
-    for (const index of trace.fed) cards.push(valueCard(index, replay.valueOf(index), { open: small(replay.valueOf(index)) }));
-    finished.replaceChildren(...cards);
-    frame.say(sentence());
+    for (const index of replay.run.fed) cards.push(this.card(index, replay.valueOf(index), { open: small(replay.valueOf(index)) }));
+    this.finished.replaceChildren(...cards);
+    this.frame.say(sentence);
     const item = step && pane.itemOf(step.i);
     if (item) pane.reveal(item.id);
   }
-  const small = (out) => (out ?? []).every((summary) => !summary || summary.kind === "scalar" || summary.size <= 12);
 
-  function go(to) {
-    replay.go(to);
-    paint();
-    if (pane.selected) show(pane.itemById(pane.selected));
-  }
-  function play() {
-    if (replay.at === last) replay.go(0);
-    player.textContent = "⏸ Pause";
-    const tick = () => {
-      const hit = replay.breakAt(replay.at + 1);
-      go(replay.at + 1);
-      if (hit) frame.say(`${sentence()} Stopped: ${hit}.`);
-      if (replay.at >= last || hit) pause();
-      else timer = setTimeout(tick, Number(speed.value));
-    };
-    timer = setTimeout(tick, Math.min(300, Number(speed.value)));
-  }
-  function pause() {
-    clearTimeout(timer);
-    timer = null;
-    player.textContent = "▶ Play";
-  }
-  function keys(event) {
-    const actions = { n: () => go(replay.at + 1), p: () => go(replay.at - 1), f: () => go(replay.at + 1), b: () => go(replay.at - 1), r: () => until.click() };
-    if (!actions[event.key]) return false;
-    actions[event.key]();
-    return true;
-  }
-  function show(item) {
-    inspector.show(item, pane.marks);
+  show(item) {
+    this.inspector.show(item, this.pane.marks);
     if (!item || item.group) return;
-    const value = replay.valueOf(item.index);
-    if (value) inspector.element.append(h("h4", {}, "Value"), ...value.map((summary) => renderValue(summary)));
-    else inspector.element.append(h("p", { class: "df-hint" }, replay.stepOf([item.index]) === null ? "This op does not run here: pruned or fed." : "Not computed yet at this step."));
+    const { index } = item;
+    const value = this.replay.valueOf(index);
+    const runs = this.replay.stepOf([index]) !== null;
+    if (value) this.inspector.element.append(h("h4", {}, "Value"), ...value.map((summary) => renderValue(summary)));
+    else this.inspector.element.append(h("p", { class: "df-hint" }, runs ? "Not computed yet at this step." : "This op does not run here: pruned or fed."));
+    if ((runs || value) && !this.model.get("standalone")) {
+      this.inspector.element.append(branchForm(this.nameOf(index), value, (slot, text) => this.branch(index, slot, text)));
+    }
   }
 
-  let keeper = null;
-  let saved = null;
-  function keep() {
-    if (model.get("standalone") || !store.heard) return;
-    clearTimeout(keeper);
-    keeper = setTimeout(async () => {
-      const text = await pictureOf(standaloneSvg(pane.drawing.root));
-      if (text === saved) return;
-      saved = text;
-      model.set("picture", text);
-      model.save_changes();
+  async branch(index, slot, text) {
+    const answer = await this.store.question({ kind: "branch", op: this.nameOf(index), slot, text, run: this.number }, 60000);
+    if (!answer) return "The kernel did not answer: busy or gone.";
+    if (answer.error) return answer.error;
+    return "Done: the branch is shown, with what differs lit.";
+  }
+
+  applyMarks() {
+    const marks = this.replay.run.marks ?? this.model.get("marks");
+    this.pane.setMarks(marks?.needed ? marks : null);
+    this.paint();
+  }
+
+  keep() {
+    if (this.model.get("standalone") || !this.store.heard) return;
+    clearTimeout(this.keeper);
+    this.keeper = setTimeout(async () => {
+      const text = await pictureOf(standaloneSvg(this.pane.drawing.root));
+      if (text === this.saved) return;
+      this.saved = text;
+      this.model.set("picture", text);
+      this.model.save_changes();
     }, 1500);
   }
-  const applyMarks = () => {
-    const marks = model.get("marks");
-    pane.setMarks(marks?.needed ? marks : null);
-    paint();
-  };
-  const redraw = guarded(frame, async () => {
-    await pane.update();
-    applyMarks();
-  });
-  const forget = store.on((event, detail) => {
-    if (event === "error") frame.fail(detail);
-  });
-  listBreaks();
-  paint();
-  guarded(frame, () => openSnapshot({ model, store, pane, frame, redraw, applyMarks }))();
-  return () => {
-    pause();
-    clearTimeout(keeper);
-    forget();
-    pane.dispose();
-    store.send({ kind: "closed" });
-  };
 }
+
+const small = (out) => (out ?? []).every((summary) => !summary || summary.kind === "scalar" || summary.size <= 12);
 
 export default { initialize, render };
