@@ -19,3 +19,4 @@ from dataflow.kernels import (
     tensor_list as _tensor_list,  # noqa: F401
 )
 from dataflow.kernels.fused import elementwise as _fused_elementwise  # noqa: F401
+from dataflow.kernels import state as _state  # noqa: F401
