@@ -17,6 +17,7 @@ from dataflow.kernels import (
     sequences as _sequences,  # noqa: F401
     slicing as _slicing,  # noqa: F401
     tensor_list as _tensor_list,  # noqa: F401
+    training as _training,  # noqa: F401
 )
 from dataflow.kernels.fused import elementwise as _fused_elementwise  # noqa: F401
 from dataflow.kernels import state as _state  # noqa: F401

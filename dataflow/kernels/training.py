@@ -1,0 +1,721 @@
+"""Kernels of optimizers: one rule each, applied in place to a variable and its slots.
+
+A rule is written once, as a function that changes arrays of one shape in place with two scratch
+arrays for intermediate results. Dense kernels call it block by block, so that a block of variable,
+slots, gradient and scratch stays in the cache and no array of the variable's size is ever made;
+sparse ones call it on the rows. The scratch is kept from step to step; the variable's lock guards
+it. Checks come first: an update that fails changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.registry import kernel
+
+#: Elements of each array that are worked on at a time: five float32 arrays of 64 kB fit in L2.
+BLOCK = 16_384
+
+Rule = Callable[..., None]
+
+
+def _locked(refs: list[Any]) -> list[Any]:
+    """Locks the variables, always in the same order; returns what to release."""
+    ordered = refs if len(refs) == 1 else sorted(refs, key=id)
+    for ref in ordered:
+        ref.lock.acquire()
+    return ordered
+
+
+def _release(refs: list[Any]) -> None:
+    for ref in refs:
+        ref.lock.release()
+
+
+def _check_shapes(refs: list[Any]) -> tuple[int, ...]:
+    shape: tuple[int, ...] = np.shape(refs[0].read())
+    for ref in refs[1:]:
+        if np.shape(ref.read()) != shape:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"var and slot do not have the same shape: {refs[0].name!r} has {list(shape)}, "
+                f"{ref.name!r} has {list(np.shape(ref.read()))}",
+            )
+    return shape
+
+
+def update_dense(context: Any, refs: list[Any], grad: Any, rule: Rule, *scalars: Any) -> None:
+    """``rule(xp, scratch, *arrays, grad, *scalars)`` on variable and slots, block by block."""
+    xp = context.xp
+    held = _locked(refs)
+    try:
+        shape = _check_shapes(refs)
+        if np.shape(grad) != shape:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"var and grad do not have the same shape: {refs[0].name!r} has {list(shape)}, "
+                f"the gradient {list(np.shape(grad))}",
+            )
+        arrays = [ref.exclusive() for ref in refs]
+        size = arrays[0].size
+        if size <= BLOCK or xp is not np:
+            rule(xp, _scratch(context, shape, arrays[0].dtype), *arrays, grad, *scalars)
+            return
+        flat = [array.reshape(-1) for array in arrays]  # variables are contiguous: views
+        flat_grad = grad.reshape(-1)
+        first, second = _scratch(context, (BLOCK,), arrays[0].dtype)
+        for start in range(0, size, BLOCK):
+            part = slice(start, start + BLOCK)
+            length = min(BLOCK, size - start)
+            rule(
+                xp,
+                (first[:length], second[:length]),
+                *[array[part] for array in flat],
+                flat_grad[part],
+                *scalars,
+            )
+    finally:
+        _release(held)
+
+
+def _scratch(context: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
+    pair = context.state.get("scratch")
+    if pair is None or pair[0].shape != shape or pair[0].dtype != dtype:
+        pair = (context.xp.empty(shape, dtype), context.xp.empty(shape, dtype))
+        context.state["scratch"] = pair
+    return pair  # type: ignore[no-any-return]
+
+
+def update_rows(
+    context: Any, refs: list[Any], grad: Any, indices: Any, rule: Rule, *scalars: Any
+) -> None:
+    """As `update_dense`, on the rows ``indices``; a row named again is updated again, in order."""
+    xp = context.xp
+    held = _locked(refs)
+    try:
+        shape = _check_shapes(refs)
+        num_rows = shape[0] if shape else 0
+        if np.shape(grad) != (*indices.shape, *shape[1:]):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"grad must be the same size as indices in the first dimension: the gradient has "
+                f"shape {list(np.shape(grad))}, indices {list(indices.shape)}, the variable "
+                f"{refs[0].name!r} {list(shape)}",
+            )
+        if not indices.size:
+            return
+        if int(indices.min()) < 0 or int(indices.max()) >= num_rows:
+            bad = int(xp.argmax((indices < 0) | (indices >= num_rows)))
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"Index {int(indices[bad])} at offset {bad} in indices is out of range: "
+                f"{refs[0].name!r} has {num_rows} rows",
+            )
+        arrays = [ref.exclusive() for ref in refs]
+        for where in _rounds(xp, indices):
+            rows = indices if where is None else indices[where]
+            part = grad if where is None else grad[where]
+            parts = [array[rows] for array in arrays]
+            rule(xp, (xp.empty_like(parts[0]), xp.empty_like(parts[0])), *parts, part, *scalars)
+            for array, changed in zip(arrays, parts, strict=True):
+                array[rows] = changed
+    finally:
+        _release(held)
+
+
+def _rounds(xp: Any, indices: Any) -> Iterator[Any]:
+    """Positions in rounds without repetitions: all first occurrences, all second ones, ...
+
+    One round of ``None`` (everything) where no index is repeated, as optimizers see to.
+    """
+    order = xp.argsort(indices, kind="stable")
+    ordered = indices[order]
+    new = xp.concatenate([xp.ones(1, bool), ordered[1:] != ordered[:-1]])
+    if bool(new.all()):
+        yield None
+        return
+    starts = xp.flatnonzero(new)
+    nth = xp.arange(ordered.size) - starts[xp.cumsum(new) - 1]
+    for i in range(int(nth.max()) + 1):
+        yield order[nth == i]
+
+
+# ---- rules: what they change, the gradient, then scalars --------------------------------------
+
+
+def _gradient_descent(xp: Any, scratch: Any, var: Any, grad: Any, alpha: Any) -> None:
+    a = scratch[0]
+    xp.multiply(grad, alpha, out=a)
+    xp.subtract(var, a, out=var)
+
+
+def _shrink(xp: Any, var: Any, scratch: Any, threshold: Any, scale: Any) -> None:
+    """``var = sign(var) * max(|var| - threshold, 0) / scale``."""
+    xp.abs(var, out=scratch)
+    xp.subtract(scratch, threshold, out=scratch)
+    xp.maximum(scratch, 0, out=scratch)
+    xp.copysign(scratch, var, out=var)
+    xp.divide(var, scale, out=var)
+
+
+def _proximal_gradient_descent(
+    xp: Any, scratch: Any, var: Any, grad: Any, alpha: Any, l1: Any, l2: Any
+) -> None:
+    _gradient_descent(xp, scratch, var, grad, alpha)
+    _shrink(xp, var, scratch[0], alpha * l1 if l1 > 0 else l1 * 0, 1 + l2 * alpha)
+
+
+def _momentum(
+    xp: Any, scratch: Any, var: Any, accum: Any, grad: Any, lr: Any, momentum: Any, nesterov: bool
+) -> None:
+    a, b = scratch
+    xp.multiply(accum, momentum, out=accum)
+    xp.add(accum, grad, out=accum)
+    if nesterov:
+        xp.multiply(grad, lr, out=a)
+        xp.multiply(accum, momentum * lr, out=b)
+        xp.add(a, b, out=a)
+    else:
+        xp.multiply(accum, lr, out=a)
+    xp.subtract(var, a, out=var)
+
+
+def _adagrad(
+    xp: Any, scratch: Any, var: Any, accum: Any, grad: Any, lr: Any, update_slots: bool
+) -> None:
+    a, b = scratch
+    if update_slots:
+        xp.multiply(grad, grad, out=a)
+        xp.add(accum, a, out=accum)
+    xp.multiply(grad, lr, out=a)
+    xp.sqrt(accum, out=b)
+    xp.divide(a, b, out=a)
+    xp.subtract(var, a, out=var)
+
+
+def _proximal_adagrad(
+    xp: Any, scratch: Any, var: Any, accum: Any, grad: Any, lr: Any, l1: Any, l2: Any
+) -> None:
+    a, b = scratch
+    xp.multiply(grad, grad, out=a)
+    xp.add(accum, a, out=accum)
+    xp.sqrt(accum, out=b)
+    xp.divide(lr, b, out=b)  # the step length of each element
+    xp.multiply(grad, b, out=a)
+    xp.subtract(var, a, out=var)
+    if l1 > 0:
+        xp.abs(var, out=a)
+        a -= b * l1
+        xp.maximum(a, 0, out=a)
+        xp.copysign(a, var, out=var)
+    xp.multiply(b, l2, out=b)
+    xp.add(b, 1, out=b)
+    xp.divide(var, b, out=var)
+
+
+def _adagrad_da(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    total: Any,
+    squares: Any,
+    grad: Any,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    step: Any,
+) -> None:
+    a, b = scratch
+    xp.add(total, grad, out=total)
+    xp.multiply(grad, grad, out=a)
+    xp.add(squares, a, out=squares)
+    xp.sqrt(squares, out=b)
+    xp.add(b, l2 * step * lr, out=b)
+    if l1 > 0:
+        xp.abs(total, out=a)
+        xp.subtract(a, l1 * step, out=a)
+        xp.maximum(a, 0, out=a)
+        xp.copysign(a, total, out=a)
+        xp.multiply(a, -lr, out=a)
+    else:
+        xp.multiply(total, -lr, out=a)
+    xp.divide(a, b, out=var)
+
+
+def _adadelta(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    accum: Any,
+    accum_update: Any,
+    grad: Any,
+    lr: Any,
+    rho: Any,
+    epsilon: Any,
+) -> None:
+    a, b = scratch
+    xp.multiply(accum, rho, out=accum)
+    xp.multiply(grad, grad, out=a)
+    xp.multiply(a, 1 - rho, out=a)
+    xp.add(accum, a, out=accum)
+    xp.add(accum_update, epsilon, out=a)
+    xp.add(accum, epsilon, out=b)
+    xp.sqrt(a, out=a)
+    xp.sqrt(b, out=b)
+    xp.divide(a, b, out=a)
+    xp.multiply(a, grad, out=a)
+    xp.multiply(a, lr, out=b)
+    xp.subtract(var, b, out=var)
+    xp.multiply(accum_update, rho, out=accum_update)
+    xp.multiply(a, a, out=a)
+    xp.multiply(a, 1 - rho, out=a)
+    xp.add(accum_update, a, out=accum_update)
+
+
+def _move_mean(xp: Any, scratch: Any, mean: Any, value: Any, rate: Any) -> None:
+    """``mean += (value - mean) * rate``."""
+    xp.subtract(value, mean, out=scratch)
+    xp.multiply(scratch, rate, out=scratch)
+    xp.add(mean, scratch, out=mean)
+
+
+def _rms_prop_step(
+    xp: Any, scratch: Any, var: Any, mom: Any, grad: Any, lr: Any, momentum: Any
+) -> None:
+    """``mom = momentum * mom + lr * grad / sqrt(b); var -= mom`` with b in the second scratch."""
+    a, b = scratch
+    xp.sqrt(b, out=b)
+    xp.multiply(grad, lr, out=a)
+    xp.divide(a, b, out=a)
+    xp.multiply(mom, momentum, out=mom)
+    xp.add(mom, a, out=mom)
+    xp.subtract(var, mom, out=var)
+
+
+def _rms_prop(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    ms: Any,
+    mom: Any,
+    grad: Any,
+    lr: Any,
+    rho: Any,
+    momentum: Any,
+    epsilon: Any,
+) -> None:
+    a, b = scratch
+    xp.multiply(grad, grad, out=a)
+    _move_mean(xp, b, ms, a, 1 - rho)
+    xp.add(ms, epsilon, out=b)
+    _rms_prop_step(xp, scratch, var, mom, grad, lr, momentum)
+
+
+def _centered_rms_prop(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    mg: Any,
+    ms: Any,
+    mom: Any,
+    grad: Any,
+    lr: Any,
+    rho: Any,
+    momentum: Any,
+    epsilon: Any,
+) -> None:
+    a, b = scratch
+    xp.multiply(grad, grad, out=a)
+    _move_mean(xp, b, ms, a, 1 - rho)
+    _move_mean(xp, b, mg, grad, 1 - rho)
+    xp.multiply(mg, mg, out=b)
+    xp.subtract(ms, b, out=b)
+    xp.add(b, epsilon, out=b)
+    _rms_prop_step(xp, scratch, var, mom, grad, lr, momentum)
+
+
+def _adam(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    m: Any,
+    v: Any,
+    grad: Any,
+    alpha: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    nesterov: bool,
+) -> None:
+    a, b = scratch
+    _move_mean(xp, a, m, grad, 1 - beta1)
+    xp.multiply(grad, grad, out=a)
+    _move_mean(xp, b, v, a, 1 - beta2)
+    xp.sqrt(v, out=a)
+    xp.add(a, epsilon, out=a)
+    if nesterov:
+        xp.multiply(m, beta1, out=b)
+        b += grad * (1 - beta1)
+        xp.divide(b, a, out=a)
+    else:
+        xp.divide(m, a, out=a)
+    xp.multiply(a, alpha, out=a)
+    xp.subtract(var, a, out=var)
+
+
+def _ftrl(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    accum: Any,
+    linear: Any,
+    grad: Any,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    lr_power: Any,
+    l2_shrinkage: Any,
+    multiply_linear_by_lr: bool,
+) -> None:
+    """Algorithm 1 of the paper; with ``multiply_linear_by_lr``, linear and l1 are scaled by lr."""
+    a, b = scratch
+    scale = lr if multiply_linear_by_lr else lr * 0 + 1  # of what is linear
+    divisor = lr * 0 + 1 if multiply_linear_by_lr else lr
+    if lr_power == -0.5:
+
+        def power(x: Any, out: Any) -> None:
+            xp.sqrt(x, out=out)
+
+    else:
+
+        def power(x: Any, out: Any) -> None:
+            xp.power(x, -lr_power, out=out)
+
+    power(accum, a)
+    xp.multiply(grad, grad, out=b)
+    xp.add(accum, b, out=accum)
+    power(accum, b)
+    xp.subtract(b, a, out=a)
+    xp.divide(a, divisor, out=a)
+    xp.multiply(a, var, out=a)
+    xp.subtract(linear, a, out=linear)
+    if l2_shrinkage is not None:
+        xp.multiply(var, 2 * l2_shrinkage, out=a)
+        xp.add(a, grad, out=a)
+        xp.multiply(a, scale, out=a)
+    else:
+        xp.multiply(grad, scale, out=a)
+    xp.add(linear, a, out=linear)
+    xp.divide(b, divisor, out=b)
+    xp.add(b, 2 * l2 * scale, out=b)  # the curvature
+    xp.abs(linear, out=a)
+    xp.subtract(a, l1 * scale, out=a)
+    xp.maximum(a, 0, out=a)
+    xp.divide(a, b, out=a)
+    xp.copysign(a, linear, out=var)
+    xp.negative(var, out=var)
+
+
+# ---- kernels: the ops' inputs, in their order --------------------------------------------------
+
+
+@kernel("ApplyGradientDescent", stateful=True)
+def apply_gradient_descent_kernel(context: Any, var: Any, alpha: Any, delta: Any) -> None:
+    update_dense(context, [var], delta, _gradient_descent, alpha)
+
+
+@kernel("ApplyProximalGradientDescent", stateful=True)
+def apply_proximal_gradient_descent_kernel(
+    context: Any, var: Any, alpha: Any, l1: Any, l2: Any, delta: Any
+) -> None:
+    update_dense(context, [var], delta, _proximal_gradient_descent, alpha, l1, l2)
+
+
+@kernel("SparseApplyProximalGradientDescent", stateful=True)
+def sparse_apply_proximal_gradient_descent_kernel(
+    context: Any, var: Any, alpha: Any, l1: Any, l2: Any, grad: Any, indices: Any
+) -> None:
+    update_rows(context, [var], grad, indices, _proximal_gradient_descent, alpha, l1, l2)
+
+
+@kernel("ApplyMomentum", stateful=True)
+def apply_momentum_kernel(
+    context: Any, var: Any, accum: Any, lr: Any, grad: Any, momentum: Any, *, use_nesterov: bool
+) -> None:
+    update_dense(context, [var, accum], grad, _momentum, lr, momentum, use_nesterov)
+
+
+@kernel("SparseApplyMomentum", stateful=True)
+def sparse_apply_momentum_kernel(
+    context: Any,
+    var: Any,
+    accum: Any,
+    lr: Any,
+    grad: Any,
+    indices: Any,
+    momentum: Any,
+    *,
+    use_nesterov: bool,
+) -> None:
+    update_rows(context, [var, accum], grad, indices, _momentum, lr, momentum, use_nesterov)
+
+
+@kernel("ApplyAdagrad", stateful=True)
+def apply_adagrad_kernel(
+    context: Any, var: Any, accum: Any, lr: Any, grad: Any, *, update_slots: bool
+) -> None:
+    update_dense(context, [var, accum], grad, _adagrad, lr, update_slots)
+
+
+@kernel("SparseApplyAdagrad", stateful=True)
+def sparse_apply_adagrad_kernel(
+    context: Any, var: Any, accum: Any, lr: Any, grad: Any, indices: Any, *, update_slots: bool
+) -> None:
+    update_rows(context, [var, accum], grad, indices, _adagrad, lr, update_slots)
+
+
+@kernel("ApplyProximalAdagrad", stateful=True)
+def apply_proximal_adagrad_kernel(
+    context: Any, var: Any, accum: Any, lr: Any, l1: Any, l2: Any, grad: Any
+) -> None:
+    update_dense(context, [var, accum], grad, _proximal_adagrad, lr, l1, l2)
+
+
+@kernel("SparseApplyProximalAdagrad", stateful=True)
+def sparse_apply_proximal_adagrad_kernel(
+    context: Any, var: Any, accum: Any, lr: Any, l1: Any, l2: Any, grad: Any, indices: Any
+) -> None:
+    update_rows(context, [var, accum], grad, indices, _proximal_adagrad, lr, l1, l2)
+
+
+@kernel("ApplyAdagradDA", stateful=True)
+def apply_adagrad_da_kernel(
+    context: Any,
+    var: Any,
+    total: Any,
+    squares: Any,
+    grad: Any,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    global_step: Any,
+) -> None:
+    step = lr.dtype.type(global_step)
+    update_dense(context, [var, total, squares], grad, _adagrad_da, lr, l1, l2, step)
+
+
+@kernel("SparseApplyAdagradDA", stateful=True)
+def sparse_apply_adagrad_da_kernel(
+    context: Any,
+    var: Any,
+    total: Any,
+    squares: Any,
+    grad: Any,
+    indices: Any,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    global_step: Any,
+) -> None:
+    step = lr.dtype.type(global_step)
+    update_rows(context, [var, total, squares], grad, indices, _adagrad_da, lr, l1, l2, step)
+
+
+@kernel("ApplyAdadelta", stateful=True)
+def apply_adadelta_kernel(
+    context: Any,
+    var: Any,
+    accum: Any,
+    accum_update: Any,
+    lr: Any,
+    rho: Any,
+    epsilon: Any,
+    grad: Any,
+) -> None:
+    update_dense(context, [var, accum, accum_update], grad, _adadelta, lr, rho, epsilon)
+
+
+@kernel("SparseApplyAdadelta", stateful=True)
+def sparse_apply_adadelta_kernel(
+    context: Any,
+    var: Any,
+    accum: Any,
+    accum_update: Any,
+    lr: Any,
+    rho: Any,
+    epsilon: Any,
+    grad: Any,
+    indices: Any,
+) -> None:
+    refs = [var, accum, accum_update]
+    update_rows(context, refs, grad, indices, _adadelta, lr, rho, epsilon)
+
+
+@kernel("ApplyRMSProp", stateful=True)
+def apply_rms_prop_kernel(
+    context: Any,
+    var: Any,
+    ms: Any,
+    mom: Any,
+    lr: Any,
+    rho: Any,
+    momentum: Any,
+    epsilon: Any,
+    grad: Any,
+) -> None:
+    update_dense(context, [var, ms, mom], grad, _rms_prop, lr, rho, momentum, epsilon)
+
+
+@kernel("SparseApplyRMSProp", stateful=True)
+def sparse_apply_rms_prop_kernel(
+    context: Any,
+    var: Any,
+    ms: Any,
+    mom: Any,
+    lr: Any,
+    rho: Any,
+    momentum: Any,
+    epsilon: Any,
+    grad: Any,
+    indices: Any,
+) -> None:
+    update_rows(context, [var, ms, mom], grad, indices, _rms_prop, lr, rho, momentum, epsilon)
+
+
+@kernel("ApplyCenteredRMSProp", stateful=True)
+def apply_centered_rms_prop_kernel(
+    context: Any,
+    var: Any,
+    mg: Any,
+    ms: Any,
+    mom: Any,
+    lr: Any,
+    rho: Any,
+    momentum: Any,
+    epsilon: Any,
+    grad: Any,
+) -> None:
+    refs = [var, mg, ms, mom]
+    update_dense(context, refs, grad, _centered_rms_prop, lr, rho, momentum, epsilon)
+
+
+@kernel("SparseApplyCenteredRMSProp", stateful=True)
+def sparse_apply_centered_rms_prop_kernel(
+    context: Any,
+    var: Any,
+    mg: Any,
+    ms: Any,
+    mom: Any,
+    lr: Any,
+    rho: Any,
+    momentum: Any,
+    epsilon: Any,
+    grad: Any,
+    indices: Any,
+) -> None:
+    refs = [var, mg, ms, mom]
+    update_rows(context, refs, grad, indices, _centered_rms_prop, lr, rho, momentum, epsilon)
+
+
+@kernel("ApplyAdam", stateful=True)
+def apply_adam_kernel(
+    context: Any,
+    var: Any,
+    m: Any,
+    v: Any,
+    beta1_power: Any,
+    beta2_power: Any,
+    lr: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    grad: Any,
+    *,
+    use_nesterov: bool,
+) -> None:
+    alpha = lr * context.xp.sqrt(1 - beta2_power) / (1 - beta1_power)
+    update_dense(context, [var, m, v], grad, _adam, alpha, beta1, beta2, epsilon, use_nesterov)
+
+
+@kernel("ApplyFtrl", stateful=True)
+def apply_ftrl_kernel(
+    context: Any,
+    var: Any,
+    accum: Any,
+    linear: Any,
+    grad: Any,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    lr_power: Any,
+    *,
+    multiply_linear_by_lr: bool,
+) -> None:
+    scalars = (lr, l1, l2, lr_power, None, multiply_linear_by_lr)
+    update_dense(context, [var, accum, linear], grad, _ftrl, *scalars)
+
+
+@kernel("SparseApplyFtrl", stateful=True)
+def sparse_apply_ftrl_kernel(
+    context: Any,
+    var: Any,
+    accum: Any,
+    linear: Any,
+    grad: Any,
+    indices: Any,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    lr_power: Any,
+    *,
+    multiply_linear_by_lr: bool,
+) -> None:
+    scalars = (lr, l1, l2, lr_power, None, multiply_linear_by_lr)
+    update_rows(context, [var, accum, linear], grad, indices, _ftrl, *scalars)
+
+
+@kernel("ApplyFtrlV2", stateful=True)
+def apply_ftrl_v2_kernel(
+    context: Any,
+    var: Any,
+    accum: Any,
+    linear: Any,
+    grad: Any,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    l2_shrinkage: Any,
+    lr_power: Any,
+    *,
+    multiply_linear_by_lr: bool,
+) -> None:
+    scalars = (lr, l1, l2, lr_power, l2_shrinkage, multiply_linear_by_lr)
+    update_dense(context, [var, accum, linear], grad, _ftrl, *scalars)
+
+
+@kernel("SparseApplyFtrlV2", stateful=True)
+def sparse_apply_ftrl_v2_kernel(
+    context: Any,
+    var: Any,
+    accum: Any,
+    linear: Any,
+    grad: Any,
+    indices: Any,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    l2_shrinkage: Any,
+    lr_power: Any,
+    *,
+    multiply_linear_by_lr: bool,
+) -> None:
+    scalars = (lr, l1, l2, lr_power, l2_shrinkage, multiply_linear_by_lr)
+    update_rows(context, [var, accum, linear], grad, indices, _ftrl, *scalars)

@@ -1,0 +1,37 @@
+"""``tf.train``: optimizers, checkpoints, sessions that look after themselves, input queues."""
+
+from __future__ import annotations
+
+from dataflow.train.adadelta import AdadeltaOptimizer
+from dataflow.train.adagrad import (
+    AdagradDAOptimizer,
+    AdagradOptimizer,
+    ProximalAdagradOptimizer,
+)
+from dataflow.train.adam import AdamOptimizer
+from dataflow.train.ftrl import FtrlOptimizer
+from dataflow.train.global_step import (
+    assert_global_step,
+    create_global_step,
+    get_global_step,
+    get_or_create_global_step,
+    global_step,
+)
+from dataflow.train.gradient_descent import GradientDescentOptimizer
+from dataflow.train.learning_rate_decay import (
+    cosine_decay,
+    cosine_decay_restarts,
+    exponential_decay,
+    inverse_time_decay,
+    linear_cosine_decay,
+    natural_exp_decay,
+    noisy_linear_cosine_decay,
+    piecewise_constant,
+    piecewise_constant_decay,
+    polynomial_decay,
+)
+from dataflow.train.momentum import MomentumOptimizer
+from dataflow.train.moving_averages import ExponentialMovingAverage
+from dataflow.train.optimizer import Optimizer
+from dataflow.train.proximal_gradient_descent import ProximalGradientDescentOptimizer
+from dataflow.train.rmsprop import RMSPropOptimizer

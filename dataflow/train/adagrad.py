@@ -1,0 +1,230 @@
+"""Adagrad and its forms. Source: Duchi, Hazan and Singer, "Adaptive subgradient methods", 2011."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
+from dataflow.ops.array import identity, ones_like
+from dataflow.ops.initializers import constant_initializer
+from dataflow.ops.math import cast
+from dataflow.ops.sources import constant
+from dataflow.ops.training import (
+    apply_adagrad,
+    apply_adagrad_da,
+    apply_proximal_adagrad,
+    sparse_apply_adagrad,
+    sparse_apply_adagrad_da,
+    sparse_apply_proximal_adagrad,
+)
+from dataflow.train.optimizer import Optimizer
+
+
+def _positive(name: str, value: float) -> None:
+    if value <= 0.0:
+        raise ValueError(f"{name} must be positive: {value}")
+
+
+class AdagradOptimizer(Optimizer):
+    """``accumulator += grad**2; var -= learning_rate * grad / sqrt(accumulator)``.
+
+    Slot: ``accumulator``. Raises `ValueError` for an initial value that is not positive.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        initial_accumulator_value: float = 0.1,
+        use_locking: bool = False,
+        name: str = "Adagrad",
+    ) -> None:
+        _positive("initial_accumulator_value", initial_accumulator_value)
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+        self._initial_accumulator_value = initial_accumulator_value
+        self._learning_rate_tensor: Any = None
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        for var in var_list:
+            dtype = var.dtype.base_dtype
+            if var.get_shape().is_fully_defined():
+                init: Any = constant_initializer(self._initial_accumulator_value, dtype=dtype)
+                self._get_or_make_slot_with_initializer(
+                    var, init, var.get_shape(), dtype, "accumulator", self._name
+                )
+            else:
+                value = ones_like(var.initialized_value()) * self._initial_accumulator_value
+                self._get_or_make_slot(var, value, "accumulator", self._name)
+
+    def _prepare(self) -> None:
+        rate = self._call_if_callable(self._learning_rate)
+        self._learning_rate_tensor = convert_to_tensor(rate, name="learning_rate")
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        return apply_adagrad(
+            var,
+            self.get_slot(var, "accumulator"),
+            self._cast(self._learning_rate_tensor, var),
+            grad,
+            use_locking=self._use_locking,
+        )
+
+    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+        return sparse_apply_adagrad(
+            var,
+            self.get_slot(var, "accumulator"),
+            self._cast(self._learning_rate_tensor, var),
+            grad.values,
+            grad.indices,
+            use_locking=self._use_locking,
+        )
+
+
+class ProximalAdagradOptimizer(Optimizer):
+    """An Adagrad step, then shrinking towards 0 by l1 and l2 (Duchi and Singer, 2009).
+
+    Slot: ``accumulator``. Raises `ValueError` for an initial value that is not positive.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "ProximalAdagrad",
+    ) -> None:
+        _positive("initial_accumulator_value", initial_accumulator_value)
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+        self._initial_accumulator_value = initial_accumulator_value
+        self._l1_regularization_strength = l1_regularization_strength
+        self._l2_regularization_strength = l2_regularization_strength
+        self._l1_tensor: Any = None
+        self._l2_tensor: Any = None
+        self._learning_rate_tensor: Any = None
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        for var in var_list:
+            with default_graph().colocate_with(var.op):
+                value = constant(
+                    self._initial_accumulator_value,
+                    shape=var.get_shape(),
+                    dtype=var.dtype.base_dtype,
+                )
+            self._get_or_make_slot(var, value, "accumulator", self._name)
+
+    def _prepare(self) -> None:
+        rate = self._call_if_callable(self._learning_rate)
+        self._learning_rate_tensor = convert_to_tensor(rate, name="learning_rate")
+        self._l1_tensor = convert_to_tensor(
+            self._l1_regularization_strength, name="l1_regularization_strength"
+        )
+        self._l2_tensor = convert_to_tensor(
+            self._l2_regularization_strength, name="l2_regularization_strength"
+        )
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        return apply_proximal_adagrad(
+            var,
+            self.get_slot(var, "accumulator"),
+            self._cast(self._learning_rate_tensor, var),
+            self._cast(self._l1_tensor, var),
+            self._cast(self._l2_tensor, var),
+            grad,
+            use_locking=self._use_locking,
+        )
+
+    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+        return sparse_apply_proximal_adagrad(
+            var,
+            self.get_slot(var, "accumulator"),
+            self._cast(self._learning_rate_tensor, var),
+            self._cast(self._l1_tensor, var),
+            self._cast(self._l2_tensor, var),
+            grad.values,
+            grad.indices,
+            use_locking=self._use_locking,
+        )
+
+
+class AdagradDAOptimizer(Optimizer):
+    """Adagrad with dual averaging: follows the sum of all gradients so far, and can keep zeros.
+
+    ``global_step`` counts the steps; `minimize` must be given it too. Slots:
+    ``gradient_accumulator``, ``gradient_squared_accumulator``. Raises `ValueError` for an initial
+    value that is not positive.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        global_step: Any,
+        initial_gradient_squared_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "AdagradDA",
+    ) -> None:
+        _positive(
+            "initial_gradient_squared_accumulator_value",
+            initial_gradient_squared_accumulator_value,
+        )
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+        self._global_step = global_step
+        self._initial_gradient_squared_accumulator_value = (
+            initial_gradient_squared_accumulator_value
+        )
+        self._l1_regularization_strength = l1_regularization_strength
+        self._l2_regularization_strength = l2_regularization_strength
+        self._learning_rate_tensor: Any = None
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        for var in var_list:
+            shape, dtype = var.get_shape(), var.dtype.base_dtype
+            with default_graph().colocate_with(var.op):
+                total = constant(0.0, shape=shape, dtype=dtype)
+                squares = constant(
+                    self._initial_gradient_squared_accumulator_value, shape=shape, dtype=dtype
+                )
+            self._get_or_make_slot(var, total, "gradient_accumulator", self._name)
+            self._get_or_make_slot(var, squares, "gradient_squared_accumulator", self._name)
+
+    def _prepare(self) -> None:
+        rate = self._call_if_callable(self._learning_rate)
+        self._learning_rate_tensor = convert_to_tensor(rate, name="learning_rate")
+
+    def _scalars(self, var: Any) -> list[Any]:
+        # The number of this step: the counter is increased after it.
+        step = cast(identity(self._global_step), dtypes.int64) + 1
+        return [
+            self._cast(self._learning_rate_tensor, var),
+            self._cast(self._l1_regularization_strength, var),
+            self._cast(self._l2_regularization_strength, var),
+            step,
+        ]
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        return apply_adagrad_da(
+            var,
+            self.get_slot(var, "gradient_accumulator"),
+            self.get_slot(var, "gradient_squared_accumulator"),
+            grad,
+            *self._scalars(var),
+            use_locking=self._use_locking,
+        )
+
+    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+        return sparse_apply_adagrad_da(
+            var,
+            self.get_slot(var, "gradient_accumulator"),
+            self.get_slot(var, "gradient_squared_accumulator"),
+            grad.values,
+            grad.indices,
+            *self._scalars(var),
+            use_locking=self._use_locking,
+        )

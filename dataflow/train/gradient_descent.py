@@ -1,0 +1,38 @@
+"""`GradientDescentOptimizer`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.ops.state import scatter_sub
+from dataflow.ops.training import apply_gradient_descent
+from dataflow.train.optimizer import Optimizer
+
+
+class GradientDescentOptimizer(Optimizer):
+    """``var -= learning_rate * grad``.
+
+    ``learning_rate``: a number, a tensor, or a function that returns one.
+    """
+
+    def __init__(
+        self, learning_rate: Any, use_locking: bool = False, name: str = "GradientDescent"
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+        self._learning_rate_tensor: Any = None
+
+    def _prepare(self) -> None:
+        rate = self._call_if_callable(self._learning_rate)
+        self._learning_rate_tensor = convert_to_tensor(rate, name="learning_rate")
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        rate = self._cast(self._learning_rate_tensor, var)
+        return apply_gradient_descent(var, rate, grad, use_locking=self._use_locking).op
+
+    def _apply_sparse_duplicate_indices(self, grad: Any, var: Any) -> Any:
+        # Subtracting the rows one by one is the same as summing repeated ones first.
+        rate = self._cast(self._learning_rate_tensor, var)
+        delta = grad.values * rate
+        return scatter_sub(var, grad.indices, delta, use_locking=self._use_locking).op

@@ -1,0 +1,65 @@
+"""`MomentumOptimizer`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.ops.training import apply_momentum, sparse_apply_momentum
+from dataflow.train.optimizer import Optimizer
+
+
+class MomentumOptimizer(Optimizer):
+    """``accum = momentum * accum + grad; var -= learning_rate * accum``.
+
+    With ``use_nesterov``, ``var -= learning_rate * (grad + momentum * accum)`` (Sutskever et al.,
+    2013). Slot: ``momentum``.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        momentum: Any,
+        use_locking: bool = False,
+        name: str = "Momentum",
+        use_nesterov: bool = False,
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+        self._momentum = momentum
+        self._use_nesterov = use_nesterov
+        self._learning_rate_tensor: Any = None
+        self._momentum_tensor: Any = None
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        for var in var_list:
+            self._zeros_slot(var, "momentum", self._name)
+
+    def _prepare(self) -> None:
+        rate = self._call_if_callable(self._learning_rate)
+        self._learning_rate_tensor = convert_to_tensor(rate, name="learning_rate")
+        momentum = self._call_if_callable(self._momentum)
+        self._momentum_tensor = convert_to_tensor(momentum, name="momentum")
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        return apply_momentum(
+            var,
+            self.get_slot(var, "momentum"),
+            self._cast(self._learning_rate_tensor, var),
+            grad,
+            self._cast(self._momentum_tensor, var),
+            use_locking=self._use_locking,
+            use_nesterov=self._use_nesterov,
+        ).op
+
+    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+        return sparse_apply_momentum(
+            var,
+            self.get_slot(var, "momentum"),
+            self._cast(self._learning_rate_tensor, var),
+            grad.values,
+            grad.indices,
+            self._cast(self._momentum_tensor, var),
+            use_locking=self._use_locking,
+            use_nesterov=self._use_nesterov,
+        ).op

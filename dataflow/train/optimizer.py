@@ -1,0 +1,364 @@
+"""`Optimizer`: gradients of a loss, and ops that change variables by them.
+
+Subclasses say what a step does by `_apply_dense` and `_apply_sparse` (and `_create_slots`,
+`_prepare`, `_finish`), as in TensorFlow 1, so that optimizers written for it work here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.gradients import gradients
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.nest import flatten
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array
+from dataflow.ops.control_flow import group, tuple_
+from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.ops.math import cast
+from dataflow.ops.segment import unsorted_segment_sum
+from dataflow.ops.state import assign_add
+from dataflow.ops.variables import Variable, trainable_variables
+from dataflow.train import slot_creator
+
+
+def deduplicate_indexed_slices(values: Any, indices: Any) -> tuple[Tensor, Tensor]:
+    """(summed values, unique indices): rows that are named more than once are summed."""
+    unique_indices, positions = array.unique(indices)
+    summed = unsorted_segment_sum(values, positions, array.shape(unique_indices)[0])
+    return summed, unique_indices
+
+
+def _key(var: Any) -> tuple[Any, str]:
+    return (var.op.graph, var.op.name)
+
+
+@contextlib.contextmanager
+def _outside_control_flow() -> Iterator[None]:
+    """Slots are made where no branch, loop or control dependency can skip them."""
+    graph = default_graph()
+    with graph.control_dependencies(None):
+        yield
+
+
+class Optimizer:
+    """Changes variables so that a loss goes down.
+
+    Args:
+        use_locking: accepted; updates of one variable never overlap here.
+        name: of the scope of the update ops, and of the slots.
+
+    Raises `ValueError` without a name.
+    """
+
+    GATE_NONE = 0
+    GATE_OP = 1
+    GATE_GRAPH = 2
+
+    def __init__(self, use_locking: bool, name: str) -> None:
+        if not name:
+            raise ValueError("Must specify the optimizer name")
+        self._use_locking = use_locking
+        self._name = name
+        # slot name -> variable's key -> slot
+        self._slots: dict[str, dict[tuple[Any, str], Variable]] = {}
+        self._non_slot_dict: dict[tuple[str, Any], Variable] = {}
+
+    def get_name(self) -> str:
+        """The name given at construction."""
+        return self._name
+
+    # ---- the three steps ------------------------------------------------------------------
+
+    def minimize(
+        self,
+        loss: Any,
+        global_step: Any = None,
+        var_list: Any = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: Any = None,
+        colocate_gradients_with_ops: bool = False,
+        name: str | None = None,
+        grad_loss: Any = None,
+    ) -> Any:
+        """An operation that makes one step: `compute_gradients`, then `apply_gradients`.
+
+        Raises `ValueError` when ``loss`` depends on none of the variables.
+        """
+        grads_and_vars = self.compute_gradients(
+            loss,
+            var_list=var_list,
+            gate_gradients=gate_gradients,
+            aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+            grad_loss=grad_loss,
+        )
+        if all(g is None for g, _ in grads_and_vars):
+            raise ValueError(
+                "No gradients provided for any variable, check your graph for ops that do not "
+                f"support gradients, between variables {[str(v) for _, v in grads_and_vars]} and "
+                f"loss {loss}."
+            )
+        return self.apply_gradients(grads_and_vars, global_step=global_step, name=name)
+
+    def compute_gradients(
+        self,
+        loss: Any,
+        var_list: Any = None,
+        gate_gradients: int = GATE_OP,
+        aggregation_method: Any = None,
+        colocate_gradients_with_ops: bool = False,
+        grad_loss: Any = None,
+    ) -> list[tuple[Any, Any]]:
+        """Pairs (gradient, variable); the gradient is a tensor, an `IndexedSlices` or ``None``.
+
+        ``var_list``: by default the trainable variables. ``grad_loss``: what is used as the
+        gradient of the loss, by default 1.
+
+        Raises `ValueError` for no variables and for a loss that is not floating.
+        """
+        if callable(loss) and not isinstance(loss, Tensor):
+            raise RuntimeError(
+                "`loss` passed to Optimizer.compute_gradients should be a Tensor: functions as "
+                "losses belong to eager execution."
+            )
+        if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
+            raise ValueError(
+                "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
+                f"Optimizer.GATE_GRAPH. Not {gate_gradients}"
+            )
+        loss = convert_to_tensor(loss)
+        self._assert_valid_dtypes([loss])
+        if grad_loss is not None:
+            grad_loss = convert_to_tensor(grad_loss)
+            self._assert_valid_dtypes([grad_loss])
+        if var_list is None:
+            with loss.graph.as_default():
+                variables = trainable_variables()
+        else:
+            variables = []
+            for item in flatten(var_list):
+                variables.extend(item if hasattr(item, "_variable_list") else [item])
+        if not variables:
+            raise ValueError("No variables to optimize.")
+        for variable in variables:
+            self._check_type(variable)
+        grads = gradients(
+            loss,
+            variables,
+            grad_ys=grad_loss,
+            gate_gradients=gate_gradients == self.GATE_OP,
+            aggregation_method=aggregation_method,
+            colocate_gradients_with_ops=colocate_gradients_with_ops,
+        )
+        if gate_gradients == self.GATE_GRAPH:
+            grads = tuple_(grads)
+        pairs = list(zip(grads, variables, strict=True))
+        self._assert_valid_dtypes([v for g, v in pairs if g is not None])
+        return pairs
+
+    def apply_gradients(
+        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
+    ) -> Any:
+        """An operation that changes the variables by their gradients.
+
+        ``grads_and_vars``: pairs as `compute_gradients` returns them. ``global_step``: a variable
+        that is increased by one when the others are done.
+
+        Raises `TypeError` for a gradient that is no tensor, `ValueError` where no variable has a
+        gradient, `NotImplementedError` for what is not a variable.
+        """
+        pairs = [(self._as_gradient(g), v) for g, v in grads_and_vars]
+        if not pairs:
+            raise ValueError("No variables provided.")
+        var_list = [v for g, v in pairs if g is not None]
+        if not var_list:
+            raise ValueError(
+                f"No gradients provided for any variable: {[str(v) for _, v in pairs]}."
+            )
+        for variable in var_list:
+            self._check_type(variable)
+        graph = var_list[0].op.graph
+        with graph.as_default():
+            with _outside_control_flow():
+                self._create_slots(var_list)
+            with name_scope(name, self._name) as scope:
+                self._prepare()
+                updates = []
+                for grad, var in pairs:
+                    if grad is None:
+                        continue
+                    with graph.name_scope("update_" + var.op.name), graph.colocate_with(var.op):
+                        updates.append(self._update(grad, var))
+                if global_step is None:
+                    result = self._finish(updates, scope)
+                else:
+                    with (
+                        graph.control_dependencies([self._finish(updates, "update")]),
+                        graph.colocate_with(global_step),
+                    ):
+                        result = assign_add(global_step, 1, name=scope)
+            if isinstance(result, Tensor):
+                result = result.op
+            train_ops = graph.get_collection_ref(GraphKeys.TRAIN_OP)
+            if result not in train_ops:
+                train_ops.append(result)
+            return result
+
+    @staticmethod
+    def _as_gradient(grad: Any) -> Any:
+        if grad is None or isinstance(grad, IndexedSlices):
+            return grad
+        try:
+            return convert_to_tensor(grad)
+        except TypeError as error:
+            raise TypeError(
+                f"Gradient must be convertible to a Tensor or IndexedSlices, or None: {grad!r}"
+            ) from error
+
+    @staticmethod
+    def _check_type(variable: Any) -> None:
+        if isinstance(variable, Variable):
+            return
+        if isinstance(variable, Tensor):
+            if variable.dtype.is_ref:
+                return
+            raise NotImplementedError(
+                f"Trying to update a Tensor {variable!r}: only variables can be optimized. "
+                "Pass the tf.Variable itself."
+            )
+        raise NotImplementedError(f"Trying to optimize unsupported type {variable!r}")
+
+    def _update(self, grad: Any, var: Any) -> Any:
+        constraint = getattr(var, "constraint", None)
+        if isinstance(grad, IndexedSlices):
+            if constraint is not None:
+                raise RuntimeError(
+                    f"Cannot use a constraint function on a sparse variable: {var.op.name!r} is "
+                    "updated by rows."
+                )
+            return self._apply_sparse_duplicate_indices(grad, var)
+        update = self._apply_dense(grad, var)
+        if constraint is None:
+            return update
+        with default_graph().control_dependencies([update]):
+            return var.assign(constraint(var))
+
+    # ---- slots ----------------------------------------------------------------------------
+
+    def get_slot(self, var: Any, name: str) -> Any:
+        """The slot ``name`` of ``var``, or ``None``."""
+        slots = self._slots.get(name)
+        return slots.get(_key(var)) if slots else None
+
+    def get_slot_names(self) -> list[str]:
+        """The names of all slots, sorted."""
+        return sorted(self._slots)
+
+    def variables(self) -> list[Any]:
+        """The slots and other variables of this optimizer in the default graph, by name."""
+        graph = default_graph()
+        found = [*self._non_slot_variables()]
+        for slots in self._slots.values():
+            found.extend(slots.values())
+        return sorted((v for v in found if v.op.graph is graph), key=lambda v: v.name)
+
+    def _slot_dict(self, slot_name: str) -> dict[tuple[Any, str], Variable]:
+        return self._slots.setdefault(slot_name, {})
+
+    def _get_or_make_slot(self, var: Any, val: Any, slot_name: str, op_name: str) -> Any:
+        """The slot, made with the initial value ``val`` (a tensor) if need be."""
+        slots = self._slot_dict(slot_name)
+        if _key(var) not in slots:
+            slots[_key(var)] = slot_creator.create_slot(var, val, op_name)
+        return slots[_key(var)]
+
+    def _get_or_make_slot_with_initializer(
+        self, var: Any, initializer: Any, shape: Any, dtype: Any, slot_name: str, op_name: str
+    ) -> Any:
+        """The slot, made by ``initializer`` if need be."""
+        slots = self._slot_dict(slot_name)
+        if _key(var) not in slots:
+            slots[_key(var)] = slot_creator.create_slot_with_initializer(
+                var, initializer, shape, dtype, op_name
+            )
+        return slots[_key(var)]
+
+    def _zeros_slot(self, var: Any, slot_name: str, op_name: str) -> Any:
+        """The slot, made of zeros if need be."""
+        slots = self._slot_dict(slot_name)
+        if _key(var) not in slots:
+            slots[_key(var)] = slot_creator.create_zeros_slot(var, op_name)
+        return slots[_key(var)]
+
+    def _create_non_slot_variable(self, initial_value: Any, name: str, colocate_with: Any) -> Any:
+        """A variable that belongs to no other one, made once for each graph."""
+        graph = colocate_with.op.graph
+        variable = self._non_slot_dict.get((name, graph))
+        if variable is None:
+            with graph.colocate_with(colocate_with.op):
+                variable = Variable(initial_value, name=name, trainable=False)
+            self._non_slot_dict[(name, graph)] = variable
+        return variable
+
+    def _get_non_slot_variable(self, name: str, graph: Any = None) -> Any:
+        return self._non_slot_dict.get((name, graph))
+
+    def _non_slot_variables(self) -> list[Any]:
+        return list(self._non_slot_dict.values())
+
+    # ---- for subclasses -------------------------------------------------------------------
+
+    def _valid_dtypes(self) -> set[Any]:
+        """The dtypes that losses, variables and gradients may have."""
+        return {dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64}
+
+    def _assert_valid_dtypes(self, tensors: Any) -> None:
+        valid = self._valid_dtypes()
+        for tensor in tensors:
+            dtype = tensor.dtype.base_dtype
+            if dtype not in valid:
+                names = sorted(d.name for d in valid)
+                raise ValueError(
+                    f"Invalid type {dtype.name!r} for {tensor.name}, expected: {names}."
+                )
+
+    def _create_slots(self, var_list: list[Any]) -> None:
+        """Makes the slots of these variables; called before each `apply_gradients`."""
+
+    def _prepare(self) -> None:
+        """Makes the tensors of all hyperparameters."""
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        """An op that changes ``var`` by the dense gradient ``grad``."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement _apply_dense")
+
+    def _apply_sparse_duplicate_indices(self, grad: Any, var: Any) -> Any:
+        """As `_apply_sparse`, for rows that may repeat: sums them first."""
+        values, indices = deduplicate_indexed_slices(grad.values, grad.indices)
+        return self._apply_sparse(IndexedSlices(values, indices, grad.dense_shape), var)
+
+    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+        """An op that changes the rows of ``var`` named by the `IndexedSlices` ``grad``, once each."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement _apply_sparse")
+
+    def _finish(self, update_ops: list[Any], name_scope: str) -> Any:
+        """The operation that stands for all updates."""
+        return group(*update_ops, name=name_scope)
+
+    def _call_if_callable(self, param: Any) -> Any:
+        """Hyperparameters may be functions without arguments."""
+        return param() if callable(param) and not isinstance(param, Tensor) else param
+
+    def _cast(self, tensor: Any, var: Any) -> Any:
+        """A hyperparameter in the dtype of ``var``."""
+        return cast(tensor, var.dtype.base_dtype)
+
+
+HyperParameter = float | Tensor | Callable[[], Any]

@@ -1,0 +1,57 @@
+"""`ProximalGradientDescentOptimizer`. Source: Duchi and Singer, "Efficient learning using
+forward-backward splitting", 2009."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.ops.training import (
+    apply_proximal_gradient_descent,
+    sparse_apply_proximal_gradient_descent,
+)
+from dataflow.train.optimizer import Optimizer
+
+
+class ProximalGradientDescentOptimizer(Optimizer):
+    """A gradient step, then shrinking towards 0 by l1 and l2. No slots."""
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "ProximalGradientDescent",
+    ) -> None:
+        super().__init__(use_locking, name)
+        self._learning_rate = learning_rate
+        self._l1_regularization_strength = l1_regularization_strength
+        self._l2_regularization_strength = l2_regularization_strength
+        self._learning_rate_tensor: Any = None
+        self._l1_tensor: Any = None
+        self._l2_tensor: Any = None
+
+    def _prepare(self) -> None:
+        rate = self._call_if_callable(self._learning_rate)
+        self._learning_rate_tensor = convert_to_tensor(rate, name="learning_rate")
+        self._l1_tensor = convert_to_tensor(
+            self._l1_regularization_strength, name="l1_regularization_strength"
+        )
+        self._l2_tensor = convert_to_tensor(
+            self._l2_regularization_strength, name="l2_regularization_strength"
+        )
+
+    def _scalars(self, var: Any) -> list[Any]:
+        tensors = [self._learning_rate_tensor, self._l1_tensor, self._l2_tensor]
+        return [self._cast(t, var) for t in tensors]
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        scalars = self._scalars(var)
+        locking = self._use_locking
+        return apply_proximal_gradient_descent(var, *scalars, grad, use_locking=locking).op
+
+    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+        return sparse_apply_proximal_gradient_descent(
+            var, *self._scalars(var), grad.values, grad.indices, use_locking=self._use_locking
+        ).op
