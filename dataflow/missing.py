@@ -18,7 +18,9 @@ def explain(name: str) -> str:
     """The text of the AttributeError for ``tf.<name>``, with the nearest names that exist."""
     advice = _ADVICE.get(name)
     if advice is None:
-        known = dir(sys.modules["dataflow"])
+        module = sys.modules["dataflow"]
+        inner = ("device_spec", "dtypes", "graph", "kernels", "ops", "rewrites", "runtime", "missing")
+        known = [n for n in dir(module) if not n.startswith("_") and n not in inner]
         close = difflib.get_close_matches(name, known, n=3)
         advice = f"Did you mean {' or '.join('tf.' + c for c in close)}?" if close else ""
     return f"module 'dataflow' has no attribute {name!r}. {advice}".rstrip()

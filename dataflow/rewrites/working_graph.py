@@ -62,7 +62,7 @@ class WorkingGraph:
             new_op._inputs[index]._consumers.remove(new_op)
             new_op._inputs[index] = self._new[tensor]
             self._new[tensor]._consumers.append(new_op)
-        self._fetches = [self._new.get(t) or self._new[t] for t in fetches]
+        self._fetches = [self._new[t] for t in fetches]
         self._fetch_operations = [self._ops[op] for op in fetch_operations]
         self.origin_ops = set(self._ops.values())
 

@@ -185,7 +185,7 @@ def failing_op(error: BaseException, line_ops: dict[int, Operation], filename: s
         frame = traceback.tb_frame
         if frame.f_code.co_filename == filename:
             op = line_ops.get(traceback.tb_lineno)
-            local_values = frame.f_locals
+            local_values = {**frame.f_globals, **frame.f_locals}
         traceback = traceback.tb_next
     return op, local_values
 
@@ -218,6 +218,10 @@ def explain_error(
     for tensor in op.inputs:
         name = generated.values.get(tensor, "")
         value = local_values.get(name)
+        if name.endswith((".array", ".read()")):
+            value = local_values[name.partition(".")[0]].array
+        elif name in local_values and hasattr(value, "exclusive"):
+            value = value.array  # a variable
         shape = getattr(value, "shape", None)
         now = f", now of shape {tuple(shape)}" if shape is not None else ""
         lines.append(f"  input {tensor.name!r}: {tensor.dtype.base_dtype.name}{now}")
