@@ -10,18 +10,24 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any
 
 from dataflow.cluster import graph_codec, registry
 from dataflow.cluster.channel import Link, LinkPool
 from dataflow.cluster.master import call
+from dataflow.cluster.messages import Kind
+from dataflow.cluster.pieces import Recorder
 from dataflow.cluster.remote_errors import restore_error
+from dataflow.device_spec import DeviceSpec
 from dataflow.errors import OpError
 from dataflow.graph.tensor import Tensor
+from dataflow.runtime.devices import DeviceAttributes
 from dataflow.runtime.feeds import flatten_feeds, make_feed_converter
 from dataflow.runtime.fetches import FetchPlan, cache_key
 from dataflow.runtime.plan import own
+from dataflow.runtime.stepper import Step, Trace
 
 
 class _Combination:
@@ -98,6 +104,59 @@ class RemoteSession:
             error._op = error._node_def = self.graph._by_name.get(error.op.name)
         return error
 
+    def record(
+        self, fetches: Any, feed_dict: Any = None, values: bool = True, catch: bool = False
+    ) -> Trace:
+        """Run once and return what every node did, with its task as its device.
+
+        As `dataflow.runtime.stepper.record`. Nodes are in the order in which they began.
+        """
+        feeds = flatten_feeds(self.graph, feed_dict) if feed_dict else {}
+        combination = _Combination(FetchPlan(self.graph, fetches), list(feeds))
+        arrays = [
+            convert(value)
+            for convert, value in zip(combination.converters, feeds.values(), strict=True)
+        ]
+        self.backend.prepare(combination)
+        recorders: dict[str, Recorder] = {}
+        result = error = None
+        started = time.time()
+        try:
+            flat = self.backend.run(
+                combination, arrays, self._timeout_seconds, recorders, keep_values=values
+            )
+            result = combination.fetches.rebuild([own(value) for value in flat])
+        except OpError as found:
+            error = self._with_node(found)
+            if not catch:
+                raise error from None
+        steps = self._steps_of(recorders, started)
+        everything = {op.name for op in self.graph.get_operations()}
+        return Trace(
+            self.graph,
+            steps,
+            result,
+            combination.fetches.names,
+            combination.feed_names,
+            dict(zip(combination.feed_names, arrays, strict=True)),
+            combination.needed,
+            frozenset(everything - combination.needed),
+            error,
+        )
+
+    def _steps_of(self, recorders: dict[str, Recorder], started: float) -> list[Step]:
+        steps = {}
+        for task, recorder in recorders.items():
+            for name, start, seconds, outputs in recorder.events:
+                op = self.graph._by_name.get(name)
+                if op is None or name in steps:  # a constant may be bound in several places
+                    continue
+                spec = DeviceSpec.from_string(op.device) if op.device else DeviceSpec()
+                device = f"{task.replace('/task:', '/replica:0/task:')}/device:"
+                device += f"{spec.device_type or 'CPU'}:{spec.device_index or 0}"
+                steps[name] = Step(name, op.type, device, start - started, seconds, outputs)
+        return sorted(steps.values(), key=lambda step: step.start_seconds)
+
     def tasks(self, fetches: Any, feed_dict: Any = None) -> dict[str, str]:
         """Return the task of every node that a run would need, by name."""
         feeds = flatten_feeds(self.graph, feed_dict) if feed_dict else {}
@@ -105,9 +164,14 @@ class RemoteSession:
         self.backend.prepare(combination)
         return self.backend.placement(combination)
 
-    def list_devices(self) -> list[str]:
-        """Return the names of the tasks that this session sees."""
-        return self.backend.tasks()
+    def list_devices(self) -> list[DeviceAttributes]:
+        """Return a device for each task that this session sees."""
+        return [
+            DeviceAttributes(
+                f"{task.replace('/task:', '/replica:0/task:')}/device:CPU:0", "CPU", 0, task
+            )
+            for task in self.backend.tasks()
+        ]
 
     def close(self) -> None:
         """Let the tasks drop what this session registered; variables stay."""
@@ -135,10 +199,17 @@ class LocalMaster:
         combination.needed = prepared.needed
 
     def run(
-        self, combination: _Combination, values: Sequence[Any], timeout_seconds: float | None
+        self,
+        combination: _Combination,
+        values: Sequence[Any],
+        timeout_seconds: float | None,
+        recorders: dict[str, Recorder] | None = None,
+        keep_values: bool = True,
     ) -> list[Any]:
         """Run a prepared step."""
-        return self.master.run(combination.prepared, values, timeout_seconds)
+        return self.master.run(
+            combination.prepared, values, timeout_seconds, None, recorders, keep_values
+        )
 
     def placement(self, combination: _Combination) -> dict[str, str]:
         """Return the task of each needed node."""
@@ -218,15 +289,22 @@ class RemoteMaster:
             combination.needed = frozenset(reply["needed"])
 
     def run(
-        self, combination: _Combination, values: Sequence[Any], timeout_seconds: float | None
+        self,
+        combination: _Combination,
+        values: Sequence[Any],
+        timeout_seconds: float | None,
+        recorders: dict[str, Recorder] | None = None,
+        keep_values: bool = True,
     ) -> list[Any]:
         """Run a prepared step: one message there, one back."""
         link = self.pool.take(self.address, f"the master at {self.target}")
         head = {"method": "session.run", "session": self.session, "step": combination.prepared}
         if timeout_seconds is not None:
             head["timeout"] = timeout_seconds
+        if recorders is not None:
+            head["trace"] = "values" if keep_values else "times"
         try:
-            link.send(4 + 1, 0, 0, values, head)
+            link.send(Kind.CALL, 0, 0, values, head)
             reply = link.receive()
         except BaseException:
             link.close()  # an interrupted cell: the end of the link cancels the step
@@ -237,6 +315,14 @@ class RemoteMaster:
             if reply.head.get("void"):
                 self.generation += 1
             raise error
+        if recorders is not None and reply.head is not None:
+            num_fetches = int(reply.head["num_fetches"])
+            arrays = reply.tensors[num_fetches:]
+            for task, trace in reply.head["traces"].items():
+                recorders[task] = Recorder(True)
+                recorders[task].decode(trace, arrays[: trace["num_arrays"]])
+                arrays = arrays[trace["num_arrays"] :]
+            return reply.tensors[:num_fetches]
         return reply.tensors
 
     def placement(self, combination: _Combination) -> dict[str, str]:

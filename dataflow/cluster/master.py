@@ -18,9 +18,9 @@ from typing import Any
 from dataflow import errors
 from dataflow.cluster import channel
 from dataflow.cluster.channel import Link, LinkPool
-from dataflow.cluster.messages import Kind, Message, as_array
+from dataflow.cluster.messages import Kind, Message
 from dataflow.cluster.partition import Partition, Piece, partition
-from dataflow.cluster.pieces import CompiledPiece, PieceRun, TaskSession
+from dataflow.cluster.pieces import CompiledPiece, PieceRun, Recorder, TaskSession
 from dataflow.cluster.remote_errors import error_of, restore_error
 from dataflow.cluster.state_machine import Complete, Decision, Fail, StepMachine
 from dataflow.cluster.worker_service import (
@@ -28,6 +28,8 @@ from dataflow.cluster.worker_service import (
     HAS_DATA,
     LAST,
     MAX_HANDLE,
+    TRACE,
+    VALUES,
     encode_piece,
     plan_of,
 )
@@ -169,8 +171,12 @@ class MasterSession:
         values: Sequence[Any],
         timeout_seconds: float | None = None,
         watch: Link | None = None,
+        recorders: dict[str, Recorder] | None = None,
+        keep_values: bool = True,
     ) -> list[Any]:
         """Run a step on the fed values; return the fetched ones.
+
+        ``recorders`` is filled with what each task did, by task, where it is given.
 
         ``watch`` is a client's link: when it ends the step is cancelled. Raises the classes of
         `tf.errors`; UnavailableError or AbortedError name the task that was lost.
@@ -178,6 +184,8 @@ class MasterSession:
         self.num_steps += 1
         step = next(self._steps)
         run = _MasterStep(self, prepared, step, watch)
+        if recorders is not None:
+            run.trace(recorders, keep_values)
         return run.run(values, timeout_seconds or self.timeout_seconds)
 
     def decide(self, event: Callable[..., list[Decision]], *arguments: Any) -> list[Decision]:
@@ -239,6 +247,13 @@ class _MasterStep:
         self.error: Exception | None = None
         self.complete = False
         self.wake_fd = -1
+        self.recorders: dict[str, Recorder] | None = None
+        self.flags = 0
+
+    def trace(self, recorders: dict[str, Recorder], keep_values: bool) -> None:
+        """Let every task note what it does."""
+        self.recorders = recorders
+        self.flags = TRACE | VALUES if keep_values else TRACE
 
     # The local piece's transport
 
@@ -330,14 +345,16 @@ class _MasterStep:
         if prepared.local is not None:
             tasks.append(master.task)
         self._take(master.decide(machine.start, self.step, tasks))
+        if self.error is not None:
+            return
         for remote in prepared.remotes:
-            if remote.waits:
+            if remote.waits and not self.flags:
                 self.unstarted[remote.task] = remote
                 continue
             feeds = [values[position] for position in remote.feed_positions]
             try:
                 self.links[remote.task].send(
-                    Kind.RUN, remote.handle, self.step, feeds, None, 0, self._take_in
+                    Kind.RUN, remote.handle, self.step, feeds, None, self.flags, self._take_in
                 )
             except UnavailableError as error:
                 self._lost(remote.task, error)
@@ -347,7 +364,10 @@ class _MasterStep:
             alone = not prepared.remotes and prepared.num_blocking == 1 and self.watch is None
             if prepared.num_blocking and not alone:
                 self.wake_fd = os.eventfd(0)
-            self.local = PieceRun(prepared.local, self.step, self, inline=alone)
+            recorder = None
+            if self.recorders is not None:
+                recorder = self.recorders[master.task] = Recorder(bool(self.flags & VALUES))
+            self.local = PieceRun(prepared.local, self.step, self, alone, recorder)
             self.local.start([values[position] for position in prepared.local_feeds])
 
     def _connect(self, remote: RemotePiece) -> None:
@@ -448,6 +468,10 @@ class _MasterStep:
             self.local.deliver(message.tag, tensors)
         elif message.kind == Kind.DONE:
             self.results[task] = message.tensors
+            if self.recorders is not None and message.head is not None:
+                self.results[task] = message.tensors[: message.tag]
+                recorder = self.recorders[task] = Recorder(True)
+                recorder.decode(message.head, message.tensors[message.tag :])
             self._take(self.master.decide(machine.done, self.step, task))
         elif message.kind == Kind.ERROR:
             error = restore_error(message.head)
@@ -488,8 +512,3 @@ class _MasterStep:
             else:
                 link.close()
         self.master.verdict(self.step)
-
-
-def fed_array(value: Any) -> Any:
-    """Return a fed value as it travels: an array."""
-    return as_array(value)

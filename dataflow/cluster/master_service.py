@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dataflow.cluster import graph_codec
 from dataflow.cluster.channel import Link
 from dataflow.cluster.master import MasterSession, PreparedStep
+from dataflow.cluster.pieces import Recorder
 from dataflow.cluster.remote_errors import describe_error
 from dataflow.errors import AbortedError, InvalidArgumentError
 from dataflow.graph.graph import Graph
@@ -107,14 +108,22 @@ class MasterService:
         generation = session.master.generation
         try:
             values = [v if v.shape or v.dtype.kind == "O" else v[()] for v in tensors]
+            recorders: dict[str, Recorder] | None = {} if "trace" in head else None
             results = session.master.run(
-                session.steps[int(head["step"])], values, head.get("timeout"), watch=link
+                session.steps[int(head["step"])],
+                values,
+                head.get("timeout"),
+                link,
+                recorders,
+                head.get("trace") == "values",
             )
         except Exception as error:
             described = describe_error(error, self.server.task)
             if session.master.generation != generation:
                 described["void"] = True
             return described
+        if recorders is not None:
+            return _with_traces(results, recorders)
         return {}, results
 
     def _close(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> None:
@@ -125,3 +134,15 @@ class MasterService:
 
     def _reset(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> None:
         self.server.reset_cluster([str(name) for name in head.get("containers", ())])
+
+
+def _with_traces(
+    results: list[Any], recorders: dict[str, Recorder]
+) -> tuple[dict[str, Any], list[Any]]:
+    tensors = list(results)
+    traces = {}
+    for task, recorder in recorders.items():
+        traces[task], arrays = recorder.encode()
+        traces[task]["num_arrays"] = len(arrays)
+        tensors += arrays
+    return {"num_fetches": len(results), "traces": traces}, tensors

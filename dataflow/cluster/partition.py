@@ -24,8 +24,8 @@ from dataflow.cluster.control_units import control_flow_units
 from dataflow.errors import UnimplementedError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.runtime.codegen import ALIASES, VARIABLES
 from dataflow.rewrites.prune import needed_operations
+from dataflow.runtime.codegen import ALIASES, VARIABLES
 
 #: Ops that may wait for another step, or for the outside world.
 _BLOCKING = re.compile(

@@ -7,7 +7,9 @@ segments that may block run on threads of their own.
 
 from __future__ import annotations
 
+import functools
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
@@ -18,9 +20,10 @@ import numpy as np
 from dataflow.errors import InvalidArgumentError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.runtime.codegen import DEAD, Generator
+from dataflow.runtime.codegen import DEAD, GeneratedPlan, Generator
 from dataflow.runtime.plan import Plan, explain_error
 from dataflow.runtime.resources import Cancellation, ResourceManager
+from dataflow.runtime.stepper import _keep
 
 
 class _Local(threading.local):
@@ -105,19 +108,76 @@ class CompiledPiece:
         self.pending = [s.num_pending for s in plan.segments]
         self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
         self.num_blocking = sum(s.blocking for s in plan.segments)
+        self._traced: dict[int, GeneratedPlan] = {}
 
-    def run_segment(self, number: int, slots: list[Any]) -> None:
+    def _traced_segment(self, number: int) -> GeneratedPlan:
+        found = self._traced.get(number)
+        if found is None:
+            s = self.plan.segments[number]
+            binder = _Binder(self.session)
+            found = self._traced[number] = Generator(
+                s.ops, s.outputs, s.inputs, binder.bind_kernel, binder.bind_variable, trace=True
+            ).generate()
+        return found
+
+    def run_segment(self, number: int, slots: list[Any], recorder: Recorder | None) -> None:
         """Run one segment on the values in ``slots``. Raises an error that names the node."""
         segment = self.plan.segments[number]
         arguments = [slots[slot] for slot in segment.input_slots]
+        generated = self.generated[number]
+        function = self.functions[number]
+        if recorder is not None:
+            generated = self._traced_segment(number)
+            function = functools.partial(generated.function, recorder.hook(segment.ops))
         try:
             with np.errstate(all="ignore"):
-                results = self.functions[number](*arguments)
+                results = function(*arguments)
         except Exception as error:
-            raise explain_error(error, self.generated[number]) from error
+            raise explain_error(error, generated) from error
         if results:
             for slot, value in zip(segment.output_slots, results, strict=True):
                 slots[slot] = value
+
+
+class Recorder:
+    """What a traced step did on one task: when each node ran, and what it produced."""
+
+    def __init__(self, keep_values: bool) -> None:
+        self.keep_values = keep_values
+        #: (node, seconds since 1970 when it began, seconds that it took, its outputs)
+        self.events: list[tuple[str, float, float, list[Any]]] = []
+
+    def hook(self, ops: Sequence[Operation]) -> Callable[[int, tuple[Any, ...]], None]:
+        """Return what the traced function of a segment calls after each node."""
+        last = time.time()
+
+        def note(number: int, outputs: tuple[Any, ...]) -> None:
+            nonlocal last
+            now = time.time()
+            kept = [_keep(value) for value in outputs] if self.keep_values else []
+            self.events.append((ops[number].name, last, now - last, kept))
+            last = time.time()
+
+        return note
+
+    def encode(self) -> tuple[dict[str, Any], list[Any]]:
+        """Return the events as JSON, and the arrays that it refers to by number."""
+        arrays: list[Any] = []
+        events = []
+        for name, start, seconds, outputs in self.events:
+            places: list[int | None] = []
+            for value in outputs:
+                places.append(None if value is None else len(arrays))
+                if value is not None:
+                    arrays.append(value)
+            events.append([name, start, seconds, places])
+        return {"trace": events}, arrays
+
+    def decode(self, head: dict[str, Any], arrays: Sequence[Any]) -> None:
+        """Add the events of another task."""
+        for name, start, seconds, places in head["trace"]:
+            outputs = [None if place is None else arrays[place] for place in places]
+            self.events.append((name, start, seconds, outputs))
 
 
 class _Binder:
@@ -157,6 +217,7 @@ class PieceRun:
         step: int,
         transport: Transport,
         inline: bool = False,
+        recorder: Recorder | None = None,
     ) -> None:
         self.piece = piece
         self.step = step
@@ -166,6 +227,7 @@ class PieceRun:
         self.remaining = len(self.pending)
         self.cancellation: Cancellation | None = Cancellation() if piece.num_blocking else None
         self.stopped = False
+        self.recorder = recorder
         self._inline = inline  # run blocking segments on the calling thread, last
         self._lock = threading.Lock()
 
@@ -242,11 +304,11 @@ class PieceRun:
             if self.cancellation is not None:
                 _local.cancellation = self.cancellation
                 try:
-                    self.piece.run_segment(number, slots)
+                    self.piece.run_segment(number, slots, self.recorder)
                 finally:
                     _local.cancellation = None
             else:
-                self.piece.run_segment(number, slots)
+                self.piece.run_segment(number, slots, self.recorder)
             transfers = [
                 (task, channel, [check_alive(slots[slot]) for slot in which])
                 for task, channel, which in segment.transfers

@@ -21,6 +21,7 @@ from dataflow.cluster.pieces import (
     CompiledPiece,
     PiecePlan,
     PieceRun,
+    Recorder,
     SegmentPlan,
     TaskSession,
     run_in_thread,
@@ -34,6 +35,8 @@ log = logging.getLogger("dataflow.cluster")
 
 #: RUN: the frame carries the first message too; its channel stands above the handle in the tag.
 HAS_DATA = 1
+#: RUN: note when each node runs; with the values that it produces.
+TRACE, VALUES = 2, 4
 CHANNEL_SHIFT = 20
 MAX_HANDLE = (1 << CHANNEL_SHIFT) - 1
 #: DATA: the piece is done with it; what follows the channel's tensors are the fetches.
@@ -149,6 +152,7 @@ class _HomeTransport:
         self.registered = registered
         self.link = link
         self.step = step
+        self.recorder: Recorder | None = None
 
     def send(self, task: str, channel: int, tensors: list[Any]) -> None:
         if task == self.registered.home:
@@ -166,7 +170,12 @@ class _HomeTransport:
             else:
                 self.send(*transfer)
         self.service.forget(self.step)
-        if home is not None:
+        if self.recorder is not None:
+            if home is not None:
+                self.send(*home)
+            head, arrays = self.recorder.encode()
+            self.link.send(Kind.DONE, len(fetches), self.step, [*fetches, *arrays], head)
+        elif home is not None:
             self.link.send(Kind.DATA, home[1], self.step, [*home[2], *fetches], flags=LAST)
         else:
             self.link.send(Kind.DONE, 0, self.step, fetches)
@@ -247,7 +256,10 @@ class WorkerService:
             link.send(Kind.ERROR, 0, step, head=describe_error(error, self.task))
             return
         self.num_steps += 1
-        run = PieceRun(registered.piece, step, _HomeTransport(self, registered, link, step))
+        transport = _HomeTransport(self, registered, link, step)
+        if message.flags & TRACE:
+            transport.recorder = Recorder(bool(message.flags & VALUES))
+        run = PieceRun(registered.piece, step, transport, recorder=transport.recorder)
         with self._lock:
             self._runs[step] = (run, link)
             early = self._early.pop(step, None)

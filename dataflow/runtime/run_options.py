@@ -33,6 +33,8 @@ def run_with_options(
 
 def _with_timeout(session: Any, fetches: Any, feed_dict: Any, timeout_ms: int) -> Any:
     """Cancels the ops of this run that are still blocked when the time is up."""
+    if session._remote is not None:
+        return session._remote.run(fetches, feed_dict, timeout_ms / 1000)[0]
     expired = threading.Event()
 
     def expire() -> None:
