@@ -207,7 +207,7 @@ from dataflow.ops.graph_scopes import (
     op_scope,
 )
 from dataflow.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
-from dataflow.ops.math import (
+from dataflow.ops.arithmetic import (
     accumulate_n,
     add,
     add_n,
@@ -241,6 +241,19 @@ from dataflow.ops.math import (
     truediv,
     truncatediv,
     truncatemod,
+)
+from dataflow.ops.initializers import (
+    constant_initializer,
+    glorot_normal_initializer,
+    glorot_uniform_initializer,
+    ones_initializer,
+    orthogonal_initializer,
+    random_normal_initializer,
+    random_uniform_initializer,
+    truncated_normal_initializer,
+    uniform_unit_scaling_initializer,
+    variance_scaling_initializer,
+    zeros_initializer,
 )
 from dataflow.ops.matmul import (
     batch_matmul,

@@ -2,13 +2,13 @@
 
 from dataflow.kernels import (
     activation as _activation,  # noqa: F401
+    arithmetic as _arithmetic,  # noqa: F401
     array_basics as _array_basics,  # noqa: F401
     comparison as _comparison,  # noqa: F401
     cumulative as _cumulative,  # noqa: F401
     elementary as _elementary,  # noqa: F401
     gather_scatter as _gather_scatter,  # noqa: F401
     joining as _joining,  # noqa: F401
-    math as _math,  # noqa: F401
     matmul as _matmul,  # noqa: F401
     random as _random,  # noqa: F401
     rearranging as _rearranging,  # noqa: F401
@@ -16,8 +16,8 @@ from dataflow.kernels import (
     segment as _segment,  # noqa: F401
     sequences as _sequences,  # noqa: F401
     slicing as _slicing,  # noqa: F401
+    state as _state,  # noqa: F401
     tensor_list as _tensor_list,  # noqa: F401
     training as _training,  # noqa: F401
 )
 from dataflow.kernels.fused import elementwise as _fused_elementwise  # noqa: F401
-from dataflow.kernels import state as _state  # noqa: F401

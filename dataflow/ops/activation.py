@@ -11,9 +11,9 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import OpDef, define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
+from dataflow.ops.arithmetic import cast, mul_op
 from dataflow.ops.comparison import less_op
 from dataflow.ops.elementary import sigmoid_op, square_op, tanh_op
-from dataflow.ops.math import cast, mul_op
 from dataflow.ops.reduce import reduce_sum
 from dataflow.shapes import Dims, list_dims, merge, normalize_axis
 
@@ -49,7 +49,7 @@ def leaky_relu_op(
     features: Tensor,
     *,
     alpha: float = 0.20000000298023224,
-    T: dtypes.DType = dtypes.float32,  # noqa: N803
+    T: dtypes.DType = dtypes.float32,
 ) -> Dims:
     """x, or ``alpha * x`` where x < 0 (Maas et al. 2013).
 
@@ -106,7 +106,7 @@ def leaky_relu_grad_op(
     features: Tensor,
     *,
     alpha: float = 0.20000000298023224,
-    T: dtypes.DType = dtypes.float32,  # noqa: N803
+    T: dtypes.DType = dtypes.float32,
 ) -> Dims:
     """The gradient of LeakyRelu: dy where x > 0, else ``alpha * dy``.
 
@@ -284,7 +284,7 @@ softsign = softsign_op
 
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
     """x, or ``alpha * x`` where x < 0; integers are converted to float32."""
-    from dataflow.ops.math import maximum_op
+    from dataflow.ops.arithmetic import maximum_op
 
     with default_graph().name_scope(name or "LeakyRelu") as scope:
         features = convert_to_tensor(features, name="features")

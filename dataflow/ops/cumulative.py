@@ -8,7 +8,7 @@ from dataflow.dtypes import FLOATING, INDICES, NUMBERS
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.math import conj_if_complex, div_no_nan_op
+from dataflow.ops.arithmetic import conj_if_complex, div_no_nan_op
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, normalize_axis
 

@@ -10,7 +10,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.registry import OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
-from dataflow.ops.math import INEXACT, SIGNED, conj_if_complex, real_div_op
+from dataflow.ops.arithmetic import INEXACT, SIGNED, conj_if_complex, real_div_op
 from dataflow.shapes import Dims, merge
 
 
@@ -60,7 +60,7 @@ abs_op = unary_op("Abs", "The absolute value", "dy * sign(x).", SIGNED - COMPLEX
 
 
 @define_op("ComplexAbs", "x: T -> y: Tout", T=COMPLEX, Tout={dtypes.float32, dtypes.float64})
-def complex_abs_op(x: Tensor, *, Tout: dtypes.DType = dtypes.float32) -> Dims:  # noqa: N803
+def complex_abs_op(x: Tensor, *, Tout: dtypes.DType = dtypes.float32) -> Dims:
     """The absolute value of complex numbers, element by element.
 
     Shape: that of x. Dtype: the real type of a part. Gradient: ``dy * x / abs(x)``.

@@ -1,554 +1,219 @@
-"""Arithmetic, element by element: two-input ops, sums of many, powers and roots, casts.
+"""The element-wise and matrix family in one place: what other modules import to compute.
 
-Functions of one argument that are not arithmetic (exponentials, trigonometry, rounding) are in
-`dataflow.ops.elementary`.
+The ops themselves live in `arithmetic`, `comparison` (with logic and bits), `elementary`,
+`reduce`, `cumulative`, `matmul`, `complex_numbers` and `special`, which import each other and
+never this module.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from dataflow import dtypes, shapes
-from dataflow.dtypes import COMPLEX, FLOATING, NUMBERS, REAL_NUMBERS, DType, as_dtype
-from dataflow.graph.conversion import convert_n_to_tensor, convert_to_tensor, internal_convert
-from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.registry import OpDef, define_op, not_differentiable
-from dataflow.graph.tensor import Tensor
-from dataflow.ops import array as array_ops
-from dataflow.ops.broadcasting import broadcast_dims, broadcast_gradients
-from dataflow.ops.comparison import greater_equal_op, greater_op, less_equal_op, not_equal_op
-from dataflow.shapes import Dims
-
-INEXACT = FLOATING | COMPLEX
-SIGNED = INEXACT | {dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64}
-
-_BROADCAST = "Shape: x and y broadcast, as in NumPy."
-
-
-def binary_op(op_type: str, signature: str, doc: str, allowed: Any) -> OpDef:
-    """An element-wise op of x and y that broadcasts; ``doc`` is its docstring."""
-
-    def rule(x: Tensor, y: Tensor) -> Dims:
-        return broadcast_dims(x, y)
-
-    rule.__doc__ = doc
-    rule.__name__ = op_type
-    kinds = {} if allowed is None else {"T": allowed}
-    return define_op(op_type, signature, **kinds)(rule)
-
-
-def _arithmetic(op_type: str, what: str, gradient: str, allowed: Any) -> OpDef:
-    return binary_op(
-        op_type,
-        "x: T, y: T -> z: T",
-        f"{what}\n\n{_BROADCAST}\nDtype: the same for both; the result keeps it.\n"
-        f"Gradient: {gradient}\n",
-        allowed,
-    )
-
-
-add_v2_op = _arithmetic(
-    "AddV2", "The sum x + y, element by element.", "dz to both, summed to their shapes.", NUMBERS
+from dataflow.ops.arithmetic import (
+    accumulate_n,
+    add,
+    add_n,
+    atan2,
+    cast,
+    div,
+    div_no_nan,
+    divide,
+    floor_div,
+    floordiv,
+    floormod,
+    maximum,
+    maximum_op,
+    minimum,
+    minimum_op,
+    mod,
+    mul_op,
+    multiply,
+    multiply_no_nan,
+    polyval,
+    pow_,
+    real_div_op,
+    realdiv,
+    reciprocal_no_nan,
+    saturate_cast,
+    scalar_mul,
+    squared_difference,
+    sub_op,
+    subtract,
+    to_bfloat16,
+    to_complex64,
+    to_complex128,
+    to_double,
+    to_float,
+    to_int32,
+    to_int64,
+    truediv,
+    truncatediv,
+    truncatemod,
 )
-add_v1_op = _arithmetic(
-    "Add",
-    "The sum x + y; strings are joined.",
-    "dz to both, summed to their shapes.",
-    NUMBERS | {dtypes.string},
+from dataflow.ops.comparison import (
+    equal,
+    greater,
+    greater_equal,
+    is_finite,
+    is_inf,
+    is_nan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    not_equal,
 )
-sub_op = _arithmetic(
-    "Sub", "The difference x - y, element by element.", "dz to x, -dz to y.", NUMBERS
+from dataflow.ops.cumulative import cumprod, cumsum, cumulative_logsumexp
+from dataflow.ops.elementary import (
+    abs_,
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atanh,
+    ceil,
+    cos,
+    cosh,
+    exp,
+    expm1,
+    floor,
+    log,
+    log1p,
+    log_sigmoid,
+    negative,
+    reciprocal,
+    rint,
+    round_,
+    rsqrt,
+    sigmoid,
+    sign,
+    sin,
+    sinh,
+    sqrt,
+    square,
+    tan,
+    tanh,
 )
-mul_op = _arithmetic(
-    "Mul", "The product x * y, element by element.", "dz * y to x, dz * x to y.", NUMBERS
-)
-real_div_op = _arithmetic(
-    "RealDiv", "The quotient x / y.", "dz / y to x, -dz * x / y**2 to y.", NUMBERS
-)
-div_op = _arithmetic(
-    "Div",
-    "The quotient x / y; integers are cut towards zero.",
-    "as RealDiv's.",
-    NUMBERS,
-)
-floor_div_op = _arithmetic(
-    "FloorDiv", "The quotient rounded down, as Python's //.", "none; it is constant.", NUMBERS
-)
-truncate_div_op = _arithmetic(
-    "TruncateDiv", "The quotient of integers, cut towards zero as in C.", "none.", NUMBERS
-)
-floor_mod_op = _arithmetic(
-    "FloorMod",
-    "The remainder of x // y, as Python's %: it has the sign of y.",
-    "dz to x, -dz * (x // y) to y.",
-    REAL_NUMBERS,
-)
-truncate_mod_op = _arithmetic(
-    "TruncateMod", "The remainder of TruncateDiv; it has the sign of x.", "none.", REAL_NUMBERS
-)
-mod_op = _arithmetic(
-    "Mod", "The same as TruncateMod; the name that early graphs use.", "none.", REAL_NUMBERS
-)
-div_no_nan_op = _arithmetic(
-    "DivNoNan", "x / y, and 0 where y is 0.", "as RealDiv's, and 0 where y is 0.", INEXACT
-)
-mul_no_nan_op = _arithmetic(
-    "MulNoNan", "x * y, and 0 where y is 0 even if x is not finite.", "as Mul's.", INEXACT
-)
-pow_op = _arithmetic(
-    "Pow",
-    "x to the power of y.",
-    "dz * y * x**(y-1) to x; dz * z * log(x) to y, 0 where x <= 0.",
-    SIGNED,
-)
-maximum_op = _arithmetic(
-    "Maximum", "The larger of x and y.", "to x where x >= y, else to y.", REAL_NUMBERS
-)
-minimum_op = _arithmetic(
-    "Minimum", "The smaller of x and y.", "to x where x <= y, else to y.", REAL_NUMBERS
-)
-squared_difference_op = _arithmetic(
-    "SquaredDifference",
-    "(x - y)**2; for complex numbers the squared distance.",
-    "2 * dz * (x - y) to x, its negative to y.",
-    INEXACT | {dtypes.int32, dtypes.int64},
+from dataflow.ops.matmul import batch_matmul, matmul, matvec, sparse_matmul
+from dataflow.ops.reduce import (
+    argmax,
+    argmin,
+    count_nonzero,
+    reduce_all,
+    reduce_any,
+    reduce_euclidean_norm,
+    reduce_logsumexp,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_std,
+    reduce_sum,
+    reduce_variance,
 )
 
-
-@define_op("Atan2", "y: T, x: T -> z: T", T=FLOATING)
-def atan2_op(y: Tensor, x: Tensor) -> Dims:
-    """The angle of the point (x, y), from -pi to pi.
-
-    Shape: x and y broadcast.
-    Gradient: ``dz * x / (x**2 + y**2)`` to y, ``-dz * y / (x**2 + y**2)`` to x.
-    """
-    return broadcast_dims(y, x)
-
-
-not_differentiable(truncate_div_op, truncate_mod_op, mod_op, floor_div_op)
-
-
-def conj_if_complex(x: Any) -> Any:
-    """The complex conjugate; real tensors are returned as they are."""
-    if x.dtype.is_complex:
-        from dataflow.ops.complex_numbers import conj
-
-        return conj(x)
-    return x
-
-
-@add_v2_op.gradient
-@add_v1_op.gradient
-def add_gradient(op: Any, grad: Any) -> list[Any]:
-    return broadcast_gradients(op, grad, grad)
-
-
-@sub_op.gradient
-def sub_gradient(op: Any, grad: Any) -> list[Any]:
-    return broadcast_gradients(op, grad, -grad)
-
-
-@mul_op.gradient
-def mul_gradient(op: Any, grad: Any) -> list[Any]:
-    x, y = (conj_if_complex(t) for t in op.inputs)
-    return broadcast_gradients(op, grad * y, x * grad)
-
-
-@mul_no_nan_op.gradient
-def mul_no_nan_gradient(op: Any, grad: Any) -> list[Any]:
-    x, y = op.inputs
-    return broadcast_gradients(op, mul_no_nan_op(grad, y), mul_no_nan_op(x, grad))
-
-
-@real_div_op.gradient
-@div_op.gradient
-def real_div_gradient(op: Any, grad: Any) -> list[Any]:
-    x, y = (conj_if_complex(t) for t in op.inputs)
-    return broadcast_gradients(op, real_div_op(grad, y), grad * real_div_op(real_div_op(-x, y), y))
-
-
-@div_no_nan_op.gradient
-def div_no_nan_gradient(op: Any, grad: Any) -> list[Any]:
-    x, y = (conj_if_complex(t) for t in op.inputs)
-    return broadcast_gradients(
-        op, div_no_nan_op(grad, y), grad * div_no_nan_op(div_no_nan_op(-x, y), y)
-    )
-
-
-@floor_mod_op.gradient
-def floor_mod_gradient(op: Any, grad: Any) -> list[Any]:
-    x, y = op.inputs
-    return broadcast_gradients(op, grad, grad * -floor_div_op(x, y))
-
-
-@pow_op.gradient
-def pow_gradient(op: Any, grad: Any) -> list[Any]:
-    from dataflow.ops.static_value import static_value
-
-    x, y = op.inputs
-    exponent = static_value(y)
-    x, y, z = conj_if_complex(x), conj_if_complex(y), conj_if_complex(op.outputs[0])
-    if exponent is not None:
-        grad_x = grad * (y * pow_op(x, exponent - exponent.dtype.type(1)))
-        return broadcast_gradients(op, grad_x, None)
-    grad_x = grad * y * pow_op(x, y - 1)
-    if x.dtype.is_complex:
-        positive = not_equal_op(x, 0)
-    else:
-        positive = greater_op(x, 0)
-    from dataflow.ops.elementary import log
-
-    safe = array_ops.where(positive, x, array_ops.ones_like(x))
-    log_x = array_ops.where(positive, log(safe), array_ops.zeros_like(x))
-    return broadcast_gradients(op, grad_x, grad * z * log_x)
-
-
-def _choice_gradient(op: Any, grad: Any, chosen: Any) -> list[Any]:
-    zeros = array_ops.zeros_like(grad)
-    return broadcast_gradients(
-        op, array_ops.where(chosen, grad, zeros), array_ops.where(chosen, zeros, grad)
-    )
-
-
-@maximum_op.gradient
-def maximum_gradient(op: Any, grad: Any) -> list[Any]:
-    return _choice_gradient(op, grad, greater_equal_op(*op.inputs))
-
-
-@minimum_op.gradient
-def minimum_gradient(op: Any, grad: Any) -> list[Any]:
-    return _choice_gradient(op, grad, less_equal_op(*op.inputs))
-
-
-@squared_difference_op.gradient
-def squared_difference_gradient(op: Any, grad: Any) -> list[Any]:
-    x, y = (conj_if_complex(t) for t in op.inputs)
-    grad_x = 2.0 * grad * (x - y) if grad.dtype.kind in "fc" else 2 * grad * (x - y)
-    return broadcast_gradients(op, grad_x, -grad_x)
-
-
-@atan2_op.gradient
-def atan2_gradient(op: Any, grad: Any) -> list[Any]:
-    y, x = op.inputs
-    scaled = real_div_op(grad, x * x + y * y)
-    return broadcast_gradients(op, x * scaled, -y * scaled)
-
-
-# ---- sums of many ------------------------------------------------------------------------------
-
-
-def _merged_dims(inputs: list[Tensor]) -> Dims:
-    dims: Dims = None
-    for tensor in inputs:
-        try:
-            dims = shapes.merge(dims, tensor.dims)
-        except ValueError:
-            raise ValueError(
-                f"all inputs must have the same shape, got {shapes.list_dims(dims)} and "
-                f"{shapes.list_dims(tensor.dims)}\nUse + for tensors that broadcast."
-            ) from None
-    return dims
-
-
-@define_op("AddN", "inputs: N * T -> sum: T", T=NUMBERS | {dtypes.variant})
-def add_n_op(inputs: list[Tensor]) -> Dims:
-    """The sum of a list of tensors.
-
-    Shape: all the same. Dtype: any number. Gradient: dz to each of them.
-    """
-    return _merged_dims(inputs)
-
-
-@add_n_op.gradient
-def add_n_gradient(op: Any, grad: Any) -> list[Any]:
-    return [grad] * len(op.inputs)
-
-
-@define_op("AccumulateNV2", "inputs: N * T -> sum: T", T=NUMBERS)
-def accumulate_n_op(inputs: list[Tensor], *, shape: shapes.Shape) -> Dims:
-    """The sum of a list of tensors, as AddN; graphs from elsewhere have it.
-
-    Shape: all the same, and ``shape``. Gradient: dz to each of them.
-    """
-    return shapes.merge(shape, _merged_dims(inputs))
-
-
-@accumulate_n_op.gradient
-def accumulate_n_gradient(op: Any, grad: Any) -> list[Any]:
-    return [grad] * len(op.inputs)
-
-
-def add_n(inputs: Any, name: str | None = None) -> Tensor:
-    """The sum of a list of tensors of one shape and dtype.
-
-    Raises `ValueError` for an empty list or shapes that differ.
-    """
-    if isinstance(inputs, Tensor) or not hasattr(inputs, "__iter__"):
-        raise ValueError("inputs must be an iterable of at least one Tensor/IndexedSlices")
-    tensors = convert_n_to_tensor(inputs)
-    if not tensors:
-        raise ValueError("inputs must be an iterable of at least one Tensor/IndexedSlices")
-    if len(tensors) == 1:
-        return array_ops.identity(tensors[0], name=name) if name else tensors[0]
-    return add_n_op(tensors, name=name)  # type: ignore[no-any-return]
-
-
-def accumulate_n(
-    inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None
-) -> Tensor:
-    """The sum of a list of tensors, as `add_n`; ``shape`` and ``tensor_dtype`` are checked."""
-    tensors = convert_n_to_tensor(inputs)
-    if not tensors:
-        raise ValueError("inputs must be a list of at least one Tensor/IndexedSlices")
-    if tensor_dtype is not None and tensors[0].dtype.base_dtype != as_dtype(tensor_dtype):
-        raise TypeError(
-            f"tensor_dtype is {as_dtype(tensor_dtype).name}, but the inputs are "
-            f"{tensors[0].dtype.base_dtype.name}"
-        )
-    dims = shapes.merge(shapes.as_dims(shape), _merged_dims(tensors))
-    if len(tensors) == 1:
-        return array_ops.identity(tensors[0], name=name) if name else tensors[0]
-    total: Tensor = add_n_op(tensors, name=name)
-    total.set_shape(dims)
-    return total
-
-
-# ---- public functions --------------------------------------------------------------------------
-
-
-def binary_operands(x: Any, y: Any, name: str) -> tuple[Tensor, Tensor]:
-    """x and y as tensors of one dtype, constants named ``<name>/x`` and ``<name>/y``.
-
-    Where only y is a tensor, x takes its dtype.
-    """
-    graph = (x if isinstance(x, Tensor) else y).graph if _any_tensor(x, y) else default_graph()
-    saved = graph._name_stack
-    graph._name_stack = name
-    try:
-        if not isinstance(x, Tensor) and isinstance(y, Tensor):
-            return internal_convert(x, y.dtype.base_dtype, "x"), y
-        x = internal_convert(x, None, "x")
-        return x, internal_convert(y, x.dtype.base_dtype, "y")
-    finally:
-        graph._name_stack = saved
-
-
-def _any_tensor(x: Any, y: Any) -> bool:
-    return isinstance(x, Tensor) or isinstance(y, Tensor)
-
-
-def add(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x + y`` with broadcasting; strings are joined, element by element."""
-    first = convert_to_tensor(x, name="x") if isinstance(x, (str, bytes)) else x
-    if getattr(first, "dtype", None) == dtypes.string:
-        return add_v1_op(first, y, name=name)  # type: ignore[no-any-return]
-    return add_v2_op(first, y, name=name or "Add")  # type: ignore[no-any-return]
-
-
-subtract = sub_op
-multiply = mul_op
-realdiv = real_div_op
-floor_div = floor_div_op
-floormod = floor_mod_op
-mod = floor_mod_op
-truncatediv = truncate_div_op
-truncatemod = truncate_mod_op
-maximum = maximum_op
-minimum = minimum_op
-squared_difference = squared_difference_op
-atan2 = atan2_op
-pow_ = pow_op
-
-#: dtype of an integer -> the floating dtype that its true quotient has.
-_QUOTIENT_DTYPES = {
-    dtypes.uint8: dtypes.float32,
-    dtypes.int8: dtypes.float32,
-    dtypes.uint16: dtypes.float32,
-    dtypes.int16: dtypes.float32,
-    dtypes.int32: dtypes.float64,
-    dtypes.int64: dtypes.float64,
-    dtypes.uint32: dtypes.float64,
-    dtypes.uint64: dtypes.float64,
-}
-
-
-def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` as Python 3 divides: small integers give float32, int32 and int64 float64."""
-    graph = _graph_of(x, y)
-    with graph.name_scope(name or "truediv") as scope:
-        x, y = binary_operands(x, y, scope[:-1])
-        base = x.dtype.base_dtype
-        if y.dtype.base_dtype is not base:
-            raise TypeError(
-                f"x and y must have the same dtype, got {x.dtype.name} != {y.dtype.name}: "
-                "convert one with tf.cast."
-            )
-        wider = _QUOTIENT_DTYPES.get(base)
-        if wider is not None:
-            x, y = cast(x, wider), cast(y, wider)
-        return real_div_op(x, y, name=scope)  # type: ignore[no-any-return]
-
-
-def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """The same as ``x / y``: see `truediv`."""
-    return truediv(x, y, name)
-
-
-def div(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` as Python 2 divides: integers give the quotient rounded down."""
-    graph = _graph_of(x, y)
-    with graph.name_scope(name or "div") as scope:
-        x, y = binary_operands(x, y, scope[:-1])
-        op = real_div_op if x.dtype.base_dtype.kind in "fc" else floor_div_op
-        return op(x, y, name=scope)  # type: ignore[no-any-return]
-
-
-def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x // y``: the quotient rounded down."""
-    return floor_div_op(x, y, name=name or "floordiv")  # type: ignore[no-any-return]
-
-
-def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y``, and 0 where y is 0."""
-    return div_no_nan_op(x, y, name=name or "div_no_nan")  # type: ignore[no-any-return]
-
-
-def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x * y``, and 0 where y is 0 even if x is infinite or not a number."""
-    return mul_no_nan_op(x, y, name=name or "multiply_no_nan")  # type: ignore[no-any-return]
-
-
-def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
-    """``1 / x``, and 0 where x is 0."""
-    with default_graph().name_scope(name or "reciprocal_no_nan") as scope:
-        x = convert_to_tensor(x, name="x")
-        one = internal_convert(1, x.dtype.base_dtype, "one")
-        return div_no_nan_op(one, x, name=scope)  # type: ignore[no-any-return]
-
-
-def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
-    """A scalar times a tensor, or times the rows of an `IndexedSlices`."""
-    from dataflow.ops.indexed_slices import IndexedSlices
-
-    base = x.dtype.base_dtype if hasattr(x, "dtype") and isinstance(x.dtype, DType) else None
-    scalar = convert_to_tensor(scalar, base, name="scalar")
-    if scalar.dims not in (None, ()):
-        raise ValueError(f"Only scalar multiply works, got shape {scalar.shape}")
-    if isinstance(x, IndexedSlices):
-        return IndexedSlices(mul_op(scalar, x.values, name=name), x.indices, x.dense_shape)
-    return mul_op(scalar, x, name=name)
-
-
-def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
-    """The polynomial with ``coeffs`` (highest power first) at x, by Horner's rule."""
-    if not isinstance(coeffs, list):
-        raise ValueError(f"Argument coeffs must be list type. Received type {type(coeffs)}.")
-    with default_graph().name_scope(name or "polyval"):
-        x = convert_to_tensor(x, name="x")
-        if not coeffs:
-            return array_ops.zeros_like(x)  # type: ignore[no-any-return]
-        parts = [convert_to_tensor(c, x.dtype.base_dtype) for c in coeffs]
-        total = parts[0]
-        for part in parts[1:]:
-            total = part + total * x
-        return total
-
-
-def _graph_of(*values: Any) -> Any:
-    for value in values:
-        if isinstance(value, Tensor):
-            return value.graph
-    return default_graph()
-
-
-# ---- casts -------------------------------------------------------------------------------------
-
-
-@define_op("Cast", "x: SrcT -> y: DstT")
-def cast_op(x: Tensor, *, DstT: DType, Truncate: bool = False) -> Dims:  # noqa: N803
-    """x with another element type.
-
-    Shape: that of x. Dtype: floats become integers by cutting the fraction off, numbers become
-    bool by comparison with 0, complex numbers become real by dropping the imaginary part.
-    Gradient: cast back, between floating and complex types; none through integers.
-    """
-    return x.dims
-
-
-@cast_op.gradient
-def cast_gradient(op: Any, grad: Any) -> list[Any]:
-    source = op.inputs[0].dtype.base_dtype
-    target = op.outputs[0].dtype.base_dtype
-    if source.kind in "fc" and target.kind in "fc":
-        return [cast(grad, source)]
-    return [None]
-
-
-def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
-    """``x`` with element type ``dtype``; returned as it is when it has that type already.
-
-    Raises `TypeError` for strings: use `tf.strings.to_number` or `tf.as_string`.
-    """
-    wanted = as_dtype(dtype).base_dtype
-    if isinstance(x, Tensor) and x.dtype is wanted:
-        return x
-    with_values = _cast_parts(x, wanted, name)
-    if with_values is not None:
-        return with_values
-    with default_graph().name_scope(name or "Cast") as scope:
-        tensor = convert_to_tensor(x, name="x")
-        source = tensor.dtype.base_dtype
-        if source is wanted:
-            return tensor
-        if source.kind == "S" or wanted.kind == "S":
-            raise TypeError(
-                f"Cast {scope[:-1]!r}: cannot cast {source.name} to {wanted.name}. "
-                "Use tf.strings.to_number(t) to read numbers, tf.as_string(t) to write them."
-            )
-        return cast_op(tensor, DstT=wanted, name=scope)
-
-
-def _cast_parts(x: Any, dtype: DType, name: str | None) -> Any:
-    """Sparse tensors and `IndexedSlices` are cast by their values; ``None`` for anything else."""
-    from dataflow.ops.indexed_slices import IndexedSlices
-
-    if isinstance(x, IndexedSlices):
-        return IndexedSlices(cast(x.values, dtype, name), x.indices, x.dense_shape)
-    if type(x).__name__ == "SparseTensor":
-        return type(x)(x.indices, cast(x.values, dtype, name), x.dense_shape)
-    return None
-
-
-def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """``value`` as ``dtype``, with what does not fit replaced by the nearest value that does."""
-    wanted = as_dtype(dtype).base_dtype
-    with default_graph().name_scope(name or "saturate_cast") as scope:
-        value = convert_to_tensor(value, name="value")
-        source = value.dtype.base_dtype
-        if source.kind != "c" and wanted.kind != "b" and source.kind != "b":
-            if source.min < wanted.min:
-                value = maximum_op(value, internal_convert(wanted.min, source, "min"))
-            if source.max > wanted.max:
-                value = minimum_op(value, internal_convert(wanted.max, source, "max"))
-        return cast(value, wanted, name=scope)  # type: ignore[no-any-return]
-
-
-def _to(dtype: DType, name: str) -> Callable[..., Any]:
-    def convert(x: Any, name: str = name) -> Any:
-        return cast(x, dtype, name=name)
-
-    convert.__name__ = f"to_{dtype.name}"
-    convert.__doc__ = (
-        f"``x`` as {dtype.name}; the older spelling of ``tf.cast(x, tf.{dtype.name})``."
-    )
-    return convert
-
-
-to_float = _to(dtypes.float32, "ToFloat")
-to_double = _to(dtypes.float64, "ToDouble")
-to_int32 = _to(dtypes.int32, "ToInt32")
-to_int64 = _to(dtypes.int64, "ToInt64")
-to_bfloat16 = _to(dtypes.bfloat16, "ToBFloat16")
-to_complex64 = _to(dtypes.complex64, "ToComplex64")
-to_complex128 = _to(dtypes.complex128, "ToComplex128")
+__all__ = [
+    "abs_",
+    "accumulate_n",
+    "acos",
+    "acosh",
+    "add",
+    "add_n",
+    "argmax",
+    "argmin",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "batch_matmul",
+    "cast",
+    "ceil",
+    "cos",
+    "cosh",
+    "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "cumulative_logsumexp",
+    "div",
+    "div_no_nan",
+    "divide",
+    "equal",
+    "exp",
+    "expm1",
+    "floor",
+    "floor_div",
+    "floordiv",
+    "floormod",
+    "greater",
+    "greater_equal",
+    "is_finite",
+    "is_inf",
+    "is_nan",
+    "less",
+    "less_equal",
+    "log",
+    "log1p",
+    "log_sigmoid",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "matmul",
+    "matvec",
+    "maximum",
+    "maximum_op",
+    "minimum",
+    "minimum_op",
+    "mod",
+    "mul_op",
+    "multiply",
+    "multiply_no_nan",
+    "negative",
+    "not_equal",
+    "polyval",
+    "pow_",
+    "real_div_op",
+    "realdiv",
+    "reciprocal",
+    "reciprocal_no_nan",
+    "reduce_all",
+    "reduce_any",
+    "reduce_euclidean_norm",
+    "reduce_logsumexp",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_std",
+    "reduce_sum",
+    "reduce_variance",
+    "rint",
+    "round_",
+    "rsqrt",
+    "saturate_cast",
+    "scalar_mul",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "sparse_matmul",
+    "sqrt",
+    "square",
+    "squared_difference",
+    "sub_op",
+    "subtract",
+    "tan",
+    "tanh",
+    "to_bfloat16",
+    "to_complex64",
+    "to_complex128",
+    "to_double",
+    "to_float",
+    "to_int32",
+    "to_int64",
+    "truediv",
+    "truncatediv",
+    "truncatemod",
+]

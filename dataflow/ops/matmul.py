@@ -10,7 +10,7 @@ from dataflow.graph.conversion import convert_to_tensor, internal_convert
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.math import cast, conj_if_complex
+from dataflow.ops.arithmetic import cast, conj_if_complex
 from dataflow.shapes import Dims, list_dims
 
 
@@ -213,7 +213,7 @@ def matmul(
         b_rank = None if b.dims is None else len(b.dims)
         sparse = a_is_sparse or b_is_sparse
         is_stack = (a_rank is None or a_rank > 2 or b_rank is None or b_rank > 2) and not (
-            a_rank == 2 and b_rank is None or b_rank == 2 and a_rank is None
+            (a_rank == 2 and b_rank is None) or (b_rank == 2 and a_rank is None)
         )
         if is_stack and not sparse and a_rank != 1 and b_rank != 1:
             if transpose_a:

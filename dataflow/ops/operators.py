@@ -11,7 +11,7 @@ from typing import Any
 from dataflow.graph.conversion import internal_convert
 from dataflow.graph.registry import OpDef
 from dataflow.graph.tensor import Tensor
-from dataflow.ops import comparison, elementary, math, matmul, slicing
+from dataflow.ops import arithmetic, comparison, elementary, matmul, slicing
 from dataflow.ops.variables import install_operators
 
 
@@ -84,21 +84,21 @@ def _named(op: OpDef) -> Callable[..., Any]:
 
 def install() -> None:
     """Puts the operators on `Tensor`; called once, when `dataflow.ops` is loaded."""
-    arithmetic: dict[str, tuple[Callable[..., Any], str]] = {
-        "add": (math.add, "add"),
-        "sub": (math.sub_op, "sub"),
-        "mul": (math.mul_op, "mul"),
-        "truediv": (math.truediv, "truediv"),
-        "div": (math.div, "div"),
-        "floordiv": (math.floor_div_op, "floordiv"),
-        "mod": (math.floor_mod_op, "mod"),
-        "pow": (math.pow_op, "pow"),
+    table: dict[str, tuple[Callable[..., Any], str]] = {
+        "add": (arithmetic.add, "add"),
+        "sub": (arithmetic.sub_op, "sub"),
+        "mul": (arithmetic.mul_op, "mul"),
+        "truediv": (arithmetic.truediv, "truediv"),
+        "div": (arithmetic.div, "div"),
+        "floordiv": (arithmetic.floor_div_op, "floordiv"),
+        "mod": (arithmetic.floor_mod_op, "mod"),
+        "pow": (arithmetic.pow_op, "pow"),
         "matmul": (matmul.matmul, "matmul"),
         "and": (_logical(comparison.logical_and_op, comparison.bitwise_and_op), "and"),
         "or": (_logical(comparison.logical_or_op, comparison.bitwise_or_op), "or"),
         "xor": (_logical(_xor, comparison.bitwise_xor_op), "xor"),
     }
-    for method, (function, name) in arithmetic.items():
+    for method, (function, name) in table.items():
         _set(f"__{method}__", _forward(method, function, name))
         _set(f"__r{method}__", _reflected(function, name))
     for method, op in {

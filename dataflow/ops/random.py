@@ -13,7 +13,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
-from dataflow.ops.math import add, maximum_op, mul_op, real_div_op, sub_op
+from dataflow.ops.arithmetic import add, maximum_op, mul_op, real_div_op, sub_op
 from dataflow.ops.seeds import seed_attrs
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, broadcast, list_dims
@@ -304,9 +304,9 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
 
     Raises `InvalidArgumentError` when the value is smaller than that.
     """
-    from dataflow.ops.control_flow import Assert
+    from dataflow.ops.arithmetic import floor_mod_op
     from dataflow.ops.comparison import greater_equal_op
-    from dataflow.ops.math import floor_mod_op
+    from dataflow.ops.control_flow import Assert
     from dataflow.ops.reduce import reduce_all
 
     graph = default_graph()

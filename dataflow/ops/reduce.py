@@ -14,8 +14,8 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
+from dataflow.ops.arithmetic import cast, conj_if_complex, maximum_op, real_div_op
 from dataflow.ops.comparison import equal_op, not_equal_op
-from dataflow.ops.math import cast, conj_if_complex, maximum_op, real_div_op
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, normalize_axis, num_elements
@@ -302,9 +302,9 @@ def reduce_logsumexp(
     keep_dims: Any = None,
 ) -> Tensor:
     """``log(sum(exp(x)))`` along ``axis``, exact where exp(x) would overflow."""
+    from dataflow.ops.arithmetic import sub_op
     from dataflow.ops.comparison import is_finite_op
     from dataflow.ops.elementary import exp_op, log_op
-    from dataflow.ops.math import sub_op
 
     axis = renamed(axis, "axis", reduction_indices, "reduction_indices")
     keepdims = bool(renamed(keepdims, "keepdims", keep_dims, "keep_dims"))
@@ -317,7 +317,7 @@ def reduce_logsumexp(
         result = log_op(total)
         if not keepdims:
             finite = array_ops.reshape(finite, array_ops.shape(result))
-        from dataflow.ops.math import add
+        from dataflow.ops.arithmetic import add
 
         return add(result, finite, name=scope)
 

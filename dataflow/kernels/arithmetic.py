@@ -1,0 +1,142 @@
+"""Kernels of the ops in `dataflow.ops.arithmetic`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import DType
+from dataflow.kernels.registry import kernel, ufunc_kernel
+
+ufunc_kernel("AddV2", "add")
+ufunc_kernel("Sub", "subtract")
+ufunc_kernel("Mul", "multiply")
+ufunc_kernel("Maximum", "maximum")
+ufunc_kernel("Minimum", "minimum")
+ufunc_kernel("Atan2", "arctan2")
+
+
+@kernel("Add", factory=True)
+def add_kernel(xp: Any, *, T: DType) -> Any:
+    if T.kind != "S":
+        return xp.add
+
+    def join(x: Any, y: Any) -> Any:
+        return np.add(np.asarray(x, object), np.asarray(y, object))
+
+    return join
+
+
+def _no_zero(y: Any) -> None:
+    if not y.all():
+        raise ValueError("Integer division by zero")
+
+
+@kernel("RealDiv", factory=True)
+def real_div_kernel(xp: Any, *, T: DType) -> Any:
+    if T.kind in "fc":
+        return xp.true_divide
+    return _truncating(xp, T)
+
+
+@kernel("Div", "TruncateDiv", factory=True)
+def div_kernel(xp: Any, *, T: DType) -> Any:
+    if T.kind in "fc":
+        return xp.true_divide
+    return _truncating(xp, T)
+
+
+def _truncating(xp: Any, dtype: DType) -> Any:
+    def divide(x: Any, y: Any) -> Any:
+        _no_zero(y)
+        if dtype.kind == "u":
+            return x // y
+        # Rounded down, then up again where that left a remainder of the other sign.
+        quotient = xp.floor_divide(x, y)
+        return quotient + ((quotient < 0) & (quotient * y != x)).astype(quotient.dtype)
+
+    return divide
+
+
+@kernel("FloorDiv", factory=True)
+def floor_div_kernel(xp: Any, *, T: DType) -> Any:
+    if T.kind in "fc":
+        return lambda x, y: xp.floor(xp.true_divide(x, y))
+
+    def divide(x: Any, y: Any) -> Any:
+        _no_zero(y)
+        return xp.floor_divide(x, y)
+
+    return divide
+
+
+@kernel("FloorMod", factory=True)
+def floor_mod_kernel(xp: Any, *, T: DType) -> Any:
+    if T.kind == "f":
+        return xp.remainder
+
+    def modulo(x: Any, y: Any) -> Any:
+        _no_zero(y)
+        return xp.remainder(x, y)
+
+    return modulo
+
+
+@kernel("TruncateMod", "Mod", factory=True)
+def truncate_mod_kernel(xp: Any, *, T: DType) -> Any:
+    if T.kind == "f":
+        return xp.fmod
+
+    def modulo(x: Any, y: Any) -> Any:
+        _no_zero(y)
+        return xp.fmod(x, y)
+
+    return modulo
+
+
+@kernel("DivNoNan")
+def div_no_nan_kernel(xp: Any, x: Any, y: Any) -> Any:
+    return xp.where(y == 0, x.dtype.type(0), xp.true_divide(x, y))[()]
+
+
+@kernel("MulNoNan")
+def mul_no_nan_kernel(xp: Any, x: Any, y: Any) -> Any:
+    return xp.where(y == 0, x.dtype.type(0), xp.multiply(x, y))[()]
+
+
+@kernel("Pow")
+def pow_kernel(xp: Any, x: Any, y: Any) -> Any:
+    if xp is np and not y.shape and y == 2:
+        return np.square(x)
+    return xp.power(x, y)
+
+
+@kernel("SquaredDifference")
+def squared_difference_kernel(xp: Any, x: Any, y: Any) -> Any:
+    difference = x - y
+    if difference.dtype.kind == "c":
+        return (difference * difference.conj()).astype(difference.dtype, copy=False)
+    return difference * difference
+
+
+@kernel("AddN", "AccumulateNV2")
+def add_n_kernel(xp: Any, inputs: Any) -> Any:
+    first = inputs[0]
+    for other in inputs[1:]:
+        if other.shape != first.shape:
+            raise ValueError(f"all inputs must have the same shape: {first.shape}, {other.shape}")
+    if len(inputs) == 1:
+        return first.copy()
+    total = first + inputs[1]
+    for other in inputs[2:]:
+        total += other  # `total` is our own since the first sum
+    return total
+
+
+@kernel("Cast", factory=True)
+def cast_kernel(xp: Any, *, SrcT: DType, DstT: DType) -> Any:
+    target = DstT.numpy
+    if SrcT.kind == "c" and DstT.kind not in "cb":
+        return lambda x: x.real.astype(target)
+    return lambda x: x.astype(target)
