@@ -81,9 +81,7 @@ def gradients(
 
 
 def _initial_gradients(ys: list[Tensor], grad_ys: list[Any], scope: str) -> list[Any]:
-    from dataflow.ops.array import fill_op
-    from dataflow.ops.array import shape as shape_of
-
+    from dataflow.ops.array import fill_op, shape as shape_of
     from dataflow.ops.sources import constant
 
     result = []
@@ -207,10 +205,11 @@ class _Walker:
             ready.extend(self.loop_state.start(self, ready))
         while ready:
             op = ready.pop()
-            if op not in self.stop_ops:
-                self._visit(op)
             if op in self.stop_ops:
                 continue
+            self.visit(op)
+            if self.loop_state is not None and op in self.loop_state.entered:
+                continue  # the second visit of a loop variable: its inputs are on their way
             for tensor in op.inputs:
                 source = tensor.op
                 if source not in self.between:
@@ -221,6 +220,15 @@ class _Walker:
                     done = self.loop_state.is_ready(self, source, done, ready)
                 if done:
                     ready.append(source)
+        if self.loop_state is not None:
+            self.loop_state.finish(self)
+
+    def sum_in_context(self, tensor: Tensor) -> Any:
+        """`sum`, made where the gradients of the tensor arrive: in a gradient's loop or outside."""
+        if self.loop_state is None:
+            return self.sum(tensor)
+        with self.loop_state.context(tensor.op, before=True):
+            return self.sum(tensor)
 
     def sum(self, tensor: Tensor) -> Any:
         """The sum of all contributions that reached an output; ``None`` for none."""
@@ -245,8 +253,9 @@ class _Walker:
         self.summed[tensor] = total
         return total
 
-    def _visit(self, op: Operation) -> None:
-        grads = [self.sum(t) for t in op.outputs]
+    def visit(self, op: Operation) -> None:
+        """Builds the gradients of one node's inputs from those of its outputs."""
+        grads = [self.sum_in_context(t) for t in op.outputs]
         if self.loop_state is not None:
             grads = self.loop_state.complete(self, op, grads)
         if not any(g is not None for g in grads):
@@ -341,10 +350,8 @@ def hessians(
     aggregation_method: Any = None,
 ) -> list[Tensor]:
     """Second derivatives of ``sum(ys)``: for each x of shape S a tensor of shape S + S."""
-    from dataflow.ops.array import concat, reshape, stack
-    from dataflow.ops.array import shape as shape_of
-
     from dataflow.graph.default_stacks import default_graph
+    from dataflow.ops.array import concat, reshape, shape as shape_of, stack
 
     xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
     result = []

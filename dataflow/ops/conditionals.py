@@ -78,9 +78,7 @@ def _build_cond(graph: Any, pred: Tensor, true_fn: Any, false_fn: Any, strict: b
     context_false = CondContext(graph, pred_id, pivot_false, 0)
     context_true.sibling, context_false.sibling = context_false, context_true
     true_original, true_leaves = _build_branch(graph, context_true, true_fn, strict, "true_fn")
-    false_original, false_leaves = _build_branch(
-        graph, context_false, false_fn, strict, "false_fn"
-    )
+    false_original, false_leaves = _build_branch(graph, context_false, false_fn, strict, "false_fn")
     if true_original is None and false_original is None:
         raise ValueError("true_fn and false_fn must have a return value: both returned None.")
     if true_original is None:
@@ -224,8 +222,8 @@ def _default_from_last(graph: Any, predicates: list[Any], actions: list[Any]) ->
 
 def _assert_at_most(predicates: list[Any], n: int, message: str) -> Any:
     from dataflow.ops.array import stack
-    from dataflow.ops.logging_ops import Assert
     from dataflow.ops.comparison import less_equal
+    from dataflow.ops.logging_ops import Assert
     from dataflow.ops.math import cast
     from dataflow.ops.reduce import reduce_sum
 
@@ -260,7 +258,5 @@ def switch_case(
         result: Any = default if default is not None else items[-1][1]
         pairs = items if default is not None else items[:-1]
         for key, function in reversed(pairs):
-            result = functools.partial(
-                cond, equal(index, key), true_fn=function, false_fn=result
-            )
+            result = functools.partial(cond, equal(index, key), true_fn=function, false_fn=result)
         return result()

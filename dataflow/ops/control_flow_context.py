@@ -136,7 +136,7 @@ class Context:
         """The enclosing context (TensorFlow's name)."""
         return self.outer
 
-    def GetWhileContext(self) -> WhileContext | None:  # noqa: N802  (TensorFlow's name)
+    def GetWhileContext(self) -> WhileContext | None:
         """The innermost loop around this context."""
         return self.while_context
 
@@ -199,9 +199,7 @@ class Context:
     def _only_constants(self, inputs: list[Tensor]) -> bool:
         return False
 
-    def _split_controls(
-        self, controls: list[Operation]
-    ) -> tuple[list[Operation], list[Operation]]:
+    def _split_controls(self, controls: list[Operation]) -> tuple[list[Operation], list[Operation]]:
         """Control inputs of the same loop, and those from outside it."""
         loop = self.while_context
         if loop is None or not controls:
@@ -311,13 +309,9 @@ class WhileContext(Context):
 
     def _only_constants(self, inputs: list[Tensor]) -> bool:
         """Nodes on loop invariants alone wait for the pivot, or they would run outside rounds."""
-        return all(
-            t.op.type in ("Enter", "RefEnter") and t.op.attrs["is_constant"] for t in inputs
-        )
+        return all(t.op.type in ("Enter", "RefEnter") and t.op.attrs["is_constant"] for t in inputs)
 
-    def enter(
-        self, tensor: Tensor, is_constant: bool = False, name: str | None = None
-    ) -> Tensor:
+    def enter(self, tensor: Tensor, is_constant: bool = False, name: str | None = None) -> Tensor:
         """An Enter of this loop for a tensor of the outer context."""
         graph = self.graph
         controls = graph._controls_for([tensor]) if graph._control_stack else []

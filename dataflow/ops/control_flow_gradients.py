@@ -1,10 +1,645 @@
-"""Gradients through loops and conditionals: the hooks that `dataflow.gradients` calls."""
+"""Gradients through loops and conditionals.
+
+The gradient of a loop is a loop that runs the rounds backwards. It counts down the number of
+rounds of the forward loop; gradients of the loop variables are its own variables; gradients of
+loop invariants are summed over the rounds; and values of the forward rounds come off lists that
+the forward loop fills (`tensor_list`). TensorFlow 1 does the same with mutable stacks; lists that
+are values make the result differentiable again.
+
+`prepare`, `start`, `is_ready`, `complete`, `context` and `zeros` are called by `gradients._Walker`.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
+
+from dataflow import dtypes
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import control_flow
+from dataflow.ops.control_flow_context import (
+    CondContext,
+    WhileContext,
+    constant_enter,
+    entered,
+    in_context,
+    is_loop_switch,
+    output_context,
+    while_context_of,
+)
+from dataflow.ops.indexed_slices import IndexedSlices
+
+_EXITS = frozenset({"Exit", "RefExit"})
+
+
+def _carries_gradient(tensor: Tensor) -> bool:
+    base = tensor.dtype.base_dtype
+    return base.kind in "fc" or base is dtypes.variant
+
+
+Guards = tuple[tuple[Tensor, bool], ...]
+
+
+def same_predicate(tensor: Tensor, loop: WhileContext) -> Tensor:
+    """The tensor of the same loop that a predicate is a copy of (``cond/pred_id``)."""
+    while tensor.op.type == "Identity":
+        source = tensor.op.inputs[0]
+        if source.dtype.is_ref or while_context_of(source.op) is not loop:
+            break
+        tensor = source
+    return tensor
+
+
+def merge_branches(pred: Tensor, on_false: Tensor, on_true: Tensor, name: Any = None) -> Tensor:
+    """A Merge of two branches of ``pred``, remembered for its own gradient."""
+    result = control_flow.merge([on_false, on_true], name=name)
+    result.graph._attachments.setdefault("merge_predicates", {})[result.op] = pred
+    return result
+
+
+class GuardFinder:
+    """Which branches must be taken in a round of a loop for a value of it to be there.
+
+    ``of(tensor)`` gives (predicate, branch) pairs, outer conditionals first. They follow from the
+    Switches on the way to the value that no Merge has brought together again.
+    """
+
+    def __init__(self, loop: WhileContext) -> None:
+        self.loop = loop
+        self._known: dict[Operation, Guards] = {}
+
+    def of(self, tensor: Tensor) -> Guards:
+        """The guards of a value."""
+        op = tensor.op
+        if op not in self._known:
+            self._fill(op)
+        guards = self._known[op]
+        if op.type in ("Switch", "RefSwitch") and not is_loop_switch(op):
+            pred = same_predicate(op.inputs[1], self.loop)
+            guards = _union(guards, ((pred, tensor.value_index == 1),))
+        return guards
+
+    def _sources(self, op: Operation) -> tuple[list[Tensor], list[Operation]]:
+        if op.type in ("Enter", "RefEnter") and op._control_flow_context is self.loop:
+            return [], []
+        inputs = op.inputs
+        if op.type in ("Merge", "RefMerge"):
+            inputs = [t for t in inputs if t.op.type not in ("NextIteration", "RefNextIteration")]
+        return inputs, op.control_inputs
+
+    def _fill(self, root: Operation) -> None:
+        stack = [(root, False)]
+        while stack:
+            op, leaving = stack.pop()
+            if op in self._known:
+                continue
+            inputs, controls = self._sources(op)
+            if not leaving:
+                stack.append((op, True))
+                stack.extend((t.op, False) for t in inputs if t.op not in self._known)
+                stack.extend((c, False) for c in controls if c not in self._known)
+                continue
+            if op.type in ("Merge", "RefMerge") and len(inputs) > 1:
+                first, *others = [self.of(t) for t in inputs]
+                guards: Guards = tuple(g for g in first if all(g in o for o in others))
+            else:
+                guards = ()
+                for tensor in inputs:
+                    guards = _union(guards, self.of(tensor))
+            for control in controls:
+                guards = _union(guards, self._known.get(control, ()))
+                if control.type == "Identity":
+                    guards = _union(guards, self.of(control.outputs[0]))
+            self._known[op] = guards
+
+
+def _union(a: Guards, b: Guards) -> Guards:
+    return a + tuple(g for g in b if g not in a)
+
+
+class LoopGradient:
+    """The gradient of one loop within one call of `gradients`.
+
+    ``grad_context``: the loop that runs backwards. ``heads``: Switch of a forward variable -> the
+    Merge of its gradient. ``waiting``: exits not visited yet. ``history``: forward value -> what
+    stands for it in the backward loop.
+    """
+
+    def __init__(self, forward: WhileContext, outer: LoopGradient | None, exits: list[Tensor]):
+        from dataflow.ops.comparison import greater_equal
+        from dataflow.ops.math import subtract
+        from dataflow.ops.sources import constant
+
+        self.forward_context = forward
+        self.outer = outer
+        self.exits = exits
+        self.waiting = len(exits)
+        self.opened = False
+        self.heads: dict[Operation, Tensor] = {}
+        self.history: dict[Tensor, Tensor] = {}
+        self.guards = GuardFinder(forward)
+        graph = forward.graph
+        count = self._count_rounds(graph, forward)
+        around = outer.grad_context if outer is not None else forward.outer
+        with in_context(graph, around):
+            context = WhileContext(
+                graph,
+                name=forward.name,
+                parallel_iterations=forward.parallel_iterations,
+                back_prop=forward.back_prop,
+                swap_memory=forward.swap_memory,
+                grad_state=self,
+            )
+            self.grad_context = context
+            start = around.add_value(count) if around is not None else count
+            one = constant(1, name="b_count")
+        with in_context(graph, context):
+            enter = context.enter(start, name="b_count")
+            head = control_flow.merge([enter, enter])
+            context.pivot_for_pred = head
+            more = greater_equal(head, one)
+            context.pivot = control_flow.loop_cond_op(more, name="b_count")
+            leave, stay = control_flow.switch(head, context.pivot)
+            left = subtract(stay, one)
+            context.pivot_for_body = left
+            head.op._update_input(1, control_flow.next_iteration_op(left))
+            context.exit(leave, name="b_count")
+        context.loop_enters.append(enter)
+
+    @staticmethod
+    def _count_rounds(graph: Any, forward: WhileContext) -> Tensor:
+        """A further variable of the forward loop that counts its rounds."""
+        from dataflow.ops.math import add
+        from dataflow.ops.sources import constant
+
+        with in_context(graph, forward.outer):
+            zero = constant(0, name="f_count")
+        return forward.add_variable(zero, lambda n: add(n, 1), "f_count")[0]
+
+    def real_value(self, value: Tensor) -> Tensor:
+        """What a tensor of the forward loop was in the round that is being differentiated."""
+        if value.dtype is dtypes.bool_:
+            value = same_predicate(value, self.forward_context)
+        found = self.history.get(value)
+        if found is None:
+            graph = value.graph
+            with in_context(graph, self.grad_context):
+                found = self.history[value] = self._recall(graph, value)
+        return found
+
+    def _recall(self, graph: Any, value: Tensor) -> Tensor:
+        from dataflow.ops.sources import constant
+        from dataflow.ops.static_value import static_value
+
+        invariant = constant_enter(value)
+        if invariant is not None:
+            # The same in every round: no need to keep it. Outer loops see to their own rounds.
+            result = self.grad_context.add_value(invariant.inputs[0])
+            for pred, branch in self.guards.of(value):  # so that its own gradient is merged again
+                result = control_flow.switch(result, pred)[branch]
+            return result
+        if value.op.type == "Const" or (
+            value.dtype.base_dtype in (dtypes.int32, dtypes.int64, dtypes.bool_)
+            and static_value(value) is not None
+        ):
+            return constant(static_value(value), dtype=value.dtype.base_dtype)
+        guards = self.guards.of(value)
+        return self._pop(graph, value, self._keep(graph, value, guards), guards)
+
+    def _keep(self, graph: Any, value: Tensor, guards: Guards) -> Tensor:
+        """Makes the forward loop push ``value`` in each round; returns the list after the loop."""
+        from dataflow.ops.array import identity
+        from dataflow.ops.tensor_list import empty_list, tensor_list_push_back_op
+
+        forward = self.forward_context
+        dtype = value.dtype.base_dtype
+        kept = value
+        with in_context(graph, forward):
+            for pred, branch in reversed(guards):
+                # Something must be pushed in rounds that do not take the branch, too.
+                filler = control_flow.switch(_filler(dtype), pred)[not branch]
+                kept = merge_branches(pred, *((filler, kept) if branch else (kept, filler)))
+        with in_context(graph, forward.outer):
+            start = empty_list(dtype, name="f_acc")
+
+        def push(stack: Tensor) -> Tensor:
+            element = identity(kept) if kept.dtype.is_ref else kept
+            return tensor_list_push_back_op(stack, element)  # type: ignore[no-any-return]
+
+        return forward.add_variable(start, push, "f_acc")[0]
+
+    def _pop(self, graph: Any, value: Tensor, kept: Tensor, guards: Guards) -> Tensor:
+        """Makes the backward loop pop the list that `_keep` returned; gives the element."""
+        from dataflow.ops.tensor_list import tensor_list_pop_back_op
+
+        context = self.grad_context
+        dtype = value.dtype.base_dtype
+        popped: list[Tensor] = []
+
+        def pop(stack: Tensor) -> Tensor:
+            rest, element = tensor_list_pop_back_op(stack, -1, element_dtype=dtype)
+            popped.append(element)
+            return rest  # type: ignore[no-any-return]
+
+        start = kept if context.outer is None else context.outer.add_value(kept)
+        context.add_variable(start, pop, "b_acc")
+        result = popped[0]
+        if not guards:
+            result.dims = value.dims
+        for pred, branch in guards:
+            result = control_flow.switch(result, pred)[branch]
+            result.dims = value.dims
+        return result
+
+    @property
+    def name(self) -> str:
+        """The name of the forward loop."""
+        return self.forward_context.name
+
+
+def _filler(dtype: Any) -> Tensor:
+    from dataflow.ops.sources import constant
+    from dataflow.ops.tensor_list import empty_list
+
+    if dtype is dtypes.variant:
+        return empty_list(dtypes.float32)
+    if dtype is dtypes.string:
+        return constant("")
+    if dtype is dtypes.bool_:
+        return constant(False)
+    return constant(0, dtype=dtype)
+
+
+class LoopGradients:
+    """All loops that one call of `gradients` crosses."""
+
+    def __init__(self) -> None:
+        self.loops: dict[WhileContext, LoopGradient] = {}
+        #: Switches of loop variables that were visited when their loop was entered.
+        self.entered: set[Operation] = set()
+
+    def find(self, op: Operation, before: bool = False) -> LoopGradient | None:
+        """The loop whose gradient the gradient of ``op`` is part of.
+
+        ``before``: for the gradients that arrive at ``op``; those of an Exit arrive outside.
+        """
+        if before and op.type in _EXITS:
+            context = while_context_of(op)
+        else:
+            own = op._control_flow_context
+            context = None if own is None else own.while_context
+        return None if context is None else self.loops.get(context)
+
+    def add(self, op: Operation, between: Any, pending: Any) -> None:
+        """Takes note of the loop that the Exit ``op`` leaves, and of all its other exits."""
+        context: WhileContext = op._control_flow_context.while_context
+        if context in self.loops:
+            return
+        outer = None
+        if context.outer is not None and context.outer.while_context is not None:
+            outer_context = context.outer.while_context
+            outer = self.loops.get(outer_context)
+        exits = []
+        for tensor in list(context.loop_exits):
+            exit_op = tensor.op
+            if exit_op not in between:
+                # A variable whose last value is not used may matter to others all the same.
+                if not _carries_gradient(tensor) or not any(
+                    t.op in between for t in exit_op.inputs
+                ):
+                    continue
+                between.add(exit_op)
+                for source in exit_op.inputs:
+                    pending[source.op] = pending.get(source.op, 0) + 1
+            exits.append(tensor)
+        self.loops[context] = LoopGradient(context, outer, exits)
+
+    # ---- hooks of the backward walk -------------------------------------------------------
+
+    def start(self, walker: Any, ready: list[Operation]) -> list[Operation]:
+        """Loops whose exits nothing uses further: their ``ys`` are exits themselves."""
+        for loop in list(self.loops.values()):
+            for tensor in loop.exits:
+                if walker.pending.get(tensor.op, 0) == 0:
+                    loop.waiting -= 1
+            if loop.waiting == 0:
+                self._open(walker, loop, ready)
+        for op in [op for op in ready if op.type in _EXITS and self.find(op) is not None]:
+            ready.remove(op)  # visited when the loop is opened
+        return []
+
+    def is_ready(self, walker: Any, source: Operation, done: bool, ready: list[Operation]) -> bool:
+        """Whether ``source`` may be visited; exits of a loop are visited all together."""
+        if source.type not in _EXITS:
+            return done
+        loop = self.find(source)
+        if loop is None:
+            return done
+        if done:
+            loop.waiting -= 1
+            if loop.waiting == 0:
+                self._open(walker, loop, ready)
+        return False
+
+    def _open(self, walker: Any, loop: LoopGradient, ready: list[Operation]) -> None:
+        """Enters the gradient's loop with the gradients of all exits."""
+        if loop.opened:
+            return
+        loop.opened = True
+        used = any(walker.sum_in_context(t) is not None for t in loop.exits)
+        for tensor in loop.exits:
+            if used and walker.sum_in_context(tensor) is None and _carries_gradient(tensor):
+                walker.grads.setdefault(tensor, []).append(self._zeros_for_exit(loop, tensor))
+        for tensor in loop.exits:
+            switch_op = tensor.op.inputs[0].op
+            for op in (tensor.op, switch_op):
+                if op not in walker.stop_ops:
+                    walker.visit(op)
+            if tensor.op in walker.stop_ops or switch_op not in walker.between:
+                continue
+            walker.pending[switch_op] -= 1
+            self.entered.add(switch_op)
+            for source in {t.op for t in switch_op.inputs if t.op in walker.between}:
+                walker.pending[source] -= 1
+                if walker.pending[source] == 0:
+                    ready.append(source)
+
+    def _zeros_for_exit(self, loop: LoopGradient, tensor: Tensor) -> Tensor:
+        from dataflow.ops.array import zeros
+
+        graph = tensor.graph
+        outer = loop.outer.grad_context if loop.outer is not None else loop.forward_context.outer
+        with in_context(graph, outer):
+            if tensor.dtype.base_dtype is dtypes.variant:
+                from dataflow.ops.tensor_list import empty_list
+
+                return empty_list(dtypes.float32)
+            return zeros(_shape_of(tensor), dtype=tensor.dtype.base_dtype)
+
+    def complete(self, walker: Any, op: Operation, grads: list[Any]) -> list[Any]:
+        """The gradients that arrive at ``op``, unchanged."""
+        return grads
+
+    def context(self, op: Operation, before: bool = False) -> Any:
+        """Makes nodes in the gradient's loop of ``op``."""
+        loop = self.find(op, before)
+        if loop is None:
+            return contextlib.nullcontext()
+        return entered(op.graph, loop.grad_context)
+
+    def zeros(self, walker: Any, tensor: Tensor) -> Any:
+        """Zeros for an output without gradient, where that takes more than ``zeros_like``."""
+        from dataflow.ops.array import zeros
+        from dataflow.ops.sources import constant
+
+        op = tensor.op
+        if is_loop_switch(op):
+            return None
+        if not _carries_gradient(tensor):
+            return None
+        if tensor.dtype.base_dtype is dtypes.variant:
+            from dataflow.ops.tensor_list import empty_list
+
+            return empty_list(dtypes.float32)
+        if op.type in ("Switch", "RefSwitch"):
+            # The branch that was not taken has no use for the value: zeros, made there.
+            data, pred = op.inputs
+            dims = data.dims
+            if dims is not None and None not in dims:
+                zero = constant(0, dtype=tensor.dtype.base_dtype, shape=dims)
+                return control_flow.switch(zero, pred)[tensor.value_index]
+            shape = control_flow.switch(_shape_of(data), pred)[tensor.value_index]
+            return zeros(shape, dtype=tensor.dtype.base_dtype)
+        if op.type in ("Merge", "RefMerge"):
+            return NotImplemented
+        if self.find(op) is None:
+            return NotImplemented
+        return zeros(_shape_of(tensor), dtype=tensor.dtype.base_dtype)
+
+    def finish(self, walker: Any) -> None:
+        """Closes gradient variables that no round changes: zero from the second round on."""
+        from dataflow.ops.array import zeros
+
+        for loop in self.loops.values():
+            context = loop.grad_context
+            for head in loop.heads.values():
+                for op in head._consumers:  # each variable leaves the loop: see `_open`
+                    if is_loop_switch(op) and not op.outputs[0]._consumers:
+                        with in_context(head.graph, context):
+                            context.exit(op.outputs[0], name=op.name.split("/")[-1] + "/Exit")
+                if head.op.inputs[0] is not head.op.inputs[1]:
+                    continue
+                graph = head.graph
+                with in_context(graph, loop.grad_context):
+                    if head.dtype.base_dtype is dtypes.variant:
+                        from dataflow.ops.tensor_list import empty_list
+
+                        value = empty_list(dtypes.float32)
+                    else:
+                        start = head.op.inputs[0].op.inputs[0]
+                        value = zeros(_shape_of(start), dtype=head.dtype.base_dtype)
+                    head.op._update_input(1, control_flow.next_iteration_op(value))
+
+
+def _shape_of(tensor: Tensor) -> Any:
+    """The shape of a tensor where its gradient is built; inside loops only the shape is kept."""
+    from dataflow.ops.array import shape
+
+    dims = tensor.dims
+    if dims is not None and None not in dims:
+        return list(dims)
+    graph = tensor.graph
+    there = output_context(tensor.op)
+    here = graph._control_flow_context
+    if there is None or here is None or tensor in here.values:
+        return shape(tensor)
+    with in_context(graph, there):
+        return shape(tensor)
 
 
 def prepare(between: Any, pending: Any, ys: Any, xs: Any) -> Any:
     """The state of a backward pass through control flow; ``None`` when there is none to cross."""
-    return None
+    crosses = False
+    exits = []
+    for op in between:
+        kind = op.type
+        if kind in _EXITS:
+            if op._control_flow_context is None:
+                continue  # an imported graph: its loops are known to the runtime only
+            if any(t.op in between for t in op.inputs):
+                exits.append(op)
+        elif kind in ("Switch", "RefSwitch"):
+            crosses = True
+    if not exits and not crosses:
+        return None
+    state = LoopGradients()
+    exits.sort(key=lambda op: (_depth(op), op.index))
+    for op in exits:
+        state.add(op, between, pending)
+    return state
+
+
+def _depth(op: Operation) -> int:
+    depth, context = 0, op._control_flow_context
+    while context is not None:
+        depth += 1
+        context = context.outer
+    return depth
+
+
+# ---- the gradients of the nodes -----------------------------------------------------------
+
+
+def _grad_loop(graph: Any) -> WhileContext | None:
+    """The gradient's loop that nodes are being made in."""
+    context = graph._control_flow_context
+    loop = None if context is None else context.while_context
+    return loop if loop is not None and loop.grad_state is not None else None
+
+
+@control_flow.exit_op.gradient
+def exit_gradient(op: Operation, grad: Any) -> list[Any]:
+    loop = _grad_loop(op.graph)
+    if loop is None or not loop.back_prop:
+        return [None]
+    if isinstance(grad, IndexedSlices):
+        grad = _dense(op.graph, grad, loop.outer)
+    enter = loop.enter(grad, name="b_exit")
+    loop.loop_enters.append(enter)
+    return [enter]
+
+
+def _dense(graph: Any, grad: IndexedSlices, context: Any) -> Tensor:
+    from dataflow.graph.conversion import convert_to_tensor
+
+    with in_context(graph, context):
+        return convert_to_tensor(grad)
+
+
+def switch_gradient(op: Operation, *grads: Any) -> list[Any]:
+    if is_loop_switch(op):
+        loop = _grad_loop(op.graph)
+        if loop is None:
+            return [None, None]
+        heads = loop.grad_state.heads
+        head = heads.get(op)
+        on_exit, on_body = grads
+        if head is not None:
+            if on_body is not None:
+                if isinstance(on_body, IndexedSlices):
+                    on_body = _dense(op.graph, on_body, loop)
+                head.op._update_input(1, control_flow.next_iteration_op(on_body))
+            return [None, None]
+        if on_exit is None:
+            return [None, None]
+        heads[op] = control_flow.merge([on_exit, on_exit], name="b_switch")
+        heads[op].dims = op.inputs[0].dims
+        return [heads[op], None]
+    if any(g is None for g in grads):
+        return [None, None]
+    grads = tuple(
+        _dense(op.graph, g, op.graph._control_flow_context) if isinstance(g, IndexedSlices) else g
+        for g in grads
+    )
+    here = op.graph._control_flow_context
+    pred = op.inputs[1] if here is None else here.add_value(op.inputs[1])
+    return [merge_branches(pred, *grads, name="cond_grad"), None]
+
+
+control_flow.switch_op.gradient(switch_gradient)
+control_flow.ref_switch_op.gradient(switch_gradient)
+
+
+def merge_gradient(op: Operation, grad: Any, _index: Any = None) -> list[Any]:
+    from dataflow.ops.comparison import equal
+
+    loop = _grad_loop(op.graph)
+    if isinstance(grad, IndexedSlices):
+        grad = _dense(op.graph, grad, op.graph._control_flow_context)
+    if any(t.op.type in ("NextIteration", "RefNextIteration") for t in op.inputs):
+        if loop is None:
+            return [None, None]
+        assert loop.pivot is not None
+        return list(control_flow.switch(grad, loop.pivot))
+    pred = op.graph._attachments.get("merge_predicates", {}).get(op)
+    if pred is not None:
+        return list(control_flow.switch(grad, pred, name="cond_grad"))
+    context = output_context(op.inputs[0].op)
+    own = op._control_flow_context
+    while isinstance(context, CondContext) and context.outer is not own:
+        context = context.outer  # a value from an inner conditional that was passed on
+    if isinstance(context, CondContext):
+        return list(control_flow.switch(grad, context.pred, name="cond_grad"))
+    return [control_flow.switch(grad, equal(op.outputs[1], i))[1] for i in range(len(op.inputs))]
+
+
+control_flow.merge_op.gradient(merge_gradient)
+control_flow.ref_merge_op.gradient(merge_gradient)
+
+
+def _pass(op: Operation, grad: Any) -> list[Any]:
+    return [grad]
+
+
+control_flow.next_iteration_op.gradient(_pass)
+control_flow.ref_next_iteration_op.gradient(_pass)
+control_flow.ref_exit_op.gradient(exit_gradient)
+
+
+def enter_gradient(op: Operation, grad: Any) -> list[Any]:
+    loop = _grad_loop(op.graph)
+    if loop is None or not loop.back_prop:
+        return [grad]
+    if loop.grad_state.forward_context is not op._control_flow_context:
+        return [grad]
+    if not op.attrs["is_constant"]:
+        if isinstance(grad, IndexedSlices):
+            grad = _dense(op.graph, grad, loop)
+        return [loop.exit(grad, name="Exit")]
+    if isinstance(grad, IndexedSlices):
+        return [_sum_slices(op, grad, loop)]
+    return [_sum_rounds(op, grad, loop)]
+
+
+control_flow.enter_op.gradient(enter_gradient)
+control_flow.ref_enter_op.gradient(enter_gradient)
+
+
+def _sum_rounds(op: Operation, grad: Tensor, loop: WhileContext) -> Tensor:
+    """The gradient of a loop invariant: the sum over all rounds."""
+    from dataflow.ops.array import zeros
+    from dataflow.ops.math import add
+
+    graph = op.graph
+    dims = grad.dims if grad.dims is not None and None not in grad.dims else None
+    with in_context(graph, loop.outer):
+        shape = list(dims) if dims is not None else _shape_of(op.inputs[0])
+        start = zeros(shape, dtype=grad.dtype.base_dtype, name="b_acc")
+    if start.dims != op.inputs[0].dims:
+        start.set_shape(op.inputs[0].dims)
+    return loop.add_variable(start, lambda total: add(total, grad), "b_acc")[0]
+
+
+def _sum_slices(op: Operation, grad: IndexedSlices, loop: WhileContext) -> IndexedSlices:
+    """The sparse gradient of a loop invariant: the rows of all rounds."""
+    from dataflow.ops.array import concat, shape, zeros
+
+    graph = op.graph
+    source = op.inputs[0]
+    with in_context(graph, loop.outer):
+        whole = shape(source)
+        row = whole[1:]
+        no_rows = zeros(concat([[0], row], 0), dtype=grad.dtype.base_dtype, name="b_acc")
+        no_indices = zeros([0], dtype=grad.indices.dtype.base_dtype, name="b_acc")
+    no_rows.dims = None if source.dims is None else (None, *source.dims[1:])
+    no_indices.dims = (None,)
+    rows = _growing(loop, no_rows, grad.values, concat)
+    indices = _growing(loop, no_indices, grad.indices, concat)
+    return IndexedSlices(rows, indices, whole)
+
+
+def _growing(loop: WhileContext, start: Tensor, part: Tensor, concat: Any) -> Tensor:
+    """A loop variable that gets ``part`` appended in each round."""
+    result, _ = loop.add_variable(start, lambda total: concat([total, part], 0), "b_acc")
+    return result

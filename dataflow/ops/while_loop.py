@@ -175,9 +175,7 @@ def _flatten_shapes(structure: Any, invariants: Any) -> list[Any]:
     from dataflow.graph.nest import _keys  # the same order as the leaves
 
     if isinstance(structure, dict):
-        return [
-            s for k in _keys(structure) for s in _flatten_shapes(structure[k], invariants[k])
-        ]
+        return [s for k in _keys(structure) for s in _flatten_shapes(structure[k], invariants[k])]
     if len(structure) != len(invariants):
         raise ValueError(
             f"shape_invariants has {len(invariants)} entries where loop_vars has {len(structure)}."

@@ -1,0 +1,63 @@
+"""Lists of tensors: ``()`` is the empty one, ``(rest, last)`` any other. Stacks: Python lists.
+
+A pair shares its rest with the list it was made from, so that push and pop cost the same whatever
+the length. The compiled plan writes both as tuple expressions (`runtime.codegen`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.registry import kernel
+
+
+@kernel("EmptyTensorList")
+def empty_tensor_list_kernel(xp: Any, element_shape: Any, max_num_elements: Any) -> Any:
+    return ()
+
+
+@kernel("TensorListPushBack")
+def tensor_list_push_back_kernel(xp: Any, input_handle: Any, tensor: Any) -> Any:
+    return (input_handle, tensor)
+
+
+@kernel("TensorListPopBack")
+def tensor_list_pop_back_kernel(
+    xp: Any, input_handle: Any, element_shape: Any, *, element_dtype: Any
+) -> Any:
+    if input_handle:
+        return input_handle
+    shape = tuple(np.asarray(element_shape).reshape(-1).tolist())
+    if element_dtype.kind == "x":
+        return (), ()
+    if np.ndim(element_shape) == 0 or any(d < 0 for d in shape):
+        raise InvalidArgumentError(None, None, "Trying to pop from an empty list.")
+    zeros = xp.zeros(shape, element_dtype.numpy)
+    return (), (zeros if shape else zeros[()])
+
+
+@kernel("StackV2", stateful=True)
+def stack_v2_kernel(context: Any, max_size: Any) -> Any:
+    return []
+
+
+@kernel("StackPushV2")
+def stack_push_v2_kernel(xp: Any, handle: Any, elem: Any) -> Any:
+    handle.append(elem)
+    return elem
+
+
+@kernel("StackPopV2")
+def stack_pop_v2_kernel(xp: Any, handle: Any) -> Any:
+    if not handle:
+        raise InvalidArgumentError(None, None, "Stack is empty when calling Pop().")
+    return handle.pop()
+
+
+@kernel("StackCloseV2")
+def stack_close_v2_kernel(xp: Any, handle: Any) -> tuple[()]:
+    handle.clear()
+    return ()

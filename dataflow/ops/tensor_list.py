@@ -1,0 +1,133 @@
+"""Lists of tensors as values, and stacks: where the gradient of a loop keeps forward values.
+
+A list is never changed: pushing makes a new list that shares the old one. So a list is an ordinary
+loop variable, a push's gradient is a pop and the other way round, and the gradient of a loop is a
+loop like any other, which can be differentiated again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.dtypes import DType
+from dataflow.graph.registry import define_op, not_differentiable
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.static_value import static_dims
+from dataflow.shapes import Dims
+
+
+@define_op(
+    "EmptyTensorList",
+    "element_shape: shape_type, max_num_elements: int32 -> handle: variant",
+    shape_type=frozenset({dtypes.int32, dtypes.int64}),
+)
+def empty_tensor_list_op(
+    element_shape: Tensor, max_num_elements: Tensor, *, element_dtype: DType
+) -> Dims:
+    """A list without elements; ``element_shape`` (-1: any) says what may be pushed.
+
+    Shape: scalar, of dtype variant. Popping from it gives zeros of the shape asked for, so that it
+    also stands for a list of gradients that are zero.
+    """
+    return ()
+
+
+@define_op(
+    "TensorListPushBack",
+    "input_handle: variant, tensor: element_dtype -> output_handle: variant",
+)
+def tensor_list_push_back_op(input_handle: Tensor, tensor: Tensor) -> Dims:
+    """The list with one more element at its end; the input list stays as it was.
+
+    Gradient: pops the gradient of the element off the list of gradients.
+    """
+    return ()
+
+
+@define_op(
+    "TensorListPopBack",
+    "input_handle: variant, element_shape: int32 -> output_handle: variant, tensor: element_dtype",
+)
+def tensor_list_pop_back_op(
+    input_handle: Tensor, element_shape: Tensor, *, element_dtype: DType
+) -> list[Dims]:
+    """The list without its last element, and that element.
+
+    Shape: that of the element is ``element_shape`` as far as it is known. Gradient: pushes the
+    element's gradient. Raises `InvalidArgumentError` for an empty list and an unknown shape.
+    """
+    value = static_dims(element_shape) if element_shape.dims != () else None
+    return [(), value]
+
+
+@tensor_list_push_back_op.gradient
+def tensor_list_push_back_gradient(op: Any, grad: Tensor) -> list[Any]:
+    tensor = op.inputs[1]
+    rest, element = tensor_list_pop_back_op(
+        grad, _shape_for_pop(tensor), element_dtype=tensor.dtype.base_dtype
+    )
+    if tensor.dtype.base_dtype.kind == "x":
+        element.dims = ()
+    return [rest, element]
+
+
+def _shape_for_pop(tensor: Tensor) -> Any:
+    from dataflow.ops.array import shape
+
+    if tensor.dtype.base_dtype.kind == "x":
+        return []
+    return shape(tensor)
+
+
+@tensor_list_pop_back_op.gradient
+def tensor_list_pop_back_gradient(op: Any, rest_grad: Any, element_grad: Any) -> list[Any]:
+    dtype = op.attrs["element_dtype"]
+    if rest_grad is None:
+        rest_grad = empty_list(dtype)
+    if element_grad is None:
+        element_grad = zero_value(op.outputs[1])
+    return [tensor_list_push_back_op(rest_grad, element_grad), None]
+
+
+def empty_list(dtype: DType, name: str | None = None) -> Tensor:
+    """A new list for elements of any shape."""
+    return empty_tensor_list_op(-1, -1, element_dtype=dtype, name=name)  # type: ignore[no-any-return]
+
+
+def zero_value(tensor: Tensor) -> Tensor:
+    """Zeros like ``tensor``; for a list, the list of zeros."""
+    if tensor.dtype.base_dtype is dtypes.variant:
+        return empty_list(dtypes.float32)
+    from dataflow.ops.array import zeros_like
+
+    return zeros_like(tensor)
+
+
+@define_op("StackV2", "max_size: int32 -> handle: resource", stateful=True)
+def stack_v2_op(max_size: Tensor, *, elem_type: DType, stack_name: str = "") -> Dims:
+    """A stack that lives for one run, as in the gradients of TensorFlow's loops."""
+    return ()
+
+
+@define_op("StackPushV2", "handle: resource, elem: T -> output: T", stateful=True)
+def stack_push_v2_op(handle: Tensor, elem: Tensor, *, swap_memory: bool = False) -> Dims:
+    """Pushes ``elem`` and passes it on. Shape: that of elem."""
+    return elem.dims
+
+
+@define_op("StackPopV2", "handle: resource -> elem: elem_type", stateful=True)
+def stack_pop_v2_op(handle: Tensor, *, elem_type: DType) -> Dims:
+    """Pops the last element; an `InvalidArgumentError` when there is none. Shape: unknown."""
+    return None
+
+
+@define_op("StackCloseV2", "handle: resource", stateful=True)
+def stack_close_v2_op(handle: Tensor) -> list[Dims]:
+    """Empties the stack."""
+    return []
+
+
+not_differentiable(
+    empty_tensor_list_op, stack_v2_op, stack_push_v2_op, stack_pop_v2_op, stack_close_v2_op
+)
