@@ -12,9 +12,12 @@ from typing import Any
 
 _HOMES = {
     "Cluster": "launcher",
+    "ClusterDef": "cluster_def",
     "ClusterSpec": "spec",
+    "JobDef": "cluster_def",
     "Latency": "simulation",
     "Server": "server",
+    "ServerDef": "server",
     "backup_curve": "simulation",
     "find": "launcher",
     "launch": "launcher",

@@ -32,6 +32,10 @@ from dataflow.errors import UnauthenticatedError, UnavailableError
 log = logging.getLogger("dataflow.cluster")
 
 _BUFFER_BYTES = 1 << 16
+#: How long a task that was never heard of is waited for: it may still be starting.
+FIRST_CONTACT_SECONDS = float(os.environ.get("DATAFLOW_FIRST_CONTACT_SECONDS", "10"))
+#: How long one that has answered before is waited for: it may be starting again.
+RECONNECT_SECONDS = 1.0
 #: From this size a tensor goes through shared memory; measured: at 256 KB a round trip
 #: took 48 us shared and 66 us through the socket, at 100 MB 14 ms and 26 ms.
 SHARE_FROM_BYTES = 256 << 10
@@ -590,8 +594,8 @@ class LinkPool:
     def take(self, address: str, task: str = "", timeout_seconds: float | None = None) -> Link:
         """Return a link to ``address`` that nobody else uses.
 
-        A task that has answered before and does not now gets one second, a new one ten: the first
-        has died, the second may still be starting.
+        A task that has answered before and does not now has died and gets one second; a new one
+        may still be starting and gets ten (``DATAFLOW_FIRST_CONTACT_SECONDS``).
         """
         while True:
             with self._lock:
@@ -603,7 +607,8 @@ class LinkPool:
                 return link
             link.close()
         if timeout_seconds is None:
-            timeout_seconds = 1.0 if address in self._known else 10.0
+            known = address in self._known
+            timeout_seconds = RECONNECT_SECONDS if known else FIRST_CONTACT_SECONDS
         link = connect(address, self.key, self.own_name, task, timeout_seconds, self._limit_bytes)
         self._known.add(address)
         return link

@@ -35,3 +35,14 @@ from dataflow.train.moving_averages import ExponentialMovingAverage
 from dataflow.train.optimizer import Optimizer
 from dataflow.train.proximal_gradient_descent import ProximalGradientDescentOptimizer
 from dataflow.train.rmsprop import RMSPropOptimizer
+
+
+def __getattr__(name: str) -> object:
+    """The names of clusters, which are loaded when first used."""
+    if name in ("ClusterDef", "ClusterSpec", "JobDef", "Server", "ServerDef"):
+        from dataflow import cluster
+
+        value = getattr(cluster, name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'dataflow.train' has no attribute {name!r}")

@@ -1,8 +1,7 @@
 """`ClusterSpec`: what it takes, what it answers, what it refuses and why."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dataflow.cluster.cluster_def import ClusterDef, from_cluster_def
 from dataflow.cluster.spec import ClusterSpec

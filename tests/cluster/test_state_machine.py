@@ -1,8 +1,7 @@
 """The two state machines under random orders of events, and the cases worth reading."""
 
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from dataflow import errors

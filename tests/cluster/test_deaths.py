@@ -1,0 +1,232 @@
+"""Real processes, killed at the worst moments: what the others notice, and that they go on.
+
+Nothing here asserts how long something took; what never ends fails by the bound of `result_of`.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+
+def build(size=4):
+    """w on the ps; a step in which worker 0 gives a gradient of the same size."""
+    with tf.device("/job:ps/task:0"):
+        w = tf.Variable(np.zeros(size, np.float32), name="w")
+    with tf.device("/job:worker/task:0"):
+        gradient = tf.add(w, 1.0, name="gradient")
+    with tf.device("/job:ps/task:0"):
+        step = tf.assign_add(w, gradient, name="step")
+    return w, step
+
+
+def result_of(function, seconds=20):
+    """What a function that runs in a thread returned or raised; a hang is a failure."""
+    outcome = []
+
+    def run():
+        try:
+            outcome.append(function())
+        except Exception as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    assert outcome, "it hangs"
+    return outcome[0]
+
+
+@pytest.mark.parametrize("target", ["worker:0", "worker:1"])
+def test_steps_through_processes(processes, target):
+    w, step = build()
+    with tf.Session(processes.target(target)) as session:
+        session.run(w.initializer)
+        for expected in (1.0, 3.0, 7.0):
+            assert session.run(step).tolist() == [expected] * 4
+        trace = session._remote.record(step)
+        assert [s.op_name for s in trace.steps if s.op_name in ("gradient", "step")] == [
+            "gradient",
+            "step",
+        ]
+        assert trace.result.tolist() == [15.0] * 4
+
+
+def test_a_killed_ps_is_named_and_its_restart_is_noticed(processes):
+    w, step = build()
+    with tf.Session(processes.target("worker:0")) as session:
+        session.run(w.initializer)
+        session.run(step)
+        processes.kill("ps:0")
+        for _ in range(2):
+            error = result_of(lambda: session.run(step))
+            assert isinstance(error, (tf.errors.UnavailableError, tf.errors.AbortedError))
+            assert "/job:ps/task:0" in str(error)
+        processes.start("ps:0")
+        error = result_of(lambda: session.run(step))
+        assert isinstance(error, tf.errors.AbortedError)
+        assert "restarted" in str(error)
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized value w"):
+            session.run(step)
+        session.run(w.initializer)
+        assert session.run(step).tolist() == [1.0] * 4
+
+
+def test_a_ps_killed_in_the_middle_of_steps(processes):
+    w, step = build(100_000)
+    with tf.Session(processes.target("worker:0")) as session:
+        session.run(w.initializer)
+
+        def forever():
+            while True:
+                session.run(step.op)
+
+        threading.Timer(0.3, processes.kill, ["ps:0"]).start()
+        error = result_of(forever)
+        assert isinstance(error, tf.errors.UnavailableError)
+        assert "/job:ps/task:0" in str(error)
+
+
+def test_a_worker_killed_while_computing_does_not_stop_the_other(processes):
+    w, step = build()
+    with tf.device("/job:worker/task:1"):
+        other = tf.add(w, 2.0)
+    with tf.device("/job:ps/task:0"):
+        other_step = tf.assign_add(w, other)
+    first = tf.Session(processes.target("worker:0"))
+    second = tf.Session(processes.target("worker:1"))
+    first.run(w.initializer)
+    second.run(other_step)
+
+    def forever():
+        while True:
+            first.run(step.op)
+
+    threading.Timer(0.2, processes.kill, ["worker:0"]).start()
+    error = result_of(forever)
+    assert isinstance(error, tf.errors.UnavailableError)
+    before = second.run(w)
+    assert np.all(second.run(other_step) == 2 * before + 2)
+    second.close()
+    first.close()
+
+
+def test_a_worker_killed_while_it_waits_takes_nothing_with_it(processes, eventually):
+    with tf.device("/job:ps/task:0"):
+        tokens = tf.FIFOQueue(10, [tf.int64], shapes=[[]], shared_name="tokens")
+        put, take, size = (
+            tokens.enqueue([tf.constant(7, tf.int64)]),
+            tokens.dequeue(),
+            tokens.size(),
+        )
+    waiting = tf.Session(processes.target("worker:0"))
+    outcome = []
+
+    def wait():
+        try:
+            waiting.run(take)
+        except tf.errors.OpError as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    time.sleep(0.3)
+    processes.kill("worker:0")
+    thread.join(10)
+    assert isinstance(outcome[0], tf.errors.UnavailableError)
+    with tf.Session(processes.target("worker:1")) as session:
+        session.run(put)
+        assert session.run(size) == 1, "the dead worker took the token"
+        assert session.run(take) == 7
+
+
+CLIENT = textwrap.dedent(
+    """
+    import sys
+    import dataflow as tf
+    with tf.device("/job:ps/task:0"):
+        w = tf.Variable(0.0, name="w")
+        step = tf.assign_add(w, 1.0)
+        queue = tf.FIFOQueue(1, [tf.float32], shared_name="q")
+    session = tf.Session(sys.argv[1])
+    session.run(w.initializer)
+    session.run(step)
+    print("waiting", flush=True)
+    session.run(queue.dequeue())
+    """
+)
+
+
+def test_a_killed_client_leaves_its_variables_and_no_waiting_step(processes, eventually):
+    target = processes.target("worker:0")
+    environment = {**os.environ, "DATAFLOW_CLUSTER_KEY": "a key for tests"}
+    client = subprocess.Popen(
+        [sys.executable, "-c", CLIENT, target], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    assert client.stdout.readline().strip() == "waiting"
+    time.sleep(0.2)
+    client.kill()
+    client.wait(10)
+    client.stdout.close()
+    with tf.device("/job:ps/task:0"):
+        w = tf.Variable(0.0, name="w")
+        queue = tf.FIFOQueue(1, [tf.float32], shared_name="q")
+        put, size = queue.enqueue([1.0]), queue.size()
+    with tf.Session(target) as session:
+        assert session.run(w) == 1.0
+        time.sleep(0.3)
+        session.run(put)
+        assert session.run(size) == 1
+
+
+def test_an_interrupted_step_stops_and_the_session_goes_on(processes):
+    w, step = build()
+    with tf.device("/job:ps/task:0"):
+        queue = tf.FIFOQueue(1, [tf.float32], shapes=[[]], shared_name="q")
+        take, put, size = queue.dequeue(), queue.enqueue([1.0]), queue.size()
+    with tf.Session(processes.target("worker:0")) as session:
+        session.run(w.initializer)
+        main = threading.main_thread().ident
+        threading.Timer(0.3, signal.pthread_kill, [main, signal.SIGINT]).start()
+        with pytest.raises(KeyboardInterrupt):
+            session.run(take)
+        assert session.run(step).tolist() == [1.0] * 4
+        time.sleep(0.3)
+        session.run(put)
+        assert session.run(size) == 1, "the interrupted dequeue took it"
+
+
+def test_a_stopped_worker_is_a_straggler_and_not_dead(processes):
+    w, step = build()
+    with tf.device("/job:worker/task:1"):
+        slow = tf.add(w, 5.0)
+    with tf.Session(processes.target("worker:0")) as session:
+        session.run(w.initializer)
+        assert session.run(slow).tolist() == [5.0] * 4
+        processes.pause("worker:1")
+        threading.Timer(0.5, processes.resume, ["worker:1"]).start()
+        assert session.run(step).tolist() == [1.0] * 4  # does not need it
+        assert result_of(lambda: session.run(slow)).tolist() == [6.0] * 4
+
+
+def test_join_ends_when_the_cluster_is_shut_down(processes):
+    tf.cluster.shutdown(processes.spec)
+    for process in processes.processes.values():
+        assert process.wait(10) == 0
+        assert process.stdout.read().strip() == "joined"
+
+
+def test_large_tensors_between_processes(processes):
+    w, step = build(2_000_000)
+    with tf.Session(processes.target("worker:0")) as session:
+        session.run(w.initializer)
+        for expected in (1.0, 3.0, 7.0, 15.0):
+            assert np.all(session.run(step) == expected)

@@ -1,0 +1,377 @@
+"""Servers and sessions on them: names, placement, variables, sharing, errors, ends."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.cluster.server import Server, visible_tasks
+from dataflow.cluster.spec import ClusterSpec
+
+
+def counter(name="counter", value=0.0):
+    """A variable on the parameter server and an op that adds one to it from worker 0."""
+    with tf.device("/job:ps/task:0"):
+        variable = tf.Variable(np.float32(value), name=name)
+    with tf.device("/job:worker/task:0"):
+        one = tf.identity(tf.constant(1.0), name=f"{name}_one")
+    with tf.device("/job:ps/task:0"):
+        step = tf.assign_add(variable, one)
+    return variable, step
+
+
+def test_pieces_run_where_they_are_pinned(cluster):
+    variable, step = counter()
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(variable.initializer)
+        assert session.run(step) == 1.0
+        assert session.run([step]) == [2.0]
+        assert session.run([variable, variable]) == [2.0, 2.0]
+        tasks = session._remote.tasks(step)
+        assert tasks["counter"] == tasks["AssignAdd"] == "/job:ps/task:0"
+        assert tasks["counter_one"] == "/job:worker/task:0"
+        trace = session._remote.record(step)
+        devices = {s.op_name: s.device for s in trace.steps}
+        assert devices["AssignAdd"] == "/job:ps/replica:0/task:0/device:CPU:0"
+        assert devices["counter_one"] == "/job:worker/replica:0/task:0/device:CPU:0"
+        assert trace.result == 3.0
+    assert cluster["ps:0"].status()["variables"] == 1
+    assert cluster["worker:0"].status()["variables"] == 0
+
+
+def test_variables_live_on_their_task_and_are_shared(cluster):
+    variable, step = counter()
+    with tf.Session(cluster["worker:0"].target) as first:
+        first.run(variable.initializer)
+        first.run(step)
+        with tf.Session(cluster["worker:1"].target) as second:
+            assert second.run(variable) == 1.0
+            second.run(step)
+        assert first.run(variable) == 2.0
+    with tf.Session(cluster["ps:0"].target) as third:
+        assert third.run(variable) == 2.0
+    tf.Session.reset(cluster["worker:1"].target)
+    with tf.Session(cluster["ps:0"].target) as fourth:
+        with pytest.raises(tf.errors.FailedPreconditionError, match="counter"):
+            fourth.run(variable)
+
+
+def test_feeds_and_fetches_of_every_kind(cluster):
+    with tf.device("/job:worker/task:1"):
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        doubled = tf.add(x, x, name="doubled")
+    with tf.device("/job:ps/task:0"):
+        text = tf.placeholder(tf.string, [2], name="text")
+        same_text = tf.identity(text)
+        flag = tf.identity(tf.constant([True, False]))
+    value = np.arange(6, dtype=np.float32).reshape(3, 2)
+    feeds = {x: value, text: ["grün", b"\x00"]}
+    with tf.Session(cluster["worker:0"].target) as session:
+        result = session.run(
+            {"d": doubled, "x": x, "rest": (same_text, [flag, "doubled:0"]), "op": doubled.op},
+            feeds,
+        )
+        np.testing.assert_array_equal(result["d"], 2 * value)
+        np.testing.assert_array_equal(result["x"], value)
+        assert result["rest"][0].tolist() == ["grün".encode(), b"\x00"]
+        assert result["rest"][1][0].tolist() == [True, False]
+        assert result["op"] is None
+        # Feeding what is in between cuts what comes before it off.
+        assert session.run(doubled, {doubled: [[7.0, 7.0]]}).tolist() == [[7, 7]]
+        with pytest.raises(ValueError, match=r"Cannot feed value of shape \(3,\)"):
+            session.run(doubled, {x: [1.0, 2.0, 3.0]})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="feed.*'x'|'x'.*feed"):
+            session.run(doubled)
+        np.testing.assert_array_equal(session.run(doubled, feeds), 2 * value)
+
+
+def test_one_transfer_per_tensor_and_destination(cluster):
+    with tf.device("/job:ps/task:0"):
+        source = tf.identity(tf.constant([1.0, 2.0]), name="source")
+    with tf.device("/job:worker/task:1"):
+        uses = [tf.add(source, float(i)) for i in range(5)]
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(uses)
+        prepared = next(iter(session._remote._combinations.values())).prepared
+        segments = [
+            s for remote in prepared.remotes if remote.task == "/job:ps/task:0" for s in [remote]
+        ]
+        assert len(segments) == 1
+    from dataflow.cluster.partition import partition
+
+    cut = partition(uses, [], [], sorted(cluster.servers), "/job:worker/task:0")
+    transfers = [t for s in cut.pieces["/job:ps/task:0"].segments for t in s.transfers]
+    assert [(t.task, len(t.slots)) for t in transfers] == [("/job:worker/task:1", 1)]
+
+
+def test_values_go_straight_from_task_to_task(cluster):
+    with tf.device("/job:worker/task:1"):
+        a = tf.identity(tf.constant(np.ones(100_000, np.float32)), name="a")
+    with tf.device("/job:ps/task:0"):
+        b = tf.add(a, 1.0)
+    with tf.device("/job:worker/task:1"):
+        c = tf.add(b, 1.0)
+    with tf.device("/job:worker/task:0"):
+        d = tf.add(c[:3], 1.0)
+    with tf.Session(cluster["worker:0"].target) as session:
+        for _ in range(5):
+            assert session.run(d).tolist() == [4, 4, 4]
+    # The master (worker 0) saw three numbers a step, not a hundred thousand.
+    assert cluster["worker:0"].status()["received_bytes"] < 10_000
+
+
+def test_control_dependencies_across_tasks(cluster):
+    with tf.device("/job:ps/task:0"):
+        a = tf.Variable(0.0, name="a")
+        set_a = tf.assign(a, 5.0)
+    with tf.device("/job:worker/task:1"):
+        with tf.control_dependencies([set_a]):
+            b = tf.Variable(0.0, name="b")
+            set_b = tf.assign(b, 7.0)
+    with tf.device("/job:ps/task:0"):
+        with tf.control_dependencies([set_b]):
+            read = tf.identity(a)
+    everything = tf.group(set_b, read.op)
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(everything)
+        assert session.run([a, b]) == [5.0, 7.0]
+        assert session.run(read) == 5.0
+
+
+def test_loops_and_conditionals_run_in_one_place_and_values_cross(cluster):
+    with tf.device("/job:ps/task:0"):
+        n = tf.identity(tf.constant(5), name="n")
+    with tf.device("/job:worker/task:1"):
+        i, total = tf.while_loop(
+            lambda i, total: i < n, lambda i, total: (i + 1, total + i), [0, 0]
+        )
+    with tf.device("/job:ps/task:0"):
+        result = tf.cond(
+            tf.greater(total, 5), lambda: tf.add(total, 100), lambda: tf.add(total, -100)
+        )
+    with tf.Session(cluster["worker:0"].target) as session:
+        assert session.run([i, total, result]) == [5, 10, 110]
+        assert session.run(result, {n: 2}) == -99
+
+
+def test_queues_are_shared_and_waiting_is_no_deadlock(cluster):
+    with tf.device("/job:ps/task:0"):
+        queue = tf.FIFOQueue(10, [tf.float32], shapes=[[]], shared_name="q")
+    value = tf.placeholder(tf.float32, [])
+    put, get = queue.enqueue([value]), queue.dequeue()
+    got = []
+    with tf.Session(cluster["worker:0"].target) as consumer:
+        with tf.Session(cluster["worker:1"].target) as producer:
+            thread = threading.Thread(target=lambda: got.append(consumer.run(get)))
+            thread.start()
+            time.sleep(0.1)
+            assert not got
+            producer.run(put, {value: 3.0})
+            thread.join(10)
+            assert got == [3.0]
+            # Both in one step: the dequeue waits, and what it waits for runs.
+            assert producer.run([put, get], {value: 4.0})[1] == 4.0
+
+
+def test_an_error_names_node_and_task_and_the_session_goes_on(cluster):
+    with tf.device("/job:worker/task:1"):
+        x = tf.placeholder(tf.float32, [None, None], name="x")
+        product = tf.matmul(x, x, name="product")
+    with tf.Session(cluster["worker:0"].target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError) as info:
+            session.run(product, {x: np.ones((2, 3))})
+        message = str(info.value)
+        assert "MatMul 'product'" in message
+        assert "test_server.py" in message
+        assert "/job:worker/task:1" in message
+        assert info.value.op is product.op
+        assert session.run(product, {x: np.eye(2)}).tolist() == [[1, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("device", "words"),
+    [
+        ("/job:gpu_farm", "pinned to /job:gpu_farm.*has only /job:ps/task:0, /job:worker/task:0"),
+        ("/job:worker/task:7", "operation 'Const'.*pinned to /job:worker/task:7"),
+    ],
+)
+def test_unknown_jobs_and_tasks(cluster, device, words):
+    with tf.device(device):
+        a = tf.identity(tf.constant(1.0), name="a")
+    with tf.Session(cluster["worker:0"].target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            session.run(a)
+
+
+def test_a_variable_and_its_ops_cannot_be_torn_apart(cluster):
+    with tf.device("/job:ps/task:0"):
+        variable = tf.Variable(1.0, name="variable")
+    with tf.device("/job:worker/task:0"):
+        step = tf.assign_add(variable, 1.0, name="step")
+    with tf.Session(cluster["worker:0"].target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="colocate.*'variable'.*'step'"):
+            session.run(step)
+
+
+def test_partial_names_and_soft_placement(cluster):
+    with tf.device("/job:ps"):
+        a = tf.identity(tf.constant(1.0), name="a")
+    with tf.device("/task:1"):
+        b = tf.identity(a, name="b")
+    with tf.device("/device:GPU:0"):
+        c = tf.identity(b, name="c")
+    with tf.Session(cluster["worker:0"].target) as session:
+        tasks = session._remote.tasks(b)
+        assert tasks["a"] == "/job:ps/task:0"
+        assert tasks["b"] == "/job:worker/task:1"
+        assert session._remote.tasks(c)["c"] == "/job:worker/task:0"
+
+
+def test_device_filters_hide_tasks(cluster):
+    config = tf.ConfigProto(device_filters=["/job:ps", "/job:worker/task:0"])
+    with tf.device("/job:worker/task:1"):
+        a = tf.identity(tf.constant(1.0))
+    with tf.Session(cluster["worker:0"].target, config=config) as session:
+        names = [device.name for device in session.list_devices()]
+        assert len(names) == 2
+        assert not any("task:1" in name for name in names)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="device_filters"):
+            session.run(a)
+
+
+def test_visible_tasks():
+    tasks = {"/job:ps/task:0": "a", "/job:ps/task:1": "b", "/job:worker/task:3": "c"}
+    own = "/job:worker/task:3"
+    assert visible_tasks(tasks, own, []) == tasks
+    assert visible_tasks(tasks, own, ["/job:ps/task:1"]) == {
+        "/job:ps/task:1": "b",
+        "/job:worker/task:3": "c",
+    }
+    assert set(visible_tasks(tasks, own, ["/job:ps"])) == set(tasks)
+
+
+def test_a_task_that_never_appears_is_named_with_its_address(make_spec, monkeypatch):
+    from dataflow.cluster import channel
+
+    monkeypatch.setattr(channel, "FIRST_CONTACT_SECONDS", 0.3)
+    spec = make_spec(ps=1, worker=1)
+    with Server(spec, "worker", 0) as server:
+        with tf.device("/job:ps/task:0"):
+            a = tf.identity(tf.constant(1.0))
+        with tf.Session(server.target) as session:
+            address = spec.task_address("ps", 0)
+            with pytest.raises(tf.errors.UnavailableError, match=f"ps/task:0.*tried {address}"):
+                session.run(a)
+            assert session.run(tf.constant(3.0)) == 3.0
+            with Server(spec, "ps", 0):
+                assert session.run(a) == 1.0
+
+
+def test_a_server_that_stops_is_noticed_and_a_new_one_is_another(cluster, make_spec):
+    variable, step = counter()
+    session = tf.Session(cluster["worker:0"].target)
+    session.run(variable.initializer)
+    session.run(step)
+    cluster["ps:0"].stop()
+    with pytest.raises(tf.errors.UnavailableError, match="/job:ps/task:0"):
+        session.run(step)
+    again = Server(cluster.spec, "ps", 0, key="a key for tests")
+    try:
+        with pytest.raises(tf.errors.AbortedError, match="/job:ps/task:0.*restarted.*variables"):
+            session.run(step)
+        with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized.*counter"):
+            session.run(step)
+        session.run(variable.initializer)
+        assert session.run(step) == 1.0
+    finally:
+        session.close()
+        again.stop()
+
+
+def test_time_outs(cluster):
+    with tf.device("/job:ps/task:0"):
+        queue = tf.FIFOQueue(1, [tf.float32], shared_name="empty")
+        get = queue.dequeue()
+    config = tf.ConfigProto(operation_timeout_in_ms=200)
+    with tf.Session(cluster["worker:0"].target, config=config) as session:
+        with pytest.raises(tf.errors.DeadlineExceededError, match="waiting for /job:ps/task:0"):
+            session.run(get)
+        assert session.run(tf.constant(1.0)) == 1.0
+    with tf.Session(cluster["worker:0"].target) as session:
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(get, options=tf.RunOptions(timeout_in_ms=200))
+
+
+def test_many_threads_run_steps_at_once(cluster):
+    variable, step = counter()
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(variable.initializer)
+        threads = [
+            threading.Thread(target=lambda: [session.run(step.op) for _ in range(50)])
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        assert session.run(variable) == 200.0
+
+
+def test_the_graph_may_grow_and_change_between_runs(cluster):
+    variable, step = counter()
+    with tf.Session(cluster["worker:1"].target) as session:
+        session.run(variable.initializer)
+        session.run(step)
+        with tf.device("/job:ps/task:0"):
+            more = tf.assign_add(variable, 10.0)
+        assert session.run(more) == 11.0
+        assert session.run(step) == 12.0
+
+
+def test_server_arguments(make_spec):
+    spec = make_spec(ps=1, worker=2)
+    with pytest.raises(ValueError, match=r"job_name must be given.*\['ps', 'worker'\]"):
+        Server(spec)
+    with pytest.raises(tf.errors.InvalidArgumentError, match='"evaluator" is not in the cluster'):
+        Server(spec, "evaluator", 0)
+    with pytest.raises(ValueError, match=r"task_index must be given.*\[0, 1\]"):
+        Server(spec, "worker")
+    with pytest.raises(tf.errors.InvalidArgumentError, match='task 5 is not in the job "worker"'):
+        Server(spec, "worker", 5)
+    with pytest.raises(ValueError, match="'tcp'"):
+        Server(spec, "ps", protocol="tcp")
+    server = Server(spec, "ps", start=False)
+    assert server.target == f"grpc://{spec.task_address('ps', 0)}"
+    server.start()
+    server.start()
+    assert server.server_def.job_name == "ps"
+    assert ClusterSpec(server.server_def.cluster) == spec
+    with pytest.raises(tf.errors.UnavailableError, match="cannot listen.*another task"):
+        Server(spec, "ps")
+    server.stop()
+    server.stop()
+    with pytest.raises(RuntimeError, match="was stopped"):
+        server.start()
+    copy = Server(server.server_def)
+    assert copy.task == "/job:ps/task:0"
+    copy.stop()
+
+
+def test_beyond_loopback_only_with_a_key(monkeypatch):
+    monkeypatch.delenv("DATAFLOW_CLUSTER_KEY", raising=False)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="DATAFLOW_CLUSTER_KEY"):
+        Server({"ps": ["0.0.0.0:0"]}, "ps", 0)
+
+
+def test_local_server_and_join():
+    server = tf.train.Server.create_local_server()
+    with tf.Session(server.target) as session:
+        assert session.run(tf.add(1, 2)) == 3
+    thread = threading.Thread(target=server.join)
+    thread.start()
+    assert thread.is_alive()
+    tf.cluster.shutdown(server.target)
+    thread.join(10)
+    assert not thread.is_alive()
