@@ -52,7 +52,11 @@ def _cell_number(code: CodeType) -> int | None:
         return None
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
-    return getattr(shell, "execution_count", None)
+    # The compiler's own table: while a cell runs, `execution_count` is that of the next one in
+    # newer IPythons.
+    table = getattr(getattr(shell, "compile", None), "_filename_map", {})
+    number = table.get(filename, getattr(shell, "execution_count", None))
+    return number if isinstance(number, int) else None
 
 
 def _classify(code: CodeType) -> bool:
