@@ -1,0 +1,183 @@
+"""Samples of variables and of the nodes without inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.samples.base import Sample
+
+START = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
+ROWS = np.array([2, 0, 2], np.int32)
+UPDATES = np.array([[1, 1], [2, 2], [3, 4]], np.float32)
+CELLS = np.array([[0, 1], [2, 0]], np.int32)
+
+
+def after_initializer(change: Any) -> Any:
+    """Builds ``change(tf, variable, *tensors)`` so that the variable is initialized first."""
+
+    def build(tf: Any, *tensors: Any) -> Any:
+        v = tf.Variable(START)
+        with tf.control_dependencies([v.initializer]):
+            return change(tf, v, *tensors)
+
+    return build
+
+
+def scattered(function: Any) -> Any:
+    """What a scatter op leaves, row by row in order."""
+
+    def expected(rows: Any, updates: Any) -> Any:
+        result = START.copy()
+        for row, update in zip(rows, updates, strict=True):
+            result[row] = function(result[row], update)
+        return result
+
+    return expected
+
+
+def cells(function: Any) -> Any:
+    """What a scatter_nd op leaves."""
+
+    def expected(where: Any, updates: Any) -> Any:
+        result = START.copy()
+        for place, update in zip(where, updates, strict=True):
+            result[tuple(place)] = function(result[tuple(place)], update)
+        return result
+
+    return expected
+
+
+def counted(tf: Any) -> Any:
+    v = tf.Variable(3)
+    with tf.control_dependencies([v.initializer]):
+        return tf.count_up_to(v, 5)
+
+
+def temporary(tf: Any, x: Any) -> Any:
+    from dataflow.ops import state
+
+    ref = state.temporary_variable_op(shape=(3, 2), dtype=tf.float32, var_name="t")
+    return state.destroy_temporary_variable(state.assign_op(ref, x), var_name="t")
+
+
+def old_variable(tf: Any, x: Any) -> Any:
+    from dataflow.ops import state
+
+    ref = state.old_variable_op(shape=(3, 2), dtype=tf.float32)
+    return tf.identity(state.assign_op(ref, x))
+
+
+def fused(tf: Any, x: Any, y: Any) -> Any:
+    from dataflow.kernels.fused.elementwise import Program
+    from dataflow.ops.fused import fused_op
+
+    program = Program(2, (("Mul", (0, 1)), ("Tanh", (2,))), "float32")
+    return fused_op([x, y], program=program, T=tf.float32, output_shape=(3, 2), name="fused")
+
+
+def scatter(op: str, name: str, function: Any) -> Sample:
+    return Sample(
+        op,
+        after_initializer(lambda tf, v, i, u: getattr(tf, name)(v, i, u)),
+        (ROWS, UPDATES),
+        scattered(function),
+        gradient=(),
+    )
+
+
+def scatter_nd(op: str, name: str, function: Any) -> Sample:
+    return Sample(
+        op,
+        after_initializer(lambda tf, v, i, u: getattr(tf, name)(v, i, u)),
+        (CELLS, np.array([10, 20], np.float32)),
+        cells(function),
+        gradient=(),
+    )
+
+
+SAMPLES = [
+    Sample("Const", lambda tf: tf.constant([[1, 2], [3, 4]]), (), np.array([[1, 2], [3, 4]])),
+    Sample(
+        "Placeholder",
+        lambda tf, x: x + tf.placeholder_with_default(1.0, []),
+        (START,),
+        lambda x: x + 1,
+        gradient=(),
+    ),
+    Sample(
+        "PlaceholderWithDefault",
+        lambda tf, x: tf.placeholder_with_default(x, [None, 2]) * 2.0,
+        (START,),
+        lambda x: x * 2,
+    ),
+    Sample("VariableV2", after_initializer(lambda tf, v: v.read_value()), (), START),
+    Sample(
+        "Variable", old_variable, (START,), lambda x: x, gradient=(), oracle=False, note="raw op"
+    ),
+    Sample(
+        "TemporaryVariable",
+        temporary,
+        (START,),
+        lambda x: x,
+        gradient=(),
+        oracle=False,
+        note="raw op",
+    ),
+    Sample("DestroyTemporaryVariable", temporary, (START,), lambda x: x, gradient=(), oracle=False),
+    Sample(
+        "Assign",
+        lambda tf, x: tf.assign(tf.Variable(START), x),
+        (START + 1,),
+        lambda x: x,
+        gradient=(),
+    ),
+    Sample(
+        "AssignAdd",
+        after_initializer(lambda tf, v, x: tf.assign_add(v, x)),
+        (START,),
+        lambda x: START + x,
+        gradient=(),
+    ),
+    Sample(
+        "AssignSub",
+        after_initializer(lambda tf, v, x: tf.assign_sub(v, x)),
+        (START,),
+        lambda x: START - x,
+        gradient=(),
+    ),
+    Sample(
+        "IsVariableInitialized",
+        after_initializer(lambda tf, v: tf.is_variable_initialized(v)),
+        (),
+        True,
+    ),
+    Sample(
+        "IsVariableInitialized",
+        lambda tf: tf.is_variable_initialized(tf.Variable(1.0)),
+        (),
+        False,
+        note="not yet",
+    ),
+    Sample("CountUpTo", counted, (), 3),
+    scatter("ScatterUpdate", "scatter_update", lambda a, b: b),
+    scatter("ScatterAdd", "scatter_add", np.add),
+    scatter("ScatterSub", "scatter_sub", np.subtract),
+    scatter("ScatterMul", "scatter_mul", np.multiply),
+    scatter("ScatterDiv", "scatter_div", np.divide),
+    scatter("ScatterMin", "scatter_min", np.minimum),
+    scatter("ScatterMax", "scatter_max", np.maximum),
+    scatter_nd("ScatterNdUpdate", "scatter_nd_update", lambda a, b: b),
+    scatter_nd("ScatterNdAdd", "scatter_nd_add", np.add),
+    scatter_nd("ScatterNdSub", "scatter_nd_sub", np.subtract),
+    Sample(
+        "_Fused",
+        fused,
+        (START, START / 10),
+        lambda x, y: np.tanh(x * y),
+        gradient=(),
+        oracle=False,
+        note="made by rewrites",
+    ),
+]
