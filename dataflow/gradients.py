@@ -71,7 +71,12 @@ def gradients(
         walker = _Walker(graph, y_tensors, x_tensors, stop_tensors, colocate_gradients_with_ops)
         walker.gate = bool(gate_gradients)
         walker.start(_initial_gradients(y_tensors, grad_list, scope))
-        walker.walk()
+        saved = graph._attachments.get("gradient_scope")
+        graph._attachments["gradient_scope"] = scope  # tells apart the gradients of TensorArrays
+        try:
+            walker.walk()
+        finally:
+            graph._attachments["gradient_scope"] = saved
         result = [walker.result(x) for x in x_tensors]
         if zero:
             from dataflow.ops.array import zeros_like

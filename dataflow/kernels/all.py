@@ -16,7 +16,9 @@ from dataflow.kernels import (
     segment as _segment,  # noqa: F401
     sequences as _sequences,  # noqa: F401
     slicing as _slicing,  # noqa: F401
+    sparse as _sparse,  # noqa: F401
     state as _state,  # noqa: F401
+    tensor_array as _tensor_array,  # noqa: F401
     tensor_list as _tensor_list,  # noqa: F401
     training as _training,  # noqa: F401
 )

@@ -1,0 +1,280 @@
+"""Higher-order functions: `map_fn`, `scan`, `foldl`, `foldr`, as loops over the first axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dataflow.dtypes import as_dtype
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.nest import assert_same_structure, flatten, pack_like
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.tensor_array import TensorArray
+from dataflow.ops.while_loop import while_loop
+
+
+class _Elements:
+    """The elements to go over: tensors of the same first size, one `TensorArray` for each."""
+
+    def __init__(self, elems: Any, what: str) -> None:
+        self.structure = elems
+        self.tensors = [convert_to_tensor(e, name="elem") for e in flatten(elems)]
+        if not self.tensors:
+            raise ValueError(f"{what} needs at least one tensor in elems.")
+        for tensor in self.tensors:
+            if tensor.dims == ():
+                raise ValueError(
+                    f"{what}: elements in elems must be 1+ dimensional Tensors, not scalars: "
+                    f"{tensor.name!r} has shape ()."
+                )
+        sizes = {t.dims[0] for t in self.tensors if t.dims is not None} - {None}
+        if len(sizes) > 1:
+            raise ValueError(
+                f"{what}: all elems must have the same first dimension, got sizes {sorted(sizes)}."
+            )
+        self.static_count = sizes.pop() if sizes else None
+        self.count: Any = self.static_count
+        if self.count is None:
+            from dataflow.ops.array import shape
+
+            self.count = shape(self.tensors[0])[0]
+
+    def arrays(self) -> list[TensorArray]:
+        """The elements in arrays, ready to be read."""
+        return [
+            TensorArray(
+                t.dtype.base_dtype,
+                size=self.count,
+                dynamic_size=False,
+                infer_shape=True,
+            ).unstack(t)
+            for t in self.tensors
+        ]
+
+    def pack(self, flat: list[Any]) -> Any:
+        """``flat`` in the structure of ``elems``."""
+        return pack_like(self.structure, flat)
+
+
+def _check(fn: Any) -> None:
+    if not callable(fn):
+        raise TypeError("fn must be callable.")
+
+
+def map_fn(
+    fn: Callable[..., Any],
+    elems: Any,
+    dtype: Any = None,
+    parallel_iterations: int | None = None,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    name: str | None = None,
+    fn_output_signature: Any = None,
+) -> Any:
+    """``fn`` of each element along the first axis, stacked again.
+
+    ``elems``: a tensor of shape [n, ...] or a nesting of such; ``fn`` gets one element (in that
+    nesting). ``dtype``: the dtypes of what it returns, in its structure, where they differ from
+    those of ``elems``. Returns tensors of shape [n, ...].
+    """
+    _check(fn)
+    if fn_output_signature is not None:
+        dtype = fn_output_signature
+    graph = default_graph()
+    with graph.name_scope(name or "map"):
+        elements = _Elements(elems, "map_fn")
+        structure = elements.structure if dtype is None else dtype
+        kinds = (
+            [t.dtype.base_dtype for t in elements.tensors]
+            if dtype is None
+            else [as_dtype(d) for d in flatten(dtype)]
+        )
+        inputs = elements.arrays()
+        outputs = [
+            TensorArray(k, size=elements.count, dynamic_size=False, infer_shape=infer_shape)
+            for k in kinds
+        ]
+
+        def compute(i: Tensor, arrays: list[TensorArray]) -> Any:
+            result = fn(elements.pack([a.read(i) for a in inputs]))
+            assert_same_structure(structure, result, False)
+            written = [a.write(i, v) for a, v in zip(arrays, flatten(result), strict=True)]
+            return i + 1, written
+
+        from dataflow.ops.comparison import less
+
+        _, outputs = while_loop(
+            lambda i, _: less(i, elements.count),
+            compute,
+            (convert_to_tensor(0, name="i"), outputs),
+            parallel_iterations=parallel_iterations or 10,
+            back_prop=back_prop,
+            swap_memory=swap_memory,
+            maximum_iterations=elements.count,
+        )
+        stacked = [a.stack() for a in outputs]
+        for tensor in stacked:
+            if tensor.dims is not None:
+                tensor.set_shape((elements.static_count, *tensor.dims[1:]))
+        return pack_like(structure, stacked)
+
+
+def _fold(
+    fn: Any, elems: Any, initializer: Any, loop: dict[str, Any], name: str, reverse: bool
+) -> Any:
+    _check(fn)
+    graph = default_graph()
+    with graph.name_scope(name):
+        elements = _Elements(elems, name)
+        arrays = elements.arrays()
+        n = elements.count
+        if initializer is None:
+            first = n - 1 if reverse else convert_to_tensor(0)
+            start = elements.pack([a.read(first) for a in arrays])
+            i = n - 1 if reverse else convert_to_tensor(1)
+        else:
+            start = initializer
+            i = n if reverse else convert_to_tensor(0)
+        i = convert_to_tensor(i)
+        from dataflow.ops.comparison import greater, less
+
+        def compute(i: Tensor, accumulated: Any) -> Any:
+            if reverse:
+                i = i - 1
+            values = elements.pack([a.read(i) for a in arrays])
+            result = fn(accumulated, values)
+            return (i if reverse else i + 1), result
+
+        condition = (lambda i, _: greater(i, 0)) if reverse else (lambda i, _: less(i, n))
+        start = pack_like(start, [convert_to_tensor(v) for v in flatten(start)])
+        _, result = while_loop(condition, compute, (i, start), maximum_iterations=n, **loop)
+        return result
+
+
+def foldl(
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """``fn(accumulated, element)`` over the first axis, from first to last; the final value.
+
+    Starts from ``initializer``, or from the first element.
+    """
+    loop = {
+        "parallel_iterations": parallel_iterations or 10,
+        "back_prop": back_prop,
+        "swap_memory": swap_memory,
+    }
+    return _fold(fn, elems, initializer, loop, name or "foldl", False)
+
+
+def foldr(
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+) -> Any:
+    """As `foldl`, from last to first."""
+    loop = {
+        "parallel_iterations": parallel_iterations or 10,
+        "back_prop": back_prop,
+        "swap_memory": swap_memory,
+    }
+    return _fold(fn, elems, initializer, loop, name or "foldr", True)
+
+
+def scan(
+    fn: Callable[..., Any],
+    elems: Any,
+    initializer: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    infer_shape: bool = True,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Any:
+    """All values of ``fn(accumulated, element)`` over the first axis, stacked: shape [n, ...].
+
+    Starts from ``initializer`` (in the structure of what ``fn`` returns), or from the first
+    element. ``reverse`` goes from last to first; results stay at their elements' places.
+    """
+    _check(fn)
+    graph = default_graph()
+    with graph.name_scope(name or "scan"):
+        elements = _Elements(elems, "scan")
+        arrays = elements.arrays()
+        n = elements.count
+        from dataflow.ops.comparison import greater_equal, less
+
+        if initializer is None:
+            structure: Any = elements.structure
+            first = n - 1 if reverse else 0
+            accumulated = [a.read(first) for a in arrays]
+            done = 1
+        else:
+            structure = initializer
+            accumulated = [convert_to_tensor(v) for v in flatten(initializer)]
+            done = 0
+        outputs = [
+            TensorArray(
+                a.dtype.base_dtype,
+                size=n,
+                dynamic_size=False,
+                element_shape=a.shape if infer_shape else None,
+                infer_shape=infer_shape,
+            )
+            for a in accumulated
+        ]
+        if initializer is None:
+            outputs = [o.write(first, a) for o, a in zip(outputs, accumulated, strict=True)]
+        i = convert_to_tensor((n - 1 - done) if reverse else done)
+
+        def compute(i: Tensor, accumulated: Any, arrays_out: Any) -> Any:
+            values = elements.pack([a.read(i) for a in arrays])
+            result = fn(pack_like(structure, list(accumulated)), values)
+            assert_same_structure(structure, result, False)
+            flat = [convert_to_tensor(v) for v in flatten(result)]
+            written = [o.write(i, v) for o, v in zip(arrays_out, flat, strict=True)]
+            return (i - 1 if reverse else i + 1), flat, written
+
+        condition = (lambda i, *_: greater_equal(i, 0)) if reverse else (lambda i, *_: less(i, n))
+        _, _, outputs = while_loop(
+            condition,
+            compute,
+            (i, accumulated, outputs),
+            parallel_iterations=parallel_iterations or 10,
+            back_prop=back_prop,
+            swap_memory=swap_memory,
+            maximum_iterations=n,
+        )
+        stacked = [o.stack() for o in outputs]
+        for tensor in stacked:
+            if tensor.dims is not None:
+                tensor.set_shape((elements.static_count, *tensor.dims[1:]))
+        return pack_like(structure, stacked)
+
+
+def map_rows(flat: Tensor, x: Tensor) -> Tensor:
+    """The gradient of each element of the vector ``flat`` by ``x``, stacked: [size, *x.shape]."""
+    from dataflow.gradients import gradients
+    from dataflow.ops.array import shape
+    from dataflow.ops.comparison import less
+
+    n = shape(flat)[0]
+    rows = TensorArray(x.dtype.base_dtype, size=n)
+    _, rows = while_loop(
+        lambda i, _: less(i, n),
+        lambda i, rows: (i + 1, rows.write(i, gradients(flat[i], x)[0])),
+        (convert_to_tensor(0), rows),
+    )
+    return rows.stack()
