@@ -15,6 +15,7 @@ the other attributes; ``T=NUMBERS`` restricts a type attribute.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections import namedtuple
 from collections.abc import Callable, Iterable
@@ -519,13 +520,22 @@ def not_differentiable(*op_types: Any) -> None:
         op_def.differentiable = False
 
 
+#: The module that loads every file of ops. Named, not imported: ops stand above the graph.
+_ALL_OPS = "dataflow.ops.all"
+
+
 def get_op(op_type: str) -> OpDef:
-    """The op of this type; raises `KeyError`."""
-    return _ops[op_type]
+    """The op of this type, from a file that is loaded now if need be; raises `KeyError`."""
+    found = _ops.get(op_type)
+    if found is None:
+        importlib.import_module(_ALL_OPS)
+        found = _ops[op_type]
+    return found
 
 
 def all_ops() -> dict[str, OpDef]:
-    """The whole registry, by op type."""
+    """The whole registry, by op type; every file of ops is loaded."""
+    importlib.import_module(_ALL_OPS)
     return _ops
 
 

@@ -18,6 +18,13 @@ def _same_shape(result: Tensor, kept: Tensor) -> bool:
     )
 
 
+def _either_neutral(t: Tensor, number: float) -> Tensor | None:
+    """The other operand when one of the two is the neutral constant."""
+    a, b = t.op._inputs
+    kept = _neutral(t, b, a, number)
+    return _neutral(t, a, b, number) if kept is None else kept
+
+
 def _neutral(t: Tensor, other: Tensor, kept: Tensor, number: float) -> Tensor | None:
     """``kept`` when ``other`` is the neutral constant and its shape does not widen the result."""
     if not is_all(other, number):
@@ -30,8 +37,7 @@ def _neutral(t: Tensor, other: Tensor, kept: Tensor, number: float) -> Tensor | 
 @rewrite("Mul")
 def times_one(t: Tensor) -> Tensor | None:
     """x * 1 -> x"""
-    a, b = t.op._inputs
-    return _neutral(t, b, a, 1) or _neutral(t, a, b, 1)
+    return _either_neutral(t, 1)
 
 
 @rewrite("RealDiv", "Div")
@@ -53,8 +59,7 @@ def plus_zero_integer(t: Tensor) -> Tensor | None:
     """x + 0 -> x  (whole numbers: with floats, -0.0 + 0.0 is 0.0)"""
     if t.dtype.base_dtype.kind not in "iu":
         return None
-    a, b = t.op._inputs
-    return _neutral(t, b, a, 0) or _neutral(t, a, b, 0)
+    return _either_neutral(t, 0)
 
 
 @rewrite("Neg")

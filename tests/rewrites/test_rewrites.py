@@ -1,0 +1,247 @@
+"""Rewrites: the graph that they make, and the value that they keep."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.rewrites import engine, rules  # noqa: F401
+from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.plan import Plan
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def rewritten(session: Any, fetches: Any, feeds: list[Any]) -> Plan:
+    plan = Plan(session, FetchPlan(session.graph, fetches), feeds)
+    plan.rewrite()
+    return plan
+
+
+def types(plan: Plan) -> list[str]:
+    """The op types that the rewritten plan still computes."""
+    skip = {"Placeholder", "Const", "Identity"}
+    return sorted({op.type for op in plan.generated.line_ops.values()} - skip)
+
+
+def check(fetch: Any, feeds: dict[Any, Any], rule: str) -> Plan:
+    """The rewritten plan gives what the plain one gives, and its journal names the rule."""
+    with tf.Session() as s:
+        plain = s.run(fetch, feeds)
+        plan = rewritten(s, fetch, list(feeds))
+        result = plan.run(feeds.values())
+    np.testing.assert_allclose(result, plain, rtol=1e-6)
+    assert np.asarray(result).dtype == np.asarray(plain).dtype
+    assert np.shape(result) == np.shape(plain)
+    assert rule in [h.rule for h in plan.journal], plan.journal
+    return plan
+
+
+X = np.array([[1.0, -2.0], [3.0, 0.5]], np.float32)
+
+
+def test_times_one() -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    plan = check(tf.tanh(x * 1.0), {x: X}, "times_one")
+    assert types(plan) == ["Tanh"]
+
+
+def test_one_times_keeps_its_broadcast() -> None:
+    x = tf.placeholder(tf.float32, [2])
+    wide = x * tf.ones([3, 2])
+    with tf.Session() as s:
+        plan = rewritten(s, wide, [x])
+        assert plan.run([[1, 2]]).shape == (3, 2)
+    assert "times_one" not in [h.rule for h in plan.journal]
+
+
+def test_zero_is_not_dropped_from_float_sums() -> None:
+    x = tf.placeholder(tf.float32, [2])
+    y = x + 0.0
+    with tf.Session() as s:
+        value = rewritten(s, y, [x]).run([np.array([-0.0, 1], np.float32)])
+    assert not np.signbit(value[0])
+
+
+def test_zero_is_dropped_from_whole_numbers() -> None:
+    x = tf.placeholder(tf.int32, [2])
+    assert types(check((x + 0) * 2, {x: [3, 4]}, "plus_zero_integer")) == ["Mul"]
+
+
+def test_log_of_one_plus_exp() -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    plan = check(tf.log(1.0 + tf.exp(x)), {x: X}, "log_of_one_plus_exp")
+    assert types(plan) == ["Softplus"]
+    with tf.Session() as s:
+        y = tf.log(1.0 + tf.exp(x))
+        assert np.isfinite(rewritten(s, y, [x]).run([X * 1000])).all()
+
+
+def test_transposes_cancel() -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    plan = check(tf.tanh(tf.transpose(tf.transpose(x))), {x: X}, "transpose_of_transpose")
+    assert types(plan) == ["Tanh"]
+
+
+def test_transposes_become_flags_of_matmul() -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    plan = check(tf.matmul(tf.transpose(x), x), {x: X}, "matmul_of_transpose")
+    assert types(plan) == ["MatMul"]
+
+
+def test_reshape_of_reshape() -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    plan = check(tf.reshape(tf.reshape(x, [4]), [1, 4]), {x: X}, "reshape_of_reshape")
+    assert len([op for op in plan.generated.line_ops.values() if op.type == "Reshape"]) == 1
+
+
+def test_common_subexpressions() -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    plan = check(tf.tanh(x) + tf.tanh(x), {x: X}, "common_subexpression")
+    assert len([op for op in plan.generated.line_ops.values() if op.type == "Tanh"]) == 1
+
+
+def test_random_ops_are_never_merged() -> None:
+    a, b = tf.random_uniform([3], seed=1), tf.random_uniform([3], seed=1)
+    d = a - b
+    with tf.Session() as s:
+        plan = rewritten(s, d, [])
+        assert (
+            len([op for op in plan.generated.line_ops.values() if op.type == "RandomUniform"]) == 2
+        )
+
+
+def test_constants_fold() -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    c = tf.constant([1.0, 2.0]) * tf.constant(3.0) + 1.0
+    plan = check(x * c, {x: X}, "fold")
+    assert types(plan) == ["Mul"]
+
+
+def test_folding_is_bounded() -> None:
+    big = tf.zeros([1000, 1000]) + 1.0
+    with tf.Session() as s:
+        plan = rewritten(s, tf.reduce_sum(tf.fill([3000, 3000], 1.0)), [])
+        assert all(
+            getattr(v, "nbytes", 0) < 1_000_000
+            for v in plan.generated.function.__globals__.values()
+        )
+    del big
+
+
+def test_static_shapes_fold_without_values() -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    y = tf.reshape(tf.tanh(x), tf.shape(x)[::-1])
+    plan = check(y, {x: X}, "fold")
+    assert "Shape" not in types(plan)
+
+
+def test_fusion_makes_one_kernel() -> None:
+    x = tf.placeholder(tf.float32, [None, 512])
+    y = tf.nn.relu(x * 2.0 + 1.0) * tf.exp(-x)
+    value = np.random.default_rng(0).standard_normal((300, 512)).astype(np.float32)
+    plan = check(y, {x: value}, "fusion")
+    assert types(plan) == ["_Fused"]
+    assert "def block" in plan.journal[-1].source
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3, 700])
+def test_fused_kernels_broadcast(rows: int) -> None:
+    x = tf.placeholder(tf.float32, [None, 512])
+    b = tf.placeholder(tf.float32, [512])
+    column = tf.placeholder(tf.float32, [None, 1])
+    y = tf.tanh(x + b) * 3.0 - column
+    rng = np.random.default_rng(rows)
+    feeds = {
+        x: rng.standard_normal((rows, 512)).astype(np.float32),
+        b: rng.standard_normal(512).astype(np.float32),
+        column: rng.standard_normal((rows, 1)).astype(np.float32),
+    }
+    check(y, feeds, "fusion")
+
+
+@pytest.mark.parametrize("rows", [1, 700])
+@pytest.mark.parametrize("reduce", ["reduce_sum", "reduce_mean"])
+def test_fused_reductions(rows: int, reduce: str) -> None:
+    x = tf.placeholder(tf.float32, [None, 512])
+    y = getattr(tf, reduce)(tf.square(x - 1.0) / 2.0)
+    value = np.random.default_rng(0).standard_normal((rows, 512)).astype(np.float32)
+    plan = check(y, {x: value}, "fusion")
+    assert types(plan) == ["_Fused"]
+
+
+def test_fused_kernels_treat_nan_and_infinity_as_the_plain_ones() -> None:
+    x = tf.placeholder(tf.float32, [None])
+    y = tf.where(tf.greater(x, 0.0), x, -x) + tf.nn.relu(x) - tf.sqrt(x)
+    value = np.tile(np.array([np.nan, np.inf, -np.inf, 0, -0.0, 1, -1], np.float32), 20_000)
+    with tf.Session() as s:
+        plain = s.run(y, {x: value})
+        np.testing.assert_array_equal(rewritten(s, y, [x]).run([value]), plain)
+
+
+def test_what_is_fetched_or_fed_stays() -> None:
+    x = tf.placeholder(tf.float32, [None, 512])
+    a = x * 2.0
+    b = a + 1.0
+    c = tf.tanh(b)
+    value = np.ones((200, 512), np.float32)
+    with tf.Session() as s:
+        plan = rewritten(s, [b, c], [x])
+        fetched, last = plan.run([value])
+        assert fetched[0, 0] == 3 and last[0, 0] == np.float32(np.tanh(np.float32(3)))
+        assert rewritten(s, c, [b]).run([value])[0, 0] == np.float32(np.tanh(np.float32(1)))
+
+
+def test_errors_name_the_users_node() -> None:
+    x = tf.placeholder(tf.float32, name="x")
+    y = tf.placeholder(tf.float32, name="y")
+    z = tf.tanh(tf.add(x, y, name="sum"))
+    with tf.Session() as s:
+        plan = rewritten(s, z, [x, y])
+        with pytest.raises(tf.errors.InvalidArgumentError) as e:
+            plan.run([np.zeros(3), np.zeros(4)])
+    assert e.value.op.graph is z.graph and "test_rewrites.py" in str(e.value)
+
+
+def test_plans_are_rewritten_when_they_run_often() -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    y = tf.tanh(x * 1.0)
+    with tf.Session() as s:
+        values = [s.run(y, {x: X}) for _ in range(5)]
+        (plan,) = s._plans.values()
+        assert plan.journal
+    for value in values:
+        np.testing.assert_array_equal(value, values[0])
+
+
+def test_switches() -> None:
+    config = tf.ConfigProto()
+    config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
+    x = tf.placeholder(tf.float32, [2, 2])
+    y = tf.tanh(x * 1.0)
+    with tf.Session(config=config) as s:
+        for _ in range(5):
+            s.run(y, {x: X})
+        (plan,) = s._plans.values()
+        assert not plan.journal
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.arithmetic_optimization = 2  # RewriterConfig.OFF
+    with tf.Session(config=config) as s:
+        assert "times_one" not in [h.rule for h in rewritten(s, y, [x]).journal]
+
+
+def test_variables_keep_their_order() -> None:
+    v = tf.Variable(1.0)
+    x = tf.placeholder(tf.float32, [])
+    with tf.control_dependencies([v.assign_add(x)]):
+        after = v.read_value() * 1.0
+    with tf.Session() as s:
+        s.run(v.initializer)
+        assert [s.run(after, {x: 1}) for _ in range(6)] == [2, 3, 4, 5, 6, 7]
