@@ -157,6 +157,8 @@ from dataflow.ops.comparison import (
     logical_xor,
     not_equal,
 )
+from dataflow.ops.conditionals import case, cond, switch_case
+from dataflow.ops.control_flow import group, no_op, tuple_ as tuple
 from dataflow.ops.cumulative import (
     cumprod,
     cumsum,
@@ -194,6 +196,7 @@ from dataflow.ops.elementary import (
     tan,
     tanh,
 )
+from dataflow.ops.functional import foldl, foldr, map_fn, scan
 from dataflow.ops.graph_scopes import (
     add_to_collection,
     add_to_collections,
@@ -303,6 +306,40 @@ from dataflow.ops.segment import (
     unsorted_segment_sum,
 )
 from dataflow.ops.sources import constant, placeholder, placeholder_with_default
+from dataflow.ops.sparse import (
+    deserialize_many_sparse,
+    serialize_many_sparse,
+    serialize_sparse,
+    sparse_add,
+    sparse_concat,
+    sparse_fill_empty_rows,
+    sparse_mask,
+    sparse_maximum,
+    sparse_merge,
+    sparse_minimum,
+    sparse_reduce_max,
+    sparse_reduce_max_sparse,
+    sparse_reduce_sum,
+    sparse_reduce_sum_sparse,
+    sparse_reorder,
+    sparse_reset_shape,
+    sparse_reshape,
+    sparse_retain,
+    sparse_slice,
+    sparse_softmax,
+    sparse_split,
+    sparse_tensor_dense_matmul,
+    sparse_tensor_to_dense,
+    sparse_to_dense,
+    sparse_to_indicator,
+    sparse_transpose,
+)
+from dataflow.ops.sparse_tensor import (
+    SparseTensor,
+    SparseTensorValue,
+    convert_to_tensor_or_sparse_tensor,
+    sparse_placeholder,
+)
 from dataflow.ops.state import (
     assign,
     assign_add,
@@ -321,6 +358,7 @@ from dataflow.ops.state import (
     scatter_update,
 )
 from dataflow.ops.static_value import constant_value as get_static_value
+from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.variable_scope import (
     AUTO_REUSE,
     VariableScope,
@@ -351,6 +389,7 @@ from dataflow.ops.variables import (
     trainable_variables,
     variables_initializer,
 )
+from dataflow.ops.while_loop import while_loop
 
 from dataflow.ops import operators as _operators
 
@@ -358,6 +397,7 @@ from dataflow.ops import operators as _operators
 from dataflow.gradients import AggregationMethod, gradients, hessians
 
 # runtime
+from dataflow.runtime import composites as _composites  # noqa: F401  (registers feeds and fetches)
 from dataflow.runtime.config import (
     ConfigProto,
     GPUOptions,

@@ -224,7 +224,7 @@ def _assert_at_most(predicates: list[Any], n: int, message: str) -> Any:
     from dataflow.ops.array import stack
     from dataflow.ops.comparison import less_equal
     from dataflow.ops.logging_ops import Assert
-    from dataflow.ops.math import cast
+    from dataflow.ops.arithmetic import cast
     from dataflow.ops.reduce import reduce_sum
 
     graph = default_graph()

@@ -128,7 +128,7 @@ class LoopGradient:
 
     def __init__(self, forward: WhileContext, outer: LoopGradient | None, exits: list[Tensor]):
         from dataflow.ops.comparison import greater_equal
-        from dataflow.ops.math import subtract
+        from dataflow.ops.arithmetic import subtract
         from dataflow.ops.sources import constant
 
         self.forward_context = forward
@@ -170,7 +170,7 @@ class LoopGradient:
     @staticmethod
     def _count_rounds(graph: Any, forward: WhileContext) -> Tensor:
         """A further variable of the forward loop that counts its rounds."""
-        from dataflow.ops.math import add
+        from dataflow.ops.arithmetic import add
         from dataflow.ops.sources import constant
 
         with in_context(graph, forward.outer):
@@ -609,7 +609,7 @@ control_flow.ref_enter_op.gradient(enter_gradient)
 def _sum_rounds(op: Operation, grad: Tensor, loop: WhileContext) -> Tensor:
     """The gradient of a loop invariant: the sum over all rounds."""
     from dataflow.ops.array import zeros
-    from dataflow.ops.math import add
+    from dataflow.ops.arithmetic import add
 
     graph = op.graph
     dims = grad.dims if grad.dims is not None and None not in grad.dims else None

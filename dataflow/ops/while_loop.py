@@ -89,7 +89,7 @@ def _bounded(
 ) -> Any:
     """The loop with a counter in front of its variables."""
     from dataflow.ops.comparison import less, logical_and
-    from dataflow.ops.math import add
+    from dataflow.ops.arithmetic import add
     from dataflow.ops.sources import constant
 
     maximum = convert_to_tensor(maximum_iterations, name="maximum_iterations")
