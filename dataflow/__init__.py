@@ -397,7 +397,7 @@ from dataflow.ops import operators as _operators
 from dataflow.gradients import AggregationMethod, gradients, hessians
 
 # runtime
-from dataflow.runtime import composites as _composites  # noqa: F401  (registers feeds and fetches)
+from dataflow.runtime import composites as _composites
 from dataflow.runtime.config import (
     ConfigProto,
     GPUOptions,

@@ -579,9 +579,9 @@ def boolean_mask(
                     f"{shapes.format_dims(mask.dims)} are incompatible: the mask must have the "
                     f"tensor's sizes from axis {at} on"
                 )
-        whole = shape(tensor)
-        joined = reduce_prod(whole[at : at + count], [0])
-        flat = reshape(tensor, concat([whole[:at], [joined], whole[at + count :]], 0))
+        joined = reduce_prod(shape(tensor)[at : at + count], [0])
+        before, after = shape(tensor)[:at], shape(tensor)[at + count :]
+        flat = reshape(tensor, concat([before, [joined], after], 0))
         if tensor.dims is not None:
             length = shapes.num_elements(tensor.dims[at : at + count])
             flat.set_shape((*tensor.dims[:at], length, *tensor.dims[at + count :]))
@@ -598,7 +598,7 @@ def sequence_mask(
     """
     from dataflow.ops.array_basics import expand_dims
     from dataflow.ops.math import cast, maximum, reduce_max
-    from dataflow.ops.sequences import range_
+    from dataflow.ops.sequences import range_op
 
     with op_scope(name, "SequenceMask", [lengths, maxlen]):
         lengths = convert_to_tensor(lengths)
@@ -609,7 +609,7 @@ def sequence_mask(
             maxlen = convert_to_tensor(maxlen)
         if maxlen.dims is not None and maxlen.dims != ():
             raise ValueError(f"maxlen must be scalar for sequence_mask, got {maxlen.shape}")
-        row = range_(constant(0, maxlen.dtype), maxlen, constant(1, maxlen.dtype))
+        row = range_op(constant(0, maxlen.dtype), maxlen, constant(1, maxlen.dtype))
         matrix = cast(expand_dims(lengths, -1), maxlen.dtype)
         result = row < matrix
         if dtype is None or as_dtype(dtype) is dtypes.bool_:
