@@ -358,6 +358,23 @@ from dataflow.ops.state import (
     scatter_update,
 )
 from dataflow.ops.static_value import constant_value as get_static_value
+from dataflow.ops.string import (
+    as_string,
+    decode_base64,
+    edit_distance,
+    encode_base64,
+    fingerprint,
+    reduce_join,
+    regex_replace,
+    string_join,
+    string_split,
+    string_strip,
+    string_to_hash_bucket,
+    string_to_hash_bucket_fast,
+    string_to_hash_bucket_strong,
+    string_to_number,
+    substr,
+)
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.variable_scope import (
     AUTO_REUSE,
