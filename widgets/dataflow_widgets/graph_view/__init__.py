@@ -43,7 +43,7 @@ class GraphView(Widget):
         self._is_live = bool(options.pop("is_live", True)) and self._graph is not None
         self._last_run: Any = None
         self._held_marks: dict[str, Any] | None = None
-        self._last_sent_seconds = 0.0
+        self._last_sent_seconds = float("-inf")
         only = self._indices(options.pop("only", None) or [])
         super().__init__(
             kind="graph_view",
@@ -124,7 +124,11 @@ class GraphView(Widget):
 
     def refresh(self) -> None:
         """Sends operations that were added since, if any. Called by itself after every cell."""
-        self._flush()
+        if self._held_marks is not None:
+            self._show_marks(self._held_marks)
+        self._send_new()
+
+    def _send_new(self) -> None:
         if self._graph is None:
             return
         from dataflow.introspect.graph_json import graph_to_dict
@@ -152,7 +156,7 @@ class GraphView(Widget):
         if run == self._last_run:
             return
         self._last_run = run
-        self.refresh()
+        self._send_new()
         self._set_marks(
             [n.partition(":")[0] for n in event.fetches],
             [n.partition(":")[0] for n in event.feeds],
@@ -167,21 +171,17 @@ class GraphView(Widget):
             "needed": sorted(index[n] for n in needed if n in index),
         }
         marks["words"] = count_words(len(self._nodes), marks)
-        now = time.monotonic()
-        if now - self._last_sent_seconds < _MIN_SECONDS_BETWEEN_HIGHLIGHTS:
+        if time.monotonic() - self._last_sent_seconds < _MIN_SECONDS_BETWEEN_HIGHLIGHTS:
             # A loop of runs that alternates fetches must not flood the page: keep the last one.
             self._held_marks = marks
             return
-        self._last_sent_seconds = now
+        self._show_marks(marks)
+
+    def _show_marks(self, marks: dict[str, Any]) -> None:
         self._held_marks = None
+        self._last_sent_seconds = time.monotonic()
         self.marks = marks
         self._reword()
-
-    def _flush(self) -> None:
-        if self._held_marks is not None:
-            self.marks, self._held_marks = self._held_marks, None
-            self._last_sent_seconds = time.monotonic()
-            self._reword()
 
     def _reword(self) -> None:
         only = set(self.only) or None

@@ -12,7 +12,7 @@ import { openSnapshot } from "../shared/snapshot.js";
 import { pack, pictureOf, scene, storeOf } from "../shared/store.js";
 import { brief, bytes, renderValue, seconds } from "../shared/values.js";
 
-const SPEEDS = [["0.5 steps/s", 2000], ["1 step/s", 1000], ["2 steps/s", 500], ["5 steps/s", 200], ["20 steps/s", 50]];
+const SPEEDS = [["½ per s", 2000], ["1 per s", 1000], ["2 per s", 500], ["5 per s", 200], ["20 per s", 50]];
 const PATIENCE_MS = 6000;
 const MAX_CARDS = 40;
 
