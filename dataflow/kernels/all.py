@@ -18,6 +18,7 @@ from dataflow.kernels import (
     slicing as _slicing,  # noqa: F401
     sparse as _sparse,  # noqa: F401
     state as _state,  # noqa: F401
+    string as _string,  # noqa: F401
     tensor_array as _tensor_array,  # noqa: F401
     tensor_list as _tensor_list,  # noqa: F401
     training as _training,  # noqa: F401

@@ -1,0 +1,443 @@
+"""Kernels of strings: object arrays whose elements are ``bytes``."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import DType
+from dataflow.kernels.hashing import fingerprint64, hash64, sip_hash
+from dataflow.kernels.registry import kernel
+
+_REASON = "strings live in the host's memory"
+
+
+def strings(value: Any) -> Any:
+    """A string value as an object array, also where it is one ``bytes`` object."""
+    return value if isinstance(value, np.ndarray) else np.asarray(value, object)
+
+
+def one(value: Any) -> bytes:
+    """The only element of a scalar string."""
+    return value if isinstance(value, bytes) else strings(value).reshape(-1)[0]  # type: ignore[no-any-return]
+
+
+def text_array(items: Iterable[bytes], shape: Any) -> Any:
+    """Strings as an object array of ``shape``."""
+    flat = list(items)
+    out = np.empty(len(flat), object)
+    out[:] = flat
+    return out.reshape(shape)
+
+
+def each(function: Callable[[bytes], Any], value: Any, dtype: Any = None) -> Any:
+    """``function`` of every element; strings again, or numbers of ``dtype``."""
+    array = strings(value)
+    flat = array.reshape(-1).tolist()
+    if dtype is None:
+        return text_array(map(function, flat), array.shape)
+    return np.fromiter(map(function, flat), dtype, len(flat)).reshape(array.shape)
+
+
+@kernel("StringJoin", cpu_only=_REASON)
+def string_join_kernel(xp: Any, inputs: Any, *, separator: str) -> Any:
+    between = separator.encode()
+    arrays = np.broadcast_arrays(*[strings(v) for v in inputs]) if inputs else []
+    if not arrays:
+        return text_array([b""], ())
+    columns = [a.reshape(-1).tolist() for a in arrays]
+    return text_array((between.join(row) for row in zip(*columns, strict=True)), arrays[0].shape)
+
+
+@kernel("ReduceJoin", cpu_only=_REASON)
+def reduce_join_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool, separator: str) -> Any:
+    x = strings(x)
+    order = [int(a) % x.ndim for a in np.reshape(axes, -1)]
+    kept = [i for i in range(x.ndim) if i not in order]
+    sizes = [x.shape[i] for i in kept]
+    count = int(np.prod([x.shape[i] for i in order], dtype=np.int64))
+    rows = x.transpose(*kept, *reversed(order)).reshape(-1, count) if x.ndim else x.reshape(1, 1)
+    between = separator.encode()
+    if keep_dims:
+        sizes = [1 if i in order else d for i, d in enumerate(x.shape)]
+    return text_array((between.join(row) for row in rows.tolist()), sizes)
+
+
+@kernel("UnsortedSegmentJoin", cpu_only=_REASON)
+def unsorted_segment_join_kernel(
+    xp: Any, x: Any, segment_ids: Any, num_segments: Any, *, separator: str
+) -> Any:
+    rows = x.reshape(np.size(segment_ids), -1)
+    rest = x.shape[np.ndim(segment_ids) :]
+    parts: list[list[list[bytes]]] = [
+        [[] for _ in range(rows.shape[1])] for _ in range(int(num_segments))
+    ]
+    for number, row in zip(np.reshape(segment_ids, -1).tolist(), rows.tolist(), strict=True):
+        if number < 0:
+            continue
+        for place, text in zip(parts[number], row, strict=True):
+            place.append(text)
+    between = separator.encode()
+    flat = [between.join(place) for segment in parts for place in segment]
+    return text_array(flat, (int(num_segments), *rest))
+
+
+def _sparse_words(rows: list[list[bytes]]) -> tuple[Any, Any, Any]:
+    lengths = np.fromiter((len(r) for r in rows), np.int64, len(rows))
+    total = int(lengths.sum())
+    indices = np.empty((total, 2), np.int64)
+    indices[:, 0] = np.repeat(np.arange(len(rows)), lengths)
+    starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
+    indices[:, 1] = np.arange(total) - starts
+    values = text_array((w for r in rows for w in r), (total,))
+    return indices, values, np.array([len(rows), lengths.max(initial=0)], np.int64)
+
+
+@kernel("StringSplit", cpu_only=_REASON)
+def string_split_kernel(xp: Any, x: Any, delimiter: Any, *, skip_empty: bool) -> Any:
+    characters = one(delimiter)
+    rows: list[list[bytes]] = []
+    pattern = re.compile(b"[" + re.escape(characters) + b"]") if len(characters) > 1 else None
+    for text in strings(x).tolist():
+        if not characters:
+            words = [text[i : i + 1] for i in range(len(text))]
+        elif pattern is None:
+            words = text.split(characters)
+        else:
+            words = pattern.split(text)
+        rows.append([w for w in words if w] if skip_empty else words)
+    return _sparse_words(rows)
+
+
+@kernel("StringSplitV2", cpu_only=_REASON)
+def string_split_v2_kernel(xp: Any, x: Any, sep: Any, *, maxsplit: int) -> Any:
+    by = one(sep) or None
+    limit = -1 if maxsplit <= 0 else maxsplit
+    return _sparse_words([text.split(by, limit) for text in strings(x).tolist()])
+
+
+def _decode(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
+
+
+@kernel("Substr", cpu_only=_REASON)
+def substr_kernel(xp: Any, x: Any, pos: Any, length: Any, *, unit: str) -> Any:
+    texts, starts, lengths = np.broadcast_arrays(strings(x), pos, length)
+    out = []
+    for i, (text, start, count) in enumerate(
+        zip(
+            texts.reshape(-1).tolist(),
+            starts.reshape(-1).tolist(),
+            lengths.reshape(-1).tolist(),
+            strict=True,
+        )
+    ):
+        source = _decode(text) if unit == "UTF8_CHAR" else text
+        size = len(source)
+        if not -size <= start <= size:
+            raise ValueError(f"pos {start} out of range for string {text!r} at index {i}")
+        first = start if start >= 0 else size + start
+        part = source[first : first + max(count, 0)]
+        out.append(part.encode() if isinstance(part, str) else part)
+    return text_array(out, texts.shape)
+
+
+@kernel("StringLength", cpu_only=_REASON)
+def string_length_kernel(xp: Any, x: Any, *, unit: str) -> Any:
+    if unit == "BYTE":
+        return each(len, x, np.int32)
+    return each(lambda text: sum(1 for b in text if b & 0xC0 != 0x80), x, np.int32)
+
+
+@kernel("StringLower", cpu_only=_REASON)
+def string_lower_kernel(xp: Any, x: Any, *, encoding: str) -> Any:
+    if encoding.lower() == "utf-8":
+        return each(lambda text: _decode(text).lower().encode(), x)
+    return each(bytes.lower, x)
+
+
+@kernel("StringUpper", cpu_only=_REASON)
+def string_upper_kernel(xp: Any, x: Any, *, encoding: str) -> Any:
+    if encoding.lower() == "utf-8":
+        return each(lambda text: _decode(text).upper().encode(), x)
+    return each(bytes.upper, x)
+
+
+@kernel("StringStrip", cpu_only=_REASON)
+def string_strip_kernel(xp: Any, x: Any) -> Any:
+    return each(bytes.strip, x)
+
+
+@functools.lru_cache(maxsize=256)
+def _pattern(text: bytes) -> re.Pattern[bytes]:
+    try:
+        return re.compile(text)
+    except re.error as e:
+        raise ValueError(f"Invalid pattern: {text!r}: {e}") from e
+
+
+@functools.lru_cache(maxsize=256)
+def _rewrite(text: bytes) -> bytes:
+    """RE2's rewrite language (only ``\\0`` to ``\\9`` and ``\\\\``) in Python's."""
+    bad = re.search(rb"\\([^0-9\\]|$)", text.replace(b"\\\\", b""))
+    if bad:
+        raise ValueError(f"Rewrite schema error: {text!r} has an invalid escape")
+    return re.sub(rb"\\([0-9])", rb"\\g<\1>", text)
+
+
+def _replace(x: Any, pattern: bytes, rewrite: bytes, replace_global: bool) -> Any:
+    compiled, template = _pattern(pattern), _rewrite(rewrite)
+    count = 0 if replace_global else 1
+    try:
+        return each(lambda text: compiled.sub(template, text, count=count), x)
+    except (re.error, IndexError) as e:
+        raise ValueError(f"rewrite {rewrite!r} does not fit pattern {pattern!r}: {e}") from e
+
+
+@kernel("RegexReplace", cpu_only=_REASON)
+def regex_replace_kernel(
+    xp: Any, x: Any, pattern: Any, rewrite: Any, *, replace_global: bool
+) -> Any:
+    return _replace(x, one(pattern), one(rewrite), replace_global)
+
+
+@kernel("StaticRegexReplace", cpu_only=_REASON)
+def static_regex_replace_kernel(
+    xp: Any, x: Any, *, pattern: str, rewrite: str, replace_global: bool
+) -> Any:
+    return _replace(x, pattern.encode(), rewrite.encode(), replace_global)
+
+
+@kernel("RegexFullMatch", cpu_only=_REASON)
+def regex_full_match_kernel(xp: Any, x: Any, pattern: Any) -> Any:
+    compiled = _pattern(one(pattern))
+    return each(lambda text: compiled.fullmatch(text) is not None, x, bool)
+
+
+@kernel("StaticRegexFullMatch", cpu_only=_REASON)
+def static_regex_full_match_kernel(xp: Any, x: Any, *, pattern: str) -> Any:
+    compiled = _pattern(pattern.encode())
+    return each(lambda text: compiled.fullmatch(text) is not None, x, bool)
+
+
+def parse_number(text: bytes, dtype: Any) -> Any:
+    """One number; `ValueError` for anything that is not exactly one, or does not fit."""
+    try:
+        if b"_" in text:
+            raise ValueError
+        if dtype.kind == "f":
+            return float(text)
+        number = int(text)
+        info = np.iinfo(dtype)
+        if not info.min <= number <= info.max:
+            raise ValueError
+        return number
+    except ValueError:
+        raise ValueError(
+            f"StringToNumberOp could not correctly convert string: {text.decode('utf-8', 'replace')}"
+            f"\n  It is no {dtype.name}."
+        ) from None
+
+
+@kernel("StringToNumber", cpu_only=_REASON)
+def string_to_number_kernel(xp: Any, x: Any, *, out_type: DType) -> Any:
+    dtype = out_type.numpy
+    return each(lambda text: parse_number(text, dtype), x, dtype)
+
+
+@kernel("AsString", cpu_only=_REASON)
+def as_string_kernel(
+    xp: Any, x: Any, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str
+) -> Any:
+    array = np.asarray(x)
+    kind = array.dtype.kind
+    pad = f"{fill}{width}" if width >= 0 else ""
+    if kind == "O":
+        return array.copy()
+    if kind == "b":
+        return text_array(
+            (b"true" if v else b"false" for v in array.reshape(-1).tolist()), array.shape
+        )
+    if kind in "iu":
+        form = f"%{pad}d"
+        return text_array(((form % v).encode() for v in array.reshape(-1).tolist()), array.shape)
+    digits = f".{precision}" if precision >= 0 else ""
+    form = f"%{pad}{digits}{'e' if scientific else 'g' if shortest else 'f'}"
+    values = array.reshape(-1).tolist()
+    if kind == "c":
+        return text_array(
+            (f"({form % v.real},{form % v.imag})".encode() for v in values), array.shape
+        )
+    return text_array(((form % v).encode() for v in values), array.shape)
+
+
+def summarize_array(value: Any, entries: int) -> str:
+    """A tensor as text: the first and last ``entries`` of each axis, ``...`` between."""
+    array = np.asarray(value)
+    if not array.shape:
+        item = array[()]
+        if isinstance(item, bytes):
+            return f'"{item.decode("utf-8", "replace")}"'
+        return _number_text(item)
+    if entries < 0 or array.shape[0] <= 2 * entries:
+        parts = [summarize_array(v, entries) for v in array]
+    else:
+        parts = [summarize_array(v, entries) for v in array[:entries]]
+        parts += ["..."] + [summarize_array(v, entries) for v in array[-entries:]]
+    return "[" + (" " if array.ndim == 1 else "\n ").join(parts) + "]"
+
+
+def _number_text(item: Any) -> str:
+    if isinstance(item, (bool, np.bool_)):
+        return str(int(item))
+    if np.asarray(item).dtype.kind == "f":
+        return (
+            f"{float(item):g}" if np.asarray(item).dtype.itemsize > 4 else f"{np.float32(item):.9g}"
+        )
+    return str(item)
+
+
+@kernel("StringFormat", cpu_only=_REASON)
+def string_format_kernel(
+    xp: Any, inputs: Any, *, template: str, placeholder: str, summarize: int
+) -> Any:
+    parts = template.split(placeholder)
+    out = parts[0]
+    for value, part in zip(inputs, parts[1:], strict=True):
+        out += summarize_array(value, summarize) + part
+    return text_array([out.encode()], ())
+
+
+@kernel("StringToHashBucketFast", cpu_only=_REASON)
+def string_to_hash_bucket_fast_kernel(xp: Any, x: Any, *, num_buckets: int) -> Any:
+    return each(lambda text: fingerprint64(text) % num_buckets, x, np.int64)
+
+
+@kernel("StringToHashBucketStrong", cpu_only=_REASON)
+def string_to_hash_bucket_strong_kernel(
+    xp: Any, x: Any, *, num_buckets: int, key: list[int]
+) -> Any:
+    pair = (key[0], key[1])
+    return each(lambda text: sip_hash(text, pair) % num_buckets, x, np.int64)
+
+
+@kernel("StringToHashBucket", cpu_only=_REASON)
+def string_to_hash_bucket_kernel(xp: Any, x: Any, *, num_buckets: int) -> Any:
+    return each(lambda text: hash64(text) % num_buckets, x, np.int64)
+
+
+@kernel("Fingerprint", cpu_only=_REASON)
+def fingerprint_kernel(xp: Any, data: Any, method: Any) -> Any:
+    if one(method) != b"farmhash64":
+        raise ValueError(f"Unsupported method: {one(method)!r}; there is farmhash64")
+    rows = data.shape[0]
+    if data.dtype.kind == "O":
+        flat = data.reshape(rows, -1).tolist()
+        if data.size == rows:
+            numbers = [fingerprint64(row[0]) for row in flat]
+        else:  # several strings a row: the fingerprint of their fingerprints
+            numbers = [
+                fingerprint64(b"".join(fingerprint64(t).to_bytes(8, "little") for t in row))
+                for row in flat
+            ]
+    else:
+        numbers = [fingerprint64(np.ascontiguousarray(row).tobytes()) for row in data]
+    return np.array(numbers, "<u8").view(np.uint8).reshape(rows, 8)
+
+
+@kernel("EncodeBase64", cpu_only=_REASON)
+def encode_base64_kernel(xp: Any, x: Any, *, pad: bool) -> Any:
+    def encode(text: bytes) -> bytes:
+        out = base64.urlsafe_b64encode(text)
+        return out if pad else out.rstrip(b"=")
+
+    return each(encode, x)
+
+
+_BASE64 = re.compile(rb"[A-Za-z0-9_-]*={0,2}")
+
+
+@kernel("DecodeBase64", cpu_only=_REASON)
+def decode_base64_kernel(xp: Any, x: Any) -> Any:
+    def decode(text: bytes) -> bytes:
+        bare = text.rstrip(b"=")
+        if not _BASE64.fullmatch(text) or len(bare) % 4 == 1:
+            raise ValueError(f"Invalid character found in base64: {text!r}")
+        try:
+            return base64.urlsafe_b64decode(bare + b"=" * (-len(bare) % 4))
+        except binascii.Error as e:
+            raise ValueError(f"{text!r} is no base64: {e}") from e
+
+    return each(decode, x)
+
+
+@kernel("UnicodeTranscode", cpu_only=_REASON)
+def unicode_transcode_kernel(
+    xp: Any,
+    x: Any,
+    *,
+    input_encoding: str,
+    output_encoding: str,
+    errors: str,
+    replacement_char: int,
+    replace_control_characters: bool,
+) -> Any:
+    target = output_encoding.lower()
+
+    def transcode(text: bytes) -> bytes:
+        try:
+            decoded = text.decode(input_encoding, errors)
+        except LookupError:
+            raise ValueError(
+                f"Could not create converter for input encoding: {input_encoding}"
+            ) from None
+        except UnicodeDecodeError:
+            raise ValueError("Invalid formatting on input string") from None
+        if errors == "replace" and replacement_char != 65533:
+            decoded = decoded.replace("\ufffd", chr(replacement_char))
+        if replace_control_characters:
+            decoded = "".join(
+                chr(replacement_char) if ord(c) < 32 and c not in "\t\n\r\f\v" else c
+                for c in decoded
+            )
+        return decoded.encode(target, "replace")
+
+    return each(transcode, x)
+
+
+def levenshtein(first: list[Any], second: list[Any]) -> int:
+    """How many insertions, deletions and changes turn one sequence into the other."""
+    previous = list(range(len(second) + 1))
+    for i, a in enumerate(first, 1):
+        current = [i]
+        for j, b in enumerate(second, 1):
+            current.append(min(previous[j] + 1, current[-1] + 1, previous[j - 1] + (a != b)))
+        previous = current
+    return previous[-1]
+
+
+@kernel("EditDistance", cpu_only=_REASON)
+def edit_distance_kernel(
+    xp: Any, a_at: Any, a: Any, a_shape: Any, b_at: Any, b: Any, b_shape: Any, *, normalize: bool
+) -> Any:
+    if len(a_shape) != len(b_shape):
+        raise ValueError(f"ranks differ: {len(a_shape)} and {len(b_shape)}")
+    whole = tuple(int(max(x, y)) for x, y in zip(a_shape[:-1], b_shape[:-1], strict=True))
+    sequences: list[dict[tuple[int, ...], list[Any]]] = [{}, {}]
+    for found, at, values in ((sequences[0], a_at, a), (sequences[1], b_at, b)):
+        for place, value in zip(at[:, :-1].tolist(), values.tolist(), strict=True):
+            found.setdefault(tuple(place), []).append(value)
+    out = np.zeros(whole, np.float32)
+    for place in {*sequences[0], *sequences[1]}:
+        first, second = sequences[0].get(place, []), sequences[1].get(place, [])
+        distance = float(levenshtein(first, second))
+        if normalize:
+            distance = distance / len(second) if second else (np.inf if first else 0.0)
+        out[place] = distance
+    return out

@@ -1,0 +1,611 @@
+"""Ops on strings, which are bytes: joining, splitting, searching, numbers, hashes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow import dtypes, shapes
+from dataflow.dtypes import DType, as_dtype
+from dataflow.graph.conversion import convert_to_tensor, is_tensor_like
+from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.registry import INDEX, define_op, not_differentiable
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.array_basics import deprecated_argument, need_rank, rank, reshape
+from dataflow.ops.sources import constant
+from dataflow.ops.sparse_tensor import SparseTensor, to_sparse
+from dataflow.ops.static_value import static_value
+from dataflow.shapes import Dims
+
+# ---- joining and splitting ----------------------------------------------------------------
+
+
+@define_op("StringJoin", "inputs: N * string -> output: string")
+def string_join_op(inputs: list[Tensor], *, separator: str = "") -> Dims:
+    """Strings joined element by element; scalars go with every element. Not differentiable."""
+    dims: Dims = ()
+    for t in inputs:
+        if t.dims == ():
+            continue
+        try:
+            dims = t.dims if dims == () else shapes.merge(dims, t.dims)
+        except ValueError:
+            raise ValueError(
+                f"shapes differ: {shapes.list_dims(dims)} and {shapes.list_dims(t.dims)}\n"
+                "All inputs must have one shape, or be scalars."
+            ) from None
+    return dims
+
+
+@define_op("ReduceJoin", "inputs: string, reduction_indices: int32 -> output: string")
+def reduce_join_op(
+    inputs: Tensor, reduction_indices: Tensor, *, keep_dims: bool = False, separator: str = ""
+) -> Dims:
+    """Strings joined along axes, the first of them first. Not differentiable."""
+    known = static_value(reduction_indices)
+    if inputs.dims is None or known is None:
+        return None
+    gone = {shapes.normalize_axis(int(a), len(inputs.dims)) for a in np.reshape(known, -1)}
+    if keep_dims:
+        return tuple(1 if i in gone else d for i, d in enumerate(inputs.dims))
+    return tuple(d for i, d in enumerate(inputs.dims) if i not in gone)
+
+
+@define_op(
+    "UnsortedSegmentJoin",
+    "inputs: string, segment_ids: Tindices, num_segments: Tnumsegments -> output: string",
+    Tindices=dtypes.INDICES,
+    Tnumsegments=INDEX,
+)
+def unsorted_segment_join_op(
+    inputs: Tensor, segment_ids: Tensor, num_segments: Tensor, *, separator: str = ""
+) -> Dims:
+    """Strings of one segment joined, in order. Not differentiable."""
+    known = static_value(num_segments)
+    if inputs.dims is None or segment_ids.dims is None:
+        return None
+    rest = inputs.dims[len(segment_ids.dims) :]
+    return (None if known is None else int(known), *rest)
+
+
+@define_op(
+    "StringSplit",
+    "input: string, delimiter: string -> indices: int64, values: string, shape: int64",
+)
+def string_split_op(input: Tensor, delimiter: Tensor, *, skip_empty: bool = True) -> list[Dims]:
+    """The words of each string of a vector, as a sparse matrix; any character of ``delimiter``
+    ends a word, an empty one splits into bytes. Not differentiable."""
+    need_rank(input, 1, "the input")
+    need_rank(delimiter, 0, "the delimiter")
+    return [(None, 2), (None,), (2,)]
+
+
+@define_op(
+    "StringSplitV2",
+    "input: string, sep: string -> indices: int64, values: string, shape: int64",
+)
+def string_split_v2_op(input: Tensor, sep: Tensor, *, maxsplit: int = -1) -> list[Dims]:
+    """The words of each string of a vector, as a sparse matrix; ``sep`` as a whole ends a word,
+    an empty one means runs of white space. Not differentiable."""
+    need_rank(input, 1, "the input")
+    need_rank(sep, 0, "sep")
+    return [(None, 2), (None,), (2,)]
+
+
+not_differentiable(
+    string_join_op, reduce_join_op, unsorted_segment_join_op, string_split_op, string_split_v2_op
+)
+
+
+def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
+    """The strings of several tensors joined element by element."""
+    return string_join_op(inputs, separator=separator, name=name)  # type: ignore[no-any-return]
+
+
+def reduce_join(
+    inputs: Any,
+    axis: Any = None,
+    keep_dims: Any = None,
+    separator: str = "",
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keepdims: Any = None,
+) -> Tensor:
+    """The strings of ``inputs`` joined along ``axis`` (all axes by default)."""
+    keepdims = deprecated_argument("keepdims", keepdims, "keep_dims", keep_dims)
+    axis = deprecated_argument("axis", axis, "reduction_indices", reduction_indices)
+    with op_scope(name, "ReduceJoin", [inputs]):
+        tensor = convert_to_tensor(inputs)
+        if axis is None:
+            if tensor.dims is not None:
+                axis = constant(np.arange(len(tensor.dims) - 1, -1, -1, dtype=np.int32))
+            else:
+                from dataflow.ops.sequences import range_
+
+                axis = range_(rank(tensor) - 1, -1, -1)
+        return reduce_join_op(tensor, axis, keep_dims=bool(keepdims), separator=separator)  # type: ignore[no-any-return]
+
+
+def unsorted_segment_join(
+    inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
+) -> Tensor:
+    """The strings of each segment joined with ``separator``."""
+    return unsorted_segment_join_op(  # type: ignore[no-any-return]
+        inputs, segment_ids, num_segments, separator=separator, name=name
+    )
+
+
+def string_split(
+    source: Any,
+    sep: Any = None,
+    skip_empty: bool = True,
+    delimiter: Any = None,
+    result_type: str = "SparseTensor",
+    name: str | None = None,
+) -> SparseTensor:
+    """The words of each string of the vector ``source`` as a SparseTensor [n, most words].
+
+    ``sep`` (older name ``delimiter``): each of its characters ends a word; " " by default, "" splits
+    into bytes. ``skip_empty`` drops empty words.
+    """
+    _need_sparse(result_type)
+    sep = deprecated_argument("sep", sep, "delimiter", delimiter)
+    sep = " " if sep is None else sep
+    with op_scope(name, "StringSplit", [source]):
+        source = convert_to_tensor(source, dtypes.string)
+        sep = convert_to_tensor(sep, dtypes.string)
+        return SparseTensor(*string_split_op(source, sep, skip_empty=skip_empty))
+
+
+def split(
+    input: Any = None,
+    sep: Any = None,
+    maxsplit: int = -1,
+    result_type: str = "SparseTensor",
+    source: Any = None,
+    name: str | None = None,
+) -> SparseTensor:
+    """The words of each string of a vector, parted by ``sep`` (runs of white space by default)."""
+    _need_sparse(result_type)
+    input = deprecated_argument("input", input, "source", source)
+    with op_scope(name, "StringSplit", [input]):
+        input = convert_to_tensor(input, dtypes.string, "input")
+        if input.dims == ():
+            input = reshape(input, [1])
+        sep = convert_to_tensor("" if sep is None else sep, dtypes.string)
+        return SparseTensor(*string_split_v2_op(input, sep, maxsplit=maxsplit))
+
+
+def _need_sparse(result_type: str) -> None:
+    if result_type != "SparseTensor":
+        raise ValueError(
+            f"result_type must be 'SparseTensor', got {result_type!r}: ragged tensors do not exist "
+            "here. tf.sparse_tensor_to_dense(result, '') gives a padded matrix."
+        )
+
+
+def bytes_split(input: Any, name: str | None = None) -> SparseTensor:
+    """The bytes of each string of a vector, as a SparseTensor."""
+    return string_split(input, sep="", name=name)
+
+
+# ---- parts and patterns -------------------------------------------------------------------
+
+
+def _check_unit(unit: str) -> None:
+    if unit not in ("BYTE", "UTF8_CHAR"):
+        raise ValueError(f"unit must be BYTE or UTF8_CHAR, got {unit!r}")
+
+
+@define_op("Substr", "input: string, pos: T, len: T -> output: string", T=dtypes.INDICES)
+def substr_op(input: Tensor, pos: Tensor, len: Tensor, *, unit: str = "BYTE") -> Dims:
+    """``len`` bytes (or characters) of each string from ``pos`` on; all three are broadcast.
+
+    A negative position counts from the end; one outside of the string is an error. Not
+    differentiable.
+    """
+    _check_unit(unit)
+    return shapes.broadcast(input.dims, shapes.broadcast(pos.dims, len.dims))
+
+
+@define_op("StringLength", "input: string -> output: int32")
+def string_length_op(input: Tensor, *, unit: str = "BYTE") -> Dims:
+    """How many bytes (or characters) each string has. Not differentiable."""
+    _check_unit(unit)
+    return input.dims
+
+
+@define_op("StringLower", "input: string -> output: string")
+def string_lower_op(input: Tensor, *, encoding: str = "") -> Dims:
+    """Strings in lower case: ASCII letters, or all with ``encoding="utf-8"``. Not differentiable."""
+    return input.dims
+
+
+@define_op("StringUpper", "input: string -> output: string")
+def string_upper_op(input: Tensor, *, encoding: str = "") -> Dims:
+    """Strings in upper case: ASCII letters, or all with ``encoding="utf-8"``. Not differentiable."""
+    return input.dims
+
+
+@define_op("StringStrip", "input: string -> output: string")
+def string_strip_op(input: Tensor) -> Dims:
+    """Strings without white space at both ends. Not differentiable."""
+    return input.dims
+
+
+@define_op("RegexReplace", "input: string, pattern: string, rewrite: string -> output: string")
+def regex_replace_op(
+    input: Tensor, pattern: Tensor, rewrite: Tensor, *, replace_global: bool = True
+) -> Dims:
+    r"""Matches of ``pattern`` replaced; ``\1`` in ``rewrite`` is a group. Not differentiable."""
+    need_rank(pattern, 0, "the pattern")
+    need_rank(rewrite, 0, "the rewrite")
+    return input.dims
+
+
+@define_op("StaticRegexReplace", "input: string -> output: string")
+def static_regex_replace_op(
+    input: Tensor, *, pattern: str, rewrite: str, replace_global: bool = True
+) -> Dims:
+    """As RegexReplace with pattern and rewrite known when the graph is built."""
+    return input.dims
+
+
+@define_op("RegexFullMatch", "input: string, pattern: string -> output: bool")
+def regex_full_match_op(input: Tensor, pattern: Tensor) -> Dims:
+    """Whether each string as a whole matches the pattern. Not differentiable."""
+    need_rank(pattern, 0, "the pattern")
+    return input.dims
+
+
+@define_op("StaticRegexFullMatch", "input: string -> output: bool")
+def static_regex_full_match_op(input: Tensor, *, pattern: str) -> Dims:
+    """As RegexFullMatch with a pattern known when the graph is built. Not differentiable."""
+    return input.dims
+
+
+not_differentiable(
+    substr_op,
+    string_length_op,
+    string_lower_op,
+    string_upper_op,
+    string_strip_op,
+    regex_replace_op,
+    static_regex_replace_op,
+    regex_full_match_op,
+    static_regex_full_match_op,
+)
+
+
+def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
+    """``len`` bytes (``unit="UTF8_CHAR"``: characters) of each string from ``pos`` on."""
+    return substr_op(input, pos, len, unit=unit, name=name)  # type: ignore[no-any-return]
+
+
+def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
+    """The length of each string in bytes or (``unit="UTF8_CHAR"``) characters, int32."""
+    return string_length_op(input, unit=unit, name=name)  # type: ignore[no-any-return]
+
+
+def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+    """Each string in lower case; give ``encoding="utf-8"`` for letters beyond ASCII."""
+    return string_lower_op(input, encoding=encoding, name=name)  # type: ignore[no-any-return]
+
+
+def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+    """Each string in upper case; give ``encoding="utf-8"`` for letters beyond ASCII."""
+    return string_upper_op(input, encoding=encoding, name=name)  # type: ignore[no-any-return]
+
+
+def string_strip(input: Any, name: str | None = None) -> Tensor:
+    """Each string without white space at both ends."""
+    return string_strip_op(input, name=name)  # type: ignore[no-any-return]
+
+
+def regex_replace(
+    input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
+) -> Tensor:
+    r"""Each string with the matches of ``pattern`` (all, or the first) replaced by ``rewrite``.
+
+    ``\1`` to ``\9`` in ``rewrite`` are the groups, ``\0`` the whole match.
+    """
+    if not is_tensor_like(pattern) and not is_tensor_like(rewrite):
+        return static_regex_replace_op(  # type: ignore[no-any-return]
+            input, pattern=pattern, rewrite=rewrite, replace_global=replace_global, name=name
+        )
+    return regex_replace_op(input, pattern, rewrite, replace_global=replace_global, name=name)  # type: ignore[no-any-return]
+
+
+def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
+    """Whether each string as a whole matches ``pattern``."""
+    if not is_tensor_like(pattern):
+        return static_regex_full_match_op(input, pattern=pattern, name=name)  # type: ignore[no-any-return]
+    return regex_full_match_op(input, pattern, name=name)  # type: ignore[no-any-return]
+
+
+# ---- numbers ------------------------------------------------------------------------------
+
+
+@define_op("StringToNumber", "string_tensor: string -> output: out_type")
+def string_to_number_op(string_tensor: Tensor, *, out_type: DType = dtypes.float32) -> Dims:
+    """Numbers read from strings. Not differentiable."""
+    if out_type not in (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64):
+        raise ValueError(f"out_type must be float32, float64, int32 or int64, got {out_type.name}")
+    return string_tensor.dims
+
+
+@define_op("AsString", "input: T -> output: string")
+def as_string_op(
+    input: Tensor,
+    *,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+) -> Dims:
+    """Numbers as text, as C's printf writes them. Not differentiable."""
+    kind = input.dtype.base_dtype.kind
+    if scientific and shortest:
+        raise ValueError("Cannot select both scientific and shortest notation")
+    if (precision >= 0 or scientific or shortest) and kind not in "fc":
+        raise ValueError(f"precision and notation are for floating numbers, not {input.dtype.name}")
+    if len(fill) > 1:
+        raise ValueError("Fill string must be one or fewer characters")
+    return input.dims
+
+
+@define_op("StringFormat", "inputs: list(T) -> output: string")
+def string_format_op(
+    inputs: list[Tensor], *, template: str = "%s", placeholder: str = "%s", summarize: int = 3
+) -> Dims:
+    """Tensors printed into a template, a scalar string. Not differentiable."""
+    if template.count(placeholder) != len(inputs):
+        raise ValueError(
+            f"{template.count(placeholder)} placeholders in {template!r} for {len(inputs)} tensors"
+        )
+    return ()
+
+
+not_differentiable(string_to_number_op, as_string_op, string_format_op)
+
+
+def string_to_number(
+    string_tensor: Any = None,
+    out_type: Any = dtypes.float32,
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """Each string as a number of ``out_type``.
+
+    Raises `InvalidArgumentError` at run time for text that is no number.
+    """
+    source = deprecated_argument("input", string_tensor, "string_tensor", input)
+    return string_to_number_op(source, out_type=as_dtype(out_type), name=name)  # type: ignore[no-any-return]
+
+
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Each element as text; ``precision`` digits after the point, ``width`` and ``fill`` pad."""
+    return as_string_op(  # type: ignore[no-any-return]
+        input,
+        precision=precision,
+        scientific=scientific,
+        shortest=shortest,
+        width=width,
+        fill=fill,
+        name=name,
+    )
+
+
+def string_format(
+    template: str, inputs: Any, placeholder: str = "{}", summarize: int = 3, name: str | None = None
+) -> Tensor:
+    """The template with each placeholder replaced by a tensor, long ones shortened."""
+    items = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    return string_format_op(  # type: ignore[no-any-return]
+        items, template=template, placeholder=placeholder, summarize=summarize, name=name
+    )
+
+
+# ---- hashes and encodings -----------------------------------------------------------------
+
+
+def _check_buckets(num_buckets: int) -> None:
+    if num_buckets < 1:
+        raise ValueError(f"num_buckets must be at least 1, got {num_buckets}")
+
+
+@define_op("StringToHashBucketFast", "input: string -> output: int64")
+def string_to_hash_bucket_fast_op(input: Tensor, *, num_buckets: int) -> Dims:
+    """FarmHash's Fingerprint64 of each string, modulo ``num_buckets``. Not differentiable."""
+    _check_buckets(num_buckets)
+    return input.dims
+
+
+@define_op("StringToHashBucketStrong", "input: string -> output: int64")
+def string_to_hash_bucket_strong_op(input: Tensor, *, num_buckets: int, key: list[int]) -> Dims:
+    """SipHash of each string under a key of two numbers, modulo ``num_buckets``."""
+    _check_buckets(num_buckets)
+    if len(key) != 2:
+        raise ValueError(f"key must have 2 elements, got {len(key)}")
+    return input.dims
+
+
+@define_op("StringToHashBucket", "string_tensor: string -> output: int64")
+def string_to_hash_bucket_op(string_tensor: Tensor, *, num_buckets: int) -> Dims:
+    """TensorFlow's older Hash64 of each string, modulo ``num_buckets``. Not differentiable."""
+    _check_buckets(num_buckets)
+    return string_tensor.dims
+
+
+@define_op("Fingerprint", "data: T, method: string -> fingerprint: uint8")
+def fingerprint_op(data: Tensor, method: Tensor) -> Dims:
+    """FarmHash's Fingerprint64 of each row as 8 bytes. Not differentiable."""
+    if data.dims == ():
+        raise ValueError("data must be at least a vector")
+    return (None if data.dims is None else data.dims[0], 8)
+
+
+@define_op("EncodeBase64", "input: string -> output: string")
+def encode_base64_op(input: Tensor, *, pad: bool = False) -> Dims:
+    """Web-safe base64, with ``=`` at the end only with ``pad``. Not differentiable."""
+    return input.dims
+
+
+@define_op("DecodeBase64", "input: string -> output: string")
+def decode_base64_op(input: Tensor) -> Dims:
+    """Web-safe base64 decoded. Not differentiable."""
+    return input.dims
+
+
+@define_op("UnicodeTranscode", "input: string -> output: string")
+def unicode_transcode_op(
+    input: Tensor,
+    *,
+    input_encoding: str,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+) -> Dims:
+    """Text in another encoding. Not differentiable."""
+    if output_encoding not in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
+        raise ValueError(
+            f"output_encoding must be UTF-8, UTF-16-BE or UTF-32-BE: {output_encoding}"
+        )
+    if errors not in ("strict", "replace", "ignore"):
+        raise ValueError(f"errors must be strict, replace or ignore, got {errors!r}")
+    return input.dims
+
+
+not_differentiable(
+    string_to_hash_bucket_fast_op,
+    string_to_hash_bucket_strong_op,
+    string_to_hash_bucket_op,
+    fingerprint_op,
+    encode_base64_op,
+    decode_base64_op,
+    unicode_transcode_op,
+)
+
+
+def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
+    """A number below ``num_buckets`` for each string: FarmHash, as TensorFlow's."""
+    return string_to_hash_bucket_fast_op(input, num_buckets=num_buckets, name=name)  # type: ignore[no-any-return]
+
+
+def string_to_hash_bucket_strong(
+    input: Any, num_buckets: int, key: Any, name: str | None = None
+) -> Tensor:
+    """A number below ``num_buckets`` for each string: SipHash, hard to steer without the key."""
+    return string_to_hash_bucket_strong_op(input, num_buckets=num_buckets, key=key, name=name)  # type: ignore[no-any-return]
+
+
+def string_to_hash_bucket(
+    string_tensor: Any = None,
+    num_buckets: int | None = None,
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """A number below ``num_buckets`` for each string, by TensorFlow's older hash."""
+    source = deprecated_argument("input", string_tensor, "string_tensor", input)
+    return string_to_hash_bucket_op(source, num_buckets=num_buckets, name=name)  # type: ignore[no-any-return]
+
+
+def fingerprint(data: Any, method: str = "farmhash64", name: str | None = None) -> Tensor:
+    """The 64-bit fingerprint of each row of ``data`` as uint8 [rows, 8]."""
+    return fingerprint_op(data, method, name=name)  # type: ignore[no-any-return]
+
+
+def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
+    """Each string in web-safe base64."""
+    return encode_base64_op(input, pad=pad, name=name)  # type: ignore[no-any-return]
+
+
+def decode_base64(input: Any, name: str | None = None) -> Tensor:
+    """Each string decoded from web-safe base64."""
+    return decode_base64_op(input, name=name)  # type: ignore[no-any-return]
+
+
+def unicode_transcode(
+    input: Any,
+    input_encoding: str,
+    output_encoding: str,
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Each string from one encoding to another; ``errors`` says what becomes of bad input."""
+    return unicode_transcode_op(  # type: ignore[no-any-return]
+        input,
+        input_encoding=input_encoding,
+        output_encoding=output_encoding,
+        errors=errors,
+        replacement_char=replacement_char,
+        replace_control_characters=replace_control_characters,
+        name=name,
+    )
+
+
+# ---- edit distance ------------------------------------------------------------------------
+
+
+@define_op(
+    "EditDistance",
+    "hypothesis_indices: int64, hypothesis_values: T, hypothesis_shape: int64, "
+    "truth_indices: int64, truth_values: T, truth_shape: int64 -> output: float32",
+)
+def edit_distance_op(
+    hypothesis_indices: Tensor,
+    hypothesis_values: Tensor,
+    hypothesis_shape: Tensor,
+    truth_indices: Tensor,
+    truth_values: Tensor,
+    truth_shape: Tensor,
+    *,
+    normalize: bool = True,
+) -> Dims:
+    """Levenshtein's distance between the sequences along the last axis of two sparse tensors.
+
+    With ``normalize`` divided by the truth's length. Not differentiable.
+    """
+    a, b = static_value(hypothesis_shape), static_value(truth_shape)
+    if a is None or b is None:
+        return None
+    if len(a) != len(b):
+        raise ValueError(f"ranks differ: {len(a)} and {len(b)}")
+    return tuple(int(max(x, y)) for x, y in zip(a[:-1], b[:-1], strict=True))
+
+
+not_differentiable(edit_distance_op)
+
+
+def edit_distance(
+    hypothesis: Any, truth: Any, normalize: bool = True, name: str | None = "edit_distance"
+) -> Tensor:
+    """How many insertions, deletions and changes turn each hypothesis into its truth.
+
+    Both are SparseTensors whose last axis holds the sequences. Normalized, an empty truth gives
+    infinity for a hypothesis that is not empty, 0 otherwise.
+    """
+    first, second = to_sparse(hypothesis), to_sparse(truth)
+    return edit_distance_op(  # type: ignore[no-any-return]
+        first.indices,
+        first.values,
+        first.dense_shape,
+        second.indices,
+        second.values,
+        second.dense_shape,
+        normalize=normalize,
+        name=name,
+    )
