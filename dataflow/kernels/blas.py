@@ -1,0 +1,91 @@
+"""Matrix products that are *added* to an array: BLAS's ``beta = 1``, which NumPy does not offer.
+
+Where NumPy brings OpenBLAS, its ``cblas_?gemm`` is called by ctypes, which saves a pass over memory
+and a temporary array for each product; elsewhere the product is made by NumPy and then added.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+_ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
+
+
+@functools.cache
+def _library() -> Any:
+    """The OpenBLAS that NumPy loaded into this process, or ``None`` (another BLAS or system)."""
+    try:
+        with open("/proc/self/maps", encoding="utf-8") as maps:
+            paths = {line.split(maxsplit=5)[5].strip() for line in maps if "openblas" in line}
+    except OSError:
+        return None
+    for path in paths:
+        if "numpy" in path:
+            try:
+                return ctypes.CDLL(path)
+            except OSError:
+                continue
+    return None
+
+
+@functools.cache
+def _cblas(letter: str) -> Callable[..., None] | None:
+    """``cblas_sgemm`` or ``cblas_dgemm`` with 64-bit sizes, or ``None``."""
+    function = getattr(_library(), f"scipy_cblas_{letter}gemm64_", None)
+    if function is None:
+        return None
+    size, pointer = ctypes.c_int64, ctypes.c_void_p
+    scalar = ctypes.c_float if letter == "s" else ctypes.c_double
+    function.argtypes = [
+        *[ctypes.c_int] * 3,
+        *[size] * 3,
+        *[scalar, pointer, size, pointer, size, scalar, pointer, size],
+    ]
+    function.restype = None
+    return function  # type: ignore[no-any-return]
+
+
+def _leading(array: Any) -> tuple[int, int] | None:
+    """(order, row stride in elements) of a matrix for BLAS, or ``None`` when it cannot take it."""
+    item = array.itemsize
+    rows, columns = array.strides
+    if columns == item and rows % item == 0 and rows >= array.shape[1] * item:
+        return _PLAIN, rows // item
+    if rows == item and columns % item == 0 and columns >= array.shape[0] * item:
+        return _TRANSPOSED, columns // item
+    return None
+
+
+def add_product(xp: Any, a: Any, b: Any, out: Any) -> None:
+    """``out += a @ b`` for matrices: a [m, k], b [k, n], out [m, n], all of one dtype."""
+    if xp is np and out.size and a.size:
+        letter = {"f": "s", "d": "d"}.get(out.dtype.char)
+        function = _cblas(letter) if letter is not None else None
+        if function is not None and a.dtype == b.dtype == out.dtype:
+            left, right, target = _leading(a), _leading(b), _leading(out)
+            if left and right and target and target[0] == _PLAIN:
+                (m, k), n = a.shape, b.shape[1]
+                function(
+                    _ROW_MAJOR,
+                    left[0],
+                    right[0],
+                    m,
+                    n,
+                    k,
+                    1.0,
+                    a.ctypes.data,
+                    left[1],
+                    b.ctypes.data,
+                    right[1],
+                    1.0,
+                    out.ctypes.data,
+                    target[1],
+                )
+                return
+    if a.size:
+        out += a @ b

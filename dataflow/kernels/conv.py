@@ -1,0 +1,647 @@
+"""Kernels of convolution: forward, input gradient and filter gradient, in one to three dimensions.
+
+All three share one arrangement, made of matrix products alone. The input is *expanded* along its
+last spatial axis only: a row of the expanded array holds the ``taps * channels`` numbers under the
+window at one place of that axis. The other spatial axes go to the front, the batch after them, so
+that for each tap of those axes the rows that it needs are one contiguous block, and a convolution
+is one product for each tap, added up inside BLAS. Compared with the usual im2col this copies
+``height of the filter`` times less. With few numbers in a row (an image of one channel) products
+would be thin; there the window is unrolled over all axes (`_Patches`).
+
+The batch is worked on in pieces whose expanded form stays in the cache.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.blas import add_product
+from dataflow.kernels.registry import kernel
+from dataflow.windows import Window, window
+
+#: Bytes of scratch for one piece of the batch: about what the caches of two cores hold.
+_CPU_PIECE_BYTES = 4 << 20
+_GPU_PIECE_BYTES = 256 << 20
+#: Rows with fewer numbers than this are unrolled over all axes instead.
+_THIN_ROW = 32
+
+
+class _Problem(NamedTuple):
+    """A channels-last convolution with exactly three spatial axes."""
+
+    batch: int
+    windows: tuple[Window, Window, Window]
+    channels: int
+    outputs: int
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        return (self.batch, *(w.size for w in self.windows), self.channels)
+
+    @property
+    def filter_shape(self) -> tuple[int, ...]:
+        return (*(w.taps for w in self.windows), self.channels, self.outputs)
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        return (self.batch, *(w.count for w in self.windows), self.outputs)
+
+    @property
+    def is_product(self) -> bool:
+        """True for windows of one element without stride or padding: a plain matrix product."""
+        return all(w.taps == 1 and w.count == w.size and w.before == 0 for w in self.windows)
+
+
+def _problem(
+    input_shape: tuple[int, ...], filter_shape: tuple[int, ...], windows: list[Window]
+) -> _Problem:
+    """Normalizes to three spatial axes; joins an axis whose windows tile it to the channels."""
+    padded = [Window(1, 1, 1, 1, 0, 0, 1)] * (3 - len(windows)) + windows
+    last = padded[2]
+    channels = filter_shape[-2]
+    tiles = last.stride == last.taps or last.count == 1
+    if (
+        tiles
+        and last.dilation == 1
+        and last.before == last.after == 0
+        and last.size == last.count * last.taps
+        and last.taps > 1
+    ):
+        channels *= last.taps
+        padded[2] = Window(last.count, 1, 1, 1, 0, 0, last.count)
+    return _Problem(input_shape[0], tuple(padded), channels, filter_shape[-1])  # type: ignore[arg-type]
+
+
+class _Rows:
+    """The input, expanded along the last spatial axis, for pieces of the batch."""
+
+    def __init__(self, xp: Any, problem: _Problem, dtype: Any) -> None:
+        self.xp, self.problem, self.dtype = xp, problem, dtype
+        depth, height, width = problem.windows
+        # With a stride, the rows that a tap needs lie `stride` apart: they are sorted by phase.
+        self.phases = [min(w.stride, w.extent) for w in (depth, height)]
+        self.lengths = [
+            max(t * w.dilation // w.stride for t in range(w.taps)) + w.count
+            for w in (depth, height)
+        ]
+        self.row = width.taps * problem.channels
+        self.needed = [
+            *(
+                w.stride * (n - 1) + p
+                for w, n, p in zip((depth, height), self.lengths, self.phases, strict=True)
+            ),
+            (width.count - 1) * width.stride + width.extent,
+        ]
+        places = self.phases[0] * self.phases[1] * self.lengths[0] * self.lengths[1] * width.count
+        outputs = depth.count * height.count * width.count * problem.outputs
+        self.item_bytes = dtype.itemsize * (
+            places * self.row + outputs + int(np.prod(self.needed)) * problem.channels
+        )
+
+    def shape(self, n: int) -> tuple[int, ...]:
+        """(phases, lengths, batch, places along the last axis, numbers in a row)."""
+        return (*self.phases, *self.lengths, n, self.problem.windows[2].count, self.row)
+
+    def padded(self, x: Any) -> Any:
+        """A piece of the input with its padding, no larger than the windows need."""
+        windows = self.problem.windows
+        if all(
+            w.before == 0 and need <= w.size for w, need in zip(windows, self.needed, strict=True)
+        ):
+            return x
+        out = self.xp.zeros((x.shape[0], *self.needed, x.shape[4]), self.dtype)
+        into, take = [slice(None)], [slice(None)]
+        for w, need in zip(windows, self.needed, strict=True):
+            length = max(0, min(w.size, need - w.before))
+            into.append(slice(w.before, w.before + length))
+            take.append(slice(0, length))
+        out[tuple(into)] = x[tuple(take)]
+        return out
+
+    def expand(self, x: Any, out: Any) -> None:
+        """Fills ``out``, of `shape`, from a piece of the input."""
+        x = self.padded(x)
+        n, d, h, w, c = x.strides
+        depth, height, width = self.problem.windows
+        view = self.xp.lib.stride_tricks.as_strided(
+            x,
+            (*self.phases, *self.lengths, x.shape[0], width.count, width.taps, x.shape[4]),
+            (d, h, d * depth.stride, h * height.stride, n, w * width.stride, w * width.dilation, c),
+        )
+        self.xp.copyto(out.reshape(view.shape), view)
+
+    def block(self, rows: Any, z: int, y: int, place: int) -> Any:
+        """The rows that tap (z, y) needs for all outputs at depth ``place``: a matrix."""
+        depth, height, width = self.problem.windows
+        z_shift, z_phase = divmod(z * depth.dilation, depth.stride)
+        y_shift, y_phase = divmod(y * height.dilation, height.stride)
+        part = rows[z_phase, y_phase, z_shift + place, y_shift : y_shift + height.count]
+        return part.reshape(-1, self.row)
+
+
+class _Patches:
+    """The input with its windows unrolled over all axes: im2col, for short rows."""
+
+    def __init__(self, xp: Any, problem: _Problem, dtype: Any) -> None:
+        self.xp, self.problem, self.dtype = xp, problem, dtype
+        self.rows = _Rows(xp, problem, dtype)
+        self.needed = [(w.count - 1) * w.stride + w.extent for w in problem.windows]
+        self.rows.needed = self.needed
+        self.row = int(np.prod([w.taps for w in problem.windows])) * problem.channels
+        self.places = int(np.prod([w.count for w in problem.windows]))
+        # Copies go along the last axis of the source, which is short for a single channel: then
+        # the places come last, and long runs along the image are copied.
+        self.places_last = problem.channels * problem.windows[2].stride <= 2
+        self.item_bytes = dtype.itemsize * (self.places * (self.row + problem.outputs))
+
+    def expand(self, x: Any) -> Any:
+        """A matrix, one row for each place of each item of the piece."""
+        x = self.rows.padded(x)
+        n, *steps, c = x.strides
+        windows = self.problem.windows
+        places = [(w.count, s * w.stride) for w, s in zip(windows, steps, strict=True)]
+        taps = [(w.taps, s * w.dilation) for w, s in zip(windows, steps, strict=True)]
+        first, second = [(x.shape[0], n), *places], [*taps, (x.shape[4], c)]
+        if self.places_last:
+            first, second = second, first
+        shape, strides = zip(*first, *second, strict=True)
+        view = self.xp.lib.stride_tricks.as_strided(x, shape, strides)
+        matrix = self.xp.ascontiguousarray(view)
+        if self.places_last:
+            return matrix.reshape(self.row, -1).T
+        return matrix.reshape(-1, self.row)
+
+
+def _pieces(xp: Any, batch: int, item_bytes: int) -> list[slice]:
+    """Equal parts of the batch, such that the scratch of each keeps within bounds."""
+    budget = _CPU_PIECE_BYTES if xp is np else _GPU_PIECE_BYTES
+    count = max(1, -(-batch * item_bytes // budget))
+    size = max(1, -(-batch // count))
+    return [slice(i, min(i + size, batch)) for i in range(0, batch, size)]
+
+
+def _is_thin(problem: _Problem) -> bool:
+    depth, height, width = problem.windows
+    return width.taps * problem.channels < _THIN_ROW and depth.taps * height.taps > 1
+
+
+def _forward(xp: Any, x: Any, filters: Any, problem: _Problem) -> Any:
+    out = xp.empty(problem.output_shape, x.dtype)
+    if out.size == 0:
+        return out
+    if filters.size == 0:
+        out.fill(0)
+        return out
+    if problem.is_product:
+        matrix = filters.reshape(problem.channels, problem.outputs)
+        xp.matmul(x.reshape(-1, problem.channels), matrix, out=out.reshape(-1, problem.outputs))
+        return out
+    if _is_thin(problem):
+        patches = _Patches(xp, problem, x.dtype)
+        matrix = filters.reshape(-1, problem.outputs)
+        for piece in _pieces(xp, problem.batch, patches.item_bytes):
+            xp.matmul(patches.expand(x[piece]), matrix, out=out[piece].reshape(-1, problem.outputs))
+        return out
+    rows = _Rows(xp, problem, x.dtype)
+    depth, height, width = problem.windows
+    taps = filters.reshape(depth.taps, height.taps, rows.row, problem.outputs)
+    buffer = result = None
+    for piece in _pieces(xp, problem.batch, rows.item_bytes):
+        n = piece.stop - piece.start
+        if buffer is None or buffer.shape[4] != n:
+            buffer = xp.empty(rows.shape(n), x.dtype)
+            result = xp.empty((depth.count, height.count, n, width.count, problem.outputs), x.dtype)
+        rows.expand(x[piece], buffer)
+        if depth.count * height.count == 1:  # already in the order of the output
+            result = out[piece].reshape(result.shape)
+        for place in range(depth.count):
+            target = result[place].reshape(-1, problem.outputs)
+            for z in range(depth.taps):
+                for y in range(height.taps):
+                    block = rows.block(buffer, z, y, place)
+                    if z == y == 0:
+                        xp.matmul(block, taps[0, 0], out=target)
+                    else:
+                        add_product(xp, block, taps[z, y], target)
+        if depth.count * height.count > 1:
+            out[piece] = result.transpose(2, 0, 1, 3, 4)
+    return out
+
+
+def _filter_gradient(xp: Any, x: Any, grad: Any, problem: _Problem) -> Any:
+    out = xp.zeros(problem.filter_shape, x.dtype)
+    if x.size == 0 or grad.size == 0 or out.size == 0:
+        return out
+    if problem.is_product:
+        matrix = grad.reshape(-1, problem.outputs)
+        product = x.reshape(-1, problem.channels).T @ matrix
+        return product.reshape(problem.filter_shape)
+    if _is_thin(problem):
+        patches = _Patches(xp, problem, x.dtype)
+        target = out.reshape(-1, problem.outputs)
+        for piece in _pieces(xp, problem.batch, patches.item_bytes):
+            matrix = grad[piece].reshape(-1, problem.outputs)
+            add_product(xp, patches.expand(x[piece]).T, matrix, target)
+        return out
+    rows = _Rows(xp, problem, x.dtype)
+    depth, height, _ = problem.windows
+    taps = out.reshape(depth.taps, height.taps, rows.row, problem.outputs)
+    buffer = None
+    for piece in _pieces(xp, problem.batch, rows.item_bytes):
+        n = piece.stop - piece.start
+        if buffer is None or buffer.shape[4] != n:
+            buffer = xp.empty(rows.shape(n), x.dtype)
+        rows.expand(x[piece], buffer)
+        part = xp.ascontiguousarray(grad[piece].transpose(1, 2, 0, 3, 4))
+        for place in range(depth.count):
+            right = part[place].reshape(-1, problem.outputs)
+            for z in range(depth.taps):
+                for y in range(height.taps):
+                    add_product(xp, rows.block(buffer, z, y, place).T, right, taps[z, y])
+    return out
+
+
+def _input_gradient(xp: Any, filters: Any, grad: Any, problem: _Problem) -> Any:
+    if problem.is_product and grad.size:
+        matrix = filters.reshape(problem.channels, problem.outputs)
+        product = grad.reshape(-1, problem.outputs) @ matrix.T
+        return product.reshape(problem.input_shape)
+    out = xp.zeros(problem.input_shape, grad.dtype)
+    if grad.size == 0 or out.size == 0:
+        return out
+    rows = _Rows(xp, problem, grad.dtype)
+    depth, height, width = problem.windows
+    taps = filters.reshape(depth.taps, height.taps, rows.row, problem.outputs)
+    buffer = None
+    for piece in _pieces(xp, problem.batch, rows.item_bytes):
+        n = piece.stop - piece.start
+        if buffer is None or buffer.shape[4] != n:
+            buffer = xp.zeros(rows.shape(n), grad.dtype)
+        else:
+            buffer.fill(0)
+        part = xp.ascontiguousarray(grad[piece].transpose(1, 2, 0, 3, 4))
+        for place in range(depth.count):
+            left = part[place].reshape(-1, problem.outputs)
+            for z in range(depth.taps):
+                for y in range(height.taps):
+                    add_product(xp, left, taps[z, y].T, rows.block(buffer, z, y, place))
+        _collect(buffer, out[piece], problem, rows)
+    return out
+
+
+def _collect(buffer: Any, out: Any, problem: _Problem, rows: _Rows) -> None:
+    """Adds every expanded row back to the places of the input that it was copied from."""
+    depth, height, width = problem.windows
+    parts = buffer.reshape(*buffer.shape[:6], width.taps, problem.channels)
+    for z_phase in range(rows.phases[0]):
+        z_from, z_to = _phase(depth, z_phase, rows.lengths[0])
+        for y_phase in range(rows.phases[1]):
+            y_from, y_to = _phase(height, y_phase, rows.lengths[1])
+            for tap in range(width.taps):
+                x_from, x_to = width.inside(tap)
+                part = parts[z_phase, y_phase, z_from, y_from, :, x_from, tap]
+                target = out[:, z_to, y_to, x_to].transpose(1, 2, 0, 3, 4)
+                target += part
+
+
+def _phase(w: Window, phase: int, length: int) -> tuple[slice, slice]:
+    """Of the rows of one phase: those that lie on the axis, and where."""
+    return w._replace(taps=1, dilation=1, before=w.before - phase, count=length).inside(0)
+
+
+# ---- from the attributes of the ops ------------------------------------------------------------
+
+
+def _bad(text: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, text)
+
+
+def _windows(
+    input_shape: tuple[int, ...],
+    filter_shape: tuple[int, ...],
+    strides: list[int],
+    dilations: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+) -> list[Window]:
+    """The windows of the spatial axes, for channels-last shapes and attributes."""
+    rank = len(input_shape) - 2
+    pairs = list(zip(explicit_paddings[::2], explicit_paddings[1::2], strict=True))
+    pairs = pairs or [(0, 0)] * (rank + 2)
+    try:
+        return [
+            window(
+                input_shape[i],
+                filter_shape[i - 1],
+                strides[i],
+                dilations[i],
+                padding,
+                pairs[i],
+            )
+            for i in range(1, rank + 1)
+        ]
+    except ValueError as e:
+        raise _bad(str(e)) from e
+
+
+class _Layout(NamedTuple):
+    """Moves between an op's data format and channels-last."""
+
+    first: bool
+
+    def to_last(self, x: Any) -> Any:
+        return x.transpose(0, *range(2, x.ndim), 1) if self.first else x
+
+    def from_last(self, xp: Any, x: Any) -> Any:
+        if not self.first:
+            return x
+        return xp.ascontiguousarray(x.transpose(0, x.ndim - 1, *range(1, x.ndim - 1)))
+
+    def sizes(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (shape[0], *shape[2:], shape[1]) if self.first else shape
+
+    def attr(self, values: list[int], rank: int) -> list[int]:
+        values = values or [1] * (rank + 2)
+        return [values[0], *values[2:], values[1]] if self.first else values
+
+    def pads(self, values: list[int]) -> list[int]:
+        return [*values[:2], *values[4:], *values[2:4]] if self.first and values else values
+
+
+def _working(xp: Any, *arrays: Any) -> tuple[Any, ...]:
+    """Contiguous arrays in a dtype that BLAS has: half precision is computed in single."""
+    dtype = arrays[0].dtype
+    if dtype.itemsize == 2 and dtype.kind == "f":
+        return tuple(xp.ascontiguousarray(a, dtype=np.float32) for a in arrays)
+    return tuple(xp.ascontiguousarray(a) for a in arrays)
+
+
+def _by_group(xp: Any, x: Any, filters: Any, run: Any) -> Any:
+    """``run(x, filters)`` for each group of channels; one group where the channels agree."""
+    channels, own, outputs = x.shape[-1], filters.shape[-2], filters.shape[-1]
+    if channels == own:
+        return run(x, filters)
+    groups = _groups(channels, own, outputs)
+    parts = [
+        run(xp.ascontiguousarray(a), xp.ascontiguousarray(b))
+        for a, b in zip(
+            xp.split(x, groups, axis=-1), xp.split(filters, groups, axis=-1), strict=True
+        )
+    ]
+    return xp.concatenate(parts, axis=-1)
+
+
+def _groups(channels: int, own: int, outputs: int) -> int:
+    if own == 0 or channels % own or outputs % (channels // own):
+        raise _bad(
+            f"input depth must be evenly divisible by filter depth: {channels} vs {own}, "
+            f"and the groups must divide the {outputs} outputs"
+        )
+    return channels // own
+
+
+def _convolve(
+    xp: Any, x: Any, filters: Any, layout: _Layout, strides: Any, dilations: Any, *padding: Any
+) -> Any:
+    dtype, rank = x.dtype, x.ndim - 2
+    x, filters = _working(xp, layout.to_last(x), filters)
+    windows = _windows(
+        x.shape,
+        filters.shape,
+        layout.attr(strides, rank),
+        layout.attr(dilations, rank),
+        padding[0],
+        layout.pads(padding[1]),
+    )
+    shape = (x.shape[0], *(w.count for w in windows), filters.shape[-1])
+
+    def run(x: Any, filters: Any) -> Any:
+        problem = _problem(x.shape, filters.shape, windows)
+        out = _forward(
+            xp, x.reshape(problem.input_shape), filters.reshape(problem.filter_shape), problem
+        )
+        return out.reshape(*shape[:-1], filters.shape[-1])
+
+    out = _by_group(xp, x, filters, run).astype(dtype, copy=False)
+    return layout.from_last(xp, out)
+
+
+def _check_gradient(grad: Any, shape: tuple[int, ...]) -> None:
+    if grad.shape != shape:
+        raise _bad(
+            f"out_backprop has shape {list(grad.shape)}; the convolution that it belongs to gives "
+            f"{list(shape)} (channels last)"
+        )
+
+
+def _convolve_filter_gradient(
+    xp: Any,
+    x: Any,
+    filter_sizes: Any,
+    grad: Any,
+    layout: _Layout,
+    strides: Any,
+    dilations: Any,
+    *padding: Any,
+) -> Any:
+    dtype, rank = x.dtype, x.ndim - 2
+    sizes = tuple(int(s) for s in filter_sizes)
+    x, grad = _working(xp, layout.to_last(x), layout.to_last(grad))
+    windows = _windows(
+        x.shape,
+        sizes,
+        layout.attr(strides, rank),
+        layout.attr(dilations, rank),
+        padding[0],
+        layout.pads(padding[1]),
+    )
+    _check_gradient(grad, (x.shape[0], *(w.count for w in windows), sizes[-1]))
+
+    def run(x: Any, grad: Any) -> Any:
+        problem = _problem(x.shape, (*sizes[:-1], grad.shape[-1]), windows)
+        out = _filter_gradient(
+            xp, x.reshape(problem.input_shape), grad.reshape(problem.output_shape), problem
+        )
+        return out.reshape(*sizes[:-1], grad.shape[-1])
+
+    if x.shape[-1] == sizes[-2]:
+        return run(x, grad).astype(dtype, copy=False)
+    groups = _groups(x.shape[-1], sizes[-2], sizes[-1])
+    parts = [
+        run(xp.ascontiguousarray(a), xp.ascontiguousarray(b))
+        for a, b in zip(xp.split(x, groups, axis=-1), xp.split(grad, groups, axis=-1), strict=True)
+    ]
+    return xp.concatenate(parts, axis=-1).astype(dtype, copy=False)
+
+
+def _convolve_input_gradient(
+    xp: Any,
+    input_sizes: Any,
+    filters: Any,
+    grad: Any,
+    layout: _Layout,
+    strides: Any,
+    dilations: Any,
+    *padding: Any,
+) -> Any:
+    dtype, rank = grad.dtype, grad.ndim - 2
+    sizes = tuple(int(s) for s in input_sizes)
+    if len(sizes) == rank:  # without batch and channels
+        sizes = (grad.shape[0], *sizes, filters.shape[-2])
+    else:
+        sizes = layout.sizes(sizes)
+    filters, grad = _working(xp, filters, layout.to_last(grad))
+    windows = _windows(
+        sizes,
+        filters.shape,
+        layout.attr(strides, rank),
+        layout.attr(dilations, rank),
+        padding[0],
+        layout.pads(padding[1]),
+    )
+    _check_gradient(grad, (sizes[0], *(w.count for w in windows), filters.shape[-1]))
+
+    def run(grad: Any, filters: Any) -> Any:
+        shape = (*sizes[:-1], filters.shape[-2])
+        problem = _problem(shape, filters.shape, windows)
+        out = _input_gradient(
+            xp, filters.reshape(problem.filter_shape), grad.reshape(problem.output_shape), problem
+        )
+        return out.reshape(shape)
+
+    if sizes[-1] == filters.shape[-2]:
+        out = run(grad, filters)
+    else:
+        groups = _groups(sizes[-1], filters.shape[-2], filters.shape[-1])
+        parts = [
+            run(xp.ascontiguousarray(a), xp.ascontiguousarray(b))
+            for a, b in zip(
+                xp.split(grad, groups, axis=-1), xp.split(filters, groups, axis=-1), strict=True
+            )
+        ]
+        out = xp.concatenate(parts, axis=-1)
+    return layout.from_last(xp, out.astype(dtype, copy=False))
+
+
+@kernel("Conv2D")
+def conv2d_kernel(
+    xp: Any,
+    input: Any,
+    filter: Any,
+    *,
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+    data_format: str,
+    dilations: list[int],
+) -> Any:
+    layout = _Layout(data_format == "NCHW")
+    return _convolve(xp, input, filter, layout, strides, dilations, padding, explicit_paddings)
+
+
+@kernel("Conv2DBackpropInput")
+def conv2d_backprop_input_kernel(
+    xp: Any,
+    input_sizes: Any,
+    filter: Any,
+    out_backprop: Any,
+    *,
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+    data_format: str,
+    dilations: list[int],
+) -> Any:
+    layout = _Layout(data_format == "NCHW")
+    return _convolve_input_gradient(
+        xp,
+        input_sizes,
+        filter,
+        out_backprop,
+        layout,
+        strides,
+        dilations,
+        padding,
+        explicit_paddings,
+    )
+
+
+@kernel("Conv2DBackpropFilter")
+def conv2d_backprop_filter_kernel(
+    xp: Any,
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    *,
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+    data_format: str,
+    dilations: list[int],
+) -> Any:
+    layout = _Layout(data_format == "NCHW")
+    return _convolve_filter_gradient(
+        xp,
+        input,
+        filter_sizes,
+        out_backprop,
+        layout,
+        strides,
+        dilations,
+        padding,
+        explicit_paddings,
+    )
+
+
+@kernel("Conv3D")
+def conv3d_kernel(
+    xp: Any,
+    input: Any,
+    filter: Any,
+    *,
+    strides: list[int],
+    padding: str,
+    data_format: str,
+    dilations: list[int],
+) -> Any:
+    layout = _Layout(data_format == "NCDHW")
+    return _convolve(xp, input, filter, layout, strides, dilations, padding, [])
+
+
+@kernel("Conv3DBackpropInputV2")
+def conv3d_backprop_input_kernel(
+    xp: Any,
+    input_sizes: Any,
+    filter: Any,
+    out_backprop: Any,
+    *,
+    strides: list[int],
+    padding: str,
+    data_format: str,
+    dilations: list[int],
+) -> Any:
+    layout = _Layout(data_format == "NCDHW")
+    return _convolve_input_gradient(
+        xp, input_sizes, filter, out_backprop, layout, strides, dilations, padding, []
+    )
+
+
+@kernel("Conv3DBackpropFilterV2")
+def conv3d_backprop_filter_kernel(
+    xp: Any,
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    *,
+    strides: list[int],
+    padding: str,
+    data_format: str,
+    dilations: list[int],
+) -> Any:
+    layout = _Layout(data_format == "NCDHW")
+    return _convolve_filter_gradient(
+        xp, input, filter_sizes, out_backprop, layout, strides, dilations, padding, []
+    )
