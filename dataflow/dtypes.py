@@ -98,6 +98,8 @@ class DType:
     @property
     def size(self) -> int:
         """Bytes of one element."""
+        if self.name == "bfloat16":
+            return 2
         return 1 if self._numpy is None else self._numpy.itemsize
 
     @property
@@ -158,7 +160,7 @@ class DType:
         return f"<dtype: {self.name!r}>"
 
     def __repr__(self) -> str:
-        return f"<dtype: {self.name!r}>"
+        return f"tf.{self.name}"
 
     def __int__(self) -> int:
         return self._enum
@@ -250,20 +252,20 @@ _CACHE: dict[Any, DType] = {
 }
 
 
-def as_dtype(value: Any) -> DType:
+def as_dtype(type_value: Any) -> DType:
     """The `DType` for a dtype, its name or number, a NumPy dtype, or a Python type.
 
     As in TensorFlow, Python's ``float`` means ``float32`` and ``int`` means ``int64``.
     Raises `TypeError` when nothing fits.
     """
-    if isinstance(value, DType):
-        return value
+    if isinstance(type_value, DType):
+        return type_value
     try:
-        return _CACHE[value]
+        return _CACHE[type_value]
     except (KeyError, TypeError):
         pass
     try:
-        numpy_dtype = np.dtype(value)
+        numpy_dtype = np.dtype(type_value)
     except TypeError:
         numpy_dtype = None
     if numpy_dtype is not None:
@@ -271,4 +273,4 @@ def as_dtype(value: Any) -> DType:
             return _BY_NUMPY[numpy_dtype]
         if numpy_dtype.kind in "SU":
             return string
-    raise TypeError(f"Cannot convert value {value!r} to a TensorFlow DType.")
+    raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")

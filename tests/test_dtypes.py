@@ -68,4 +68,4 @@ def test_copies_are_the_same_object() -> None:
 
 def test_printing() -> None:
     assert str(tf.float32) == "<dtype: 'float32'>"
-    assert repr(tf.bool) == "<dtype: 'bool'>"
+    assert repr(tf.bool) == "tf.bool"

@@ -28,8 +28,9 @@ def add_kernel(xp: Any, *, T: DType) -> Any:
     return join
 
 
-def _no_zero(y: Any) -> None:
-    if not y.all():
+def _no_zero(x: Any, y: Any) -> None:
+    # Nothing is divided where x is empty: the gradient of a sum to a scalar relies on it.
+    if x.size and not y.all():
         raise ValueError("Integer division by zero")
 
 
@@ -49,7 +50,7 @@ def div_kernel(xp: Any, *, T: DType) -> Any:
 
 def _truncating(xp: Any, dtype: DType) -> Any:
     def divide(x: Any, y: Any) -> Any:
-        _no_zero(y)
+        _no_zero(x, y)
         if dtype.kind == "u":
             return x // y
         # Rounded down, then up again where that left a remainder of the other sign.
@@ -65,7 +66,7 @@ def floor_div_kernel(xp: Any, *, T: DType) -> Any:
         return lambda x, y: xp.floor(xp.true_divide(x, y))
 
     def divide(x: Any, y: Any) -> Any:
-        _no_zero(y)
+        _no_zero(x, y)
         return xp.floor_divide(x, y)
 
     return divide
@@ -77,7 +78,7 @@ def floor_mod_kernel(xp: Any, *, T: DType) -> Any:
         return xp.remainder
 
     def modulo(x: Any, y: Any) -> Any:
-        _no_zero(y)
+        _no_zero(x, y)
         return xp.remainder(x, y)
 
     return modulo
@@ -89,7 +90,7 @@ def truncate_mod_kernel(xp: Any, *, T: DType) -> Any:
         return xp.fmod
 
     def modulo(x: Any, y: Any) -> Any:
-        _no_zero(y)
+        _no_zero(x, y)
         return xp.fmod(x, y)
 
     return modulo

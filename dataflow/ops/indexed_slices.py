@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 from dataflow.dtypes import DType
 from dataflow.graph.conversion import register_tensor_conversion_function
@@ -86,22 +86,12 @@ class IndexedSlices:
     __repr__ = __str__
 
 
-class IndexedSlicesValue:
+class IndexedSlicesValue(NamedTuple):
     """The value of an `IndexedSlices`: arrays in place of tensors."""
 
-    def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
-        self.values = values
-        self.indices = indices
-        self.dense_shape = dense_shape
-
-    def __iter__(self) -> Any:
-        return iter((self.values, self.indices, self.dense_shape))
-
-    def __getitem__(self, i: int) -> Any:
-        return (self.values, self.indices, self.dense_shape)[i]
-
-    def __repr__(self) -> str:
-        return f"IndexedSlicesValue(values={self.values!r}, indices={self.indices!r}, dense_shape={self.dense_shape!r})"
+    values: Any
+    indices: Any
+    dense_shape: Any = None
 
 
 def concat_slices(parts: list[IndexedSlices]) -> IndexedSlices:
