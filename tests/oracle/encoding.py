@@ -7,6 +7,7 @@ nothing but NumPy. ``encode`` makes plain JSON; ``differences`` walks two encode
 from __future__ import annotations
 
 import base64
+import builtins
 import inspect
 import math
 import re
@@ -15,6 +16,14 @@ from typing import Any
 import numpy as np
 
 DEFAULT_TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-5, "float64": 1e-9}
+PUBLIC_ERRORS = frozenset(
+    name + "Error"
+    for name in (
+        "InvalidArgument FailedPrecondition OutOfRange Aborted Unavailable Cancelled Unknown "
+        "DeadlineExceeded NotFound AlreadyExists Unimplemented Internal DataLoss Op "
+        "ResourceExhausted PermissionDenied Unauthenticated"
+    ).split()
+)
 # The version suffix of an op type, inside longer text too (`{{node Add}} = AddV2[...]`).
 _VERSION = re.compile(r"(?<=[a-z])V\d\b")
 
@@ -94,6 +103,8 @@ def differences(mine: Any, theirs: Any, tolerance: float | None = None) -> str |
     if type(mine) is type(theirs) and mine == theirs:
         return None
     if isinstance(mine, str) and isinstance(theirs, str):
+        if mine.startswith("raises ") and theirs.startswith("raises "):
+            return _error_difference(mine.split()[1::2], theirs.split()[1::2])
         if _VERSION.sub("", mine) == _VERSION.sub("", theirs):
             return None  # AddV2 and Add: one op, two generations of TensorFlow
     return f"{mine!r}, TensorFlow has {theirs!r}"[:400]
@@ -128,11 +139,37 @@ def _dict_difference(mine: dict, theirs: dict, tolerance: float | None) -> str |
     return None
 
 
+def _error_difference(mine: list[str], theirs: list[str]) -> str | None:
+    """The first class that users can name in TensorFlow's line must be in ours too."""
+    named = next(name for name in theirs if hasattr(builtins, name) or name in PUBLIC_ERRORS)
+    return None if named in mine else f"raises {mine[0]}, TensorFlow raises {theirs[0]}"
+
+
 def _signature_difference(mine: list[str], theirs: list[str]) -> str | None:
-    """Old spellings may follow at the end or as ``**``; TensorFlow's own order must come first."""
-    if mine[: len(theirs)] == theirs:
-        return None
-    return f"({', '.join(mine)}), TensorFlow has ({', '.join(theirs)})"
+    """Whatever TensorFlow accepts must be accepted, with the same order and plain defaults.
+
+    More is fine: parameters after TensorFlow's (old spellings), defaults where it has none. A
+    default that is an object of its own (an enum, an initializer) is not compared.
+    """
+    whole = f"({', '.join(mine)}), TensorFlow has ({', '.join(theirs)})"
+    accepts_any = any(name.startswith("**") for name in mine)
+    positional = [text for text in mine if not text.startswith("*")]
+    for index, text in enumerate(text for text in theirs if not text.startswith("*")):
+        name, _, default = text.partition("=")
+        if index >= len(positional):
+            if not (accepts_any and default):
+                return whole
+            continue
+        own, _, own_default = positional[index].partition("=")
+        if own != name or (default and not own_default):
+            return whole
+        if _is_plain(default) and own_default != default:
+            return whole
+    return None
+
+
+def _is_plain(default: str) -> bool:
+    return default[:1] in "'[-0123456789" or default in ("None", "True", "False")
 
 
 def _array_difference(mine: dict, theirs: dict, tolerance: float | None) -> str | None:

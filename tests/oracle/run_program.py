@@ -8,7 +8,7 @@ that finds these names bound:
 
 - ``tf``: the engine; ``np``: NumPy; ``tmp_dir``: an empty folder of its own,
 - ``result``: the dict it fills with what is compared: values, names, static shapes,
-- ``error_of(function)``: the class name of what calling it raises, or ``"nothing"``,
+- ``error_of(function)``: the classes of what calling it raises, or ``"nothing"``,
 - ``shape_of(tensor)``: its static shape as a list, None where unknown.
 """
 
@@ -56,11 +56,15 @@ def load_engine(name: str) -> Any:
 
 
 def error_of(function: Any) -> str:
-    """The class name of what calling ``function`` raises, ``"nothing"`` where it returns."""
+    """What calling ``function`` raises, ancestors included; ``"nothing"`` where it returns.
+
+    ``"raises ShapeError < ValueError < Exception"``: an engine may raise a subclass.
+    """
     try:
         function()
     except Exception as error:
-        return type(error).__name__
+        names = [cls.__name__ for cls in type(error).__mro__]
+        return "raises " + " < ".join(names[: names.index("Exception") + 1])
     return "nothing"
 
 

@@ -66,9 +66,24 @@ def test_version_suffixes_of_op_types_do_not_count():
     assert differences("x/AddV2", "x/SubV2") is not None
 
 
+def test_an_error_may_be_a_subclass_of_tensorflows():
+    theirs = "raises ValueError < Exception"
+    assert differences("raises ShapeError < ValueError < Exception", theirs) is None
+    assert differences("raises TypeError < Exception", theirs) is not None
+    assert differences("nothing", theirs) is not None
+    assert differences(theirs, "nothing") is not None
+    private = "raises OperatorNotAllowedInGraphError < TypeError < Exception"
+    assert differences("raises TypeError < Exception", private) is None
+    public = "raises NotFoundError < OpError < Exception"
+    assert differences("raises OpError < Exception", public) is not None
+
+
 def test_a_signature_may_add_parameters_at_the_end_only():
     theirs = encode(inspect.signature(lambda x, axis=None: x))
     more = encode(inspect.signature(lambda x, axis=None, reduction_indices=None: x))
+    assert differences(encode(inspect.signature(lambda x=0, axis=None: x)), theirs) is None
+    assert differences(encode(inspect.signature(lambda x, **rest: x)), theirs) is None
+    assert differences(encode(inspect.signature(lambda axis, x=None: x)), theirs) is not None
     other_default = encode(inspect.signature(lambda x, axis=0: x))
     assert differences(more, theirs) is None
     assert differences(theirs, more) is not None

@@ -20,7 +20,7 @@ for name in names:
     result[name] = [
         str(d),
         d.name,
-        d.size,
+        None if name == "string" else d.size,
         d.is_floating,
         d.is_integer,
         d.is_complex,
@@ -34,7 +34,7 @@ result["limits"] = [
     tf.int32.min,
     float(tf.float32.max),
     tf.uint8.max,
-    tf.float32.limits[0] < 0,
+    bool(tf.float32.limits[0] < 0),
 ]
 result["as_dtype"] = [
     tf.as_dtype(x).name

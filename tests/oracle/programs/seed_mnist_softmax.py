@@ -23,5 +23,6 @@ for i in range(10):
     seen.append(sess.run([accuracy, cross_entropy], feed_dict=train_data))
 result["seen"] = seen
 result["b"] = sess.run(b)
-result["names"] = [op.name for op in tf.get_default_graph().get_operations()]
-result["types"] = [op.type for op in tf.get_default_graph().get_operations()]
+ops = [op for op in tf.get_default_graph().get_operations() if "gradients/" not in op.name]
+result["names"] = [op.name for op in ops]
+result["types"] = [op.type for op in ops]
