@@ -4,6 +4,7 @@ from dataflow.kernels import (
     activation as _activation,  # noqa: F401
     arithmetic as _arithmetic,  # noqa: F401
     array_basics as _array_basics,  # noqa: F401
+    checkpoint as _checkpoint,  # noqa: F401
     comparison as _comparison,  # noqa: F401
     cumulative as _cumulative,  # noqa: F401
     elementary as _elementary,  # noqa: F401

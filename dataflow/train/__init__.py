@@ -9,6 +9,21 @@ from dataflow.train.adagrad import (
     ProximalAdagradOptimizer,
 )
 from dataflow.train.adam import AdamOptimizer
+from dataflow.train.checkpoint_initializers import init_from_checkpoint, warm_start
+from dataflow.train.checkpoint_management import (
+    checkpoint_exists,
+    checkpoints_iterator,
+    generate_checkpoint_state_proto,
+    get_checkpoint_mtimes,
+    get_checkpoint_state,
+    latest_checkpoint,
+    list_variables,
+    load_checkpoint,
+    load_variable,
+    remove_checkpoint,
+    update_checkpoint_state,
+)
+from dataflow.train.checkpoint_reader import NewCheckpointReader
 from dataflow.train.ftrl import FtrlOptimizer
 from dataflow.train.global_step import (
     assert_global_step,
@@ -30,11 +45,13 @@ from dataflow.train.learning_rate_decay import (
     piecewise_constant_decay,
     polynomial_decay,
 )
+from dataflow.train.meta_graph import export_meta_graph
 from dataflow.train.momentum import MomentumOptimizer
 from dataflow.train.moving_averages import ExponentialMovingAverage
 from dataflow.train.optimizer import Optimizer
 from dataflow.train.proximal_gradient_descent import ProximalGradientDescentOptimizer
 from dataflow.train.rmsprop import RMSPropOptimizer
+from dataflow.train.saver import Saver, import_meta_graph
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,245 @@
+"""A graph with its collections as TensorFlow's ``MetaGraphDef``: the files ``*.meta``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.import_graph import import_graph_def
+from dataflow.ops.variables import Variable
+from dataflow.train.atomic_files import write_atomically
+
+#: Collections whose items are variables, written as ``VariableDef``.
+_VARIABLE_KEYS = frozenset(
+    {
+        GraphKeys.GLOBAL_VARIABLES,
+        GraphKeys.LOCAL_VARIABLES,
+        GraphKeys.METRIC_VARIABLES,
+        GraphKeys.MODEL_VARIABLES,
+        GraphKeys.TRAINABLE_VARIABLES,
+        GraphKeys.MOVING_AVERAGE_VARIABLES,
+        GraphKeys.GLOBAL_STEP,
+        GraphKeys.EVAL_STEP,
+    }
+)
+
+
+def export_meta_graph(
+    filename: str | None = None,
+    meta_info_def: Any = None,
+    graph_def: Any = None,
+    saver_def: Any = None,
+    collection_list: Any = None,
+    as_text: bool = False,
+    graph: Any = None,
+    export_scope: str | None = None,
+    clear_devices: bool = False,
+    clear_extraneous_savers: bool = False,
+    strip_default_attrs: bool = False,
+    save_debug_info: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """The graph with its collections as a ``MetaGraphDef``, written to ``filename`` where given.
+
+    ``collection_list`` names the collections to take, by default all. ``export_scope`` takes the
+    nodes of one scope only, with names relative to it. Items of collections that cannot be written
+    (Python objects) are left out.
+    """
+    from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
+
+    graph = graph or default_graph()
+    meta = MetaGraphDef()
+    if meta_info_def is not None:
+        meta.meta_info_def.MergeFrom(meta_info_def)
+    meta.meta_info_def.tensorflow_version = "1.15.0"
+    if graph_def is None:
+        graph_def = graph.as_graph_def(add_shapes=True)
+        if export_scope:
+            graph_def = _scoped(graph_def, export_scope)
+    meta.graph_def.MergeFrom(graph_def)
+    if clear_devices:
+        for node in meta.graph_def.node:
+            node.device = ""
+    meta.meta_info_def.stripped_op_list.SetInParent()
+    if saver_def is not None:
+        meta.saver_def.MergeFrom(saver_def)
+    keys = graph.get_all_collection_keys() if collection_list is None else collection_list
+    for key in keys:
+        if isinstance(key, str):
+            _write_collection(meta, key, graph.get_collection(key), export_scope)
+    if filename:
+        if as_text:
+            from google.protobuf import text_format
+
+            data = text_format.MessageToString(meta).encode()
+        else:
+            data = meta.SerializeToString()
+        folder = os.path.dirname(os.fspath(filename))
+        if folder:
+            os.makedirs(folder, exist_ok=True)
+        write_atomically(os.fspath(filename), data)
+    return meta
+
+
+def _scoped(graph_def: Any, scope: str) -> Any:
+    """The nodes below ``scope``, renamed; inputs from outside become unbound placeholders' names."""
+    prefix = scope.rstrip("/") + "/"
+    result = type(graph_def)()
+    result.versions.CopyFrom(graph_def.versions)
+    for node in graph_def.node:
+        if not node.name.startswith(prefix):
+            continue
+        copy = result.node.add()
+        copy.CopyFrom(node)
+        copy.name = node.name[len(prefix) :]
+        del copy.input[:]
+        for reference in node.input:
+            control = "^" if reference.startswith("^") else ""
+            bare = reference[len(control) :]
+            if bare.startswith(prefix):
+                copy.input.append(control + bare[len(prefix) :])
+            elif not control:
+                raise ValueError(
+                    f"export_scope={scope!r}: node {node.name!r} reads {bare!r}, which is outside "
+                    "of the scope. Export the whole graph, or build inputs inside the scope."
+                )
+        groups = [
+            b"loc:@" + g[5 + len(prefix) :]
+            for g in node.attr["_class"].list.s
+            if g.startswith(b"loc:@" + prefix.encode())
+        ]
+        if "_class" in copy.attr:
+            del copy.attr["_class"]
+        if groups:
+            copy.attr["_class"].list.s.extend(groups)
+    return result
+
+
+def _write_collection(meta: Any, key: str, items: list[Any], scope: str | None) -> None:
+    if not items:
+        return
+    target = meta.collection_def[key]
+    try:
+        if key in _VARIABLE_KEYS or all(hasattr(i, "to_proto") for i in items):
+            if key in _VARIABLE_KEYS or key in _registered():
+                protos = [i.to_proto(export_scope=scope) for i in items if hasattr(i, "to_proto")]
+                target.bytes_list.value.extend(
+                    p.SerializeToString() for p in protos if p is not None
+                )
+                return
+        if all(isinstance(i, (str, bytes)) for i in items):
+            values = [i.encode() if isinstance(i, str) else i for i in items]
+            target.bytes_list.value.extend(values)
+        elif all(isinstance(i, int) and not isinstance(i, bool) for i in items):
+            target.int64_list.value.extend(items)
+        elif all(isinstance(i, float) for i in items):
+            target.float_list.value.extend(items)
+        else:
+            names = [i.name for i in items]
+            if scope:
+                prefix = scope.rstrip("/") + "/"
+                names = [n[len(prefix) :] for n in names if n.startswith(prefix)]
+            target.node_list.value.extend(names)
+    except (AttributeError, TypeError, ValueError, NotImplementedError):
+        # Python objects (contexts of loops, functions): they mean nothing in another process.
+        del meta.collection_def[key]
+
+
+def _registered() -> dict[str, Any]:
+    """Collections other than variables whose items can be rebuilt: key -> from_proto(bytes, scope)."""
+    registered: dict[str, Any] = {}
+    try:
+        from dataflow.train.queue_runner import QueueRunner
+
+        registered[GraphKeys.QUEUE_RUNNERS] = QueueRunner
+    except ImportError:
+        pass
+    return registered
+
+
+def read_meta_graph_file(path: str) -> Any:
+    """The ``MetaGraphDef`` in a file, binary or text.
+
+    Raises `OSError` where there is none, `ValueError` for a damaged one.
+    """
+    from google.protobuf import text_format
+    from google.protobuf.message import DecodeError
+    from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
+
+    if not os.path.isfile(path):
+        raise OSError(f"File {path} does not exist.")
+    with open(path, "rb") as opened:
+        data = opened.read()
+    meta = MetaGraphDef()
+    try:
+        meta.ParseFromString(data)
+        return meta
+    except DecodeError as error:
+        binary_error = error
+    try:
+        text_format.Merge(data.decode("utf-8"), meta)
+    except (UnicodeDecodeError, text_format.ParseError):
+        raise OSError(
+            f"{path}: cannot be read as a MetaGraphDef ({binary_error}): it is truncated or no "
+            ".meta file."
+        ) from binary_error
+    return meta
+
+
+def import_scoped_meta_graph(
+    meta_graph_or_file: Any,
+    clear_devices: bool = False,
+    import_scope: str | None = None,
+    input_map: Any = None,
+    return_elements: Any = None,
+    **kwargs: Any,
+) -> tuple[Any, list[Variable]]:
+    """Adds nodes and collections to the default graph; returns the ``MetaGraphDef`` and variables."""
+    if isinstance(meta_graph_or_file, (str, bytes, os.PathLike)):
+        meta = read_meta_graph_file(os.fsdecode(meta_graph_or_file))
+    else:
+        meta = type(meta_graph_or_file)()
+        meta.CopyFrom(meta_graph_or_file)
+    graph = default_graph()
+    if clear_devices:
+        for node in meta.graph_def.node:
+            node.device = ""
+    import_graph_def(
+        meta.graph_def, name=import_scope or "", input_map=input_map, return_elements=None
+    )
+    scope = import_scope
+    if scope and graph.get_name_scope():
+        scope = f"{graph.get_name_scope()}/{scope}"
+    made: dict[bytes, Variable] = {}
+    for key in sorted(meta.collection_def):
+        _read_collection(graph, key, meta.collection_def[key], scope, made)
+    return meta, list(made.values())
+
+
+def _read_collection(
+    graph: Any, key: str, collection: Any, scope: str | None, made: dict[bytes, Variable]
+) -> None:
+    kind = collection.WhichOneof("kind")
+    if kind is None:
+        return
+    values = getattr(collection, kind).value
+    if kind == "bytes_list" and key in _VARIABLE_KEYS:
+        from tensorboard.compat.proto.variable_pb2 import VariableDef
+
+        for value in values:
+            if value not in made:
+                made[value] = Variable.from_proto(VariableDef.FromString(value), scope)
+            graph.add_to_collection(key, made[value])
+    elif kind == "bytes_list" and key in _registered():
+        rebuild = _registered()[key]
+        for value in values:
+            graph.add_to_collection(key, rebuild.from_proto(value, import_scope=scope))
+    elif kind == "node_list":
+        for value in values:
+            name = f"{scope}/{value}" if scope else value
+            graph.add_to_collection(key, graph.as_graph_element(name))
+    else:
+        for value in values:
+            graph.add_to_collection(key, value)
