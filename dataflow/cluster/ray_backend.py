@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 import shutil
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -40,6 +41,7 @@ TASK_CPUS = 0.1
 TASK_BYTES = 80_000_000
 
 _lock = threading.Lock()
+_reaper: subprocess.Popen[bytes] | None = None
 _owned = False  # whether this process started the Ray that it is connected to
 _users = 0  # clusters of this process on it
 
@@ -277,6 +279,7 @@ class RayBackend:
             _users -= 1
             if _owned and _users == 0:
                 ray.shutdown()
+                _stop_reaper()
                 _owned = False
 
 
@@ -296,7 +299,7 @@ def _connect(address: str | None, object_store_bytes: int) -> None:
     with contextlib.suppress(OSError):
         if shutil.disk_usage("/dev/shm").free < 2 * object_store_bytes:
             os.environ.setdefault("RAY_OBJECT_STORE_ALLOW_SLOW_STORAGE", "1")
-    with _without_extra_processes(), _on_loopback():
+    with _without_extra_processes(), _private_environment():
         ray.init(
             address="local",
             include_dashboard=False,
@@ -305,7 +308,62 @@ def _connect(address: str | None, object_store_bytes: int) -> None:
             **common,
         )
     _quieten()
+    _start_reaper()
     _owned = True
+
+
+def _start_reaper() -> None:
+    """Watch over the processes that Ray has just started, in case this one is killed.
+
+    Ray's own processes end with their parent, except its two agents, which want to report that to
+    the head and wait for it for ever. The reaper is a shell that waits for the end of a pipe.
+    """
+    global _reaper
+    names = []
+    for pid in _descendants(os.getpid()):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as file:
+            if "ray" in file.read():
+                names.append(str(pid))
+    if not names:
+        return
+    script = (
+        'read line; [ -n "$line" ] && exit; sleep 1; for pid in "$@"; do '
+        "grep -q ray /proc/$pid/cmdline 2>/dev/null && kill -9 $pid; done"
+    )
+    with contextlib.suppress(OSError):
+        _reaper = subprocess.Popen(
+            ["/bin/sh", "-c", script, "dataflow-reaper", *names],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+
+def _stop_reaper() -> None:
+    global _reaper
+    if _reaper is None:
+        return
+    with contextlib.suppress(OSError):
+        _reaper.communicate(b"stopped\n", timeout=5)
+    _reaper = None
+
+
+def _descendants(pid: int) -> list[int]:
+    """Return all processes below ``pid``, where the system shows them."""
+    parents: dict[int, list[int]] = {}
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
+        if name.isdigit():
+            with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/stat") as file:
+                parent = int(file.read().rpartition(")")[2].split()[1])
+                parents.setdefault(parent, []).append(int(name))
+    found = []
+    stack = [pid]
+    while stack:
+        children = parents.get(stack.pop(), [])
+        found += children
+        stack += children
+    return found
 
 
 def _quieten() -> None:
@@ -325,27 +383,32 @@ def _quieten() -> None:
     worker.print_to_stdstream = filtered
 
 
-@contextlib.contextmanager
-def _on_loopback() -> Iterator[None]:
-    """Let Ray listen on 127.0.0.1 only, as it does by itself on Windows and macOS.
+#: Set while Ray starts, and inherited by its processes.
+_ENVIRONMENT = {
+    # Listen on 127.0.0.1 only, as Ray does by itself on Windows and macOS; elsewhere it replaces a
+    # loopback address by one that other machines can reach.
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+}
 
-    Elsewhere it replaces a loopback address by one that other machines can reach. The variable is
-    inherited by the processes that Ray starts; the constant was read when Ray was imported.
-    """
+
+@contextlib.contextmanager
+def _private_environment() -> Iterator[None]:
     from ray._private import ray_constants
 
-    name = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
-    saved = os.environ.get(name), getattr(ray_constants, "ENABLE_RAY_CLUSTER", True)
-    os.environ[name] = "0"
+    saved = {name: os.environ.get(name) for name in _ENVIRONMENT}
+    os.environ.update(_ENVIRONMENT)
+    # The constant was read from the variable when Ray was imported.
+    clustered = getattr(ray_constants, "ENABLE_RAY_CLUSTER", True)
     ray_constants.ENABLE_RAY_CLUSTER = False
     try:
         yield
     finally:
-        if saved[0] is None:
-            del os.environ[name]
-        else:
-            os.environ[name] = saved[0]
-        ray_constants.ENABLE_RAY_CLUSTER = saved[1]
+        for name, value in saved.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+        ray_constants.ENABLE_RAY_CLUSTER = clustered
 
 
 @contextlib.contextmanager
