@@ -265,7 +265,7 @@ class Variable:
 
     def initialized_value(self) -> Tensor:
         """The value, or the initial value where the variable has none yet."""
-        from dataflow.ops.control_flow import cond
+        from dataflow.ops.conditionals import cond
 
         with default_graph().control_dependencies(None):
             return cond(  # type: ignore[no-any-return]

@@ -154,7 +154,8 @@ def inverse_time_decay(
         p = step / decay_steps
         if staircase:
             p = floor(p)
-        return divide(rate, add(1, multiply(decay_rate, p)), name=scope)
+        one = cast(convert_to_tensor(1), rate.dtype.base_dtype)
+        return divide(rate, add(one, multiply(decay_rate, p)), name=scope)
 
 
 def cosine_decay(

@@ -89,7 +89,7 @@ def _save(prefix: Tensor, saveables: list[SaveableObject]) -> Tensor:
 
 def _sharded_save(prefix: Tensor, groups: list[tuple[str, list[SaveableObject]]]) -> Tensor:
     """Each task writes its own shard under a temporary name; the last one merges them."""
-    from dataflow.ops.strings import string_join
+    from dataflow.ops.string import string_join
 
     temporary = string_join([prefix, f"_temp_{uuid.uuid4().hex}/part"])
     num_shards = constant(len(groups), name="num_shards")
