@@ -105,16 +105,20 @@ class DType:
     @property
     def min(self) -> Any:
         """The smallest finite value."""
-        return self.limits[0]
+        return self._extremes()[0]
 
     @property
     def max(self) -> Any:
         """The largest finite value."""
-        return self.limits[1]
+        return self._extremes()[1]
 
     @property
     def limits(self) -> tuple[Any, Any]:
-        """``(min, max)`` of the finite values; raises `TypeError` for types without an order."""
+        """The range of intensities of pictures: 0 to the largest value, of floats 0 to 1."""
+        return (0, 1) if self.kind == "f" else (0, self._extremes()[1])
+
+    def _extremes(self) -> tuple[Any, Any]:
+        """Smallest and largest; raises `TypeError` for types without an order."""
         if self.kind == "f":
             info = np.finfo(self.numpy)
             return info.min, info.max

@@ -106,9 +106,9 @@ def make_array(value: Any, dtype: DType | None = None, shape: Any = None) -> tup
 
 
 def _holds_numpy(value: Any) -> bool:
-    """True for a list whose first number is NumPy's: its own dtype counts then."""
-    while isinstance(value, (list, tuple)) and value:
-        value = value[0]
+    """True where every number in a list is NumPy's: its own dtype counts then, as in TensorFlow."""
+    if isinstance(value, (list, tuple)):
+        return bool(value) and all(map(_holds_numpy, value))
     return isinstance(value, (np.ndarray, np.generic))
 
 
