@@ -17,12 +17,10 @@ import numpy as np
 
 DEFAULT_TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-5, "float64": 1e-9}
 PUBLIC_ERRORS = frozenset(
-    name + "Error"
-    for name in (
-        "InvalidArgument FailedPrecondition OutOfRange Aborted Unavailable Cancelled Unknown "
-        "DeadlineExceeded NotFound AlreadyExists Unimplemented Internal DataLoss Op "
-        "ResourceExhausted PermissionDenied Unauthenticated"
-    ).split()
+    """OpError InvalidArgumentError FailedPreconditionError OutOfRangeError AbortedError UnknownError
+    UnavailableError CancelledError DeadlineExceededError NotFoundError AlreadyExistsError
+    UnimplementedError InternalError DataLossError ResourceExhaustedError PermissionDeniedError
+    UnauthenticatedError""".split()
 )
 # The version suffix of an op type, inside longer text too (`{{node Add}} = AddV2[...]`).
 _VERSION = re.compile(r"(?<=[a-z])V\d\b")
@@ -169,7 +167,7 @@ def _signature_difference(mine: list[str], theirs: list[str]) -> str | None:
 
 
 def _is_plain(default: str) -> bool:
-    return default[:1] in "'[-0123456789" or default in ("None", "True", "False")
+    return default.startswith(tuple("'[-0123456789")) or default in ("None", "True", "False")
 
 
 def _array_difference(mine: dict, theirs: dict, tolerance: float | None) -> str | None:
