@@ -142,6 +142,30 @@ from dataflow.ops.array import (
     zeros,
     zeros_like,
 )
+from dataflow.ops.assertions import (
+    assert_equal,
+    assert_greater,
+    assert_greater_equal,
+    assert_integer,
+    assert_less,
+    assert_less_equal,
+    assert_near,
+    assert_negative,
+    assert_non_negative,
+    assert_non_positive,
+    assert_none_equal,
+    assert_positive,
+    assert_proper_iterable,
+    assert_rank,
+    assert_rank_at_least,
+    assert_rank_in,
+    assert_same_float_dtype,
+    assert_scalar,
+    assert_type,
+    is_non_decreasing,
+    is_numeric_tensor,
+    is_strictly_increasing,
+)
 from dataflow.ops.comparison import (
     equal,
     greater,
@@ -258,10 +282,29 @@ from dataflow.ops.initializers import (
     variance_scaling_initializer,
     zeros_initializer,
 )
+from dataflow.ops.logging_ops import Assert, Print, print_ as print, timestamp
 from dataflow.ops.matmul import (
     batch_matmul,
     matmul,
     sparse_matmul,
+)
+from dataflow.ops.numerics import (
+    add_check_numerics_ops,
+    check_numerics,
+    verify_tensor_all_finite,
+)
+from dataflow.ops.parsing import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    SparseFeature,
+    VarLenFeature,
+    decode_compressed,
+    decode_csv,
+    decode_raw,
+    parse_example,
+    parse_single_example,
+    parse_tensor,
+    serialize_tensor,
 )
 from dataflow.ops.random import (
     multinomial,
@@ -288,6 +331,7 @@ from dataflow.ops.reduce import (
     reduce_prod,
     reduce_sum,
 )
+from dataflow.ops.script_ops import numpy_function, py_func, py_function
 from dataflow.ops.seeds import (
     get_seed,
     set_random_seed,

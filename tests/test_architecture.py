@@ -20,7 +20,7 @@ PACKAGES = {
 }
 
 LAYERS = {
-    0: ("errors", "dtypes", "shapes", "device_spec", "windows"),
+    0: ("errors", "dtypes", "shapes", "device_spec", "windows", "python_functions"),
     1: ("graph", "kernels"),
     2: ("ops", "gradients"),
     3: ("rewrites", "placement"),

@@ -10,10 +10,14 @@ from dataflow.kernels import (
     elementary as _elementary,  # noqa: F401
     gather_scatter as _gather_scatter,  # noqa: F401
     joining as _joining,  # noqa: F401
+    logging_ops as _logging_ops,  # noqa: F401
     matmul as _matmul,  # noqa: F401
+    numerics as _numerics,  # noqa: F401
+    parsing as _parsing,  # noqa: F401
     random as _random,  # noqa: F401
     rearranging as _rearranging,  # noqa: F401
     reduce as _reduce,  # noqa: F401
+    script_ops as _script_ops,  # noqa: F401
     segment as _segment,  # noqa: F401
     sequences as _sequences,  # noqa: F401
     slicing as _slicing,  # noqa: F401

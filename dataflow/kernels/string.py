@@ -13,6 +13,7 @@ import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.kernels.hashing import fingerprint64, hash64, sip_hash
+from dataflow.kernels.logging_ops import formatted
 from dataflow.kernels.registry import kernel
 
 _REASON = "strings live in the host's memory"
@@ -277,32 +278,6 @@ def as_string_kernel(
     return text_array(((form % v).encode() for v in values), array.shape)
 
 
-def summarize_array(value: Any, entries: int) -> str:
-    """A tensor as text: the first and last ``entries`` of each axis, ``...`` between."""
-    array = np.asarray(value)
-    if not array.shape:
-        item = array[()]
-        if isinstance(item, bytes):
-            return f'"{item.decode("utf-8", "replace")}"'
-        return _number_text(item)
-    if entries < 0 or array.shape[0] <= 2 * entries:
-        parts = [summarize_array(v, entries) for v in array]
-    else:
-        parts = [summarize_array(v, entries) for v in array[:entries]]
-        parts += ["..."] + [summarize_array(v, entries) for v in array[-entries:]]
-    return "[" + (" " if array.ndim == 1 else "\n ").join(parts) + "]"
-
-
-def _number_text(item: Any) -> str:
-    if isinstance(item, (bool, np.bool_)):
-        return str(int(item))
-    if np.asarray(item).dtype.kind == "f":
-        return (
-            f"{float(item):g}" if np.asarray(item).dtype.itemsize > 4 else f"{np.float32(item):.9g}"
-        )
-    return str(item)
-
-
 @kernel("StringFormat", cpu_only=_REASON)
 def string_format_kernel(
     xp: Any, inputs: Any, *, template: str, placeholder: str, summarize: int
@@ -310,7 +285,7 @@ def string_format_kernel(
     parts = template.split(placeholder)
     out = parts[0]
     for value, part in zip(inputs, parts[1:], strict=True):
-        out += summarize_array(value, summarize) + part
+        out += formatted(value, summarize) + part
     return text_array([out.encode()], ())
 
 
