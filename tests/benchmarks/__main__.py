@@ -1,0 +1,184 @@
+"""``make bench``: every workload here and on the peers, in turn, in one sitting.
+
+For each workload a process of each engine is started and warmed; then they take turns, A B A B, so
+that a change of the machine's speed meets both. Printed are the medians over the rounds, the
+ratio, the ratio to reach, and the peak memory of the processes.
+
+Usage: ``python -m tests.benchmarks [--rounds 7] [--seconds 0.3] [workload ...]``. The peers'
+Pythons come from ``DATAFLOW_ORACLE_PYTHON`` (TensorFlow) and ``DATAFLOW_TORCH_PYTHON``; one that is
+missing is left out, and the table says so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+from tests.benchmarks.workloads import GOALS, WORKLOADS
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+TORCH = ("cnn", "text_cnn")
+
+FIRST_RESULT = {
+    "dataflow": "import dataflow as tf\nprint(tf.Session().run(tf.add(3, 5)))",
+    "tensorflow": (
+        "import os; os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'\n"
+        "import tensorflow.compat.v1 as tf\ntf.disable_v2_behavior()\n"
+        "print(tf.Session().run(tf.add(3, 5)))"
+    ),
+}
+
+
+def pythons() -> dict[str, str]:
+    """The interpreter of each engine that is there."""
+    found = {"dataflow": sys.executable}
+    for engine, variable in (
+        ("tensorflow", "DATAFLOW_ORACLE_PYTHON"),
+        ("torch", "DATAFLOW_TORCH_PYTHON"),
+    ):
+        path = os.environ.get(variable, "")
+        if path and os.path.exists(path):
+            found[engine] = path
+        else:
+            print(f"# {engine} is left out: set {variable} to a Python that has it")
+    return found
+
+
+def environment() -> dict[str, str]:
+    """The environment of the workers: nothing that holds one engine's library back.
+
+    ``OPENBLAS_CORETYPE`` pins NumPy's BLAS to the kernels of another processor and has no
+    counterpart in the peers.
+    """
+    return {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
+
+
+class Worker:
+    """A running `worker.py`."""
+
+    def __init__(self, python: str, engine: str, workload: str) -> None:
+        self.process = subprocess.Popen(
+            [python, str(HERE / "worker.py"), engine, workload],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env=environment(),
+        )
+        line = self.process.stdout.readline()  # type: ignore[union-attr]
+        if json.loads(line or "null") != "ready":
+            self.process.kill()
+            _, errors = self.process.communicate()
+            raise RuntimeError(errors.strip().splitlines()[-1] if errors else "no answer")
+
+    def time(self, seconds: float) -> float:
+        """The median time of a step, in seconds."""
+        self.process.stdin.write(f"{seconds}\n")  # type: ignore[union-attr]
+        self.process.stdin.flush()  # type: ignore[union-attr]
+        return float(json.loads(self.process.stdout.readline()))  # type: ignore[union-attr]
+
+    def finish(self) -> int:
+        """Ends the process; its peak memory in bytes."""
+        output, _ = self.process.communicate(timeout=60)
+        return int(json.loads(output.strip().splitlines()[-1]))
+
+
+def first_result(python: str, engine: str) -> float:
+    """Seconds from starting Python to the first value."""
+    started = time.perf_counter()
+    subprocess.run(
+        [python, "-c", FIRST_RESULT[engine]], check=True, capture_output=True, cwd=ROOT, timeout=120
+    )
+    return time.perf_counter() - started
+
+
+def text(seconds: float | None) -> str:
+    """A time with a fitting unit."""
+    if seconds is None:
+        return "-"
+    for unit, factor in (("s", 1), ("ms", 1e3), ("us", 1e6)):
+        if seconds * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def row(name: str, times: dict[str, float], memory: dict[str, int]) -> None:
+    """Prints one line of the table."""
+    goals = GOALS.get(name, (None, None))
+    cells = [f"{name:24}"]
+    for engine in ("dataflow", "tensorflow", "torch"):
+        cells.append(f"{text(times.get(engine)):>9}")
+    for peer, goal in zip(("tensorflow", "torch"), goals, strict=True):
+        if peer in times and (goal is not None or peer == "tensorflow"):
+            ratio = times["dataflow"] / times[peer]
+            mark = "" if goal is None else (" ok" if ratio <= goal else " OVER")
+            cells.append(f"{ratio:7.2f} ({'-' if goal is None else goal}){mark}")
+        else:
+            cells.append(f"{'':>7}")
+    if memory:
+        cells.append("  ".join(f"{e[:2]} {m / 1e6:.0f} MB" for e, m in memory.items()))
+    print("  ".join(cells), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("workloads", nargs="*")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=0.3)
+    arguments = parser.parse_args()
+    found = pythons()
+    names = arguments.workloads or ["import_to_first_result", *WORKLOADS]
+    print(
+        f"{'workload':24}  {'dataflow':>9}  {'TF':>9}  {'torch':>9}  "
+        f"ratio to TF (goal), to torch, peak memory"
+    )
+    memory_ratios = []
+    for name in names:
+        if name == "import_to_first_result":
+            engines = [e for e in FIRST_RESULT if e in found]
+            rounds: dict[str, list[float]] = {e: [] for e in engines}
+            for _ in range(max(3, arguments.rounds // 2)):
+                for engine in engines:
+                    rounds[engine].append(first_result(found[engine], engine))
+            row(name, {e: statistics.median(t) for e, t in rounds.items()}, {})
+            continue
+        workers: dict[str, Worker] = {}
+        memory: dict[str, int] = {}
+        rounds = {}
+        try:
+            for engine, python in found.items():
+                if engine == "torch" and name not in TORCH:
+                    continue
+                try:
+                    workers[engine] = Worker(python, engine, name)
+                except RuntimeError as e:
+                    print(f"{name:24}  {engine} failed: {e}", flush=True)
+            for _ in range(arguments.rounds):
+                for engine, worker in workers.items():
+                    rounds.setdefault(engine, []).append(worker.time(arguments.seconds))
+            memory = {engine: worker.finish() for engine, worker in workers.items()}
+        finally:
+            for worker in workers.values():
+                if worker.process.poll() is None:
+                    worker.process.kill()
+        if "dataflow" in rounds:
+            row(name, {e: statistics.median(t) for e, t in rounds.items()}, memory)
+        if "dataflow" in memory and "tensorflow" in memory:
+            memory_ratios.append(memory["dataflow"] / memory["tensorflow"])
+    if memory_ratios:
+        print(
+            f"peak memory: median ratio to TF {statistics.median(memory_ratios):.2f} "
+            f"(goal {GOALS['peak_memory'][0]}), largest {max(memory_ratios):.2f}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""One engine in one process: builds a workload, then times it whenever it is told to.
+
+``worker.py ENGINE WORKLOAD``; reads a number of seconds per line, answers with the median time of
+a step in seconds, and at the end of the input prints the peak memory in bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import resource
+import statistics
+import sys
+import time
+from typing import Any
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def load(engine: str) -> Any:
+    """The engine's module, in graph mode."""
+    if engine == "tensorflow":
+        import os
+
+        os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+        import tensorflow.compat.v1 as tf
+
+        tf.disable_v2_behavior()
+        tf.disable_resource_variables()
+        tf.disable_control_flow_v2()
+        tf.logging.set_verbosity(tf.logging.ERROR)
+        return tf
+    if engine == "torch":
+        import torch
+
+        return torch
+    sys.path.insert(0, str(HERE.parent.parent))
+    import dataflow as tf
+
+    return tf
+
+
+def main() -> None:
+    engine, name = sys.argv[1:3]
+    module = load(engine)
+    sys.path.insert(0, str(HERE))
+    if engine == "torch":
+        from torch_workloads import WORKLOADS  # type: ignore[import-not-found]
+    else:
+        from workloads import WORKLOADS  # type: ignore[import-not-found]
+    step = WORKLOADS[name](module)
+    for _ in range(5):
+        step()
+    print(json.dumps("ready"), flush=True)
+    for line in sys.stdin:
+        seconds = float(line)
+        times = []
+        end = time.perf_counter() + seconds
+        while not times or time.perf_counter() < end:
+            started = time.perf_counter()
+            step()
+            times.append(time.perf_counter() - started)
+        print(json.dumps(statistics.median(times)), flush=True)
+    print(json.dumps(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024), flush=True)
+
+
+if __name__ == "__main__":
+    main()
