@@ -17,10 +17,25 @@ import numpy as np
 
 DEFAULT_TOLERANCE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-5, "float64": 1e-9}
 PUBLIC_ERRORS = frozenset(
-    """OpError InvalidArgumentError FailedPreconditionError OutOfRangeError AbortedError UnknownError
-    UnavailableError CancelledError DeadlineExceededError NotFoundError AlreadyExistsError
-    UnimplementedError InternalError DataLossError ResourceExhaustedError PermissionDeniedError
-    UnauthenticatedError""".split()
+    [
+        "OpError",
+        "InvalidArgumentError",
+        "FailedPreconditionError",
+        "OutOfRangeError",
+        "AbortedError",
+        "UnknownError",
+        "UnavailableError",
+        "CancelledError",
+        "DeadlineExceededError",
+        "NotFoundError",
+        "AlreadyExistsError",
+        "UnimplementedError",
+        "InternalError",
+        "DataLossError",
+        "ResourceExhaustedError",
+        "PermissionDeniedError",
+        "UnauthenticatedError",
+    ]
 )
 # The version suffix of an op type, inside longer text too (`{{node Add}} = AddV2[...]`).
 _VERSION = re.compile(r"(?<=[a-z])V\d\b")

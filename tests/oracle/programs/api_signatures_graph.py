@@ -426,5 +426,8 @@ symbols = [
 for symbol in symbols:
     target = tf
     for part in symbol.split("."):
-        target = getattr(target, part, None)
+        try:
+            target = getattr(target, part)
+        except (AttributeError, ImportError):
+            target = None
     result[symbol] = "missing" if target is None else inspect.signature(target)
