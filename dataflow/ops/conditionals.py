@@ -90,7 +90,7 @@ def _build_cond(graph: Any, pred: Tensor, true_fn: Any, false_fn: Any, strict: b
             _without_operations(true_original), _without_operations(false_original), False
         )
     except ValueError as e:
-        raise TypeError(
+        raise ValueError(
             f"Incompatible return types of true_fn and false_fn in {graph.get_name_scope()!r}: {e}"
         ) from e
     results = []
@@ -227,13 +227,12 @@ def _assert_at_most(predicates: list[Any], n: int, message: str) -> Any:
     from dataflow.ops.arithmetic import cast
     from dataflow.ops.reduce import reduce_sum
 
-    graph = default_graph()
-    with graph.name_scope("assert_at_most_n_true"):
-        packed = stack(predicates, name="preds_c")
-        count = reduce_sum(cast(packed, dtypes.int32), name="num_true_conds")
-        condition = less_equal(count, n)
-        text = f"{message}: more than {n} conditions ({', '.join(p.name for p in predicates)}) evaluated as True:"
-        return Assert(condition, data=[text, packed], summarize=len(predicates))
+    packed = stack(predicates, name="preds_c")
+    count = reduce_sum(cast(packed, dtypes.int32), name="num_true_conds")
+    condition = less_equal(count, convert_to_tensor(n, name="n_true_conds"))
+    names = ", ".join(p.name for p in predicates)
+    text = f"{message}: more than {n} conditions ({names}) evaluated as True:"
+    return Assert(condition, data=[text, packed], summarize=len(predicates))
 
 
 def switch_case(

@@ -108,7 +108,7 @@ def map_fn(
         _, outputs = while_loop(
             lambda i, _: less(i, elements.count),
             compute,
-            (convert_to_tensor(0, name="i"), outputs),
+            (convert_to_tensor(0), outputs),
             parallel_iterations=parallel_iterations or 10,
             back_prop=back_prop,
             swap_memory=swap_memory,
@@ -131,12 +131,13 @@ def _fold(
         arrays = elements.arrays()
         n = elements.count
         if initializer is None:
-            first = n - 1 if reverse else convert_to_tensor(0)
+            first = i = n - 1 if reverse else 0
             start = elements.pack([a.read(first) for a in arrays])
-            i = n - 1 if reverse else convert_to_tensor(1)
+            if not reverse:
+                i = 1
         else:
             start = initializer
-            i = n if reverse else convert_to_tensor(0)
+            i = n if reverse else 0
         i = convert_to_tensor(i)
         from dataflow.ops.comparison import greater, less
 
@@ -237,7 +238,7 @@ def scan(
         ]
         if initializer is None:
             outputs = [o.write(first, a) for o, a in zip(outputs, accumulated, strict=True)]
-        i = convert_to_tensor((n - 1 - done) if reverse else done)
+        i = (n - 1 - done) if reverse else done
 
         def compute(i: Tensor, accumulated: Any, arrays_out: Any) -> Any:
             values = elements.pack([a.read(i) for a in arrays])

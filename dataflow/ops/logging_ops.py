@@ -68,16 +68,17 @@ def Assert(condition: Any, data: Any, summarize: int | None = None, name: str | 
 
     graph = default_graph()
     with graph.name_scope(name or "Assert"):
+        data = list(data)
         tensors = [convert_to_tensor(d) for d in data]
         count = 3 if summarize is None else summarize
         if all(t.dtype.base_dtype in (dtypes.string, dtypes.int32) for t in tensors):
             condition = convert_to_tensor(condition, name="Condition")
-            return assert_op(condition, tensors, summarize=count, name="Assert")
+            return assert_op(condition, data, summarize=count, name="Assert")
         condition = convert_to_tensor(condition, name="Condition")
         guarded = cond(
             condition,
             no_op,
-            lambda: assert_op(condition, tensors, summarize=count, name="Assert"),
+            lambda: assert_op(condition, data, summarize=count, name="Assert"),
             name="AssertGuard",
         )
         return guarded.op
@@ -128,18 +129,17 @@ def print_(*inputs: Any, **kwargs: Any) -> Any:
         target = stream
     else:
         target = "stderr"
-    with default_graph().name_scope(name or "print"):
-        from dataflow.ops.string import string_format_op
+    from dataflow.ops.string import string_format_op
 
-        tensors: list[Tensor] = []
-        template = sep.join(_template(i, tensors, False) for i in inputs)
-        text = string_format_op(
-            tensors,
-            template=template,
-            placeholder=_PLACE,
-            summarize=-1 if summarize is None else summarize,
-        )
-        return print_v2_op(text, output_stream=target, end=end)
+    tensors: list[Tensor] = []
+    template = sep.join(_template(i, tensors, False) for i in inputs)
+    text = string_format_op(
+        tensors,
+        template=template,
+        placeholder=_PLACE,
+        summarize=-1 if summarize is None else summarize,
+    )
+    return print_v2_op(text, output_stream=target, end=end, name=name)
 
 
 def _template(value: Any, tensors: list[Tensor], nested: bool) -> str:

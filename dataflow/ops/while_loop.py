@@ -89,7 +89,6 @@ def _bounded(
 ) -> Any:
     """The loop with a counter in front of its variables."""
     from dataflow.ops.comparison import less, logical_and
-    from dataflow.ops.arithmetic import add
     from dataflow.ops.sources import constant
 
     maximum = convert_to_tensor(maximum_iterations, name="maximum_iterations")
@@ -102,7 +101,7 @@ def _bounded(
             invariants = (TensorShape([]), invariants[0])
         return (
             lambda i, v: logical_and(less(i, maximum), cond(v)),
-            lambda i, v: (add(i, 1), _single(body(v))),
+            lambda i, v: (i + 1, _single(body(v))),
             loop_vars,
             invariants,
             maximum,
@@ -112,7 +111,7 @@ def _bounded(
         invariants = (TensorShape([]), invariants)
     return (
         lambda i, v: logical_and(less(i, maximum), _call(cond, v)),
-        lambda i, v: (add(i, 1), _like(v, _call(body, v))),
+        lambda i, v: (i + 1, _like(v, _call(body, v))),
         loop_vars,
         invariants,
         maximum,
