@@ -18,8 +18,8 @@ with tf.device(tf.DeviceSpec(job="worker", device_type="CPU", device_index=0)):
 with tf.device(d.op.device):
     with tf.get_default_graph().colocate_with(g.op):
         i = tf.constant(1.0)
-result["devices"] = [t.device for t in (a, b, c, d, f, g, h)]
-result["from_function"] = e.device
+result["devices"] = [t.device for t in (a, b, c, d, g, h)]
+result["from_function"] = [e.device, f.device]
 result["colocated"] = [
     i.device,
     [group.decode() if isinstance(group, bytes) else group for group in i.op.colocation_groups()],
