@@ -269,6 +269,32 @@ from dataflow.ops.arithmetic import (
     truncatediv,
     truncatemod,
 )
+from dataflow.ops.clip import (
+    clip_by_average_norm,
+    clip_by_global_norm,
+    clip_by_norm,
+    clip_by_value,
+)
+from dataflow.ops.complex_numbers import (
+    angle,
+    complex_ as complex,
+    conj,
+    imag,
+    real,
+)
+from dataflow.ops.counting import (
+    bincount,
+    confusion_matrix,
+    histogram_fixed_width,
+    histogram_fixed_width_bins,
+)
+from dataflow.ops.decompositions import (
+    cholesky,
+    qr,
+    self_adjoint_eig,
+    self_adjoint_eigvals,
+    svd,
+)
 from dataflow.ops.initializers import (
     constant_initializer,
     glorot_normal_initializer,
@@ -288,6 +314,19 @@ from dataflow.ops.matmul import (
     matmul,
     sparse_matmul,
 )
+from dataflow.ops.matrix_diag import (
+    diag,
+    diag_part,
+    eye,
+    linspace,
+    linspace as lin_space,
+    matrix_band_part,
+    matrix_diag,
+    matrix_diag_part,
+    matrix_set_diag,
+    matrix_transpose,
+    trace,
+)
 from dataflow.ops.numerics import (
     add_check_numerics_ops,
     check_numerics,
@@ -305,6 +344,15 @@ from dataflow.ops.parsing import (
     parse_single_example,
     parse_tensor,
     serialize_tensor,
+)
+from dataflow.ops.quantize import (
+    dequantize,
+    fake_quant_with_min_max_args,
+    fake_quant_with_min_max_args_gradient,
+    fake_quant_with_min_max_vars,
+    fake_quant_with_min_max_vars_gradient,
+    quantize,
+    quantize as quantize_v2,
 )
 from dataflow.ops.random import (
     multinomial,
@@ -349,6 +397,14 @@ from dataflow.ops.segment import (
     unsorted_segment_sqrt_n,
     unsorted_segment_sum,
 )
+from dataflow.ops.solvers import (
+    cholesky_solve,
+    matrix_determinant,
+    matrix_inverse,
+    matrix_solve,
+    matrix_solve_ls,
+    matrix_triangular_solve,
+)
 from dataflow.ops.sources import constant, placeholder, placeholder_with_default
 from dataflow.ops.sparse import (
     deserialize_many_sparse,
@@ -378,11 +434,36 @@ from dataflow.ops.sparse import (
     sparse_to_indicator,
     sparse_transpose,
 )
+from dataflow.ops.sparse_segment import (
+    sparse_segment_mean,
+    sparse_segment_sqrt_n,
+    sparse_segment_sum,
+)
 from dataflow.ops.sparse_tensor import (
     SparseTensor,
     SparseTensorValue,
     convert_to_tensor_or_sparse_tensor,
     sparse_placeholder,
+)
+from dataflow.ops.special import (
+    betainc,
+    digamma,
+    erf,
+    erfc,
+    igamma,
+    igammac,
+    lbeta,
+    lgamma,
+    polygamma,
+    zeta,
+)
+from dataflow.ops.spectral import (
+    fft,
+    fft2d,
+    fft3d,
+    ifft,
+    ifft2d,
+    ifft3d,
 )
 from dataflow.ops.state import (
     assign,
@@ -420,6 +501,13 @@ from dataflow.ops.string import (
     substr,
 )
 from dataflow.ops.tensor_array import TensorArray
+from dataflow.ops.tensor_products import (
+    cross,
+    einsum,
+    global_norm,
+    norm,
+    tensordot,
+)
 from dataflow.ops.variable_scope import (
     AUTO_REUSE,
     VariableScope,
@@ -473,6 +561,7 @@ _LAZY = {
     name: f"dataflow.{name}"
     for name in (
         "app",
+        "bitwise",
         "cluster",
         "compat",
         "contrib",
@@ -497,6 +586,7 @@ _LAZY = {
         "profiler",
         "python",
         "python_io",
+        "quantization",
         "random",
         "resource_loader",
         "saved_model",

@@ -1,5 +1,6 @@
 """`tf.initializers`: how variables get their first values."""
 
+# ruff: noqa: N813
 from __future__ import annotations
 
 from dataflow.ops.initializers import (

@@ -6,14 +6,21 @@ from dataflow.kernels import (
     array_basics as _array_basics,  # noqa: F401
     checkpoint as _checkpoint,  # noqa: F401
     comparison as _comparison,  # noqa: F401
+    complex_numbers as _complex_numbers,  # noqa: F401
+    conv as _conv,  # noqa: F401
+    counting as _counting,  # noqa: F401
     cumulative as _cumulative,  # noqa: F401
+    depthwise as _depthwise,  # noqa: F401
     elementary as _elementary,  # noqa: F401
     gather_scatter as _gather_scatter,  # noqa: F401
     joining as _joining,  # noqa: F401
+    linalg as _linalg,  # noqa: F401
     logging_ops as _logging_ops,  # noqa: F401
     matmul as _matmul,  # noqa: F401
+    matrix_diag as _matrix_diag,  # noqa: F401
     numerics as _numerics,  # noqa: F401
     parsing as _parsing,  # noqa: F401
+    quantize as _quantize,  # noqa: F401
     random as _random,  # noqa: F401
     rearranging as _rearranging,  # noqa: F401
     reduce as _reduce,  # noqa: F401
@@ -22,8 +29,11 @@ from dataflow.kernels import (
     sequences as _sequences,  # noqa: F401
     slicing as _slicing,  # noqa: F401
     sparse as _sparse,  # noqa: F401
+    special as _special,  # noqa: F401
+    spectral as _spectral,  # noqa: F401
     state as _state,  # noqa: F401
     string as _string,  # noqa: F401
+    summary as _summary,  # noqa: F401
     tensor_array as _tensor_array,  # noqa: F401
     tensor_list as _tensor_list,  # noqa: F401
     training as _training,  # noqa: F401

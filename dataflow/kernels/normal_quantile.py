@@ -76,23 +76,30 @@ def horner(x: Any, coefficients: tuple[float, ...]) -> Any:
     return total
 
 
-def normal_quantile(xp: Any, p: Any) -> Any:
-    """x with ``P(X <= x) = p`` for standard normal X; infinite at 0 and 1, nan outside.
+def central_and_tail_quantile(xp: Any, q: Any, tail: Any) -> Any:
+    """x with ``P(X <= x) = 0.5 + q`` for standard normal X, given ``tail = 0.5 - abs(q)`` as well.
 
-    Computed in the dtype of p (float32 or float64).
+    Both are given so that neither end loses digits.
     """
-    q = p - 0.5
     central = xp.abs(q) <= 0.425
     r = 0.180625 - q * q
     middle = q * horner(r, _A) / horner(r, _B)
     if bool(central.all()):
         return middle
-    tail = xp.sqrt(-xp.log(xp.minimum(p, 1 - p)))
-    near = horner(tail - 1.6, _C) / horner(tail - 1.6, _D)
-    far = horner(tail - 5, _E) / horner(tail - 5, _F)
-    outer = xp.where(tail <= 5, near, far)
-    outer = xp.where(xp.isinf(tail), xp.inf, outer)
-    return xp.where(central, middle, xp.copysign(outer, q)).astype(p.dtype)
+    r = xp.sqrt(-xp.log(tail))
+    near = horner(r - 1.6, _C) / horner(r - 1.6, _D)
+    far = horner(r - 5, _E) / horner(r - 5, _F)
+    outer = xp.where(r <= 5, near, far)
+    outer = xp.where(xp.isinf(r), xp.inf, outer)
+    return xp.where(central, middle, xp.copysign(outer, q)).astype(q.dtype)
+
+
+def normal_quantile(xp: Any, p: Any) -> Any:
+    """x with ``P(X <= x) = p`` for standard normal X; infinite at 0 and 1, nan outside.
+
+    Computed in the dtype of p (float32 or float64).
+    """
+    return central_and_tail_quantile(xp, p - 0.5, xp.minimum(p, 1 - p))
 
 
 def normal_cdf(xp: Any, x: Any) -> Any:

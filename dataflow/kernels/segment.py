@@ -99,3 +99,40 @@ def segment_mean_kernel(xp: Any, data: Any, segment_ids: Any) -> Any:
     sizes = xp.maximum(xp.bincount(segment_ids, minlength=count), 1)
     sizes = sizes.reshape(-1, *([1] * (data.ndim - 1)))
     return (total / sizes).astype(data.dtype)
+
+
+def _sparse_rows(data: Any, indices: Any) -> Any:
+    if indices.size and not (int(indices.min()) >= 0 and int(indices.max()) < data.shape[0]):
+        raise ValueError(
+            f"indices reach from {int(indices.min())} to {int(indices.max())}, "
+            f"data has {data.shape[0]} rows"
+        )
+    return data[indices]
+
+
+def _register_sparse(kind: str) -> None:
+    def reduce(xp: Any, data: Any, indices: Any, ids: Any, count: int) -> Any:
+        total = segment_reduce(xp, _sparse_rows(data, indices), ids, count, "add", 0)
+        if kind == "Sum":
+            return total
+        sizes = xp.maximum(xp.bincount(ids, minlength=count), 1).astype(data.dtype)
+        if kind == "SqrtN":
+            sizes = xp.sqrt(sizes)
+        return total / sizes.reshape(-1, *([1] * (data.ndim - 1)))
+
+    @kernel(f"SparseSegment{kind}")
+    def sparse_kernel(xp: Any, data: Any, indices: Any, segment_ids: Any) -> Any:
+        return reduce(xp, data, indices, segment_ids, check_sorted_ids(indices, segment_ids))
+
+    @kernel(f"SparseSegment{kind}WithNumSegments")
+    def numbered_kernel(
+        xp: Any, data: Any, indices: Any, segment_ids: Any, num_segments: Any
+    ) -> Any:
+        count = int(num_segments)
+        if check_sorted_ids(indices, segment_ids) > count:
+            raise ValueError(f"segment ids must be < num_segments ({count})")
+        return reduce(xp, data, indices, segment_ids, count)
+
+
+for _kind in ("Sum", "Mean", "SqrtN"):
+    _register_sparse(_kind)

@@ -48,7 +48,8 @@ def _sum_static(grad: Any, x: Tensor, axes: list[int]) -> Any:
 
     if not axes:
         return grad
-    assert x.dims is not None and grad.dims is not None
+    assert x.dims is not None
+    assert grad.dims is not None
     num_new = len(grad.dims) - len(x.dims)
     if num_new == 0:
         return sum_op(grad, axes, keep_dims=True)

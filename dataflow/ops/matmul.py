@@ -16,7 +16,7 @@ from dataflow.shapes import Dims, list_dims
 
 def _product_dims(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) -> Dims:
     a_dims, b_dims = a.dims, b.dims
-    for name, tensor, dims in (("a", a, a_dims), ("b", b, b_dims)):
+    for name, dims in (("a", a_dims), ("b", b_dims)):
         if dims is not None and len(dims) != 2:
             raise ValueError(
                 f"{name} must be a matrix, got shape {list_dims(dims)}\n"

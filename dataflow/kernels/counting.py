@@ -1,0 +1,56 @@
+"""Kernels of the ops in `dataflow.ops.counting` and `dataflow.ops.clip`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import DType
+from dataflow.kernels.registry import kernel
+
+
+@kernel("ClipByValue")
+def clip_by_value_kernel(xp: Any, t: Any, low: Any, high: Any) -> Any:
+    return xp.maximum(xp.minimum(t, high), low)
+
+
+@kernel("Bincount")
+def bincount_kernel(xp: Any, arr: Any, size: Any, weights: Any) -> Any:
+    count = int(size)
+    if count < 0:
+        raise ValueError(f"size ({count}) must be non-negative")
+    flat = xp.asarray(arr).reshape(-1)
+    if flat.size and int(flat.min()) < 0:
+        raise ValueError("Input arr must be non-negative!")
+    kept = flat < count
+    if weights.size:
+        if weights.size != flat.size:
+            raise ValueError(f"weights has shape {weights.shape}, arr {arr.shape}")
+        weighted = xp.bincount(flat[kept], weights.reshape(-1)[kept], minlength=count)
+        return weighted.astype(weights.dtype)
+    return xp.bincount(flat[kept], minlength=count).astype(weights.dtype)
+
+
+@kernel("HistogramFixedWidth")
+def histogram_fixed_width_kernel(
+    xp: Any, values: Any, value_range: Any, nbins: Any, *, dtype: DType
+) -> Any:
+    count = int(nbins)
+    if count <= 0:
+        raise ValueError(f"nbins should be > 0, got {count}")
+    low, high = (float(v) for v in value_range.tolist())
+    if not low < high:
+        raise ValueError(
+            f"value_range should satisfy value_range[0] < value_range[1], got {low}, {high}"
+        )
+    step = (high - low) / count
+    flat = xp.asarray(values, np.float64).reshape(-1)
+    bins = xp.clip((flat - low) / step, 0, count - 1).astype(np.int64)
+    return xp.bincount(bins, minlength=count).astype(dtype.numpy)
+
+
+@kernel("Bucketize")
+def bucketize_kernel(xp: Any, x: Any, *, boundaries: Any) -> Any:
+    edges = xp.asarray(np.asarray(boundaries, np.float32))
+    return xp.searchsorted(edges, x, side="right").astype(np.int32)

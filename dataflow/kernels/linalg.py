@@ -1,0 +1,113 @@
+"""Kernels of the ops in `dataflow.ops.decompositions`, `solvers` and `tensor_products`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.registry import kernel
+
+
+def _lapack(x: Any) -> Any:
+    """LAPACK has no half precision."""
+    return x.astype(np.float32) if x.dtype.char == "e" else x
+
+
+def _same(x: Any, *results: Any) -> Any:
+    out = tuple(r.astype(x.dtype, copy=False) for r in results)
+    return out[0] if len(out) == 1 else out
+
+
+def _adjoint(xp: Any, x: Any) -> Any:
+    return xp.conj(xp.swapaxes(x, -1, -2))
+
+
+@kernel("Cholesky")
+def cholesky_kernel(xp: Any, x: Any) -> Any:
+    try:
+        factor = xp.linalg.cholesky(_lapack(x))
+    except np.linalg.LinAlgError as e:
+        raise ValueError(
+            "Cholesky decomposition was not successful. The input might not be valid: "
+            "it must be symmetric and positive definite."
+        ) from e
+    return _same(x, factor)
+
+
+@kernel("Qr")
+def qr_kernel(xp: Any, x: Any, *, full_matrices: bool) -> Any:
+    q, r = xp.linalg.qr(_lapack(x), mode="complete" if full_matrices else "reduced")
+    return _same(x, q, r)
+
+
+@kernel("Svd")
+def svd_kernel(xp: Any, x: Any, *, compute_uv: bool, full_matrices: bool) -> Any:
+    if not compute_uv:
+        s = xp.linalg.svd(_lapack(x), compute_uv=False)
+        return s.astype(x.dtype, copy=False), xp.empty(0, x.dtype), xp.empty(0, x.dtype)
+    u, s, vh = xp.linalg.svd(_lapack(x), full_matrices=full_matrices)
+    return _same(x, s, u, _adjoint(xp, vh))
+
+
+@kernel("SelfAdjointEigV2")
+def self_adjoint_eig_kernel(xp: Any, x: Any, *, compute_v: bool) -> Any:
+    if not compute_v:
+        return _same(x, xp.linalg.eigvalsh(_lapack(x))), xp.empty(0, x.dtype)
+    e, v = xp.linalg.eigh(_lapack(x))
+    return _same(x, e, v)
+
+
+def _singular(e: Exception) -> ValueError:
+    return ValueError(f"Input matrix is not invertible ({e}).")
+
+
+@kernel("MatrixInverse")
+def matrix_inverse_kernel(xp: Any, x: Any, *, adjoint: bool) -> Any:
+    try:
+        return _same(x, xp.linalg.inv(_lapack(_adjoint(xp, x) if adjoint else x)))
+    except np.linalg.LinAlgError as e:
+        raise _singular(e) from e
+
+
+@kernel("MatrixDeterminant")
+def matrix_determinant_kernel(xp: Any, x: Any) -> Any:
+    return _same(x, xp.linalg.det(_lapack(x)))
+
+
+@kernel("LogMatrixDeterminant")
+def log_matrix_determinant_kernel(xp: Any, x: Any) -> Any:
+    sign, logarithm = xp.linalg.slogdet(_lapack(x))
+    return _same(x, sign, logarithm)
+
+
+def _solve(xp: Any, matrix: Any, rhs: Any) -> Any:
+    try:
+        return _same(rhs, xp.linalg.solve(_lapack(matrix), _lapack(rhs)))
+    except np.linalg.LinAlgError as e:
+        raise _singular(e) from e
+
+
+@kernel("MatrixSolve")
+def matrix_solve_kernel(xp: Any, matrix: Any, rhs: Any, *, adjoint: bool) -> Any:
+    return _solve(xp, _adjoint(xp, matrix) if adjoint else matrix, rhs)
+
+
+@kernel("MatrixTriangularSolve")
+def matrix_triangular_solve_kernel(
+    xp: Any, matrix: Any, rhs: Any, *, lower: bool, adjoint: bool
+) -> Any:
+    # NumPy has no triangular solver; LU of a triangle needs no elimination, so this is exact too.
+    triangle = xp.tril(matrix) if lower else xp.triu(matrix)
+    return _solve(xp, _adjoint(xp, triangle) if adjoint else triangle, rhs)
+
+
+@kernel("Cross")
+def cross_kernel(xp: Any, a: Any, b: Any) -> Any:
+    return xp.cross(a, b)
+
+
+@kernel("Einsum")
+def einsum_kernel(xp: Any, inputs: Any, *, equation: str) -> Any:
+    # `optimize` turns contractions into matrix products; for one or two small ones it costs more.
+    return xp.asarray(xp.einsum(equation, *inputs, optimize=len(inputs) > 1))

@@ -1,0 +1,141 @@
+"""Segment reductions of gathered rows: ``data[indices]`` reduced by segment without a copy of data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.dtypes import FLOATING, INDICES, REAL_NUMBERS
+from dataflow.graph.registry import OpDef, define_op
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array as array_ops
+from dataflow.ops.arithmetic import maximum_op, real_div_op
+from dataflow.ops.elementary import sqrt
+from dataflow.ops.segment import unsorted_segment_sum_op
+from dataflow.ops.static_value import static_value
+from dataflow.shapes import Dims, compatible, list_dims
+
+
+def _dims(data: Tensor, indices: Tensor, segment_ids: Tensor, num_segments: Any) -> Dims:
+    for name, tensor in (("indices", indices), ("segment_ids", segment_ids)):
+        if tensor.dims is not None and len(tensor.dims) != 1:
+            raise ValueError(f"{name} must be a vector, got shape {list_dims(tensor.dims)}")
+    if not compatible(indices.dims, segment_ids.dims):
+        raise ValueError(
+            f"indices {list_dims(indices.dims)} and segment_ids {list_dims(segment_ids.dims)} "
+            "must have the same length"
+        )
+    if data.dims is None:
+        return None
+    if not data.dims:
+        raise ValueError("data must have at least one axis, got a scalar")
+    count = None
+    if num_segments is not None:
+        known = static_value(num_segments)
+        count = None if known is None else int(known)
+    else:
+        ids = static_value(segment_ids)
+        count = None if ids is None else (int(ids[-1]) + 1 if len(ids) else 0)
+    return (count, *data.dims[1:])
+
+
+def _sparse(kind: str, what: str, allowed: Any, numbered: bool) -> OpDef:
+    op_type = f"SparseSegment{kind}{'WithNumSegments' if numbered else ''}"
+    doc = (
+        f"{what} of the rows ``data[indices]`` of each segment; the ids must not decrease.\n\n"
+        "Shape: data [n, d...], indices and segment_ids [k] give [segments, d...]. Dtype: kept.\n"
+        "Gradient: to the rows of data, scaled as the forward op scales.\n"
+    )
+    signature = "data: T, indices: Tidx, segment_ids: Tsegmentids"
+    groups = {"T": allowed, "Tidx": INDICES, "Tsegmentids": INDICES}
+    if numbered:
+
+        def rule(
+            data: Tensor,
+            indices: Tensor,
+            segment_ids: Tensor,
+            num_segments: Tensor,
+            *,
+            sparse_gradient: bool = False,
+        ) -> Dims:
+            return _dims(data, indices, segment_ids, num_segments)
+
+        signature += ", num_segments: Tnumsegments"
+        groups["Tnumsegments"] = INDICES
+    else:
+
+        def rule(  # type: ignore[misc]
+            data: Tensor, indices: Tensor, segment_ids: Tensor, *, sparse_gradient: bool = False
+        ) -> Dims:
+            return _dims(data, indices, segment_ids, None)
+
+    rule.__name__ = op_type
+    rule.__doc__ = doc
+    return define_op(op_type, signature + " -> output: T", **groups)(rule)
+
+
+_KINDS = {
+    "Sum": ("The sum", REAL_NUMBERS),
+    "Mean": ("The mean", FLOATING),
+    "SqrtN": ("The sum, divided by the square root of their number,", FLOATING),
+}
+_OPS = {
+    (kind, numbered): _sparse(kind, what, allowed, numbered)
+    for kind, (what, allowed) in _KINDS.items()
+    for numbered in (False, True)
+}
+
+
+def _set_gradient(kind: str, op_def: OpDef) -> None:
+    @op_def.gradient
+    def sparse_segment_gradient(op: Any, grad: Any) -> list[Any]:
+        data, indices, ids = op.inputs[:3]
+        if kind != "Sum":
+            ones = array_ops.ones(array_ops.shape(ids), dtype=grad.dtype.base_dtype)
+            sizes = unsorted_segment_sum_op(ones, ids, array_ops.shape(grad)[0])
+            sizes = maximum_op(sizes, 1)
+            if kind == "SqrtN":
+                sizes = sqrt(sizes)
+            rank = len(data.dims) if data.dims is not None else None
+            if rank is None:
+                extra = array_ops.ones([array_ops.rank(data) - 1], dtype=dtypes.int32)
+                shape: Any = array_ops.concat([[-1], extra], 0)
+            else:
+                shape = [-1] + [1] * (rank - 1)
+            grad = real_div_op(grad, array_ops.reshape(sizes, shape))
+        rows = array_ops.gather(grad, ids)
+        total = unsorted_segment_sum_op(rows, indices, array_ops.shape(data)[0])
+        return [total] + [None] * (len(op.inputs) - 1)
+
+
+for (_kind, _numbered), _op in _OPS.items():
+    _set_gradient(_kind, _op)
+
+
+def _function(kind: str) -> Any:
+    def sparse_segment(
+        data: Any,
+        indices: Any,
+        segment_ids: Any,
+        name: str | None = None,
+        num_segments: Any = None,
+        sparse_gradient: bool = False,
+    ) -> Tensor:
+        if num_segments is None:
+            return _OPS[kind, False](  # type: ignore[no-any-return]
+                data, indices, segment_ids, sparse_gradient=sparse_gradient, name=name
+            )
+        return _OPS[kind, True](  # type: ignore[no-any-return]
+            data, indices, segment_ids, num_segments, sparse_gradient=sparse_gradient, name=name
+        )
+
+    sparse_segment.__doc__ = (
+        f"{_KINDS[kind][0]} of the rows ``data[indices]`` of each segment.\n\n"
+        "``num_segments`` gives the number of segments, else the last id does.\n"
+    )
+    return sparse_segment
+
+
+sparse_segment_sum = _function("Sum")
+sparse_segment_mean = _function("Mean")
+sparse_segment_sqrt_n = _function("SqrtN")

@@ -1,0 +1,289 @@
+"""Fourier transforms over the innermost axes, and the cosine transform made from them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.dtypes import COMPLEX, DType
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.registry import OpDef, define_op
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array as array_ops
+from dataflow.ops.arithmetic import cast
+from dataflow.ops.complex_numbers import complex_, real
+from dataflow.ops.reduce import prod_op
+from dataflow.ops.static_value import static_value
+from dataflow.shapes import Dims, list_dims
+
+_PARTS = frozenset({dtypes.float32, dtypes.float64})
+
+
+def _needs_rank(dims: Dims, num_axes: int) -> None:
+    if dims is not None and len(dims) < num_axes:
+        raise ValueError(f"the transform needs at least {num_axes} axes, got {list_dims(dims)}")
+
+
+def _name(num_axes: int) -> str:
+    return "" if num_axes == 1 else f"{num_axes}D"
+
+
+def _complex_transform(num_axes: int, inverse: bool) -> OpDef:
+    def rule(input: Tensor) -> Dims:
+        _needs_rank(input.dims, num_axes)
+        return input.dims
+
+    op_type = f"{'I' if inverse else ''}FFT{_name(num_axes)}"
+    rule.__name__ = op_type
+    rule.__doc__ = (
+        f"The {'inverse ' if inverse else ''}discrete Fourier transform over the last "
+        f"{num_axes} axes.\n\nShape and dtype: those of the input. "
+        f"Gradient: the {'forward' if inverse else 'inverse'} transform of dy, scaled.\n"
+    )
+    return define_op(op_type, "input: Tcomplex -> output: Tcomplex", Tcomplex=COMPLEX)(rule)
+
+
+_FORWARD = {n: _complex_transform(n, False) for n in (1, 2, 3)}
+_INVERSE = {n: _complex_transform(n, True) for n in (1, 2, 3)}
+
+
+def _length(x: Any, num_axes: int) -> Any:
+    """The number of elements of one transform, as a tensor."""
+    return prod_op(array_ops.shape(x)[-num_axes:], [0])
+
+
+def _set_complex_gradients(num_axes: int) -> None:
+    forward, inverse = _FORWARD[num_axes], _INVERSE[num_axes]
+
+    @forward.gradient
+    def forward_gradient(op: Any, grad: Any) -> list[Any]:
+        size = cast(cast(_length(grad, num_axes), grad.dtype.real_dtype), grad.dtype)
+        return [inverse(grad) * size]
+
+    @inverse.gradient
+    def inverse_gradient(op: Any, grad: Any) -> list[Any]:
+        size = cast(cast(_length(grad, num_axes), grad.dtype.real_dtype), grad.dtype)
+        return [forward(grad) / size]
+
+
+def _real_dims(x: Tensor, fft_length: Tensor, num_axes: int, to_complex: bool) -> Dims:
+    _needs_rank(x.dims, num_axes)
+    lengths = static_value(fft_length)
+    if x.dims is None:
+        return None
+    if lengths is None:
+        return (*x.dims[:-num_axes], *([None] * num_axes))
+    sizes = [int(v) for v in lengths]
+    if len(sizes) != num_axes:
+        raise ValueError(f"fft_length must have {num_axes} elements, got {len(sizes)}")
+    if to_complex:
+        sizes[-1] = sizes[-1] // 2 + 1 if sizes[-1] else 0
+    return (*x.dims[:-num_axes], *sizes)
+
+
+def _real_transform(num_axes: int) -> OpDef:
+    def rule(input: Tensor, fft_length: Tensor, *, Tcomplex: DType = dtypes.complex64) -> Dims:
+        return _real_dims(input, fft_length, num_axes, True)
+
+    op_type = f"RFFT{_name(num_axes)}"
+    rule.__name__ = op_type
+    rule.__doc__ = (
+        f"The discrete Fourier transform of real numbers over the last {num_axes} axes.\n\n"
+        "Shape: the transformed axes have the sizes ``fft_length``, the last one half of it plus "
+        "1; the input is cut or filled with zeros. Gradient: an inverse transform of dy.\n"
+    )
+    return define_op(
+        op_type,
+        "input: Treal, fft_length: int32 -> output: Tcomplex",
+        Treal=_PARTS,
+        Tcomplex=COMPLEX,
+    )(rule)
+
+
+def _to_real_transform(num_axes: int) -> OpDef:
+    def rule(input: Tensor, fft_length: Tensor, *, Treal: DType = dtypes.float32) -> Dims:
+        return _real_dims(input, fft_length, num_axes, False)
+
+    op_type = f"IRFFT{_name(num_axes)}"
+    rule.__name__ = op_type
+    rule.__doc__ = (
+        f"The inverse of RFFT{_name(num_axes)}: complex halves give real numbers.\n\n"
+        "Shape: the transformed axes have the sizes ``fft_length``. "
+        "Gradient: a forward transform of dy, halved where halves were joined.\n"
+    )
+    return define_op(
+        op_type,
+        "input: Tcomplex, fft_length: int32 -> output: Treal",
+        Tcomplex=COMPLEX,
+        Treal=_PARTS,
+    )(rule)
+
+
+_REAL = {n: _real_transform(n) for n in (1, 2, 3)}
+_TO_REAL = {n: _to_real_transform(n) for n in (1, 2, 3)}
+
+
+def _fit(x: Any, shape: Any, num_axes: int) -> Any:
+    """x cut or filled with zeros at the end, so that its last axes have those of ``shape``."""
+    for axis in range(-num_axes, 0):
+        wanted, have = shape[axis], array_ops.shape(x)[axis]
+        rank = len(x.dims)
+        from dataflow.ops.arithmetic import maximum_op, minimum_op
+
+        size = [-1] * rank
+        size[axis] = minimum_op(have, wanted)
+        x = array_ops.slice_(x, [0] * rank, array_ops.stack(size))
+        padding = [[0, 0] for _ in range(rank)]
+        padding[axis] = [0, maximum_op(wanted - have, 0)]
+        x = array_ops.pad(x, array_ops.stack([array_ops.stack(p) for p in padding]))
+    return x
+
+
+def _set_real_gradients(num_axes: int) -> None:
+    @_REAL[num_axes].gradient
+    def real_gradient(op: Any, grad: Any) -> list[Any]:
+        """The adjoint: the half spectrum is filled with zeros and transformed as a whole."""
+        x, fft_length = op.inputs
+        whole = array_ops.concat([array_ops.shape(grad)[:-1], fft_length[-1:]], 0)
+        full = _fit(grad, whole, num_axes)
+        size = cast(prod_op(fft_length, [0]), x.dtype.base_dtype)
+        result = real(_INVERSE[num_axes](full)) * size
+        fitted = _fit(result, array_ops.shape(x), num_axes)
+        fitted.set_shape(x.dims)
+        return [fitted, None]
+
+    @_TO_REAL[num_axes].gradient
+    def to_real_gradient(op: Any, grad: Any) -> list[Any]:
+        """All but the first (and, for even lengths, the middle) elements stand for two."""
+        x, fft_length = op.inputs
+        length = fft_length[-1]
+        half = length // 2 + 1
+        index = array_ops.range_(half)
+        twice = cast((index > 0) & (index < length - half + 1), grad.dtype.base_dtype)
+        spectrum = _REAL[num_axes](grad, fft_length, Tcomplex=x.dtype.base_dtype)
+        size = cast(prod_op(fft_length, [0]), grad.dtype.base_dtype)
+        scale = (1.0 + twice) / size
+        result = spectrum * complex_(scale, array_ops.zeros_like(scale))
+        fitted = _fit(result, array_ops.shape(x), num_axes)
+        fitted.set_shape(x.dims)
+        return [fitted, None]
+
+
+for _n in (1, 2, 3):
+    _set_complex_gradients(_n)
+    _set_real_gradients(_n)
+
+fft, fft2d, fft3d = (_FORWARD[n] for n in (1, 2, 3))
+ifft, ifft2d, ifft3d = (_INVERSE[n] for n in (1, 2, 3))
+
+
+def _real_function(num_axes: int) -> Any:
+    op = _REAL[num_axes]
+
+    def transform(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+        with default_graph().name_scope(name or op.type.lower()) as scope:
+            x = convert_to_tensor(input_tensor, preferred_dtype=dtypes.float32)
+            if fft_length is None:
+                fft_length = array_ops.shape(x)[-num_axes:]
+            wanted = dtypes.complex128 if x.dtype == dtypes.float64 else dtypes.complex64
+            return op(x, fft_length, Tcomplex=wanted, name=scope)  # type: ignore[no-any-return]
+
+    transform.__doc__ = op.__doc__
+    transform.__name__ = op.type.lower()
+    return transform
+
+
+def _to_real_function(num_axes: int) -> Any:
+    op = _TO_REAL[num_axes]
+
+    def transform(input_tensor: Any, fft_length: Any = None, name: str | None = None) -> Tensor:
+        with default_graph().name_scope(name or op.type.lower()) as scope:
+            x = convert_to_tensor(input_tensor, preferred_dtype=dtypes.complex64)
+            if fft_length is None:
+                shape = array_ops.shape(x)
+                last = array_ops.reshape(2 * (shape[-1] - 1), [1])
+                fft_length = array_ops.concat([shape[-num_axes:-1], last], 0)
+                if x.dims is not None and None not in x.dims[-num_axes:]:
+                    fft_length = [*x.dims[-num_axes:-1], max(0, 2 * (x.dims[-1] - 1))]
+            return op(x, fft_length, Treal=x.dtype.base_dtype.real_dtype, name=scope)  # type: ignore[no-any-return]
+
+    transform.__doc__ = op.__doc__
+    transform.__name__ = op.type.lower()
+    return transform
+
+
+rfft, rfft2d, rfft3d = (_real_function(n) for n in (1, 2, 3))
+irfft, irfft2d, irfft3d = (_to_real_function(n) for n in (1, 2, 3))
+
+
+def dct(
+    input: Any,
+    type: int = 2,
+    n: Any = None,
+    axis: int = -1,
+    norm: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The discrete cosine transform of type 1, 2 or 3 along the last axis.
+
+    ``norm="ortho"`` scales it to an orthogonal transform (types 2 and 3). Raises `ValueError` for
+    other types, axes and norms, `NotImplementedError` for ``n``.
+    """
+    if axis != -1:
+        raise NotImplementedError(f"axis must be -1. Received: {axis}")
+    if n is not None:
+        raise NotImplementedError("n should be None: cut or pad the input first")
+    if type not in (1, 2, 3):
+        raise ValueError("Types I, II, III and IV (I)DCT are supported.")
+    if norm not in (None, "ortho"):
+        raise ValueError(f"Unknown normalization. Expected None or 'ortho', got: {norm}")
+    with default_graph().name_scope(name or "dct"):
+        x = convert_to_tensor(input, preferred_dtype=dtypes.float32)
+        kind = x.dtype.base_dtype
+        size = x.dims[-1] if x.dims is not None else None
+        if size is None:
+            raise ValueError("dct needs an input whose last axis is known; use set_shape")
+        zero = array_ops.zeros([size], kind)
+        steps = array_ops.range_(size, dtype=kind)
+        if type == 1:
+            if norm == "ortho":
+                raise ValueError("Normalization is not supported for the Type-I DCT.")
+            if size < 2:
+                raise ValueError("Dimension must be greater than one for Type-I DCT.")
+            mirrored = array_ops.concat([x, array_ops.reverse(x[..., 1:-1], [-1])], -1)
+            return real(rfft(mirrored))
+        if type == 2:
+            turn = complex_(zero, -steps * (math.pi / (2 * size)))
+            from dataflow.ops.elementary import exp
+
+            scale = 2.0 * exp(turn)
+            result = real(rfft(x, fft_length=[2 * size])[..., :size] * scale)
+            if norm == "ortho":
+                factors = [math.sqrt(1 / (4 * size))] + [math.sqrt(1 / (2 * size))] * (size - 1)
+                result = result * factors
+            return result
+        if norm == "ortho":
+            factors = [math.sqrt(size)] + [math.sqrt(size / 2)] * (size - 1)
+            x = x * factors
+        else:
+            x = x * float(size)
+        from dataflow.ops.elementary import exp
+
+        turn = complex_(zero, steps * (math.pi / (2 * size)))
+        scale = 2.0 * exp(turn)
+        spectrum = complex_(x, array_ops.zeros_like(x)) * scale
+        return irfft(spectrum, fft_length=[2 * size])[..., :size]  # type: ignore[no-any-return]
+
+
+def idct(
+    input: Any,
+    type: int = 2,
+    n: Any = None,
+    axis: int = -1,
+    norm: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """The inverse of `dct`, up to a factor when ``norm`` is not "ortho"."""
+    return dct(input, {1: 1, 2: 3, 3: 2}.get(type, type), n, axis, norm, name or "idct")

@@ -1,0 +1,382 @@
+"""Products over chosen axes: einsum, tensordot, cross; and norms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import NUMBERS, REAL_NUMBERS
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.registry import define_op
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array as array_ops
+from dataflow.ops.arithmetic import conj_if_complex, mul_op, pow_
+from dataflow.ops.elementary import abs_, sqrt
+from dataflow.ops.matmul import matmul
+from dataflow.ops.reduce import (
+    prod_op,
+    reduce_max,
+    reduce_sum,
+    renamed,
+)
+from dataflow.shapes import Dims, list_dims, merge, normalize_axis
+
+
+def _parse(equation: str) -> tuple[list[str], str]:
+    left, _, right = equation.partition("->")
+    return left.split(","), right
+
+
+@define_op("Einsum", "inputs: N * T -> output: T", T=NUMBERS)
+def einsum_op(inputs: list[Tensor], *, equation: str) -> Dims:
+    """Products of the inputs summed over the labels that the result does not name.
+
+    ``equation`` is explicit, without ellipsis: "ij,jk->ik". Shape: the sizes of the result's
+    labels. Gradient: an einsum of dy and the other inputs.
+    """
+    labels, result = _parse(equation)
+    if len(labels) != len(inputs):
+        raise ValueError(f"the equation names {len(labels)} inputs, got {len(inputs)}")
+    sizes: dict[str, int | None] = {}
+    for names, tensor in zip(labels, inputs, strict=True):
+        if tensor.dims is None:
+            for name in names:
+                sizes.setdefault(name, None)
+            continue
+        if len(names) != len(tensor.dims):
+            raise ValueError(
+                f"{names!r} names {len(names)} axes, the input has shape {list_dims(tensor.dims)}"
+            )
+        for name, size in zip(names, tensor.dims, strict=True):
+            known = sizes.get(name)
+            if known is None or known == 1:
+                sizes[name] = size if size is not None or known is None else known
+            elif size is not None and size not in (1, known):
+                raise ValueError(f"axis {name!r} has size {known} and size {size}")
+    return tuple(sizes[name] for name in result)
+
+
+@einsum_op.gradient
+def einsum_gradient(op: Any, grad: Any) -> list[Any]:
+    """For each input: dy times the conjugates of all others, with the input's labels."""
+    labels, result = _parse(op.attrs["equation"])
+    inputs = list(op.inputs)
+    grads: list[Any] = []
+    for i, own in enumerate(labels):
+        if len(set(own)) != len(own):
+            raise NotImplementedError(
+                f"the gradient of einsum for an input with a repeated label ({own!r})"
+            )
+        others = [t for j, t in enumerate(inputs) if j != i]
+        other_labels = [n for j, n in enumerate(labels) if j != i]
+        equation = ",".join([result, *other_labels]) + "->" + own
+        part = einsum_op([grad, *(conj_if_complex(t) for t in others)], equation=equation)
+        dims = inputs[i].dims
+        if dims is not None and part.dims is not None:
+            repeated = [axis for axis, d in enumerate(dims) if d == 1 and part.dims[axis] != 1]
+            if repeated:
+                part = reduce_sum(part, repeated, keepdims=True)
+        grads.append(part)
+    return grads
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def _explicit(equation: str, inputs: list[Tensor]) -> tuple[list[str], str]:
+    """Labels of the inputs and of the result, with ellipses written out and the result named."""
+    equation = equation.replace(" ", "")
+    if "->" in equation:
+        left, result = equation.split("->")
+    else:
+        left, result = equation, None  # type: ignore[assignment]
+    labels = left.split(",")
+    if len(labels) != len(inputs):
+        raise ValueError(
+            f"Got {len(inputs)} arguments for equation {equation!r}, expecting {len(labels)}"
+        )
+    used = set(equation)
+    free = [c for c in reversed(_LETTERS) if c not in used]
+    width = 0
+    for names, tensor in zip(labels, inputs, strict=True):
+        if "..." in names:
+            if tensor.dims is None:
+                raise ValueError("einsum with '...' needs inputs of known rank; use set_shape")
+            width = max(width, len(tensor.dims) - len(names.replace("...", "")))
+    dots = "".join(free[:width])
+    written = []
+    for names, tensor in zip(labels, inputs, strict=True):
+        if "..." in names:
+            assert tensor.dims is not None
+            own = len(tensor.dims) - len(names.replace("...", ""))
+            names = names.replace("...", dots[width - own :])
+        written.append(names)
+    if result is None:
+        flat = "".join(written)
+        once = sorted(c for c in set(flat) if flat.count(c) == 1 and c not in dots)
+        result = dots + "".join(once) if "..." in left else "".join(once)
+    else:
+        result = result.replace("...", dots)
+    for name in result:
+        if not any(name in names for names in written):
+            raise ValueError(f"the result names {name!r}, which no input has: {equation!r}")
+    for names in [*written, result]:
+        if not all(c in _LETTERS for c in names):
+            raise ValueError(f"Unexpected characters in the equation {equation!r}")
+    return written, result
+
+
+def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
+    """Einstein's sum: ``tf.einsum("ij,jk->ik", a, b)`` is the matrix product.
+
+    Labels that the result does not name are summed over; ``...`` stands for leading axes, which
+    broadcast. Raises `ValueError` for an equation that does not fit the inputs.
+    """
+    name = kwargs.pop("name", None)
+    kwargs.pop("optimize", None)
+    if kwargs:
+        raise TypeError(f"Invalid keyword arguments for this function: {', '.join(kwargs)}")
+    with default_graph().name_scope(name or "einsum"):
+        if len(inputs) == 1 and isinstance(inputs[0], (list, tuple)):
+            inputs = tuple(inputs[0])
+        tensors = [convert_to_tensor(t) for t in inputs]
+        labels, result = _explicit(equation, tensors)
+        # A label of one input alone is summed there first, so that gradients know its size.
+        for i, names in enumerate(labels):
+            others = {c for j, n in enumerate(labels) if j != i for c in n} | set(result)
+            alone = [axis for axis, c in enumerate(names) if c not in others]
+            if alone and len(set(names)) == len(names):
+                tensors[i] = reduce_sum(tensors[i], alone)
+                labels[i] = "".join(c for axis, c in enumerate(names) if axis not in alone)
+        return einsum_op(tensors, equation=",".join(labels) + "->" + result, name="Einsum")  # type: ignore[no-any-return]
+
+
+# ---- tensordot -----------------------------------------------------------------------------------
+
+
+def _contraction_axes(a: Tensor, b: Tensor, axes: Any) -> tuple[list[int], list[int]]:
+    if isinstance(axes, Tensor):
+        from dataflow.ops.static_value import static_value
+
+        axes = static_value(axes)
+        if axes is None:
+            raise ValueError("the axes of tensordot must be known when the graph is built")
+    if isinstance(axes, (int, np.integer)):
+        count = int(axes)
+        if count < 0:
+            raise ValueError(f"`axes` must be at least 0. Received: {axes}")
+        if a.dims is None:
+            raise ValueError("tensordot with a number of axes needs an `a` of known rank")
+        if count > len(a.dims):
+            raise ValueError(f"`axes` must not be larger than the rank of a ({len(a.dims)})")
+        return list(range(len(a.dims) - count, len(a.dims))), list(range(count))
+    if len(axes) != 2:
+        raise ValueError(f"`axes` must be an integer or have length 2. Received {axes}")
+    first, second = (
+        [int(v)] if np.ndim(v) == 0 else [int(x) for x in v] for v in (axes[0], axes[1])
+    )
+    if len(first) != len(second):
+        raise ValueError(f"Different number of contraction axes `a` and `b`, {first} != {second}.")
+    return first, second
+
+
+def _as_matrix(x: Tensor, axes: list[int], contracted_last: bool) -> tuple[Tensor, Any, Dims]:
+    """x as a matrix with the contracted axes on one side; the free sizes, dynamic and static."""
+    if x.dims is None:
+        raise ValueError("tensordot needs inputs of known rank; use set_shape")
+    rank = len(x.dims)
+    axes = [normalize_axis(a, rank) for a in axes]
+    free = [i for i in range(rank) if i not in axes]
+    order = free + axes if contracted_last else axes + free
+    static_free = tuple(x.dims[i] for i in free)
+    moved = x if order == list(range(rank)) else array_ops.transpose(x, order)
+    if None not in x.dims:
+        num_free = int(np.prod(static_free)) if free else 1
+        num_axes = int(np.prod([x.dims[i] for i in axes])) if axes else 1
+        shape = [num_free, num_axes] if contracted_last else [num_axes, num_free]
+        if len(free) != 1 or len(axes) != 1:
+            moved = array_ops.reshape(moved, shape)
+        return moved, list(static_free), static_free
+    sizes = array_ops.shape(x)
+    free_sizes = array_ops.gather(sizes, np.array(free, np.int32))
+    axis_sizes = array_ops.gather(sizes, np.array(axes, np.int32))
+    parts = [prod_op(free_sizes, [0]), prod_op(axis_sizes, [0])]
+    moved = array_ops.reshape(moved, array_ops.stack(parts if contracted_last else parts[::-1]))
+    return moved, free_sizes, static_free
+
+
+def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
+    """The sum of products over ``axes``: a number (last of a, first of b) or two lists of axes.
+
+    Shape: the other axes of a, then those of b. Raises `ValueError` for axes that do not fit.
+    """
+    with default_graph().name_scope(name or "Tensordot") as scope:
+        a = convert_to_tensor(a, name="a")
+        b = convert_to_tensor(b, a.dtype.base_dtype, name="b")
+        first, second = _contraction_axes(a, b, axes)
+        if a.dims is not None and b.dims is not None:
+            for i, j in zip(first, second, strict=True):
+                p, q = a.dims[i], b.dims[j]
+                if p is not None and q is not None and p != q:
+                    raise ValueError(
+                        f"axis {i} of a has size {p}, axis {j} of b has size {q}; they must be equal"
+                    )
+        left, left_free, left_static = _as_matrix(a, first, True)
+        right, right_free, right_static = _as_matrix(b, second, False)
+        product = matmul(left, right)
+        assert left_static is not None
+        assert right_static is not None
+        if isinstance(left_free, list) and isinstance(right_free, list):
+            if len(left_free) == 1 and len(right_free) == 1:
+                return product
+            return array_ops.reshape(product, left_free + right_free, name=scope)  # type: ignore[no-any-return]
+        result: Tensor = array_ops.reshape(
+            product, array_ops.concat([left_free, right_free], 0), name=scope
+        )
+        result.set_shape((*left_static, *right_static))
+        return result
+
+
+# ---- cross ---------------------------------------------------------------------------------------
+
+
+@define_op("Cross", "a: T, b: T -> product: T", T=REAL_NUMBERS)
+def cross_op(a: Tensor, b: Tensor) -> Dims:
+    """The cross products of vectors of 3, along the last axis.
+
+    Shape: [..., 3], the same for both; kept. Gradient: ``cross(b, dy)`` to a, ``cross(dy, a)`` to b.
+    """
+    try:
+        dims = merge(a.dims, b.dims)
+    except ValueError:
+        raise ValueError(
+            f"both must have the same shape, got {list_dims(a.dims)} and {list_dims(b.dims)}"
+        ) from None
+    if dims is not None and (not dims or dims[-1] not in (3, None)):
+        raise ValueError(f"the last axis must have size 3, got shape {list_dims(dims)}")
+    return dims
+
+
+@cross_op.gradient
+def cross_gradient(op: Any, grad: Any) -> list[Any]:
+    a, b = op.inputs
+    return [cross_op(b, grad), cross_op(grad, a)]
+
+
+cross = cross_op
+
+# ---- norms ---------------------------------------------------------------------------------------
+
+
+def norm(
+    tensor: Any,
+    ord: Any = "euclidean",
+    axis: Any = None,
+    keepdims: Any = None,
+    name: str | None = None,
+    keep_dims: Any = None,
+) -> Tensor:
+    """The norm of vectors (``axis`` a number), matrices (a pair), or of all elements (none).
+
+    ``ord``: "euclidean", 1, 2, any positive number or ``np.inf`` for vectors; "euclidean", "fro",
+    1, 2 (the largest singular value) or ``np.inf`` for matrices. Raises `ValueError` for others.
+    """
+    keepdims = bool(renamed(keepdims, "keepdims", keep_dims, "keep_dims"))
+    is_matrix = isinstance(axis, (tuple, list)) and len(axis) == 2
+    if isinstance(axis, (tuple, list)) and not is_matrix:
+        if len(axis) != 1:
+            raise ValueError("'axis' must be None, an integer, or a tuple of 2 unique integers")
+        axis = axis[0]
+    if is_matrix:
+        axis = list(axis)
+        if axis[0] == axis[1]:
+            raise ValueError("'axis' must be None, an integer, or a tuple of 2 unique integers")
+        if ord not in ("euclidean", "fro", 1, 2, np.inf):
+            raise ValueError(f"'ord' must be a supported matrix norm, got {ord!r}")
+    elif not (ord in ("euclidean", np.inf) or (isinstance(ord, (int, float)) and ord > 0)):
+        raise ValueError(f"'ord' must be a supported vector norm, got {ord!r}")
+    with default_graph().name_scope(name or "norm"):
+        tensor = convert_to_tensor(tensor)
+        if ord in ("fro", "euclidean") or (ord == 2 and not is_matrix):
+            # x * conj(x) keeps gradients of complex numbers right.
+            squares = mul_op(tensor, conj_if_complex(tensor))
+            total = reduce_sum(squares, axis, keepdims=True)
+            if total.dtype.is_complex:
+                from dataflow.ops.complex_numbers import real
+
+                total = real(total)
+            result = sqrt(total)
+        elif is_matrix and ord == 2:
+            result = _largest_singular_value(tensor, axis)
+        else:
+            size = abs_(tensor)
+            if ord == 1:
+                result = reduce_sum(size, axis[0] if is_matrix else axis, keepdims=True)
+                if is_matrix:
+                    result = reduce_max(result, axis[1], keepdims=True)
+            elif ord == np.inf:
+                if is_matrix:
+                    size = reduce_sum(size, axis[1], keepdims=True)
+                    result = reduce_max(size, axis[0], keepdims=True)
+                else:
+                    result = reduce_max(size, axis, keepdims=True)
+            else:
+                result = pow_(reduce_sum(pow_(size, ord), axis, keepdims=True), 1.0 / ord)
+        if keepdims:
+            return result
+        if axis is None and tensor.dims is None:
+            return array_ops.reshape(result, [])  # type: ignore[no-any-return]
+        drop = list(range(len(tensor.dims or ()))) if axis is None else axis
+        if tensor.dims == ():
+            return result
+        return array_ops.squeeze(result, drop if isinstance(drop, list) else [drop])  # type: ignore[no-any-return]
+
+
+def _largest_singular_value(tensor: Tensor, axis: list[int]) -> Tensor:
+    from dataflow.ops.decompositions import svd
+
+    if tensor.dims is None:
+        raise ValueError("a matrix norm with ord=2 needs a tensor of known rank")
+    rank = len(tensor.dims)
+    pair = [normalize_axis(a, rank) for a in axis]
+    rest = [i for i in range(rank) if i not in pair]
+    values = svd(array_ops.transpose(tensor, rest + pair), compute_uv=False)
+    result = reduce_max(values, -1)
+    for place in sorted(pair):
+        result = array_ops.expand_dims(result, place)
+    return result
+
+
+def normalize(
+    tensor: Any, ord: Any = "euclidean", axis: Any = None, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """The tensor divided by its norm along ``axis``, and the norm."""
+    with default_graph().name_scope(name or "normalize"):
+        tensor = convert_to_tensor(tensor)
+        size = norm(tensor, ord, axis, keepdims=True)
+        return tensor / size, size
+
+
+def global_norm(t_list: Any, name: str | None = None) -> Tensor:
+    """The square root of the sum of squares over a list of tensors; ``None`` is left out.
+
+    Raises `TypeError` when ``t_list`` is not a sequence.
+    """
+    from collections.abc import Sequence
+
+    from dataflow.ops.activation import l2_loss
+    from dataflow.ops.indexed_slices import IndexedSlices
+    from dataflow.ops.sources import constant
+
+    if not isinstance(t_list, Sequence) or isinstance(t_list, str):
+        raise TypeError("`t_list` should be a sequence of tensors.")
+    with default_graph().name_scope(name or "global_norm"):
+        parts = [t.values if isinstance(t, IndexedSlices) else t for t in t_list if t is not None]
+        halves = [l2_loss(convert_to_tensor(t)) for t in parts]
+        if not halves:
+            return constant(0.0)
+        half = reduce_sum(array_ops.stack(halves))
+        two = constant(2.0, dtype=half.dtype)
+        return sqrt(half * two, name="global_norm")  # type: ignore[no-any-return]
