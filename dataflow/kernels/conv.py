@@ -135,7 +135,7 @@ class _Rows:
 
     def block(self, rows: Any, z: int, y: int, place: int) -> Any:
         """The rows that tap (z, y) needs for all outputs at depth ``place``: a matrix."""
-        depth, height, width = self.problem.windows
+        depth, height, _ = self.problem.windows
         z_shift, z_phase = divmod(z * depth.dilation, depth.stride)
         y_shift, y_phase = divmod(y * height.dilation, height.stride)
         part = rows[z_phase, y_phase, z_shift + place, y_shift : y_shift + height.count]
@@ -273,7 +273,7 @@ def _input_gradient(xp: Any, filters: Any, grad: Any, problem: _Problem) -> Any:
     if grad.size == 0 or out.size == 0:
         return out
     rows = _Rows(xp, problem, grad.dtype)
-    depth, height, width = problem.windows
+    depth, height, _ = problem.windows
     taps = filters.reshape(depth.taps, height.taps, rows.row, problem.outputs)
     buffer = None
     for piece in _pieces(xp, problem.batch, rows.item_bytes):
@@ -319,7 +319,7 @@ def _bad(text: str) -> InvalidArgumentError:
     return InvalidArgumentError(None, None, text)
 
 
-def _windows(
+def attr_windows(
     input_shape: tuple[int, ...],
     filter_shape: tuple[int, ...],
     strides: list[int],
@@ -347,7 +347,7 @@ def _windows(
         raise _bad(str(e)) from e
 
 
-class _Layout(NamedTuple):
+class Layout(NamedTuple):
     """Moves between an op's data format and channels-last."""
 
     first: bool
@@ -404,11 +404,11 @@ def _groups(channels: int, own: int, outputs: int) -> int:
 
 
 def _convolve(
-    xp: Any, x: Any, filters: Any, layout: _Layout, strides: Any, dilations: Any, *padding: Any
+    xp: Any, x: Any, filters: Any, layout: Layout, strides: Any, dilations: Any, *padding: Any
 ) -> Any:
     dtype, rank = x.dtype, x.ndim - 2
     x, filters = _working(xp, layout.to_last(x), filters)
-    windows = _windows(
+    windows = attr_windows(
         x.shape,
         filters.shape,
         layout.attr(strides, rank),
@@ -429,7 +429,7 @@ def _convolve(
     return layout.from_last(xp, out)
 
 
-def _check_gradient(grad: Any, shape: tuple[int, ...]) -> None:
+def check_gradient(grad: Any, shape: tuple[int, ...]) -> None:
     if grad.shape != shape:
         raise _bad(
             f"out_backprop has shape {list(grad.shape)}; the convolution that it belongs to gives "
@@ -442,7 +442,7 @@ def _convolve_filter_gradient(
     x: Any,
     filter_sizes: Any,
     grad: Any,
-    layout: _Layout,
+    layout: Layout,
     strides: Any,
     dilations: Any,
     *padding: Any,
@@ -450,7 +450,7 @@ def _convolve_filter_gradient(
     dtype, rank = x.dtype, x.ndim - 2
     sizes = tuple(int(s) for s in filter_sizes)
     x, grad = _working(xp, layout.to_last(x), layout.to_last(grad))
-    windows = _windows(
+    windows = attr_windows(
         x.shape,
         sizes,
         layout.attr(strides, rank),
@@ -458,7 +458,7 @@ def _convolve_filter_gradient(
         padding[0],
         layout.pads(padding[1]),
     )
-    _check_gradient(grad, (x.shape[0], *(w.count for w in windows), sizes[-1]))
+    check_gradient(grad, (x.shape[0], *(w.count for w in windows), sizes[-1]))
 
     def run(x: Any, grad: Any) -> Any:
         problem = _problem(x.shape, (*sizes[:-1], grad.shape[-1]), windows)
@@ -482,7 +482,7 @@ def _convolve_input_gradient(
     input_sizes: Any,
     filters: Any,
     grad: Any,
-    layout: _Layout,
+    layout: Layout,
     strides: Any,
     dilations: Any,
     *padding: Any,
@@ -494,7 +494,7 @@ def _convolve_input_gradient(
     else:
         sizes = layout.sizes(sizes)
     filters, grad = _working(xp, filters, layout.to_last(grad))
-    windows = _windows(
+    windows = attr_windows(
         sizes,
         filters.shape,
         layout.attr(strides, rank),
@@ -502,7 +502,7 @@ def _convolve_input_gradient(
         padding[0],
         layout.pads(padding[1]),
     )
-    _check_gradient(grad, (sizes[0], *(w.count for w in windows), filters.shape[-1]))
+    check_gradient(grad, (sizes[0], *(w.count for w in windows), filters.shape[-1]))
 
     def run(grad: Any, filters: Any) -> Any:
         shape = (*sizes[:-1], filters.shape[-2])
@@ -538,7 +538,7 @@ def conv2d_kernel(
     data_format: str,
     dilations: list[int],
 ) -> Any:
-    layout = _Layout(data_format == "NCHW")
+    layout = Layout(data_format == "NCHW")
     return _convolve(xp, input, filter, layout, strides, dilations, padding, explicit_paddings)
 
 
@@ -555,7 +555,7 @@ def conv2d_backprop_input_kernel(
     data_format: str,
     dilations: list[int],
 ) -> Any:
-    layout = _Layout(data_format == "NCHW")
+    layout = Layout(data_format == "NCHW")
     return _convolve_input_gradient(
         xp,
         input_sizes,
@@ -582,7 +582,7 @@ def conv2d_backprop_filter_kernel(
     data_format: str,
     dilations: list[int],
 ) -> Any:
-    layout = _Layout(data_format == "NCHW")
+    layout = Layout(data_format == "NCHW")
     return _convolve_filter_gradient(
         xp,
         input,
@@ -607,7 +607,7 @@ def conv3d_kernel(
     data_format: str,
     dilations: list[int],
 ) -> Any:
-    layout = _Layout(data_format == "NCDHW")
+    layout = Layout(data_format == "NCDHW")
     return _convolve(xp, input, filter, layout, strides, dilations, padding, [])
 
 
@@ -623,7 +623,7 @@ def conv3d_backprop_input_kernel(
     data_format: str,
     dilations: list[int],
 ) -> Any:
-    layout = _Layout(data_format == "NCDHW")
+    layout = Layout(data_format == "NCDHW")
     return _convolve_input_gradient(
         xp, input_sizes, filter, out_backprop, layout, strides, dilations, padding, []
     )
@@ -641,7 +641,7 @@ def conv3d_backprop_filter_kernel(
     data_format: str,
     dilations: list[int],
 ) -> Any:
-    layout = _Layout(data_format == "NCDHW")
+    layout = Layout(data_format == "NCDHW")
     return _convolve_filter_gradient(
         xp, input, filter_sizes, out_backprop, layout, strides, dilations, padding, []
     )

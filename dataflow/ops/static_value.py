@@ -54,6 +54,8 @@ def static_dims(tensor: Tensor) -> Dims:
     kind = op.type
     if kind == "Shape":
         return op.inputs[0].dims
+    if kind == "ShapeN":
+        return op.inputs[tensor.value_index].dims
     if kind in ("Cast", "Identity"):
         return static_dims(op.inputs[0])
     if kind == "Pack":

@@ -1,0 +1,209 @@
+"""Kernels of depthwise convolution and of dilation: one pass over the image for each tap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.conv import Layout, attr_windows, check_gradient
+from dataflow.kernels.registry import kernel
+from dataflow.windows import Window
+
+#: Elements worked on at a time, so that all passes over them find them in the cache.
+_PIECE_ELEMENTS = 1 << 17
+
+
+def _taps(windows: list[Window]) -> Any:
+    """For each tap: its indices, the places where it meets the image, and what it meets there."""
+    height, width = windows
+    for y in range(height.taps):
+        y_to, y_from = height.inside(y)
+        for x in range(width.taps):
+            x_to, x_from = width.inside(x)
+            yield y, x, (slice(None), y_to, x_to), (slice(None), y_from, x_from)
+
+
+def _pieces(batch: int, item_elements: int) -> list[slice]:
+    size = max(1, _PIECE_ELEMENTS // max(1, item_elements))
+    return [slice(i, i + size) for i in range(0, batch, size)]
+
+
+def _prepare(
+    input_shape: tuple[int, ...], filter_shape: tuple[int, ...], layout: Layout, attrs: Any
+) -> list[Window]:
+    strides, dilations, padding, pairs = attrs
+    return attr_windows(
+        input_shape,
+        filter_shape,
+        layout.attr(strides, 2),
+        layout.attr(dilations, 2),
+        padding,
+        layout.pads(pairs),
+    )
+
+
+def _output_shape(
+    input_shape: tuple[int, ...], filter_shape: tuple[int, ...], windows: list[Window]
+) -> tuple[int, ...]:
+    return (input_shape[0], *(w.count for w in windows), filter_shape[2] * filter_shape[3])
+
+
+@kernel("DepthwiseConv2dNative")
+def depthwise_kernel(
+    xp: Any,
+    input: Any,
+    filter: Any,
+    *,
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+    data_format: str,
+    dilations: list[int],
+) -> Any:
+    layout = Layout(data_format == "NCHW")
+    image = layout.to_last(input)
+    windows = _prepare(
+        image.shape, filter.shape, layout, (strides, dilations, padding, explicit_paddings)
+    )
+    shape = _output_shape(image.shape, filter.shape, windows)
+    channels, multiplier = filter.shape[2:]
+    out = xp.zeros((*shape[:3], channels, multiplier), input.dtype)
+    for piece in _pieces(shape[0], int(np.prod(shape[1:]))):
+        part, source = out[piece], image[piece]
+        for y, x, to, frm in _taps(windows):
+            if multiplier == 1:
+                part[to][..., 0] += source[frm] * filter[y, x, :, 0]
+            else:
+                part[to] += source[frm][..., None] * filter[y, x]
+    return layout.from_last(xp, out.reshape(shape))
+
+
+@kernel("DepthwiseConv2dNativeBackpropInput")
+def depthwise_backprop_input_kernel(
+    xp: Any,
+    input_sizes: Any,
+    filter: Any,
+    out_backprop: Any,
+    *,
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+    data_format: str,
+    dilations: list[int],
+) -> Any:
+    layout = Layout(data_format == "NCHW")
+    sizes = layout.sizes(tuple(int(s) for s in input_sizes))
+    windows = _prepare(
+        sizes, filter.shape, layout, (strides, dilations, padding, explicit_paddings)
+    )
+    grad = layout.to_last(out_backprop)
+    check_gradient(grad, _output_shape(sizes, filter.shape, windows))
+    channels, multiplier = filter.shape[2:]
+    grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], channels, multiplier)
+    out = xp.zeros(sizes, out_backprop.dtype)
+    for piece in _pieces(sizes[0], int(np.prod(grad.shape[1:]))):
+        part, source = out[piece], grad[piece]
+        for y, x, to, frm in _taps(windows):
+            if multiplier == 1:
+                part[frm] += source[to][..., 0] * filter[y, x, :, 0]
+            else:
+                part[frm] += (source[to] * filter[y, x]).sum(-1)
+    return layout.from_last(xp, out)
+
+
+@kernel("DepthwiseConv2dNativeBackpropFilter")
+def depthwise_backprop_filter_kernel(
+    xp: Any,
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    *,
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+    data_format: str,
+    dilations: list[int],
+) -> Any:
+    layout = Layout(data_format == "NCHW")
+    sizes = tuple(int(s) for s in filter_sizes)
+    image, grad = layout.to_last(input), layout.to_last(out_backprop)
+    windows = _prepare(image.shape, sizes, layout, (strides, dilations, padding, explicit_paddings))
+    check_gradient(grad, _output_shape(image.shape, sizes, windows))
+    grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], *sizes[2:])
+    out = xp.zeros(sizes, input.dtype)
+    for piece in _pieces(image.shape[0], int(np.prod(grad.shape[1:]))):
+        source, part = image[piece], grad[piece]
+        for y, x, to, frm in _taps(windows):
+            product = part[to] * source[frm][..., None]
+            rows = product.reshape(-1, product.shape[-2] * product.shape[-1])
+            out[y, x] += rows.sum(0).reshape(sizes[2:])
+    return out
+
+
+def _dilate(xp: Any, image: Any, filter: Any, windows: list[Window]) -> tuple[Any, Any]:
+    """The dilation, and for each result the number of the tap that gave it (first of equals)."""
+    shape = (image.shape[0], *(w.count for w in windows), image.shape[3])
+    kind = image.dtype
+    lowest = -np.inf if kind.kind == "f" else np.iinfo(kind).min
+    best = xp.full(shape, lowest, kind)
+    tap_of = xp.zeros(shape, np.int32)
+    for y, x, to, frm in _taps(windows):
+        value = image[frm] + filter[y, x]
+        better = value > best[to]
+        best[to] = xp.where(better, value, best[to])
+        tap_of[to] = xp.where(better, y * windows[1].taps + x, tap_of[to])
+    return best, tap_of
+
+
+def _dilation_windows(
+    input: Any, filter: Any, strides: list[int], rates: list[int], padding: str
+) -> list[Window]:
+    return attr_windows(input.shape, (*filter.shape, 1), strides, rates, padding, [])
+
+
+@kernel("Dilation2D")
+def dilation2d_kernel(
+    xp: Any, input: Any, filter: Any, *, strides: list[int], rates: list[int], padding: str
+) -> Any:
+    windows = _dilation_windows(input, filter, strides, rates, padding)
+    return _dilate(xp, input, filter, windows)[0]
+
+
+@kernel("Dilation2DBackpropInput")
+def dilation2d_backprop_input_kernel(
+    xp: Any,
+    input: Any,
+    filter: Any,
+    out_backprop: Any,
+    *,
+    strides: list[int],
+    rates: list[int],
+    padding: str,
+) -> Any:
+    windows = _dilation_windows(input, filter, strides, rates, padding)
+    tap_of = _dilate(xp, input, filter, windows)[1]
+    out = xp.zeros(input.shape, input.dtype)
+    for y, x, to, frm in _taps(windows):
+        out[frm] += out_backprop[to] * (tap_of[to] == y * windows[1].taps + x)
+    return out
+
+
+@kernel("Dilation2DBackpropFilter")
+def dilation2d_backprop_filter_kernel(
+    xp: Any,
+    input: Any,
+    filter: Any,
+    out_backprop: Any,
+    *,
+    strides: list[int],
+    rates: list[int],
+    padding: str,
+) -> Any:
+    windows = _dilation_windows(input, filter, strides, rates, padding)
+    tap_of = _dilate(xp, input, filter, windows)[1]
+    out = xp.zeros(filter.shape, filter.dtype)
+    for y, x, to, _ in _taps(windows):
+        chosen = out_backprop[to] * (tap_of[to] == y * windows[1].taps + x)
+        out[y, x] = chosen.sum((0, 1, 2), dtype=filter.dtype)
+    return out

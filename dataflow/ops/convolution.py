@@ -1,0 +1,763 @@
+"""Convolutions as `tf.nn` offers them: defaults, short spellings, dilation by space-to-batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from dataflow import dtypes
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array as array_ops, conv, depthwise
+from dataflow.ops.elementary import neg_op
+from dataflow.ops.rearranging import (
+    batch_to_space_nd,
+    required_space_to_batch_paddings,
+    reverse,
+    space_to_batch_nd,
+)
+from dataflow.ops.sources import constant
+
+
+def renamed(new_name: str, new: Any, old_name: str, old: Any) -> Any:
+    """The argument under either of its two names; raises `ValueError` when both are given."""
+    if new is not None:
+        if old is not None:
+            raise ValueError(f"Cannot specify both '{new_name}' and '{old_name}'.")
+        return new
+    return old
+
+
+def spread(value: Any, count: int, channel_index: int, name: str) -> list[int]:
+    """Strides and the like as one entry for each axis: a number, one per spatial axis, or all."""
+    if value is None:
+        value = [1]
+    elif not isinstance(value, Iterable):
+        value = [value]
+    value = [int(v) for v in value]
+    if len(value) not in (1, count, count + 2):
+        raise ValueError(
+            f"{name} should be of length 1, {count} or {count + 2}. "
+            f"Received: {name}={value} of length {len(value)}"
+        )
+    if len(value) == count + 2:
+        return value
+    if len(value) == 1:
+        value = value * count
+    return [1, 1, *value] if channel_index == 1 else [1, *value, 1]
+
+
+def explicit(padding: Any) -> tuple[Any, list[int]]:
+    """``(padding, explicit_paddings)`` for a padding that may be a list of pairs."""
+    if isinstance(padding, (list, tuple)):
+        pairs = [int(v) for pair in padding for v in pair]
+        if any(len(pair) != 2 for pair in padding) or len(padding) != 4:
+            raise ValueError(
+                "When padding is a list, each element of padding must be a list or tuple of size "
+                f"2, one for each of the 4 axes. Received: padding={padding}"
+            )
+        return "EXPLICIT", pairs
+    if padding == "EXPLICIT":
+        raise ValueError(
+            "'EXPLICIT' is not a valid value for `padding`. To use explicit padding, `padding` "
+            "must be a list of pairs."
+        )
+    return padding, []
+
+
+def _channel_index(data_format: str | None) -> int:
+    return 1 if (data_format or "").startswith("NC") else -1
+
+
+def conv2d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
+    """Convolution of images [batch, height, width, channels] with [height, width, in, out] filters.
+
+    ``padding``: ``"SAME"``, ``"VALID"`` or a list of four (before, after) pairs. Strides and
+    dilations: one number, one for each of height and width, or four. See the op `Conv2D`.
+    """
+    filter = renamed("filters", filters, "filter", filter)
+    padding, pairs = explicit(padding)
+    data_format = data_format or "NHWC"
+    channel = _channel_index(data_format)
+    return conv.conv2d_op(  # type: ignore[no-any-return]
+        input,
+        filter,
+        strides=spread(strides, 2, channel, "strides"),
+        use_cudnn_on_gpu=use_cudnn_on_gpu,
+        padding=padding,
+        explicit_paddings=pairs,
+        data_format=data_format,
+        dilations=spread(dilations, 2, channel, "dilations"),
+        name=name,
+    )
+
+
+def conv2d_backprop_input(
+    input_sizes: Any,
+    filter: Any = None,
+    out_backprop: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
+    """The gradient of `conv2d` by its input, of shape ``input_sizes``."""
+    filter = renamed("filters", filters, "filter", filter)
+    padding, pairs = explicit(padding)
+    channel = _channel_index(data_format)
+    return conv.conv2d_backprop_input_op(  # type: ignore[no-any-return]
+        input_sizes,
+        filter,
+        out_backprop,
+        strides=spread(strides, 2, channel, "strides"),
+        use_cudnn_on_gpu=use_cudnn_on_gpu,
+        padding=padding,
+        explicit_paddings=pairs,
+        data_format=data_format,
+        dilations=spread(dilations, 2, channel, "dilations"),
+        name=name,
+    )
+
+
+def conv2d_backprop_filter(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    use_cudnn_on_gpu: bool = True,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of `conv2d` by its filter, of shape ``filter_sizes``."""
+    padding, pairs = explicit(padding)
+    return conv.conv2d_backprop_filter_op(  # type: ignore[no-any-return]
+        input,
+        filter_sizes,
+        out_backprop,
+        strides=strides,
+        use_cudnn_on_gpu=use_cudnn_on_gpu,
+        padding=padding,
+        explicit_paddings=pairs,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+    )
+
+
+def conv2d_transpose(
+    value: Any = None,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: Any = "SAME",
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """The transpose of `conv2d` (Zeiler et al. 2010): its gradient by the input, as a layer.
+
+    ``filter`` has shape [height, width, channels out, channels in]; ``output_shape`` four sizes.
+    """
+    value = renamed("input", input, "value", value)
+    filter = renamed("filters", filters, "filter", filter)
+    with op_scope(name, "conv2d_transpose", [value, filter, output_shape]) as scope:
+        data_format = data_format or "NHWC"
+        return conv2d_backprop_input(
+            output_shape,
+            filter,
+            value,
+            spread(strides, 2, _channel_index(data_format), "strides"),
+            padding,
+            data_format=data_format,
+            dilations=dilations,
+            name=scope,
+        )
+
+
+def conv3d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    padding: Any = None,
+    data_format: str = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    name: str | None = None,
+    filters: Any = None,
+) -> Tensor:
+    """Convolution of volumes [batch, depth, height, width, channels]. See the op `Conv3D`."""
+    filter = renamed("filters", filters, "filter", filter)
+    data_format = data_format or "NDHWC"
+    return conv.conv3d_op(  # type: ignore[no-any-return]
+        input,
+        filter,
+        strides=[1] * 5 if strides is None else strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=[1] * 5 if dilations is None else dilations,
+        name=name,
+    )
+
+
+def conv3d_backprop_filter_v2(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NDHWC",
+    dilations: Any = (1, 1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of `conv3d` by its filter, of shape ``filter_sizes``."""
+    return conv.conv3d_backprop_filter_op(  # type: ignore[no-any-return]
+        input,
+        filter_sizes,
+        out_backprop,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+    )
+
+
+def conv3d_transpose(
+    value: Any,
+    filter: Any = None,
+    output_shape: Any = None,
+    strides: Any = None,
+    padding: Any = "SAME",
+    data_format: str = "NDHWC",
+    name: str | None = None,
+    input: Any = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """The transpose of `conv3d`; ``filter`` [depth, height, width, channels out, channels in]."""
+    value = renamed("input", input, "value", value)
+    filter = renamed("filters", filters, "filter", filter)
+    with op_scope(name, "conv3d_transpose", [value, filter, output_shape]) as scope:
+        data_format = data_format or "NDHWC"
+        channel = _channel_index(data_format)
+        return conv.conv3d_backprop_input_op(  # type: ignore[no-any-return]
+            output_shape,
+            filter,
+            value,
+            strides=spread(strides, 3, channel, "strides"),
+            padding=padding,
+            data_format=data_format,
+            dilations=spread(dilations, 3, channel, "dilations"),
+            name=scope,
+        )
+
+
+def _format1d(data_format: str | None) -> tuple[str, int, list[int]]:
+    """Of a one-dimensional format: the 2-D one, the axis to insert, and where strides go."""
+    if data_format is None or data_format in ("NHWC", "NWC"):
+        return "NHWC", 1, [1, 1]
+    if data_format in ("NCHW", "NCW"):
+        return "NCHW", 2, [1, 1, 1]
+    raise ValueError(f"`data_format` must be 'NWC' or 'NCW'. Received: data_format={data_format}")
+
+
+def conv1d(
+    value: Any = None,
+    filters: Any = None,
+    stride: Any = None,
+    padding: Any = None,
+    use_cudnn_on_gpu: bool | None = None,
+    data_format: str | None = None,
+    name: str | None = None,
+    input: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Convolution of sequences [batch, width, channels] with filters [width, in, out].
+
+    ``data_format``: ``"NWC"`` or ``"NCW"``. Built as a `Conv2D` of height one.
+    """
+    value = renamed("input", input, "value", value)
+    with op_scope(name, "conv1d", [value, filters]) as scope:
+        format2d, axis, _ = _format1d(data_format)
+        channel = _channel_index(format2d)
+        value = array_ops.expand_dims(value, axis)
+        filters = array_ops.expand_dims(filters, 0)
+        strides = _insert_height(spread(stride, 1, channel, "stride"), axis)
+        result = conv.conv2d_op(
+            value,
+            filters,
+            strides=strides,
+            use_cudnn_on_gpu=use_cudnn_on_gpu is not False,
+            padding=padding,
+            data_format=format2d,
+            dilations=_insert_height(spread(dilations, 1, channel, "dilations"), axis),
+            name=scope,
+        )
+        return array_ops.squeeze(result, [-3 if format2d == "NHWC" else -2])
+
+
+def _insert_height(values: list[int], axis: int) -> list[int]:
+    return [*values[:axis], 1, *values[axis:]]
+
+
+def conv1d_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any = "SAME",
+    data_format: str = "NWC",
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """The transpose of `conv1d`; ``filters`` [width, channels out, channels in]."""
+    with op_scope(name, "conv1d_transpose", [input, filters, output_shape]) as scope:
+        format2d, axis, _ = _format1d(data_format)
+        channel = _channel_index(format2d)
+        strides = _insert_height(spread(strides, 1, channel, "strides"), axis)
+        dilations = _insert_height(spread(dilations, 1, channel, "dilations"), axis)
+        input = array_ops.expand_dims(input, axis)
+        filters = array_ops.expand_dims(filters, 0)
+        if isinstance(output_shape, (list, tuple, np.ndarray)):
+            sizes = list(output_shape)
+            parts: list[Any] = [sizes[:axis], [1], sizes[axis:]]
+        else:
+            sizes_tensor = convert_to_tensor(output_shape)
+            parts = [sizes_tensor[:axis], [1], sizes_tensor[axis:]]
+        result = conv2d_backprop_input(
+            array_ops.concat(parts, 0),
+            filters,
+            input,
+            strides,
+            padding,
+            data_format=format2d,
+            dilations=dilations,
+            name=scope,
+        )
+        return array_ops.squeeze(result, [axis])
+
+
+def conv_transpose(
+    input: Any,
+    filters: Any,
+    output_shape: Any,
+    strides: Any,
+    padding: Any = "SAME",
+    data_format: str | None = None,
+    dilations: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """The transposed convolution in one to three dimensions, by the length of ``output_shape``."""
+    with op_scope(name, "conv_transpose", [input, filters, output_shape]) as scope:
+        tensor = convert_to_tensor(output_shape, name="output_shape")
+        count = tensor.dims[0] - 2 if tensor.dims and tensor.dims[0] is not None else None
+        functions: dict[Any, Any] = {1: conv1d_transpose, 2: conv2d_transpose, 3: conv3d_transpose}
+        if count not in functions:
+            raise ValueError(
+                f"output_shape must be of length 3, 4 or 5. Received: output_shape={output_shape}"
+            )
+        default = {1: "NWC", 2: "NHWC", 3: "NDHWC"}[count]
+        return functions[count](  # type: ignore[no-any-return]
+            input,
+            filters,
+            output_shape,
+            strides,
+            padding=padding,
+            data_format=data_format or default,
+            dilations=dilations,
+            name=scope,
+        )
+
+
+# ---- any number of dimensions, and dilation by space-to-batch -----------------------------------
+
+
+def _spatial_axes(count: int, data_format: str | None) -> list[int]:
+    return (
+        list(range(2, count + 2))
+        if (data_format or "").startswith("NC")
+        else list(range(1, count + 1))
+    )
+
+
+def _sizes_of(values: Any, axes: list[int]) -> Any:
+    """Sizes along ``axes``: known numbers, or a tensor."""
+    if values.dims is not None and all(values.dims[a] is not None for a in axes):
+        return [values.dims[a] for a in axes]
+    shape = array_ops.shape(values)
+    return array_ops.stack([shape[a] for a in axes])
+
+
+def with_space_to_batch(
+    input: Any,
+    dilation_rate: Any,
+    padding: Any,
+    op: Callable[..., Any],
+    filter_shape: Any = None,
+    spatial_dims: Any = None,
+    data_format: str | None = None,
+) -> Any:
+    """``op`` on an input cut into ``dilation_rate`` phases: a dilated ``op`` from one that is not.
+
+    ``op(input, num_spatial_dims, padding)`` sees each phase as further items of the batch.
+    """
+    input = convert_to_tensor(input, name="input")
+    convert_to_tensor(dilation_rate, dtypes.int32, name="dilation_rate")  # a node of TensorFlow's
+    rates = [int(r) for r in np.asarray(dilation_rate).reshape(-1)]
+    count = len(rates)
+    axes = list(spatial_dims or _spatial_axes(count, data_format))
+    if min(rates) < 1:
+        raise ValueError(f"`dilation_rate` must be positive. Received: dilation_rate={rates}")
+    if all(r == 1 for r in rates):
+        return op(input, count, padding)
+    base: Any = None
+    if padding == "SAME":
+        if filter_shape is None:
+            raise ValueError("filter_shape must be specified for `padding='SAME'`.")
+        taps = filter_shape
+        extra = [(int(taps[i]) - 1) * rates[i] for i in range(count)]
+        base = np.array([[e // 2, e - e // 2] for e in extra], np.int32)
+        constant(np.array(list(filter_shape), np.int32), name="filter_shape")
+        base = constant(base, name="stack")
+    elif padding != "VALID":
+        raise ValueError(f"`padding` must be either 'SAME' or 'VALID'. Received: {padding!r}")
+    paddings, crops = required_space_to_batch_paddings(
+        _sizes_of(input, axes), np.array(rates, np.int32), base_paddings=base
+    )
+    first = axes[0]
+    block: Any = np.array(rates, np.int32)
+    if first > 1:  # channels first: they come before the spatial axes and are not cut
+        block = np.concatenate([[1] * (first - 1), block]).astype(np.int32)
+        paddings = array_ops.concat([np.zeros((first - 1, 2), np.int32), paddings], 0)
+        crops = array_ops.concat([np.zeros((first - 1, 2), np.int32), crops], 0)
+    phases = space_to_batch_nd(input, block, paddings)
+    result = op(phases, count, "VALID")
+    return batch_to_space_nd(result, block, crops)
+
+
+def _plain_convolution(
+    input: Tensor, filters: Any, padding: Any, strides: Any, data_format: str | None, name: Any
+) -> Tensor:
+    """A convolution without dilation, in one to three dimensions."""
+    rank = len(input.dims or ())
+    if rank == 3:
+        return conv1d(input, filters, strides or 1, padding, data_format=data_format, name=name)
+    steps = [1] * (rank - 2) if strides is None else list(strides)
+    first = (data_format or "").startswith("NC")
+    steps = [1, 1, *steps] if first else [1, *steps, 1]
+    if rank == 4:
+        return conv2d(input, filters, steps, padding, data_format=data_format or "NHWC", name=name)
+    return conv3d(input, filters, steps, padding, data_format=data_format or "NDHWC", name=name)
+
+
+def convolution(
+    input: Any,
+    filter: Any = None,
+    padding: Any = None,
+    strides: Any = None,
+    dilation_rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Convolution in one to three dimensions, by the rank of the input.
+
+    ``strides`` and ``dilation_rate``: one number for each spatial axis. Raises `ValueError` for
+    another rank, or when both differ from one.
+    """
+    filter = renamed("filters", filters, "filter", filter)
+    dilation_rate = renamed("dilations", dilations, "dilation_rate", dilation_rate)
+    with op_scope(name, "convolution", [input, filter]) as scope:
+        input = convert_to_tensor(input, name="input")
+        filter = convert_to_tensor(filter, name="filter")
+        if input.dims is None and filter.dims is None:
+            raise ValueError("rank of input must be 3, 4 or 5, and it is not known; use set_shape")
+        count = len(filter.dims if filter.dims is not None else input.dims) - 2
+        if count not in (1, 2, 3) or (input.dims is not None and len(input.dims) != count + 2):
+            raise ValueError(
+                "`input` must have rank 3, 4 or 5 and agree with the filter's. "
+                f"Received: input.shape={input.shape}, filter.shape={filter.shape}"
+            )
+        rates = _per_axis(dilation_rate, count, "dilation_rate")
+        steps = _per_axis(strides, count, "strides")
+        if max(rates) > 1 and max(steps) > 1:
+            raise ValueError(
+                "`strides > 1` not supported in conjunction with `dilation_rate > 1`. "
+                f"Received: strides={strides}, dilation_rate={dilation_rate}"
+            )
+        if max(rates) == 1:
+            return _plain_convolution(input, filter, padding, steps, data_format, scope)
+
+        def run(phases: Tensor, _: int, inner_padding: Any) -> Tensor:
+            return _plain_convolution(phases, filter, inner_padding, steps, data_format, scope)
+
+        taps = None if filter.dims is None else filter.dims[:count]
+        return with_space_to_batch(  # type: ignore[no-any-return]
+            input, rates, padding, run, taps, data_format=data_format
+        )
+
+
+def _per_axis(value: Any, count: int, name: str) -> list[int]:
+    if value is None:
+        return [1] * count
+    values = [int(v) for v in value] if isinstance(value, Iterable) else [int(value)]
+    if len(values) == 1:
+        values *= count
+    if len(values) != count:
+        raise ValueError(f"`len({name})` must be 1 or {count}. Received: {name}={value}")
+    if min(values) < 1:
+        raise ValueError(f"`{name}` must be positive. Received: {name}={value}")
+    return values
+
+
+def atrous_conv2d(
+    value: Any, filters: Any, rate: int, padding: Any, name: str | None = None
+) -> Tensor:
+    """`conv2d` whose filter has holes: ``rate - 1`` zeros between its taps (stride 1)."""
+    return convolution(
+        value, filters, padding, dilation_rate=np.broadcast_to(rate, (2,)), name=name
+    )
+
+
+def atrous_conv2d_transpose(
+    value: Any,
+    filters: Any,
+    output_shape: Any,
+    rate: int,
+    padding: str,
+    name: str | None = None,
+) -> Tensor:
+    """The transpose of `atrous_conv2d`; ``filters`` [height, width, channels out, channels in]."""
+    with op_scope(name, "atrous_conv2d_transpose", [value, filters, output_shape]) as scope:
+        value = convert_to_tensor(value, name="value")
+        filters = convert_to_tensor(filters, name="filters")
+        if rate < 1:
+            raise ValueError(f"`rate` cannot be less than one. Received: rate={rate}")
+        if rate == 1:
+            return conv2d_transpose(value, filters, output_shape, [1, 1, 1, 1], padding, name=scope)
+        sizes = convert_to_tensor(output_shape, dtypes.int32, name="output_shape")
+        return conv2d_backprop_input(
+            sizes, filters, value, 1, padding, dilations=[1, rate, rate, 1], name=scope
+        )
+
+
+# ---- depthwise and separable ---------------------------------------------------------------------
+
+
+def _depthwise_op(
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    padding, pairs = explicit(padding)
+    return depthwise.depthwise_op(  # type: ignore[no-any-return]
+        input,
+        filter,
+        strides=strides,
+        padding=padding,
+        explicit_paddings=pairs,
+        data_format=data_format or "NHWC",
+        dilations=dilations,
+        name=name,
+    )
+
+
+depthwise_conv2d_native = _depthwise_op
+
+
+def depthwise_conv2d_native_backprop_input(
+    input_sizes: Any,
+    filter: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of `depthwise_conv2d_native` by its input, of shape ``input_sizes``."""
+    padding, pairs = explicit(padding)
+    return depthwise.depthwise_backprop_input_op(  # type: ignore[no-any-return]
+        input_sizes,
+        filter,
+        out_backprop,
+        strides=strides,
+        padding=padding,
+        explicit_paddings=pairs,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+    )
+
+
+def depthwise_conv2d_native_backprop_filter(
+    input: Any,
+    filter_sizes: Any,
+    out_backprop: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of `depthwise_conv2d_native` by its filter, of shape ``filter_sizes``."""
+    padding, pairs = explicit(padding)
+    return depthwise.depthwise_backprop_filter_op(  # type: ignore[no-any-return]
+        input,
+        filter_sizes,
+        out_backprop,
+        strides=strides,
+        padding=padding,
+        explicit_paddings=pairs,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+    )
+
+
+def _dilated_depthwise(
+    input: Tensor,
+    filter: Tensor,
+    strides: Any,
+    padding: Any,
+    rate: Any,
+    data_format: str | None,
+    name: str,
+) -> Tensor:
+    rates = _per_axis(rate, 2, "rate")
+
+    def run(phases: Any, _: int, inner_padding: Any) -> Tensor:
+        return _depthwise_op(phases, filter, strides, inner_padding, data_format, name=name)
+
+    return with_space_to_batch(  # type: ignore[no-any-return]
+        input,
+        rates,
+        padding,
+        run,
+        None if filter.dims is None else filter.dims[:2],
+        data_format=data_format,
+    )
+
+
+def depthwise_conv2d(
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Convolution of each channel by itself; ``filter`` [height, width, channels, multiplier].
+
+    ``rate``: dilation of height and width (then strides must be 1).
+    """
+    rate = renamed("dilations", dilations, "rate", rate)
+    with op_scope(name, "depthwise", [input, filter]) as scope:
+        input = convert_to_tensor(input, name="tensor_in")
+        filter = convert_to_tensor(filter, name="filter_in")
+        return _dilated_depthwise(input, filter, strides, padding, rate, data_format, scope)
+
+
+def separable_conv2d(
+    input: Any,
+    depthwise_filter: Any,
+    pointwise_filter: Any,
+    strides: Any,
+    padding: Any,
+    rate: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """A depthwise convolution, then a mix of its channels by ``pointwise_filter`` [1, 1, in, out].
+
+    Raises `ValueError` when the pointwise filter is not 1 x 1.
+    """
+    rate = renamed("dilations", dilations, "rate", rate)
+    with op_scope(name, "separable_conv2d", [input, depthwise_filter, pointwise_filter]) as scope:
+        input = convert_to_tensor(input, name="tensor_in")
+        depthwise_filter = convert_to_tensor(depthwise_filter, name="depthwise_filter")
+        pointwise_filter = convert_to_tensor(pointwise_filter, name="pointwise_filter")
+        dims = pointwise_filter.dims
+        if dims is not None and (len(dims) != 4 or any(d not in (None, 1) for d in dims[:2])):
+            raise ValueError(
+                "the pointwise filter must be [1, 1, channels in, channels out], "
+                f"got {pointwise_filter.shape}"
+            )
+        middle = _dilated_depthwise(
+            input, depthwise_filter, strides, padding, rate, data_format, "depthwise"
+        )
+        return conv2d(
+            middle,
+            pointwise_filter,
+            [1, 1, 1, 1],
+            "VALID",
+            data_format=data_format or "NHWC",
+            name=scope,
+        )
+
+
+# ---- morphology -----------------------------------------------------------------------------------
+
+
+def dilation2d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    rates: Any = None,
+    padding: Any = None,
+    name: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """The largest ``input + filter`` under each place of the filter. See the op `Dilation2D`."""
+    return depthwise.dilation2d_op(  # type: ignore[no-any-return]
+        input,
+        renamed("filters", filters, "filter", filter),
+        strides=strides,
+        rates=renamed("dilations", dilations, "rates", rates),
+        padding=padding,
+        name=name,
+    )
+
+
+def erosion2d(
+    value: Any, kernel: Any, strides: Any, rates: Any, padding: Any, name: str | None = None
+) -> Tensor:
+    """The smallest ``value - kernel`` under each place of the kernel: the dual of a dilation."""
+    with op_scope(name, "erosion2d", [value, kernel]) as scope:
+        turned = depthwise.dilation2d_op(
+            neg_op(value),
+            reverse(kernel, [0, 1]),
+            strides=strides,
+            rates=rates,
+            padding=padding,
+            name=scope,
+        )
+        return neg_op(turned)  # type: ignore[no-any-return]
