@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from dataflow.graph.registry import OpDef
 
 _VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+#: Names that were found valid: the same few are asked for again and again.
+_valid_names: set[str] = set()
+_MAX_REMEMBERED_NAMES = 10_000
 _VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
@@ -286,7 +289,12 @@ class Graph:
         """
         if name and name[-1] == "/":
             return name[:-1]
-        if not _VALID_NAME.match(name) and not (self._name_stack and _VALID_SCOPE.match(name)):
+        if name in _valid_names:
+            pass
+        elif _VALID_NAME.match(name):
+            if len(_valid_names) < _MAX_REMEMBERED_NAMES:
+                _valid_names.add(name)
+        elif not (self._name_stack and _VALID_SCOPE.match(name)):
             raise ValueError(
                 f"{name!r} is not a valid node name: use letters, digits and _ . / > - "
                 "(a name in no scope may not start with _)."

@@ -169,12 +169,23 @@ class OpDef:
             for n in keyword_only
         )
         self._attr_by_name = {a.name: a for a in self.attrs}
+        # Attributes of a node whose caller gives none; None when some must be given.
+        self._plain_attrs: dict[str, Any] | None = None
+        if not any(a.required for a in self.attrs):
+            self._plain_attrs = {a.name: _normalize_attr(a.kind, a.default) for a in self.attrs}
+        self._allowed_items = tuple(self.allowed.items())
         self._rule_attrs = keyword_only
         self._num_inputs = len(self.inputs)
         # The plain case: no list, no reference input; served without loops over specs.
         self._plain = not any(a.is_list or a.is_ref for a in self.inputs)
         self._single_output = len(self.outputs) == 1 and not self.outputs[0].is_list
+        self._plain_output = self._single_output and not self.outputs[0].is_ref
         self._result_type: Any = None
+
+    @property
+    def family(self) -> str:
+        """The name of the file that defines it; its kernel is in the file of that name."""
+        return self.__module__.rpartition(".")[2]
 
     def gradient(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Decorator: ``function(op, *output_gradients)`` returns a gradient for each input."""
@@ -244,23 +255,14 @@ class OpDef:
     def _convert(
         self, graph: Any, op_name: str, values: list[Any], given: dict[str, Any]
     ) -> tuple[list[Tensor], dict[str, Any]]:
-        attrs: dict[str, Any] = {}
-        for spec in self.attrs:
-            if spec.name in given:
-                attrs[spec.name] = _normalize_attr(spec.kind, given[spec.name])
-            elif spec.required:
-                raise TypeError(f"{self.__name__}() misses the argument {spec.name!r}")
-            else:
-                attrs[spec.name] = _normalize_attr(spec.kind, spec.default)
-        for key in given:
-            if key in attrs:
-                continue
-            if key in self.allowed:  # a type attribute said by the caller
-                attrs[key] = as_dtype(given[key]).base_dtype
-            elif key.startswith("_"):
-                attrs[key] = given[key]
-            else:
-                raise TypeError(f"{self.__name__}() got an unexpected argument {key!r}")
+        if not given and self._plain_attrs is not None:
+            attrs = (
+                {k: list(v) if type(v) is list else v for k, v in self._plain_attrs.items()}
+                if self._plain_attrs
+                else {}
+            )
+        else:
+            attrs = self._given_attrs(given)
         tensors: list[Tensor] = []
         if self._plain:
             for arg, value in zip(self.inputs, values, strict=True):
@@ -278,13 +280,32 @@ class OpDef:
                 tensors.append(tensor)
         else:
             self._convert_general(graph, op_name, values, attrs, tensors)
-        for key, default in self.type_defaults.items():
-            attrs.setdefault(key, default)
-        for key, allowed in self.allowed.items():
+        for key, allowed in self._allowed_items:
             dtype = attrs.get(key)
-            if dtype is not None and type(dtype) is DType and dtype not in allowed:
+            if dtype is not None and dtype not in allowed and type(dtype) is DType:
                 self._dtype_not_allowed(op_name, key, dtype, allowed, tensors)
         return tensors, attrs
+
+    def _given_attrs(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Attributes from what the caller gave and the defaults; raises for unknown ones."""
+        attrs: dict[str, Any] = {}
+        for spec in self.attrs:
+            if spec.name in given:
+                attrs[spec.name] = _normalize_attr(spec.kind, given[spec.name])
+            elif spec.required:
+                raise TypeError(f"{self.__name__}() misses the argument {spec.name!r}")
+            else:
+                attrs[spec.name] = _normalize_attr(spec.kind, spec.default)
+        for key in given:
+            if key in attrs:
+                continue
+            if key in self.allowed:  # a type attribute said by the caller
+                attrs[key] = as_dtype(given[key]).base_dtype
+            elif key.startswith("_"):
+                attrs[key] = given[key]
+            else:
+                raise TypeError(f"{self.__name__}() got an unexpected argument {key!r}")
+        return attrs
 
     def _to_tensor(
         self,
@@ -429,6 +450,9 @@ class OpDef:
 
     def output_dtypes(self, attrs: dict[str, Any]) -> list[DType]:
         """Dtypes of all outputs, given the node's attributes."""
+        if self._plain_output:
+            (output,) = self.outputs
+            return [output.dtype if output.type_attr is None else attrs[output.type_attr]]  # type: ignore[list-item]
         result: list[DType] = []
         for arg in self.outputs:
             if arg.type_list_attr is not None:

@@ -8,7 +8,7 @@ from types import CodeType
 from typing import NamedTuple
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_MAX_FRAMES = 5
+_MAX_FRAMES = 3
 
 #: For each code object seen: is it the engine's own, and which notebook cell does it come from?
 _internal: dict[CodeType, bool] = {}

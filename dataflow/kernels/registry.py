@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -34,6 +35,8 @@ class Kernel(NamedTuple):
 
 _kernels: dict[tuple[str, str], Kernel] = {}
 _cpu_only_reason: dict[str, str] = {}
+#: Families whose file was loaded; "" stands for all files.
+_tried: set[str] = set()
 
 
 def kernel(
@@ -76,9 +79,24 @@ def ufunc_kernel(op_type: str, ufunc: str, devices: tuple[str, ...] = ("cpu", "g
         return getattr(xp, ufunc)  # type: ignore[no-any-return]
 
 
-def get_kernel(op_type: str, device: str = "cpu") -> Kernel | None:
-    """The kernel of an op type for ``"cpu"`` or ``"gpu"``; ``None`` when there is none."""
-    return _kernels.get((op_type, device))
+def get_kernel(op_type: str, device: str = "cpu", family: str = "") -> Kernel | None:
+    """The kernel of an op type for ``"cpu"`` or ``"gpu"``; ``None`` when there is none.
+
+    Kernel files are loaded when first needed: the one called ``family`` (the name of the op's own
+    file), else all of them.
+    """
+    found = _kernels.get((op_type, device))
+    if found is None and family and family not in _tried:
+        _tried.add(family)
+        name = f"dataflow.kernels.{family}"
+        if importlib.util.find_spec(name) is not None:
+            importlib.import_module(name)
+            found = _kernels.get((op_type, device))
+    if found is None and "" not in _tried:
+        importlib.import_module("dataflow.kernels.all")
+        _tried.add("")
+        found = _kernels.get((op_type, device))
+    return found
 
 
 def cpu_only_reason(op_type: str) -> str | None:
@@ -87,7 +105,8 @@ def cpu_only_reason(op_type: str) -> str | None:
 
 
 def all_kernels() -> dict[tuple[str, str], Kernel]:
-    """Every kernel by (op type, device)."""
+    """Every kernel by (op type, device); all files are loaded."""
+    importlib.import_module("dataflow.kernels.all")
     return _kernels
 
 

@@ -74,7 +74,7 @@ def _static_answer(tensor: Tensor) -> Any:
 
 def compute(op: Operation) -> Any:
     """The node's value from its constant inputs; ``None`` when its kernel fails."""
-    found = get_kernel(op.type, "cpu")
+    found = get_kernel(op.type, "cpu", op.op_def.family)
     if found is None or found.stateful:
         return None
     arguments: list[Any] = []

@@ -11,7 +11,6 @@ import numpy as np
 from dataflow.errors import InvalidArgumentError, OpError, UnimplementedError, UnknownError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels import all as _all_kernels  # noqa: F401  (fills the registry)
 from dataflow.kernels.registry import array_module, bind, cpu_only_reason, get_kernel
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import DEAD, Generator
@@ -73,7 +72,7 @@ class Plan:
     def bind_kernel(self, op: Operation) -> Callable[..., Any]:
         """The kernel of a node, ready to be called with its inputs."""
         device = "gpu" if "GPU" in op.device and self.session._has_gpu else "cpu"
-        found = get_kernel(op.type, device)
+        found = get_kernel(op.type, device, op.op_def.family)
         if found is None:
             reason = cpu_only_reason(op.type) if device == "gpu" else None
             raise UnimplementedError(
