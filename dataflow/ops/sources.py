@@ -68,6 +68,8 @@ def make_array(value: Any, dtype: DType | None = None, shape: Any = None) -> tup
     from_numpy = isinstance(value, (np.ndarray, np.generic))
     try:
         array = np.asarray(value)
+        if array.dtype.kind == "S" and not from_numpy:
+            array = np.array(value, dtype=object)  # NumPy's bytes lose zeros at their end
     except ValueError as e:  # ragged lists
         raise ValueError(
             f"cannot make a rectangular tensor of {_short(value)}: its rows have different lengths"
@@ -142,7 +144,7 @@ def _to_bytes(array: Any) -> Any:
 def _fit(value: Any, array: Any, dtype: DType, from_numpy: bool) -> Any:
     kind = array.dtype.kind
     if dtype.kind == "S":
-        if kind not in "SUO":
+        if kind not in "SUO" and array.size:
             raise TypeError(
                 f"Expected string, got {_short(value)} of type {type(value).__name__!r}."
             )

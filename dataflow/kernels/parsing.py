@@ -1,0 +1,280 @@
+"""Kernels that read bytes: raw numbers, CSV, serialized examples and tensors."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import DType
+from dataflow.kernels.example_reader import read_example, tensor_bytes, tensor_from_bytes
+from dataflow.kernels.registry import kernel
+from dataflow.kernels.string import each, one, strings, text_array
+
+_REASON = "bytes are read on the host"
+
+__all__ = ["tensor_bytes", "tensor_from_bytes"]
+
+
+@kernel("DecodeRaw", cpu_only=_REASON)
+def decode_raw_kernel(xp: Any, x: Any, *, out_type: DType, little_endian: bool) -> Any:
+    array = strings(x)
+    flat = array.reshape(-1).tolist()
+    dtype = out_type.numpy
+    size = len(flat[0]) if flat else 0
+    for i, text in enumerate(flat):
+        if len(text) != size:
+            raise ValueError(
+                "DecodeRaw requires input strings to all be the same size, but element "
+                f"{i} has size {len(text)} != {size}"
+            )
+    if size % dtype.itemsize:
+        raise ValueError(
+            f"Input to DecodeRaw has length {size} that is not a multiple of {dtype.itemsize}, "
+            f"the size of {out_type.name}"
+        )
+    stored = dtype.newbyteorder("<" if little_endian else ">")
+    out = np.frombuffer(b"".join(flat), stored).astype(dtype)
+    return out.reshape(*array.shape, size // dtype.itemsize)
+
+
+@kernel("DecodeCompressed", cpu_only=_REASON)
+def decode_compressed_kernel(xp: Any, x: Any, *, compression_type: str) -> Any:
+    if compression_type == "":
+        return strings(x).copy()
+    unpack = gzip.decompress if compression_type == "GZIP" else zlib.decompress
+    try:
+        return each(unpack, x)
+    except (OSError, EOFError, zlib.error) as e:
+        raise ValueError(f"cannot unpack as {compression_type}: {e}") from e
+
+
+def _csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:
+    if not quotes or b'"' not in record:
+        return record.rstrip(b"\r\n").split(delimiter) if quotes else record.split(delimiter)
+    out, at, end = [], 0, len(record.rstrip(b"\r\n"))
+    record = record[:end]
+    while True:
+        if at < end and record[at : at + 1] == b'"':
+            text, at = b"", at + 1
+            while True:
+                close = record.find(b'"', at)
+                if close < 0:
+                    raise ValueError("Quoted field has to end with quote followed by delim or end")
+                text += record[at:close]
+                at = close + 1
+                if record[at : at + 1] != b'"':
+                    break
+                text += b'"'
+                at += 1
+            if at < end and record[at : at + 1] != delimiter:
+                raise ValueError("Quoted field has to end with quote followed by delim or end")
+            out.append(text)
+            if at >= end:
+                return out
+            at += 1
+        else:
+            stop = record.find(delimiter, at)
+            text = record[at:] if stop < 0 else record[at:stop]
+            if b'"' in text:
+                raise ValueError("Unquoted fields cannot have quotes/CRLFs inside")
+            out.append(text)
+            if stop < 0:
+                return out
+            at = stop + 1
+
+
+@kernel("DecodeCSV", cpu_only=_REASON)
+def decode_csv_kernel(
+    xp: Any,
+    records: Any,
+    defaults: Any,
+    *,
+    OUT_TYPE: Any,
+    field_delim: str,
+    use_quote_delim: bool,
+    na_value: str,
+    select_cols: Any,
+) -> Any:
+    array = strings(records)
+    delimiter, na = field_delim.encode(), na_value.encode()
+    rows = []
+    wanted = len(defaults)
+    for i, record in enumerate(array.reshape(-1).tolist()):
+        found = _csv_fields(record, delimiter, use_quote_delim)
+        if select_cols:
+            if select_cols[-1] >= len(found):
+                raise ValueError(f"Expect {wanted} fields but have {len(found)} in record {i}")
+            found = [found[c] for c in select_cols]
+        elif len(found) != wanted:
+            raise ValueError(f"Expect {wanted} fields but have {len(found)} in record {i}")
+        rows.append(found)
+    columns = []
+    for j, (default, dtype) in enumerate(zip(defaults, OUT_TYPE, strict=True)):
+        column = [row[j] for row in rows]
+        columns.append(_csv_column(column, default, dtype, na, j).reshape(array.shape))
+    return tuple(columns)
+
+
+def _csv_column(column: list[bytes], default: Any, dtype: DType, na: bytes, j: int) -> Any:
+    values = np.reshape(strings(default) if dtype.kind == "S" else default, -1)
+    missing = [i for i, text in enumerate(column) if not text or (na and text == na)]
+    if missing and not len(values):
+        raise ValueError(f"Field {j} is required but missing in record {missing[0]}!")
+    if dtype.kind == "S":
+        out = text_array(column, (len(column),))
+        for i in missing:
+            out[i] = values[0]
+        return out
+    if missing:
+        column = list(column)
+        for i in missing:
+            column[i] = b"0"
+    target = dtype.numpy
+    read = float if target.kind == "f" else int
+    out = np.empty(len(column), target)
+    info = None if target.kind == "f" else np.iinfo(target)
+    for i, text in enumerate(column):
+        try:
+            if b"_" in text:
+                raise ValueError
+            number = read(text)
+            if info is not None and not info.min <= number <= info.max:
+                raise ValueError
+        except ValueError:
+            raise ValueError(
+                f"Field {j} in record {i} is not a valid {dtype.name}: "
+                f"{text.decode('utf-8', 'replace')}"
+            ) from None
+        out[i] = number
+    out[missing] = values[0] if missing else 0
+    return out
+
+
+@kernel("SerializeTensor", cpu_only=_REASON)
+def serialize_tensor_kernel(xp: Any, tensor: Any) -> Any:
+    return text_array([tensor_bytes(tensor)], ())
+
+
+@kernel("ParseTensor", cpu_only=_REASON)
+def parse_tensor_kernel(xp: Any, serialized: Any, *, out_type: DType) -> Any:
+    array = tensor_from_bytes(one(serialized))
+    if array.dtype != out_type.numpy:
+        raise ValueError(
+            f"Type mismatch between parsed tensor ({array.dtype}) and dtype ({out_type.name})"
+        )
+    return array
+
+
+@kernel("ParseExampleV2", cpu_only=_REASON)
+def parse_example_kernel(
+    xp: Any,
+    serialized: Any,
+    names: Any,
+    sparse_keys: Any,
+    dense_keys: Any,
+    ragged_keys: Any,
+    dense_defaults: Any,
+    *,
+    sparse_types: Any,
+    Tdense: Any,
+    dense_shapes: Any,
+) -> Any:
+    batch = strings(serialized)
+    labels = strings(names).reshape(-1).tolist()
+    sparse, dense = strings(sparse_keys).tolist(), strings(dense_keys).tolist()
+    wanted = {*sparse, *dense}
+    examples = []
+    for text in batch.reshape(-1).tolist():
+        try:
+            examples.append(read_example(text, wanted))
+        except ValueError as e:
+            raise ValueError(f"Could not parse example input, value: {text[:60]!r} ({e})") from e
+    single = batch.ndim == 0
+
+    def label(i: int) -> str:
+        return labels[i].decode("utf-8", "replace") if i < len(labels) else "<unknown>"
+
+    def values_of(i: int, key: bytes, dtype: DType) -> Any:
+        kind, values = examples[i].get(key, ("", None))
+        if values is None:
+            return None
+        if kind != dtype.name:
+            raise ValueError(
+                f"Name: {label(i)}, Key: {key.decode()}, Index: {i}.  Data types don't match. "
+                f"Data type: {kind} but expected type: {dtype.name}"
+            )
+        return values
+
+    indices, sparse_values, sparse_shapes = [], [], []
+    for key, dtype in zip(sparse, sparse_types, strict=True):
+        rows = [values_of(i, key, dtype) for i in range(len(examples))]
+        rows = [[] if r is None else r for r in rows]
+        at, values, shape = _sparse_rows(rows, dtype)
+        indices.append(at[:, 1:] if single else at)
+        sparse_values.append(values)
+        sparse_shapes.append(shape[1:] if single else shape)
+    outputs = []
+    for key, dtype, default, dims in zip(dense, Tdense, dense_defaults, dense_shapes, strict=True):
+        rows = [values_of(i, key, dtype) for i in range(len(examples))]
+        made = _dense_rows(rows, dtype, default, dims, key, label)
+        outputs.append(made.reshape(made.shape[1:]) if single else made)
+    return (*indices, *sparse_values, *sparse_shapes, *outputs)
+
+
+def _sparse_rows(rows: list[Any], dtype: DType) -> tuple[Any, Any, Any]:
+    lengths = np.array([len(r) for r in rows], np.int64)
+    total = int(lengths.sum())
+    at = np.empty((total, 2), np.int64)
+    at[:, 0] = np.repeat(np.arange(len(rows)), lengths)
+    at[:, 1] = np.arange(total) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    if dtype.kind == "S":
+        values = text_array((v for r in rows for v in r), (total,))
+    else:
+        values = np.concatenate([np.asarray(r, dtype.numpy) for r in rows] or [[]]).astype(
+            dtype.numpy
+        )
+    return at, values, np.array([len(rows), lengths.max(initial=0)], np.int64)
+
+
+def _dense_rows(
+    rows: list[Any], dtype: DType, default: Any, dims: Any, key: bytes, label: Any
+) -> Any:
+    filler = strings(default) if dtype.kind == "S" else np.asarray(default)
+    rest = dims[1:] if dims and dims[0] is None else dims
+    size = int(np.prod(rest, dtype=np.int64))
+    if dims and dims[0] is None:  # padded to the longest
+        counts = [0 if r is None else len(r) for r in rows]
+        for i, count in enumerate(counts):
+            if size == 0 or count % size:
+                raise ValueError(
+                    f"Name: {label(i)}, Key: {key.decode()}, Index: {i}.  Number of values "
+                    f"({count}) is not a multiple of the entry's size {size}"
+                )
+        longest = max(counts, default=0)
+        out = np.empty((len(rows), longest), dtype.numpy)
+        out[...] = filler.reshape(-1)[0]
+        for i, row in enumerate(rows):
+            if row is not None:
+                out[i, : len(row)] = row
+        return out.reshape(len(rows), longest // size, *rest)
+    out = np.empty((len(rows), size), dtype.numpy)
+    for i, row in enumerate(rows):
+        if row is None:
+            if filler.size == 0 and size:
+                raise ValueError(
+                    f"Name: {label(i)}, Feature: {key.decode()} (data type: {dtype.name}) is required "
+                    "but could not be found.\n  Give the FixedLenFeature a default_value if it may "
+                    "be missing."
+                )
+            out[i] = filler.reshape(-1)
+        elif len(row) != size:
+            raise ValueError(
+                f"Name: {label(i)}, Key: {key.decode()}, Index: {i}.  Number of {dtype.name} values "
+                f"!= expected.  values size: {len(row)} but output shape: {list(dims)}"
+            )
+        else:
+            out[i] = row
+    return out.reshape(len(rows), *dims)
