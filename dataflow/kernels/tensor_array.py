@@ -156,7 +156,7 @@ class ArrayState:
         zeros = self.xp.zeros(shape, self.dtype.numpy)
         return zeros if shape else zeros[()]
 
-    def gather(self, indices: Any) -> Any:
+    def gather(self, indices: Any, element_shape: Any = None) -> Any:
         xp = self.xp
         values = [self.read(i) for i in np.asarray(indices).tolist()]
         if values:
@@ -175,7 +175,7 @@ class ArrayState:
             if not first:
                 return xp.array(values, dtype=self.dtype.numpy)
             return xp.stack(values)
-        shape = self.element_shape
+        shape = self.element_shape if self.element_shape is not None else element_shape
         if shape is None or None in shape:
             shape = tuple(d or 0 for d in shape) if shape is not None else None
         if shape is None:
@@ -240,8 +240,10 @@ def tensor_array_write_kernel(xp: Any, handle: Any, index: Any, value: Any, flow
 
 
 @kernel("TensorArrayGatherV3")
-def tensor_array_gather_kernel(xp: Any, handle: Any, indices: Any, flow_in: Any) -> Any:
-    return handle.gather(indices)
+def tensor_array_gather_kernel(
+    xp: Any, handle: Any, indices: Any, flow_in: Any, *, element_shape: Any
+) -> Any:
+    return handle.gather(indices, element_shape)
 
 
 @kernel("TensorArrayScatterV3")
