@@ -309,6 +309,10 @@ from dataflow.ops.initializers import (
     zeros_initializer,
 )
 from dataflow.ops.logging_ops import Assert, Print, print_ as print, timestamp
+from dataflow.ops.lookup import (
+    initialize_all_tables,
+    tables_initializer,
+)
 from dataflow.ops.matmul import (
     batch_matmul,
     matmul,
@@ -500,6 +504,14 @@ from dataflow.ops.string import (
     string_to_number,
     substr,
 )
+from dataflow.ops.summary import (
+    audio_summary,
+    histogram_summary,
+    image_summary,
+    merge_all_summaries,
+    merge_summary,
+    scalar_summary,
+)
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.tensor_products import (
     cross,
@@ -579,6 +591,7 @@ _LAZY = {
         "layers",
         "linalg",
         "logging",
+        "lookup",
         "losses",
         "math",
         "metrics",

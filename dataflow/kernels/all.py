@@ -16,6 +16,7 @@ from dataflow.kernels import (
     joining as _joining,  # noqa: F401
     linalg as _linalg,  # noqa: F401
     logging_ops as _logging_ops,  # noqa: F401
+    lookup as _lookup,  # noqa: F401
     matmul as _matmul,  # noqa: F401
     matrix_diag as _matrix_diag,  # noqa: F401
     numerics as _numerics,  # noqa: F401

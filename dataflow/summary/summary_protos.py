@@ -258,3 +258,41 @@ def _summary() -> Any:
     from tensorboard.compat.proto.summary_pb2 import Summary
 
     return Summary()
+
+
+def new_summary() -> Any:
+    """An empty ``Summary`` message."""
+    return _summary()
+
+
+_NUMBER_OF_DTYPE = {
+    "float32": 1,
+    "float64": 2,
+    "int32": 3,
+    "uint8": 4,
+    "int16": 5,
+    "int8": 6,
+    "complex64": 8,
+    "int64": 9,
+    "bool": 10,
+    "uint16": 17,
+    "complex128": 18,
+    "float16": 19,
+    "uint32": 22,
+    "uint64": 23,
+}
+
+
+def fill_tensor_proto(proto: Any, value: Any) -> None:
+    """Writes an array (numbers, or an object array of bytes) into a ``TensorProto``."""
+    array = np.asarray(value)
+    proto.tensor_shape.SetInParent()
+    for size in array.shape:
+        proto.tensor_shape.dim.add(size=size)
+    if array.dtype.kind in "OSU":
+        proto.dtype = 7  # DT_STRING
+        for item in array.reshape(-1).tolist():
+            proto.string_val.append(item.encode() if isinstance(item, str) else bytes(item))
+        return
+    proto.dtype = _NUMBER_OF_DTYPE[array.dtype.name]
+    proto.tensor_content = array.astype(array.dtype.newbyteorder("<")).tobytes()

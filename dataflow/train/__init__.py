@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataflow.graph.serialize import write_graph
+from dataflow.summary.file_writer import FileWriter as SummaryWriter
 from dataflow.train.adadelta import AdadeltaOptimizer
 from dataflow.train.adagrad import (
     AdagradDAOptimizer,
@@ -54,12 +56,41 @@ from dataflow.train.rmsprop import RMSPropOptimizer
 from dataflow.train.saver import Saver, import_meta_graph
 
 
-def __getattr__(name: str) -> object:
-    """The names of clusters, which are loaded when first used."""
-    if name in ("ClusterDef", "ClusterSpec", "JobDef", "Server", "ServerDef"):
-        from dataflow import cluster
+_LAZY = {
+    **dict.fromkeys(
+        ("ClusterDef", "ClusterSpec", "JobDef", "Server", "ServerDef"), "dataflow.cluster"
+    ),
+    **dict.fromkeys(
+        (
+            "BytesList",
+            "Example",
+            "Feature",
+            "FeatureList",
+            "FeatureLists",
+            "Features",
+            "FloatList",
+            "Int64List",
+            "SequenceExample",
+        ),
+        "dataflow.train.example_protos",
+    ),
+    "SaverDef": "tensorboard.compat.proto.saver_pb2",
+}
 
-        value = getattr(cluster, name)
+
+def __getattr__(name: str) -> object:
+    """Clusters and messages, which are loaded when first used."""
+    if name in _LAZY:
+        import importlib
+
+        value = getattr(importlib.import_module(_LAZY[name]), name)
         globals()[name] = value
         return value
     raise AttributeError(f"module 'dataflow.train' has no attribute {name!r}")
+
+
+def summary_iterator(path: str) -> object:
+    """The ``Event`` messages of an event file, one by one."""
+    from dataflow.summary.event_files import read_events
+
+    return read_events(path)

@@ -256,6 +256,9 @@ class Saver:
                 save_relative_paths=self._save_relative_paths,
             )
             self._delete_old(meta_graph_suffix)
+        from dataflow.summary.projector import export_after_save
+
+        export_after_save(prefix)
         return prefix
 
     def _meta_bytes(self, graph: Any) -> bytes:

@@ -1,0 +1,115 @@
+"""Kernels of summaries: arrays in, serialized ``Summary`` messages out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.registry import kernel
+
+_PROTOS = "it makes protocol buffers"
+
+
+def _text(value: Any) -> str:
+    item = np.asarray(value, object).reshape(-1)[0]
+    return item.decode() if isinstance(item, bytes) else str(item)
+
+
+def _serialized(summary: Any) -> Any:
+    result = np.empty((), object)
+    result[()] = summary.SerializeToString()
+    return result
+
+
+@kernel("ScalarSummary", cpu_only=_PROTOS)
+def scalar_summary_kernel(xp: Any, tags: Any, values: Any) -> Any:
+    from dataflow.summary import summary_protos
+
+    tag_array = np.asarray(tags, object)
+    if tag_array.shape != np.shape(values):
+        first = f" (tag {_text(tags)!r})" if tag_array.size == 1 else ""
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"tags and values are not the same shape: {list(tag_array.shape)} != "
+            f"{list(np.shape(values))}{first}",
+        )
+    if not tag_array.shape:
+        return _serialized(summary_protos.scalar_summary(_text(tags), values))
+    parts = [
+        summary_protos.scalar_summary(_text(tag), value)
+        for tag, value in zip(tag_array.reshape(-1), np.reshape(values, -1), strict=True)
+    ]
+    return _serialized(summary_protos.merge_summaries(parts))
+
+
+@kernel("HistogramSummary", cpu_only=_PROTOS)
+def histogram_summary_kernel(xp: Any, tag: Any, values: Any) -> Any:
+    from dataflow.summary import summary_protos
+
+    return _serialized(summary_protos.histogram_summary(_text(tag), values))
+
+
+@kernel("ImageSummary", cpu_only=_PROTOS)
+def image_summary_kernel(xp: Any, tag: Any, tensor: Any, *, max_images: int, bad_color: Any) -> Any:
+    from dataflow.summary import summary_protos
+
+    color = np.asarray(bad_color).reshape(-1).tolist()
+    return _serialized(summary_protos.image_summary(_text(tag), tensor, max_images, color))
+
+
+@kernel("AudioSummary", cpu_only=_PROTOS)
+def audio_summary_kernel(
+    xp: Any, tag: Any, tensor: Any, *, sample_rate: float, max_outputs: int
+) -> Any:
+    from dataflow.summary import summary_protos
+
+    return _serialized(summary_protos.audio_summary(_text(tag), tensor, sample_rate, max_outputs))
+
+
+@kernel("AudioSummaryV2", cpu_only=_PROTOS)
+def audio_summary_v2_kernel(
+    xp: Any, tag: Any, tensor: Any, sample_rate: Any, *, max_outputs: int
+) -> Any:
+    from dataflow.summary import summary_protos
+
+    rate = float(np.asarray(sample_rate))
+    return _serialized(summary_protos.audio_summary(_text(tag), tensor, rate, max_outputs))
+
+
+def _tensor_value(summary: Any, tag: str, tensor: Any) -> Any:
+    from dataflow.summary.summary_protos import fill_tensor_proto
+
+    value = summary.value.add(tag=tag)
+    fill_tensor_proto(value.tensor, tensor)
+    return value
+
+
+@kernel("TensorSummary", cpu_only=_PROTOS, stateful=True)
+def tensor_summary_kernel(context: Any, tensor: Any) -> Any:
+    from dataflow.summary.summary_protos import new_summary
+
+    summary = new_summary()
+    value = _tensor_value(summary, context.op_name, tensor)
+    value.node_name = context.op_name
+    return _serialized(summary)
+
+
+@kernel("TensorSummaryV2", cpu_only=_PROTOS)
+def tensor_summary_v2_kernel(xp: Any, tag: Any, tensor: Any, metadata: Any) -> Any:
+    from dataflow.summary.summary_protos import new_summary
+
+    summary = new_summary()
+    value = _tensor_value(summary, _text(tag), tensor)
+    value.metadata.MergeFromString(np.asarray(metadata, object).reshape(-1)[0])
+    return _serialized(summary)
+
+
+@kernel("MergeSummary", cpu_only=_PROTOS)
+def merge_summary_kernel(xp: Any, inputs: list[Any]) -> Any:
+    from dataflow.summary import summary_protos
+
+    parts = [bytes(item) for value in inputs for item in np.asarray(value, object).reshape(-1)]
+    return _serialized(summary_protos.merge_summaries(parts))
