@@ -1,0 +1,181 @@
+"""``make bench-cluster``: one parameter server and two workers, here and with TensorFlow's servers.
+
+Both engines run ``cluster_task.py`` in processes of their own on loopback. For each pattern they
+take turns, and the medians of the steps per second of both workers together are compared. With
+``--launch`` the time to launch a cluster on Ray is taken as well.
+
+Usage: ``python -m tests.benchmarks.cluster [--rounds 5] [--seconds 1.0] [--launch] [pattern ...]``.
+TensorFlow's Python comes from ``DATAFLOW_ORACLE_PYTHON``; without it there are no ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import socket
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+#: pattern: (program, size, the ratio to reach)
+PATTERNS = {
+    "async 4 B": ("null", 1, 10),
+    "async 31 KB": ("null", 7840, 10),
+    "async 4 MB": ("null", 1_000_000, 3),
+    "async 100 MB": ("null", 25_000_000, 2),
+    "sync 4 B": ("sync_null", 1, 8),
+    "sync 31 KB": ("sync_null", 7840, 8),
+    "sync 4 MB": ("sync_null", 1_000_000, 3),
+    "softmax async": ("softmax", 100, 5),
+    "softmax sync": ("sync_softmax", 100, 3),
+    "embedding": ("embedding", 128, 8),
+}
+
+
+class Engine:
+    """The three processes of one engine."""
+
+    def __init__(self, name: str, python: str) -> None:
+        self.name = name
+        with contextlib.ExitStack() as stack:
+            sockets = [stack.enter_context(socket.socket()) for _ in range(3)]
+            for sock in sockets:
+                sock.bind(("127.0.0.1", 0))
+            addresses = [f"127.0.0.1:{sock.getsockname()[1]}" for sock in sockets]
+        spec = json.dumps({"ps": addresses[:1], "worker": addresses[1:]})
+        environment = {**os.environ, "PYTHONPATH": str(ROOT) if name == "dataflow" else ""}
+        self.processes = [
+            subprocess.Popen(
+                [python, str(HERE / "cluster_task.py"), name, spec, job, str(index)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env=environment,
+            )
+            for job, index in (("ps", 0), ("worker", 0), ("worker", 1))
+        ]
+        for process in self.processes:
+            assert process.stdout is not None
+            while (line := process.stdout.readline()).strip() != "ready":
+                if not line:
+                    raise RuntimeError(f"a task of {name} did not start")
+
+    def rate(self, program: str, size: int, seconds: float) -> float:
+        """Return the steps per second of both workers together."""
+        for process in self.processes[1:]:
+            assert process.stdin is not None
+            process.stdin.write(f"{program} {size} {seconds}\n")
+            process.stdin.flush()
+        total = 0.0
+        for process in self.processes[1:]:
+            assert process.stdout is not None
+            answer = json.loads(process.stdout.readline() or '{"error": "the process ended"}')
+            if "error" in answer:
+                raise RuntimeError(answer["error"])
+            total += answer["rate"]
+        return total
+
+    def memory_bytes(self) -> int:
+        """Return the proportional memory of the three processes."""
+        total = 0
+        for process in self.processes:
+            with contextlib.suppress(OSError):
+                text = pathlib.Path(f"/proc/{process.pid}/smaps_rollup").read_text()
+                line = next(line for line in text.splitlines() if line.startswith("Pss:"))
+                total += int(line.split()[1]) * 1024
+        return total
+
+    def close(self) -> None:
+        """End the processes that this object started."""
+        for process in self.processes:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+
+@contextlib.contextmanager
+def engines() -> Iterator[list[Engine]]:
+    """The engines that this machine has."""
+    found = [Engine("dataflow", sys.executable)]
+    try:
+        oracle = os.environ.get("DATAFLOW_ORACLE_PYTHON")
+        if oracle and os.path.exists(oracle):
+            found.append(Engine("tensorflow", oracle))
+        yield found
+    finally:
+        for engine in found:
+            engine.close()
+
+
+def compare(names: list[str], rounds: int, seconds: float) -> None:
+    """Print a line per pattern."""
+    with engines() as found:
+        print(f"{'pattern':14} " + " ".join(f"{e.name + '/s':>14}" for e in found) + "   ratio  goal")
+        for name in names:
+            program, size, goal = PATTERNS[name]
+            rates: dict[str, list[float]] = {engine.name: [] for engine in found}
+            failed: dict[str, str] = {}
+            for _ in range(rounds):
+                for engine in found:
+                    if engine.name in failed:
+                        continue
+                    try:
+                        rates[engine.name].append(engine.rate(program, size, seconds))
+                    except (RuntimeError, OSError) as error:
+                        failed[engine.name] = str(error)
+            medians: list[Any] = [
+                statistics.median(rates[e.name]) if e.name not in failed else None for e in found
+            ]
+            cells = " ".join(f"{m:14.1f}" if m is not None else f"{'failed':>14}" for m in medians)
+            ratio = ""
+            if len(medians) == 2 and None not in medians:
+                ratio = f"{medians[0] / medians[1]:7.1f} {goal:5}"
+            print(f"{name:14} {cells} {ratio}", flush=True)
+            for engine_name, why in failed.items():
+                print(f"    {engine_name}: {why}")
+        for engine in found:
+            print(f"memory of {engine.name}'s three tasks: {engine.memory_bytes() / 1e6:.0f} MB")
+
+
+def time_launch() -> None:
+    """Print how long clusters take to launch, with Ray cold and warm."""
+    import dataflow as tf
+
+    started = time.perf_counter()
+    with tf.cluster.launch(ps=1, workers=2, logs=False):
+        print(f"launch of 1 ps and 2 workers, Ray cold: {time.perf_counter() - started:.2f} s")
+        for _ in range(3):
+            started = time.perf_counter()
+            with tf.cluster.launch(ps=1, workers=2, logs=False):
+                print(f"launch with Ray warm: {time.perf_counter() - started:.2f} s")
+
+
+def main() -> None:
+    """Read the command line and measure."""
+    parser = argparse.ArgumentParser(description="Clusters, against TensorFlow's.")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=1.0)
+    parser.add_argument("--launch", action="store_true")
+    parser.add_argument("patterns", nargs="*", help=", ".join(PATTERNS))
+    arguments = parser.parse_args()
+    names = [n for n in PATTERNS if not arguments.patterns or any(p in n for p in arguments.patterns)]
+    if not names:
+        parser.error(f"no such pattern; there are {', '.join(PATTERNS)}")
+    if arguments.launch:
+        time_launch()
+    compare(names, arguments.rounds, arguments.seconds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""One task of the cluster benchmark, for either engine: ``cluster_task.py ENGINE SPEC JOB INDEX``.
+
+A parameter server serves until it is killed. A worker reads ``name size seconds`` from its standard
+input, one measurement a line, runs it, and answers with its steps per second. Both engines run this
+very text, with TensorFlow 1's names.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+
+import numpy as np
+
+NUM_WORKERS = 2
+
+
+def import_engine(name):
+    """Return the engine's module."""
+    if name == "dataflow":
+        import dataflow as tf
+
+        return tf
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    import tensorflow.compat.v1 as tf
+
+    tf.disable_v2_behavior()
+    tf.disable_resource_variables()
+    return tf
+
+
+def null(tf, index, size):
+    """Pull all parameters, push a gradient of the same size.
+
+    The gradient is the negated parameters: TensorFlow removes an identity, and then nothing moves.
+    """
+    with tf.device("/job:ps/task:0"):
+        v = tf.get_variable("v", initializer=np.zeros(size, np.float32))
+    with tf.device(f"/job:worker/task:{index}"):
+        gradient = tf.negative(v)
+    with tf.device("/job:ps/task:0"):
+        step = tf.assign_add(v, gradient)
+    return step.op, None
+
+
+def softmax(tf, index, size, sync=False):
+    """Softmax regression on MNIST's shapes, batches of ``size``."""
+    data = np.random.RandomState(index)
+    with tf.device("/job:ps/task:0"):
+        w = tf.get_variable("w", initializer=np.zeros((784, 10), np.float32))
+        b = tf.get_variable("b", initializer=np.zeros(10, np.float32))
+        global_step = tf.train.get_or_create_global_step()
+    with tf.device(f"/job:worker/task:{index}"):
+        x = tf.constant(data.rand(size, 784).astype(np.float32))
+        y = tf.constant(data.randint(0, 10, size))
+        loss = tf.reduce_mean(
+            tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=tf.matmul(x, w) + b)
+        )
+        optimizer = tf.train.GradientDescentOptimizer(0.01)
+        hook = None
+        if sync:
+            optimizer = tf.train.SyncReplicasOptimizer(optimizer, NUM_WORKERS, NUM_WORKERS)
+        train = optimizer.minimize(loss, global_step=global_step)
+        if sync:
+            hook = optimizer.make_session_run_hook(index == 0)
+    return train, hook
+
+
+def sync_null(tf, index, size):
+    """A synchronous step of both workers with gradients of ``size`` numbers."""
+    with tf.device("/job:ps/task:0"):
+        v = tf.get_variable("v", initializer=np.zeros(size, np.float32))
+        global_step = tf.train.get_or_create_global_step()
+    with tf.device(f"/job:worker/task:{index}"):
+        gradient = tf.negative(v)
+        optimizer = tf.train.SyncReplicasOptimizer(
+            tf.train.GradientDescentOptimizer(0.01), NUM_WORKERS, NUM_WORKERS
+        )
+        train = optimizer.apply_gradients([(gradient, v)], global_step=global_step)
+        hook = optimizer.make_session_run_hook(index == 0)
+    return train, hook
+
+
+def embedding(tf, index, size):
+    """Pull and push ``size`` rows of a table of 50,000 x 128."""
+    with tf.device("/job:ps/task:0"):
+        table = tf.get_variable("table", initializer=np.zeros((50_000, 128), np.float32))
+        rows = tf.constant(np.random.RandomState(index).randint(0, 50_000, size))
+        pulled = tf.gather(table, rows)
+    with tf.device(f"/job:worker/task:{index}"):
+        gradient = tf.negative(pulled)
+    with tf.device("/job:ps/task:0"):
+        step = tf.scatter_sub(table, rows, gradient)
+    return step.op, None
+
+
+PROGRAMS = {
+    "null": null,
+    "sync_null": sync_null,
+    "softmax": softmax,
+    "sync_softmax": lambda tf, index, size: softmax(tf, index, size, sync=True),
+    "embedding": embedding,
+}
+
+
+def measure(tf, server, index, name, size, seconds):
+    """Return the steps per second of this worker."""
+    with tf.Graph().as_default(), tf.variable_scope(f"{name}_{size}"):
+        step, hook = PROGRAMS[name](tf, index, size)
+        filters = ["/job:ps", f"/job:worker/task:{index}"]
+        config = tf.ConfigProto(device_filters=filters)
+        if hook is None:
+            missing = tf.report_uninitialized_variables()
+            with tf.Session(server.target, config=config) as session:
+                if index == 0:
+                    session.run(tf.global_variables_initializer())
+                while len(session.run(missing)):
+                    time.sleep(0.01)
+                return loop(session, step, seconds)
+        with tf.train.MonitoredTrainingSession(
+            server.target,
+            is_chief=index == 0,
+            hooks=[hook],
+            config=config,
+            save_checkpoint_secs=None,
+            save_summaries_steps=None,
+            save_summaries_secs=None,
+            log_step_count_steps=None,
+        ) as session:
+            return loop(session, step, seconds, num_steps=max(20, int(seconds * 1000)))
+
+
+def loop(session, step, seconds, num_steps=None):
+    """Run steps for some seconds; synchronous workers must all run the same number of them."""
+    for _ in range(3):
+        session.run(step)
+    done = 0
+    started = time.perf_counter()
+    while time.perf_counter() - started < seconds and (num_steps is None or done < num_steps):
+        session.run(step)
+        done += 1
+    return done / (time.perf_counter() - started)
+
+
+def main():
+    """Serve or measure, as the command line says."""
+    engine, spec, job, index = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3], int(sys.argv[4])
+    tf = import_engine(engine)
+    server = tf.train.Server(spec, job_name=job, task_index=index)
+    print("ready", flush=True)
+    if job == "ps":
+        # The end of the pipe is the end of the benchmark, however that comes.
+        threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+        server.join()
+    for line in sys.stdin:
+        name, size, seconds = line.split()
+        try:
+            rate = measure(tf, server, index, name, int(size), float(seconds))
+            print(json.dumps({"rate": rate}), flush=True)
+        except Exception as error:
+            print(json.dumps({"error": f"{type(error).__name__}: {error}"[:300]}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

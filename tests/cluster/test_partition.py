@@ -1,0 +1,256 @@
+"""Cutting graphs: the pieces together compute what the whole graph does, in any message order."""
+
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dataflow as tf
+from dataflow.cluster import graph_codec
+from dataflow.cluster.partition import partition
+from dataflow.cluster.pieces import CompiledPiece, PieceRun, TaskSession
+from dataflow.cluster.worker_service import decode_piece, encode_piece, plan_of
+from dataflow.graph.graph import Graph
+from dataflow.runtime.resources import ResourceManager
+
+TASKS = ["/job:ps/task:0", "/job:ps/task:1", "/job:worker/task:0", "/job:worker/task:1"]
+
+
+class Mail:
+    """Carries messages between the pieces of one step, in an order that a seed decides."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.letters = []
+        self.results = {}
+        self.errors = []
+
+    def deliver_all(self, runs):
+        while self.letters:
+            index = self.random.randrange(len(self.letters))
+            task, channel, tensors = self.letters.pop(index)
+            runs[task].deliver(channel, tensors)
+
+
+class MailTransport:
+    def __init__(self, mail, task):
+        self.mail, self.task = mail, task
+
+    def send(self, task, channel, tensors):
+        self.mail.letters.append((task, channel, [np.asarray(t) for t in tensors]))
+
+    def done(self, fetches, last):
+        assert self.task not in self.mail.results, "done twice"
+        for transfer in last:
+            self.send(*transfer)
+        self.mail.results[self.task] = fetches
+
+    def failed(self, error):
+        self.mail.errors.append(error)
+
+
+def run_cut(cut, fetches, feeds, resources, seed, through_wire):
+    """Run the pieces of a step; return the fetched values."""
+    mail = Mail(seed)
+    runs = {}
+    for task, piece in cut.pieces.items():
+        plan = plan_of(piece)
+        if through_wire:
+            plan = decode_piece(*encode_piece(piece))
+        compiled = CompiledPiece(plan, TaskSession(resources[task]))
+        runs[task] = PieceRun(compiled, 1, MailTransport(mail, task))
+    order = list(runs)
+    mail.random.shuffle(order)
+    for task in order:
+        runs[task].start([feeds[t] for t in cut.pieces[task].feeds])
+    mail.deliver_all(runs)
+    if mail.errors:
+        raise mail.errors[0]
+    assert set(mail.results) == set(cut.pieces), "a piece never ended: the cut has a circle"
+    values = []
+    for tensor in fetches:
+        if tensor in feeds:
+            values.append(feeds[tensor])
+            continue
+        (value,) = [
+            mail.results[task][piece.fetches.index(tensor)]
+            for task, piece in cut.pieces.items()
+            if tensor in piece.fetches
+        ]
+        values.append(value)
+    return values
+
+
+@st.composite
+def programs(draw):
+    """A random graph: additions, constants, placeholders, variables and control edges."""
+    steps = []
+    for index in range(draw(st.integers(1, 14))):
+        kind = draw(st.sampled_from(["add", "add", "add", "const", "feed", "read", "after"]))
+        task = draw(st.sampled_from([*TASKS, ""]))
+        sources = draw(st.tuples(st.integers(0, max(0, index - 1)), st.integers(0, max(0, index - 1))))
+        steps.append((kind, task, *sources))
+    count = draw(st.integers(1, 4))
+    return steps, draw(st.lists(st.integers(0, len(steps) - 1), min_size=1, max_size=count))
+
+
+def build(steps):
+    """Return the tensors of a program, and what to feed."""
+    tensors, feeds = [], {}
+    for number, (kind, task, a, b) in enumerate(steps):
+        with tf.device(task or None):
+            if kind == "const" or not tensors:
+                tensor = tf.constant(float(number + 1))
+            elif kind == "feed":
+                tensor = tf.placeholder(tf.float32, [], name=f"feed_{number}")
+                feeds[tensor] = np.float32(number + 0.5)
+            elif kind == "read":
+                home = task or TASKS[0]
+                with tf.device(home):
+                    variable = tf.Variable(float(number), name=f"variable_{number}")
+                tensor = tf.identity(variable)
+            elif kind == "after":
+                with tf.control_dependencies([tensors[b].op]):
+                    tensor = tf.add(tensors[a], 1.0)
+            else:
+                tensor = tf.add(tensors[a], tensors[b])
+        tensors.append(tensor)
+    return tensors, feeds
+
+
+@settings(max_examples=120, deadline=None)
+@given(programs(), st.integers(0, 10**6), st.booleans())
+def test_pieces_compute_what_the_graph_computes(program, seed, through_wire):
+    steps, wanted = program
+    with Graph().as_default() as graph:
+        tensors, feeds = build(steps)
+        fetches = list(dict.fromkeys(tensors[index] for index in wanted))
+        init = tf.global_variables_initializer()
+    with tf.Session(graph=graph) as session:
+        session.run(init)
+        expected = session.run(fetches, feeds)
+    resources = {task: ResourceManager() for task in TASKS}
+    cut = partition([], [init], [], TASKS, TASKS[2])
+    run_cut(cut, [], {}, resources, seed, through_wire)
+    cut = partition(fetches, [], list(feeds), TASKS, TASKS[2])
+    for attempt in range(3):
+        values = run_cut(cut, fetches, feeds, resources, seed + attempt, through_wire)
+        assert [float(v) for v in values] == [float(v) for v in expected]
+
+
+@settings(max_examples=60, deadline=None)
+@given(programs())
+def test_transfers_are_unique_and_pieces_hold_only_their_own(program):
+    steps, wanted = program
+    with Graph().as_default():
+        tensors, feeds = build(steps)
+        fetches = [tensors[index] for index in wanted]
+        cut = partition(fetches, [], list(feeds), TASKS, TASKS[2])
+    for task, piece in cut.pieces.items():
+        for segment in piece.segments:
+            for op in segment.ops:
+                assert op.type == "Const" or cut.task_of[op] == task
+        sent = [
+            (transfer.task, slot)
+            for segment in piece.segments
+            for transfer in segment.transfers
+            for slot in transfer.slots
+        ]
+        assert len(sent) == len(set(sent)), "a tensor travels twice to one task"
+        for channel in piece.channels:
+            assert channel.wakes, "a message that nobody waits for"
+
+
+def cut_of(fetches, targets=()):
+    return partition(fetches, list(targets), [], TASKS, TASKS[2])
+
+
+def test_a_training_step_is_two_segments_on_the_ps():
+    with tf.device(TASKS[0]):
+        w = tf.Variable(np.zeros(3, np.float32), name="w")
+    with tf.device(TASKS[2]):
+        gradient = tf.add(w, 1.0)
+    with tf.device(TASKS[0]):
+        update = tf.assign_sub(w, gradient)
+    train = tf.group(update)
+    cut = cut_of([], [train])
+    ps, worker = cut.pieces[TASKS[0]], cut.pieces[TASKS[2]]
+    assert [s.num_pending for s in ps.segments] == [0, 1]
+    assert [s.num_pending for s in worker.segments] == [1]
+    assert [len(s.transfers) for s in ps.segments] == [1, 0]
+    assert "group_deps" not in {op.name for p in cut.pieces.values() for s in p.segments for op in s.ops}
+
+
+def test_gradients_of_one_worker_travel_in_one_message():
+    with tf.device(TASKS[0]):
+        variables = [tf.Variable(float(i), name=f"v{i}") for i in range(8)]
+    with tf.device(TASKS[2]):
+        gradients = [tf.add(v, 1.0) for v in variables]
+    with tf.device(TASKS[0]):
+        updates = [tf.assign_sub(v, g) for v, g in zip(variables, gradients, strict=True)]
+    cut = cut_of([], [u.op for u in updates])
+    ps, worker = cut.pieces[TASKS[0]], cut.pieces[TASKS[2]]
+    assert len(ps.segments) == 2 and len(ps.channels) == 1
+    assert len(ps.channels[0].slots) == 8
+    assert [len(t.slots) for s in worker.segments for t in s.transfers] == [8]
+
+
+def test_two_conditionals_on_one_predicate_are_two_units():
+    with tf.device(TASKS[0]):
+        pred = tf.placeholder_with_default(True, [])
+        a = tf.cond(pred, lambda: tf.constant(1.0), lambda: tf.constant(2.0))
+    with tf.device(TASKS[3]):
+        b = tf.add(a, 10.0)
+    with tf.device(TASKS[0]):
+        c = tf.cond(pred, lambda: tf.add(b, 100.0), lambda: tf.add(b, 200.0))
+    resources = {task: ResourceManager() for task in TASKS}
+    for value, expected in ((True, 111.0), (False, 212.0)):
+        feeds = {pred: np.bool_(value)}
+        cut = partition([c], [], [pred], TASKS, TASKS[2])
+        assert run_cut(cut, [c], feeds, resources, 0, True) == [expected]
+
+
+def test_what_cannot_travel_is_said_with_the_node():
+    with tf.device(TASKS[0]):
+        a = tf.identity(tf.constant(1.0), name="odd")
+    a.op.attrs["function"] = print
+    with pytest.raises(tf.errors.InvalidArgumentError, match="'odd' cannot be sent.*'function'"):
+        encode_piece(cut_of([a]).pieces[TASKS[0]])
+
+
+def test_graphs_survive_the_codec():
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    w = tf.Variable(np.ones((3, 2), np.float32), name="w")
+    y = tf.matmul(x, w, name="y")
+    text = tf.constant([b"\xff", "grün".encode()], name="text")
+    i, _ = tf.while_loop(lambda i, s: i < 3, lambda i, s: (i + 1, s + 2.0), [0, 0.0])
+    source = tf.get_default_graph()
+    encoded, arrays = graph_codec.encode_operations(source.get_operations())
+    copy = Graph()
+    graph_codec.decode_operations(copy, encoded, arrays)
+    assert [op.name for op in copy.get_operations()] == [
+        op.name for op in source.get_operations()
+    ]
+    for op in source.get_operations():
+        twin = copy.get_operation_by_name(op.name)
+        assert twin.type == op.type and twin.device == op.device
+        assert [t.name for t in twin.inputs] == [t.name for t in op.inputs]
+        assert [(t.dtype, t.dims) for t in twin.outputs] == [(t.dtype, t.dims) for t in op.outputs]
+        assert twin.built_at == op.built_at
+    with tf.Session(graph=copy) as session:
+        session.run("w/Assign")
+        feeds = {"x:0": np.ones((1, 3))}
+        assert session.run("y:0", feeds).tolist() == [[3, 3]]
+        assert session.run(i.name) == 3
+        assert session.run(text.name).tolist() == [b"\xff", "grün".encode()]
+    assert y is not None
+
+
+def test_an_unknown_op_type_is_said():
+    with pytest.raises(tf.errors.UnimplementedError, match="op type 'Frobnicate' of node 'f'"):
+        graph_codec.decode_operations(Graph(), [{"n": "f", "t": "Frobnicate", "o": []}], [])
+    broken = [{"n": "a", "t": "Identity", "o": [["float32", []]], "i": ["missing:0"]}]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="'missing:0' was sent without"):
+        graph_codec.decode_operations(Graph(), broken, [])
