@@ -177,3 +177,51 @@ def test_dark_theme(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
         "(e) => getComputedStyle(e.closest('.df-widget')).backgroundColor"
     )
     assert sum(map(int, background[4:-1].split(","))) < 150
+
+
+def test_branch_with_an_edited_value(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
+    inside = open_stepper(lab_page, jupyter_server)
+    lab_page.wait_until_idle()
+    inside.get_by_role("button", name="To the end").click()
+    node(inside, "add_op").click()
+    inside.locator(".df-branch > summary").click()
+    box = inside.get_by_role("textbox", name="new value of add_op")
+    assert box.input_value() == "5"
+    box.fill("10")
+    inside.get_by_role("button", name="Run with this value").click()
+    inside.locator(".df-run-bar").get_by_text("branch: add_op = 10").first.wait_for()
+    wait_class(inside, "pow_op", "df-differs")
+    assert inside.locator(".df-now .df-number").all_text_contents() == ["1000000", "15625"]
+    wait_class(inside, "add_op", "df-fed")
+    lab_page.page.wait_for_timeout(1200)
+    lab_page.screenshot("stepper_branch")
+    # The first run is still there.
+    inside.get_by_role("slider", name="run").fill("0")
+    assert inside.locator(".df-now .df-number").first.text_content() == "15625"
+    box = inside.get_by_role("textbox", name="new value of add_op")
+    inside.locator(".df-branch > summary").click()
+    box.fill("[1,")
+    inside.get_by_role("button", name="Run with this value").click()
+    inside.get_by_text("is not a number or a list").first.wait_for()
+
+
+def test_training_steps_are_scrubbed(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
+    build = """import dataflow as tf
+from dataflow_widgets import Stepper
+w = tf.Variable(4.0, name="w")
+loss = tf.square(w, name="loss")
+train = tf.train.GradientDescentOptimizer(0.25).minimize(loss)
+sess = tf.Session()
+sess.run(tf.global_variables_initializer())"""
+    show = "stepper = Stepper(sess, [loss, train])\nfor _ in range(3): stepper.record()\nstepper"
+    inside = open_stepper(lab_page, jupyter_server, show, build)
+    lab_page.wait_until_idle()
+    inside.get_by_role("button", name="To the end").click()
+    runs = inside.get_by_role("slider", name="run")
+    assert runs.get_attribute("max") == "3"
+    values = []
+    for number in range(4):
+        runs.fill(str(number))
+        card = inside.locator('.df-card[data-op="loss"] .df-number').first
+        values.append(card.text_content())
+    assert values == ["16", "4", "1", "0.25"]

@@ -255,7 +255,7 @@ def test_keys_do_not_reach_the_page(bare: BarePage) -> None:
 def test_two_widgets_share_library_and_engine(bare: BarePage) -> None:
     for _ in range(3):
         bare.show(shown_lesson())
-    bare.page.wait_for_function("document.querySelectorAll('[data-attempt=graphviz]').length === 3")
+    bare.page.locator("[data-attempt=graphviz]").nth(2).wait_for()
     kinds = [m["kind"] for m in bare.page.evaluate("sent")]
     assert kinds.count("library") == 1
     assert kinds.count("engine") == 1
@@ -269,9 +269,7 @@ def test_two_widgets_share_library_and_engine(bare: BarePage) -> None:
 def test_twenty_widgets_on_a_page(bare: BarePage) -> None:
     for _ in range(20):
         bare.show(shown_lesson())
-    bare.page.wait_for_function(
-        "document.querySelectorAll('[data-attempt=graphviz]').length === 20", timeout=30_000
-    )
+    bare.page.locator("[data-attempt=graphviz]").nth(19).wait_for(timeout=30_000)
     assert [m["kind"] for m in bare.page.evaluate("sent")].count("engine") == 1
     assert bare.failures() == []
 
@@ -396,14 +394,116 @@ def test_hover_pairs_forward_and_gradient(bare: BarePage) -> None:
     assert "dA = dC·Bᵀ" in bare.page.locator(".df-note").text_content()
 
 
+def test_comparison_of_two_fetches(bare: BarePage) -> None:
+    marks = {
+        "fetched": [4, 5],
+        "fed": [],
+        "needed": [0, 1, 2, 3, 4, 5],
+        "first": [0, 1, 2, 3, 5],
+        "second": [0, 1, 2, 4],
+        "words": "A needs 5, B needs 4",
+    }
+    bare.show(shown_lesson(marks=marks))
+    bare.wait_drawn()
+    tags = {
+        name: node_locator(bare, name).locator(".df-tag").text_content()
+        for name in ("x", "mul_op", "useless")
+    }
+    assert tags == {"x": "A and B", "mul_op": "only A", "useless": "only B"}
+    assert "only B" in node_locator(bare, "useless").get_attribute("aria-label")
+
+
+def test_initialize_waits_for_nothing(bare: BarePage) -> None:
+    """anywidget allows it two seconds; it must not wait for library or engine."""
+    result = bare.page.evaluate(
+        """async ([loader, state]) => {
+          const url = URL.createObjectURL(new Blob([loader], { type: 'text/javascript' }));
+          const widget = (await import(url)).default;
+          return typeof widget.initialize({ model: makeModel(state, {}) });
+        }""",
+        [built("loader.js"), shown_lesson()],
+    )
+    assert result == "function", "what ends it, not a promise"
+
+
+def test_forced_colours(bare: BarePage) -> None:
+    bare.page.emulate_media(forced_colors="active")
+    bare.show(shown_lesson(marks=lesson_marks()))
+    bare.wait_drawn()
+    fills = bare.page.evaluate(
+        """() => { const of = (e) => getComputedStyle(e).fill;
+          const probe = document.createElement('p'); probe.style.color = 'Canvas';
+          document.body.append(probe);
+          return [of(document.querySelector('.df-shape')), getComputedStyle(probe).color]; }"""
+    )
+    assert fills[0] == fills[1]
+
+
+def stepper_state() -> dict[str, Any]:
+    """A stepper on the run of pow_op in lesson 02."""
+    values = {0: 2, 1: 3, 2: 5, 3: 6, 5: 15625}
+    summary = {"kind": "scalar", "dtype": "int32", "shape": [], "shape_text": "()", "size": 1}
+    steps = [
+        {"i": i, "type": "Op", "s": 1e-6, "in": reads, "out": [summary | {"bytes": 4, "data": [v]}]}
+        for (i, v), reads in zip(values.items(), ([], [], [0, 1], [0, 1], [2, 3]), strict=True)
+    ]
+    run = {"label": "run 1", "steps": steps, "fetched": [5], "fed": [], "feed_values": {}}
+    state = shown_lesson(kind="stepper", marks=lesson_marks())
+    state["payload"]["trace"] = {"runs": [run | {"marks": lesson_marks()}], "only": []}
+    return state
+
+
+def test_saved_stepper_steps_offline(bare: BarePage, chromium: Browser) -> None:
+    bare.show(stepper_state())
+    bare.wait_drawn()
+    bare.page.get_by_role("button", name="Save").click()
+    with bare.page.expect_download() as download:
+        bare.page.get_by_role("menuitem", name="HTML").click()
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    page.set_content(download.value.path().read_text(encoding="utf-8"))
+    page.locator(".df-widget[data-step='0']").wait_for()
+    for _ in range(5):
+        page.get_by_role("button", name="One step forward").click()
+    assert page.locator(".df-now .df-number").text_content() == "15625"
+    page.get_by_role("button", name="One step back").click()
+    assert page.locator(".df-now .df-number").text_content() == "6"
+    context.close()
+
+
+def test_every_focusable_element_of_the_stepper_is_guarded(bare: BarePage) -> None:
+    bare.show(stepper_state())
+    bare.wait_drawn()
+    bare.page.get_by_role("button", name="One step forward").click()
+    bare.page.locator(".df-node").first.click()
+    unguarded = bare.page.evaluate(
+        """() => [...document.querySelectorAll(
+                 '.df-widget :is(button, input, select, textarea, summary, [tabindex])')]
+             .filter((e) => e.dataset.lmSuppressShortcuts !== 'true').map((e) => e.outerHTML)"""
+    )
+    assert unguarded == []
+    assert bare.page.evaluate(CONTRAST) == []
+
+
+def test_a_run_that_failed_shows_where(bare: BarePage) -> None:
+    state = stepper_state()
+    run = state["payload"]["trace"]["runs"][0]
+    run |= {"steps": run["steps"][:4], "error": "<b>overflow</b>", "failed": 5}
+    bare.show(state)
+    bare.wait_drawn()
+    bare.page.get_by_role("button", name="To the end").click()
+    assert "df-failed" in node_locator(bare, "pow_op").get_attribute("class")
+    assert "Then it failed: <b>overflow</b>" in bare.page.locator(".df-status").text_content()
+
+
 def test_isolate_and_back(bare: BarePage) -> None:
     bare.show(shown_lesson())
     bare.wait_drawn()
     node_locator(bare, "add_op").click()
     bare.page.get_by_role("button", name="Isolate").click()
-    bare.page.wait_for_function("document.querySelectorAll('.df-node').length === 5")
+    bare.page.locator('.df-widget[data-drawn="5"]').wait_for()
     bare.page.get_by_role("button", name="Whole graph").click()
-    bare.page.wait_for_function("document.querySelectorAll('.df-node').length === 6")
+    bare.page.locator('.df-widget[data-drawn="6"]').wait_for()
 
 
 def test_colour_by_type_and_time(bare: BarePage) -> None:

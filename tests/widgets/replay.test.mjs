@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { GraphModel } from "../../widgets/dataflow_widgets/shared/graph.js";
 import { countWords, forwardOf, gradientsOf, search, why } from "../../widgets/dataflow_widgets/shared/explain.js";
+import { staticBytes } from "../../widgets/dataflow_widgets/shared/palette.js";
 import { editable } from "../../widgets/dataflow_widgets/shared/branch.js";
 import { Replay, notFinite, parseCondition } from "../../widgets/dataflow_widgets/shared/replay.js";
 import { brief, bytes, cells, number, seconds, shade } from "../../widgets/dataflow_widgets/shared/values.js";
@@ -191,4 +192,26 @@ test("search: by name, type and device, best first", () => {
 test("counts in words", () => {
   assert.equal(countWords(6, marks({ fetched: [5], fed: [], needed: [0, 1, 2, 3, 5] })), "6 operations: 1 fetched, 0 fed, 5 needed, 1 pruned");
   assert.equal(countWords(1, null), "1 operation");
+});
+
+test("bytes of a static shape", () => {
+  assert.equal(staticBytes("float32 (784, 10)"), 31360);
+  assert.equal(staticBytes("int64 ()"), 8);
+  assert.equal(staticBytes("float32 (3,)"), 12);
+  assert.equal(staticBytes("float32 (?, 10)"), null);
+  assert.equal(staticBytes("float32 <unknown>"), null);
+});
+
+test("another run is brought to the same op, or to its end", () => {
+  const long = new Replay(trace());
+  const short = new Replay({ ...trace(), steps: trace().steps.slice(2) });
+  long.go(4);
+  short.alignWith(long);
+  assert.equal(short.current().i, 3);
+  long.go(5);
+  short.alignWith(long);
+  assert.equal(short.at, 3);
+  short.go(1);
+  long.alignWith(short);
+  assert.equal(long.current().i, 2);
 });

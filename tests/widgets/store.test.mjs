@@ -3,7 +3,7 @@ import { test } from "node:test";
 
 globalThis.__ENGINE__ = "test";
 globalThis.__VERSION__ = "test";
-const { PICTURE_LIMIT, Store, pack, pictureOf, unpack } = await import("../../widgets/dataflow_widgets/shared/store.js");
+const { PICTURE_LIMIT, Store, dropStore, pack, pictureOf, storeOf, unpack } = await import("../../widgets/dataflow_widgets/shared/store.js");
 const { lesson, node } = await import("./graphs.mjs");
 
 function fakeModel(state = {}) {
@@ -38,7 +38,7 @@ test("the graph arrives with the payload, later operations by message; hello say
   const model = fakeModel({ payload: { nodes: lesson(), version: 6 } });
   const store = new Store(model);
   assert.equal(store.graph.nodes.length, 6);
-  assert.deepEqual(model.sent[0], { kind: "hello", version: 6, engine: false });
+  assert.deepEqual(model.sent[0], { kind: "hello", version: 6, runs: 0 });
   const events = [];
   store.on((event, detail) => events.push([event, detail.added]));
   model.message({ kind: "ops", nodes: [node("late", "Neg", ["pow_op:0"])], fresh: [6] });
@@ -74,4 +74,26 @@ test("a model whose send throws leaves the widget working", () => {
   const model = fakeModel({ payload: { nodes: lesson() } });
   model.send = () => { throw new Error("comm is closed"); };
   assert.equal(new Store(model).graph.nodes.length, 6);
+});
+
+test("a run that is sent twice is added once", () => {
+  const model = fakeModel({ payload: { nodes: lesson(), trace: { runs: [{ label: "run 1" }] } } });
+  const store = new Store(model);
+  assert.equal(model.sent[0].runs, 1);
+  let count = 0;
+  store.on((event) => { count += event === "run" ? 1 : 0; });
+  for (let i = 0; i < 2; i++) model.message({ kind: "run", number: 1, run: { label: "run 2" } });
+  assert.deepEqual(store.extra.trace.runs.map((run) => run.label), ["run 1", "run 2"]);
+  assert.equal(count, 1);
+});
+
+test("two wrappers of one model share a store, until the model is gone", () => {
+  const state = { token: "a1", payload: { nodes: lesson() } };
+  const [one, two] = [fakeModel(state), fakeModel(state)];
+  assert.equal(storeOf(one), storeOf(two));
+  assert.equal(two.sent.length, 0);
+  const before = storeOf(one);
+  dropStore(two);
+  assert.notEqual(storeOf(one), before);
+  dropStore(one);
 });

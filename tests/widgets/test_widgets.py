@@ -346,6 +346,36 @@ def test_profile_colours_by_time_and_memory() -> None:
     assert view.profile_data["bytes"][index] == 4
 
 
+def test_two_fetches_are_compared() -> None:
+    ops = lesson()
+    view = GraphView()
+    words = view.compare(ops["pow_op"], "useless:0")
+    assert words == ("A needs 5 operations, B needs 4: 3 both, 2 only A, 1 only B, 0 neither")
+    assert names(view, "first") - names(view, "second") == {"pow_op", "mul_op"}
+    assert names(view, "second") - names(view, "first") == {"useless"}
+    with pytest.raises(KeyError):
+        view.compare(ops["pow_op"], "nothing")
+    box = GraphView.side_by_side(tf.get_default_graph(), ops["pow_op"], ops["useless"])
+    assert [v.title for v in box.children] == ["fetching pow_op:0", "fetching useless:0"]
+    assert [names(v, "fetched") for v in box.children] == [{"pow_op"}, {"useless"}]
+
+
+def test_nbconvert_without_state_shows_the_picture() -> None:
+    """`nbconvert --to html` of a notebook with widget state is blank offline; without it, this."""
+    nbformat = pytest.importorskip("nbformat")
+    nbconvert = pytest.importorskip("nbconvert")
+    lesson()
+    data, metadata = GraphView()._repr_mimebundle_()
+    v4 = nbformat.v4
+    output = v4.new_output("display_data", data=data, metadata=metadata)
+    notebook = v4.new_notebook(cells=[v4.new_code_cell("view", outputs=[output])])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        body, _ = nbconvert.HTMLExporter(template_name="basic").from_notebook_node(notebook)
+    assert "data:image/svg+xml" in body
+    assert "6 operations" in body
+
+
 def test_dot_and_svg_export() -> None:
     lesson()
     view = GraphView()
@@ -468,6 +498,18 @@ def test_training_steps_are_recorded_one_after_the_other(sent: list[Any]) -> Non
     runs = [c["run"] for c, _ in sent if c["kind"] == "run"]
     assert [r["label"] for r in runs] == ["run 2", "run 3", "run 4"]
     assert [r["steps"][-1]["out"][0]["data"] for r in runs] == [[3.0], [4.0], [5.0]]
+
+
+def test_runs_recorded_while_the_page_was_loading_are_sent_again(sent: list[Any]) -> None:
+    ops = lesson()
+    with tf.Session() as session:
+        stepper = Stepper(session, ops["pow_op"])
+        stepper.record()
+        stepper.record()
+    assert len(stepper.payload["trace"]["runs"]) == 1
+    sent.clear()
+    stepper._receive(stepper, {"kind": "hello", "version": 6, "runs": 1}, [])
+    assert [c["number"] for c, _ in sent] == [1, 2]
 
 
 def test_old_runs_keep_only_their_summaries() -> None:

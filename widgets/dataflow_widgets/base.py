@@ -8,6 +8,7 @@ widget is the loader (3 KB), ``words`` and a compressed ``picture``.
 from __future__ import annotations
 
 import difflib
+import secrets
 import struct
 import traceback
 import zlib
@@ -44,6 +45,7 @@ class Widget(anywidget.AnyWidget):
     _esm = (BUILT / "loader.js").read_text(encoding="utf-8")
 
     kind = traitlets.Unicode("").tag(sync=True)
+    token = traitlets.Unicode("").tag(sync=True)  # tells the models of a page apart
     title = traitlets.Unicode("").tag(sync=True)
     height = traitlets.Int(480).tag(sync=True)
     payload = traitlets.Dict().tag(sync=True)
@@ -58,6 +60,7 @@ class Widget(anywidget.AnyWidget):
             Delivery.begun = True
             library = built("library.js")
             traits["bundle"] = struct.pack("<I", len(library)) + library + built("graphviz.js")
+        traits["token"] = secrets.token_hex(6)
         self._num_open = 0
         super().__init__(**traits)
         self.on_msg(self._receive)
@@ -86,7 +89,7 @@ class Widget(anywidget.AnyWidget):
             with self.hold_sync():
                 self.payload = {}
                 self.bundle = b""
-            self._greet(int(content.get("version", 0)))
+            self._greet(int(content.get("version", 0)), int(content.get("runs", 0)))
         elif kind == "opened":
             self._num_open += 1
             self._page_changed()
@@ -98,8 +101,8 @@ class Widget(anywidget.AnyWidget):
             if content.get("id") is not None:
                 self.send({"kind": "answer", "id": content["id"], "content": answer})
 
-    def _greet(self, version: int) -> None:
-        """A page that knows ``version`` operations has said hello."""
+    def _greet(self, version: int, num_runs: int) -> None:
+        """A page that knows ``version`` operations and ``num_runs`` recorded runs says hello."""
 
     def _page_changed(self) -> None:
         """A view of this widget was opened or closed."""

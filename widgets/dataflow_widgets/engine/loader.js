@@ -39,11 +39,19 @@ function shelf() {
   return globalThis[KEY];
 }
 
-const prepared = new WeakSet();
+const prepared = new Map(); // token of a model -> what ends it
 
+/** Once for each model, though front ends hand in a new wrapper of it at each call. */
 function prepare(model) {
-  if (prepared.has(model)) return;
-  prepared.add(model);
+  const key = model.get("token") || model;
+  if (prepared.has(key)) return prepared.get(key);
+  let ended = false;
+  let end = null;
+  prepared.set(key, () => {
+    ended = true;
+    prepared.delete(key);
+    end?.();
+  });
   const here = shelf();
   model.on("msg:custom", (message, buffers) => {
     if (message?.kind === "library" && buffers?.length) here.take(decode(buffers[0]));
@@ -66,7 +74,13 @@ function prepare(model) {
       // no kernel: the kept picture stays
     }
   }
-  here.ready.then((library) => library.widgets[model.get("kind")]?.initialize?.({ model }));
+  here.ready.then(
+    (library) => {
+      if (!ended) end = library.widgets[model.get("kind")]?.initialize?.({ model });
+    },
+    () => {}, // said in render
+  );
+  return prepared.get(key);
 }
 
 async function inflate(text) {
@@ -102,7 +116,7 @@ async function showKept(model, box) {
 }
 
 function initialize({ model }) {
-  prepare(model); // anywidget allows two seconds for this: nothing is awaited
+  return prepare(model); // anywidget allows two seconds for this: nothing is awaited
 }
 
 function render({ model, el }) {

@@ -79,6 +79,55 @@ class GraphView(Widget):
         self._last_run = None
         return str(self.marks["words"])
 
+    def compare(self, first: Any, second: Any, feeds: tuple[Any, Any] = (None, None)) -> str:
+        """Marks what two fetches need: only the first (A), only the second (B), both, or neither.
+
+        ``feeds`` holds a feed_dict for each. Nothing is run. Returns the counts in words; raises as
+        `highlight`.
+        """
+        if self._graph is None:
+            raise ValueError("This view shows a list of nodes; only a Graph can be compared.")
+        from dataflow.introspect.graph_json import needed_names
+
+        runs = [
+            needed_names(self._graph, fetches, feed)
+            for fetches, feed in zip((first, second), feeds, strict=True)
+        ]
+        self.refresh()
+        index = self._index()
+        needed = [{index[n] for n in run["needed"]} for run in runs]
+        words = (
+            f"A needs {len(needed[0])} operations, B needs {len(needed[1])}: "
+            f"{len(needed[0] & needed[1])} both, {len(needed[0] - needed[1])} only A, "
+            f"{len(needed[1] - needed[0])} only B, "
+            f"{len(self._nodes) - len(needed[0] | needed[1])} neither"
+        )
+        self._last_run = None
+        self._show_marks(
+            {
+                "fetched": sorted({index[n] for run in runs for n in run["fetched"]}),
+                "fed": sorted({index[n] for run in runs for n in run["fed"]}),
+                "needed": sorted(needed[0] | needed[1]),
+                "first": sorted(needed[0]),
+                "second": sorted(needed[1]),
+                "words": words,
+            }
+        )
+        return words
+
+    @classmethod
+    def side_by_side(cls, graph: Any, first: Any, second: Any) -> Any:
+        """Two views beside each other, one highlighted with ``first``, one with ``second``."""
+        import ipywidgets
+
+        views = []
+        for fetches in (first, second):
+            view = cls(graph, is_live=False, title=f"fetching {_fetch_text(fetches)}")
+            view.highlight(fetches)
+            view.layout.width = "50%"
+            views.append(view)
+        return ipywidgets.HBox(views)
+
     def clear_highlight(self) -> None:
         """Removes the marks of runs and highlights."""
         self.marks = {}
@@ -205,7 +254,7 @@ class GraphView(Widget):
             result.append(index[name])
         return sorted(set(result))
 
-    def _greet(self, version: int) -> None:
+    def _greet(self, version: int, num_runs: int) -> None:
         self.refresh()
         if version < len(self._nodes):
             fresh = list(range(version, len(self._nodes)))
@@ -224,6 +273,12 @@ class GraphView(Widget):
         """Ends the view: it no longer follows the graph."""
         live.forget(self)
         super().close()
+
+
+def _fetch_text(fetches: Any) -> str:
+    if isinstance(fetches, (list, tuple)):
+        return ", ".join(_fetch_text(each) for each in fetches)
+    return str(getattr(fetches, "name", fetches))
 
 
 def _graph_and_nodes(graph: Any) -> tuple[Any, list[dict[str, Any]]]:

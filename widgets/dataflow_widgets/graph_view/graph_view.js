@@ -4,13 +4,14 @@ import { countWords, forwardOf, gradientsOf, FORMULAS, search } from "../shared/
 import { exporters, standaloneSvg } from "../shared/exports.js";
 import { Inspector } from "../shared/inspector.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
-import { colouring } from "../shared/palette.js";
+import { colouring, edgeWidths } from "../shared/palette.js";
 import { guarded, menu, shell } from "../shared/shell.js";
 import { openSnapshot } from "../shared/snapshot.js";
-import { pack, pictureOf, scene, storeOf } from "../shared/store.js";
+import { dropStore, pack, pictureOf, scene, storeOf } from "../shared/store.js";
 
 function initialize({ model }) {
   storeOf(model); // registers the listeners; never waits for the engine
+  return () => dropStore(model);
 }
 
 function render({ model, el }) {
@@ -103,6 +104,7 @@ function render({ model, el }) {
   const paintColours = () => {
     const { fills, entries, missing } = colouring(colour.value, pane, model.get("profile_data"));
     pane.fills = fills;
+    pane.widths = colour.value === "memory" ? edgeWidths(pane, model.get("profile_data")) : null;
     legend.hidden = !entries.length && !missing;
     legend.replaceChildren(...(missing ? [missing] : entries.map(([name, value]) => h("span", { class: "df-key" }, h("i", { style: `background:${value}` }), name))));
     pane.paint();

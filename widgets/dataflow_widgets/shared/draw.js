@@ -133,10 +133,13 @@ export function mark(drawing, visible, model, marks) {
     const states = stateOf(item, marks);
     stateById.set(item.id, states);
     for (const state of STATES) element.classList.toggle(`df-${state}`, states.includes(state));
-    const word = ["fetched", "fed", "pruned"].filter((state) => states.includes(state)).join(", ");
+    const sides = marks?.first ? ["first", "second"].filter((side) => item.members.some((i) => marks[side].has(i))) : [];
+    for (const side of ["first", "second"]) element.classList.toggle(`df-${side}`, sides.includes(side));
+    const letters = sides.length === 2 ? "A and B" : sides[0] === "first" ? "only A" : sides[0] === "second" ? "only B" : "";
+    const word = letters || ["fetched", "fed", "pruned"].filter((state) => states.includes(state)).join(", ");
     const tag = element.querySelector(".df-tag");
     if (tag.textContent !== word) tag.textContent = word;
-    element.setAttribute("aria-label", spoken(item, model) + (states.length ? `, ${states.join(", ")}` : ""));
+    element.setAttribute("aria-label", spoken(item, model) + (states.length ? `, ${states.join(", ")}` : "") + (letters ? `, needed by ${letters}` : ""));
   }
   for (const edge of visible.edges) {
     const element = drawing.edgeElements.get(edge.id);

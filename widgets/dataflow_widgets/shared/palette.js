@@ -35,6 +35,33 @@ function byGroup(by, pane) {
  * {fills: item id -> colour or null, entries: [[words, colour]], missing: what to do when there is
  * nothing to show}.  `profile` = {seconds: {op index: s}, bytes: {op index: n}}.
  */
+const ITEM_BYTES = { bool: 1, int8: 1, uint8: 1, int16: 2, uint16: 2, float16: 2, bfloat16: 2, float64: 8, int64: 8, uint64: 8, complex64: 8, complex128: 16 };
+
+/** Bytes of a label such as "float32 (784, 10)"; null where a dimension is not known. */
+export function staticBytes(label) {
+  const match = /^(\w+) \(([^)]*)\)$/.exec(label);
+  if (!match) return null;
+  const dims = match[2].split(",").map((part) => part.trim()).filter(Boolean);
+  if (dims.some((dim) => !/^\d+$/.test(dim))) return null;
+  return dims.reduce((product, dim) => product * Number(dim), ITEM_BYTES[match[1].replace("_ref", "")] ?? 4);
+}
+
+/** Edge id -> line width in px, growing with the logarithm of the bytes that travel along it. */
+export function edgeWidths(pane, profile) {
+  const widths = new Map();
+  const measured = profile?.bytes ?? {};
+  for (const edge of pane.visible?.edges ?? []) {
+    if (edge.control) continue;
+    let total = 0;
+    for (const [name, label] of edge.tensors) {
+      const from = pane.model.indexOf.get(name.slice(0, name.lastIndexOf(":")));
+      total += staticBytes(label) ?? measured[from] ?? 0;
+    }
+    widths.set(edge.id, total ? Math.min(8, 0.8 + Math.log2(total + 1) / 3) : 1);
+  }
+  return widths;
+}
+
 export function colouring(by, pane, profile) {
   if (by === "kind" || !pane.visible) return { fills: null, entries: [], missing: "" };
   if (by === "type" || by === "device") return byGroup(by, pane);

@@ -154,13 +154,16 @@ export class GraphPane {
       const element = this.drawing.edgeElements.get(edge.id);
       const near = this.selected && (edge.from === this.selected || edge.to === this.selected);
       element?.classList.toggle("df-near", Boolean(near));
+      const width = this.widths?.get(edge.id);
+      if (width) element?.style.setProperty("--df-width", `${width}px`);
+      else element?.style.removeProperty("--df-width");
       element?.classList.toggle("df-on-path", Boolean(this.path && this.path.has(edge.from) && this.path.has(edge.to)));
     }
   }
 
   /** marks: {fetched, fed, needed, pruned} as arrays of op indices, or null. */
   setMarks(marks) {
-    this.marks = marks && Object.fromEntries(["fetched", "fed", "needed"].map((key) => [key, new Set(marks[key] ?? [])]));
+    this.marks = marks && Object.fromEntries(["fetched", "fed", "needed", ...(marks.first ? ["first", "second"] : [])].map((key) => [key, new Set(marks[key] ?? [])]));
     this.paint();
   }
 

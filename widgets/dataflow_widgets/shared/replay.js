@@ -71,6 +71,16 @@ export class Replay {
     this.at = Math.max(0, Math.min(this.steps.length, to));
   }
 
+  /** Goes to where `other` is: the end, or the same round of the same op, or the same number. */
+  alignWith(other) {
+    const step = other.current();
+    const rounds = step ? this.positions.get(step.i) ?? [] : [];
+    const round = Math.max(0, other.iteration() - 1);
+    if (other.at === other.steps.length) this.go(this.steps.length);
+    else if (rounds.length > round) this.go(rounds[round] + 1);
+    else this.go(other.at);
+  }
+
   current() {
     return this.at ? this.steps[this.at - 1] : null;
   }

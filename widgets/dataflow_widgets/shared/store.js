@@ -4,7 +4,7 @@
 import { engineHost } from "./engine.js";
 import { GraphModel } from "./graph.js";
 
-const stores = new WeakMap();
+const stores = new Map();
 
 export const PICTURE_LIMIT = 30000; // base64 characters that one widget may add to a notebook
 
@@ -26,7 +26,7 @@ export class Store {
   }
 
   hello() {
-    this.send({ kind: "hello", version: this.graph.nodes.length, engine: Boolean(this.host.source) });
+    this.send({ kind: "hello", version: this.graph.nodes.length, runs: this.extra.trace?.runs?.length ?? 0 });
     if (!this.host.source) this.host.ask({ send: (message) => this.send(message) });
   }
 
@@ -73,6 +73,11 @@ export class Store {
       this.answers.delete(message.id);
       resolve(message.error ? { error: message.error } : { ...message.content, buffers });
       if (message.error) this.emit("error", message.error);
+    } else if (message.kind === "run") {
+      // Numbered, because one sent while the page was loading is sent again after hello.
+      if (this.extra.trace?.runs.length !== message.number) return;
+      this.extra.trace.runs.push(message.run);
+      this.emit("run", message);
     } else if (message.kind === "error") this.emit("error", message.text);
     else this.emit(message.kind, message);
   }
@@ -87,9 +92,19 @@ export class Store {
   }
 }
 
+/**
+ * The store of a model.  Front ends hand a new wrapper of the model to each call, so what tells
+ * models apart is the `token` that the kernel gave; without one (a saved page), the object itself.
+ */
 export function storeOf(model) {
-  if (!stores.has(model)) stores.set(model, new Store(model));
-  return stores.get(model);
+  const key = model.get("token") || model;
+  if (!stores.has(key)) stores.set(key, new Store(model));
+  return stores.get(key);
+}
+
+/** The model is gone: forget what is known of it. */
+export function dropStore(model) {
+  stores.delete(model.get("token") || model);
 }
 
 // Texts kept in a notebook or a saved page: deflated, as base64.

@@ -144,7 +144,11 @@ class Stepper(Widget):
     def _add(self, recorded: Any, label: str, compare: int | None) -> None:
         run = run_to_dict(recorded, self._nodes, label)
         self._trace["runs"].append(run)
-        self.send({"kind": "run", "run": run, "compare": compare})
+        self._send_run(len(self._trace["runs"]) - 1, compare)
+
+    def _send_run(self, number: int, compare: int | None) -> None:
+        run = self._trace["runs"][number]
+        self.send({"kind": "run", "number": number, "run": run, "compare": compare})
 
     # ---- showing ------------------------------------------------------------------------------
 
@@ -168,11 +172,16 @@ class Stepper(Widget):
         return graph_svg(self._nodes, self.marks, set(self._trace["only"]) or None)
 
     def _payload(self) -> dict[str, Any]:
-        return {"version": len(self._nodes), "nodes": self._nodes, "trace": self._trace}
+        # A copy of the list: the trait's value must not change behind its back.
+        trace = self._trace | {"runs": list(self._trace["runs"])}
+        return {"version": len(self._nodes), "nodes": self._nodes, "trace": trace}
 
-    def _greet(self, version: int) -> None:
+    def _greet(self, version: int, num_runs: int) -> None:
         if version < len(self._nodes):
             self.payload = self._payload()
+            return
+        for number in range(num_runs, len(self._trace["runs"])):
+            self._send_run(number, None)
 
     def _answer(self, question: dict[str, Any]) -> dict[str, Any]:
         kind = question.get("kind")

@@ -9,7 +9,7 @@ import { GraphPane, layoutNote } from "../shared/pane.js";
 import { Replay, parseCondition } from "../shared/replay.js";
 import { guarded, menu, shell } from "../shared/shell.js";
 import { openSnapshot } from "../shared/snapshot.js";
-import { pack, pictureOf, scene, storeOf } from "../shared/store.js";
+import { dropStore, pack, pictureOf, scene, storeOf } from "../shared/store.js";
 import { brief, bytes, renderValue, seconds } from "../shared/values.js";
 
 const SPEEDS = [["½ per s", 2000], ["1 per s", 1000], ["2 per s", 500], ["5 per s", 200], ["20 per s", 50]];
@@ -18,6 +18,7 @@ const MAX_CARDS = 40;
 
 function initialize({ model }) {
   storeOf(model);
+  return () => dropStore(model);
 }
 
 function render({ model, el }) {
@@ -231,7 +232,6 @@ class StepperView {
   // Runs
 
   addRun(run, compare) {
-    this.trace.runs.push(run);
     const replay = new Replay(run);
     replay.breaks = this.breaks;
     this.replays.push(replay);
@@ -251,9 +251,9 @@ class StepperView {
   }
 
   switchTo(number) {
-    const { at } = this.replay;
+    const before = this.replay;
     this.number = number;
-    this.replay.go(Math.min(at, this.replay.steps.length));
+    this.replay.alignWith(before);
     if (this.other === number) this.other = null;
     this.compare.value = this.other === null ? "" : String(this.other);
     this.applyMarks();
@@ -269,7 +269,7 @@ class StepperView {
   compared() {
     if (this.other === null) return null;
     const other = this.replays[this.other];
-    other.go(this.replay.at === this.replay.steps.length ? other.steps.length : this.replay.at);
+    other.alignWith(this.replay);
     return other;
   }
 
