@@ -328,6 +328,10 @@ class OpDef:
                 spec = self._attr_by_name.get(arg.type_attr)
                 if spec is not None and not spec.required:
                     preferred = as_dtype(spec.default)
+                elif isinstance(value, (list, tuple)) and not value:
+                    # An empty list says nothing of its dtype; no axes are still axes.
+                    allowed = self.allowed.get(arg.type_attr)
+                    preferred = dtypes.int32 if allowed and dtypes.float32 not in allowed else None
             return internal_convert(value, dtype, arg.name, preferred, ref)
         except DTypeError:
             raise

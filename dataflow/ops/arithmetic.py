@@ -189,10 +189,8 @@ def pow_gradient(op: Any, grad: Any) -> list[Any]:
     x, y = op.inputs
     exponent = static_value(y)
     x, y, z = conj_if_complex(x), conj_if_complex(y), conj_if_complex(op.outputs[0])
-    if exponent is not None:
-        grad_x = grad * (y * pow_op(x, exponent - exponent.dtype.type(1)))
-        return broadcast_gradients(op, grad_x, None)
-    grad_x = grad * y * pow_op(x, y - 1)
+    less = y - 1 if exponent is None else exponent - exponent.dtype.type(1)
+    grad_x = grad * (y * pow_op(x, less))
     if x.dtype.is_complex:
         positive = not_equal_op(x, 0)
     else:

@@ -12,7 +12,7 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import INDEX, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import axis_of, identity, need_rank, rank, reshape, shape
-from dataflow.ops.static_value import static_value
+from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, Shape
 
 # ---- concat -------------------------------------------------------------------------------
@@ -390,11 +390,12 @@ def tile_op(input: Tensor, multiples: Tensor) -> Dims:
     if input.dims is None:
         return None if length is None else (None,) * length
     known = static_value(multiples)
-    if known is None:
-        return (None,) * len(input.dims)
-    if (known < 0).any():
+    if known is not None and (known < 0).any():
         raise ValueError(f"multiples must not be negative, got {known.tolist()}")
-    return tuple(None if d is None else d * int(m) for d, m in zip(input.dims, known, strict=True))
+    times = static_dims(multiples) or (None,) * len(input.dims)
+    return tuple(
+        None if d is None or m is None else d * m for d, m in zip(input.dims, times, strict=True)
+    )
 
 
 @tile_op.gradient
