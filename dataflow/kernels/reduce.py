@@ -15,7 +15,9 @@ def axes_of(x: Any, axes: Any) -> tuple[int, ...]:
         found = [found]
     rank = x.ndim
     if len(found) > 1:
-        found = dict.fromkeys(a + rank if a < 0 else a for a in found)
+        found = [a + rank if a < 0 else a for a in found]
+        if len(set(found)) < len(found):
+            raise ValueError(f"Invalid reduction arguments: axes {found} name a dimension twice")
     for axis in found:
         if not -rank <= axis < rank:
             raise ValueError(f"Invalid reduction dimension {axis} for input with {rank} dimensions")
