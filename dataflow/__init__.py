@@ -358,6 +358,13 @@ from dataflow.ops.quantize import (
     quantize,
     quantize as quantize_v2,
 )
+from dataflow.ops.queue import (
+    FIFOQueue,
+    PaddingFIFOQueue,
+    PriorityQueue,
+    QueueBase,
+    RandomShuffleQueue,
+)
 from dataflow.ops.random import (
     multinomial,
     random_crop,
@@ -367,6 +374,17 @@ from dataflow.ops.random import (
     random_shuffle,
     random_uniform,
     truncated_normal,
+)
+from dataflow.ops.reader import (
+    FixedLengthRecordReader,
+    IdentityReader,
+    ReaderBase,
+    TextLineReader,
+    TFRecordReader,
+    WholeFileReader,
+    matching_files,
+    read_file,
+    write_file,
 )
 from dataflow.ops.reduce import (
     arg_max,

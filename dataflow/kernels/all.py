@@ -22,7 +22,9 @@ from dataflow.kernels import (
     numerics as _numerics,  # noqa: F401
     parsing as _parsing,  # noqa: F401
     quantize as _quantize,  # noqa: F401
+    queue as _queue,  # noqa: F401
     random as _random,  # noqa: F401
+    reader as _reader,  # noqa: F401
     rearranging as _rearranging,  # noqa: F401
     reduce as _reduce,  # noqa: F401
     script_ops as _script_ops,  # noqa: F401
