@@ -13,6 +13,8 @@ from dataflow.kernels import (
     depthwise as _depthwise,  # noqa: F401
     elementary as _elementary,  # noqa: F401
     gather_scatter as _gather_scatter,  # noqa: F401
+    image as _image,  # noqa: F401
+    image_files as _image_files,  # noqa: F401
     joining as _joining,  # noqa: F401
     linalg as _linalg,  # noqa: F401
     logging_ops as _logging_ops,  # noqa: F401

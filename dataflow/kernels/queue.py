@@ -1,0 +1,403 @@
+"""The queues. Waiting operations sleep on a condition, and are served in the order they came."""
+
+from __future__ import annotations
+
+import collections
+import heapq
+import itertools
+import threading
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import CancelledError, InvalidArgumentError, OutOfRangeError
+from dataflow.kernels.registry import kernel
+
+
+class Queue:
+    """A FIFO queue; the others override how elements are kept.
+
+    Fields: ``enqueuers`` and ``dequeuers`` hold a ticket for each waiting operation, first come
+    first served. Invariant: every change under ``condition`` notifies all waiting.
+    """
+
+    kind = "FIFOQueue"
+
+    def __init__(self, name: str, types: list[Any], dims: list[Any], capacity: int) -> None:
+        self.name = name
+        self.types = types
+        self.dims = dims
+        self.capacity = capacity if capacity >= 0 else 2**31 - 1
+        self.condition = threading.Condition()
+        self.closed = False
+        self.enqueuers: collections.deque[Any] = collections.deque()
+        self.dequeuers: collections.deque[Any] = collections.deque()
+        self.make_store()
+
+    # ---- how elements are kept ------------------------------------------------------------
+
+    def make_store(self) -> None:
+        self.items: Any = collections.deque()
+
+    def push(self, element: Any) -> None:
+        self.items.append(element)
+
+    def pop(self) -> Any:
+        return self.items.popleft()
+
+    def push_back(self, elements: list[Any]) -> None:
+        """Undoes pops, for a dequeue of many that failed half-way."""
+        self.items.extendleft(reversed(elements))
+
+    def available(self) -> int:
+        """How many elements may be taken now."""
+        return len(self.items)
+
+    # ---- operations -----------------------------------------------------------------------
+
+    def _closed_error(self) -> CancelledError:
+        return CancelledError(None, None, f"{self.kind} '{self.name}' is closed.")
+
+    def enqueue(self, context: Any, elements: list[Any]) -> None:
+        """Puts elements in, waiting for room; raises `CancelledError` when the queue is closed."""
+        condition = self.condition
+        with condition:
+            if self.closed:
+                raise self._closed_error()
+            ticket = _Ticket()
+            self.enqueuers.append(ticket)
+            try:
+                position = 0
+                while position < len(elements):
+                    context.wait(condition, lambda: ticket.cancelled or self._room_for(ticket))
+                    if ticket.cancelled:
+                        raise CancelledError(
+                            None,
+                            None,
+                            f"Enqueue operation was cancelled: {self.name!r} was closed.",
+                        )
+                    while position < len(elements) and len(self.items) < self.capacity:
+                        self.push(elements[position])
+                        position += 1
+                    condition.notify_all()
+            finally:
+                self.enqueuers.remove(ticket)
+                condition.notify_all()
+
+    def _room_for(self, ticket: Any) -> bool:
+        return self.enqueuers[0] is ticket and len(self.items) < self.capacity
+
+    def dequeue(self, context: Any, count: int, up_to: bool = False) -> list[Any]:
+        """Takes ``count`` elements out, waiting for them.
+
+        Raises `OutOfRangeError` when the queue is closed and has fewer (none, with ``up_to``).
+        """
+        condition = self.condition
+        with condition:
+            ticket = _Ticket()
+            self.dequeuers.append(ticket)
+            taken: list[Any] = []
+            complete = False
+            try:
+                while len(taken) < count:
+                    context.wait(condition, lambda: self._ready_for(ticket))
+                    while len(taken) < count and self.available() > 0:
+                        taken.append(self.pop())
+                    condition.notify_all()
+                    if len(taken) < count and self._finished():
+                        if up_to and taken:
+                            break
+                        raise OutOfRangeError(
+                            None,
+                            None,
+                            f"{self.kind} '{self.name}' is closed and has insufficient elements "
+                            f"(requested {count}, current size {len(taken)})",
+                        )
+                complete = True
+                return taken
+            finally:
+                if not complete:
+                    self.push_back(taken)
+                self.dequeuers.remove(ticket)
+                condition.notify_all()
+
+    def _ready_for(self, ticket: Any) -> bool:
+        return self.dequeuers[0] is ticket and (self.available() > 0 or self._finished())
+
+    def _finished(self) -> bool:
+        """True when nothing more will come: closed, and no enqueue that came before is waiting."""
+        return self.closed and not self.enqueuers and self.available() == 0
+
+    def close(self, cancel_pending: bool) -> None:
+        with self.condition:
+            self.closed = True
+            if cancel_pending:
+                for ticket in self.enqueuers:
+                    ticket.cancelled = True
+            self.condition.notify_all()
+
+    def size(self) -> int:
+        with self.condition:
+            return len(self.items)
+
+    # ---- elements -------------------------------------------------------------------------
+
+    def check(self, values: list[Any]) -> None:
+        if not self.dims:
+            return
+        for i, (value, dims) in enumerate(zip(values, self.dims, strict=True)):
+            if dims is None:
+                continue
+            shape = np.shape(value)
+            if len(shape) != len(dims) or any(
+                d is not None and d != s for s, d in zip(shape, dims, strict=True)
+            ):
+                wanted = ["?" if d is None else d for d in dims]
+                raise InvalidArgumentError(
+                    None,
+                    None,
+                    f"Shape mismatch in tuple component {i}. Expected "
+                    f"[{','.join(map(str, wanted))}], got [{','.join(map(str, shape))}] "
+                    f"({self.kind} '{self.name}')",
+                )
+
+    def check_batchable(self) -> None:
+        if not self.dims or any(d is None or None in d for d in self.dims):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"{self.kind}'s DequeueMany and DequeueUpTo require the components to have "
+                f"specified shapes. Give shapes when making the queue '{self.name}'.",
+            )
+
+    def batch(self, elements: list[Any]) -> tuple[Any, ...]:
+        """The elements stacked, component by component."""
+        result = []
+        for i, dtype in enumerate(self.types):
+            parts = [e[i] for e in elements]
+            result.append(_stack(parts, dtype, self.dims[i]))
+        return tuple(result)
+
+
+class _Ticket:
+    __slots__ = ("cancelled",)
+
+    def __init__(self) -> None:
+        self.cancelled = False
+
+
+def _stack(parts: list[Any], dtype: Any, dims: Any) -> Any:
+    numpy_dtype = object if dtype.kind == "S" else dtype.numpy
+    if not parts:
+        return np.empty((0, *[d or 0 for d in dims or ()]), numpy_dtype)
+    if np.ndim(parts[0]):
+        return np.stack(parts)
+    out = np.empty(len(parts), numpy_dtype)
+    out[:] = [p[()] if isinstance(p, np.ndarray) else p for p in parts]
+    return out
+
+
+class PaddingQueue(Queue):
+    """Pads with zeros (empty strings) to the largest size of the batch."""
+
+    kind = "PaddingFIFOQueue"
+
+    def check_batchable(self) -> None:
+        return
+
+    def batch(self, elements: list[Any]) -> tuple[Any, ...]:
+        result = []
+        for i, dtype in enumerate(self.types):
+            parts = [np.asarray(e[i]) for e in elements]
+            dims = self.dims[i]
+            if not parts or not dims or None not in dims:
+                result.append(_stack([e[i] for e in elements], dtype, dims))
+                continue
+            shape = tuple(
+                max(p.shape[axis] for p in parts) if d is None else d for axis, d in enumerate(dims)
+            )
+            if dtype.kind == "S":
+                out = np.full((len(parts), *shape), b"", object)
+            else:
+                out = np.zeros((len(parts), *shape), dtype.numpy)
+            for row, part in zip(out, parts, strict=True):
+                row[tuple(slice(0, s) for s in part.shape)] = part
+            result.append(out)
+        return tuple(result)
+
+
+class ShuffleQueue(Queue):
+    """Takes elements at random; keeps ``min_after`` of them back until it is closed."""
+
+    kind = "RandomShuffleQueue"
+    min_after = 0
+    random: Any = None
+
+    def make_store(self) -> None:
+        self.items = []
+
+    def pop(self) -> Any:
+        items = self.items
+        i = int(self.random.integers(len(items)))
+        items[i], items[-1] = items[-1], items[i]
+        return items.pop()
+
+    def push_back(self, elements: list[Any]) -> None:
+        self.items.extend(elements)
+
+    def available(self) -> int:
+        if self.closed and not self.enqueuers:
+            return len(self.items)
+        return len(self.items) - self.min_after
+
+    def _finished(self) -> bool:
+        return self.closed and not self.enqueuers and not self.items
+
+
+class PriorityQueue(Queue):
+    """A heap by the first component; equal priorities in the order they came."""
+
+    kind = "PriorityQueue"
+
+    def make_store(self) -> None:
+        self.items = []
+        self._order = itertools.count()
+
+    def push(self, element: Any) -> None:
+        heapq.heappush(self.items, (int(element[0]), next(self._order), element))
+
+    def pop(self) -> Any:
+        return heapq.heappop(self.items)[2]
+
+    def push_back(self, elements: list[Any]) -> None:
+        for element in elements:
+            self.push(element)
+
+
+def _make(context: Any, kind: type[Queue], types: Any, dims: Any, capacity: int) -> Any:
+    def create() -> Queue:
+        return kind(context.resource_name, list(types), list(dims), capacity)
+
+    queue = context.resource("queue", create)
+    if type(queue) is not kind or [t.name for t in queue.types] != [t.name for t in types]:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"Shared queue '{context.resource_name}' is a {queue.kind} of "
+            f"{[t.name for t in queue.types]}, which does not fit {kind.kind} of "
+            f"{[t.name for t in types]}.",
+        )
+    return queue
+
+
+_REASON = "queues hold their elements in the host's memory"
+
+
+@kernel("FIFOQueueV2", stateful=True)
+def fifo_queue_kernel(context: Any, *, component_types: Any, shapes: Any, capacity: int) -> Any:
+    return _make(context, Queue, component_types, shapes, capacity)
+
+
+@kernel("PaddingFIFOQueueV2", stateful=True)
+def padding_fifo_queue_kernel(
+    context: Any, *, component_types: Any, shapes: Any, capacity: int
+) -> Any:
+    return _make(context, PaddingQueue, component_types, shapes, capacity)
+
+
+@kernel("PriorityQueueV2", stateful=True)
+def priority_queue_kernel(context: Any, *, component_types: Any, shapes: Any, capacity: int) -> Any:
+    from dataflow.dtypes import int64
+
+    dims = [(), *shapes] if shapes or not component_types else []
+    return _make(context, PriorityQueue, [int64, *component_types], dims, capacity)
+
+
+@kernel("RandomShuffleQueueV2", stateful=True)
+def random_shuffle_queue_kernel(
+    context: Any,
+    *,
+    component_types: Any,
+    shapes: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    seed: int,
+    seed2: int,
+) -> Any:
+    queue = _make(context, ShuffleQueue, component_types, shapes, capacity)
+    with queue.condition:
+        if queue.random is None:
+            queue.min_after = min_after_dequeue
+            key = None if seed == seed2 == 0 else [seed, seed2]
+            queue.random = np.random.Generator(np.random.Philox(np.random.SeedSequence(key)))
+    return queue
+
+
+def _owned(value: Any) -> Any:
+    """A value that the queue may keep: arrays are copied."""
+    get = getattr(value, "get", None)
+    if get is not None and type(value).__module__.startswith("cupy"):
+        return get()
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+@kernel("QueueEnqueueV2", stateful=True, cpu_only=_REASON)
+def queue_enqueue_kernel(context: Any, handle: Any, components: list[Any]) -> tuple[()]:
+    handle.check(components)
+    handle.enqueue(context, [tuple(_owned(c) for c in components)])
+    return ()
+
+
+@kernel("QueueEnqueueManyV2", stateful=True, cpu_only=_REASON)
+def queue_enqueue_many_kernel(context: Any, handle: Any, components: list[Any]) -> tuple[()]:
+    counts = {np.shape(c)[0] for c in components}
+    if len(counts) != 1:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"All input tensors must have the same size in the 0th dimension, got {sorted(counts)}",
+        )
+    count = counts.pop()
+    elements = [tuple(_owned(c[i]) for c in components) for i in range(count)]
+    if elements:
+        handle.check(elements[0])
+    handle.enqueue(context, elements)
+    return ()
+
+
+@kernel("QueueDequeueV2", stateful=True, cpu_only=_REASON)
+def queue_dequeue_kernel(context: Any, handle: Any) -> tuple[Any, ...]:
+    return handle.dequeue(context, 1)[0]  # type: ignore[no-any-return]
+
+
+def _dequeue_many(context: Any, handle: Any, n: Any, up_to: bool) -> tuple[Any, ...]:
+    if n < 0:
+        raise InvalidArgumentError(None, None, f"DequeueMany: n must be >= 0, got {n}")
+    handle.check_batchable()
+    return handle.batch(handle.dequeue(context, int(n), up_to))  # type: ignore[no-any-return]
+
+
+@kernel("QueueDequeueManyV2", stateful=True, cpu_only=_REASON)
+def queue_dequeue_many_kernel(context: Any, handle: Any, n: Any) -> tuple[Any, ...]:
+    return _dequeue_many(context, handle, n, False)
+
+
+@kernel("QueueDequeueUpToV2", stateful=True, cpu_only=_REASON)
+def queue_dequeue_up_to_kernel(context: Any, handle: Any, n: Any) -> tuple[Any, ...]:
+    return _dequeue_many(context, handle, n, True)
+
+
+@kernel("QueueCloseV2")
+def queue_close_kernel(xp: Any, handle: Any, *, cancel_pending_enqueues: bool) -> tuple[()]:
+    handle.close(cancel_pending_enqueues)
+    return ()
+
+
+@kernel("QueueIsClosedV2")
+def queue_is_closed_kernel(xp: Any, handle: Any) -> Any:
+    return np.bool_(handle.closed)
+
+
+@kernel("QueueSizeV2")
+def queue_size_kernel(xp: Any, handle: Any) -> Any:
+    return np.int32(handle.size())

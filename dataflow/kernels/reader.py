@@ -1,0 +1,249 @@
+"""Readers of files, and reading and writing whole files."""
+
+from __future__ import annotations
+
+import glob
+import os
+import threading
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dataflow.data.record_files import tf_record_iterator
+from dataflow.errors import (
+    FailedPreconditionError,
+    NotFoundError,
+    PermissionDeniedError,
+)
+from dataflow.kernels.registry import kernel
+
+_REASON = "files are read by the host"
+
+
+def _text(value: Any) -> Any:
+    item = np.asarray(value, object)[()]
+    return item.decode("utf-8", "surrogateescape") if isinstance(item, bytes) else str(item)
+
+
+def _scalar(data: bytes) -> Any:
+    out = np.empty((), object)
+    out[()] = data
+    return out
+
+
+def read_bytes(path: str) -> bytes:
+    """The contents of a file; errors as TensorFlow's classes."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError as e:
+        raise NotFoundError(None, None, f"{path}; No such file or directory") from e
+    except IsADirectoryError as e:
+        raise FailedPreconditionError(None, None, f"{path}; Is a directory") from e
+    except PermissionError as e:
+        raise PermissionDeniedError(None, None, f"{path}; Permission denied") from e
+
+
+class Reader:
+    """The state of a reader: the file being read and counts of what was read."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.reset()
+
+    def reset(self) -> None:
+        self.records: Iterator[tuple[str, bytes]] | None = None
+        self.num_records = 0
+        self.num_files = 0
+
+    def open(self, path: str) -> Iterator[tuple[str, bytes]]:
+        raise NotImplementedError
+
+    def next(self, context: Any, queue: Any) -> tuple[bytes, bytes]:
+        """The next record, from the next file of the queue where needed."""
+        with self.lock:
+            while True:
+                if self.records is None:
+                    name = queue.dequeue(context, 1)[0][0]
+                    self.records = self.open(_text(name))
+                try:
+                    key, value = next(self.records)
+                except StopIteration:
+                    self.records = None
+                    self.num_files += 1
+                    continue
+                except BaseException:
+                    self.records = None
+                    raise
+                self.num_records += 1
+                return key.encode("utf-8", "surrogateescape"), value
+
+    def up_to(self, context: Any, queue: Any, count: int) -> list[tuple[bytes, bytes]]:
+        with self.lock:
+            result = [self.next(context, queue)]
+            while len(result) < count and self.records is not None:
+                try:
+                    key, value = next(self.records)
+                except StopIteration:
+                    self.records = None
+                    self.num_files += 1
+                    break
+                self.num_records += 1
+                result.append((key.encode("utf-8", "surrogateescape"), value))
+            return result
+
+
+class WholeFiles(Reader):
+    def open(self, path: str) -> Iterator[tuple[str, bytes]]:
+        yield path, read_bytes(path)
+
+
+class Names(Reader):
+    def open(self, path: str) -> Iterator[tuple[str, bytes]]:
+        yield path, path.encode("utf-8", "surrogateescape")
+
+
+class Lines(Reader):
+    def __init__(self, skip: int) -> None:
+        self.skip = skip
+        super().__init__()
+
+    def open(self, path: str) -> Iterator[tuple[str, bytes]]:
+        try:
+            file = open(path, "rb")  # noqa: SIM115  (closed below, when the generator ends)
+        except OSError:
+            read_bytes(path)  # raises the right error
+            raise
+        with file:
+            for number, line in enumerate(file, 1):
+                if number > self.skip:
+                    yield f"{path}:{number}", line.rstrip(b"\n").removesuffix(b"\r")
+
+
+class FixedLength(Reader):
+    def __init__(self, header: int, record: int, footer: int, hop: int, encoding: str) -> None:
+        self.sizes = header, record, footer, hop or record
+        self.encoding = encoding
+        super().__init__()
+
+    def open(self, path: str) -> Iterator[tuple[str, bytes]]:
+        header, record, footer, hop = self.sizes
+        data = read_bytes(path)
+        if self.encoding == "ZLIB":
+            data = zlib.decompress(data)
+        end = len(data) - footer
+        for number, start in enumerate(range(header, end - record + 1, hop)):
+            yield f"{path}:{number}", data[start : start + record]
+
+
+class Records(Reader):
+    def __init__(self, compression: str) -> None:
+        self.compression = compression
+        super().__init__()
+
+    def open(self, path: str) -> Iterator[tuple[str, bytes]]:
+        offset = 0
+        for record in tf_record_iterator(path, self.compression or None):
+            yield f"{path}:{offset}", record
+            offset += 16 + len(record)
+
+
+@kernel("WholeFileReaderV2", stateful=True)
+def whole_file_reader_kernel(context: Any) -> Any:
+    return context.resource("reader", WholeFiles)
+
+
+@kernel("IdentityReaderV2", stateful=True)
+def identity_reader_kernel(context: Any) -> Any:
+    return context.resource("reader", Names)
+
+
+@kernel("TextLineReaderV2", stateful=True)
+def text_line_reader_kernel(context: Any, *, skip_header_lines: int) -> Any:
+    return context.resource("reader", lambda: Lines(skip_header_lines))
+
+
+@kernel("FixedLengthRecordReaderV2", stateful=True)
+def fixed_length_record_reader_kernel(
+    context: Any,
+    *,
+    header_bytes: int,
+    record_bytes: int,
+    footer_bytes: int,
+    hop_bytes: int,
+    encoding: str,
+) -> Any:
+    return context.resource(
+        "reader",
+        lambda: FixedLength(header_bytes, record_bytes, footer_bytes, hop_bytes, encoding),
+    )
+
+
+@kernel("TFRecordReaderV2", stateful=True)
+def tf_record_reader_kernel(context: Any, *, compression_type: str) -> Any:
+    return context.resource("reader", lambda: Records(compression_type))
+
+
+@kernel("ReaderReadV2", stateful=True, cpu_only=_REASON)
+def reader_read_kernel(context: Any, reader_handle: Any, queue_handle: Any) -> Any:
+    key, value = reader_handle.next(context, queue_handle)
+    return _scalar(key), _scalar(value)
+
+
+@kernel("ReaderReadUpToV2", stateful=True, cpu_only=_REASON)
+def reader_read_up_to_kernel(
+    context: Any, reader_handle: Any, queue_handle: Any, num_records: Any
+) -> Any:
+    pairs = reader_handle.up_to(context, queue_handle, int(num_records))
+    keys, values = np.empty(len(pairs), object), np.empty(len(pairs), object)
+    keys[:] = [k for k, _ in pairs]
+    values[:] = [v for _, v in pairs]
+    return keys, values
+
+
+@kernel("ReaderNumRecordsProducedV2")
+def reader_num_records_produced_kernel(xp: Any, reader_handle: Any) -> Any:
+    return np.int64(reader_handle.num_records)
+
+
+@kernel("ReaderNumWorkUnitsCompletedV2")
+def reader_num_work_units_completed_kernel(xp: Any, reader_handle: Any) -> Any:
+    return np.int64(reader_handle.num_files)
+
+
+@kernel("ReaderResetV2")
+def reader_reset_kernel(xp: Any, reader_handle: Any) -> tuple[()]:
+    with reader_handle.lock:
+        reader_handle.reset()
+    return ()
+
+
+@kernel("ReadFile", cpu_only=_REASON)
+def read_file_kernel(xp: Any, filename: Any) -> Any:
+    return _scalar(read_bytes(_text(filename)))
+
+
+@kernel("WriteFile", cpu_only=_REASON)
+def write_file_kernel(xp: Any, filename: Any, contents: Any) -> tuple[()]:
+    path = _text(filename)
+    folder = os.path.dirname(path)
+    if folder:
+        os.makedirs(folder, exist_ok=True)
+    data = np.asarray(contents, object)[()]
+    with open(path, "wb") as file:
+        file.write(data if isinstance(data, bytes) else str(data).encode())
+    return ()
+
+
+@kernel("MatchingFiles", cpu_only=_REASON)
+def matching_files_kernel(xp: Any, pattern: Any) -> Any:
+    found: set[str] = set()
+    for item in np.asarray(pattern, object).reshape(-1):
+        text = item.decode("utf-8", "surrogateescape") if isinstance(item, bytes) else str(item)
+        found.update(glob.glob(text))
+    names = sorted(found)
+    out = np.empty(len(names), object)
+    out[:] = [n.encode("utf-8", "surrogateescape") for n in names]
+    return out

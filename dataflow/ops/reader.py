@@ -1,0 +1,262 @@
+"""Readers: records of files whose names come from a queue; and whole files at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.graph.registry import define_op, not_differentiable
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.queue import QueueBase
+from dataflow.shapes import Dims
+
+
+@define_op("WholeFileReaderV2", "-> reader_handle: resource", stateful=True)
+def whole_file_reader_op(*, container: str = "", shared_name: str = "") -> Dims:
+    """A reader of whole files: the key is the file's name, the value its contents."""
+    return ()
+
+
+@define_op("TextLineReaderV2", "-> reader_handle: resource", stateful=True)
+def text_line_reader_op(
+    *, skip_header_lines: int = 0, container: str = "", shared_name: str = ""
+) -> Dims:
+    """A reader of lines, without their ends; the key is ``name:line number``."""
+    return ()
+
+
+@define_op("FixedLengthRecordReaderV2", "-> reader_handle: resource", stateful=True)
+def fixed_length_record_reader_op(
+    *,
+    header_bytes: int = 0,
+    record_bytes: int,
+    footer_bytes: int = 0,
+    hop_bytes: int = 0,
+    container: str = "",
+    shared_name: str = "",
+    encoding: str = "",
+) -> Dims:
+    """A reader of records of one length; the key is ``name:record number``."""
+    if record_bytes <= 0:
+        raise ValueError(f"record_bytes must be > 0, got {record_bytes}")
+    return ()
+
+
+@define_op("TFRecordReaderV2", "-> reader_handle: resource", stateful=True)
+def tf_record_reader_op(
+    *, container: str = "", shared_name: str = "", compression_type: str = ""
+) -> Dims:
+    """A reader of TFRecord files; the key is ``name:offset``."""
+    return ()
+
+
+@define_op("IdentityReaderV2", "-> reader_handle: resource", stateful=True)
+def identity_reader_op(*, container: str = "", shared_name: str = "") -> Dims:
+    """A reader whose key and value are what the queue holds."""
+    return ()
+
+
+@define_op(
+    "ReaderReadV2",
+    "reader_handle: resource, queue_handle: resource -> key: string, value: string",
+    stateful=True,
+)
+def reader_read_op(reader_handle: Tensor, queue_handle: Tensor) -> list[Dims]:
+    """The next record and its key, scalars. Takes the next file from the queue as needed."""
+    return [(), ()]
+
+
+@define_op(
+    "ReaderReadUpToV2",
+    "reader_handle: resource, queue_handle: resource, num_records: int64 "
+    "-> keys: string, values: string",
+    stateful=True,
+)
+def reader_read_up_to_op(
+    reader_handle: Tensor, queue_handle: Tensor, num_records: Tensor
+) -> list[Dims]:
+    """Up to ``num_records`` next records and their keys, vectors."""
+    return [(None,), (None,)]
+
+
+@define_op(
+    "ReaderNumRecordsProducedV2",
+    "reader_handle: resource -> records_produced: int64",
+    stateful=True,
+)
+def reader_num_records_produced_op(reader_handle: Tensor) -> Dims:
+    """How many records were read so far, a scalar."""
+    return ()
+
+
+@define_op(
+    "ReaderNumWorkUnitsCompletedV2",
+    "reader_handle: resource -> units_completed: int64",
+    stateful=True,
+)
+def reader_num_work_units_completed_op(reader_handle: Tensor) -> Dims:
+    """How many files were read to their end, a scalar."""
+    return ()
+
+
+@define_op("ReaderResetV2", "reader_handle: resource", stateful=True)
+def reader_reset_op(reader_handle: Tensor) -> list[Dims]:
+    """Puts the reader back to its first state."""
+    return []
+
+
+@define_op("ReadFile", "filename: string -> contents: string")
+def read_file_op(filename: Tensor) -> Dims:
+    """The contents of a file, a scalar string; `NotFoundError` when there is none."""
+    if filename.dims is not None and filename.dims != ():
+        raise ValueError("filename must be a scalar")
+    return ()
+
+
+@define_op("WriteFile", "filename: string, contents: string", stateful=True)
+def write_file_op(filename: Tensor, contents: Tensor) -> list[Dims]:
+    """Writes a file, making its folder where needed. No output."""
+    return []
+
+
+@define_op("MatchingFiles", "pattern: string -> filenames: string")
+def matching_files_op(pattern: Tensor) -> Dims:
+    """Names of files that fit a pattern (or any of a vector of patterns), sorted; a vector."""
+    return (None,)
+
+
+not_differentiable(
+    whole_file_reader_op,
+    text_line_reader_op,
+    fixed_length_record_reader_op,
+    tf_record_reader_op,
+    identity_reader_op,
+    reader_read_op,
+    reader_read_up_to_op,
+    reader_num_records_produced_op,
+    reader_num_work_units_completed_op,
+    reader_reset_op,
+    read_file_op,
+    write_file_op,
+    matching_files_op,
+)
+
+
+def read_file(filename: Any, name: str | None = None) -> Tensor:
+    """The contents of a file as a scalar string."""
+    return read_file_op(filename, name=name)  # type: ignore[no-any-return]
+
+
+def write_file(filename: Any, contents: Any, name: str | None = None) -> Any:
+    """An operation that writes a file, making its folder where needed."""
+    return write_file_op(filename, contents, name=name)
+
+
+def matching_files(pattern: Any, name: str | None = None) -> Tensor:
+    """The names of files that fit ``pattern`` (with ``*`` and ``?``), sorted; a string vector."""
+    return matching_files_op(pattern, name=name)  # type: ignore[no-any-return]
+
+
+class ReaderBase:
+    """What all readers share: records one by one, from files whose names a queue holds."""
+
+    def __init__(self, reader_ref: Tensor, supports_serialize: bool = False) -> None:
+        self._reader_ref = reader_ref
+        self._supports_serialize = supports_serialize
+
+    @property
+    def reader_ref(self) -> Tensor:
+        """The handle."""
+        return self._reader_ref
+
+    @property
+    def supports_serialize(self) -> bool:
+        """Whether the state of the reader can be saved."""
+        return self._supports_serialize
+
+    def _queue(self, queue: Any) -> Tensor:
+        return queue.queue_ref if isinstance(queue, QueueBase) else queue
+
+    def read(self, queue: Any, name: str | None = None) -> Any:
+        """(key, value) of the next record, scalar strings.
+
+        Takes a file name from ``queue`` when the last file is done; `OutOfRangeError` when the
+        queue is closed and empty.
+        """
+        return reader_read_op(self._reader_ref, self._queue(queue), name=name)
+
+    def read_up_to(self, queue: Any, num_records: Any, name: str | None = None) -> Any:
+        """(keys, values) of up to ``num_records`` records of one file, string vectors."""
+        return reader_read_up_to_op(self._reader_ref, self._queue(queue), num_records, name=name)
+
+    def num_records_produced(self, name: str | None = None) -> Tensor:
+        """How many records were read so far."""
+        return reader_num_records_produced_op(self._reader_ref, name=name)  # type: ignore[no-any-return]
+
+    def num_work_units_completed(self, name: str | None = None) -> Tensor:
+        """How many files were read to their end."""
+        return reader_num_work_units_completed_op(self._reader_ref, name=name)  # type: ignore[no-any-return]
+
+    def reset(self, name: str | None = None) -> Any:
+        """An operation that puts the reader back to its first state."""
+        return reader_reset_op(self._reader_ref, name=name)
+
+
+class WholeFileReader(ReaderBase):
+    """Reads whole files: key = name, value = contents."""
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(whole_file_reader_op(name=name), supports_serialize=True)
+
+
+class TextLineReader(ReaderBase):
+    """Reads lines, without their ends. ``skip_header_lines`` are left out of each file."""
+
+    def __init__(self, skip_header_lines: int | None = None, name: str | None = None) -> None:
+        super().__init__(text_line_reader_op(skip_header_lines=skip_header_lines or 0, name=name))
+
+
+class FixedLengthRecordReader(ReaderBase):
+    """Reads records of ``record_bytes`` each, after ``header_bytes`` and before ``footer_bytes``.
+
+    ``hop_bytes``: from one record to the next, where they overlap. ``encoding``: "" or "ZLIB".
+    """
+
+    def __init__(
+        self,
+        record_bytes: int,
+        header_bytes: int | None = None,
+        footer_bytes: int | None = None,
+        hop_bytes: int | None = None,
+        name: str | None = None,
+        encoding: str | None = None,
+    ) -> None:
+        super().__init__(
+            fixed_length_record_reader_op(
+                record_bytes=record_bytes,
+                header_bytes=header_bytes or 0,
+                footer_bytes=footer_bytes or 0,
+                hop_bytes=hop_bytes or 0,
+                encoding=encoding or "",
+                name=name,
+            )
+        )
+
+
+class TFRecordReader(ReaderBase):
+    """Reads the records of TFRecord files; ``options`` says how they are compressed."""
+
+    def __init__(self, name: str | None = None, options: Any = None) -> None:
+        from dataflow.data.record_files import compression_name
+
+        super().__init__(
+            tf_record_reader_op(
+                compression_type="" if options is None else compression_name(options), name=name
+            )
+        )
+
+
+class IdentityReader(ReaderBase):
+    """Key and value are both what the queue holds."""
+
+    def __init__(self, name: str | None = None) -> None:
+        super().__init__(identity_reader_op(name=name), supports_serialize=True)
