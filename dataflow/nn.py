@@ -17,6 +17,7 @@ from dataflow.ops.activation import (
     softsign,
     swish,
 )
+from dataflow.ops.bias import bias_add, bias_add_v1, relu_layer, xw_plus_b
 from dataflow.ops.convolution import (
     atrous_conv2d,
     atrous_conv2d_transpose,
@@ -44,3 +45,17 @@ from dataflow.ops.convolution import (
     with_space_to_batch,
 )
 from dataflow.ops.math import sigmoid, tanh
+from dataflow.ops.pooling import (
+    avg_pool,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    avg_pool_v2,
+    max_pool,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    max_pool_v2,
+    max_pool_with_argmax,
+    pool,
+)

@@ -5,6 +5,7 @@ from dataflow.kernels import (
     arithmetic as _arithmetic,  # noqa: F401
     array_basics as _array_basics,  # noqa: F401
     checkpoint as _checkpoint,  # noqa: F401
+    bias as _bias,  # noqa: F401
     comparison as _comparison,  # noqa: F401
     complex_numbers as _complex_numbers,  # noqa: F401
     conv as _conv,  # noqa: F401
@@ -25,6 +26,7 @@ from dataflow.kernels import (
     parsing as _parsing,  # noqa: F401
     quantize as _quantize,  # noqa: F401
     queue as _queue,  # noqa: F401
+    pooling as _pooling,  # noqa: F401
     random as _random,  # noqa: F401
     reader as _reader,  # noqa: F401
     rearranging as _rearranging,  # noqa: F401
@@ -43,4 +45,5 @@ from dataflow.kernels import (
     tensor_list as _tensor_list,  # noqa: F401
     training as _training,  # noqa: F401
 )
+from dataflow.kernels import dataset as _dataset  # noqa: F401
 from dataflow.kernels.fused import elementwise as _fused_elementwise  # noqa: F401

@@ -1,0 +1,376 @@
+"""Kernels of pooling: slices of the whole array for each tap of the window, no loop over elements.
+
+A window may slide along any axis, so both data formats and pooling over channels are one case.
+Of equal maxima the first in row-major order gets the gradient, as in TensorFlow.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.registry import kernel
+from dataflow.windows import Window, window
+
+Windows = dict[int, Window]
+
+#: Elements worked on at a time, so that all passes over them find them in the cache.
+_PIECE_ELEMENTS = 1 << 17
+
+
+def _windows(
+    shape: tuple[int, ...],
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int] | None = None,
+) -> Windows:
+    """Axis -> window, for the axes that are pooled at all."""
+    pairs = list(zip((explicit_paddings or [])[::2], (explicit_paddings or [])[1::2], strict=True))
+    result = {}
+    for axis, (taps, stride) in enumerate(zip(ksize, strides, strict=True)):
+        if taps != 1 or stride != 1:
+            pair = pairs[axis] if pairs else (0, 0)
+            try:
+                result[axis] = window(shape[axis], taps, stride, 1, padding, pair)
+            except ValueError as e:
+                raise InvalidArgumentError(None, None, str(e)) from e
+    return result
+
+
+def _output_shape(shape: tuple[int, ...], windows: Windows) -> tuple[int, ...]:
+    return tuple(windows[a].count if a in windows else size for a, size in enumerate(shape))
+
+
+def _check_shape(what: str, array: Any, expected: tuple[int, ...]) -> None:
+    if array.shape != expected:
+        raise InvalidArgumentError(
+            None, None, f"Expected {what} shape to be {list(expected)}, but got {list(array.shape)}"
+        )
+
+
+def _taps(windows: Windows, rank: int) -> Iterator[tuple[tuple[int, ...], Any, Any]]:
+    """For each tap: its indices, the places where it meets the array, and what it meets there."""
+    axes = sorted(windows)
+    for tap in itertools.product(*(range(windows[a].taps) for a in axes)):
+        to, frm = [slice(None)] * rank, [slice(None)] * rank
+        for axis, t in zip(axes, tap, strict=True):
+            to[axis], frm[axis] = windows[axis].inside(t)
+        yield tap, tuple(to), tuple(frm)
+
+
+def _covers(w: Window) -> bool:
+    """True for a single place that sees the whole axis: a reduction."""
+    return w.count == 1 and w.inside(0)[1].start == 0 and w.taps - w.before >= w.size
+
+
+def _pieces(shape: tuple[int, ...]) -> list[slice]:
+    per_item = int(np.prod(shape[1:])) if len(shape) > 1 else 1
+    size = max(1, _PIECE_ELEMENTS // max(1, per_item))
+    return [slice(i, i + size) for i in range(0, shape[0], size)]
+
+
+def _lowest(dtype: Any) -> Any:
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
+
+
+def _accumulate(xp: Any, x: Any, windows: Windows, ufunc: Any, start: Any) -> Any:
+    """``ufunc`` over every window, one axis after the other."""
+    for axis in sorted(windows):
+        w = windows[axis]
+        if w.size == w.taps and w.count == 1 and w.before == w.after == 0:
+            x = ufunc.reduce(x, axis=axis, keepdims=True)
+            continue
+        shape = list(x.shape)
+        shape[axis] = w.count
+        out = xp.full(tuple(shape), start, x.dtype)
+        for tap in range(w.taps):
+            to, frm = w.inside(tap)
+            target = out[(slice(None),) * axis + (to,)]
+            ufunc(target, x[(slice(None),) * axis + (frm,)], out=target)
+        x = out
+    return x
+
+
+def _spread(xp: Any, grad: Any, windows: Windows) -> Any:
+    """The transpose of a sum over windows: every place gives its value to all it saw."""
+    for axis in sorted(windows):
+        w = windows[axis]
+        shape = list(grad.shape)
+        shape[axis] = w.size
+        if w.size == w.taps and w.count == 1 and w.before == w.after == 0:
+            grad = xp.broadcast_to(grad, tuple(shape))
+            continue
+        out = xp.zeros(tuple(shape), grad.dtype)
+        for tap in range(w.taps):
+            to, frm = w.inside(tap)
+            out[(slice(None),) * axis + (frm,)] += grad[(slice(None),) * axis + (to,)]
+        grad = out
+    return grad
+
+
+def _counts(xp: Any, windows: Windows, rank: int, dtype: Any) -> Any:
+    """How many elements of the array each place sees (padding does not count)."""
+    total: Any = xp.ones((1,) * rank, dtype)
+    for axis, w in windows.items():
+        seen = np.zeros(w.count, np.int64)
+        for tap in range(w.taps):
+            seen[w.inside(tap)[0]] += 1
+        shape = [1] * rank
+        shape[axis] = w.count
+        total = total * xp.asarray(np.maximum(seen, 1).astype(dtype)).reshape(shape)
+    return total if total.size > 1 else total.reshape(())[()]
+
+
+def _max_pool(xp: Any, x: Any, windows: Windows) -> Any:
+    if not windows:
+        return x.copy()
+    out = xp.empty(_output_shape(x.shape, windows), x.dtype)
+    if out.size == 0:
+        return out
+    inner = 0 not in windows
+    for piece in _pieces(x.shape) if inner else [slice(None)]:
+        part, target = x[piece], out[piece]
+        if any(
+            w.taps == 1 or w.before or w.after or w.size != w.count * w.taps
+            for w in windows.values()
+        ):
+            target[...] = _accumulate(xp, part, windows, xp.maximum, _lowest(x.dtype))
+            continue
+        # Windows that tile the array: a maximum of two slices starts each axis.
+        for axis in sorted(windows):
+            part = _tiled_maximum(xp, part, axis, windows[axis])
+        target[...] = part
+    return out
+
+
+def _tiled_maximum(xp: Any, x: Any, axis: int, w: Window) -> Any:
+    if w.count == 1:
+        return x.max(axis=axis, keepdims=True)
+    before = (slice(None),) * axis
+    out = xp.maximum(x[(*before, w.inside(0)[1])], x[(*before, w.inside(1)[1])])
+    for tap in range(2, w.taps):
+        xp.maximum(out, x[(*before, w.inside(tap)[1])], out=out)
+    return out
+
+
+def _first_maxima(xp: Any, x: Any, y: Any, windows: Windows) -> Iterator[tuple[Any, Any, Any]]:
+    """(mask, places, elements) of each tap: where the tap is the first that equals the maximum."""
+    open_places = None
+    total = int(np.prod([w.taps for w in windows.values()]))
+    for number, (_, to, frm) in enumerate(_taps(windows, x.ndim)):
+        mask = x[frm] == y[to]
+        if open_places is None:
+            if total > 1:
+                open_places = xp.ones(y.shape, bool)
+                xp.logical_not(mask, out=open_places[to])
+        else:
+            place = open_places[to]
+            mask &= place
+            if number < total - 1:
+                place ^= mask
+        yield mask, to, frm
+
+
+def _max_pool_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windows) -> Any:
+    shape = _output_shape(x.shape, windows)
+    _check_shape("orig_output", y, shape)
+    _check_shape("grad", grad, shape)
+    out = xp.zeros(x.shape, grad.dtype)
+    if out.size == 0 or grad.size == 0:
+        return out
+    if len(windows) == 1:
+        ((axis, w),) = windows.items()
+        if w.size == w.taps and w.count == 1 and w.before == w.after == 0:
+            place = xp.expand_dims(x.argmax(axis), axis)
+            xp.put_along_axis(out, place, grad, axis)
+            return out
+    disjoint = all(w.stride >= w.taps for w in windows.values())
+    for piece in _pieces(x.shape) if 0 not in windows else [slice(None)]:
+        x_part, y_part, g_part, o_part = x[piece], y[piece], grad[piece], out[piece]
+        for mask, to, frm in _first_maxima(xp, x_part, y_part, windows):
+            if disjoint:
+                xp.multiply(g_part[to], mask, out=o_part[frm])
+            else:
+                target = o_part[frm]
+                target += g_part[to] * mask
+    return out
+
+
+def _max_pool_second_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windows) -> Any:
+    """The elements of ``grad`` (of the shape of x) at the first maxima."""
+    _check_shape("orig_output", y, _output_shape(x.shape, windows))
+    _check_shape("grad", grad, x.shape)
+    out = xp.zeros(y.shape, grad.dtype)
+    for mask, to, frm in _first_maxima(xp, x, y, windows):
+        target = out[to]
+        target += grad[frm] * mask
+    return out
+
+
+def _avg_pool(xp: Any, x: Any, windows: Windows) -> Any:
+    if not windows:
+        return x.copy()
+    work = x.astype(np.float32) if x.dtype.itemsize == 2 else x
+    total = _accumulate(xp, work, windows, xp.add, 0)
+    return (total / _counts(xp, windows, x.ndim, work.dtype)).astype(x.dtype, copy=False)
+
+
+def _avg_pool_gradient(xp: Any, sizes: Any, grad: Any, windows: Windows) -> Any:
+    shape = tuple(int(s) for s in sizes)
+    _check_shape("grad", grad, _output_shape(shape, windows))
+    if not windows:
+        return grad.copy()
+    work = grad.astype(np.float32) if grad.dtype.itemsize == 2 else grad
+    out = _spread(xp, work / _counts(xp, windows, grad.ndim, work.dtype), windows)
+    return xp.ascontiguousarray(out).astype(grad.dtype, copy=False)
+
+
+@kernel("MaxPool")
+def max_pool_kernel(
+    xp: Any,
+    input: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+) -> Any:
+    return _max_pool(xp, input, _windows(input.shape, ksize, strides, padding, explicit_paddings))
+
+
+@kernel("MaxPool3D")
+def max_pool_3d_kernel(
+    xp: Any, input: Any, *, ksize: list[int], strides: list[int], padding: str
+) -> Any:
+    return _max_pool(xp, input, _windows(input.shape, ksize, strides, padding))
+
+
+@kernel("MaxPoolGrad")
+def max_pool_grad_kernel(
+    xp: Any,
+    orig_input: Any,
+    orig_output: Any,
+    grad: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+) -> Any:
+    windows = _windows(orig_input.shape, ksize, strides, padding, explicit_paddings)
+    return _max_pool_gradient(xp, orig_input, orig_output, grad, windows)
+
+
+@kernel("MaxPool3DGrad")
+def max_pool_3d_grad_kernel(
+    xp: Any,
+    orig_input: Any,
+    orig_output: Any,
+    grad: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+) -> Any:
+    windows = _windows(orig_input.shape, ksize, strides, padding)
+    return _max_pool_gradient(xp, orig_input, orig_output, grad, windows)
+
+
+@kernel("MaxPoolGradGrad", "MaxPool3DGradGrad")
+def max_pool_grad_grad_kernel(
+    xp: Any,
+    orig_input: Any,
+    orig_output: Any,
+    grad: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+) -> Any:
+    windows = _windows(orig_input.shape, ksize, strides, padding)
+    return _max_pool_second_gradient(xp, orig_input, orig_output, grad, windows)
+
+
+@kernel("AvgPool")
+def avg_pool_kernel(
+    xp: Any, value: Any, *, ksize: list[int], strides: list[int], padding: str
+) -> Any:
+    return _avg_pool(xp, value, _windows(value.shape, ksize, strides, padding))
+
+
+@kernel("AvgPool3D")
+def avg_pool_3d_kernel(
+    xp: Any, input: Any, *, ksize: list[int], strides: list[int], padding: str
+) -> Any:
+    return _avg_pool(xp, input, _windows(input.shape, ksize, strides, padding))
+
+
+@kernel("AvgPoolGrad", "AvgPool3DGrad")
+def avg_pool_grad_kernel(
+    xp: Any,
+    orig_input_shape: Any,
+    grad: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+) -> Any:
+    shape = tuple(int(s) for s in orig_input_shape)
+    return _avg_pool_gradient(xp, shape, grad, _windows(shape, ksize, strides, padding))
+
+
+# ---- with the places of the maxima --------------------------------------------------------------
+
+
+def _batch_offsets(xp: Any, shape: tuple[int, ...], include_batch: bool) -> Any:
+    """What to add to the stored indices to get positions in the flat array."""
+    if include_batch:
+        return 0
+    per_item = int(np.prod(shape[1:]))
+    return (xp.arange(shape[0]) * per_item).reshape(-1, *([1] * (len(shape) - 1)))
+
+
+@kernel("MaxPoolWithArgmax")
+def max_pool_with_argmax_kernel(
+    xp: Any,
+    input: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    Targmax: Any,
+    padding: str,
+    include_batch_in_index: bool,
+) -> tuple[Any, Any]:
+    windows = _windows(input.shape, ksize, strides, padding)
+    out = _max_pool(xp, input, windows)
+    positions = xp.arange(input.size).reshape(input.shape)
+    where = xp.zeros(out.shape, np.int64)
+    for mask, to, frm in _first_maxima(xp, input, out, windows):
+        where[to] += xp.where(mask, positions[frm], 0)
+    if not include_batch_in_index and where.size:
+        where -= _batch_offsets(xp, input.shape, False)
+    return out, where.astype(Targmax.numpy, copy=False)
+
+
+@kernel("MaxPoolGradWithArgmax")
+def max_pool_grad_with_argmax_kernel(
+    xp: Any, input: Any, grad: Any, argmax: Any, *, include_batch_in_index: bool
+) -> Any:
+    flat = (argmax + _batch_offsets(xp, input.shape, include_batch_in_index)).reshape(-1)
+    if flat.size and (int(flat.min()) < 0 or int(flat.max()) >= input.size):
+        raise InvalidArgumentError(None, None, "argmax points outside of the input")
+    total = xp.bincount(flat, weights=grad.reshape(-1), minlength=input.size)
+    return total.reshape(input.shape).astype(grad.dtype)
+
+
+@kernel("MaxPoolGradGradWithArgmax")
+def max_pool_grad_grad_with_argmax_kernel(
+    xp: Any, input: Any, grad: Any, argmax: Any, *, include_batch_in_index: bool
+) -> Any:
+    flat = argmax + _batch_offsets(xp, input.shape, include_batch_in_index)
+    return grad.reshape(-1)[flat]

@@ -1,0 +1,691 @@
+"""Poolings as ops, and the functions of `tf.nn` for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.dtypes import FLOATING, INDICES, REAL_NUMBERS, DType
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.registry import Defaulted, OpDef, define_op
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array as array_ops
+from dataflow.ops.conv import check_padding, check_rank, format_axes, pairs_of
+from dataflow.ops.convolution import explicit, renamed, spread, with_space_to_batch
+from dataflow.ops.static_value import static_dims
+from dataflow.shapes import Dims, list_dims, merge
+from dataflow.windows import num_positions
+
+_SHAPE = (
+    "Shape: [batch, spatial axes, channels], or channels after the batch; the spatial axes "
+    "shrink. Dtype: kept."
+)
+
+
+def pooled_dims(
+    input: Tensor,
+    rank: int,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    data_format: str,
+    explicit_paddings: list[int],
+    kinds: Any = ("SAME", "VALID"),
+) -> Dims:
+    """The shape that a pooling gives; raises `ValueError` with what does not fit."""
+    format_axes(data_format, rank)
+    check_padding(padding, explicit_paddings, rank, kinds)
+    for name, values in (("ksize", ksize), ("strides", strides)):
+        if len(values) != rank:
+            raise ValueError(f"{name} must have {rank} entries, one for each axis, got {values}")
+        if min(values) < 1:
+            raise ValueError(f"{name} must be positive, got {values}")
+    if ksize[0] != 1 or strides[0] != 1:
+        raise ValueError(
+            f"pooling over the batch is not possible: ksize {ksize}, strides {strides}"
+        )
+    check_rank(input, rank, "the input")
+    sizes = input.dims if input.dims is not None else (None,) * rank
+    pairs = pairs_of(explicit_paddings, rank)
+    return tuple(
+        num_positions(size, taps, stride, 1, padding, pair)
+        for size, taps, stride, pair in zip(sizes, ksize, strides, pairs, strict=True)
+    )
+
+
+def _merged(a: Dims, b: Dims, what: str) -> Dims:
+    try:
+        return merge(a, b)
+    except ValueError as e:
+        raise ValueError(f"{what}: {list_dims(a)} and {list_dims(b)}") from e
+
+
+# ---- maximum ------------------------------------------------------------------------------------
+
+
+@define_op("MaxPool", "input: T -> output: T", T=Defaulted(dtypes.float32, REAL_NUMBERS))
+def max_pool_op(
+    input: Tensor,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int] = (),  # type: ignore[assignment]
+    data_format: str = "NHWC",
+) -> Dims:
+    """The largest element under each place of a window.
+
+    Shape: [batch, height, width, channels], or NCHW; ksize and strides have an entry for each
+    axis. Dtype: kept. Gradient: to the first of the largest elements, by `MaxPoolGrad`.
+    """
+    kinds = ("SAME", "VALID", "EXPLICIT")
+    return pooled_dims(
+        input, 4, ksize, strides, padding, data_format, list(explicit_paddings), kinds
+    )
+
+
+@define_op(
+    "MaxPoolGrad",
+    "orig_input: T, orig_output: T, grad: T -> output: T",
+    T=Defaulted(dtypes.float32, REAL_NUMBERS),
+)
+def max_pool_grad_op(
+    orig_input: Tensor,
+    orig_output: Tensor,
+    grad: Tensor,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    explicit_paddings: list[int] = (),  # type: ignore[assignment]
+    data_format: str = "NHWC",
+) -> Dims:
+    """The gradient of `MaxPool`: each value of grad goes to the first maximum of its window.
+
+    Shape: that of orig_input. Dtype: kept. Gradient: `MaxPoolGradGrad` to grad, zero to the others.
+    """
+    _merged(orig_output.dims, grad.dims, "orig_output and grad differ in shape")
+    return orig_input.dims
+
+
+@define_op("MaxPoolGradGrad", "orig_input: T, orig_output: T, grad: T -> output: T", T=REAL_NUMBERS)
+def max_pool_grad_grad_op(
+    orig_input: Tensor,
+    orig_output: Tensor,
+    grad: Tensor,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    data_format: str = "NHWC",
+) -> Dims:
+    """The second gradient of `MaxPool`: the elements of grad at the first maxima.
+
+    Shape: that of orig_output. Dtype: kept. Gradient: `MaxPoolGrad` to grad, zero to the others.
+    """
+    _merged(orig_input.dims, grad.dims, "orig_input and grad differ in shape")
+    return orig_output.dims
+
+
+@define_op("MaxPool3D", "input: T -> output: T", T=FLOATING)
+def max_pool_3d_op(
+    input: Tensor,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    data_format: str = "NDHWC",
+) -> Dims:
+    """The largest element under each place of a window of three spatial axes.
+
+    Shape: [batch, depth, height, width, channels], or NCDHW. Dtype: kept.
+    Gradient: to the first of the largest elements, by `MaxPool3DGrad`.
+    """
+    return pooled_dims(input, 5, ksize, strides, padding, data_format, [])
+
+
+@define_op(
+    "MaxPool3DGrad",
+    "orig_input: TInput, orig_output: TInput, grad: T -> output: T",
+    T=FLOATING,
+    TInput=FLOATING,
+)
+def max_pool_3d_grad_op(
+    orig_input: Tensor,
+    orig_output: Tensor,
+    grad: Tensor,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    data_format: str = "NDHWC",
+) -> Dims:
+    """The gradient of `MaxPool3D`: each value of grad goes to the first maximum of its window.
+
+    Shape: that of orig_input. Dtype: kept. Gradient: `MaxPool3DGradGrad` to grad.
+    """
+    _merged(orig_output.dims, grad.dims, "orig_output and grad differ in shape")
+    return orig_input.dims
+
+
+@define_op(
+    "MaxPool3DGradGrad", "orig_input: T, orig_output: T, grad: T -> output: T", T=REAL_NUMBERS
+)
+def max_pool_3d_grad_grad_op(
+    orig_input: Tensor,
+    orig_output: Tensor,
+    grad: Tensor,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    data_format: str = "NDHWC",
+) -> Dims:
+    """The second gradient of `MaxPool3D`: the elements of grad at the first maxima.
+
+    Shape: that of orig_output. Dtype: kept. Gradient: `MaxPool3DGrad` to grad.
+    """
+    _merged(orig_input.dims, grad.dims, "orig_input and grad differ in shape")
+    return orig_output.dims
+
+
+def _attrs(op: Any, *names: str) -> dict[str, Any]:
+    return {n: op.attrs[n] for n in ("ksize", "strides", "padding", "data_format", *names)}
+
+
+@max_pool_op.gradient
+def max_pool_gradient(op: Any, grad: Tensor) -> list[Any]:
+    attrs = _attrs(op, "explicit_paddings")
+    return [max_pool_grad_op(op.inputs[0], op.outputs[0], grad, **attrs)]
+
+
+def _with_zeros(op: Any, grad: Tensor) -> list[Any]:
+    return [array_ops.zeros_like(op.inputs[0]), array_ops.zeros_like(op.inputs[1]), grad]
+
+
+@max_pool_grad_op.gradient
+def max_pool_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+    if op.attrs["padding"] == "EXPLICIT":
+        raise LookupError(
+            f"{op.name!r}: MaxPool with explicit padding has no second derivative (TensorFlow has "
+            "none either); pad with tf.pad and use VALID."
+        )
+    second = max_pool_grad_grad_op(op.inputs[0], op.inputs[1], grad, **_attrs(op))
+    return _with_zeros(op, second)
+
+
+@max_pool_grad_grad_op.gradient
+def max_pool_grad_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+    return _with_zeros(op, max_pool_grad_op(op.inputs[0], op.inputs[1], grad, **_attrs(op)))
+
+
+@max_pool_3d_op.gradient
+def max_pool_3d_gradient(op: Any, grad: Tensor) -> list[Any]:
+    return [max_pool_3d_grad_op(op.inputs[0], op.outputs[0], grad, **_attrs(op))]
+
+
+@max_pool_3d_grad_op.gradient
+def max_pool_3d_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+    second = max_pool_3d_grad_grad_op(op.inputs[0], op.inputs[1], grad, **_attrs(op))
+    return _with_zeros(op, second)
+
+
+@max_pool_3d_grad_grad_op.gradient
+def max_pool_3d_grad_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+    return _with_zeros(op, max_pool_3d_grad_op(op.inputs[0], op.inputs[1], grad, **_attrs(op)))
+
+
+# ---- the places of the maxima --------------------------------------------------------------------
+
+
+@define_op(
+    "MaxPoolWithArgmax",
+    "input: T -> output: T, argmax: Targmax",
+    T=REAL_NUMBERS,
+    Targmax=INDICES,
+)
+def max_pool_with_argmax_op(
+    input: Tensor,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    Targmax: DType = dtypes.int64,
+    padding: str,
+    include_batch_in_index: bool = False,
+) -> list[Dims]:
+    """`MaxPool`, and where each maximum was: ``(y * width + x) * channels + channel``.
+
+    Shape: both results as `MaxPool`'s. Dtype: kept; the places are int64 or int32.
+    Gradient: by `MaxPoolGradWithArgmax`; none to the places.
+    """
+    dims = pooled_dims(input, 4, ksize, strides, padding, "NHWC", [])
+    return [dims, dims]
+
+
+_ARGMAX = "input: T, grad: T, argmax: Targmax -> output: T"
+
+
+@define_op("MaxPoolGradWithArgmax", _ARGMAX, T=REAL_NUMBERS, Targmax=INDICES)
+def max_pool_grad_with_argmax_op(
+    input: Tensor,
+    grad: Tensor,
+    argmax: Tensor,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    include_batch_in_index: bool = False,
+) -> Dims:
+    """The gradient of `MaxPoolWithArgmax`: grad added at the places of the maxima.
+
+    Shape: that of the input. Dtype: kept. Gradient: `MaxPoolGradGradWithArgmax` to grad.
+    """
+    _merged(grad.dims, argmax.dims, "grad and argmax differ in shape")
+    return input.dims
+
+
+@define_op("MaxPoolGradGradWithArgmax", _ARGMAX, T=REAL_NUMBERS, Targmax=INDICES)
+def max_pool_grad_grad_with_argmax_op(
+    input: Tensor,
+    grad: Tensor,
+    argmax: Tensor,
+    *,
+    ksize: list[int],
+    strides: list[int],
+    padding: str,
+    include_batch_in_index: bool = False,
+) -> Dims:
+    """The elements of grad, of the shape of the input, at the places of the maxima.
+
+    Shape: that of argmax. Dtype: kept. Gradient: `MaxPoolGradWithArgmax` to grad.
+    """
+    _merged(input.dims, grad.dims, "input and grad differ in shape")
+    return argmax.dims
+
+
+def _argmax_attrs(op: Any) -> dict[str, Any]:
+    return {n: op.attrs[n] for n in ("ksize", "strides", "padding", "include_batch_in_index")}
+
+
+@max_pool_with_argmax_op.gradient
+def max_pool_with_argmax_gradient(op: Any, grad: Tensor, _: Any) -> list[Any]:
+    return [max_pool_grad_with_argmax_op(op.inputs[0], grad, op.outputs[1], **_argmax_attrs(op))]
+
+
+@max_pool_grad_with_argmax_op.gradient
+def max_pool_grad_with_argmax_gradient(op: Any, grad: Tensor) -> list[Any]:
+    second = max_pool_grad_grad_with_argmax_op(
+        op.inputs[0], grad, op.inputs[2], **_argmax_attrs(op)
+    )
+    return [array_ops.zeros_like(op.inputs[0]), second, None]
+
+
+@max_pool_grad_grad_with_argmax_op.gradient
+def max_pool_grad_grad_with_argmax_gradient(op: Any, grad: Tensor) -> list[Any]:
+    first = max_pool_grad_with_argmax_op(op.inputs[0], grad, op.inputs[2], **_argmax_attrs(op))
+    return [array_ops.zeros_like(op.inputs[0]), first, None]
+
+
+# ---- mean ---------------------------------------------------------------------------------------
+
+
+def _average_ops(suffix: str, rank: int, first_input: str, default: str) -> tuple[OpDef, OpDef]:
+    """AvgPool and AvgPoolGrad for two or three spatial axes; they differ in names only."""
+
+    def rule(
+        value: Tensor,
+        *,
+        ksize: list[int],
+        strides: list[int],
+        padding: str,
+        data_format: str = default,
+    ) -> Dims:
+        return pooled_dims(value, rank, ksize, strides, padding, data_format, [])
+
+    def rule_3d(
+        input: Tensor,
+        *,
+        ksize: list[int],
+        strides: list[int],
+        padding: str,
+        data_format: str = default,
+    ) -> Dims:
+        return pooled_dims(input, rank, ksize, strides, padding, data_format, [])
+
+    def gradient_rule(
+        orig_input_shape: Tensor,
+        grad: Tensor,
+        *,
+        ksize: list[int],
+        strides: list[int],
+        padding: str,
+        data_format: str = default,
+    ) -> Dims:
+        sizes = static_dims(orig_input_shape)
+        return (None,) * rank if sizes is None else sizes
+
+    chosen = rule if first_input == "value" else rule_3d
+    chosen.__doc__ = (
+        "The mean of the elements under each place of a window; padding does not count.\n\n"
+        f"{_SHAPE}\nGradient: spread evenly, by AvgPool{suffix}Grad.\n"
+    )
+    gradient_rule.__doc__ = (
+        f"The gradient of AvgPool{suffix}: each value of grad spread over its window.\n\n"
+        "Shape: the sizes that orig_input_shape holds. Dtype: kept.\n"
+        f"Gradient: AvgPool{suffix} of the incoming gradient.\n"
+    )
+    chosen.__name__ = f"avg_pool{suffix.lower()}"
+    gradient_rule.__name__ = f"avg_pool{suffix.lower()}_grad"
+    forward = define_op(f"AvgPool{suffix}", f"{first_input}: T -> output: T", T=FLOATING)(chosen)
+    backward = define_op(
+        f"AvgPool{suffix}Grad", "orig_input_shape: int32, grad: T -> output: T", T=FLOATING
+    )(gradient_rule)
+
+    @forward.gradient
+    def avg_pool_gradient(op: Any, grad: Tensor) -> list[Any]:
+        return [backward(array_ops.shape(op.inputs[0]), grad, **_attrs(op))]
+
+    @backward.gradient
+    def avg_pool_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+        return [None, forward(grad, **_attrs(op))]
+
+    return forward, backward
+
+
+avg_pool_op, avg_pool_grad_op = _average_ops("", 4, "value", "NHWC")
+avg_pool_3d_op, avg_pool_3d_grad_op = _average_ops("3D", 5, "input", "NDHWC")
+
+
+# ---- functions of tf.nn --------------------------------------------------------------------------
+
+
+def _steps(ksize: Any, strides: Any, count: int, data_format: str) -> dict[str, list[int]]:
+    channel = 1 if data_format.startswith("NC") else -1
+    if ksize is None or strides is None:
+        raise ValueError("`ksize` and `strides` must be given")
+    return {
+        "ksize": spread(ksize, count, channel, "ksize"),
+        "strides": spread(strides, count, channel, "strides"),
+    }
+
+
+def max_pool(
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """The largest element under each place of a window over images.
+
+    ``ksize`` and ``strides``: one number, two, or four; ``padding``: ``"SAME"``, ``"VALID"`` or a
+    list of four pairs. See the op `MaxPool`.
+    """
+    value = renamed("input", input, "value", value)
+    padding, pairs = explicit(padding)
+    data_format = data_format or "NHWC"
+    return max_pool_op(  # type: ignore[no-any-return]
+        value,
+        **_steps(ksize, strides, 2, data_format),
+        padding=padding,
+        explicit_paddings=pairs,
+        data_format=data_format,
+        name=name,
+    )
+
+
+def max_pool2d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    name: str | None = None,
+) -> Tensor:
+    """The same as `max_pool`."""
+    return max_pool(input, ksize, strides, padding, data_format, name or "MaxPool2d")
+
+
+def max_pool3d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NDHWC",
+    name: str | None = None,
+) -> Tensor:
+    """The largest element under each place of a window over volumes."""
+    data_format = data_format or "NDHWC"
+    return max_pool_3d_op(  # type: ignore[no-any-return]
+        input,
+        **_steps(ksize, strides, 3, data_format),
+        padding=padding,
+        data_format=data_format,
+        name=name,
+    )
+
+
+def avg_pool(
+    value: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """The mean under each place of a window over images. See the op `AvgPool`."""
+    value = renamed("input", input, "value", value)
+    data_format = data_format or "NHWC"
+    return avg_pool_op(  # type: ignore[no-any-return]
+        value,
+        **_steps(ksize, strides, 2, data_format),
+        padding=padding,
+        data_format=data_format,
+        name=name,
+    )
+
+
+avg_pool2d = avg_pool
+
+
+def avg_pool3d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NDHWC",
+    name: str | None = None,
+) -> Tensor:
+    """The mean under each place of a window over volumes."""
+    data_format = data_format or "NDHWC"
+    return avg_pool_3d_op(  # type: ignore[no-any-return]
+        input,
+        **_steps(ksize, strides, 3, data_format),
+        padding=padding,
+        data_format=data_format,
+        name=name,
+    )
+
+
+def _pool1d(
+    function: Any,
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str,
+    name: str | None,
+    default: str,
+) -> Tensor:
+    with op_scope(name, default, [input]) as scope:
+        data_format = data_format or "NWC"
+        first = data_format.startswith("NC")
+        axis = 2 if first else 1
+        channel = 1 if first else -1
+        ksize = spread(ksize, 1, channel, "ksize")
+        strides = spread(strides, 1, channel, "strides")
+        value = array_ops.expand_dims(input, axis)
+        result = function(
+            value,
+            [*ksize[:axis], 1, *ksize[axis:]],
+            [*strides[:axis], 1, *strides[axis:]],
+            padding,
+            "NCHW" if first else "NHWC",
+            scope,
+        )
+        return array_ops.squeeze(result, [axis])
+
+
+def max_pool1d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NWC",
+    name: str | None = None,
+) -> Tensor:
+    """The largest element under each place of a window over sequences [batch, width, channels]."""
+    return _pool1d(max_pool, input, ksize, strides, padding, data_format, name, "MaxPool1d")
+
+
+def avg_pool1d(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NWC",
+    name: str | None = None,
+) -> Tensor:
+    """The mean under each place of a window over sequences [batch, width, channels]."""
+    return _pool1d(avg_pool, input, ksize, strides, padding, data_format, name, "AvgPool1D")
+
+
+def _by_rank(
+    one: Any,
+    two: Any,
+    three: Any,
+    input: Any,
+    data_format: str | None,
+    name: str | None,
+    *rest: Any,
+) -> Tensor:
+    tensor = convert_to_tensor(input, name="input")
+    count = len(tensor.dims) - 2 if tensor.dims is not None else None
+    functions = {1: (one, "NWC"), 2: (two, "NHWC"), 3: (three, "NDHWC")}
+    if count not in functions:
+        raise ValueError(f"the input must have rank 3, 4 or 5, got {tensor.shape}")
+    function, default = functions[count]
+    return function(tensor, *rest, data_format or default, name)  # type: ignore[no-any-return]
+
+
+def max_pool_v2(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """`max_pool1d`, `max_pool2d` or `max_pool3d`, by the rank of the input."""
+    return _by_rank(
+        max_pool1d, max_pool2d, max_pool3d, input, data_format, name, ksize, strides, padding
+    )
+
+
+def avg_pool_v2(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """`avg_pool1d`, `avg_pool2d` or `avg_pool3d`, by the rank of the input."""
+    return _by_rank(
+        avg_pool1d, avg_pool, avg_pool3d, input, data_format, name, ksize, strides, padding
+    )
+
+
+def max_pool_with_argmax(
+    input: Any,
+    ksize: Any,
+    strides: Any,
+    padding: str,
+    data_format: str = "NHWC",
+    Targmax: Any = None,
+    name: str | None = None,
+    output_dtype: Any = None,
+    include_batch_in_index: bool = False,
+) -> Any:
+    """`max_pool` and the flat index of each maximum within its image. See `MaxPoolWithArgmax`."""
+    if data_format != "NHWC":
+        raise ValueError("max_pool_with_argmax takes data_format='NHWC' only")
+    kind = renamed("output_dtype", output_dtype, "Targmax", Targmax)
+    return max_pool_with_argmax_op(
+        input,
+        ksize=ksize,
+        strides=strides,
+        Targmax=dtypes.int64 if kind is None else kind,
+        padding=padding,
+        include_batch_in_index=include_batch_in_index,
+        name=name,
+    )
+
+
+def pool(
+    input: Any,
+    window_shape: Any,
+    pooling_type: str,
+    padding: str,
+    dilation_rate: Any = None,
+    strides: Any = None,
+    name: str | None = None,
+    data_format: str | None = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Pooling (``"MAX"`` or ``"AVG"``) in one to three dimensions, by the rank of the input.
+
+    ``window_shape``, ``strides`` and ``dilation_rate``: a number for each spatial axis.
+    """
+    dilation_rate = renamed("dilations", dilations, "dilation_rate", dilation_rate)
+    kind = pooling_type.upper()
+    if kind not in ("MAX", "AVG"):
+        raise ValueError(f"`pooling_type` must be 'MAX' or 'AVG'. Received: {pooling_type!r}")
+    with op_scope(name, f"{kind.lower()}_pool", [input]) as scope:
+        input = convert_to_tensor(input, name="input")
+        count = len(window_shape)
+        if count not in (1, 2, 3):
+            raise ValueError(f"`window_shape` must have length 1, 2 or 3, got {window_shape}")
+        rates = [1] * count if dilation_rate is None else [int(r) for r in dilation_rate]
+        steps = [1] * count if strides is None else [int(s) for s in strides]
+        if padding == "SAME" and max(rates) > 1:
+            raise ValueError(
+                "pooling with 'SAME' padding is not implemented for `dilation_rate` > 1. "
+                f"Received: padding={padding} and dilation_rate={rates}"
+            )
+        if max(rates) > 1 and max(steps) > 1:
+            raise ValueError("strides > 1 do not go with dilation_rate > 1")
+        if any(s > w for s, w in zip(steps, window_shape, strict=True)):
+            raise ValueError("`strides` > `window_shape` is not supported.")
+        table: Any = {
+            ("MAX", 1): (max_pool1d, "NWC"),
+            ("MAX", 2): (max_pool, "NHWC"),
+            ("MAX", 3): (max_pool3d, "NDHWC"),
+            ("AVG", 1): (avg_pool1d, "NWC"),
+            ("AVG", 2): (avg_pool, "NHWC"),
+            ("AVG", 3): (avg_pool3d, "NDHWC"),
+        }
+        function, default = table[kind, count]
+
+        def run(phases: Any, _: int, inner_padding: Any) -> Tensor:
+            return function(  # type: ignore[no-any-return]
+                phases, list(window_shape), steps, inner_padding, data_format or default, scope
+            )
+
+        return with_space_to_batch(  # type: ignore[no-any-return]
+            input, rates, padding, run, list(window_shape), data_format=data_format
+        )
