@@ -157,7 +157,8 @@ class StepperView {
     this.finished = h("section", { class: "df-finished", "aria-label": "values so far" });
     this.memory = h("div", { class: "df-memory" });
     this.listBreaks();
-    frame.body.append(pane.element, h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.now, this.watchList, h("h4", {}, "Values so far"), this.memory, this.finished, breakBox, this.inspector.element));
+    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.now, this.watchList, h("h4", {}, "Values so far"), this.memory, this.finished, breakBox, this.inspector.element);
+    frame.body.append(pane.element, this.side);
   }
 
   // Moving
@@ -376,6 +377,8 @@ class StepperView {
 
   show(item) {
     this.inspector.show(item, this.pane.marks);
+    if (item && item.id !== this.shownId) requestAnimationFrame(() => { this.side.scrollTop = this.inspector.element.offsetTop - this.side.offsetTop - 8; });
+    this.shownId = item?.id;
     if (!item || item.group) return;
     const { index } = item;
     const value = this.replay.valueOf(index);
