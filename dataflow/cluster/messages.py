@@ -211,12 +211,16 @@ class Descriptor(NamedTuple):
     num_bytes: int
 
 
-def check_header(data: Any, max_message_bytes: int) -> tuple[int, int, int, int, int, int, int]:
-    """Unpack and check a header: kind, flags, tag, id, num_tensors, meta and payload bytes."""
-    magic, kind, flags, tag, id, num_tensors, meta_bytes, payload_bytes = HEADER.unpack_from(data)
+def check_header(
+    data: Any, at: int, max_message_bytes: int
+) -> tuple[int, int, int, int, int, int, int]:
+    """Unpack and check the header at an offset of ``data``: kind, flags, tag, id, num_tensors, meta and payload bytes."""
+    magic, kind, flags, tag, id, num_tensors, meta_bytes, payload_bytes = HEADER.unpack_from(
+        data, at
+    )
     if magic != MAGIC:
         raise ProtocolError(
-            f"the first bytes are {bytes(data[:8])!r}, and no frame of this protocol"
+            f"the first bytes are {bytes(data[at : at + 8])!r}, and no frame of this protocol"
         )
     if kind not in KINDS:
         raise ProtocolError(f"message kind {kind} is unknown")
@@ -228,6 +232,24 @@ def check_header(data: Any, max_message_bytes: int) -> tuple[int, int, int, int,
     if num_tensors * DESCRIPTOR.size > meta_bytes:
         raise ProtocolError(f"{num_tensors} tensors described in {meta_bytes} bytes")
     return kind, flags, tag, id, num_tensors, meta_bytes, payload_bytes
+
+
+_meta_cache: dict[tuple[bytes, int, int], tuple[list[Descriptor], dict[str, Any] | None]] = {}
+
+
+def parse_meta_again(
+    meta: bytes, num_tensors: int, payload_bytes: int
+) -> tuple[list[Descriptor], dict[str, Any] | None]:
+    """Return what `parse_meta` does; it is remembered, as the frames of a step are alike."""
+    key = (meta, num_tensors, payload_bytes)
+    found = _meta_cache.get(key)
+    if found is None:
+        found = parse_meta(meta, num_tensors, payload_bytes)
+        if found[1] is None and len(meta) <= 1024:  # with a head frames differ
+            if len(_meta_cache) > 4096:
+                _meta_cache.clear()
+            _meta_cache[key] = found
+    return found
 
 
 def parse_meta(

@@ -133,6 +133,7 @@ class _Cutter:
         self.order = {op: index for index, op in enumerate(ops)}
         self.task_of = task_of
         self.feeds = feeds
+        self.fed_ops = {t.op for t in feeds if all(other in feeds for other in t.op.outputs)}
         self.default_task = default_task
         self.unit_of: dict[Operation, Sequence[Operation]] = {
             op: unit for unit in units for op in unit
@@ -171,7 +172,7 @@ class _Cutter:
             for source in op.control_inputs:
                 if source.type == "NoOp" and source not in self.unit_of:
                     result.update(dict.fromkeys(self.effective_controls(source)))
-                elif source in self.members:
+                elif source in self.members and source not in self.fed_ops:
                     result[source] = None
             found = self.expanded[op] = tuple(result)
         return found
@@ -188,6 +189,9 @@ class _Cutter:
         return self.is_free(source) and self.task_of[source] == self.task_of[consumer]
 
     def is_skipped(self, op: Operation) -> bool:
+        """Whether nothing is to be done for the node: it has no effect, or it is fed."""
+        if op.outputs:
+            return op in self.fed_ops
         return op.type == "NoOp" and op not in self.unit_of
 
     # Segments

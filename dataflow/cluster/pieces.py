@@ -21,6 +21,7 @@ from dataflow.errors import InvalidArgumentError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.runtime.codegen import DEAD, GeneratedPlan, Generator
+from dataflow.runtime.control_structure import CONTROL_OPS
 from dataflow.runtime.plan import Plan, explain_error
 from dataflow.runtime.resources import Cancellation, ResourceManager
 from dataflow.runtime.stepper import _keep
@@ -108,6 +109,12 @@ class CompiledPiece:
         self.pending = [s.num_pending for s in plan.segments]
         self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
         self.num_blocking = sum(s.blocking for s in plan.segments)
+        #: There are branches, and values of those not taken.
+        self.structured = any(
+            op.type in CONTROL_OPS for segment in plan.segments for op in segment.ops
+        )
+        #: Nothing in it blocks: whatever is ready can run on the thread that finds it so.
+        self.is_plain = not self.num_blocking
         self._traced: dict[int, GeneratedPlan] = {}
 
     def _traced_segment(self, number: int) -> GeneratedPlan:
@@ -237,7 +244,10 @@ class PieceRun:
         for slot, value in zip(self.piece.plan.feed_slots, feeds, strict=True):
             slots[slot] = value
         if self.piece.initial:
-            self._run(self.piece.initial)
+            if self.piece.is_plain and len(self.piece.initial) == 1:
+                self._run_one(self.piece.initial[0])
+            else:
+                self._run(self.piece.initial)
         elif not self.pending:
             self.transport.done([slots[slot] for slot in self.piece.plan.fetch_slots], ())
 
@@ -253,7 +263,9 @@ class PieceRun:
             slots[slot] = value if value.shape or value.dtype.kind == "O" else value[()]
         ready = self._count_down(wakes)
         if ready:
-            if elsewhere:
+            if self.piece.is_plain and len(ready) == 1 and not elsewhere:
+                self._run_one(ready[0])
+            elif elsewhere:
                 run_in_thread(lambda: self._run(ready))
             else:
                 self._run(ready)
@@ -309,10 +321,13 @@ class PieceRun:
                     _local.cancellation = None
             else:
                 self.piece.run_segment(number, slots, self.recorder)
-            transfers = [
-                (task, channel, [check_alive(slots[slot]) for slot in which])
-                for task, channel, which in segment.transfers
-            ]
+            transfers = []
+            for task, channel, which in segment.transfers:
+                tensors = [slots[slot] for slot in which]
+                if self.piece.structured:
+                    for value in tensors:
+                        check_alive(value)
+                transfers.append((task, channel, tensors))
             with self._lock:
                 last = self.remaining == 1 and not self.stopped
                 if last:

@@ -84,6 +84,8 @@ class OutgoingSegments:
         self.total_bytes = 0
         self._segments: list[tuple[int, mmap.mmap, np.ndarray, int]] = []  # fd, map, bytes, size
         self._announced = 0
+        #: Whether there are segments that the peer has not been told of.
+        self.has_news = False
 
     def place(self, array: np.ndarray) -> bytes | None:
         """Copy ``array`` into a free segment; return its descriptor, or ``None`` without room."""
@@ -118,6 +120,7 @@ class OutgoingSegments:
         self.total_bytes += capacity
         data = np.frombuffer(mapping, dtype=np.uint8)
         self._segments.append((fd, mapping, data, capacity))
+        self.has_news = True
         return len(self._segments) - 1
 
     def announcements(self) -> list[dict[str, int]]:
@@ -125,6 +128,7 @@ class OutgoingSegments:
         fresh = self._segments[self._announced :]
         first = self._announced
         self._announced = len(self._segments)
+        self.has_news = False
         return [
             {"number": first + index, "pid": os.getpid(), "fd": fd, "size": capacity}
             for index, (fd, _, _, capacity) in enumerate(fresh)

@@ -14,7 +14,7 @@ from dataflow.cluster.messages import HEADER, Kind, ProtocolError
 def decode(buffers):
     """Read one frame from its buffers, as a link does."""
     data = b"".join(bytes(memoryview(part)) for part in buffers)
-    kind, flags, tag, id, count, meta_bytes, payload_bytes = messages.check_header(data, 1 << 30)
+    kind, flags, tag, id, count, meta_bytes, payload_bytes = messages.check_header(data, 0, 1 << 30)
     at = HEADER.size + meta_bytes
     descriptors, head = messages.parse_meta(data[HEADER.size : at], count, payload_bytes)
     tensors = []
@@ -81,7 +81,7 @@ def test_what_cannot_travel_is_said():
 @given(st.binary(min_size=HEADER.size, max_size=HEADER.size))
 def test_random_headers_are_refused_or_sane(data):
     try:
-        *_, count, meta_bytes, payload_bytes = messages.check_header(data, 1 << 20)
+        *_, count, meta_bytes, payload_bytes = messages.check_header(data, 0, 1 << 20)
     except ProtocolError:
         return
     assert meta_bytes + payload_bytes <= 1 << 20
@@ -117,4 +117,4 @@ def test_strings_that_lie_about_their_lengths_are_refused():
 def test_a_message_above_the_limit_is_refused_before_memory_is_taken():
     header = HEADER.pack(messages.MAGIC, Kind.DATA, 0, 0, 0, 0, 0, 1 << 50)
     with pytest.raises(ProtocolError, match="above the limit of 1000 .*DATAFLOW_MAX_MESSAGE_BYTES"):
-        messages.check_header(header, 1000)
+        messages.check_header(header, 0, 1000)
