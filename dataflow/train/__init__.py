@@ -26,6 +26,7 @@ from dataflow.train.checkpoint_management import (
     update_checkpoint_state,
 )
 from dataflow.train.checkpoint_reader import NewCheckpointReader
+from dataflow.train.coordinator import Coordinator, LooperThread
 from dataflow.train.ftrl import FtrlOptimizer
 from dataflow.train.global_step import (
     assert_global_step,
@@ -35,6 +36,22 @@ from dataflow.train.global_step import (
     global_step,
 )
 from dataflow.train.gradient_descent import GradientDescentOptimizer
+from dataflow.train.input import (
+    batch,
+    batch_join,
+    input_producer,
+    limit_epochs,
+    match_filenames_once,
+    maybe_batch,
+    maybe_batch_join,
+    maybe_shuffle_batch,
+    maybe_shuffle_batch_join,
+    range_input_producer,
+    shuffle_batch,
+    shuffle_batch_join,
+    slice_input_producer,
+    string_input_producer,
+)
 from dataflow.train.learning_rate_decay import (
     cosine_decay,
     cosine_decay_restarts,
@@ -52,6 +69,11 @@ from dataflow.train.momentum import MomentumOptimizer
 from dataflow.train.moving_averages import ExponentialMovingAverage
 from dataflow.train.optimizer import Optimizer
 from dataflow.train.proximal_gradient_descent import ProximalGradientDescentOptimizer
+from dataflow.train.queue_runner import (
+    QueueRunner,
+    add_queue_runner,
+    start_queue_runners,
+)
 from dataflow.train.rmsprop import RMSPropOptimizer
 from dataflow.train.saver import Saver, import_meta_graph
 

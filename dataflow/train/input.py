@@ -1,0 +1,614 @@
+"""Input pipelines of queues: producers of file names and slices, and batches of examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.array import identity, shape, size
+from dataflow.ops.queue import FIFOQueue, PaddingFIFOQueue, RandomShuffleQueue
+from dataflow.ops.static_value import static_value
+from dataflow.train.queue_runner import QueueRunner, add_queue_runner
+
+
+def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
+    """A local variable that holds the names of the files that fit ``pattern``.
+
+    Initialize it with `tf.local_variables_initializer`.
+    """
+    from dataflow.ops.reader import matching_files
+    from dataflow.ops.variables import Variable
+
+    with default_graph().name_scope(name or "matching_filenames") as scope:
+        return Variable(
+            matching_files(pattern),
+            trainable=False,
+            name=scope[:-1].split("/")[-1] if scope else "matching_filenames",
+            validate_shape=False,
+            collections=[GraphKeys.LOCAL_VARIABLES],
+        )
+
+
+def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Tensor:
+    """``tensor``, which may be computed ``num_epochs`` times; then `OutOfRangeError`.
+
+    Counts in a local variable: run `tf.local_variables_initializer` first.
+    """
+    if num_epochs is None:
+        return tensor  # type: ignore[no-any-return]
+    if num_epochs <= 0:
+        raise ValueError(f"num_epochs must be > 0 not {num_epochs}.")
+    from dataflow.ops.sources import constant
+    from dataflow.ops.state import count_up_to
+    from dataflow.ops.variables import Variable
+
+    graph = default_graph()
+    with graph.name_scope(name or "input_producer"):
+        epochs = Variable(
+            constant(0, dtype=dtypes.int64),
+            name="epochs",
+            trainable=False,
+            collections=[GraphKeys.LOCAL_VARIABLES],
+        )
+        counter = count_up_to(epochs, num_epochs)
+        with graph.control_dependencies([counter]):
+            return identity(tensor, name=name)
+
+
+def input_producer(
+    input_tensor: Any,
+    element_shape: Any = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    summary_name: str | None = None,
+    name: str | None = None,
+    cancel_op: Any = None,
+) -> FIFOQueue:
+    """A queue filled with the rows of ``input_tensor``, ``num_epochs`` times over (or forever).
+
+    Its `QueueRunner` is added to the graph: start it with `start_queue_runners`. ``shuffle`` gives
+    each epoch a new order. Raises `ValueError` when the shape of a row is not known.
+    """
+    from dataflow.ops.random import random_shuffle
+
+    graph = default_graph()
+    with graph.name_scope(name or "input_producer"):
+        tensor = convert_to_tensor(input_tensor, name="input_tensor")
+        rows = tensor.shape[1:].merge_with(element_shape)
+        if not rows.is_fully_defined():
+            raise ValueError(
+                "Either `input_tensor` must have a fully defined shape or `element_shape` must be "
+                f"specified: {tensor.name!r} has shape {tensor.shape}."
+            )
+        if shuffle:
+            tensor = random_shuffle(tensor, seed=seed)
+        tensor = limit_epochs(tensor, num_epochs)
+        queue = FIFOQueue(
+            capacity=capacity,
+            dtypes=[tensor.dtype.base_dtype],
+            shapes=[rows],
+            shared_name=shared_name,
+            name=name or "input_producer",
+        )
+        enqueue = queue.enqueue_many([tensor])
+        add_queue_runner(QueueRunner(queue, [enqueue], cancel_op=cancel_op))
+        if summary_name is not None:
+            _summary(summary_name, queue, capacity)
+        return queue
+
+
+def _summary(name: str, queue: Any, capacity: int) -> None:
+    """How full the queue is, as a scalar summary, where summaries are there."""
+    from dataflow.ops.arithmetic import cast, multiply
+
+    try:
+        from dataflow.summary import scalar
+    except ImportError:
+        return
+    scalar(name, multiply(cast(queue.size(), dtypes.float32), 1.0 / capacity))
+
+
+def string_input_producer(
+    string_tensor: Any,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+    cancel_op: Any = None,
+) -> FIFOQueue:
+    """A queue of strings (file names for a reader); see `input_producer`.
+
+    Raises `ValueError` for an empty list.
+    """
+    if not isinstance(string_tensor, Tensor) and not hasattr(string_tensor, "op"):
+        if not len(string_tensor):
+            raise ValueError("string_input_producer requires a non-null input tensor: no files.")
+    graph = default_graph()
+    with graph.name_scope(name or "input_producer") as scope:
+        tensor = convert_to_tensor(string_tensor, dtype=dtypes.string)
+        from dataflow.ops.comparison import greater
+        from dataflow.ops.logging_ops import Assert
+
+        check = Assert(
+            greater(size(tensor), 0), ["string_input_producer requires a non-null input tensor"]
+        )
+        with graph.control_dependencies([check]):
+            tensor = identity(tensor)
+        return input_producer(
+            tensor,
+            element_shape=[],
+            num_epochs=num_epochs,
+            shuffle=shuffle,
+            seed=seed,
+            capacity=capacity,
+            shared_name=shared_name,
+            name=scope[:-1].split("/")[-1],
+            summary_name=f"fraction_of_{capacity}_full",
+            cancel_op=cancel_op,
+        )
+
+
+def range_input_producer(
+    limit: Any,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> FIFOQueue:
+    """A queue of the integers from 0 to ``limit`` - 1; see `input_producer`."""
+    from dataflow.ops.sequences import range_
+
+    with default_graph().name_scope(name or "input_producer"):
+        return input_producer(
+            range_(limit),
+            [],
+            num_epochs,
+            shuffle,
+            seed,
+            capacity,
+            shared_name,
+            f"fraction_of_{capacity}_full",
+            name,
+        )
+
+
+def slice_input_producer(
+    tensor_list: Any,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    seed: int | None = None,
+    capacity: int = 32,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> list[Tensor]:
+    """One row of each tensor at a time, the same row of all; a list of tensors.
+
+    The rows come in a queue's order; see `input_producer`.
+    """
+    from dataflow.ops.array import gather
+
+    with default_graph().name_scope(name or "input_producer"):
+        tensors = [convert_to_tensor(t) for t in tensor_list]
+        if not tensors:
+            raise ValueError("Expected at least one tensor in slice_input_producer().")
+        count = shape(tensors[0])[0]
+        queue = range_input_producer(
+            count,
+            num_epochs=num_epochs,
+            shuffle=shuffle,
+            seed=seed,
+            capacity=capacity,
+            shared_name=shared_name,
+        )
+        index = queue.dequeue()
+        return [gather(t, index) for t in tensors]
+
+
+# ---- batches ------------------------------------------------------------------------------
+
+
+class _Components:
+    """The tensors of one example, in the list or dict that they came in.
+
+    A `SparseTensor` travels through the queue as one string vector.
+    """
+
+    def __init__(self, tensors: Any, enqueue_many: bool) -> None:
+        if isinstance(tensors, Tensor) or hasattr(tensors, "_dense_var_to_tensor"):
+            tensors = [tensors]
+            self.single = True
+        else:
+            self.single = False
+        self.keys = sorted(tensors) if isinstance(tensors, dict) else None
+        values = [tensors[k] for k in self.keys] if self.keys is not None else list(tensors)
+        if not values:
+            raise ValueError("Expected at least one tensor in batch().")
+        self.sparse: list[Any] = []
+        self.tensors: list[Tensor] = []
+        for value in values:
+            if type(value).__name__ == "SparseTensor":
+                from dataflow.ops.sparse import serialize_many_sparse, serialize_sparse
+
+                serialize = serialize_many_sparse if enqueue_many else serialize_sparse
+                self.sparse.append((value.dtype, value.shape.ndims))
+                self.tensors.append(serialize(value))
+            else:
+                self.sparse.append(None)
+                self.tensors.append(convert_to_tensor(value))
+
+    def unpack(self, taken: Any) -> Any:
+        values = [taken] if isinstance(taken, Tensor) else list(taken)
+        result = []
+        for value, kind in zip(values, self.sparse, strict=True):
+            if kind is not None:
+                from dataflow.ops.sparse import deserialize_many_sparse
+
+                value = deserialize_many_sparse(value, dtype=kind[0], rank=kind[1])
+            result.append(value)
+        if self.keys is not None:
+            return dict(zip(self.keys, result, strict=True))
+        return result[0] if self.single else result
+
+
+def _element_shapes(
+    all_tensors: list[list[Tensor]], shapes_given: Any, enqueue_many: bool, padded: bool
+) -> list[Any]:
+    """The shape of one example's component, from what is given or from all tensors."""
+    from dataflow import shapes as shape_rules
+    from dataflow.shapes import TensorShape
+
+    if shapes_given is not None:
+        return list(shapes_given)
+    result = []
+    for column in zip(*all_tensors, strict=True):
+        dims = column[0].dims
+        for other in column[1:]:
+            dims = shape_rules.common(dims, other.dims)
+        if enqueue_many and dims is not None:
+            dims = dims[1:]
+        if dims is None or (None in dims and not padded):
+            raise ValueError(
+                f"All shapes must be fully defined: {column[0].name!r} has shape "
+                f"{TensorShape(column[0].dims)}. Call set_shape, give shapes=, or use "
+                "dynamic_pad=True."
+            )
+        result.append(TensorShape(dims))
+    return result
+
+
+def _keep(keep_input: Any, enqueue_many: bool) -> Any:
+    """``None`` for "always", else a tensor."""
+    if keep_input is True:
+        return None
+    tensor = convert_to_tensor(keep_input, dtype=dtypes.bool_)
+    known = static_value(tensor)
+    if known is not None and known.ndim == 0 and bool(known):
+        return None
+    if tensor.dims is not None and len(tensor.dims) > (1 if enqueue_many else 0):
+        raise ValueError(
+            "keep_input must be a scalar, or with enqueue_many a vector with one value for each row."
+        )
+    return tensor
+
+
+def _enqueue_one(queue: Any, tensors: list[Tensor], keep: Any, many: bool) -> Any:
+    from dataflow.ops.array import boolean_mask
+    from dataflow.ops.conditionals import cond
+    from dataflow.ops.control_flow import no_op
+
+    if keep is not None and keep.dims is not None and len(keep.dims) == 1:
+        tensors = [boolean_mask(t, keep) for t in tensors]
+        keep = None
+    enqueue = queue.enqueue_many if many else queue.enqueue
+    if keep is None:
+        return enqueue(tensors)
+    return cond(keep, lambda: enqueue(tensors), no_op)
+
+
+def _batched(
+    queue_of: Any,
+    lists: list[Any],
+    num_threads: int,
+    batch_size: Any,
+    capacity: int,
+    enqueue_many: bool,
+    shapes_given: Any,
+    padded: bool,
+    smaller: bool,
+    keep_input: Any,
+    name: str,
+    fraction: str,
+) -> Any:
+    graph = default_graph()
+    with graph.name_scope(name):
+        components = [_Components(t, enqueue_many) for t in lists]
+        all_tensors = [c.tensors for c in components]
+        types = [t.dtype.base_dtype for t in all_tensors[0]]
+        for other in all_tensors[1:]:
+            if [t.dtype.base_dtype for t in other] != types:
+                raise TypeError(
+                    f"Cannot join tensors of different types: {[d.name for d in types]} and "
+                    f"{[t.dtype.base_dtype.name for t in other]}."
+                )
+        element_shapes = _element_shapes(all_tensors, shapes_given, enqueue_many, padded)
+        queue = queue_of(types, element_shapes)
+        keep = _keep(keep_input, enqueue_many)
+        ops = [_enqueue_one(queue, t, keep, enqueue_many) for t in all_tensors]
+        if len(ops) == 1:
+            ops = ops * num_threads
+        add_queue_runner(QueueRunner(queue, ops))
+        _summary(fraction, queue, capacity)
+        take = queue.dequeue_up_to if smaller else queue.dequeue_many
+        return components[0].unpack(take(batch_size, name=name))
+
+
+def batch(
+    tensors: Any,
+    batch_size: Any,
+    num_threads: int = 1,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """Batches of examples that a queue collects; the structure of ``tensors``, [batch_size, ...].
+
+    ``tensors``: those of one example, a list or dict (with ``enqueue_many``, of many at once).
+    ``num_threads`` fill the queue once `start_queue_runners` was called. ``dynamic_pad`` pads
+    examples of different sizes. At the end of the input, `OutOfRangeError`; an incomplete last
+    batch is given only with ``allow_smaller_final_batch``.
+    """
+    return maybe_batch(
+        tensors,
+        True,
+        batch_size,
+        num_threads,
+        capacity,
+        enqueue_many,
+        shapes,
+        dynamic_pad,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
+    )
+
+
+def _queue_kind(dynamic_pad: bool, capacity: int, shared_name: Any) -> Any:
+    kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
+    default = "padding_fifo_queue" if dynamic_pad else "fifo_queue"
+    return lambda types, element_shapes: kind(
+        capacity=capacity,
+        dtypes=types,
+        shapes=element_shapes,
+        shared_name=shared_name,
+        name=default,
+    )
+
+
+def maybe_batch(
+    tensors: Any,
+    keep_input: Any,
+    batch_size: Any,
+    num_threads: int = 1,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """`batch` of the examples for which ``keep_input`` is true."""
+    return _batched(
+        _queue_kind(dynamic_pad, capacity, shared_name),
+        [tensors],
+        num_threads,
+        batch_size,
+        capacity,
+        enqueue_many,
+        shapes,
+        dynamic_pad,
+        allow_smaller_final_batch,
+        keep_input,
+        name or "batch",
+        f"fraction_of_{capacity}_full",
+    )
+
+
+def batch_join(
+    tensors_list: Any,
+    batch_size: Any,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `batch`, from several sources: one thread for each of ``tensors_list``."""
+    return maybe_batch_join(
+        tensors_list,
+        True,
+        batch_size,
+        capacity,
+        enqueue_many,
+        shapes,
+        dynamic_pad,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
+    )
+
+
+def maybe_batch_join(
+    tensors_list: Any,
+    keep_input: Any,
+    batch_size: Any,
+    capacity: int = 32,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    dynamic_pad: bool = False,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """`batch_join` of the examples for which ``keep_input`` is true."""
+    return _batched(
+        _queue_kind(dynamic_pad, capacity, shared_name),
+        list(tensors_list),
+        1,
+        batch_size,
+        capacity,
+        enqueue_many,
+        shapes,
+        dynamic_pad,
+        allow_smaller_final_batch,
+        keep_input,
+        name or "batch_join",
+        f"fraction_of_{capacity}_full",
+    )
+
+
+def _shuffle_kind(capacity: int, min_after_dequeue: int, seed: Any, shared_name: Any) -> Any:
+    return lambda types, element_shapes: RandomShuffleQueue(
+        capacity=capacity,
+        min_after_dequeue=min_after_dequeue,
+        dtypes=types,
+        shapes=element_shapes,
+        seed=seed,
+        shared_name=shared_name,
+    )
+
+
+def shuffle_batch(
+    tensors: Any,
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    num_threads: int = 1,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `batch`, in random order: a larger ``min_after_dequeue`` mixes better."""
+    return maybe_shuffle_batch(
+        tensors,
+        batch_size,
+        capacity,
+        min_after_dequeue,
+        True,
+        num_threads,
+        seed,
+        enqueue_many,
+        shapes,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
+    )
+
+
+def maybe_shuffle_batch(
+    tensors: Any,
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    keep_input: Any,
+    num_threads: int = 1,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """`shuffle_batch` of the examples for which ``keep_input`` is true."""
+    return _batched(
+        _shuffle_kind(capacity, min_after_dequeue, seed, shared_name),
+        [tensors],
+        num_threads,
+        batch_size,
+        capacity,
+        enqueue_many,
+        shapes,
+        False,
+        allow_smaller_final_batch,
+        keep_input,
+        name or "shuffle_batch",
+        f"fraction_over_{min_after_dequeue}_of_{capacity - min_after_dequeue}_full",
+    )
+
+
+def shuffle_batch_join(
+    tensors_list: Any,
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """As `shuffle_batch`, from several sources: one thread for each of ``tensors_list``."""
+    return maybe_shuffle_batch_join(
+        tensors_list,
+        batch_size,
+        capacity,
+        min_after_dequeue,
+        True,
+        seed,
+        enqueue_many,
+        shapes,
+        allow_smaller_final_batch,
+        shared_name,
+        name,
+    )
+
+
+def maybe_shuffle_batch_join(
+    tensors_list: Any,
+    batch_size: Any,
+    capacity: int,
+    min_after_dequeue: int,
+    keep_input: Any,
+    seed: int | None = None,
+    enqueue_many: bool = False,
+    shapes: Any = None,
+    allow_smaller_final_batch: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> Any:
+    """`shuffle_batch_join` of the examples for which ``keep_input`` is true."""
+    return _batched(
+        _shuffle_kind(capacity, min_after_dequeue, seed, shared_name),
+        list(tensors_list),
+        1,
+        batch_size,
+        capacity,
+        enqueue_many,
+        shapes,
+        False,
+        allow_smaller_final_batch,
+        keep_input,
+        name or "shuffle_batch_join",
+        f"fraction_over_{min_after_dequeue}_of_{capacity - min_after_dequeue}_full",
+    )

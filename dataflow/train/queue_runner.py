@@ -1,0 +1,240 @@
+"""`QueueRunner`: threads that fill a queue while the graph is used."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+from dataflow import errors
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.default_stacks import default_graph, default_session
+from dataflow.train.coordinator import Coordinator
+
+
+class QueueRunner:
+    """Runs enqueue operations, each in a thread of its own, until they end.
+
+    ``enqueue_ops``: one thread for each. ``close_op`` closes the queue when all have ended;
+    ``cancel_op`` also cancels what is waiting, when the coordinator asks to stop. Errors of
+    ``queue_closed_exception_types`` (`OutOfRangeError` by default) mean that the input is used up.
+    """
+
+    def __init__(
+        self,
+        queue: Any = None,
+        enqueue_ops: Any = None,
+        close_op: Any = None,
+        cancel_op: Any = None,
+        queue_closed_exception_types: Any = None,
+        queue_runner_def: Any = None,
+        import_scope: str | None = None,
+    ) -> None:
+        if queue_runner_def is not None:
+            if queue or enqueue_ops:
+                raise ValueError("queue_runner_def and queue are mutually exclusive.")
+            self._init_from_proto(queue_runner_def, import_scope)
+        else:
+            if not queue or not enqueue_ops:
+                raise ValueError("Must provide queue and enqueue_ops.")
+            self._queue = queue
+            self._enqueue_ops = list(enqueue_ops)
+            self._close_op = close_op if close_op is not None else queue.close()
+            self._cancel_op = (
+                cancel_op if cancel_op is not None else queue.close(cancel_pending_enqueues=True)
+            )
+            kinds = queue_closed_exception_types or (errors.OutOfRangeError,)
+            if not isinstance(kinds, tuple) or not all(
+                isinstance(t, type) and issubclass(t, errors.OpError) for t in kinds
+            ):
+                raise TypeError(
+                    "queue_closed_exception_types, when provided, must be a tuple of tf.error types"
+                )
+            self._queue_closed_exception_types = kinds
+        self._lock = threading.Lock()
+        self._runs: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._exceptions_raised: list[BaseException] = []
+
+    def _init_from_proto(self, proto: Any, import_scope: str | None) -> None:
+        graph = default_graph()
+
+        def find(name: str) -> Any:
+            full = f"{import_scope}/{name}" if import_scope else name
+            return graph.as_graph_element(full)
+
+        from dataflow.ops.queue import QueueBase
+
+        name = proto.queue_name if ":" in proto.queue_name else proto.queue_name + ":0"
+        ref = find(name)
+        types = ref.op.attrs.get("component_types", [])
+        self._queue = QueueBase(types, None, None, ref)
+        self._enqueue_ops = [find(n) for n in proto.enqueue_op_name]
+        self._close_op = find(proto.close_op_name)
+        self._cancel_op = find(proto.cancel_op_name)
+        kinds = tuple(
+            errors.exception_type_from_error_code(c) for c in proto.queue_closed_exception_types
+        )
+        self._queue_closed_exception_types = kinds or (errors.OutOfRangeError,)
+
+    @property
+    def queue(self) -> Any:
+        """The queue."""
+        return self._queue
+
+    @property
+    def enqueue_ops(self) -> list[Any]:
+        """The operations, one thread for each."""
+        return self._enqueue_ops
+
+    @property
+    def close_op(self) -> Any:
+        """Closes the queue."""
+        return self._close_op
+
+    @property
+    def cancel_op(self) -> Any:
+        """Closes the queue and cancels what waits."""
+        return self._cancel_op
+
+    @property
+    def queue_closed_exception_types(self) -> Any:
+        """Errors that mean the end of the input."""
+        return self._queue_closed_exception_types
+
+    @property
+    def exceptions_raised(self) -> list[BaseException]:
+        """Errors of threads that had no coordinator to report to."""
+        return self._exceptions_raised
+
+    @property
+    def name(self) -> str:
+        """The name of the queue's operation."""
+        return self._queue.name  # type: ignore[no-any-return]
+
+    def _run(self, session: Any, enqueue_op: Any, coord: Coordinator | None) -> None:
+        decremented = False
+        try:
+            run = session.make_callable(enqueue_op)
+            while coord is None or not coord.should_stop():
+                try:
+                    run()
+                except self._queue_closed_exception_types:
+                    with self._lock:
+                        self._runs[session] -= 1
+                        decremented = True
+                        last = self._runs[session] == 0
+                    if last:
+                        try:
+                            session.run(self._close_op)
+                        except Exception as e:  # the queue may be gone with the session
+                            from dataflow import logging
+
+                            logging.vlog(1, "Ignored exception: %s", e)
+                    return
+        except Exception as e:
+            if coord is not None:
+                coord.request_stop(e)
+            elif not (isinstance(e, RuntimeError) and "closed" in str(e)) and not isinstance(
+                e, errors.CancelledError
+            ):
+                with self._lock:
+                    self._exceptions_raised.append(e)
+        finally:
+            if not decremented:
+                with self._lock:
+                    self._runs[session] -= 1
+
+    def _close_on_stop(self, session: Any, coord: Coordinator) -> None:
+        """Waits for the coordinator, then wakes the threads that wait at the queue."""
+        coord.wait_for_stop()
+        try:
+            session.run(self._cancel_op)
+        except Exception as e:  # nothing is left to cancel when the session is closed
+            from dataflow import logging
+
+            logging.vlog(1, "Ignored exception: %s", e)
+
+    def create_threads(
+        self, sess: Any, coord: Coordinator | None = None, daemon: bool = False, start: bool = False
+    ) -> list[threading.Thread]:
+        """Threads that run the enqueue operations in ``sess``; none if they run there already.
+
+        With ``coord``, they stop when it asks, report errors to it, and are registered with it.
+        """
+        with self._lock:
+            if self._runs.get(sess, 0) > 0:
+                return []
+            self._runs[sess] = len(self._enqueue_ops)
+            self._exceptions_raised = []
+        threads = [
+            threading.Thread(
+                target=self._run,
+                args=(sess, op, coord),
+                name=f"QueueRunnerThread-{self.name}-{op.name}",
+            )
+            for op in self._enqueue_ops
+        ]
+        if coord is not None:
+            threads.append(
+                threading.Thread(
+                    target=self._close_on_stop,
+                    args=(sess, coord),
+                    name=f"QueueRunnerThread-{self.name}-close_on_stop",
+                )
+            )
+        for thread in threads:
+            if coord is not None:
+                coord.register_thread(thread)
+            thread.daemon = daemon
+            if start:
+                thread.start()
+        return threads
+
+    def to_proto(self, export_scope: str | None = None) -> Any:
+        """This runner as TensorFlow's ``QueueRunnerDef``.
+
+        Raises `UnimplementedError` where no package provides the message.
+        """
+        raise errors.UnimplementedError(
+            None,
+            None,
+            "QueueRunnerDef is not among the protocol buffers that the tensorboard package ships, "
+            "so a queue runner is not part of a MetaGraph here. Make it again after importing.",
+        )
+
+    @staticmethod
+    def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
+        """The runner that a ``QueueRunnerDef`` describes."""
+        return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
+
+
+def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS) -> None:
+    """Adds ``qr`` to a collection of the default graph, for `start_queue_runners`."""
+    default_graph().add_to_collection(collection, qr)
+
+
+def start_queue_runners(
+    sess: Any = None,
+    coord: Coordinator | None = None,
+    daemon: bool = True,
+    start: bool = True,
+    collection: str = GraphKeys.QUEUE_RUNNERS,
+) -> list[threading.Thread]:
+    """Starts the threads of all queue runners of the graph; returns them.
+
+    Uses ``sess`` or the default session. Call it after the variables are initialized, local ones
+    too where ``num_epochs`` is used. Raises `ValueError` without a session.
+    """
+    if sess is None:
+        sess = default_session()
+        if sess is None:
+            raise ValueError(
+                "Cannot start queue runners: No default session is registered. Use `with "
+                "sess.as_default()` or pass an explicit session to tf.start_queue_runners(sess=sess)"
+            )
+    if not hasattr(sess, "run") or not hasattr(sess, "graph"):
+        raise TypeError(f"sess must be a `tf.Session` object. Given class: {type(sess)}")
+    threads = []
+    for runner in sess.graph.get_collection(collection):
+        threads.extend(runner.create_threads(sess, coord=coord, daemon=daemon, start=start))
+    return threads
