@@ -47,7 +47,7 @@ def _clip_rows(rows: Tensor, ids: Tensor, max_norm: Any) -> Tensor:
     """Rows longer than ``max_norm`` scaled down to it."""
     if max_norm is None:
         return rows
-    from dataflow.ops.math import clip_by_norm
+    from dataflow.ops.clip import clip_by_norm
 
     if rows.dims is not None and ids.dims is not None:
         axes: Any = list(range(len(ids.dims), len(rows.dims)))
@@ -174,7 +174,7 @@ def embedding_lookup_sparse(
 
 
 def _segment_rows(combiner: str, rows: Tensor, index: Tensor, segments: Tensor, scope: str) -> Any:
-    from dataflow.ops import segment
+    from dataflow.ops import sparse_segment as segment
 
     function = {
         "sum": segment.sparse_segment_sum,

@@ -1,0 +1,463 @@
+"""Kernels of images: resizing as two small linear maps, colours, boxes."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.registry import kernel
+
+_REASON = "written for the host"
+
+
+# ---- resizing: out = rows · image · columnsᵀ ----------------------------------------------
+
+
+def _scale(size: int, out: int, align_corners: bool) -> float:
+    if align_corners and out > 1:
+        return (size - 1) / (out - 1)
+    return size / out
+
+
+def _positions(size: int, out: int, align_corners: bool, half_pixel: bool) -> Any:
+    scale = np.float32(_scale(size, out, align_corners))
+    places = np.arange(out, dtype=np.float32)
+    if half_pixel:
+        return (places + np.float32(0.5)) * scale - np.float32(0.5)
+    return places * scale
+
+
+@functools.lru_cache(maxsize=256)
+def bilinear_matrix(size: int, out: int, align_corners: bool, half_pixel: bool) -> Any:
+    """[out, size]: the weights of the two pixels on each side."""
+    at = _positions(size, out, align_corners, half_pixel)
+    lower = np.floor(at)
+    share = at - lower
+    first = np.maximum(lower, 0).astype(int)
+    second = np.minimum(lower + 1, size - 1).astype(int)
+    matrix = np.zeros((out, size), np.float32)
+    rows = np.arange(out)
+    np.add.at(matrix, (rows, first), 1 - share)
+    np.add.at(matrix, (rows, second), share)
+    return matrix
+
+
+_TABLE = 1024
+
+
+@functools.lru_cache(maxsize=256)
+def bicubic_matrix(size: int, out: int, align_corners: bool, half_pixel: bool) -> Any:
+    """[out, size]: Keys' cubic kernel on four pixels; its weights come from a table of 1024 steps,
+    a = -0.75, or -0.5 with half-pixel centres (Keys' own)."""
+    a = -0.5 if half_pixel else -0.75
+    at = _positions(size, out, align_corners, half_pixel)
+    lower = np.floor(at).astype(int)
+    step = np.rint((at - lower) * _TABLE) / _TABLE
+
+    def near(x: Any) -> Any:
+        return ((a + 2) * x - (a + 3)) * x * x + 1
+
+    def far(x: Any) -> Any:
+        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+
+    weights = np.stack([far(step + 1), near(step), near(1 - step), far(2 - step)], 1)
+    pixels = lower[:, None] + np.arange(-1, 3)
+    if half_pixel:  # pixels outside do not count; the others share their weight
+        weights = np.where((pixels >= 0) & (pixels < size), weights, 0)
+        total = weights.sum(1, keepdims=True)
+        weights = np.where(np.abs(total) >= 1000 * np.finfo(np.float32).tiny, weights / total, 0)
+    matrix = np.zeros((out, size), np.float32)
+    np.add.at(matrix, (np.arange(out)[:, None], np.clip(pixels, 0, size - 1)), weights)
+    return matrix
+
+
+@functools.lru_cache(maxsize=256)
+def area_matrix(size: int, out: int, align_corners: bool) -> Any:
+    """[out, size]: how much of each new pixel's area lies on each old one."""
+    scale = _scale(size, out, align_corners)
+    starts = np.arange(out)[:, None] * scale
+    ends = starts + scale
+    pixels = np.arange(int(np.ceil(ends.max())))
+    overlap = np.clip(np.minimum(ends, pixels + 1) - np.maximum(starts, pixels), 0, None) / scale
+    matrix = np.zeros((out, size), np.float32)
+    np.add.at(matrix, (np.arange(out)[:, None], np.minimum(pixels, size - 1)[None, :]), overlap)
+    return matrix
+
+
+def _apply(rows: Any, columns: Any, images: Any) -> Any:
+    """Both maps, the one that shrinks more first."""
+    n, h, w, c = images.shape
+    if rows.shape[0] * w <= columns.shape[0] * h:
+        out = np.matmul(rows, images.reshape(n, h, w * c)).reshape(n, rows.shape[0], w, c)
+        return np.matmul(columns, out)
+    out = np.matmul(columns, images).reshape(n, h, -1)
+    return np.matmul(rows, out).reshape(n, rows.shape[0], columns.shape[0], c)
+
+
+def _matrices(make: Any, image_size: Any, size: Any, *flags: bool) -> Any:
+    (h, w), (height, width) = image_size, size
+    if height <= 0 or width <= 0:
+        raise ValueError(f"output dimensions must be positive, got {[height, width]}")
+    if h <= 0 or w <= 0:
+        raise ValueError(f"the image must not be empty, got {h} x {w}")
+    return make(h, height, *flags), make(w, width, *flags)
+
+
+@kernel("ResizeBilinear", cpu_only=_REASON)
+def resize_bilinear_kernel(
+    xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    maps = _matrices(
+        bilinear_matrix, images.shape[1:3], size.tolist(), align_corners, half_pixel_centers
+    )
+    return _apply(*maps, images.astype(np.float32, copy=False))
+
+
+@kernel("ResizeBicubic", cpu_only=_REASON)
+def resize_bicubic_kernel(
+    xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    maps = _matrices(
+        bicubic_matrix, images.shape[1:3], size.tolist(), align_corners, half_pixel_centers
+    )
+    return _apply(*maps, images.astype(np.float32, copy=False))
+
+
+@kernel("ResizeArea", cpu_only=_REASON)
+def resize_area_kernel(xp: Any, images: Any, size: Any, *, align_corners: bool) -> Any:
+    maps = _matrices(area_matrix, images.shape[1:3], size.tolist(), align_corners)
+    return _apply(*maps, images.astype(np.float32, copy=False))
+
+
+def _resize_back(
+    make: Any, grads: Any, image: Any, align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    rows, columns = _matrices(
+        make, image.shape[1:3], grads.shape[1:3], align_corners, half_pixel_centers
+    )
+    return _apply(rows.T, columns.T, grads).astype(image.dtype, copy=False)
+
+
+@kernel("ResizeBilinearGrad", cpu_only=_REASON)
+def resize_bilinear_grad_kernel(
+    xp: Any, grads: Any, image: Any, *, align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    return _resize_back(bilinear_matrix, grads, image, align_corners, half_pixel_centers)
+
+
+@kernel("ResizeBicubicGrad", cpu_only=_REASON)
+def resize_bicubic_grad_kernel(
+    xp: Any, grads: Any, image: Any, *, align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    return _resize_back(bicubic_matrix, grads, image, align_corners, half_pixel_centers)
+
+
+def _nearest(size: int, out: int, align_corners: bool, half_pixel: bool) -> Any:
+    scale = np.float32(_scale(size, out, align_corners))
+    places = np.arange(out, dtype=np.float32)
+    if half_pixel:
+        at = np.floor((places + np.float32(0.5)) * scale)
+    elif align_corners:
+        at = np.floor(places * scale + np.float32(0.5))  # C's roundf
+    else:
+        at = np.floor(places * scale)
+    return np.clip(at, 0, size - 1).astype(int)
+
+
+@kernel("ResizeNearestNeighbor")
+def resize_nearest_neighbor_kernel(
+    xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    height, width = size.tolist()
+    rows = _nearest(images.shape[1], height, align_corners, half_pixel_centers)
+    columns = _nearest(images.shape[2], width, align_corners, half_pixel_centers)
+    return images[:, rows][:, :, columns]
+
+
+@kernel("ResizeNearestNeighborGrad", cpu_only=_REASON)
+def resize_nearest_neighbor_grad_kernel(
+    xp: Any, grads: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    height, width = size.tolist()
+    rows = _nearest(height, grads.shape[1], align_corners, half_pixel_centers)
+    columns = _nearest(width, grads.shape[2], align_corners, half_pixel_centers)
+    left = (rows[None, :] == np.arange(height)[:, None]).astype(grads.dtype)
+    right = (columns[None, :] == np.arange(width)[:, None]).astype(grads.dtype)
+    return _apply(left, right, grads)
+
+
+@kernel("CropAndResize", cpu_only=_REASON)
+def crop_and_resize_kernel(
+    xp: Any,
+    image: Any,
+    boxes: Any,
+    box_ind: Any,
+    crop_size: Any,
+    *,
+    method: str,
+    extrapolation_value: float,
+) -> Any:
+    height, width = crop_size.tolist()
+    h, w = image.shape[1:3]
+    if box_ind.size and (int(box_ind.min()) < 0 or int(box_ind.max()) >= image.shape[0]):
+        raise ValueError(f"box_ind must lie in [0, {image.shape[0]})")
+
+    def positions(low: Any, high: Any, size: int, out: int) -> Any:
+        low, high = low[:, None] * (size - 1), high[:, None] * (size - 1)
+        if out == 1:
+            return (low + high) / 2
+        return low + np.arange(out, dtype=np.float32) * (high - low) / np.float32(out - 1)
+
+    y = positions(boxes[:, 0], boxes[:, 2], h, height)
+    x = positions(boxes[:, 1], boxes[:, 3], w, width)
+    inside = ((y >= 0) & (y <= h - 1))[:, :, None] & ((x >= 0) & (x <= w - 1))[:, None, :]
+    n = box_ind[:, None, None]
+    if method == "nearest":
+        rows = np.clip(np.floor(y + 0.5), 0, h - 1).astype(int)[:, :, None]
+        columns = np.clip(np.floor(x + 0.5), 0, w - 1).astype(int)[:, None, :]
+        out = image[n, rows, columns].astype(np.float32)
+    else:
+        top, left = np.floor(y), np.floor(x)
+        dy, dx = (y - top)[:, :, None, None], (x - left)[:, None, :, None]
+        y0 = np.clip(top, 0, h - 1).astype(int)[:, :, None]
+        y1 = np.clip(np.ceil(y), 0, h - 1).astype(int)[:, :, None]
+        x0 = np.clip(left, 0, w - 1).astype(int)[:, None, :]
+        x1 = np.clip(np.ceil(x), 0, w - 1).astype(int)[:, None, :]
+        upper = image[n, y0, x0] * (1 - dx) + image[n, y0, x1] * dx
+        lower = image[n, y1, x0] * (1 - dx) + image[n, y1, x1] * dx
+        out = upper * (1 - dy) + lower * dy
+    return np.where(inside[..., None], out, extrapolation_value).astype(np.float32)
+
+
+# ---- colours ------------------------------------------------------------------------------
+
+
+def rgb_to_hsv(rgb: Any) -> Any:
+    """Hexcone model (Smith, 1978)."""
+    value, low = rgb.max(-1), rgb.min(-1)
+    span = value - low
+    red, green, blue = rgb[..., 0], rgb[..., 1], rgb[..., 2]
+    safe = np.where(span > 0, span, 1)
+    hue = np.where(
+        value == red,
+        (green - blue) / safe,
+        np.where(value == green, 2 + (blue - red) / safe, 4 + (red - green) / safe),
+    )
+    hue = np.where(span > 0, hue / 6, 0)
+    hue = np.where(hue < 0, hue + 1, hue)
+    saturation = np.where(value > 0, span / np.where(value > 0, value, 1), 0)
+    return np.stack([hue, saturation, value], -1).astype(rgb.dtype, copy=False)
+
+
+def hsv_to_rgb(hsv: Any) -> Any:
+    """The inverse of `rgb_to_hsv`."""
+    hue, saturation, value = hsv[..., 0] * 6, hsv[..., 1], hsv[..., 2]
+    red = np.clip(np.abs(hue - 3) - 1, 0, 1)
+    green = np.clip(2 - np.abs(hue - 2), 0, 1)
+    blue = np.clip(2 - np.abs(hue - 4), 0, 1)
+    full = np.stack([red, green, blue], -1)
+    out = ((1 - saturation)[..., None] + saturation[..., None] * full) * value[..., None]
+    return out.astype(hsv.dtype, copy=False)
+
+
+@kernel("RGBToHSV", cpu_only=_REASON)
+def rgb_to_hsv_kernel(xp: Any, images: Any) -> Any:
+    return rgb_to_hsv(images)
+
+
+@kernel("HSVToRGB", cpu_only=_REASON)
+def hsv_to_rgb_kernel(xp: Any, images: Any) -> Any:
+    return hsv_to_rgb(images)
+
+
+@kernel("AdjustHue", cpu_only=_REASON)
+def adjust_hue_kernel(xp: Any, images: Any, delta: Any) -> Any:
+    hsv = rgb_to_hsv(images)
+    hsv[..., 0] = (hsv[..., 0] + delta) % 1
+    return hsv_to_rgb(hsv)
+
+
+@kernel("AdjustSaturation", cpu_only=_REASON)
+def adjust_saturation_kernel(xp: Any, images: Any, scale: Any) -> Any:
+    hsv = rgb_to_hsv(images)
+    hsv[..., 1] = np.clip(hsv[..., 1] * scale, 0, 1)
+    return hsv_to_rgb(hsv)
+
+
+@kernel("AdjustContrastv2")
+def adjust_contrast_kernel(xp: Any, images: Any, factor: Any) -> Any:
+    mean = images.mean((-3, -2), keepdims=True, dtype=np.float32)
+    return ((images - mean) * factor + mean).astype(images.dtype, copy=False)
+
+
+# ---- boxes --------------------------------------------------------------------------------
+
+#: The colours that frames get in turn, as RGBA; TensorFlow's cycle.
+_COLORS = np.array(
+    [
+        [1, 1, 0, 1],
+        [0, 0, 1, 1],
+        [1, 0, 0, 1],
+        [0, 1, 0, 1],
+        [0.5, 0, 0.5, 1],
+        [0.5, 0.5, 0, 1],
+        [0.5, 0, 0, 1],
+        [0, 0, 0.5, 1],
+        [0, 1, 1, 1],
+        [1, 0, 1, 1],
+    ],
+    np.float32,
+)
+
+
+@kernel("DrawBoundingBoxesV2", cpu_only=_REASON)
+def draw_bounding_boxes_kernel(xp: Any, images: Any, boxes: Any, colors: Any) -> Any:
+    out = images.copy()
+    height, width, depth = images.shape[1:]
+    palette = colors if colors.size else _COLORS
+    for image, frames in zip(out, boxes, strict=True):
+        for i, (y1, x1, y2, x2) in enumerate(frames.tolist()):
+            color = palette[i % len(palette)][:depth] if depth > 1 else 1.0
+            top, bottom = int(y1 * (height - 1)), int(y2 * (height - 1))
+            left, right = int(x1 * (width - 1)), int(x2 * (width - 1))
+            if top > bottom or left > right or bottom < 0 or right < 0:
+                continue
+            if top >= height or left >= width:
+                continue
+            rows = slice(max(top, 0), min(bottom, height - 1) + 1)
+            columns = slice(max(left, 0), min(right, width - 1) + 1)
+            if top >= 0:
+                image[top, columns] = color
+            if bottom < height:
+                image[bottom, columns] = color
+            if left >= 0:
+                image[rows, left] = color
+            if right < width:
+                image[rows, right] = color
+    return out
+
+
+@kernel("NonMaxSuppressionV3", cpu_only=_REASON)
+def non_max_suppression_kernel(
+    xp: Any, boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any, score_threshold: Any
+) -> Any:
+    if not 0 <= iou_threshold <= 1:
+        raise ValueError(f"iou_threshold must be in [0, 1], got {iou_threshold}")
+    y1, y2 = np.minimum(boxes[:, 0], boxes[:, 2]), np.maximum(boxes[:, 0], boxes[:, 2])
+    x1, x2 = np.minimum(boxes[:, 1], boxes[:, 3]), np.maximum(boxes[:, 1], boxes[:, 3])
+    areas = (y2 - y1) * (x2 - x1)
+    order = np.argsort(-scores, kind="stable")
+    order = order[scores[order] > score_threshold]
+    chosen: list[int] = []
+    while len(order) and len(chosen) < int(max_output_size):
+        best, order = order[0], order[1:]
+        chosen.append(int(best))
+        high = np.minimum(y2[best], y2[order]) - np.maximum(y1[best], y1[order])
+        wide = np.minimum(x2[best], x2[order]) - np.maximum(x1[best], x1[order])
+        shared = np.clip(high, 0, None) * np.clip(wide, 0, None)
+        union = areas[best] + areas[order] - shared
+        overlap = np.where(union > 0, shared / np.where(union > 0, union, 1), 0)
+        order = order[overlap <= iou_threshold]
+    return np.array(chosen, np.int32)
+
+
+def _generator(context: Any, seed: int, seed2: int) -> np.random.Generator:
+    """This op's stream, kept in the session; the same seeds give the same windows."""
+    found = context.state.get("generator")
+    if found is None:
+        key = None if seed == 0 and seed2 == 0 else [seed & 0xFFFFFFFF, seed2 & 0xFFFFFFFF]
+        found = context.state["generator"] = np.random.Generator(np.random.Philox(key))
+    return found  # type: ignore[no-any-return]
+
+
+@kernel("SampleDistortedBoundingBoxV2", stateful=True, cpu_only=_REASON)
+def sample_distorted_bounding_box_kernel(
+    context: Any,
+    image_size: Any,
+    boxes: Any,
+    min_object_covered: Any,
+    *,
+    seed: int,
+    seed2: int,
+    aspect_ratio_range: Any,
+    area_range: Any,
+    max_attempts: int,
+    use_image_if_no_bounding_boxes: bool,
+) -> Any:
+    random = _generator(context, seed, seed2)
+    height, width = int(image_size[0]), int(image_size[1])
+    frames = boxes.reshape(-1, 4)
+    if not len(frames):
+        if not use_image_if_no_bounding_boxes:
+            raise ValueError(
+                "No bounding boxes provided as input. One must enable "
+                "use_image_if_no_bounding_boxes if you wish to not provide any bounding boxes."
+            )
+        frames = np.array([[0, 0, 1, 1]], np.float32)
+    if (frames < 0).any() or (frames > 1).any():
+        raise ValueError("bounding boxes must lie in [0, 1]")
+    scale = np.array([height, width, height, width])
+    pixels = frames * scale
+    areas = (pixels[:, 2] - pixels[:, 0]) * (pixels[:, 3] - pixels[:, 1])
+    window = (0, 0, height, width)
+    for _ in range(max_attempts):
+        ratio = random.uniform(*aspect_ratio_range)
+        area = random.uniform(*area_range) * height * width
+        rows = round(float(np.sqrt(area / ratio)))
+        columns = round(rows * ratio)
+        if rows < 1 or columns < 1 or rows > height or columns > width:
+            continue
+        top = int(random.integers(0, height - rows + 1))
+        left = int(random.integers(0, width - columns + 1))
+        high = np.minimum(pixels[:, 2], top + rows) - np.maximum(pixels[:, 0], top)
+        wide = np.minimum(pixels[:, 3], left + columns) - np.maximum(pixels[:, 1], left)
+        covered = np.clip(high, 0, None) * np.clip(wide, 0, None)
+        if (covered >= float(min_object_covered) * areas).any():
+            window = (top, left, rows, columns)
+            break
+    top, left, rows, columns = window
+    dtype = image_size.dtype
+    box = np.array([top, left, top + rows, left + columns], np.float32) / scale.astype(np.float32)
+    return (
+        np.array([top, left, 0], dtype),
+        np.array([rows, columns, -1], dtype),
+        box.reshape(1, 1, 4).astype(np.float32),
+    )
+
+
+@kernel("ExtractGlimpse", stateful=True, cpu_only=_REASON)
+def extract_glimpse_kernel(
+    context: Any,
+    images: Any,
+    size: Any,
+    offsets: Any,
+    *,
+    centered: bool,
+    normalized: bool,
+    uniform_noise: bool,
+) -> Any:
+    rows, columns = size.tolist()
+    n, height, width, depth = images.shape
+    y, x = offsets[:, 0].astype(np.float64), offsets[:, 1].astype(np.float64)
+    if normalized:
+        y, x = y * height, x * width
+    if centered:
+        y, x = y / 2 + height / 2, x / 2 + width / 2
+    y, x = y - rows / 2, x - columns / 2
+    top, left = np.trunc(y).astype(int), np.trunc(x).astype(int)
+    random = _generator(context, 0, 0)
+    if uniform_noise:
+        out = random.uniform(
+            images.min(initial=0), images.max(initial=1), (n, rows, columns, depth)
+        )
+    else:
+        out = random.normal(images.mean(), max(images.std(), 1e-12), (n, rows, columns, depth))
+    out = out.astype(images.dtype)
+    for i in range(n):
+        y0, x0 = max(top[i], 0), max(left[i], 0)
+        y1, x1 = min(top[i] + rows, height), min(left[i] + columns, width)
+        if y0 < y1 and x0 < x1:
+            out[i, y0 - top[i] : y1 - top[i], x0 - left[i] : x1 - left[i]] = images[i, y0:y1, x0:x1]
+    return out
