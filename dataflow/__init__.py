@@ -189,6 +189,7 @@ from dataflow.ops.cumulative import (
 )
 from dataflow.ops.elementary import (
     abs_ as abs,
+    abs_ as complex_abs,
     acos,
     acosh,
     asin,
@@ -290,10 +291,13 @@ from dataflow.ops.counting import (
 )
 from dataflow.ops.decompositions import (
     cholesky,
+    cholesky as batch_cholesky,
     qr,
     self_adjoint_eig,
+    self_adjoint_eig as batch_self_adjoint_eig,
     self_adjoint_eigvals,
     svd,
+    svd as batch_svd,
 )
 from dataflow.ops.initializers import (
     constant_initializer,
@@ -325,10 +329,15 @@ from dataflow.ops.matrix_diag import (
     linspace,
     linspace as lin_space,
     matrix_band_part,
+    matrix_band_part as batch_matrix_band_part,
     matrix_diag,
+    matrix_diag as batch_matrix_diag,
     matrix_diag_part,
+    matrix_diag_part as batch_matrix_diag_part,
     matrix_set_diag,
+    matrix_set_diag as batch_matrix_set_diag,
     matrix_transpose,
+    matrix_transpose as batch_matrix_transpose,
     trace,
 )
 from dataflow.ops.numerics import (
@@ -422,10 +431,15 @@ from dataflow.ops.segment import (
 from dataflow.ops.solvers import (
     cholesky_solve,
     matrix_determinant,
+    matrix_determinant as batch_matrix_determinant,
     matrix_inverse,
+    matrix_inverse as batch_matrix_inverse,
     matrix_solve,
+    matrix_solve as batch_matrix_solve,
     matrix_solve_ls,
+    matrix_solve_ls as batch_matrix_solve_ls,
     matrix_triangular_solve,
+    matrix_triangular_solve as batch_matrix_triangular_solve,
 )
 from dataflow.ops.sources import constant, placeholder, placeholder_with_default
 from dataflow.ops.sparse import (
@@ -481,11 +495,17 @@ from dataflow.ops.special import (
 )
 from dataflow.ops.spectral import (
     fft,
+    fft as batch_fft,
     fft2d,
+    fft2d as batch_fft2d,
     fft3d,
+    fft3d as batch_fft3d,
     ifft,
+    ifft as batch_ifft,
     ifft2d,
+    ifft2d as batch_ifft2d,
     ifft3d,
+    ifft3d as batch_ifft3d,
 )
 from dataflow.ops.state import (
     assign,

@@ -40,7 +40,7 @@ for _type, _ufunc in {
 
 
 @kernel("Round", factory=True)
-def round_kernel(xp: Any, *, T: DType) -> Any:  # noqa: N803
+def round_kernel(xp: Any, *, T: DType) -> Any:
     return xp.rint if T.kind in "fc" else xp.positive
 
 
@@ -65,18 +65,24 @@ def sigmoid_kernel(xp: Any) -> Any:
     return sigmoid
 
 
+def _conj(y: Any) -> Any:
+    return y.conj() if y.dtype.kind == "c" else y
+
+
 @kernel("SqrtGrad")
 def sqrt_grad_kernel(xp: Any, y: Any, dy: Any) -> Any:
-    return dy * 0.5 / y
+    return dy * 0.5 / _conj(y)
 
 
 @kernel("RsqrtGrad")
 def rsqrt_grad_kernel(xp: Any, y: Any, dy: Any) -> Any:
+    y = _conj(y)
     return dy * -0.5 * (y * y * y)
 
 
 @kernel("ReciprocalGrad", "InvGrad")
 def reciprocal_grad_kernel(xp: Any, y: Any, dy: Any) -> Any:
+    y = _conj(y)
     return -dy * (y * y)
 
 

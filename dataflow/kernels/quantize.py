@@ -102,23 +102,25 @@ def _nudged(
         raise ValueError(f"num_bits must be between 2 and 16, inclusive: {num_bits}")
     code_min = 1 if narrow_range else 0
     code_max = 2**num_bits - 1
-    scale = (high - low) / (code_max - code_min)
-    zero = code_min - low / scale
+    # In single precision, as TensorFlow computes it: halves are rounded the same way then.
+    scale = np.float32(np.float32(high) - np.float32(low)) / np.float32(code_max - code_min)
+    zero = np.float32(code_min) - np.float32(low) / scale
     if zero < code_min:
         code = code_min
     elif zero > code_max:
         code = code_max
     else:
-        code = int(np.floor(zero + 0.5))
-    return (code_min - code) * scale, (code_max - code) * scale, scale
+        code = int(np.floor(zero + np.float32(0.5)))
+    return float((code_min - code) * scale), float((code_max - code) * scale), float(scale)
 
 
 def _fake_quant(xp: Any, x: Any, low: float, high: float, num_bits: int, narrow_range: bool) -> Any:
     if low == high == 0.0:
         return xp.zeros_like(x)
     first, last, scale = _nudged(low, high, num_bits, narrow_range)
-    inside = xp.clip(xp.asarray(x, np.float64), first, last) - first
-    return (xp.floor(inside / scale + 0.5) * scale + first).astype(np.float32)
+    inside = xp.clip(x, np.float32(first), np.float32(last)) - np.float32(first)
+    inverse = np.float32(1.0) / np.float32(scale)
+    return xp.floor(inside * inverse + np.float32(0.5)) * np.float32(scale) + np.float32(first)
 
 
 @kernel("FakeQuantWithMinMaxArgs")

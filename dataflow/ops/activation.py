@@ -49,7 +49,6 @@ def leaky_relu_op(
     features: Tensor,
     *,
     alpha: float = 0.20000000298023224,
-    T: dtypes.DType = dtypes.float32,
 ) -> Dims:
     """x, or ``alpha * x`` where x < 0 (Maas et al. 2013).
 
@@ -106,7 +105,6 @@ def leaky_relu_grad_op(
     features: Tensor,
     *,
     alpha: float = 0.20000000298023224,
-    T: dtypes.DType = dtypes.float32,
 ) -> Dims:
     """The gradient of LeakyRelu: dy where x > 0, else ``alpha * dy``.
 

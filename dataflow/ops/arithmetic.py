@@ -152,7 +152,7 @@ def sub_gradient(op: Any, grad: Any) -> list[Any]:
 @mul_op.gradient
 def mul_gradient(op: Any, grad: Any) -> list[Any]:
     x, y = (conj_if_complex(t) for t in op.inputs)
-    return broadcast_gradients(op, grad * y, x * grad)
+    return broadcast_gradients(op, mul_op(grad, y), mul_op(x, grad))
 
 
 @mul_no_nan_op.gradient
@@ -203,9 +203,9 @@ def pow_gradient(op: Any, grad: Any) -> list[Any]:
 
 
 def _choice_gradient(op: Any, grad: Any, chosen: Any) -> list[Any]:
-    zeros = array_ops.zeros_like(grad)
+    zeros = array_ops.zeros([], dtype=grad.dtype.base_dtype)
     return broadcast_gradients(
-        op, array_ops.where(chosen, grad, zeros), array_ops.where(chosen, zeros, grad)
+        op, array_ops.where_v2(chosen, grad, zeros), array_ops.where_v2(chosen, zeros, grad)
     )
 
 
@@ -338,10 +338,9 @@ def _any_tensor(x: Any, y: Any) -> bool:
 
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``x + y`` with broadcasting; strings are joined, element by element."""
-    first = convert_to_tensor(x, name="x") if isinstance(x, (str, bytes)) else x
-    if getattr(first, "dtype", None) == dtypes.string:
-        return add_v1_op(first, y, name=name)  # type: ignore[no-any-return]
-    return add_v2_op(first, y, name=name or "Add")  # type: ignore[no-any-return]
+    if isinstance(x, (str, bytes)) or getattr(x, "dtype", None) == dtypes.string:
+        return add_v1_op(x, y, name=name)  # type: ignore[no-any-return]
+    return add_v2_op(x, y, name=name or "Add")  # type: ignore[no-any-return]
 
 
 subtract = sub_op

@@ -119,10 +119,13 @@ def histogram_fixed_width_bins(
 
     with default_graph().name_scope(name or "histogram_fixed_width_bins"):
         values = convert_to_tensor(values, name="values")
+        shape = array_ops.shape(values)
+        values = array_ops.reshape(values, [-1])
         value_range = convert_to_tensor(value_range, values.dtype.base_dtype, name="value_range")
         scaled = (values - value_range[0]) / (value_range[1] - value_range[0])
         count = cast(convert_to_tensor(nbins), scaled.dtype)
-        return cast(clip_by_value(floor(count * scaled), 0, count - 1), dtype)  # type: ignore[no-any-return]
+        found = cast(clip_by_value(floor(count * scaled), 0, count - 1), dtype)
+        return array_ops.reshape(found, shape)  # type: ignore[no-any-return]
 
 
 def confusion_matrix(
@@ -139,7 +142,7 @@ def confusion_matrix(
     counted. Raises `InvalidArgumentError` for numbers outside [0, num_classes).
     """
     from dataflow.ops.comparison import greater_equal_op, less_op
-    from dataflow.ops.control_flow import Assert
+    from dataflow.ops.logging_ops import Assert
     from dataflow.ops.reduce import reduce_all
 
     graph = default_graph()

@@ -10,7 +10,14 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.registry import OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import INEXACT, SIGNED, conj_if_complex, real_div_op
+from dataflow.ops.arithmetic import (
+    INEXACT,
+    SIGNED,
+    cast,
+    conj_if_complex,
+    div_no_nan_op,
+    real_div_op,
+)
 from dataflow.shapes import Dims, merge
 
 
@@ -38,7 +45,12 @@ rsqrt_op = unary_op("Rsqrt", "1 / sqrt(x)", "-dy * y**3 / 2, as RsqrtGrad.")
 reciprocal_op = unary_op("Reciprocal", "1 / x", "-dy * y**2, as ReciprocalGrad.", SIGNED)
 inv_op = unary_op("Inv", "1 / x; the name that early graphs use", "as Reciprocal's.", SIGNED)
 neg_op = unary_op("Neg", "-x", "-dy.", SIGNED)
-sign_op = unary_op("Sign", "-1, 0 or 1 (complex: x / abs(x))", "zero.", SIGNED)
+sign_op = unary_op(
+    "Sign",
+    "-1, 0 or 1 (complex: x / abs(x))",
+    "zero; of complex numbers dy across x, over abs(x).",
+    SIGNED,
+)
 sin_op = unary_op("Sin", "The sine", "dy * cos(x).")
 cos_op = unary_op("Cos", "The cosine", "-dy * sin(x).")
 tan_op = unary_op("Tan", "The tangent", "dy / cos(x)**2.")
@@ -126,8 +138,8 @@ def sqrt_gradient(op: Any, grad: Any) -> list[Any]:
 
 @sqrt_grad_op.gradient
 def sqrt_grad_gradient(op: Any, grad: Any) -> list[Any]:
-    scaled = real_div_op(grad, conj_if_complex(op.inputs[0]))
-    return [-scaled * conj_if_complex(op.outputs[0]), 0.5 * scaled]
+    scaled = real_div_op(grad, op.inputs[0])  # the op divides by the conjugate of y
+    return [-conj_if_complex(scaled) * op.outputs[0], 0.5 * scaled]
 
 
 @rsqrt_op.gradient
@@ -137,8 +149,8 @@ def rsqrt_gradient(op: Any, grad: Any) -> list[Any]:
 
 @rsqrt_grad_op.gradient
 def rsqrt_grad_gradient(op: Any, grad: Any) -> list[Any]:
-    y, dy = (conj_if_complex(t) for t in op.inputs)
-    return [-1.5 * grad * dy * square_op(y), rsqrt_grad_op(y, grad)]
+    y, dy = conj_if_complex(op.inputs[0]), op.inputs[1]
+    return [-1.5 * conj_if_complex(grad) * dy * square_op(y), rsqrt_grad_op(y, grad)]
 
 
 @reciprocal_op.gradient
@@ -150,8 +162,8 @@ def reciprocal_gradient(op: Any, grad: Any) -> list[Any]:
 @reciprocal_grad_op.gradient
 @inv_grad_op.gradient
 def reciprocal_grad_gradient(op: Any, grad: Any) -> list[Any]:
-    y, dy = (conj_if_complex(t) for t in op.inputs)
-    return [-2.0 * grad * dy * y, reciprocal_grad_op(y, grad)]
+    y, dy = conj_if_complex(op.inputs[0]), op.inputs[1]
+    return [-2.0 * conj_if_complex(grad) * dy * y, reciprocal_grad_op(y, grad)]
 
 
 @tanh_op.gradient
@@ -196,7 +208,15 @@ def complex_abs_gradient(op: Any, grad: Any) -> list[Any]:
 
 @sign_op.gradient
 def sign_gradient(op: Any, grad: Any) -> list[Any]:
-    return [array_ops.zeros_like(op.inputs[0])]
+    x, y = op.inputs[0], op.outputs[0]
+    if not x.dtype.is_complex:
+        return [array_ops.zeros_like(x)]
+    from dataflow.ops.complex_numbers import complex_, conj, real
+
+    along = real(conj(y) * grad)  # what stays when x turns without growing
+    size = complex_abs_op(x, Tout=x.dtype.base_dtype.real_dtype)
+    zeros = array_ops.zeros_like(along)
+    return [(grad - y * complex_(along, zeros)) / complex_(size, zeros)]
 
 
 @sin_op.gradient
@@ -263,7 +283,6 @@ sqrt = sqrt_op
 rsqrt = rsqrt_op
 reciprocal = reciprocal_op
 negative = neg_op
-sign = sign_op
 sin = sin_op
 cos = cos_op
 tan = tan_op
@@ -280,6 +299,15 @@ sigmoid = sigmoid_op
 floor = floor_op
 ceil = ceil_op
 rint = rint_op
+
+
+def sign(x: Any, name: str | None = None) -> Tensor:
+    """-1, 0 or 1, element by element; of complex numbers ``x / abs(x)``, and 0 for 0."""
+    x = convert_to_tensor(x)
+    if x.dtype.is_complex:
+        size = complex_abs_op(x, Tout=x.dtype.base_dtype.real_dtype)
+        return div_no_nan_op(x, cast(size, x.dtype.base_dtype), name=name)  # type: ignore[no-any-return]
+    return sign_op(x, name=name)  # type: ignore[no-any-return]
 
 
 def abs_(x: Any, name: str | None = None) -> Tensor:

@@ -13,7 +13,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import add, maximum_op, mul_op, real_div_op, sub_op
+from dataflow.ops.arithmetic import add, maximum_op, mul_op
 from dataflow.ops.seeds import seed_attrs
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, broadcast, list_dims
@@ -258,7 +258,7 @@ def _scaled(
         mean = convert_to_tensor(mean, dtype, name="mean")
         stddev = convert_to_tensor(stddev, dtype, name="stddev")
         drawn = op(shape, dtype=dtype, **seed_attrs(seed))
-        return add(mul_op(drawn, stddev), mean, name=scope)
+        return add(drawn * stddev, mean, name=scope)
 
 
 def random_uniform(
@@ -282,16 +282,19 @@ def random_uniform(
         maxval = 1
     with default_graph().name_scope(name or "random_uniform") as scope:
         shape = shape_tensor(shape)
-        plain = not dtype.is_integer and type(minval) in (int, float) and minval == 0
-        plain = plain and type(maxval) in (int, float) and maxval == 1
-        if plain:
+        # Whole numbers only: 0.0 and 1.0 get nodes of their own, as in TensorFlow.
+        from_zero = not dtype.is_integer and type(minval) is int and minval == 0
+        to_one = not dtype.is_integer and type(maxval) is int and maxval == 1
+        if from_zero and to_one:
             return random_uniform_op(shape, dtype=dtype, **seed_attrs(seed))  # type: ignore[no-any-return]
         minval = convert_to_tensor(minval, dtype, name="min")
         maxval = convert_to_tensor(maxval, dtype, name="max")
         if dtype.is_integer:
             return random_uniform_int_op(shape, minval, maxval, name=scope, **seed_attrs(seed))  # type: ignore[no-any-return]
         drawn = random_uniform_op(shape, dtype=dtype, **seed_attrs(seed))
-        return add(mul_op(drawn, sub_op(maxval, minval)), minval, name=scope)
+        if from_zero:
+            return mul_op(drawn, maxval)  # type: ignore[no-any-return]
+        return add(drawn * (maxval - minval), minval, name=scope)
 
 
 def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
@@ -306,7 +309,7 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
     """
     from dataflow.ops.arithmetic import floor_mod_op
     from dataflow.ops.comparison import greater_equal_op
-    from dataflow.ops.control_flow import Assert
+    from dataflow.ops.logging_ops import Assert
     from dataflow.ops.reduce import reduce_all
 
     graph = default_graph()
@@ -377,12 +380,14 @@ def random_gamma(
         shape = convert_to_tensor(shape, dtypes.int32, name="shape")
         alpha = convert_to_tensor(alpha, dtype, name="alpha")
         beta = convert_to_tensor(1 if beta is None else beta, dtype, name="beta")
-        if alpha.dims != beta.dims or alpha.dims is None or None in alpha.dims:
+        if alpha.dims is not None and beta.dims is not None and None not in alpha.dims + beta.dims:
+            alpha = array_ops.broadcast_to(alpha, list(broadcast(alpha.dims, beta.dims) or ()))
+        else:
             full = array_ops.broadcast_dynamic_shape(array_ops.shape(alpha), array_ops.shape(beta))
             alpha = array_ops.broadcast_to(alpha, full)
         smallest = internal_convert(np.finfo(dtype.as_numpy_dtype).tiny, dtype, "tiny")
         drawn = random_gamma_op(shape, alpha, **seed_attrs(seed))
-        return maximum_op(smallest, real_div_op(drawn, beta))  # type: ignore[no-any-return]
+        return maximum_op(smallest, drawn / beta)  # type: ignore[no-any-return]
 
 
 def random_poisson(

@@ -184,9 +184,7 @@ def _segment_dims(data: Tensor, segment_ids: Tensor) -> Dims:
             f"data has {data.dims[0]} rows, segment_ids has {segment_ids.dims[0]} ids\n"
             "Each row of data needs one id."
         )
-    ids = static_value(segment_ids)
-    count = None if ids is None else (int(ids[-1]) + 1 if len(ids) else 0)
-    return (count, *data.dims[1:])
+    return (None, *data.dims[1:])
 
 
 def _sorted(op_type: str, what: str, gradient: str, allowed: Any) -> OpDef:

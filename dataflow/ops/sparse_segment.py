@@ -33,9 +33,6 @@ def _dims(data: Tensor, indices: Tensor, segment_ids: Tensor, num_segments: Any)
     if num_segments is not None:
         known = static_value(num_segments)
         count = None if known is None else int(known)
-    else:
-        ids = static_value(segment_ids)
-        count = None if ids is None else (int(ids[-1]) + 1 if len(ids) else 0)
     return (count, *data.dims[1:])
 
 

@@ -12,7 +12,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import INEXACT, conj_if_complex, div_no_nan_op, real_div_op
+from dataflow.ops.arithmetic import INEXACT, conj_if_complex, div_no_nan_op
 from dataflow.ops.broadcasting import broadcast_dims, broadcast_gradients
 from dataflow.ops.comparison import equal_op, not_equal_op
 from dataflow.ops.elementary import exp, log, log1p, sign, square, unary_op
@@ -295,8 +295,6 @@ def next_after_gradient(op: Any, grad: Any) -> list[Any]:
 
 erf = erf_op
 erfc = erfc_op
-erfinv = erfinv_op
-ndtri = ndtri_op
 lgamma = lgamma_op
 digamma = digamma_op
 igamma = igamma_op
@@ -305,20 +303,58 @@ polygamma = polygamma_op
 zeta = zeta_op
 betainc = betainc_op
 xlogy = xlogy_op
-xlog1py = xlog1py_op
-xdivy = xdivy_op
 nextafter = next_after_op
-bessel_i0 = bessel_i0_op
-bessel_i0e = bessel_i0e_op
-bessel_i1 = bessel_i1_op
-bessel_i1e = bessel_i1e_op
+
+
+def _scoped(op: OpDef, scope: str) -> Any:
+    """The op in a name scope of its own, as TensorFlow builds these."""
+
+    def function(*args: Any, name: str | None = None) -> Tensor:
+        with default_graph().name_scope(name or scope):
+            return op(*args)  # type: ignore[no-any-return]
+
+    function.__name__ = scope
+    function.__doc__ = op.__doc__
+    return function
+
+
+def _named_unary(op: OpDef, scope: str) -> Any:
+    scoped = _scoped(op, scope)
+
+    def function(x: Any, name: str | None = None) -> Tensor:
+        return scoped(x, name=name)  # type: ignore[no-any-return]
+
+    function.__name__ = scope
+    function.__doc__ = op.__doc__
+    return function
+
+
+def _named_binary(op: OpDef, scope: str) -> Any:
+    scoped = _scoped(op, scope)
+
+    def function(x: Any, y: Any, name: str | None = None) -> Tensor:
+        return scoped(x, y, name=name)  # type: ignore[no-any-return]
+
+    function.__name__ = scope
+    function.__doc__ = op.__doc__
+    return function
+
+
+erfinv = _named_unary(erfinv_op, "erfinv")
+ndtri = _named_unary(ndtri_op, "ndtri")
+bessel_i0 = _named_unary(bessel_i0_op, "bessel_i0")
+bessel_i0e = _named_unary(bessel_i0e_op, "bessel_i0e")
+bessel_i1 = _named_unary(bessel_i1_op, "bessel_i1")
+bessel_i1e = _named_unary(bessel_i1e_op, "bessel_i1e")
+xlog1py = _named_binary(xlog1py_op, "xlog1py")
+xdivy = _named_binary(xdivy_op, "xdivy")
 
 
 def erfcinv(x: Any, name: str | None = None) -> Tensor:
     """The inverse of erfc."""
     with default_graph().name_scope(name or "erfcinv"):
         x = convert_to_tensor(x, name="start")
-        return real_div_op(-ndtri_op(0.5 * x), math.sqrt(2.0))  # type: ignore[no-any-return]
+        return -ndtri(0.5 * x) * math.sqrt(0.5)  # type: ignore[no-any-return]
 
 
 def lbeta(x: Any, name: str | None = None) -> Tensor:
