@@ -339,6 +339,11 @@ def draw_bounding_boxes_kernel(xp: Any, images: Any, boxes: Any, colors: Any) ->
     return out
 
 
+@kernel("DrawBoundingBoxes", cpu_only=_REASON)
+def draw_bounding_boxes_v1_kernel(xp: Any, images: Any, boxes: Any) -> Any:
+    return draw_bounding_boxes_kernel(xp, images, boxes, _COLORS)
+
+
 @kernel("NonMaxSuppressionV3", cpu_only=_REASON)
 def non_max_suppression_kernel(
     xp: Any, boxes: Any, scores: Any, max_output_size: Any, iou_threshold: Any, score_threshold: Any

@@ -256,6 +256,14 @@ def draw_bounding_boxes_op(images: Tensor, boxes: Tensor, colors: Tensor) -> Dim
     return images.dims
 
 
+@define_op("DrawBoundingBoxes", "images: T, boxes: float32 -> output: T", T=_FLOAT)
+def draw_bounding_boxes_v1_op(images: Tensor, boxes: Tensor) -> Dims:
+    """As DrawBoundingBoxesV2, in a fixed cycle of ten colours. Not differentiable."""
+    need_rank(images, 4, "images")
+    need_rank(boxes, 3, "boxes")
+    return images.dims
+
+
 @define_op(
     "NonMaxSuppressionV3",
     "boxes: T, scores: T, max_output_size: int32, iou_threshold: T_threshold, "
@@ -329,6 +337,7 @@ def extract_glimpse_op(
 
 not_differentiable(
     draw_bounding_boxes_op,
+    draw_bounding_boxes_v1_op,
     non_max_suppression_op,
     sample_distorted_bounding_box_op,
     extract_glimpse_op,

@@ -736,7 +736,7 @@ def draw_bounding_boxes(
 ) -> Tensor:
     """Frames of ``boxes`` [batch, boxes, (y1, x1, y2, x2)] drawn into images."""
     if colors is None:
-        colors = np.zeros((0, 0), np.float32)
+        return image_ops.draw_bounding_boxes_v1_op(images, boxes, name=name)  # type: ignore[no-any-return]
     return image_ops.draw_bounding_boxes_op(images, boxes, colors, name=name)  # type: ignore[no-any-return]
 
 
@@ -849,7 +849,7 @@ def ssim(
     k2: float = 0.03,
 ) -> Tensor:
     """The structural similarity of images (Wang et al., 2004), averaged over positions, channels."""
-    from dataflow.ops.depthwise import depthwise_conv2d_native
+    from dataflow.ops.depthwise import depthwise_op
     from dataflow.ops.math import reduce_mean, square
 
     with op_scope(None, "SSIM", [img1, img2]):
@@ -872,7 +872,7 @@ def ssim(
         def blur(x: Tensor) -> Tensor:
             flat = reshape(x, concat([[-1], shape(x)[-3:]], 0))
             flat.set_shape((None, *x.dims[-3:]))  # type: ignore[index]
-            y = depthwise_conv2d_native(flat, window, strides=[1, 1, 1, 1], padding="VALID")
+            y = depthwise_op(flat, window, strides=[1, 1, 1, 1], padding="VALID")
             return reshape(y, concat([outer, shape(y)[1:]], 0))
 
         c1, c2 = (k1 * peak) ** 2, (k2 * peak) ** 2
@@ -888,7 +888,7 @@ def ssim(
 
 def sobel_edges(image: Any) -> Tensor:
     """Sobel's edge filters: the image's axes with a last one for (dy, dx)."""
-    from dataflow.ops.depthwise import depthwise_conv2d_native
+    from dataflow.ops.depthwise import depthwise_op
 
     image = _image(image, (4,))
     if image.dims is None or image.dims[-1] is None:
@@ -897,7 +897,7 @@ def sobel_edges(image: Any) -> Tensor:
     both = np.stack([kernel, kernel.T], -1)[:, :, None, :]
     filters = np.tile(both, [1, 1, image.dims[-1], 1]).astype(image.dtype.as_numpy_dtype)
     padded = pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
-    out = depthwise_conv2d_native(padded, filters, strides=[1, 1, 1, 1], padding="VALID")
+    out = depthwise_op(padded, filters, strides=[1, 1, 1, 1], padding="VALID")
     result = reshape(out, concat([shape(image), [2]], 0))
     result.set_shape((*image.dims, 2))
     return result
