@@ -69,6 +69,10 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.tensor_proto import make_ndarray, make_tensor_proto
 
 # ops
+from dataflow.ops.accumulator import (
+    ConditionalAccumulator,
+    SparseConditionalAccumulator,
+)
 from dataflow.ops.array import (
     argsort,
     batch_gather,
@@ -550,6 +554,7 @@ from dataflow.ops.summary import (
     merge_summary,
     scalar_summary,
 )
+from dataflow.ops.synchronization import CriticalSection
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.ops.tensor_products import (
     cross,

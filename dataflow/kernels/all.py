@@ -1,16 +1,18 @@
 """Loads every kernel file, so that the registry is complete."""
 
 from dataflow.kernels import (
+    accumulator as _accumulator,  # noqa: F401
     activation as _activation,  # noqa: F401
     arithmetic as _arithmetic,  # noqa: F401
     array_basics as _array_basics,  # noqa: F401
-    checkpoint as _checkpoint,  # noqa: F401
     bias as _bias,  # noqa: F401
+    checkpoint as _checkpoint,  # noqa: F401
     comparison as _comparison,  # noqa: F401
     complex_numbers as _complex_numbers,  # noqa: F401
     conv as _conv,  # noqa: F401
     counting as _counting,  # noqa: F401
     cumulative as _cumulative,  # noqa: F401
+    dataset as _dataset,  # noqa: F401
     depthwise as _depthwise,  # noqa: F401
     elementary as _elementary,  # noqa: F401
     gather_scatter as _gather_scatter,  # noqa: F401
@@ -24,9 +26,9 @@ from dataflow.kernels import (
     matrix_diag as _matrix_diag,  # noqa: F401
     numerics as _numerics,  # noqa: F401
     parsing as _parsing,  # noqa: F401
+    pooling as _pooling,  # noqa: F401
     quantize as _quantize,  # noqa: F401
     queue as _queue,  # noqa: F401
-    pooling as _pooling,  # noqa: F401
     random as _random,  # noqa: F401
     reader as _reader,  # noqa: F401
     rearranging as _rearranging,  # noqa: F401
@@ -41,9 +43,9 @@ from dataflow.kernels import (
     state as _state,  # noqa: F401
     string as _string,  # noqa: F401
     summary as _summary,  # noqa: F401
+    synchronization as _synchronization,  # noqa: F401
     tensor_array as _tensor_array,  # noqa: F401
     tensor_list as _tensor_list,  # noqa: F401
     training as _training,  # noqa: F401
 )
-from dataflow.kernels import dataset as _dataset  # noqa: F401
 from dataflow.kernels.fused import elementwise as _fused_elementwise  # noqa: F401

@@ -12,6 +12,7 @@ from dataflow.errors import InvalidArgumentError, OpError, UnimplementedError, U
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.registry import array_module, bind, cpu_only_reason, get_kernel
+from dataflow.kernels.synchronization import release_held
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import DEAD, Generator
 from dataflow.runtime.feeds import make_feed_converter
@@ -126,7 +127,11 @@ class Plan:
             with np.errstate(all="ignore"):
                 results = self.function(*arguments)
         except Exception as e:
+            release_held()
             raise self.explain(e) from e
+        except BaseException:  # the cell was interrupted
+            release_held()
+            raise
         return [own(v) for v in results] if results else []
 
     def explain(self, error: Exception) -> Exception:

@@ -27,7 +27,7 @@ def match_filenames_once(pattern: Any, name: str | None = None) -> Any:
         return Variable(
             matching_files(pattern),
             trainable=False,
-            name=scope[:-1].split("/")[-1] if scope else "matching_filenames",
+            name=scope,
             validate_shape=False,
             collections=[GraphKeys.LOCAL_VARIABLES],
         )
@@ -47,7 +47,7 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
     from dataflow.ops.variables import Variable
 
     graph = default_graph()
-    with graph.name_scope(name or "input_producer"):
+    with graph.name_scope(name or "limit_epochs") as scope:
         epochs = Variable(
             constant(0, dtype=dtypes.int64),
             name="epochs",
@@ -56,7 +56,7 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
         )
         counter = count_up_to(epochs, num_epochs)
         with graph.control_dependencies([counter]):
-            return identity(tensor, name=name)
+            return identity(tensor, name=scope)
 
 
 def input_producer(
@@ -79,7 +79,7 @@ def input_producer(
     from dataflow.ops.random import random_shuffle
 
     graph = default_graph()
-    with graph.name_scope(name or "input_producer"):
+    with graph.name_scope(name or "input_producer") as scope:
         tensor = convert_to_tensor(input_tensor, name="input_tensor")
         rows = tensor.shape[1:].merge_with(element_shape)
         if not rows.is_fully_defined():
@@ -95,7 +95,7 @@ def input_producer(
             dtypes=[tensor.dtype.base_dtype],
             shapes=[rows],
             shared_name=shared_name,
-            name=name or "input_producer",
+            name=scope,
         )
         enqueue = queue.enqueue_many([tensor])
         add_queue_runner(QueueRunner(queue, [enqueue], cancel_op=cancel_op))
@@ -104,15 +104,18 @@ def input_producer(
         return queue
 
 
-def _summary(name: str, queue: Any, capacity: int) -> None:
+def _summary(name: str, queue: Any, capacity: int, kept_back: int = 0) -> None:
     """How full the queue is, as a scalar summary, where summaries are there."""
-    from dataflow.ops.arithmetic import cast, multiply
+    from dataflow.ops.arithmetic import cast, maximum
 
     try:
         from dataflow.summary import scalar
     except ImportError:
         return
-    scalar(name, multiply(cast(queue.size(), dtypes.float32), 1.0 / capacity))
+    filled = queue.size()
+    if kept_back:
+        filled = maximum(0, filled - kept_back)
+    scalar(name, cast(filled, dtypes.float32) * (1.0 / (capacity - kept_back)))
 
 
 def string_input_producer(
@@ -151,7 +154,7 @@ def string_input_producer(
             seed=seed,
             capacity=capacity,
             shared_name=shared_name,
-            name=scope[:-1].split("/")[-1],
+            name=scope,
             summary_name=f"fraction_of_{capacity}_full",
             cancel_op=cancel_op,
         )
@@ -169,7 +172,7 @@ def range_input_producer(
     """A queue of the integers from 0 to ``limit`` - 1; see `input_producer`."""
     from dataflow.ops.sequences import range_
 
-    with default_graph().name_scope(name or "input_producer"):
+    with default_graph().name_scope(name or "input_producer") as scope:
         return input_producer(
             range_(limit),
             [],
@@ -179,7 +182,7 @@ def range_input_producer(
             capacity,
             shared_name,
             f"fraction_of_{capacity}_full",
-            name,
+            scope,
         )
 
 
@@ -289,8 +292,6 @@ def _element_shapes(
 
 def _keep(keep_input: Any, enqueue_many: bool) -> Any:
     """``None`` for "always", else a tensor."""
-    if keep_input is True:
-        return None
     tensor = convert_to_tensor(keep_input, dtype=dtypes.bool_)
     known = static_value(tensor)
     if known is not None and known.ndim == 0 and bool(known):
@@ -329,9 +330,10 @@ def _batched(
     keep_input: Any,
     name: str,
     fraction: str,
+    kept_back: int = 0,
 ) -> Any:
     graph = default_graph()
-    with graph.name_scope(name):
+    with graph.name_scope(name) as scope:
         components = [_Components(t, enqueue_many) for t in lists]
         all_tensors = [c.tensors for c in components]
         types = [t.dtype.base_dtype for t in all_tensors[0]]
@@ -348,9 +350,9 @@ def _batched(
         if len(ops) == 1:
             ops = ops * num_threads
         add_queue_runner(QueueRunner(queue, ops))
-        _summary(fraction, queue, capacity)
+        _summary(fraction, queue, capacity, kept_back)
         take = queue.dequeue_up_to if smaller else queue.dequeue_many
-        return components[0].unpack(take(batch_size, name=name))
+        return components[0].unpack(take(batch_size, name=scope))
 
 
 def batch(
@@ -553,6 +555,7 @@ def maybe_shuffle_batch(
         keep_input,
         name or "shuffle_batch",
         f"fraction_over_{min_after_dequeue}_of_{capacity - min_after_dequeue}_full",
+        min_after_dequeue,
     )
 
 
@@ -611,4 +614,5 @@ def maybe_shuffle_batch_join(
         keep_input,
         name or "shuffle_batch_join",
         f"fraction_over_{min_after_dequeue}_of_{capacity - min_after_dequeue}_full",
+        min_after_dequeue,
     )

@@ -1,0 +1,3 @@
+"""``tf.contrib.staging``."""
+
+from __future__ import annotations

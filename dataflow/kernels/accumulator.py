@@ -1,0 +1,195 @@
+"""The accumulators."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.registry import kernel
+
+
+class Accumulator:
+    """``count`` gradients are in; ``step`` decides which are stale. ``total`` is their sum."""
+
+    def __init__(self, name: str, dtype: Any, dims: Any, reduction: str) -> None:
+        self.name = name
+        self.dtype = dtype
+        self.dims = dims
+        self.mean = reduction == "MEAN"
+        self.condition = threading.Condition()
+        self.step = 0
+        self.count = 0
+        self.total: Any = None
+
+    def check(self, shape: Any) -> None:
+        if self.dims is not None and (
+            len(shape) != len(self.dims)
+            or any(d is not None and d != s for s, d in zip(shape, self.dims, strict=True))
+        ):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"Shape mismatch: expected {list(self.dims)}, got {list(shape)} ({self.name!r})",
+            )
+
+    def apply(self, step: int, gradient: Any) -> None:
+        with self.condition:
+            if step < self.step:
+                return
+            self.add(gradient)
+            self.count += 1
+            self.condition.notify_all()
+
+    def add(self, gradient: Any) -> None:
+        self.check(np.shape(gradient))
+        if self.total is None:
+            self.total = np.array(gradient)
+        elif self.total.shape != np.shape(gradient):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"Shape mismatch: expected {list(self.total.shape)}, got {list(np.shape(gradient))}",
+            )
+        else:
+            self.total += gradient
+
+    def take(self, context: Any, required: int) -> Any:
+        if required <= 0:
+            raise InvalidArgumentError(
+                None, None, f"Argument num_required must be positive, got {required}"
+            )
+        with self.condition:
+            context.wait(self.condition, lambda: self.count >= required)
+            result = self.result()
+            self.count = 0
+            self.total = None
+            self.step += 1
+            return result
+
+    def result(self) -> Any:
+        total = self.total
+        if self.mean:
+            total = (total / self.count).astype(self.dtype.numpy)
+        return total if total.ndim else total[()]
+
+
+class SparseAccumulator(Accumulator):
+    """``total`` maps a row to (sum, number of gradients that have it)."""
+
+    dense_shape: Any = None
+
+    def add(self, gradient: Any) -> None:
+        indices, values, shape = gradient
+        if len(indices) and values.shape[0] != len(indices):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"The gradient has {len(indices)} indices for {values.shape[0]} rows of values.",
+            )
+        if shape is not None:
+            self.dense_shape = np.array(shape, np.int64)
+        if self.total is None:
+            self.total = {}
+        # Rows that occur twice in one gradient count once.
+        rows: dict[int, Any] = {}
+        for index, value in zip(np.asarray(indices).tolist(), values, strict=True):
+            rows[index] = rows[index] + value if index in rows else value
+        for index, value in rows.items():
+            found = self.total.get(index)
+            if found is None:
+                self.total[index] = (np.array(value), 1)
+            else:
+                self.total[index] = (found[0] + value, found[1] + 1)
+
+    def result(self) -> Any:
+        rows = sorted(self.total)
+        values = [
+            (self.total[r][0] / self.total[r][1]).astype(self.dtype.numpy)
+            if self.mean
+            else self.total[r][0]
+            for r in rows
+        ]
+        indices = np.array(rows, np.int64)
+        if values:
+            stacked = np.stack(values)
+        else:
+            stacked = np.zeros((0, *[d or 0 for d in (self.dims or ())[1:]]), self.dtype.numpy)
+        if self.dense_shape is not None:
+            shape = self.dense_shape
+        elif self.dims is not None and None not in self.dims:
+            shape = np.array(self.dims, np.int64)
+        else:
+            largest = int(indices[-1]) + 1 if len(indices) else 0
+            shape = np.array([largest, *stacked.shape[1:]], np.int64)
+        return indices, stacked, shape.copy()
+
+
+_REASON = "gradients are collected in the host's memory"
+
+
+@kernel("ConditionalAccumulator", stateful=True)
+def conditional_accumulator_kernel(
+    context: Any, *, dtype: Any, shape: Any, reduction_type: str
+) -> Any:
+    return context.resource(
+        "accumulator", lambda: Accumulator(context.resource_name, dtype, shape, reduction_type)
+    )
+
+
+@kernel("SparseConditionalAccumulator", stateful=True)
+def sparse_conditional_accumulator_kernel(
+    context: Any, *, dtype: Any, shape: Any, reduction_type: str
+) -> Any:
+    return context.resource(
+        "accumulator",
+        lambda: SparseAccumulator(context.resource_name, dtype, shape, reduction_type),
+    )
+
+
+@kernel("AccumulatorApplyGradient", cpu_only=_REASON)
+def accumulator_apply_gradient_kernel(
+    xp: Any, handle: Any, local_step: Any, gradient: Any
+) -> tuple[()]:
+    handle.apply(int(local_step), gradient)
+    return ()
+
+
+@kernel("AccumulatorTakeGradient", stateful=True, cpu_only=_REASON)
+def accumulator_take_gradient_kernel(context: Any, handle: Any, num_required: Any) -> Any:
+    return handle.take(context, int(num_required))
+
+
+@kernel("SparseAccumulatorApplyGradient", cpu_only=_REASON)
+def sparse_accumulator_apply_gradient_kernel(
+    xp: Any,
+    handle: Any,
+    local_step: Any,
+    gradient_indices: Any,
+    gradient_values: Any,
+    gradient_shape: Any,
+    *,
+    has_known_shape: bool,
+) -> tuple[()]:
+    shape = gradient_shape if has_known_shape else None
+    handle.apply(int(local_step), (gradient_indices, gradient_values, shape))
+    return ()
+
+
+@kernel("SparseAccumulatorTakeGradient", stateful=True, cpu_only=_REASON)
+def sparse_accumulator_take_gradient_kernel(context: Any, handle: Any, num_required: Any) -> Any:
+    return handle.take(context, int(num_required))
+
+
+@kernel("AccumulatorNumAccumulated")
+def accumulator_num_accumulated_kernel(xp: Any, handle: Any) -> Any:
+    return np.int32(handle.count)
+
+
+@kernel("AccumulatorSetGlobalStep")
+def accumulator_set_global_step_kernel(xp: Any, handle: Any, new_global_step: Any) -> tuple[()]:
+    with handle.condition:
+        handle.step = int(new_global_step)
+    return ()

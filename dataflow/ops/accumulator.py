@@ -1,0 +1,262 @@
+"""Accumulators: gradients that workers hand in and one takes out, averaged; stale ones are dropped.
+
+This is the building block of synchronous training: see `tf.train.SyncReplicasOptimizer`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import dtypes, shapes
+from dataflow.dtypes import DType, as_dtype
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.registry import define_op, not_differentiable
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.shapes import Dims, Shape, TensorShape
+
+
+@define_op("ConditionalAccumulator", "-> handle: resource", stateful=True)
+def conditional_accumulator_op(
+    *,
+    dtype: DType,
+    shape: Shape,
+    container: str = "",
+    shared_name: str = "",
+    reduction_type: str = "MEAN",
+) -> Dims:
+    """Sums or averages dense gradients. A scalar handle."""
+    return ()
+
+
+@define_op("SparseConditionalAccumulator", "-> handle: resource", stateful=True)
+def sparse_conditional_accumulator_op(
+    *,
+    dtype: DType,
+    shape: Shape,
+    container: str = "",
+    shared_name: str = "",
+    reduction_type: str = "MEAN",
+) -> Dims:
+    """Sums or averages sparse gradients, row by row. A scalar handle."""
+    return ()
+
+
+@define_op(
+    "AccumulatorApplyGradient",
+    "handle: resource, local_step: int64, gradient: dtype",
+    stateful=True,
+)
+def accumulator_apply_gradient_op(
+    handle: Tensor, local_step: Tensor, gradient: Tensor
+) -> list[Dims]:
+    """Hands in a gradient; dropped when ``local_step`` is older than the accumulator's step."""
+    return []
+
+
+@define_op(
+    "AccumulatorTakeGradient",
+    "handle: resource, num_required: int32 -> average: dtype",
+    stateful=True,
+)
+def accumulator_take_gradient_op(handle: Tensor, num_required: Tensor, *, dtype: DType) -> Dims:
+    """Waits for ``num_required`` gradients; returns their mean (or sum) and starts anew."""
+    return None
+
+
+@define_op(
+    "SparseAccumulatorApplyGradient",
+    "handle: resource, local_step: int64, gradient_indices: int64, gradient_values: dtype, "
+    "gradient_shape: int64",
+    stateful=True,
+)
+def sparse_accumulator_apply_gradient_op(
+    handle: Tensor,
+    local_step: Tensor,
+    gradient_indices: Tensor,
+    gradient_values: Tensor,
+    gradient_shape: Tensor,
+    *,
+    has_known_shape: bool,
+) -> list[Dims]:
+    """Hands in a sparse gradient; see `AccumulatorApplyGradient`."""
+    return []
+
+
+@define_op(
+    "SparseAccumulatorTakeGradient",
+    "handle: resource, num_required: int32 -> indices: int64, values: dtype, shape: int64",
+    stateful=True,
+)
+def sparse_accumulator_take_gradient_op(
+    handle: Tensor, num_required: Tensor, *, dtype: DType
+) -> list[Dims]:
+    """Waits for ``num_required`` sparse gradients; rows that several have are averaged."""
+    return [(None,), None, (None,)]
+
+
+@define_op("AccumulatorNumAccumulated", "handle: resource -> num_accumulated: int32", stateful=True)
+def accumulator_num_accumulated_op(handle: Tensor) -> Dims:
+    """How many gradients are in, a scalar."""
+    return ()
+
+
+@define_op("AccumulatorSetGlobalStep", "handle: resource, new_global_step: int64", stateful=True)
+def accumulator_set_global_step_op(handle: Tensor, new_global_step: Tensor) -> list[Dims]:
+    """Sets the step that decides which gradients are stale."""
+    return []
+
+
+not_differentiable(
+    conditional_accumulator_op,
+    sparse_conditional_accumulator_op,
+    accumulator_apply_gradient_op,
+    accumulator_take_gradient_op,
+    sparse_accumulator_apply_gradient_op,
+    sparse_accumulator_take_gradient_op,
+    accumulator_num_accumulated_op,
+    accumulator_set_global_step_op,
+)
+
+
+class ConditionalAccumulatorBase:
+    """What both accumulators share."""
+
+    def __init__(self, dtype: Any, shape: Any, accumulator_ref: Tensor) -> None:
+        self._dtype = as_dtype(dtype)
+        self._shape = TensorShape(shape)
+        self._accumulator_ref = accumulator_ref
+        self._name = accumulator_ref.op.name.split("/")[-1]
+
+    @property
+    def accumulator_ref(self) -> Tensor:
+        """The handle."""
+        return self._accumulator_ref
+
+    @property
+    def name(self) -> str:
+        """The name of the accumulator."""
+        return self._name
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the gradients."""
+        return self._dtype
+
+    def num_accumulated(self, name: str | None = None) -> Tensor:
+        """How many gradients are in, a scalar int32."""
+        return accumulator_num_accumulated_op(  # type: ignore[no-any-return]
+            self._accumulator_ref, name=name or f"{self._name}_NumAccumulated"
+        )
+
+    def set_global_step(self, new_global_step: Any, name: str | None = None) -> Any:
+        """An operation that sets the step; gradients of earlier steps are dropped from then on."""
+        step = convert_to_tensor(new_global_step, dtype=dtypes.int64)
+        return accumulator_set_global_step_op(self._accumulator_ref, step, name=name)
+
+
+def _check_reduction(reduction_type: str) -> str:
+    if reduction_type not in ("MEAN", "SUM"):
+        raise ValueError(f"reduction_type must be 'MEAN' or 'SUM', got {reduction_type!r}")
+    return reduction_type
+
+
+class ConditionalAccumulator(ConditionalAccumulatorBase):
+    """Collects dense gradients until enough are in. ``reduction_type``: "MEAN" or "SUM"."""
+
+    def __init__(
+        self,
+        dtype: Any,
+        shape: Any = None,
+        shared_name: str | None = None,
+        name: str = "conditional_accumulator",
+        reduction_type: str = "MEAN",
+    ) -> None:
+        ref = conditional_accumulator_op(
+            dtype=dtype,
+            shape=shape,
+            shared_name=shared_name or "",
+            reduction_type=_check_reduction(reduction_type),
+            name=name,
+        )
+        super().__init__(dtype, shape, ref)
+
+    def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Any:
+        """An operation that hands in ``grad``, computed at ``local_step``."""
+        grad = convert_to_tensor(grad, self._dtype)
+        shapes.merge(grad.dims, self._shape._dims)
+        step = convert_to_tensor(local_step, dtypes.int64)
+        return accumulator_apply_gradient_op(self._accumulator_ref, step, grad, name=name)
+
+    def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
+        """The mean (or sum) of the gradients, once ``num_required`` are in; then starts anew."""
+        result: Tensor = accumulator_take_gradient_op(
+            self._accumulator_ref, num_required, dtype=self._dtype, name=name
+        )
+        result.set_shape(self._shape)
+        return result
+
+
+class SparseConditionalAccumulator(ConditionalAccumulatorBase):
+    """Collects sparse gradients; a row's mean is over the gradients that have it."""
+
+    def __init__(
+        self,
+        dtype: Any,
+        shape: Any = None,
+        shared_name: str | None = None,
+        name: str = "sparse_conditional_accumulator",
+        reduction_type: str = "MEAN",
+    ) -> None:
+        ref = sparse_conditional_accumulator_op(
+            dtype=dtype,
+            shape=shape,
+            shared_name=shared_name or "",
+            reduction_type=_check_reduction(reduction_type),
+            name=name,
+        )
+        super().__init__(dtype, shape, ref)
+
+    def apply_indexed_slices_grad(
+        self, grad: IndexedSlices, local_step: Any = 0, name: str | None = None
+    ) -> Any:
+        """An operation that hands in an `IndexedSlices`."""
+        return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name)
+
+    def apply_grad(
+        self,
+        grad_indices: Any,
+        grad_values: Any,
+        grad_shape: Any = None,
+        local_step: Any = 0,
+        name: str | None = None,
+    ) -> Any:
+        """An operation that hands in rows: indices [n], values [n, ...]."""
+        from dataflow.ops.arithmetic import cast
+
+        indices = cast(convert_to_tensor(grad_indices), dtypes.int64)
+        shape = (
+            convert_to_tensor([], dtypes.int64)
+            if grad_shape is None
+            else cast(convert_to_tensor(grad_shape), dtypes.int64)
+        )
+        return sparse_accumulator_apply_gradient_op(
+            self._accumulator_ref,
+            convert_to_tensor(local_step, dtypes.int64),
+            indices,
+            convert_to_tensor(grad_values, self._dtype),
+            shape,
+            has_known_shape=grad_shape is not None,
+            name=name,
+        )
+
+    def take_grad(self, num_required: Any, name: str | None = None) -> Any:
+        """(indices, values, shape), once ``num_required`` gradients are in; then starts anew."""
+        return sparse_accumulator_take_gradient_op(
+            self._accumulator_ref, num_required, dtype=self._dtype, name=name
+        )
+
+    def take_indexed_slices_grad(self, num_required: Any, name: str | None = None) -> IndexedSlices:
+        """As `take_grad`, as an `IndexedSlices`."""
+        indices, values, shape = self.take_grad(num_required, name)
+        return IndexedSlices(values, indices, shape)
