@@ -1,3 +1,69 @@
 """`tf.nn`: what neural networks are made of."""
 
+# ruff: noqa: F401  (names for users)
+
 from __future__ import annotations
+
+from dataflow.ops.activation import (
+    crelu,
+    elu,
+    gelu,
+    l2_loss,
+    leaky_relu,
+    log_softmax,
+    relu,
+    relu6,
+    selu,
+    softmax,
+    softplus,
+    softsign,
+    swish,
+)
+from dataflow.ops.bias import bias_add, bias_add_v1, relu_layer, xw_plus_b
+from dataflow.ops.convolution import (
+    atrous_conv2d,
+    atrous_conv2d_transpose,
+    conv1d,
+    conv1d_transpose,
+    conv2d,
+    conv2d_backprop_filter,
+    conv2d_backprop_input,
+    conv2d_transpose,
+    conv3d,
+    conv3d_backprop_filter_v2,
+    conv3d_backprop_filter_v2 as conv3d_backprop_filter,
+    conv3d_transpose,
+    conv_transpose,
+    convolution,
+    depthwise_conv2d,
+    depthwise_conv2d_native,
+    depthwise_conv2d_native_backprop_filter,
+    depthwise_conv2d_native_backprop_filter as depthwise_conv2d_backprop_filter,
+    depthwise_conv2d_native_backprop_input,
+    depthwise_conv2d_native_backprop_input as depthwise_conv2d_backprop_input,
+    dilation2d,
+    erosion2d,
+    separable_conv2d,
+    with_space_to_batch,
+)
+from dataflow.ops.embedding import (
+    embedding_lookup,
+    embedding_lookup_sparse,
+    safe_embedding_lookup_sparse,
+)
+from dataflow.ops.math import sigmoid, tanh
+from dataflow.ops.pooling import (
+    avg_pool,
+    avg_pool1d,
+    avg_pool2d,
+    avg_pool3d,
+    avg_pool_v2,
+    max_pool,
+    max_pool1d,
+    max_pool2d,
+    max_pool3d,
+    max_pool_v2,
+    max_pool_with_argmax,
+    pool,
+)
+from dataflow.ops.sequences import in_top_k, nth_element, top_k
