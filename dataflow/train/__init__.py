@@ -36,6 +36,16 @@ from dataflow.train.global_step import (
     global_step,
 )
 from dataflow.train.gradient_descent import GradientDescentOptimizer
+from dataflow.train.hooks import (
+    FeedFnHook,
+    FinalOpsHook,
+    GlobalStepWaiterHook,
+    LoggingTensorHook,
+    NanLossDuringTrainingError,
+    NanTensorHook,
+    SecondOrStepTimer,
+    StopAtStepHook,
+)
 from dataflow.train.input import (
     batch,
     batch_join,
@@ -66,6 +76,11 @@ from dataflow.train.learning_rate_decay import (
 )
 from dataflow.train.meta_graph import export_meta_graph
 from dataflow.train.momentum import MomentumOptimizer
+from dataflow.train.monitored_session import (
+    MonitoredSession,
+    MonitoredTrainingSession,
+    SingularMonitoredSession,
+)
 from dataflow.train.moving_averages import ExponentialMovingAverage
 from dataflow.train.optimizer import Optimizer
 from dataflow.train.proximal_gradient_descent import ProximalGradientDescentOptimizer
@@ -76,6 +91,27 @@ from dataflow.train.queue_runner import (
 )
 from dataflow.train.rmsprop import RMSPropOptimizer
 from dataflow.train.saver import Saver, import_meta_graph
+from dataflow.train.saving_hooks import (
+    CheckpointSaverHook,
+    CheckpointSaverListener,
+    ProfilerHook,
+    StepCounterHook,
+    SummarySaverHook,
+)
+from dataflow.train.scaffold import (
+    ChiefSessionCreator,
+    Scaffold,
+    SessionCreator,
+    WorkerSessionCreator,
+)
+from dataflow.train.session_manager import SessionManager
+from dataflow.train.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+from dataflow.train.supervisor import Supervisor, basic_train_loop
 
 
 _LAZY = {

@@ -1,0 +1,499 @@
+"""`MonitoredSession`: a session with hooks that initializes, restores and recovers by itself.
+
+It is made of layers, each a session around another, as TensorFlow's: recovery (a new session after
+a preemption), coordination (queue threads), hooks, and the plain session.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from dataflow.errors import AbortedError, OutOfRangeError, UnavailableError
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.default_stacks import default_graph
+from dataflow.runtime.config import RunOptions
+from dataflow.train.coordinator import Coordinator
+from dataflow.train.queue_runner import start_queue_runners
+from dataflow.train.saving_hooks import CheckpointSaverHook, StepCounterHook, SummarySaverHook
+from dataflow.train.scaffold import (
+    ChiefSessionCreator,
+    Scaffold,
+    SessionCreator,
+    WorkerSessionCreator,
+)
+from dataflow.train.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)
+
+log = logging.getLogger("tensorflow")
+
+#: A task of the cluster went away or was restarted: worth another try from the last checkpoint.
+PREEMPTION_ERRORS = (AbortedError, UnavailableError)
+
+USE_DEFAULT = object()
+
+
+class _WrappedSession:
+    """A session around another one."""
+
+    def __init__(self, sess: Any) -> None:
+        self._sess = sess
+        self._wrapped_is_stoppable = isinstance(sess, _WrappedSession)
+
+    @property
+    def graph(self) -> Any:
+        return self._sess.graph
+
+    @property
+    def sess_str(self) -> str:
+        return self._sess.sess_str  # type: ignore[no-any-return]
+
+    def should_stop(self) -> bool:
+        if self._check_stop():
+            return True
+        if self._sess is None:
+            return True
+        return self._wrapped_is_stoppable and bool(self._sess.should_stop())
+
+    def _check_stop(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        if self._sess is not None:
+            try:
+                self._sess.close()
+            except PREEMPTION_ERRORS as error:
+                log.error("An error occurred when attempting to close the session: %s", error)
+            finally:
+                self._sess = None
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        return self._sess.run(*args, **kwargs)
+
+    def run_step_fn(self, step_fn: Any, raw_session: Any, run_with_hooks: Any) -> Any:
+        run_with_hooks = run_with_hooks or self.run
+        return step_fn(_MonitoredSession.StepContext(raw_session, run_with_hooks))
+
+
+class _HookedSession(_WrappedSession):
+    """Calls the hooks around each run."""
+
+    def __init__(self, sess: Any, hooks: list[SessionRunHook]) -> None:
+        super().__init__(sess)
+        self._hooks = hooks
+        self._should_stop = False
+
+    def _check_stop(self) -> bool:
+        return self._should_stop
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Any = None,
+        options: Any = None,
+        run_metadata: Any = None,
+    ) -> Any:
+        if self.should_stop():
+            raise RuntimeError("Run called even after should_stop requested.")
+        context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._sess)
+        requests: dict[Any, Any] = {"caller": fetches}
+        feeds = dict(feed_dict) if feed_dict else {}
+        fed_by_hooks: set[Any] = set()
+        for hook in self._hooks:
+            request = hook.before_run(context)
+            if request is None:
+                continue
+            if request.fetches is not None:
+                requests[hook] = request.fetches
+            if request.feed_dict:
+                for tensor in request.feed_dict:
+                    if tensor in fed_by_hooks:
+                        raise RuntimeError(f"Same tensor is fed by two hooks: {tensor!r}.")
+                    if tensor in feeds:
+                        raise RuntimeError(
+                            f"Same tensor is fed by a SessionRunHook and user: {tensor!r}."
+                        )
+                fed_by_hooks.update(request.feed_dict)
+                feeds.update(request.feed_dict)
+            if request.options is not None:
+                options = _merged(options, request.options)
+        if options is not None and run_metadata is None:
+            from tensorboard.compat.proto.config_pb2 import RunMetadata
+
+            run_metadata = RunMetadata()
+        outputs = self._sess.run(requests, feeds or None, options, run_metadata)
+        for hook in self._hooks:
+            hook.after_run(context, SessionRunValues(outputs.get(hook), options, run_metadata))
+        self._should_stop = self._should_stop or context.stop_requested
+        return outputs["caller"]
+
+
+def _merged(options: Any, more: Any) -> Any:
+    """The options that do what both ask for."""
+    if options is None:
+        return more
+    times = [t for t in (options.timeout_in_ms, more.timeout_in_ms) if t]
+    return RunOptions(
+        trace_level=max(options.trace_level, more.trace_level),
+        timeout_in_ms=max(times, default=0),
+        output_partition_graphs=options.output_partition_graphs or more.output_partition_graphs,
+    )
+
+
+class _CoordinatedSession(_WrappedSession):
+    """Stops with the threads of a coordinator, and raises what went wrong in them."""
+
+    def __init__(self, sess: Any, coord: Coordinator, stop_grace_period_secs: float) -> None:
+        super().__init__(sess)
+        self._coord = coord
+        self._stop_grace_period_secs = stop_grace_period_secs
+
+    def _check_stop(self) -> bool:
+        self._coord.raise_requested_exception()
+        return self._coord.should_stop()
+
+    def close(self) -> None:
+        self._coord.request_stop()
+        try:
+            self._coord.join(
+                stop_grace_period_secs=self._stop_grace_period_secs, ignore_live_threads=True
+            )
+        finally:
+            try:
+                super().close()
+            except Exception as error:
+                # What matters was reported by join.
+                log.debug("closing the session: %s", error)
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self._sess.run(*args, **kwargs)
+        except PREEMPTION_ERRORS:
+            raise
+        except Exception as original:
+            # A thread that was preempted may be why this run failed; then that is the error.
+            try:
+                self._coord.raise_requested_exception()
+            except PREEMPTION_ERRORS:
+                raise
+            except Exception:
+                raise original from None
+            raise
+
+
+class _RecoverableSession(_WrappedSession):
+    """Makes a new session, from the last checkpoint, after a preemption."""
+
+    def __init__(self, sess_creator: SessionCreator) -> None:
+        self._sess_creator = sess_creator
+        super().__init__(self._create_session())
+
+    def _create_session(self) -> Any:
+        while True:
+            try:
+                return self._sess_creator.create_session()
+            except PREEMPTION_ERRORS as error:
+                log.info(
+                    "An error was raised while a session was being created; it is tried again: %s",
+                    error,
+                )
+
+    def _check_stop(self) -> bool:
+        try:
+            return self._sess._check_stop() if self._sess is not None else True
+        except PREEMPTION_ERRORS as error:
+            log.info("A preemption was reported; a new session is made: %s", error)
+            self.close()
+            self._sess = self._create_session()
+            self._wrapped_is_stoppable = True
+            return False
+        except Exception:
+            # The next run raises it.
+            return False
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        while True:
+            try:
+                if self._sess is None:
+                    self._sess = self._create_session()
+                return self._sess.run(*args, **kwargs)
+            except PREEMPTION_ERRORS as error:
+                self._recover(error)
+
+    def run_step_fn(self, step_fn: Any, raw_session: Any, run_with_hooks: Any) -> Any:
+        while True:
+            try:
+                if self._sess is None:
+                    self._sess = self._create_session()
+                return self._sess.run_step_fn(step_fn, raw_session, self._sess.run)
+            except PREEMPTION_ERRORS as error:
+                self._recover(error)
+
+    def _recover(self, error: Exception) -> None:
+        log.info(
+            "A task went away; the session is made anew from the last checkpoint. Error: %s", error
+        )
+        self.close()
+        self._sess = None
+
+
+class _CoordinatedSessionCreator(SessionCreator):
+    """Makes the plain session with its queue threads and hooks around it."""
+
+    def __init__(
+        self, session_creator: Any, hooks: list[SessionRunHook], stop_grace_period_secs: float
+    ) -> None:
+        self._session_creator = session_creator
+        self._hooks = hooks
+        self._stop_grace_period_secs = stop_grace_period_secs
+        self.coord: Coordinator | None = None
+        self.tf_sess: Any = None
+
+    def create_session(self) -> Any:
+        self.tf_sess = self._session_creator.create_session()
+        self.coord = Coordinator(clean_stop_exception_types=[])
+        if self.tf_sess.graph.get_collection(GraphKeys.QUEUE_RUNNERS):
+            start_queue_runners(sess=self.tf_sess, coord=self.coord)
+        for hook in self._hooks:
+            hook.after_create_session(self.tf_sess, self.coord)
+        return _CoordinatedSession(
+            _HookedSession(self.tf_sess, self._hooks), self.coord, self._stop_grace_period_secs
+        )
+
+
+class _MonitoredSession:
+    """What `MonitoredSession` and `SingularMonitoredSession` share."""
+
+    class StepContext:
+        """What `run_step_fn` gives a step function: the plain session, and a run with hooks."""
+
+        def __init__(self, session: Any, run_with_hooks_fn: Any) -> None:
+            self._session = session
+            self._run_with_hooks_fn = run_with_hooks_fn
+
+        @property
+        def session(self) -> Any:
+            """The plain session; its runs call no hooks."""
+            return self._session
+
+        def run_with_hooks(self, *args: Any, **kwargs: Any) -> Any:
+            """A run with hooks."""
+            return self._run_with_hooks_fn(*args, **kwargs)
+
+        def request_stop(self) -> None:
+            """Ends the training; raises `StopIteration`."""
+            raise StopIteration("step_fn has requested the iterations to stop.")
+
+    def __init__(
+        self,
+        session_creator: Any,
+        hooks: Any,
+        should_recover: bool,
+        stop_grace_period_secs: float = 120,
+    ) -> None:
+        self._graph_was_finalized = default_graph().finalized
+        self._graph_used = default_graph()
+        self._hooks = list(hooks or [])
+        for hook in self._hooks:
+            hook.begin()
+        self._coordinated_creator = _CoordinatedSessionCreator(
+            session_creator or ChiefSessionCreator(), self._hooks, stop_grace_period_secs
+        )
+        self._sess: Any
+        if should_recover:
+            self._sess = _RecoverableSession(self._coordinated_creator)
+        else:
+            self._sess = self._coordinated_creator.create_session()
+
+    @property
+    def graph(self) -> Any:
+        """The graph; ``None`` once closed."""
+        session = self._coordinated_creator.tf_sess
+        return None if self._sess is None or session is None else session.graph
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Any = None,
+        options: Any = None,
+        run_metadata: Any = None,
+    ) -> Any:
+        """As `Session.run`, with the hooks around it."""
+        if self._sess is None:
+            raise RuntimeError("Session is already closed.")
+        return self._sess.run(
+            fetches, feed_dict=feed_dict, options=options, run_metadata=run_metadata
+        )
+
+    def run_step_fn(self, step_fn: Any) -> Any:
+        """Calls ``step_fn(step_context)``, whose runs may or may not call the hooks.
+
+        Raises `ValueError` unless its one parameter is called ``step_context``.
+        """
+        import inspect
+
+        names = list(inspect.signature(step_fn).parameters)
+        if names not in (["step_context"], ["self", "step_context"]):
+            raise ValueError(
+                f"`step_fn` may either have one `step_context` argument, or with `self`. Got {names}"
+            )
+        return self._sess.run_step_fn(step_fn, self._coordinated_creator.tf_sess, None)
+
+    def should_stop(self) -> bool:
+        """Whether a hook or thread asked to stop, or the session is closed."""
+        return self._sess is None or self._sess.should_stop()
+
+    def close(self) -> None:
+        """Ends the hooks and closes the session."""
+        self._close_internal()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, exception_type: Any, exception_value: Any, traceback: Any) -> bool:
+        # The end of the input is how training ends.
+        if exception_type in (OutOfRangeError, StopIteration):
+            exception_type = None
+        self._close_internal(exception_type)
+        return exception_type is None
+
+    def _is_closed(self) -> bool:
+        return self._coordinated_creator.tf_sess is None
+
+    def _tf_sess(self) -> Any:
+        """The plain session."""
+        return self._coordinated_creator.tf_sess
+
+    def _close_internal(self, exception_type: Any = None) -> None:
+        try:
+            if not exception_type and self._sess is not None:
+                for hook in self._hooks:
+                    hook.end(self._coordinated_creator.tf_sess)
+        finally:
+            try:
+                if self._sess is None:
+                    raise RuntimeError("Session is already closed.")
+                self._sess.close()
+            finally:
+                self._sess = None
+                self._coordinated_creator.tf_sess = None
+                self._coordinated_creator.coord = None
+                if not self._graph_was_finalized:
+                    self._graph_used._unsafe_unfinalize()
+
+
+class MonitoredSession(_MonitoredSession):
+    """A session that initializes or restores, runs hooks, and recovers from preemption.
+
+    Args:
+        session_creator: by default a `ChiefSessionCreator`.
+        hooks: `SessionRunHook`s.
+        stop_grace_period_secs: how long to wait for threads at the end.
+
+    After `AbortedError` or `UnavailableError` (a task of a cluster was lost) a new session is made
+    from the last checkpoint and the run is repeated. Leaving its block after `OutOfRangeError` is
+    a normal end.
+    """
+
+    def __init__(
+        self, session_creator: Any = None, hooks: Any = None, stop_grace_period_secs: float = 120
+    ) -> None:
+        super().__init__(session_creator, hooks, True, stop_grace_period_secs)
+
+
+class SingularMonitoredSession(_MonitoredSession):
+    """A session with hooks that does not recover: errors of preemption reach the caller."""
+
+    def __init__(
+        self,
+        hooks: Any = None,
+        scaffold: Scaffold | None = None,
+        master: str = "",
+        config: Any = None,
+        checkpoint_dir: Any = None,
+        stop_grace_period_secs: float = 120,
+        checkpoint_filename_with_path: Any = None,
+    ) -> None:
+        creator = ChiefSessionCreator(
+            scaffold, master, config, checkpoint_dir, checkpoint_filename_with_path
+        )
+        super().__init__(creator, hooks, False, stop_grace_period_secs)
+
+    def raw_session(self) -> Any:
+        """The plain session."""
+        return self._tf_sess()
+
+
+def MonitoredTrainingSession(
+    master: str = "",
+    is_chief: bool = True,
+    checkpoint_dir: Any = None,
+    scaffold: Scaffold | None = None,
+    hooks: Any = None,
+    chief_only_hooks: Any = None,
+    save_checkpoint_secs: Any = USE_DEFAULT,
+    save_summaries_steps: Any = USE_DEFAULT,
+    save_summaries_secs: Any = USE_DEFAULT,
+    config: Any = None,
+    stop_grace_period_secs: float = 120,
+    log_step_count_steps: int | None = 100,
+    max_wait_secs: float = 7200,
+    save_checkpoint_steps: Any = USE_DEFAULT,
+    summary_dir: Any = None,
+    save_graph_def: bool = True,
+) -> MonitoredSession:
+    """A `MonitoredSession` for training.
+
+    The chief initializes or restores from ``checkpoint_dir``, and saves checkpoints (by default
+    every 600 seconds), summaries (every 100 steps) and the rate of steps there; workers wait for
+    it. ``None`` for seconds and steps switches a service off.
+    """
+    if save_summaries_steps is USE_DEFAULT and save_summaries_secs is USE_DEFAULT:
+        save_summaries_steps, save_summaries_secs = 100, None
+    elif save_summaries_secs is USE_DEFAULT:
+        save_summaries_secs = None
+    elif save_summaries_steps is USE_DEFAULT:
+        save_summaries_steps = None
+    if save_checkpoint_steps is USE_DEFAULT and save_checkpoint_secs is USE_DEFAULT:
+        save_checkpoint_steps, save_checkpoint_secs = None, 600
+    elif save_checkpoint_secs is USE_DEFAULT:
+        save_checkpoint_secs = None
+    elif save_checkpoint_steps is USE_DEFAULT:
+        save_checkpoint_steps = None
+    scaffold = scaffold or Scaffold()
+    if not is_chief:
+        worker = WorkerSessionCreator(scaffold, master, config, max_wait_secs)
+        return MonitoredSession(worker, hooks or [], stop_grace_period_secs)
+    all_hooks: list[Any] = list(chief_only_hooks or [])
+    creator = ChiefSessionCreator(scaffold, master, config, checkpoint_dir)
+    summary_dir = summary_dir or checkpoint_dir
+    if summary_dir:
+        if log_step_count_steps and log_step_count_steps > 0:
+            all_hooks.append(
+                StepCounterHook(output_dir=summary_dir, every_n_steps=log_step_count_steps)
+            )
+        if (save_summaries_steps or 0) > 0 or (save_summaries_secs or 0) > 0:
+            all_hooks.append(
+                SummarySaverHook(
+                    save_steps=save_summaries_steps,
+                    save_secs=save_summaries_secs,
+                    output_dir=summary_dir,
+                    scaffold=scaffold,
+                )
+            )
+    if checkpoint_dir and ((save_checkpoint_secs or 0) > 0 or (save_checkpoint_steps or 0) > 0):
+        all_hooks.append(
+            CheckpointSaverHook(
+                checkpoint_dir,
+                save_steps=save_checkpoint_steps,
+                save_secs=save_checkpoint_secs,
+                scaffold=scaffold,
+                save_graph_def=save_graph_def,
+            )
+        )
+    all_hooks.extend(hooks or [])
+    return MonitoredSession(creator, all_hooks, stop_grace_period_secs)
