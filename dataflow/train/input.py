@@ -230,9 +230,6 @@ class _Components:
     def __init__(self, tensors: Any, enqueue_many: bool) -> None:
         if isinstance(tensors, Tensor) or hasattr(tensors, "_dense_var_to_tensor"):
             tensors = [tensors]
-            self.single = True
-        else:
-            self.single = False
         self.keys = sorted(tensors) if isinstance(tensors, dict) else None
         values = [tensors[k] for k in self.keys] if self.keys is not None else list(tensors)
         if not values:
@@ -261,7 +258,8 @@ class _Components:
             result.append(value)
         if self.keys is not None:
             return dict(zip(self.keys, result, strict=True))
-        return result[0] if self.single else result
+        # A list of one gives its tensor alone: dequeue_many does, and TensorFlow lets it.
+        return result[0] if len(result) == 1 else result
 
 
 def _element_shapes(
