@@ -153,7 +153,8 @@ def _compare_reports(
     for name, expected in theirs.items():
         outcome.compared.append(name)
         outcome.reached.append(name)
-        found = _sample_difference(mine.get(name), expected)
+        runner = "TensorFlow" if outcome.program.startswith("graphs/dataflow") else "dataflow"
+        found = _sample_difference(mine.get(name), expected, runner)
         if found is None:
             continue
         row = next((row for row in known if row.covers(outcome.program, name)), None)
@@ -185,7 +186,7 @@ def compare_graphs(families: list[str]) -> list[Outcome]:
     return outcomes
 
 
-def _sample_difference(mine: dict | None, theirs: dict) -> str | None:
+def _sample_difference(mine: dict | None, theirs: dict, runner: str) -> str | None:
     if mine is None:
         return "not run"
     if "error" in theirs and "error" in mine:
@@ -195,7 +196,7 @@ def _sample_difference(mine: dict | None, theirs: dict) -> str | None:
             else (f"raises {mine['error'][:150]}, TensorFlow raises {theirs['error'][:150]}")
         )
     if "error" in theirs or "error" in mine:
-        side = "TensorFlow" if "error" in theirs else "dataflow"
+        side = "TensorFlow" if "error" in theirs else runner
         return f"only {side} raises {(theirs if 'error' in theirs else mine)['error'][:300]}"
     for part in theirs:
         if part == "graph_def":

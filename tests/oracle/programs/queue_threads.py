@@ -26,18 +26,17 @@ with tf.Session() as sess:
     thread.start()
     sess.run(blocked.enqueue(7.0))
     thread.join(20)
-    result["woken"] = seen
+    result["woken"] = list(seen)
     failures = []
     thread = threading.Thread(target=lambda: failures.append(error_of(lambda: sess.run(take))))
     thread.start()
     sess.run(blocked.close(cancel_pending_enqueues=True))
     thread.join(20)
-    result["closed"] = failures
+    result["closed"] = list(failures)
     full = tf.FIFOQueue(1, tf.float32, shapes=[[]])
+    second = full.enqueue(2.0)
     sess.run(full.enqueue(1.0))
-    thread = threading.Thread(
-        target=lambda: failures.append(error_of(lambda: sess.run(full.enqueue(2.0))))
-    )
+    thread = threading.Thread(target=lambda: failures.append(error_of(lambda: sess.run(second))))
     thread.start()
     import time
 
