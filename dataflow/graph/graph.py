@@ -51,6 +51,8 @@ class Graph:
         self._finalized = False
         self._mutations = 0
         self._container = ""
+        #: For the graph of a function: tensors of outer graphs -> what stands for them in here.
+        self._captures: dict[Tensor, Tensor] | None = None
         self._variable_creator_stack: list[Any] = []
         self._original_op: Operation | None = None
         self.seed: int | None = None
@@ -65,8 +67,11 @@ class Graph:
         """Adds a node whose name is unique already and whose inputs are tensors."""
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
-        for tensor in inputs:
+        for i, tensor in enumerate(inputs):
             if tensor.op.graph is not self:
+                if self._captures is not None:
+                    inputs[i] = self.capture(tensor)
+                    continue
                 raise ValueError(
                     f"{op_def.type} {name!r}: the input {tensor.name!r} is from another graph. "
                     "All inputs of a node must belong to the graph that the node is added to."
@@ -113,6 +118,10 @@ class Graph:
             op._control_flow_context = context
             context.add_op(op)
         return op
+
+    def capture(self, tensor: Tensor) -> Tensor:
+        """What stands for a tensor of an outer graph in the graph of a function."""
+        raise NotImplementedError("only the graph of a function captures tensors")
 
     def create_op(
         self,

@@ -218,7 +218,8 @@ class OpDef:
         graph = default_graph()
         for value in values:
             if type(value) is Tensor:
-                if value.op.graph is not graph:  # as in TensorFlow, the inputs choose the graph
+                if value.op.graph is not graph and graph._captures is None:
+                    # As in TensorFlow, the inputs choose the graph.
                     with use_graph(value.op.graph):
                         return self.build(values, attrs, name)
                 break

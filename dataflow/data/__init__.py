@@ -1,0 +1,37 @@
+"""`tf.data`: datasets and iterators."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOMES = {
+    "AUTOTUNE": "dataset",
+    "Dataset": "dataset",
+    "FixedLengthRecordDataset": "dataset",
+    "INFINITE_CARDINALITY": "dataset",
+    "Iterator": "iterators",
+    "TFRecordDataset": "dataset",
+    "TextLineDataset": "dataset",
+    "UNKNOWN_CARDINALITY": "dataset",
+    "make_initializable_iterator": "iterators",
+    "make_one_shot_iterator": "iterators",
+}
+
+__all__ = [*_HOMES, "experimental"]
+
+
+def __getattr__(name: str) -> Any:
+    # The file formats in this package are used by kernels; they must not bring in the engine.
+    if name == "experimental":
+        return importlib.import_module("dataflow.data.experimental")
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'dataflow.data' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"dataflow.data.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,138 @@
+"""`Iterator`: where tensors come out of a dataset."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from dataflow.data.structure import Structure, dims_like, flatten
+from dataflow.dtypes import as_dtype
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import dataset as ops
+
+_WARN_AFTER_CALLS = 32
+
+
+class Iterator:
+    """Gives the elements of a dataset one by one: ``get_next()`` is a tensor (or a nesting).
+
+    At the end, running it is an `OutOfRangeError`.
+    """
+
+    def __init__(self, resource: Tensor, initializer: Any, structure: Structure) -> None:
+        self._resource = resource
+        self._initializer = initializer
+        self._structure = structure
+        self._num_calls = 0
+
+    @staticmethod
+    def from_structure(
+        output_types: Any,
+        output_shapes: Any = None,
+        shared_name: str | None = None,
+        output_classes: Any = None,
+    ) -> Iterator:
+        """An iterator for any dataset of this structure; see `make_initializer`."""
+        structure = _structure(output_types, output_shapes)
+        resource = ops.iterator_op(
+            shared_name=shared_name or "",
+            output_types=structure.dtypes,
+            output_shapes=structure.dims,
+            name="Iterator",
+        )
+        return Iterator(resource, None, structure)
+
+    @staticmethod
+    def from_string_handle(
+        string_handle: Any,
+        output_types: Any,
+        output_shapes: Any = None,
+        output_classes: Any = None,
+    ) -> Iterator:
+        """An iterator that is chosen in each run by the string that is fed (`string_handle`)."""
+        structure = _structure(output_types, output_shapes)
+        resource = ops.iterator_from_string_handle_op(
+            string_handle, output_types=structure.dtypes, output_shapes=structure.dims
+        )
+        return Iterator(resource, None, structure)
+
+    @property
+    def initializer(self) -> Any:
+        """The operation that starts the iterator (anew)."""
+        if self._initializer is None:
+            raise ValueError(
+                "Iterator does not have an initializer: a one-shot iterator starts by itself, one "
+                "made by from_structure is started by iterator.make_initializer(dataset)."
+            )
+        return self._initializer
+
+    def make_initializer(self, dataset: Any, name: str | None = None) -> Any:
+        """An operation that starts this iterator on ``dataset``.
+
+        Raises `TypeError` when the dataset's dtypes or shapes do not fit.
+        """
+        other = dataset._structure
+        if other.dtypes != self._structure.dtypes:
+            raise TypeError(
+                f"Expected output types {self._structure.types!r} but got dataset with output types "
+                f"{other.types!r}."
+            )
+        from dataflow.shapes import compatible
+
+        if not all(compatible(a, b) for a, b in zip(self._structure.dims, other.dims, strict=True)):
+            raise TypeError(
+                f"Expected output shapes compatible with {self._structure.shapes!r} but got dataset "
+                f"with output shapes {other.shapes!r}."
+            )
+        return ops.make_iterator_op(dataset._as_variant_tensor(), self._resource, name=name)
+
+    def get_next(self, name: str | None = None) -> Any:
+        """The next element, as tensors in the dataset's nesting. Call it once, outside loops."""
+        self._num_calls += 1
+        if self._num_calls == _WARN_AFTER_CALLS:
+            warnings.warn(
+                "An unusually high number of `Iterator.get_next()` calls was detected: every call "
+                "adds a node. Call it once, outside the training loop, and run the result.",
+                stacklevel=2,
+            )
+        flat = ops.iterator_get_next_op(
+            self._resource,
+            output_types=self._structure.dtypes,
+            output_shapes=self._structure.dims,
+            name=name,
+        )
+        return self._structure.pack(list(flat))
+
+    def string_handle(self, name: str | None = None) -> Tensor:
+        """A string that names this iterator, to be fed to `from_string_handle`."""
+        return ops.iterator_to_string_handle_op(self._resource, name=name)  # type: ignore[no-any-return]
+
+    @property
+    def output_types(self) -> Any:
+        """Dtypes of an element."""
+        return self._structure.types
+
+    @property
+    def output_shapes(self) -> Any:
+        """Shapes of an element."""
+        return self._structure.shapes
+
+    @property
+    def output_classes(self) -> Any:
+        """Classes of an element's components."""
+        return self._structure.classes
+
+
+def _structure(output_types: Any, output_shapes: Any) -> Structure:
+    dtypes = [as_dtype(t).base_dtype for t in flatten(output_types)]
+    return Structure(output_types, dtypes, dims_like(output_types, output_shapes))
+
+
+def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Iterator:
+    """`Dataset.make_initializable_iterator` as a function."""
+    return dataset.make_initializable_iterator(shared_name)  # type: ignore[no-any-return]
+
+
+def make_one_shot_iterator(dataset: Any) -> Iterator:
+    """`Dataset.make_one_shot_iterator` as a function."""
+    return dataset.make_one_shot_iterator()  # type: ignore[no-any-return]

@@ -1,0 +1,791 @@
+"""Datasets at run time: objects that can be iterated again and again.
+
+An element is a tuple of arrays. A dataset of rows (`Rows`) hands out row numbers as long as it
+can: shuffling, repeating and taking move numbers, and a batch gathers its rows in one go.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import itertools
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import as_dtype
+from dataflow.errors import (
+    DataLossError,
+    InvalidArgumentError,
+    NotFoundError,
+    OpError,
+    OutOfRangeError,
+)
+from dataflow.kernels.registry import kernel
+
+Element = tuple[Any, ...]
+
+
+class Dataset:
+    """A dataset at run time. ``iterate()`` starts anew."""
+
+    def iterate(self) -> Iterator[Element]:
+        """An iterator over the elements."""
+        raise NotImplementedError
+
+    def rows(self) -> tuple[tuple[Any, ...], Iterator[int]] | None:
+        """Arrays and an iterator over row numbers, where the elements are rows; else ``None``."""
+        return None
+
+
+class FromFunction(Dataset):
+    """A dataset given by a function that starts an iteration."""
+
+    def __init__(self, start: Callable[[], Iterator[Element]]) -> None:
+        self.iterate = start  # type: ignore[method-assign]
+
+
+class Rows(Dataset):
+    """Rows of arrays, in the order of a function that starts an iteration over their numbers."""
+
+    def __init__(self, arrays: tuple[Any, ...], numbers: Callable[[], Iterator[int]]) -> None:
+        self.arrays = arrays
+        self.numbers = numbers
+
+    def iterate(self) -> Iterator[Element]:
+        arrays = self.arrays
+        if len(arrays) == 1:
+            (only,) = arrays
+            return ((only[i],) for i in self.numbers())
+        return (tuple([a[i] for a in arrays]) for i in self.numbers())
+
+    def rows(self) -> tuple[tuple[Any, ...], Iterator[int]] | None:
+        return self.arrays, self.numbers()
+
+
+def _same_kind(source: Dataset, change: Callable[[Iterator[Any]], Iterator[Any]]) -> Dataset:
+    """A dataset whose order or choice of elements is changed without looking at them."""
+    if isinstance(source, Rows):
+        return Rows(source.arrays, lambda: change(source.numbers()))
+    return FromFunction(lambda: change(source.iterate()))
+
+
+def _scalar(value: Any) -> Any:
+    return value.reshape(-1)[0] if isinstance(value, np.ndarray) else value
+
+
+def _text(value: Any) -> str:
+    value = _scalar(np.asarray(value, object))
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _texts(value: Any) -> list[str]:
+    flat = np.asarray(value, object).reshape(-1).tolist()
+    return [v.decode() if isinstance(v, bytes) else str(v) for v in flat]
+
+
+# ---- sources ---------------------------------------------------------------------------------
+
+
+@kernel("TensorDataset", stateful=True, cpu_only="datasets live on the host")
+def tensor_dataset_kernel(ctx: Any, components: list[Any]) -> Any:
+    element = tuple(components)
+    return FromFunction(lambda: iter((element,)))
+
+
+@kernel("TensorSliceDataset", stateful=True, cpu_only="datasets live on the host")
+def tensor_slice_dataset_kernel(ctx: Any, components: list[Any]) -> Any:
+    arrays = tuple(np.asarray(c) for c in components)
+    lengths = {len(a) for a in arrays}
+    if len(lengths) > 1:
+        raise InvalidArgumentError(
+            None, None, f"all components must have the same length, got {[len(a) for a in arrays]}"
+        )
+    size = lengths.pop() if lengths else 0
+    return Rows(arrays, lambda: iter(range(size)))
+
+
+@kernel("GeneratorDataset", stateful=True, cpu_only="the generator is a Python function")
+def generator_dataset_kernel(ctx: Any, *, generator: Any) -> Any:
+    return FromFunction(lambda: iter(generator()))
+
+
+@kernel("RangeDataset", stateful=True, cpu_only="datasets live on the host")
+def range_dataset_kernel(ctx: Any, start: Any, stop: Any, step: Any, *, output_types: Any) -> Any:
+    dtype = output_types[0].numpy.type
+    numbers = range(int(start), int(stop), int(step))
+    return FromFunction(lambda: ((dtype(i),) for i in numbers))
+
+
+def _open(path: str, compression: str) -> Any:
+    import gzip
+    import zlib
+
+    try:
+        if compression.upper() == "GZIP":
+            return gzip.open(path, "rb")
+        if compression.upper() == "ZLIB":
+            import io
+
+            with open(path, "rb") as file:
+                return io.BytesIO(zlib.decompress(file.read()))
+        return open(path, "rb")
+    except FileNotFoundError as e:
+        raise NotFoundError(None, None, f"{path}; No such file or directory") from e
+
+
+@kernel("TextLineDataset", stateful=True, cpu_only="files are read by the host")
+def text_line_dataset_kernel(
+    ctx: Any, filenames: Any, compression_type: Any, buffer_size: Any
+) -> Any:
+    paths, compression = _texts(filenames), _text(compression_type)
+
+    def start() -> Iterator[Element]:
+        for path in paths:
+            with _open(path, compression) as file:
+                for line in file:
+                    yield (np.array(line.rstrip(b"\n").removesuffix(b"\r"), dtype=object),)
+
+    return FromFunction(start)
+
+
+@kernel("TFRecordDataset", stateful=True, cpu_only="files are read by the host")
+def tf_record_dataset_kernel(
+    ctx: Any, filenames: Any, compression_type: Any, buffer_size: Any
+) -> Any:
+    from dataflow.data.record_files import TFRecordOptions, tf_record_iterator
+
+    paths, compression = _texts(filenames), _text(compression_type)
+
+    def start() -> Iterator[Element]:
+        for path in paths:
+            if not os.path.exists(path):
+                raise NotFoundError(None, None, f"{path}; No such file or directory")
+            for record in tf_record_iterator(path, TFRecordOptions(compression)):
+                yield (np.array(record, dtype=object),)
+
+    return FromFunction(start)
+
+
+@kernel("FixedLengthRecordDataset", stateful=True, cpu_only="files are read by the host")
+def fixed_length_record_dataset_kernel(
+    ctx: Any,
+    filenames: Any,
+    header_bytes: Any,
+    record_bytes: Any,
+    footer_bytes: Any,
+    buffer_size: Any,
+) -> Any:
+    paths, size = _texts(filenames), int(record_bytes)
+    header, footer = int(header_bytes), int(footer_bytes)
+
+    def start() -> Iterator[Element]:
+        for path in paths:
+            with _open(path, "") as file:
+                data = file.read()
+            body = data[header : len(data) - footer]
+            if len(body) % size:
+                raise InvalidArgumentError(
+                    None,
+                    None,
+                    f"{path}: {len(body)} bytes of records are no multiple of {size} bytes",
+                )
+            for at in range(0, len(body), size):
+                yield (np.array(body[at : at + size], dtype=object),)
+
+    return FromFunction(start)
+
+
+# ---- combinations ----------------------------------------------------------------------------
+
+
+@kernel("ZipDataset", cpu_only="datasets live on the host")
+def zip_dataset_kernel(xp: Any, input_datasets: list[Any]) -> Any:
+    return FromFunction(
+        lambda: (
+            tuple(itertools.chain.from_iterable(parts))
+            for parts in zip(*[d.iterate() for d in input_datasets], strict=False)
+        )
+    )
+
+
+@kernel("ConcatenateDataset", cpu_only="datasets live on the host")
+def concatenate_dataset_kernel(xp: Any, input_dataset: Any, another_dataset: Any) -> Any:
+    return FromFunction(lambda: itertools.chain(input_dataset.iterate(), another_dataset.iterate()))
+
+
+def stack(parts: list[Any]) -> Any:
+    """Components of several elements as one array; raises for shapes that differ."""
+    first = parts[0]
+    if isinstance(first, Dataset):
+        raise InvalidArgumentError(None, None, "datasets cannot be batched; use flat_map first")
+    if (isinstance(first, np.ndarray) and first.dtype == object) or isinstance(first, bytes):
+        shapes = {np.shape(p) for p in parts}
+        if len(shapes) == 1:
+            out = np.empty((len(parts), *shapes.pop()), dtype=object)
+            for i, part in enumerate(parts):
+                out[i] = part[()] if isinstance(part, np.ndarray) and not part.ndim else part
+            return out
+    else:
+        try:
+            return np.stack(parts) if np.ndim(first) else np.array(parts, dtype=first.dtype)
+        except ValueError:
+            shapes = {np.shape(p) for p in parts}
+    raise InvalidArgumentError(
+        None,
+        None,
+        f"Cannot batch tensors with different shapes: {sorted(shapes, key=str)}. "
+        "Use padded_batch, or bring them to one shape in map.",
+    )
+
+
+@kernel("BatchDatasetV2", cpu_only="datasets live on the host")
+def batch_dataset_kernel(xp: Any, input_dataset: Any, batch_size: Any, drop_remainder: Any) -> Any:
+    size, drop = int(batch_size), bool(drop_remainder)
+    if size < 1:
+        raise InvalidArgumentError(None, None, f"batch_size must be greater than zero, got {size}")
+
+    def start() -> Iterator[Element]:
+        rows = input_dataset.rows()
+        if rows is not None:
+            arrays, numbers = rows
+            while True:
+                chosen = list(itertools.islice(numbers, size))
+                if not chosen or (drop and len(chosen) < size):
+                    return
+                first, last = chosen[0], chosen[-1]
+                if last - first == len(chosen) - 1 and chosen == list(range(first, last + 1)):
+                    yield tuple([a[first : last + 1].copy() for a in arrays])
+                else:
+                    yield tuple([a[chosen] for a in arrays])
+        elements = input_dataset.iterate()
+        while True:
+            group = list(itertools.islice(elements, size))
+            if not group or (drop and len(group) < size):
+                return
+            yield tuple([stack(list(column)) for column in zip(*group, strict=True)])
+
+    return FromFunction(start)
+
+
+@kernel("PaddedBatchDatasetV2", cpu_only="datasets live on the host")
+def padded_batch_dataset_kernel(
+    xp: Any,
+    input_dataset: Any,
+    batch_size: Any,
+    padded_shapes: list[Any],
+    padding_values: list[Any],
+    drop_remainder: Any,
+) -> Any:
+    size, drop = int(batch_size), bool(drop_remainder)
+    wanted = [np.asarray(s).tolist() for s in padded_shapes]
+    fillers = [_scalar(v) for v in padding_values]
+
+    def pad(parts: list[Any], shape: list[int], filler: Any) -> Any:
+        arrays = [np.asarray(p) for p in parts]
+        full = []
+        for axis, length in enumerate(shape):
+            longest = max(a.shape[axis] for a in arrays)
+            if length >= 0 and longest > length:
+                raise DataLossError(
+                    None,
+                    None,
+                    f"Attempted to pad to a smaller size than the input element: axis {axis} of an "
+                    f"element has size {longest}, padded_shapes says {length}.",
+                )
+            full.append(length if length >= 0 else longest)
+        out = np.full((len(arrays), *full), filler, dtype=arrays[0].dtype)
+        for i, array in enumerate(arrays):
+            out[(i, *[slice(0, n) for n in array.shape])] = array
+        return out
+
+    def start() -> Iterator[Element]:
+        elements = input_dataset.iterate()
+        while True:
+            group = list(itertools.islice(elements, size))
+            if not group or (drop and len(group) < size):
+                return
+            columns = zip(*group, strict=True)
+            yield tuple(
+                [pad(list(c), s, f) for c, s, f in zip(columns, wanted, fillers, strict=True)]
+            )
+
+    return FromFunction(start)
+
+
+@kernel("RepeatDataset", cpu_only="datasets live on the host")
+def repeat_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
+    times = int(count)
+
+    def again(start: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+        for _ in itertools.count() if times < 0 else range(times):
+            found = False
+            for element in start():
+                found = True
+                yield element
+            if not found and times < 0:
+                return  # an empty dataset stays empty, however often it is repeated
+
+    if isinstance(input_dataset, Rows):
+        return Rows(input_dataset.arrays, lambda: again(input_dataset.numbers))
+    return FromFunction(lambda: again(input_dataset.iterate))
+
+
+@kernel("TakeDataset", cpu_only="datasets live on the host")
+def take_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
+    number = None if int(count) < 0 else int(count)
+    return _same_kind(input_dataset, lambda elements: itertools.islice(elements, number))
+
+
+@kernel("SkipDataset", cpu_only="datasets live on the host")
+def skip_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
+    number = int(count)
+    if number < 0:
+        return FromFunction(lambda: iter(()))
+    return _same_kind(input_dataset, lambda elements: itertools.islice(elements, number, None))
+
+
+@kernel("ShardDataset", cpu_only="datasets live on the host")
+def shard_dataset_kernel(xp: Any, input_dataset: Any, num_shards: Any, index: Any) -> Any:
+    shards, start = int(num_shards), int(index)
+    if not 0 <= start < shards:
+        raise InvalidArgumentError(
+            None, None, f"index must be between 0 and {shards - 1} (num_shards - 1), got {start}"
+        )
+    return _same_kind(
+        input_dataset, lambda elements: itertools.islice(elements, start, None, shards)
+    )
+
+
+@kernel("ShuffleDataset", stateful=True, cpu_only="datasets live on the host")
+def shuffle_dataset_kernel(
+    ctx: Any,
+    input_dataset: Any,
+    buffer_size: Any,
+    seed: Any,
+    seed2: Any,
+    *,
+    reshuffle_each_iteration: bool,
+) -> Any:
+    size = int(buffer_size)
+    if size < 1:
+        raise InvalidArgumentError(None, None, f"buffer_size must be greater than zero, got {size}")
+    first, second = int(seed), int(seed2)
+    if not first and not second:
+        first = int.from_bytes(os.urandom(7), "little")
+    rounds = itertools.count()
+
+    def shuffled(elements: Iterator[Any]) -> Iterator[Any]:
+        number = next(rounds) if reshuffle_each_iteration else 0
+        generator = np.random.Generator(
+            np.random.Philox(np.random.SeedSequence([first & _MASK, second & _MASK, number]))
+        )
+        buffer = list(itertools.islice(elements, size))
+        while buffer:
+            draws = generator.random(1024)
+            for draw in draws.tolist():
+                length = len(buffer)
+                if not length:
+                    return
+                chosen = int(draw * length)
+                element = buffer[chosen]
+                following = next(elements, _END)
+                if following is _END:
+                    buffer[chosen] = buffer[-1]
+                    buffer.pop()
+                else:
+                    buffer[chosen] = following
+                yield element
+
+    return _same_kind(input_dataset, shuffled)
+
+
+_END: Any = object()
+_MASK = (1 << 63) - 1
+
+
+@kernel("CacheDataset", stateful=True, cpu_only="datasets live on the host")
+def cache_dataset_kernel(ctx: Any, input_dataset: Any, filename: Any) -> Any:
+    path = _text(filename)
+    lock = threading.Lock()
+    kept: list[Element] = []
+    is_full = False
+
+    def start() -> Iterator[Element]:
+        nonlocal is_full, kept
+        if is_full:
+            yield from kept
+            return
+        if path and os.path.exists(path + ".npz"):
+            with np.load(path + ".npz", allow_pickle=False) as stored:
+                count = int(stored["count"])
+                width = int(stored["width"])
+                loaded = [
+                    tuple(_from_storage(stored[f"{i}_{j}"]) for j in range(width))
+                    for i in range(count)
+                ]
+            with lock:
+                kept, is_full = loaded, True
+            yield from kept
+            return
+        seen: list[Element] = []
+        for element in input_dataset.iterate():
+            seen.append(element)
+            yield element
+        with lock:
+            kept, is_full = seen, True
+            if path:
+                _store(path + ".npz", seen)
+
+    return FromFunction(start)
+
+
+def _from_storage(array: Any) -> Any:
+    return array.astype(object) if array.dtype.kind == "S" else array
+
+
+def _store(path: str, elements: list[Element]) -> None:
+    arrays: dict[str, Any] = {"count": len(elements), "width": len(elements[0]) if elements else 0}
+    for i, element in enumerate(elements):
+        for j, part in enumerate(element):
+            array = np.asarray(part)
+            arrays[f"{i}_{j}"] = array.astype("S") if array.dtype == object else array
+    temporary = f"{path}.{os.getpid()}.tmp.npz"
+    np.savez(temporary, **arrays)
+    os.replace(temporary, path)
+
+
+@kernel("PrefetchDataset", stateful=True, cpu_only="datasets live on the host")
+def prefetch_dataset_kernel(ctx: Any, input_dataset: Any, buffer_size: Any) -> Any:
+    size = int(buffer_size)
+    if size < 0:
+        size = 2  # AUTOTUNE
+    if size == 0:
+        return input_dataset
+
+    def start() -> Iterator[Element]:
+        return _ahead(input_dataset.iterate, size)
+
+    return FromFunction(start)
+
+
+def _ahead(start: Callable[[], Iterator[Any]], size: int) -> Iterator[Any]:
+    """Makes elements in a thread, at most ``size`` ahead; ends with its consumer."""
+    ready: queue.Queue[Any] = queue.Queue(size)
+    stopped = threading.Event()
+
+    def put(item: Any) -> bool:
+        while not stopped.is_set():
+            try:
+                ready.put(item, timeout=0.2)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def work() -> None:
+        try:
+            for element in start():
+                if not put((element, None)):
+                    return
+            put((_END, None))
+        except BaseException as e:
+            put((_END, e))
+
+    threading.Thread(target=work, name="prefetch", daemon=True).start()
+    try:
+        while True:
+            element, error = ready.get()
+            if error is not None:
+                raise error
+            if element is _END:
+                return
+            yield element
+    finally:
+        stopped.set()
+
+
+@kernel("UnbatchDataset", cpu_only="datasets live on the host")
+def unbatch_dataset_kernel(xp: Any, input_dataset: Any) -> Any:
+    return FromFunction(
+        lambda: (row for element in input_dataset.iterate() for row in zip(*element, strict=True))
+    )
+
+
+@kernel("IgnoreErrorsDataset", cpu_only="datasets live on the host")
+def ignore_errors_dataset_kernel(xp: Any, input_dataset: Any) -> Any:
+    def start() -> Iterator[Element]:
+        elements = input_dataset.iterate()
+        while True:
+            try:
+                element = next(elements)
+            except StopIteration:
+                return
+            except (OpError, ValueError):
+                continue
+            yield element
+
+    return FromFunction(start)
+
+
+@kernel("WindowDataset", cpu_only="datasets live on the host")
+def window_dataset_kernel(
+    xp: Any, input_dataset: Any, size: Any, shift: Any, stride: Any, drop_remainder: Any
+) -> Any:
+    length, step, gap, drop = int(size), int(shift), int(stride), bool(drop_remainder)
+    span = (length - 1) * gap + 1
+
+    def windows() -> Iterator[Element]:
+        elements = input_dataset.iterate()
+        held: collections.deque[Any] = collections.deque(itertools.islice(elements, span))
+        while held:
+            chosen = list(held)[:span:gap]
+            if drop and len(chosen) < length:
+                return
+            columns = list(zip(*chosen, strict=True))
+            yield tuple(
+                FromFunction(lambda c=column: ((value,) for value in c)) for column in columns
+            )
+            for _ in range(step):
+                if held:
+                    held.popleft()
+                else:
+                    next(elements, None)
+            held.extend(itertools.islice(elements, span - len(held)))
+
+    return FromFunction(windows)
+
+
+# ---- functions -------------------------------------------------------------------------------
+
+
+@kernel("MapDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves")
+def map_dataset_kernel(
+    ctx: Any, input_dataset: Any, other_arguments: list[Any], *, f: Any, num_parallel_calls: int
+) -> Any:
+    function = f.bind(ctx.session, other_arguments)
+    threads = num_parallel_calls if num_parallel_calls >= 0 else 2
+    if threads <= 1:
+        return FromFunction(lambda: itertools.starmap(function, input_dataset.iterate()))
+
+    def start() -> Iterator[Element]:
+        from concurrent.futures import ThreadPoolExecutor
+
+        elements = input_dataset.iterate()
+        with ThreadPoolExecutor(threads) as pool:
+            waiting: collections.deque[Any] = collections.deque()
+            try:
+                for element in elements:
+                    waiting.append(pool.submit(function, *element))
+                    if len(waiting) >= threads:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    return FromFunction(start)
+
+
+@kernel(
+    "FilterDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves"
+)
+def filter_dataset_kernel(
+    ctx: Any, input_dataset: Any, other_arguments: list[Any], *, predicate: Any
+) -> Any:
+    function = predicate.bind(ctx.session, other_arguments)
+    return FromFunction(lambda: (e for e in input_dataset.iterate() if bool(function(*e)[0])))
+
+
+@kernel(
+    "FlatMapDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves"
+)
+def flat_map_dataset_kernel(
+    ctx: Any, input_dataset: Any, other_arguments: list[Any], *, f: Any
+) -> Any:
+    function = f.bind(ctx.session, other_arguments)
+    return FromFunction(
+        lambda: (inner for e in input_dataset.iterate() for inner in function(*e)[0].iterate())
+    )
+
+
+@kernel(
+    "InterleaveDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves"
+)
+def interleave_dataset_kernel(
+    ctx: Any,
+    input_dataset: Any,
+    other_arguments: list[Any],
+    cycle_length: Any,
+    block_length: Any,
+    *,
+    f: Any,
+) -> Any:
+    function = f.bind(ctx.session, other_arguments)
+    cycle, block = int(cycle_length), int(block_length)
+
+    def start() -> Iterator[Element]:
+        elements = input_dataset.iterate()
+        slots: list[Iterator[Element] | None] = []
+        for element in itertools.islice(elements, cycle):
+            slots.append(function(*element)[0].iterate())
+        while any(s is not None for s in slots):
+            for i in range(len(slots)):
+                for _ in range(block):
+                    source = slots[i]
+                    if source is None:
+                        break
+                    item = next(source, _END)
+                    if item is not _END:
+                        yield item
+                        continue
+                    following = next(elements, _END)
+                    slots[i] = None if following is _END else function(*following)[0].iterate()
+                    break
+
+    return FromFunction(start)
+
+
+@kernel("ScanDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves")
+def scan_dataset_kernel(
+    ctx: Any,
+    input_dataset: Any,
+    initial_state: list[Any],
+    other_arguments: list[Any],
+    *,
+    f: Any,
+) -> Any:
+    function = f.bind(ctx.session, other_arguments)
+    width = len(initial_state)
+
+    def start() -> Iterator[Element]:
+        state = list(initial_state)
+        for element in input_dataset.iterate():
+            results = function(*state, *element)
+            state = list(results[:width])
+            yield tuple(results[width:])
+
+    return FromFunction(start)
+
+
+@kernel(
+    "ReduceDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves"
+)
+def reduce_dataset_kernel(
+    ctx: Any,
+    input_dataset: Any,
+    initial_state: list[Any],
+    other_arguments: list[Any],
+    *,
+    f: Any,
+) -> Any:
+    function = f.bind(ctx.session, other_arguments)
+    state = tuple(initial_state)
+    for element in input_dataset.iterate():
+        state = tuple(function(*state, *element))
+    return state
+
+
+# ---- iterators -------------------------------------------------------------------------------
+
+
+class IteratorResource:
+    """An iterator that sessions share: one element at a time, whichever thread asks."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.lock = threading.Lock()
+        self.elements: Iterator[Element] | None = None
+
+    def next(self) -> Element:
+        """The next element; `OutOfRangeError` at the end."""
+        with self.lock:
+            if self.elements is None:
+                from dataflow.errors import FailedPreconditionError
+
+                raise FailedPreconditionError(
+                    None,
+                    None,
+                    f"GetNext() failed because the iterator {self.name!r} has not been initialized. "
+                    "Ensure that you have run the initializer operation for this iterator before "
+                    "getting the next element.",
+                )
+            element = next(self.elements, _END)
+            if element is _END:
+                raise OutOfRangeError(None, None, "End of sequence")
+            return element  # type: ignore[no-any-return]
+
+
+@kernel("IteratorV2", stateful=True, cpu_only="datasets live on the host")
+def iterator_kernel(ctx: Any) -> Any:
+    return ctx.resource("iterator", lambda: IteratorResource(ctx.resource_name))
+
+
+@kernel("MakeIterator", stateful=True, cpu_only="datasets live on the host")
+def make_iterator_kernel(ctx: Any, dataset: Any, iterator: Any) -> None:
+    started = dataset.iterate()
+    with iterator.lock:
+        old, iterator.elements = iterator.elements, started
+    if hasattr(old, "close"):
+        with contextlib.suppress(ValueError):
+            old.close()
+
+
+@kernel("OneShotIterator", stateful=True, cpu_only="datasets live on the host")
+def one_shot_iterator_kernel(ctx: Any, other_arguments: list[Any], *, dataset_factory: Any) -> Any:
+    found = ctx.resources.get(ctx.container, "iterator", ctx.resource_name)
+    if found is not None:
+        return found
+
+    def create() -> IteratorResource:
+        resource = IteratorResource(ctx.resource_name)
+        (dataset,) = dataset_factory.bind(ctx.session, other_arguments)()
+        resource.elements = dataset.iterate()
+        return resource
+
+    return ctx.resource("iterator", create)
+
+
+@kernel("IteratorGetNext", stateful=True, cpu_only="datasets live on the host")
+def iterator_get_next_kernel(ctx: Any, iterator: Any, *, output_types: Any) -> Any:
+    element = iterator.next()
+    if len(element) == 1 and len(output_types) == 1:
+        return element
+    return tuple(element)
+
+
+@kernel("IteratorToStringHandle", stateful=True, cpu_only="datasets live on the host")
+def iterator_to_string_handle_kernel(ctx: Any, resource_handle: Any) -> Any:
+    ctx.resources.put("", "iterator_handle", resource_handle.name, resource_handle)
+    return np.array(resource_handle.name.encode(), dtype=object)
+
+
+@kernel("IteratorFromStringHandleV2", stateful=True, cpu_only="datasets live on the host")
+def iterator_from_string_handle_kernel(ctx: Any, string_handle: Any) -> Any:
+    name = _text(string_handle)
+    found = ctx.resources.get("", "iterator_handle", name)
+    if found is None:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"no iterator is called {name!r}: feed the value of iterator.string_handle(), taken in "
+            "this session.",
+        )
+    return found
+
+
+def as_element_array(value: Any, dtype: Any) -> Any:
+    """A Python value that a generator yielded, as an array of ``dtype``."""
+    dtype = as_dtype(dtype)
+    if dtype.kind == "S":
+        array = np.asarray(value, dtype=object)
+        flat = [v.encode() if isinstance(v, str) else v for v in array.reshape(-1).tolist()]
+        out = np.empty(len(flat), dtype=object)
+        out[:] = flat
+        return out.reshape(array.shape)
+    return np.asarray(value, dtype=dtype.numpy)[()]

@@ -1,0 +1,252 @@
+"""Datasets and iterators beyond their samples."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def values(dataset, session=None):
+    """All elements."""
+    element = dataset.make_one_shot_iterator().get_next()
+    result = []
+    with tf.Session() as s:
+        while True:
+            try:
+                result.append(s.run(element))
+            except tf.errors.OutOfRangeError:
+                return result
+
+
+def test_the_slides_dataset() -> None:
+    my_data = [[0, 1], [2, 3], [4, 5], [6, 7]]
+    slices = tf.data.Dataset.from_tensor_slices(my_data)
+    next_item = slices.make_one_shot_iterator().get_next()
+    with tf.Session() as s:
+        rows = [s.run(next_item).tolist() for _ in range(4)]
+        assert rows == my_data
+        with pytest.raises(tf.errors.OutOfRangeError, match="End of sequence"):
+            s.run(next_item)
+
+
+def test_nestings_keep_their_form() -> None:
+    d = tf.data.Dataset.from_tensor_slices(({"b": [1, 2], "a": [1.5, 2.5]}, ["x", "y"]))
+    (features, label), _ = values(d)
+    assert features["b"] == 1 and features["a"] == 1.5 and label == b"x"
+    assert d.output_types == ({"b": tf.int32, "a": tf.float32}, tf.string)
+
+
+def test_pandas_frames() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
+    assert values(tf.data.Dataset.from_tensor_slices(dict(frame)))[1] == {"a": 2, "b": 1.5}
+
+
+def test_a_tuple_is_several_arguments() -> None:
+    d = tf.data.Dataset.from_tensor_slices(([1, 2], [10, 20])).map(lambda x, y: x + y)
+    assert values(d) == [11, 22]
+
+
+def test_functions_are_graphs() -> None:
+    d = tf.data.Dataset.range(3).map(lambda x: x * 2)
+    d.make_one_shot_iterator()
+    (op,) = [o for o in tf.get_default_graph().get_operations() if o.type == "OneShotIterator"]
+    factory = op.attrs["dataset_factory"]
+    (node,) = [o for o in factory.get_operations() if o.type == "MapDataset"]
+    assert [o.type for o in node.attrs["f"].get_operations()] == ["Placeholder", "Const", "Mul"]
+
+
+def test_functions_see_outer_tensors() -> None:
+    offset = tf.placeholder(tf.int64, [])
+    d = tf.data.Dataset.range(3).map(lambda x: x + offset)
+    it = d.make_initializable_iterator()
+    n = it.get_next()
+    with tf.Session() as s:
+        s.run(it.initializer, {offset: 100})
+        assert [s.run(n) for _ in range(3)] == [100, 101, 102]
+
+
+def test_one_shot_iterators_refuse_what_starts_later() -> None:
+    offset = tf.placeholder(tf.int64, [])
+    with pytest.raises(ValueError, match="make_initializable_iterator"):
+        tf.data.Dataset.range(3).map(lambda x: x + offset).make_one_shot_iterator()
+    v = tf.Variable(1, dtype=tf.int64)
+    with pytest.raises(ValueError, match="stateful"):
+        tf.data.Dataset.range(3).map(lambda x: x + v).make_one_shot_iterator()
+
+
+def test_an_iterator_must_be_initialized() -> None:
+    it = tf.data.Dataset.range(3).make_initializable_iterator()
+    n = it.get_next()
+    with tf.Session() as s:
+        with pytest.raises(tf.errors.FailedPreconditionError, match="initializer"):
+            s.run(n)
+        for _ in range(2):
+            s.run(it.initializer)
+            assert [s.run(n), s.run(n)] == [0, 1]
+
+
+def test_reinitializable_iterators() -> None:
+    it = tf.data.Iterator.from_structure(tf.int64, [])
+    n = it.get_next()
+    train = it.make_initializer(tf.data.Dataset.range(2))
+    test = it.make_initializer(tf.data.Dataset.range(10, 12))
+    with tf.Session() as s:
+        s.run(train)
+        assert s.run(n) == 0
+        s.run(test)
+        assert s.run(n) == 10
+    with pytest.raises(TypeError, match="output types"):
+        it.make_initializer(tf.data.Dataset.from_tensors(1.0))
+    with pytest.raises(ValueError, match="make_initializer"):
+        it.initializer
+
+
+def test_shuffling_is_a_permutation_and_repeats_with_its_seed() -> None:
+    d = tf.data.Dataset.range(100).shuffle(10, seed=5)
+    first = values(d)
+    assert sorted(first) == list(range(100)) and first != list(range(100))
+    with tf.Graph().as_default():
+        assert values(tf.data.Dataset.range(100).shuffle(10, seed=5)) == first
+    # An element can come at most so early as the buffer allows.
+    assert all(value - position < 10 for position, value in enumerate(first))
+
+
+def test_each_round_is_shuffled_anew_unless_told_otherwise() -> None:
+    twice = values(tf.data.Dataset.range(20).shuffle(20, seed=1).repeat(2))
+    assert twice[:20] != twice[20:] and sorted(twice[20:]) == list(range(20))
+    same = values(
+        tf.data.Dataset.range(20).shuffle(20, seed=1, reshuffle_each_iteration=False).repeat(2)
+    )
+    assert same[:20] == same[20:]
+
+
+def test_rows_and_elements_go_the_same_way() -> None:
+    data = np.arange(30).reshape(15, 2)
+    rows = tf.data.Dataset.from_tensor_slices(data)
+    elements = rows.map(lambda x: x)
+
+    def chain(d):
+        d = d.shuffle(4, seed=3).skip(2).take(11).shard(2, 1).repeat(2).batch(3)
+        return [v.tolist() for v in values(d)]
+
+    assert chain(rows) == chain(elements)
+
+
+def test_batches() -> None:
+    d = tf.data.Dataset.from_tensor_slices(np.arange(7))
+    assert [v.tolist() for v in values(d.batch(3))] == [[0, 1, 2], [3, 4, 5], [6]]
+    assert len(values(d.batch(3, drop_remainder=True))) == 2
+    assert d.batch(3, drop_remainder=True).output_shapes.as_list() == [3]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="different shapes.*padded_batch"):
+        values(tf.data.Dataset.range(1, 4).map(lambda x: tf.fill([x], x)).batch(3))
+
+
+def test_batches_are_the_callers() -> None:
+    data = np.zeros((4, 2))
+    d = tf.data.Dataset.from_tensor_slices(data).batch(2).repeat(2)
+    n = d.make_one_shot_iterator().get_next()
+    with tf.Session() as s:
+        first = s.run(n)
+        first += 1
+        assert s.run(n).sum() == 0 and s.run(n).sum() == 0
+
+
+def test_padding_needs_room() -> None:
+    d = tf.data.Dataset.range(3, 5).map(lambda x: tf.fill([x], x)).padded_batch(2, [3])
+    with pytest.raises(tf.errors.DataLossError, match="size 4.*says 3"):
+        values(d)
+
+
+def test_parallel_maps_keep_the_order() -> None:
+    d = tf.data.Dataset.range(50).map(lambda x: x * x, num_parallel_calls=4)
+    assert values(d) == [i * i for i in range(50)]
+
+
+def test_prefetch_passes_errors_on_and_ends_its_thread() -> None:
+    def bad():
+        yield 1
+        raise ValueError("broken row 2")
+
+    d = tf.data.Dataset.from_generator(bad, tf.int32, []).prefetch(4)
+    n = d.make_one_shot_iterator().get_next()
+    with tf.Session() as s:
+        assert s.run(n) == 1
+        with pytest.raises(tf.errors.OpError, match="broken row 2"):
+            s.run(n)
+    for thread in threading.enumerate():
+        if thread.name == "prefetch":
+            thread.join(5)
+            assert not thread.is_alive()
+
+
+def test_generators_are_checked() -> None:
+    wrong = tf.data.Dataset.from_generator(lambda: iter([[1, 2]]), tf.int32, [3])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"\(2,\).*\(3,\)"):
+        values(wrong)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="int32"):
+        values(tf.data.Dataset.from_generator(lambda: iter(["x"]), tf.int32, []))
+    with pytest.raises(TypeError, match="callable"):
+        tf.data.Dataset.from_generator(iter([1]), tf.int32)
+
+
+def test_rows_must_be_equally_many() -> None:
+    with pytest.raises(ValueError, match=r"2 rows.*3 rows"):
+        tf.data.Dataset.from_tensor_slices(([1, 2], [1, 2, 3]))
+
+
+def test_errors_in_functions_name_the_functions_node() -> None:
+    d = tf.data.Dataset.range(2).map(lambda x: tf.gather([1, 2], x + 5, name="lookup"))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="lookup"):
+        values(d)
+
+
+def test_missing_files() -> None:
+    with pytest.raises(tf.errors.NotFoundError, match=r"no\.txt"):
+        values(tf.data.TextLineDataset("no.txt"))
+
+
+def test_csv(tmp_path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2.5\n3,4.5\n")
+    d = tf.data.experimental.CsvDataset(str(path), [tf.int32, [0.0]], header=True)
+    assert values(d) == [(1, 2.5), (3, 4.5)]
+
+
+def test_caching_in_a_file(tmp_path) -> None:
+    calls = []
+
+    def source():
+        calls.append(1)
+        yield from (1, 2)
+
+    d = tf.data.Dataset.from_generator(source, tf.int64, []).cache(str(tmp_path / "kept"))
+    assert values(d.repeat(2)) == [1, 2, 1, 2] and len(calls) == 1
+    with tf.Graph().as_default():
+        again = tf.data.Dataset.from_generator(source, tf.int64, []).cache(str(tmp_path / "kept"))
+        assert values(again) == [1, 2] and len(calls) == 1
+
+
+def test_iterating_is_explained() -> None:
+    with pytest.raises(TypeError, match="make_one_shot_iterator"):
+        iter(tf.data.Dataset.range(3))
+
+
+def test_variables_in_functions() -> None:
+    v = tf.Variable(5, dtype=tf.int64)
+    it = tf.data.Dataset.range(2).map(lambda x: x + v).make_initializable_iterator()
+    n = it.get_next()
+    with tf.Session() as s:
+        s.run(v.initializer)
+        s.run(it.initializer)
+        assert [s.run(n), s.run(n)] == [5, 6]

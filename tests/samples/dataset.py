@@ -1,0 +1,220 @@
+"""Samples of datasets: the first element that comes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.samples.base import Sample
+
+
+def first(make: Any) -> Any:
+    """Builds the first element of the dataset that ``make(tf)`` gives."""
+
+    def build(tf: Any) -> Any:
+        return make(tf).make_one_shot_iterator().get_next()
+
+    return build
+
+
+def text_file(content: bytes) -> str:
+    """A file with this content, for as long as the process lives."""
+    import tempfile
+
+    file = tempfile.NamedTemporaryFile(delete=False, suffix=".txt")  # noqa: SIM115
+    file.write(content)
+    file.close()
+    import atexit
+    import os
+
+    atexit.register(os.unlink, file.name)
+    return file.name
+
+
+def record_file() -> str:
+    from dataflow.data.record_files import TFRecordWriter
+
+    path = text_file(b"")
+    with TFRecordWriter(path) as writer:
+        writer.write(b"one")
+        writer.write(b"two")
+    return path
+
+
+def initializable(tf: Any) -> Any:
+    iterator = tf.data.Dataset.range(3, 5).make_initializable_iterator()
+    with tf.control_dependencies([iterator.initializer]):
+        return iterator.get_next()
+
+
+def by_handle(tf: Any) -> Any:
+    source = tf.data.Dataset.range(7, 9).make_one_shot_iterator()
+    return tf.data.Iterator.from_string_handle(source.string_handle(), tf.int64, []).get_next()
+
+
+def scanned(tf: Any) -> Any:
+    d = tf.data.Dataset.range(1, 5)
+    return d.apply(tf.data.experimental.scan(np.int64(10), lambda s, x: (s + x, s * x)))
+
+
+SAMPLES = [
+    Sample(
+        "TensorDataset",
+        first(lambda tf: tf.data.Dataset.from_tensors([1, 2])),
+        (),
+        np.array([1, 2]),
+    ),
+    Sample(
+        "TensorSliceDataset",
+        first(lambda tf: tf.data.Dataset.from_tensor_slices([[1, 2], [3, 4]])),
+        (),
+        np.array([1, 2]),
+    ),
+    Sample(
+        "GeneratorDataset",
+        first(lambda tf: tf.data.Dataset.from_generator(lambda: iter([5, 6]), tf.int32, [])),
+        (),
+        5,
+    ),
+    Sample("RangeDataset", first(lambda tf: tf.data.Dataset.range(3, 9, 2)), (), 3),
+    Sample(
+        "ZipDataset",
+        first(
+            lambda tf: tf.data.Dataset.zip((tf.data.Dataset.range(3), tf.data.Dataset.range(5, 9)))
+        ),
+        (),
+        [0, 5],
+    ),
+    Sample(
+        "ConcatenateDataset",
+        first(lambda tf: tf.data.Dataset.range(2).concatenate(tf.data.Dataset.range(5, 7)).skip(2)),
+        (),
+        5,
+    ),
+    Sample(
+        "TextLineDataset",
+        first(lambda tf: tf.data.TextLineDataset(text_file(b"first\r\nsecond\n"))),
+        (),
+        np.array(b"first", dtype=object),
+    ),
+    Sample(
+        "TFRecordDataset",
+        first(lambda tf: tf.data.TFRecordDataset([record_file()])),
+        (),
+        np.array(b"one", dtype=object),
+    ),
+    Sample(
+        "FixedLengthRecordDataset",
+        first(lambda tf: tf.data.FixedLengthRecordDataset([text_file(b"hABCDf")], 2, 1, 1)),
+        (),
+        np.array(b"AB", dtype=object),
+    ),
+    Sample(
+        "BatchDatasetV2",
+        first(lambda tf: tf.data.Dataset.range(5).batch(3)),
+        (),
+        np.array([0, 1, 2]),
+    ),
+    Sample("PrefetchDataset", first(lambda tf: tf.data.Dataset.range(5).prefetch(2)), (), 0),
+    Sample("RepeatDataset", first(lambda tf: tf.data.Dataset.range(2).repeat(2).skip(3)), (), 1),
+    Sample(
+        "TakeDataset",
+        first(lambda tf: tf.data.Dataset.range(9).take(2).batch(9)),
+        (),
+        np.array([0, 1]),
+    ),
+    Sample("SkipDataset", first(lambda tf: tf.data.Dataset.range(9).skip(4)), (), 4),
+    Sample(
+        "CacheDataset",
+        first(lambda tf: tf.data.Dataset.range(3).cache().repeat(2).batch(6)),
+        (),
+        np.array([0, 1, 2] * 2),
+    ),
+    Sample(
+        "ShardDataset",
+        first(lambda tf: tf.data.Dataset.range(9).shard(3, 1).batch(3)),
+        (),
+        np.array([1, 4, 7]),
+    ),
+    Sample(
+        "WindowDataset",
+        first(
+            lambda tf: tf.data.Dataset.range(6).window(3, 1).flat_map(lambda w: w.batch(3)).skip(1)
+        ),
+        (),
+        np.array([1, 2, 3]),
+    ),
+    Sample(
+        "UnbatchDataset",
+        first(lambda tf: tf.data.Dataset.range(4).batch(2).unbatch().skip(3)),
+        (),
+        3,
+    ),
+    Sample(
+        "IgnoreErrorsDataset",
+        first(
+            lambda tf: (
+                tf.data.Dataset.from_tensor_slices([0.0, 2.0])
+                .map(lambda x: tf.check_numerics(1.0 / x, "infinite"))
+                .apply(tf.data.experimental.ignore_errors())
+            )
+        ),
+        (),
+        0.5,
+    ),
+    Sample(
+        "ShuffleDataset",
+        first(lambda tf: tf.data.Dataset.range(9).shuffle(9, seed=1)),
+        (),
+        random=True,
+    ),
+    Sample(
+        "PaddedBatchDatasetV2",
+        first(
+            lambda tf: (
+                tf.data.Dataset.range(1, 3).map(lambda x: tf.fill([x], x)).padded_batch(2, [-1])
+            )
+        ),
+        (),
+        np.array([[1, 0], [2, 2]]),
+    ),
+    Sample("MapDataset", first(lambda tf: tf.data.Dataset.range(2, 5).map(lambda x: x * x)), (), 4),
+    Sample(
+        "FilterDataset",
+        first(lambda tf: tf.data.Dataset.range(9).filter(lambda x: tf.greater(x, 4))),
+        (),
+        5,
+    ),
+    Sample(
+        "FlatMapDataset",
+        first(lambda tf: tf.data.Dataset.range(3).flat_map(tf.data.Dataset.range).batch(3)),
+        (),
+        np.array([0, 0, 1]),
+    ),
+    Sample(
+        "InterleaveDataset",
+        first(
+            lambda tf: (
+                tf.data.Dataset.range(1, 4)
+                .interleave(lambda x: tf.data.Dataset.from_tensors(x).repeat(3), 2, 1)
+                .batch(9)
+            )
+        ),
+        (),
+        np.array([1, 2, 1, 2, 1, 2, 3, 3, 3]),
+    ),
+    Sample("ScanDataset", first(scanned), (), 10),
+    Sample(
+        "ReduceDataset",
+        lambda tf: tf.data.Dataset.range(5).reduce(np.int64(0), lambda s, x: s + x),
+        (),
+        10,
+    ),
+    Sample("IteratorV2", initializable, (), 3),
+    Sample("MakeIterator", initializable, (), 3),
+    Sample("OneShotIterator", first(lambda tf: tf.data.Dataset.range(3, 4)), (), 3),
+    Sample("IteratorGetNext", initializable, (), 3),
+    Sample("IteratorToStringHandle", by_handle, (), 7),
+    Sample("IteratorFromStringHandleV2", by_handle, (), 7),
+]
