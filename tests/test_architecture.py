@@ -20,7 +20,10 @@ PACKAGES = {
 }
 
 LAYERS = {
-    0: ("errors", "dtypes", "shapes", "device_spec", "windows", "python_functions"),
+    0: (
+        *("errors", "dtypes", "shapes", "device_spec", "windows", "python_functions"),
+        *("gfile", "logging", "flags"),
+    ),
     1: ("graph", "kernels"),
     2: ("ops", "gradients"),
     3: ("rewrites", "placement"),
