@@ -1,0 +1,142 @@
+"""Matrix ops: mistakes found when the graph is built, unknown shapes, singular matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import dataflow as tf
+from tests.gradient_check import assert_gradients
+
+
+def test_inner_dimensions_differ() -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 784], name="x")
+        w = tf.placeholder(tf.float32, [785, 10], name="w")
+        with pytest.raises(ValueError, match=r"(?s)\[\?, 784\] x \[785, 10\].*\[784, 10\]"):
+            tf.matmul(x, w)
+
+
+def test_vectors_are_not_matrices() -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="expand_dims"):
+        tf.matmul(tf.zeros([2, 3]), tf.zeros([3]))
+
+
+def test_one_flag_for_each_input() -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="transpose_a"):
+        tf.matmul(tf.zeros([2, 2]), tf.zeros([2, 2]), transpose_a=True, adjoint_a=True)
+
+
+def test_unknown_ranks_are_stacks() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        a, b = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+        product = tf.matmul(a, b)
+        assert product.op.type == "BatchMatMulV2"
+        assert session.run(product, {a: np.eye(2), b: np.ones((2, 1))}).tolist() == [[1], [1]]
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    sizes=st.tuples(*[st.integers(0, 3)] * 3),
+    batch=st.lists(st.integers(1, 2), max_size=2),
+    cut=st.integers(0, 2),
+    flags=st.tuples(st.booleans(), st.booleans()),
+)
+def test_products_of_stacks(
+    sizes: tuple[int, int, int], batch: list[int], cut: int, flags: tuple[bool, bool]
+) -> None:
+    m, k, n = sizes
+    rng = np.random.default_rng(0)
+    a = rng.random((*batch, *((k, m) if flags[0] else (m, k))))
+    b = rng.random((*batch[cut:], *((n, k) if flags[1] else (k, n))))
+    assert_gradients(
+        tf,
+        lambda _, x, y: tf.matmul(x, y, transpose_a=flags[0], transpose_b=flags[1]),
+        [a, b],
+    )
+
+
+def test_a_matrix_that_is_not_positive_definite() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="positive definite"):
+            session.run(tf.cholesky([[1.0, 2.0], [2.0, 1.0]]))
+
+
+def test_singular_matrices() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        singular = tf.zeros([2, 2])
+        for bad in (tf.matrix_inverse(singular), tf.matrix_solve(singular, tf.ones([2, 1]))):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="not invertible"):
+                session.run(bad)
+
+
+def test_squares_are_needed() -> None:
+    with tf.Graph().as_default():
+        for function in (tf.cholesky, tf.matrix_inverse, tf.matrix_determinant):
+            with pytest.raises(ValueError, match="square"):
+                function(tf.zeros([2, 3]))
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    rows=st.integers(1, 4),
+    columns=st.integers(1, 4),
+    ends=st.tuples(st.integers(-3, 3), st.integers(-3, 3)),
+    align=st.sampled_from(["RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"]),
+)
+def test_bands_come_back(rows: int, columns: int, ends: tuple[int, int], align: str) -> None:
+    """Taking a band out and putting it back changes nothing; and it is zero outside."""
+    low, high = sorted(ends)
+    low, high = max(low, 1 - rows), min(high, columns - 1)
+    if low > high:
+        return
+    x = np.random.default_rng(0).random((2, rows, columns)) + 1
+    with tf.Graph().as_default(), tf.Session() as session:
+        band = tf.matrix_diag_part(x, k=(low, high), align=align)
+        again = tf.matrix_set_diag(tf.constant(x), band, k=(low, high), align=align)
+        alone = tf.matrix_set_diag(tf.zeros_like(x), band, k=(low, high), align=align)
+        again_value, alone_value = session.run([again, alone])
+    np.testing.assert_array_equal(again_value, x)
+    inside = np.triu(np.tril(np.ones((rows, columns)), high), low)
+    np.testing.assert_array_equal(alone_value, x * inside)
+
+
+@pytest.mark.parametrize("equation", ["ij,jk->ik", "bij,bjk->bik", "ij,ij->", "i,j->ij", "ijk->kj"])
+def test_einsum_gradients(equation: str) -> None:
+    sizes = {"i": 2, "j": 3, "k": 2, "b": 2}
+    rng = np.random.default_rng(0)
+    inputs = [rng.random([sizes[c] for c in p]) for p in equation.split("->")[0].split(",")]
+    assert_gradients(tf, lambda _, *x: tf.einsum(equation, *x), inputs)
+
+
+@pytest.mark.parametrize(
+    ("equation", "message"),
+    [
+        ("ij,jk->iz", "z"),
+        ("ij->ij", "arguments"),
+        ("ij,jk,kl->il", "arguments"),
+        ("i1,jk->i", "char"),
+    ],
+)
+def test_einsum_mistakes(equation: str, message: str) -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=message):
+        tf.einsum(equation, tf.zeros([2, 3]), tf.zeros([3, 4]))
+
+
+def test_tensordot_with_unknown_sizes() -> None:
+    a, b = np.random.rand(2, 3, 4), np.random.rand(4, 3, 5)
+    with tf.Graph().as_default(), tf.Session() as session:
+        x, y = tf.placeholder(tf.float64, [None, 3, None]), tf.placeholder(tf.float64, [4, None, 5])
+        result = tf.tensordot(x, y, [[1, 2], [1, 0]])
+        assert result.shape.as_list() == [None, 5]
+        np.testing.assert_allclose(
+            session.run(result, {x: a, y: b}), np.tensordot(a, b, [[1, 2], [1, 0]])
+        )
+
+
+def test_eye_of_a_size_known_when_run() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        n = tf.placeholder(tf.int32, [])
+        value = session.run(tf.eye(n, batch_shape=[2]), {n: 3})
+        np.testing.assert_array_equal(value, np.broadcast_to(np.eye(3), (2, 3, 3)))

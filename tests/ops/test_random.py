@@ -1,0 +1,230 @@
+"""Random ops: seeds, streams, distributions; and initializers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.kernels.philox import Stream, standard_normal, uniform
+
+
+def draw(build: Any, runs: int = 1, graph_seed: int | None = None) -> list[Any]:
+    """``runs`` values of what ``build()`` makes, in a fresh graph and session."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        if graph_seed is not None:
+            tf.set_random_seed(graph_seed)
+        tensor = build()
+        return [session.run(tensor) for _ in range(runs)]
+
+
+OPS = {
+    "uniform": lambda seed=None: tf.random_uniform([7], seed=seed),
+    "integers": lambda seed=None: tf.random_uniform([7], 0, 1000, tf.int32, seed=seed),
+    "normal": lambda seed=None: tf.random_normal([7], seed=seed),
+    "truncated": lambda seed=None: tf.truncated_normal([7], seed=seed),
+    "shuffle": lambda seed=None: tf.random_shuffle(tf.range(50), seed=seed),
+    "multinomial": lambda seed=None: tf.multinomial(tf.zeros([1, 100]), 7, seed=seed),
+    "gamma": lambda seed=None: tf.random_gamma([7], 2.0, seed=seed),
+    "poisson": lambda seed=None: tf.random_poisson(50.0, [7], seed=seed),
+}
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_seeded_streams_repeat_in_a_fresh_session(name: str) -> None:
+    first, second = draw(lambda: OPS[name](5), 3), draw(lambda: OPS[name](5), 3)
+    np.testing.assert_array_equal(first, second)
+    assert not np.array_equal(first[0], first[1]), "each run continues the stream"
+    assert not np.array_equal(first, draw(lambda: OPS[name](6), 3)), "another seed, another stream"
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_the_graph_seed_counts_too(name: str) -> None:
+    first = draw(OPS[name], graph_seed=1)
+    np.testing.assert_array_equal(first, draw(OPS[name], graph_seed=1))
+    assert not np.array_equal(first, draw(OPS[name], graph_seed=2))
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_unseeded_streams_differ(name: str) -> None:
+    assert not np.array_equal(draw(OPS[name]), draw(OPS[name]))
+
+
+def test_two_ops_of_one_graph_seed_differ() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        tf.set_random_seed(1)
+        a, b = session.run([tf.random_normal([9]), tf.random_normal([9])])
+    assert not np.array_equal(a, b)
+
+
+def test_get_seed() -> None:
+    with tf.Graph().as_default():
+        assert tf.get_seed(None) == (None, None)
+        assert tf.get_seed(3) == (87654321, 3)
+        tf.set_random_seed(7)
+        assert tf.get_seed(3) == (7, 3)
+        assert tf.get_seed(None) == (7, 0)
+        tf.no_op()
+        assert tf.get_seed(None) == (7, 1)
+        tf.set_random_seed(0)
+        assert tf.get_seed(0) == (0, 2**31 - 1)
+
+
+def test_a_stream_is_one_whatever_the_size_of_the_runs() -> None:
+    """Words come in fours: a run that takes whole blocks leaves no gap."""
+    whole = Stream(1, 2).words(24)
+    pieces = Stream(1, 2)
+    np.testing.assert_array_equal(whole, np.concatenate([pieces.words(8), pieces.words(16)]))
+    assert pieces.blocks == 6
+
+
+def test_the_first_words_of_a_stream() -> None:
+    """Philox4x64-10 as Salmon et al. published it, for the counter after zero."""
+    words = Stream(1, 2).words(4)
+    reference = np.random.Philox(key=np.array([1, 2], np.uint64)).random_raw(4)
+    np.testing.assert_array_equal(words, reference)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_uniform_is_in_its_interval_and_even(dtype: Any) -> None:
+    values = uniform(np, Stream(3, 4), 100_000, np.dtype(dtype))
+    assert values.dtype == dtype
+    assert values.min() >= 0
+    assert values.max() < 1
+    counts = np.histogram(values.astype(np.float64), 10, (0, 1))[0]
+    assert np.abs(counts - 10_000).max() < 500  # five standard deviations
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_normal_moments(dtype: Any) -> None:
+    values = standard_normal(np, Stream(3, 4), 100_001, np.dtype(dtype)).astype(np.float64)
+    assert len(values) == 100_001
+    assert abs(values.mean()) < 0.016
+    assert abs(values.std() - 1) < 0.012
+    assert abs((values**3).mean()) < 0.06
+    assert abs((values**4).mean() - 3) < 0.16
+
+
+def test_truncated_normal_stays_within_two_deviations() -> None:
+    (values,) = draw(lambda: tf.truncated_normal([100_000], 10.0, 3.0, seed=1))
+    assert abs(values - 10).max() <= 6.001
+    assert abs(values.mean() - 10) < 0.05
+    assert abs(values.std() / 3 - 0.8796) < 0.01  # of a normal distribution cut at 2
+
+
+def test_integers_reach_both_ends_and_no_further() -> None:
+    (values,) = draw(lambda: tf.random_uniform([1000], -2, 3, tf.int64, seed=1))
+    assert sorted(set(values.tolist())) == [-2, -1, 0, 1, 2]
+
+
+def test_integers_need_a_range() -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="maxval"):
+        tf.random_uniform([2], dtype=tf.int32)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="minval < maxval"):
+        draw(lambda: tf.random_uniform([2], 5, 5, tf.int32))
+
+
+def test_shuffle_keeps_the_rows() -> None:
+    (values,) = draw(lambda: tf.random_shuffle(tf.reshape(tf.range(200), [100, 2]), seed=1))
+    assert sorted(map(tuple, values.tolist())) == [(2 * i, 2 * i + 1) for i in range(100)]
+    assert values[:, 0].tolist() != sorted(values[:, 0].tolist())
+
+
+def test_multinomial_follows_the_logits() -> None:
+    logits = np.log([[0.1, 0.2, 0.7], [0.5, 0.5, 1e-30]]).astype(np.float32)
+    (values,) = draw(lambda: tf.multinomial(tf.constant(logits), 20_000, seed=1))
+    shares = [np.bincount(row, minlength=3) / 20_000 for row in values]
+    np.testing.assert_allclose(shares, [[0.1, 0.2, 0.7], [0.5, 0.5, 0]], atol=0.02)
+
+
+def test_gamma_and_poisson_moments() -> None:
+    (gamma,) = draw(lambda: tf.random_gamma([50_000], [0.5, 4.0], beta=2.0, seed=1))
+    np.testing.assert_allclose(gamma.mean(0), [0.25, 2.0], rtol=0.05)
+    np.testing.assert_allclose(gamma.var(0), [0.125, 1.0], rtol=0.08)
+    (poisson,) = draw(lambda: tf.random_poisson([0.5, 30.0], [50_000], seed=1))
+    np.testing.assert_allclose(poisson.mean(0), [0.5, 30.0], rtol=0.03)
+    np.testing.assert_allclose(poisson.var(0), [0.5, 30.0], rtol=0.05)
+
+
+def test_gamma_has_a_gradient_to_its_shape_parameter() -> None:
+    """Samples of mean alpha: their sum must grow by about one for each unit of alpha."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        alpha = tf.constant([0.5, 3.0, 20.0])
+        (slope,) = tf.gradients(tf.reduce_mean(tf.random_gamma([20_000], alpha, seed=1), 0), alpha)
+        np.testing.assert_allclose(session.run(slope), 1, atol=0.06)
+
+
+def test_random_crop() -> None:
+    (value,) = draw(lambda: tf.random_crop(tf.reshape(tf.range(20), [4, 5]), [2, 3], seed=1))
+    assert value.shape == (2, 3)
+    assert (np.diff(value, axis=1) == 1).all()
+    with tf.Graph().as_default(), tf.Session() as session:
+        small = tf.placeholder(tf.float32, [None])
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(tf.random_crop(small, [3]), {small: [1.0, 2.0]})
+
+
+def test_shapes_must_be_vectors() -> None:
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="vector"):
+        tf.random_normal(3)
+
+
+# ---- initializers --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("initializer", "shape", "variance"),
+    [
+        (tf.glorot_uniform_initializer(seed=1), [300, 200], 2 / 500),
+        (tf.glorot_normal_initializer(seed=1), [300, 200], 2 / 500),
+        (tf.initializers.he_normal(seed=1), [3, 3, 40, 100], 2 / 360),
+        (tf.initializers.he_uniform(seed=1), [300, 200], 2 / 300),
+        (tf.initializers.lecun_normal(seed=1), [300, 200], 1 / 300),
+        (tf.initializers.lecun_uniform(seed=1), [300, 200], 1 / 300),
+        (tf.variance_scaling_initializer(3.0, "fan_out", "normal", seed=1), [300, 200], 3 / 200),
+        (tf.uniform_unit_scaling_initializer(seed=1), [300, 200], 1 / 300),
+        (tf.random_normal_initializer(0.0, 0.3, seed=1), [300, 200], 0.09),
+        (tf.random_uniform_initializer(-1, 1, seed=1), [300, 200], 1 / 3),
+    ],
+)
+def test_initializers_have_their_variance(initializer: Any, shape: Any, variance: float) -> None:
+    (value,) = draw(lambda: initializer(shape))
+    assert value.dtype == np.float32
+    assert abs(value.mean()) < 0.05 * variance**0.5
+    assert value.var() == pytest.approx(variance, rel=0.05)
+
+
+@pytest.mark.parametrize("shape", [[4, 4], [6, 3], [3, 6], [2, 3, 4]])
+def test_orthogonal(shape: list[int]) -> None:
+    (value,) = draw(lambda: tf.orthogonal_initializer(2.0, seed=1)(shape))
+    matrix = value.reshape(-1, shape[-1])
+    if matrix.shape[0] < matrix.shape[1]:
+        matrix = matrix.T
+    np.testing.assert_allclose(matrix.T @ matrix, 4 * np.eye(matrix.shape[1]), atol=1e-5)
+
+
+def test_constant_initializer_fills_and_repeats() -> None:
+    (value,) = draw(lambda: tf.constant_initializer([1, 2])([2, 2]))
+    assert value.tolist() == [[1, 2], [2, 2]]
+    with tf.Graph().as_default(), pytest.raises(TypeError):
+        tf.constant_initializer([1, 2], verify_shape=True)([2, 2])
+
+
+@pytest.mark.parametrize("name", ["zeros", "random_normal", "variance_scaling", "orthogonal"])
+def test_configurations_make_the_same_initializer(name: str) -> None:
+    kind = getattr(tf.initializers, name)
+    config = kind().get_config()
+    assert kind.from_config(config).get_config() == config
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(ValueError, match="scale"):
+        tf.variance_scaling_initializer(0.0)
+    with pytest.raises(ValueError, match="mode"):
+        tf.variance_scaling_initializer(mode="fan")
+    with pytest.raises(ValueError, match="floating"):
+        tf.random_normal_initializer(dtype=tf.int32)
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="2D"):
+        tf.initializers.identity()([2, 2, 2])
