@@ -150,9 +150,12 @@ export class GraphPane {
       else element.style.removeProperty("--df-own-fill");
       element.classList.toggle("df-coloured", Boolean(colour));
     }
+    for (const element of this.drawing.elements.values()) element.classList.remove("df-neighbour");
     for (const edge of this.visible.edges) {
       const element = this.drawing.edgeElements.get(edge.id);
       const near = this.selected && (edge.from === this.selected || edge.to === this.selected);
+      // A hub's edges are not drawn: what it touches is lit instead.
+      if (near && !element) this.drawing.elements.get(edge.from === this.selected ? edge.to : edge.from)?.classList.add("df-neighbour");
       element?.classList.toggle("df-near", Boolean(near));
       const width = this.widths?.get(edge.id);
       if (width) element?.style.setProperty("--df-width", `${width}px`);
