@@ -109,7 +109,7 @@ class QueueRunner:
     @property
     def name(self) -> str:
         """The name of the queue's operation."""
-        return self._queue.name  # type: ignore[no-any-return]
+        return self._queue.queue_ref.op.name  # type: ignore[no-any-return]
 
     def _run(self, session: Any, enqueue_op: Any, coord: Coordinator | None) -> None:
         decremented = False
@@ -191,20 +191,29 @@ class QueueRunner:
         return threads
 
     def to_proto(self, export_scope: str | None = None) -> Any:
-        """This runner as TensorFlow's ``QueueRunnerDef``.
+        """This runner as a ``QueueRunnerDef``; ``None`` where it is outside of ``export_scope``."""
+        from dataflow.train.queue_runner_def import queue_runner_def_class
 
-        Raises `UnimplementedError` where no package provides the message.
-        """
-        raise errors.UnimplementedError(
-            None,
-            None,
-            "QueueRunnerDef is not among the protocol buffers that the tensorboard package ships, "
-            "so a queue runner is not part of a MetaGraph here. Make it again after importing.",
+        if export_scope and not self._queue.queue_ref.op.name.startswith(export_scope):
+            return None
+        strip = len(export_scope) + 1 if export_scope else 0
+        return queue_runner_def_class()(
+            queue_name=self._queue.queue_ref.op.name[strip:],
+            enqueue_op_name=[op.name[strip:] for op in self._enqueue_ops],
+            close_op_name=self._close_op.name[strip:],
+            cancel_op_name=self._cancel_op.name[strip:],
+            queue_closed_exception_types=[
+                kind.error_code for kind in self._queue_closed_exception_types
+            ],
         )
 
     @staticmethod
     def from_proto(queue_runner_def: Any, import_scope: str | None = None) -> QueueRunner:
-        """The runner that a ``QueueRunnerDef`` describes."""
+        """The runner that a ``QueueRunnerDef`` (or its serialized bytes) describes."""
+        if isinstance(queue_runner_def, bytes):
+            from dataflow.train.queue_runner_def import queue_runner_def_class
+
+            queue_runner_def = queue_runner_def_class().FromString(queue_runner_def)
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
 

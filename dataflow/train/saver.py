@@ -7,7 +7,6 @@ import time
 from typing import Any
 
 from dataflow.errors import FailedPreconditionError, NotFoundError
-from dataflow.graph.default_stacks import default_graph
 from dataflow.train.atomic_files import write_atomically
 from dataflow.train.checkpoint_management import (
     checkpoint_exists,
@@ -348,10 +347,9 @@ def import_meta_graph(
     """
     from dataflow.train.meta_graph import import_scoped_meta_graph
 
-    meta_graph, variables = import_scoped_meta_graph(
+    meta_graph, _ = import_scoped_meta_graph(
         meta_graph_or_file, clear_devices, import_scope, **kwargs
     )
     if meta_graph.HasField("saver_def"):
         return Saver.from_proto(meta_graph.saver_def, import_scope)
-    with default_graph().as_default():
-        return Saver() if variables or all_saveable_objects(import_scope) else None
+    return Saver() if all_saveable_objects(import_scope) else None
