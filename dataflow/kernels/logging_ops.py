@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.errors import InvalidArgumentError
+from dataflow.errors import AbortedError, InvalidArgumentError
 from dataflow.kernels.registry import kernel
 
 _lock = threading.Lock()
@@ -154,3 +154,11 @@ def _formatted(array: Any, summarize: int, depth: int) -> str:
 @kernel("Timestamp")
 def timestamp_kernel(xp: Any) -> Any:
     return np.float64(time.time())
+
+
+@kernel("Abort")
+def abort_kernel(xp: Any, *, error_msg: str, exit_without_error: bool) -> tuple[()]:
+    """TensorFlow ends the process here; a notebook should survive, so the run ends instead."""
+    if not exit_without_error:
+        raise AbortedError(None, None, error_msg or "Abort: the graph asked to stop the run.")
+    return ()
