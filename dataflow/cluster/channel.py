@@ -77,6 +77,8 @@ class Link:
         self.greeting: dict[str, Any] = {}
         self.address = ""
         self.used = 0.0
+        #: What either side keeps of a step that was begun ahead.
+        self.ahead: Any = None
         self.bytes_sent = 0
         self.bytes_received = 0
         self._send_lock = threading.Lock()
@@ -314,6 +316,7 @@ class Link:
         if self.closed:
             return
         self.closed = True
+        self.ahead = None
         with contextlib.suppress(OSError):
             self.sock.shutdown(socket.SHUT_RDWR)
         self.sock.close()

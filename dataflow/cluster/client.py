@@ -16,7 +16,7 @@ from typing import Any
 
 from dataflow.cluster import graph_codec, registry
 from dataflow.cluster.channel import Link, LinkPool
-from dataflow.cluster.master import call
+from dataflow.cluster.master import call, note_run
 from dataflow.cluster.messages import Kind
 from dataflow.cluster.pieces import Recorder
 from dataflow.cluster.remote_errors import restore_error
@@ -297,6 +297,7 @@ class RemoteMaster:
         keep_values: bool = True,
     ) -> list[Any]:
         """Run a prepared step: one message there, one back."""
+        note_run()
         link = self.pool.take(self.address, f"the master at {self.target}")
         head = {"method": "session.run", "session": self.session, "step": combination.prepared}
         if timeout_seconds is not None:
@@ -382,6 +383,7 @@ def reset(target: str, containers: Sequence[str] | None = None, config: Any = No
     """Clear the variables and queues of all tasks of the cluster, or those of some containers."""
     if not target:
         return
+    note_run()
     address = target.removeprefix("grpc://")
     pool = LinkPool(registry.key_for(address), "a client")
     try:

@@ -24,18 +24,58 @@ from dataflow.cluster.pieces import CompiledPiece, PieceRun, Recorder, TaskSessi
 from dataflow.cluster.remote_errors import error_of, restore_error
 from dataflow.cluster.state_machine import Complete, Decision, Fail, StepMachine
 from dataflow.cluster.worker_service import (
+    ADOPT,
+    AHEAD,
     CHANNEL_SHIFT,
     HAS_DATA,
     LAST,
     MAX_HANDLE,
     TRACE,
     VALUES,
+    WANT_NEXT,
     encode_piece,
     plan_of,
 )
 from dataflow.errors import AbortedError, OpError, UnavailableError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.runtime.codegen import ALIASES, VARIABLES
+
+#: Nodes that a task may run before they are asked for: reads, which nobody notices.
+_READS = frozenset({"Const", "Gather", "GatherV2"}) | ALIASES | VARIABLES
+#: Reads that were done at the end of one step are used by the next if it follows this soon, and if
+#: nothing else was run from this process in between. What another process writes in that time may
+#: be missed, as if this step had begun so much earlier.
+AHEAD_SECONDS = 0.002
+
+_num_runs = 0
+
+
+def note_run() -> int:
+    """Count a step, or another change, that this process asks for; return the count."""
+    global _num_runs
+    _num_runs += 1
+    return _num_runs
+
+
+def _ahead_channels(piece: Piece, home: str) -> list[tuple[int, int]] | None:
+    """Return (channel, number of tensors) that the reads of a next step would be sent on.
+
+    ``None`` where they cannot be done ahead: because there are none, or they are not only reads, or
+    they go to somebody else, or the piece waits for nothing more, which would end it.
+    """
+    first = [s for s in piece.segments if not s.num_pending]
+    transfers = [t for s in first for t in s.transfers]
+    if (
+        piece.feeds
+        or not transfers
+        or len(first) == len(piece.segments)
+        or any(t.task != home for t in transfers)
+        or any(op.type not in _READS for s in first for op in s.ops)
+        or any(s.blocking for s in piece.segments)
+    ):
+        return None
+    return [(t.channel, len(t.slots)) for t in transfers]
 
 
 class RemotePiece:
@@ -49,6 +89,7 @@ class RemotePiece:
         self.feed_positions = [feeds.index(t) for t in piece.feeds]
         self.fetches = piece.fetches
         #: Nothing begins before the first message of ours, so that RUN can travel with it.
+        self.ahead_channels: list[tuple[int, int]] | None = None
         self.waits = not piece.feeds and all(s.num_pending for s in piece.segments)
 
 
@@ -130,6 +171,8 @@ class MasterSession:
             remote = RemotePiece(task, self.addresses[task], piece, feeds)
             if own is None or not any(t.task == task for s in own.segments for t in s.transfers):
                 remote.waits = False
+            else:
+                remote.ahead_channels = _ahead_channels(piece, self.task)
             self._register(remote, piece)
             remotes.append(remote)
         sources = []
@@ -182,8 +225,9 @@ class MasterSession:
         `tf.errors`; UnavailableError or AbortedError name the task that was lost.
         """
         self.num_steps += 1
+        count = note_run()
         step = next(self._steps)
-        run = _MasterStep(self, prepared, step, watch)
+        run = _MasterStep(self, prepared, step, watch, count)
         if recorders is not None:
             run.trace(recorders, keep_values)
         return run.run(values, timeout_seconds or self.timeout_seconds)
@@ -232,7 +276,12 @@ class _MasterStep:
     """One step in progress; also where the local piece's results go."""
 
     def __init__(
-        self, master: MasterSession, prepared: PreparedStep, step: int, watch: Link | None
+        self,
+        master: MasterSession,
+        prepared: PreparedStep,
+        step: int,
+        watch: Link | None,
+        count: int,
     ) -> None:
         self.master = master
         self.prepared = prepared
@@ -240,7 +289,10 @@ class _MasterStep:
         self.watch = watch
         self.owner = threading.get_ident()
         self.links: dict[str, Link] = {}
+        self.count = count
         self.unstarted: dict[str, RemotePiece] = {}
+        self.adopted: set[str] = set()
+        self.reads: list[tuple[int, list[Any]]] = []
         self.results: dict[str, list[Any]] = {}
         self.inbox: list[tuple[str, Message]] = []
         self.local: PieceRun | None = None
@@ -266,7 +318,11 @@ class _MasterStep:
                 tag = unstarted.handle | channel << CHANNEL_SHIFT
                 link.send(Kind.RUN, tag, self.step, tensors, None, HAS_DATA, while_full)
             else:
-                link.send(Kind.DATA, channel, self.step, tensors, None, 0, while_full)
+                flags = 0
+                if self.adopted and task in self.adopted:
+                    self.adopted.discard(task)
+                    flags = ADOPT
+                link.send(Kind.DATA, channel, self.step, tensors, None, flags, while_full)
         except UnavailableError as error:
             self._lost(task, error)
             raise
@@ -327,6 +383,8 @@ class _MasterStep:
             self._give_up()
             raise self.error
         for link in self.links.values():
+            if link.ahead is not None:
+                link.ahead = (prepared, self.count, time.monotonic(), link.ahead)
             master.pool.give(link)
         if self.local is not None:
             self.local.slots = []
@@ -351,10 +409,15 @@ class _MasterStep:
             if remote.waits and not self.flags:
                 self.unstarted[remote.task] = remote
                 continue
+            flags = self.flags
+            if remote.ahead_channels is not None and self.watch is None and not flags:
+                if self._use_reads(remote):
+                    continue
+                flags = WANT_NEXT
             feeds = [values[position] for position in remote.feed_positions]
             try:
                 self.links[remote.task].send(
-                    Kind.RUN, remote.handle, self.step, feeds, None, self.flags, self._take_in
+                    Kind.RUN, remote.handle, self.step, feeds, None, flags, self._take_in
                 )
             except UnavailableError as error:
                 self._lost(remote.task, error)
@@ -369,6 +432,28 @@ class _MasterStep:
                 recorder = self.recorders[master.task] = Recorder(bool(self.flags & VALUES))
             self.local = PieceRun(prepared.local, self.step, self, alone, recorder)
             self.local.start([values[position] for position in prepared.local_feeds])
+            for number, tensors in self.reads:
+                self.local.deliver(number, tensors)
+
+    def _use_reads(self, remote: RemotePiece) -> bool:
+        """Begin with what the last step's end brought along, if that is still as good as new."""
+        link = self.links[remote.task]
+        ahead, link.ahead = link.ahead, None
+        if ahead is None:
+            return False
+        prepared, count, ended, tensors = ahead
+        if (
+            prepared is not self.prepared
+            or count + 1 != self.count
+            or time.monotonic() - ended > AHEAD_SECONDS
+        ):
+            return False
+        at = 0
+        for number, size in remote.ahead_channels or ():
+            self.reads.append((number, tensors[at : at + size]))
+            at += size
+        self.adopted.add(remote.task)
+        return True
 
     def _connect(self, remote: RemotePiece) -> None:
         master = self.master
@@ -468,6 +553,9 @@ class _MasterStep:
             self.local.deliver(message.tag, tensors)
         elif message.kind == Kind.DONE:
             self.results[task] = message.tensors
+            if message.flags & AHEAD:
+                self.results[task] = message.tensors[: message.tag]
+                self.links[task].ahead = message.tensors[message.tag :]
             if self.recorders is not None and message.head is not None:
                 self.results[task] = message.tensors[: message.tag]
                 recorder = self.recorders[task] = Recorder(True)

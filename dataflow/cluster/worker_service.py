@@ -37,6 +37,12 @@ log = logging.getLogger("dataflow.cluster")
 HAS_DATA = 1
 #: RUN: note when each node runs; with the values that it produces.
 TRACE, VALUES = 2, 4
+#: RUN and DATA: answer the end of this step with the reads that the next one begins with.
+WANT_NEXT = 8
+#: DATA: go on with the step that was begun ahead; no RUN is sent for it.
+ADOPT = 16
+#: DONE: the fetches, as many as the tag says, are followed by the next step's reads.
+AHEAD = 32
 CHANNEL_SHIFT = 20
 MAX_HANDLE = (1 << CHANNEL_SHIFT) - 1
 #: DATA: the piece is done with it; what follows the channel's tensors are the fetches.
@@ -153,6 +159,7 @@ class _HomeTransport:
         self.link = link
         self.step = step
         self.recorder: Recorder | None = None
+        self.want_next = False
 
     def send(self, task: str, channel: int, tensors: list[Any]) -> None:
         if task == self.registered.home:
@@ -175,6 +182,14 @@ class _HomeTransport:
                 self.send(*home)
             head, arrays = self.recorder.encode()
             self.link.send(Kind.DONE, len(fetches), self.step, [*fetches, *arrays], head)
+        elif self.want_next:
+            if home is not None:
+                self.send(*home)
+            reads = self.service.begin_ahead(self.registered, self.link)
+            flags = 0 if reads is None else AHEAD
+            self.link.send(
+                Kind.DONE, len(fetches), self.step, [*fetches, *(reads or ())], None, flags
+            )
         elif home is not None:
             self.link.send(Kind.DATA, home[1], self.step, [*home[2], *fetches], flags=LAST)
         else:
@@ -186,6 +201,23 @@ class _HomeTransport:
             self.link.send(Kind.ERROR, 0, self.step, head=describe_error(error, self.service.task))
         except UnavailableError:
             pass  # the master is gone; nobody wants to know any more
+
+
+class _AheadTransport:
+    """Keeps what the first segments of a step that nobody has asked for yet would send."""
+
+    def __init__(self) -> None:
+        self.tensors: list[Any] = []
+        self.error: Exception | None = None
+
+    def send(self, task: str, channel: int, tensors: list[Any]) -> None:
+        self.tensors += tensors
+
+    def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
+        raise AssertionError("a step that is begun ahead has something left to wait for")
+
+    def failed(self, error: Exception) -> None:
+        self.error = error
 
 
 class WorkerService:
@@ -256,7 +288,9 @@ class WorkerService:
             link.send(Kind.ERROR, 0, step, head=describe_error(error, self.task))
             return
         self.num_steps += 1
+        link.ahead = None
         transport = _HomeTransport(self, registered, link, step)
+        transport.want_next = bool(message.flags & WANT_NEXT)
         if message.flags & TRACE:
             transport.recorder = Recorder(bool(message.flags & VALUES))
         run = PieceRun(registered.piece, step, transport, recorder=transport.recorder)
@@ -272,7 +306,41 @@ class WorkerService:
             for channel, tensors in early[1]:
                 run.deliver(channel, tensors)
 
+    def begin_ahead(self, registered: _Registered, link: Link) -> list[Any] | None:
+        """Do the reads that the next step of the same piece begins with; return them, if they work.
+
+        The answer to a gradient is then the new parameters. The master decides whether it uses
+        them; if not, nothing has happened: only reads are done ahead.
+        """
+        transport = _AheadTransport()
+        run = PieceRun(registered.piece, 0, transport)
+        run.start(())
+        if transport.error is not None:
+            return None
+        link.ahead = (registered, run)
+        return transport.tensors
+
+    def _adopt(self, link: Link, message: Message) -> None:
+        registered, run = link.ahead  # no frame says ADOPT unless one said AHEAD before
+        link.ahead = None
+        self.num_steps += 1
+        run.step = message.id
+        run.transport = _HomeTransport(self, registered, link, message.id)
+        run.transport.want_next = True
+        with self._lock:
+            self._runs[message.id] = (run, link)
+            early = self._early.pop(message.id, None)
+        run.deliver(message.tag, message.tensors)
+        if early is not None:
+            for channel, tensors in early[1]:
+                run.deliver(channel, tensors)
+
     def _data(self, link: Link, message: Message) -> None:
+        if message.flags & ADOPT:
+            if link.ahead is None:
+                raise ProtocolError("a step is to be adopted that was not begun")
+            self._adopt(link, message)
+            return
         with self._lock:
             found = self._runs.get(message.id)
             if found is None:
