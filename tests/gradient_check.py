@@ -86,9 +86,9 @@ def assert_gradients(
         present = [g for g in present if _depends(g, xs)]
         if not present:
             return
+        present = [tf.convert_to_tensor(g) for g in present]
         values = run(present, arrays)
         weights = [rng.standard_normal(np.shape(v)) for v in values]
-        present = [tf.convert_to_tensor(g) for g in present]
         _compare(tf, run, present, weights, xs, arrays, which, directions, tolerance * 10, "second")
 
 
