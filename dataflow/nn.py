@@ -51,7 +51,29 @@ from dataflow.ops.embedding import (
     embedding_lookup_sparse,
     safe_embedding_lookup_sparse,
 )
+from dataflow.ops.loss import (
+    log_poisson_loss,
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits_v2,
+    sparse_softmax_cross_entropy_with_logits,
+    weighted_cross_entropy_with_logits,
+)
 from dataflow.ops.math import sigmoid, tanh
+from dataflow.ops.normalization import (
+    batch_norm_with_global_normalization,
+    batch_normalization,
+    dropout,
+    fused_batch_norm,
+    l2_normalize,
+    local_response_normalization,
+    lrn,
+    moments,
+    normalize_moments,
+    sufficient_statistics,
+    weighted_moments,
+    zero_fraction,
+)
 from dataflow.ops.pooling import (
     avg_pool,
     avg_pool1d,

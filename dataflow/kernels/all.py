@@ -22,8 +22,10 @@ from dataflow.kernels import (
     linalg as _linalg,  # noqa: F401
     logging_ops as _logging_ops,  # noqa: F401
     lookup as _lookup,  # noqa: F401
+    loss as _loss,  # noqa: F401
     matmul as _matmul,  # noqa: F401
     matrix_diag as _matrix_diag,  # noqa: F401
+    normalization as _normalization,  # noqa: F401
     numerics as _numerics,  # noqa: F401
     parsing as _parsing,  # noqa: F401
     pooling as _pooling,  # noqa: F401

@@ -1,0 +1,622 @@
+"""Moments, batch and response normalization, dropout, and what else rescales activations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow import dtypes
+from dataflow.dtypes import FLOATING, DType
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.registry import Defaulted, define_op
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array as array_ops
+from dataflow.ops.arithmetic import add_v2_op, mul_op, real_div_op, squared_difference_op, sub_op
+from dataflow.ops.comparison import greater_equal_op
+from dataflow.ops.convolution import renamed
+from dataflow.ops.elementary import exp_op, log_op, rsqrt_op, square_op
+from dataflow.ops.math import (
+    cast,
+    div_no_nan,
+    maximum,
+    reciprocal,
+    reduce_mean,
+    reduce_prod,
+    reduce_sum,
+)
+from dataflow.ops.random import random_uniform
+from dataflow.ops.sources import constant
+from dataflow.ops.static_value import static_value
+from dataflow.shapes import Dims, list_dims, merge
+
+# ---- moments ---------------------------------------------------------------------------------------
+
+
+def _keep(keepdims: Any, keep_dims: Any) -> bool:
+    chosen = renamed("keepdims", keepdims, "keep_dims", keep_dims)
+    return bool(chosen)
+
+
+def _axes_list(axes: Any) -> list[int]:
+    value = static_value(axes) if isinstance(axes, Tensor) else axes
+    if value is None:
+        raise ValueError("the axes of moments must be known when the graph is built")
+    return [int(a) for a in np.asarray(value).reshape(-1)]
+
+
+def _half(tensor: Tensor) -> bool:
+    return tensor.dtype.base_dtype in (dtypes.float16, dtypes.bfloat16)
+
+
+def moments(
+    x: Any,
+    axes: Any,
+    shift: Any = None,
+    name: str | None = None,
+    keep_dims: Any = None,
+    keepdims: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """The mean and the (biased) variance of x over ``axes``.
+
+    ``keep_dims`` leaves the axes with size 1. ``shift`` is ignored, as in TensorFlow. Half
+    precision is computed in float32.
+    """
+    keep = _keep(keepdims, keep_dims)
+    with op_scope(name, "moments", [x, axes]):
+        x = convert_to_tensor(x, name="x")
+        y = cast(x, dtypes.float32) if _half(x) else x
+        axes = _axes_list(axes)
+        mean = reduce_mean(y, axes, keepdims=True, name="mean")
+        spread = squared_difference_op(y, array_ops.stop_gradient(mean))
+        variance = reduce_mean(spread, axes, keepdims=True, name="variance")
+        if not keep:
+            mean = array_ops.squeeze(mean, axes)
+            variance = array_ops.squeeze(variance, axes)
+        if _half(x):
+            return cast(mean, x.dtype.base_dtype), cast(variance, x.dtype.base_dtype)
+        return mean, variance
+
+
+def weighted_moments(
+    x: Any,
+    axes: Any,
+    frequency_weights: Any,
+    name: str | None = None,
+    keep_dims: Any = None,
+    keepdims: Any = None,
+) -> tuple[Tensor, Tensor]:
+    """The mean and variance of x over ``axes``, each element counted ``frequency_weights`` times.
+
+    The weights broadcast against x.
+    """
+    keep = _keep(keepdims, keep_dims)
+    with op_scope(name, "weighted_moments", [x, frequency_weights, axes]):
+        x = convert_to_tensor(x, name="x")
+        weights = convert_to_tensor(frequency_weights, name="frequency_weights")
+        half = _half(x)
+        original = x.dtype.base_dtype
+        if half:
+            x = cast(x, dtypes.float32)
+        if weights.dtype.base_dtype is not x.dtype.base_dtype:
+            weights = cast(weights, x.dtype.base_dtype)
+        axes = _axes_list(axes)
+        total = reduce_sum(weights * x, axes, keepdims=True, name="weighted_input_sum")
+        spread_weights = weights + array_ops.zeros_like(x)
+        count = reduce_sum(spread_weights, axes, keepdims=True, name="sum_of_weights")
+        mean = div_no_nan(total, count)
+        distance = reduce_sum(
+            weights * squared_difference_op(x, mean), axes, keepdims=True, name="weighted_distsq"
+        )
+        variance = div_no_nan(distance, count)
+        if not keep:
+            mean = array_ops.squeeze(mean, axes)
+            variance = array_ops.squeeze(variance, axes)
+        if half:
+            return cast(mean, original), cast(variance, original)
+        return mean, variance
+
+
+def sufficient_statistics(
+    x: Any,
+    axes: Any,
+    shift: Any = None,
+    keep_dims: Any = None,
+    name: str | None = None,
+    keepdims: Any = None,
+) -> tuple[Tensor, Tensor, Tensor, Any]:
+    """``(count, sum, sum of squares, shift)`` over ``axes``; sums are of x - shift when given."""
+    keep = _keep(keepdims, keep_dims)
+    axes = sorted(set(_axes_list(axes)))
+    with op_scope(name, "sufficient_statistics", [x, shift]):
+        x = convert_to_tensor(x, name="x")
+        dims = x.dims
+        if dims is not None and all(dims[a] is not None for a in axes):
+            size = int(np.prod([dims[a] for a in axes]))
+            count = constant(size, x.dtype.base_dtype, name="count")
+        else:
+            sizes = cast(array_ops.shape(x), x.dtype.base_dtype)
+            count = reduce_prod(array_ops.gather(sizes, axes), name="count")
+        if shift is not None:
+            shift = convert_to_tensor(shift, x.dtype.base_dtype, name="shift")
+            moved = x - shift
+            squares = squared_difference_op(x, shift)
+        else:
+            moved, squares = x, square_op(x)
+        total = reduce_sum(moved, axes, keepdims=keep, name="mean_ss")
+        squares = reduce_sum(squares, axes, keepdims=keep, name="var_ss")
+        return count, total, squares, shift
+
+
+def normalize_moments(
+    counts: Any, mean_ss: Any, variance_ss: Any, shift: Any, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance from what `sufficient_statistics` gives."""
+    with op_scope(name, "normalize", [counts, mean_ss, variance_ss, shift]):
+        divisor = reciprocal(counts, name="divisor")
+        if shift is not None:
+            shifted = mul_op(mean_ss, divisor, name="shifted_mean")
+            mean = add_v2_op(shifted, shift, name="mean")
+        else:
+            shifted = mean = mul_op(mean_ss, divisor, name="mean")
+        variance = sub_op(variance_ss * divisor, square_op(shifted), name="variance")
+        return mean, variance
+
+
+def zero_fraction(value: Any, name: str | None = None) -> Tensor:
+    """The fraction of zeros in ``value``, a float32 scalar; NaN for an empty tensor."""
+    from dataflow.ops.comparison import not_equal
+
+    with op_scope(name, "zero_fraction", [value]):
+        value = convert_to_tensor(value, name="value")
+        size = array_ops.size(value, out_type=dtypes.int64)
+        zero = (
+            constant(0, value.dtype.base_dtype)
+            if value.dtype.base_dtype is not dtypes.bool_
+            else constant(False)
+        )
+        nonzero = reduce_sum(cast(not_equal(value, zero), dtypes.int64))
+        zeros = cast(size - nonzero, dtypes.float32)
+        return array_ops.identity(zeros / cast(size, dtypes.float32), name="fraction")
+
+
+def l2_normalize(
+    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
+) -> Tensor:
+    """``x / sqrt(max(sum(x**2), epsilon))`` along ``axis`` (``dim`` is the older spelling)."""
+    axis = renamed("axis", axis, "dim", dim)
+    with op_scope(name, "l2_normalize", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        total = reduce_sum(square_op(x), axis, keepdims=True)
+        return mul_op(x, rsqrt_op(maximum(total, epsilon)), name=scope)  # type: ignore[no-any-return]
+
+
+# ---- batch normalization ----------------------------------------------------------------------------
+
+
+def batch_normalization(
+    x: Any,
+    mean: Any,
+    variance: Any,
+    offset: Any,
+    scale: Any,
+    variance_epsilon: float,
+    name: str | None = None,
+) -> Tensor:
+    """``(x - mean) / sqrt(variance + epsilon) * scale + offset`` (Ioffe and Szegedy 2015).
+
+    The four broadcast against x; ``offset`` and ``scale`` may be ``None``.
+    """
+    with op_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
+        x = convert_to_tensor(x, name="x")
+        mean = convert_to_tensor(mean, x.dtype.base_dtype, name="mean")
+        inverse = rsqrt_op(convert_to_tensor(variance, x.dtype.base_dtype) + variance_epsilon)
+        if scale is not None:
+            inverse = inverse * scale
+        scaled = x * inverse
+        moved = mean * inverse
+        shift = -moved if offset is None else offset - moved
+        return scaled + shift  # type: ignore[no-any-return]
+
+
+def batch_norm_with_global_normalization(
+    t: Any = None,
+    m: Any = None,
+    v: Any = None,
+    beta: Any = None,
+    gamma: Any = None,
+    variance_epsilon: Any = None,
+    scale_after_normalization: Any = None,
+    name: str | None = None,
+    input: Any = None,
+    mean: Any = None,
+    variance: Any = None,
+) -> Tensor:
+    """`batch_normalization` of an image batch, by its older name and argument order."""
+    t = renamed("input", input, "t", t)
+    m = renamed("mean", mean, "m", m)
+    v = renamed("variance", variance, "v", v)
+    gamma = gamma if scale_after_normalization else None
+    return batch_normalization(t, m, v, beta, gamma, variance_epsilon, name)
+
+
+_BATCH_NORM = (
+    "x: T, scale: U, offset: U, mean: U, variance: U -> y: T, batch_mean: U, "
+    "batch_variance: U, reserve_space_1: U, reserve_space_2: U, reserve_space_3: U"
+)
+_BATCH_NORM_GRAD = (
+    "y_backprop: T, x: T, scale: float32, reserve_space_1: U, reserve_space_2: U, "
+    "reserve_space_3: U -> x_backprop: T, scale_backprop: U, offset_backprop: U, "
+    "reserve_space_4: U, reserve_space_5: U"
+)
+_FORMATS = {"NHWC": 4, "NCHW": 4, "NDHWC": 5, "NCDHW": 5}
+
+
+def _normalized_dims(x: Tensor, per_channel: dict[str, Tensor], data_format: str) -> Any:
+    """Dims of x and its number of channels, merged with those of the per-channel vectors."""
+    if data_format not in _FORMATS:
+        raise ValueError(f"data_format must be one of {', '.join(_FORMATS)}, got {data_format!r}")
+    rank = _FORMATS[data_format]
+    dims = x.dims if x.dims is not None else (None,) * rank
+    if len(dims) != rank:
+        raise ValueError(
+            f"Shape must be rank {rank} but is rank {len(dims)}: x is {list_dims(dims)}"
+        )
+    axis = 1 if data_format.startswith("NC") else rank - 1
+    channels = dims[axis]
+    for name, vector in per_channel.items():
+        try:
+            merged = merge((channels,), vector.dims)
+        except ValueError as e:
+            raise ValueError(
+                f"{name} must be a vector with an element for each of the {channels} channels, "
+                f"got {list_dims(vector.dims)}"
+            ) from e
+        assert merged is not None
+        channels = merged[0]
+    return (*dims[:axis], channels, *dims[axis + 1 :]), (channels,)
+
+
+@define_op("FusedBatchNormV3", _BATCH_NORM, T=FLOATING, U=Defaulted(dtypes.float32, FLOATING))
+def fused_batch_norm_op(
+    x: Tensor,
+    scale: Tensor,
+    offset: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    *,
+    epsilon: float = 9.999999747378752e-05,
+    exponential_avg_factor: float = 1.0,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+) -> list[Dims]:
+    """Batch normalization of images in one step (Ioffe and Szegedy 2015).
+
+    In training the batch's own mean and variance are used, and returned (the variance unbiased);
+    otherwise ``mean`` and ``variance`` are. Shape: x [batch, height, width, channels] or NCHW,
+    the others [channels] (mean and variance empty in training). Dtype: x's; the statistics are
+    float32 (float64 for float64). Gradient: `FusedBatchNormGradV3` to x, scale and offset.
+    """
+    vectors = {"scale": scale, "offset": offset}
+    if not is_training:
+        vectors |= {"mean": mean, "variance": variance}
+    dims, channels = _normalized_dims(x, vectors, data_format)
+    return [dims, channels, channels, channels, channels, None]
+
+
+@define_op(
+    "FusedBatchNormGradV3",
+    _BATCH_NORM_GRAD.replace("scale: float32", "scale: U"),
+    T=FLOATING,
+    U=Defaulted(dtypes.float32, FLOATING),
+)
+def fused_batch_norm_grad_op(
+    y_backprop: Tensor,
+    x: Tensor,
+    scale: Tensor,
+    reserve_space_1: Tensor,
+    reserve_space_2: Tensor,
+    reserve_space_3: Tensor,
+    *,
+    epsilon: float = 9.999999747378752e-05,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+) -> list[Dims]:
+    """The gradient of `FusedBatchNormV3` by x, scale and offset.
+
+    ``reserve_space_1`` and ``_2``: mean and (biased) variance that normalized x. Shape: that of x;
+    [channels] twice; two empty ones. Gradient: by differentiating the formula, written as ops.
+    """
+    vectors = {
+        "scale": scale,
+        "reserve_space_1": reserve_space_1,
+        "reserve_space_2": reserve_space_2,
+    }
+    dims, channels = _normalized_dims(x, vectors, data_format)
+    try:
+        dims = merge(dims, y_backprop.dims)
+    except ValueError as e:
+        raise ValueError("x and y_backprop differ in shape") from e
+    return [dims, channels, channels, (0,), (0,)]
+
+
+@fused_batch_norm_op.gradient
+def fused_batch_norm_gradient(op: Any, *grads: Any) -> list[Any]:
+    attrs = {n: op.attrs[n] for n in ("epsilon", "data_format", "is_training")}
+    x, scale = op.inputs[:2]
+    if op.attrs["is_training"]:
+        used = op.outputs[3], op.outputs[4]
+    else:
+        used = op.inputs[3], op.inputs[4]
+    result = fused_batch_norm_grad_op(grads[0], x, scale, *used, op.outputs[5], **attrs)
+    return [result[0], result[1], result[2], None, None]
+
+
+def _gradient_as_ops(op: Any) -> tuple[Tensor, Tensor, Tensor]:
+    """What `FusedBatchNormGradV3` computes, in ops that have gradients themselves."""
+    grad_y, x, scale, mean, variance = op.inputs[:5]
+    data_format = op.attrs["data_format"]
+    rank = _FORMATS[data_format]
+    kind = scale.dtype.base_dtype
+    grad_y, x = cast(grad_y, kind), cast(x, kind)
+    if data_format.startswith("NC"):
+        axes = [0, *range(2, rank)]
+        shape = [1, -1] + [1] * (rank - 2)
+    else:
+        axes = list(range(rank - 1))
+        shape = [1] * (rank - 1) + [-1]
+
+    def wide(vector: Tensor) -> Tensor:
+        return array_ops.reshape(vector, shape)
+
+    if op.attrs["is_training"]:
+        mean = reduce_mean(x, axes, keepdims=True)
+        centred = x - mean
+        inverse = rsqrt_op(
+            reduce_mean(square_op(centred), axes, keepdims=True) + op.attrs["epsilon"]
+        )
+        mean_grad = reduce_mean(grad_y, axes, keepdims=True)
+        projection = reduce_mean(grad_y * centred, axes, keepdims=True)
+        grad_x = (
+            wide(scale) * inverse * (grad_y - mean_grad - centred * square_op(inverse) * projection)
+        )
+    else:
+        centred = x - wide(mean)
+        inverse = wide(rsqrt_op(variance + op.attrs["epsilon"]))
+        grad_x = grad_y * wide(scale) * inverse
+    grad_scale = reduce_sum(grad_y * centred * inverse, axes)
+    grad_offset = reduce_sum(grad_y, axes)
+    return grad_x, grad_scale, grad_offset
+
+
+@fused_batch_norm_grad_op.gradient
+def fused_batch_norm_grad_gradient(op: Any, *grads: Any) -> list[Any]:
+    from dataflow.gradients import gradients
+
+    outputs = _gradient_as_ops(op)
+    kind = op.inputs[2].dtype.base_dtype
+    incoming = [cast(g, kind) for g in grads[:3]]
+    own = list(op.inputs[:3])  # partial derivatives: y_backprop may depend on x elsewhere
+    to_y, to_x, to_scale = gradients(list(outputs), own, incoming, stop_gradients=own)
+    return [to_y, to_x, to_scale, None, None, None]
+
+
+def fused_batch_norm(
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any = None,
+    variance: Any = None,
+    epsilon: float = 0.001,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+    exponential_avg_factor: float = 1.0,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Batch normalization of images: ``(y, mean, variance)``. See the op `FusedBatchNormV3`.
+
+    With ``is_training=False`` the given ``mean`` and ``variance`` are used.
+    """
+    if (not is_training or exponential_avg_factor != 1.0) and (mean is None or variance is None):
+        raise ValueError(
+            "Both `mean` and `variance` must be a 1D tensor when `is_training` is False or "
+            f"`exponential_avg_factor` != 1.0. Received: `mean` {mean!r} and `variance` {variance!r}"
+        )
+    x = convert_to_tensor(x, name="input")
+    kind = dtypes.float64 if x.dtype.base_dtype is dtypes.float64 else dtypes.float32
+    scale = convert_to_tensor(scale, kind, name="scale")
+    offset = convert_to_tensor(offset, kind, name="offset")
+    if mean is None:
+        mean = constant(np.zeros(0, kind.as_numpy_dtype))
+    if variance is None:
+        variance = constant(np.zeros(0, kind.as_numpy_dtype))
+    # cuDNN's smallest epsilon, which TensorFlow applies everywhere.
+    result = fused_batch_norm_op(
+        x,
+        scale,
+        offset,
+        mean,
+        variance,
+        epsilon=max(epsilon, 1.001e-5),
+        exponential_avg_factor=exponential_avg_factor,
+        data_format=data_format,
+        is_training=is_training,
+        name=name,
+    )
+    return result[0], result[1], result[2]
+
+
+# ---- local response normalization ---------------------------------------------------------------------
+
+
+@define_op("LRN", "input: T -> output: T", T=Defaulted(dtypes.float32, FLOATING))
+def lrn_op(
+    input: Tensor,
+    *,
+    depth_radius: int = 5,
+    bias: float = 1.0,
+    alpha: float = 1.0,
+    beta: float = 0.5,
+) -> Dims:
+    """Each element divided by ``(bias + alpha * s)**beta``, s the squares in nearby channels.
+
+    ``depth_radius`` channels on both sides count (Krizhevsky et al. 2012). Shape: [batch, height,
+    width, channels], kept. Dtype: kept. Gradient: `LRNGrad`.
+    """
+    if input.dims is not None and len(input.dims) != 4:
+        raise ValueError(
+            f"Shape must be rank 4 but is rank {len(input.dims)}: the input is "
+            f"{list_dims(input.dims)}"
+        )
+    return input.dims
+
+
+@define_op(
+    "LRNGrad",
+    "input_grads: T, input_image: T, output_image: T -> output: T",
+    T=Defaulted(dtypes.float32, FLOATING),
+)
+def lrn_grad_op(
+    input_grads: Tensor,
+    input_image: Tensor,
+    output_image: Tensor,
+    *,
+    depth_radius: int = 5,
+    bias: float = 1.0,
+    alpha: float = 1.0,
+    beta: float = 0.5,
+) -> Dims:
+    """The gradient of `LRN`, from the incoming gradient, its input and its output.
+
+    Shape: that of the input. Dtype: kept. Gradient: by differentiating the formula, written as
+    ops.
+    """
+    return merge(input_grads.dims, merge(input_image.dims, output_image.dims))
+
+
+def _lrn_attrs(op: Any) -> dict[str, Any]:
+    return {n: op.attrs[n] for n in ("depth_radius", "bias", "alpha", "beta")}
+
+
+@lrn_op.gradient
+def lrn_gradient(op: Any, grad: Any) -> list[Any]:
+    return [lrn_grad_op(grad, op.inputs[0], op.outputs[0], **_lrn_attrs(op))]
+
+
+@lrn_grad_op.gradient
+def lrn_grad_gradient(op: Any, grad: Any) -> list[Any]:
+    from dataflow.gradients import gradients
+    from dataflow.ops.matmul import matmul
+
+    incoming, image, _ = op.inputs
+    if image.dims is None or image.dims[-1] is None:
+        raise ValueError(f"{op.name!r}: the number of channels must be known; use set_shape")
+    channels, a = image.dims[-1], op.attrs
+    near = np.abs(np.subtract.outer(np.arange(channels), np.arange(channels))) <= a["depth_radius"]
+    band = constant(near.astype(image.dtype.base_dtype.as_numpy_dtype))
+
+    def nearby(values: Tensor) -> Tensor:
+        flat = array_ops.reshape(values, [-1, channels])
+        return array_ops.reshape(matmul(flat, band), array_ops.shape(values))
+
+    norm = a["bias"] + a["alpha"] * nearby(square_op(image))
+    power = exp_op(-a["beta"] * log_op(norm))
+    formula = incoming * power - 2 * a["alpha"] * a["beta"] * image * nearby(
+        incoming * image * power / norm
+    )
+    to_incoming, to_image = gradients(
+        [formula], [incoming, image], [grad], stop_gradients=[incoming, image]
+    )
+    # The output is a function of the image and is differentiated as such.
+    return [to_incoming, to_image, None]
+
+
+def local_response_normalization(
+    input: Any,
+    depth_radius: int = 5,
+    bias: float = 1,
+    alpha: float = 1,
+    beta: float = 0.5,
+    name: str | None = None,
+) -> Tensor:
+    """Each element divided by ``(bias + alpha * squares nearby)**beta``. See the op `LRN`."""
+    return lrn_op(  # type: ignore[no-any-return]
+        input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta, name=name
+    )
+
+
+lrn = local_response_normalization
+
+
+# ---- dropout ----------------------------------------------------------------------------------------------
+
+
+def dropout(
+    x: Any,
+    keep_prob: Any = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: Any = None,
+) -> Tensor:
+    """x with a random part of its elements set to 0, the others divided by the rest's share.
+
+    Give ``keep_prob`` (the share that stays) or ``rate = 1 - keep_prob``: a number or a scalar
+    tensor. ``noise_shape`` broadcasts against x: along an axis of size 1 all or none stay.
+    Raises `ValueError` for a rate outside [0, 1) or a dtype that is not floating.
+    """
+    try:
+        kept = 1.0 - keep_prob if keep_prob is not None else None
+    except TypeError as e:
+        raise ValueError(
+            f"`keep_prob` must be a floating point number or Tensor. Received: {keep_prob!r}"
+        ) from e
+    rate = renamed("rate", rate, "keep_prob", kept)
+    if rate is None:
+        raise ValueError(f"`rate` must be provided. Received: rate={rate}")
+    with op_scope(name, "dropout", [x]):
+        x = convert_to_tensor(x, name="x")
+        kind: DType = x.dtype.base_dtype
+        if not kind.is_floating:
+            raise ValueError(
+                "`x.dtype` must be a floating point tensor as `x` will be scaled. "
+                f"Received: x_dtype={kind!r}"
+            )
+        if isinstance(rate, (int, float, np.integer, np.floating)):
+            rate = float(rate)
+            if not 0 <= rate < 1:
+                raise ValueError(
+                    "`rate` must be a scalar tensor or a float in the range [0, 1). "
+                    f"Received: rate={rate}"
+                )
+            if rate == 0:
+                return x  # type: ignore[no-any-return]
+            scaled = mul_op(x, constant(1.0 / (1.0 - rate), kind))
+        else:
+            rate = convert_to_tensor(rate, name="rate")
+            if rate.dims not in (None, ()):
+                raise ValueError(f"`rate` must be a scalar. Received: rate={rate}")
+            if rate.dtype.base_dtype is not kind:
+                rate = cast(rate, kind)
+            scaled = real_div_op(x, sub_op(constant(1, kind), rate))
+        shape = _noise_shape(x, noise_shape)
+        draw = random_uniform(shape, seed=seed, dtype=kind)
+        result = array_ops.where_v2(greater_equal_op(draw, rate), scaled, constant(0, kind))
+        if x.dims is not None:
+            result.set_shape(x.dims)
+        return result  # type: ignore[no-any-return]
+
+
+def _noise_shape(x: Tensor, noise_shape: Any) -> Any:
+    """``noise_shape``, with ``None`` filled in from x."""
+    if noise_shape is None:
+        return array_ops.shape(x)
+    if isinstance(noise_shape, (list, tuple)) and x.dims is not None:
+        sizes = [
+            own if size is None else size
+            for size, own in zip(noise_shape, x.dims, strict=len(noise_shape) == len(x.dims))
+        ]
+        if None not in sizes and len(sizes) == len(noise_shape):
+            return sizes
+    return noise_shape

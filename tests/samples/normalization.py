@@ -1,0 +1,189 @@
+"""Samples of moments, batch and response normalization and dropout."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.samples.base import Sample
+
+_rng = np.random.default_rng(17)
+
+
+def _array(*shape: int) -> Any:
+    return _rng.standard_normal(shape).astype(np.float32)
+
+
+IMAGE, SCALE, OFFSET = _array(2, 3, 4, 5), _array(5), _array(5)
+MEAN, VARIANCE = _array(5), np.abs(_array(5)) + 0.5
+AXES = (0, 1, 2)
+
+
+def _normalized(x: Any, scale: Any, offset: Any, mean: Any, variance: Any, epsilon: float) -> Any:
+    return (x - mean) / np.sqrt(variance + epsilon) * scale + offset
+
+
+def _fused(x: Any, scale: Any, offset: Any) -> list[Any]:
+    mean, variance = x.mean(AXES), x.var(AXES)
+    count = x.size // x.shape[-1]
+    y = _normalized(x, scale, offset, mean, variance, 0.01)
+    return [y, mean, variance * count / (count - 1)]
+
+
+def _response(x: Any, radius: int, bias: float, alpha: float, beta: float) -> Any:
+    near = np.abs(np.subtract.outer(np.arange(x.shape[-1]), np.arange(x.shape[-1]))) <= radius
+    return x / (bias + alpha * (x * x) @ near) ** beta
+
+
+SAMPLES = [
+    Sample(
+        "FusedBatchNormV3",
+        lambda tf, x, s, o: tf.nn.fused_batch_norm(x, s, o, epsilon=0.01),
+        (IMAGE, SCALE, OFFSET),
+        _fused,
+        rtol=1e-4,
+        atol=1e-5,
+        gradient=(),
+    ),
+    Sample(
+        "FusedBatchNormV3",
+        lambda tf, x, s, o: tf.nn.fused_batch_norm(x, s, o, epsilon=0.01)[0],
+        (IMAGE, SCALE, OFFSET),
+        lambda x, s, o: _fused(x, s, o)[0],
+        rtol=1e-4,
+        atol=1e-5,
+        note="gradient",
+    ),
+    Sample(
+        "FusedBatchNormV3",
+        lambda tf, x, s, o, m, v: tf.nn.fused_batch_norm(
+            x, s, o, m, v, epsilon=0.01, is_training=False
+        )[0],
+        (IMAGE, SCALE, OFFSET, MEAN, VARIANCE),
+        lambda x, s, o, m, v: _normalized(x, s, o, m, v, 0.01),
+        rtol=1e-4,
+        atol=1e-5,
+        gradient=(0, 1, 2),
+        note="inference",
+    ),
+    Sample(
+        "FusedBatchNormV3",
+        lambda tf, x, s, o: tf.nn.fused_batch_norm(
+            tf.transpose(x, [0, 3, 1, 2]), s, o, epsilon=0.01, data_format="NCHW"
+        )[0],
+        (IMAGE, SCALE, OFFSET),
+        lambda x, s, o: np.moveaxis(_fused(x, s, o)[0], -1, 1),
+        rtol=1e-4,
+        atol=1e-5,
+        note="NCHW",
+        oracle=False,  # TensorFlow's CPU kernels have no gradient for NCHW
+    ),
+    Sample(
+        "FusedBatchNormGradV3",
+        lambda tf, x, s, o: tf.gradients(
+            tf.nn.fused_batch_norm(x, s, o, epsilon=0.01)[0] ** 2, [x, s, o]
+        ),
+        (IMAGE, SCALE, OFFSET),
+        rtol=1e-4,
+        atol=1e-4,
+        second=False,
+    ),
+    Sample(
+        "LRN",
+        lambda tf, x: tf.nn.lrn(x, 1, bias=1.5, alpha=0.3, beta=0.75),
+        (IMAGE,),
+        lambda x: _response(x, 1, 1.5, 0.3, 0.75),
+    ),
+    Sample(
+        "LRN",
+        lambda tf, x: tf.nn.local_response_normalization(x, depth_radius=2, beta=0.6),
+        (IMAGE,),
+        lambda x: _response(x, 2, 1, 1, 0.6),
+        note="other power",
+    ),
+    Sample(
+        "LRNGrad",
+        lambda tf, x: tf.gradients(tf.nn.lrn(x, 2), x),
+        (IMAGE,),
+        gradient=(),
+        rtol=1e-4,
+        atol=1e-5,
+    ),
+    Sample(
+        "Mean",
+        lambda tf, x: tf.nn.moments(x, [0, 2]),
+        (IMAGE,),
+        lambda x: [x.mean((0, 2)), x.var((0, 2))],
+        rtol=1e-4,
+        second=False,
+        note="moments",
+    ),
+    Sample(
+        "DivNoNan",
+        lambda tf, x, w: tf.nn.weighted_moments(x, [0], w, keep_dims=True),
+        (_array(3, 2), np.array([[1], [2], [0]], np.float32)),
+        lambda x, w: [
+            (w * x).sum(0, keepdims=True) / 3,
+            (w * (x - (w * x).sum(0) / 3) ** 2).sum(0, keepdims=True) / 3,
+        ],
+        note="weighted_moments",
+    ),
+    Sample(
+        "Sum",
+        lambda tf, x: tf.nn.sufficient_statistics(x, [0], shift=0.5)[:3],
+        (_array(3, 2),),
+        lambda x: [np.float32(3), (x - 0.5).sum(0), ((x - 0.5) ** 2).sum(0)],
+        note="sufficient_statistics",
+    ),
+    Sample(
+        "Reciprocal",
+        lambda tf, a, b: tf.nn.normalize_moments(tf.cast(4, a.dtype), a, b, 0.25),
+        (_array(2), np.abs(_array(2)) + 3),
+        lambda a, b: [a / 4 + 0.25, b / 4 - (a / 4) ** 2],
+        note="normalize_moments",
+    ),
+    Sample(
+        "Mul",
+        lambda tf, x, m, v, o, s: tf.nn.batch_normalization(x, m, v, o, s, 0.01),
+        (IMAGE, MEAN, VARIANCE, OFFSET, SCALE),
+        lambda x, m, v, o, s: _normalized(x, s, o, m, v, 0.01),
+        rtol=1e-4,
+        atol=1e-5,
+        note="batch_normalization",
+    ),
+    Sample(
+        "Mul",
+        lambda tf, x, m, v, o, s: tf.nn.batch_norm_with_global_normalization(
+            x, m, v, o, s, 0.01, False
+        ),
+        (IMAGE, MEAN, VARIANCE, OFFSET, SCALE),
+        lambda x, m, v, o, s: _normalized(x, 1, o, m, v, 0.01),
+        rtol=1e-4,
+        atol=1e-5,
+        gradient=(0, 1, 2, 3),
+        note="global normalization",
+    ),
+    Sample(
+        "Rsqrt",
+        lambda tf, x: tf.nn.l2_normalize(x, [1, 2]),
+        (IMAGE,),
+        lambda x: x / np.sqrt((x * x).sum((1, 2), keepdims=True)),
+        note="l2_normalize",
+    ),
+    Sample(
+        "SelectV2",
+        lambda tf, x: tf.nn.dropout(x, 0.4, seed=3),
+        (IMAGE,),
+        random=True,
+        note="dropout",
+    ),
+    Sample(
+        "NotEqual",
+        lambda tf, x: tf.nn.zero_fraction(x),
+        (np.array([0, 1, 0, 0], np.float32),),
+        np.float32(0.75),
+        gradient=(),
+        note="zero_fraction",
+    ),
+]
