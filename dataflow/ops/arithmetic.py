@@ -18,7 +18,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.broadcasting import broadcast_dims, broadcast_gradients
 from dataflow.ops.comparison import greater_equal_op, greater_op, less_equal_op, not_equal_op
-from dataflow.shapes import Dims
+from dataflow.shapes import Dims, Shape
 
 INEXACT = FLOATING | COMPLEX
 SIGNED = INEXACT | {dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64}
@@ -264,7 +264,7 @@ def add_n_gradient(op: Any, grad: Any) -> list[Any]:
 
 
 @define_op("AccumulateNV2", "inputs: N * T -> sum: T", T=NUMBERS)
-def accumulate_n_op(inputs: list[Tensor], *, shape: shapes.Shape) -> Dims:
+def accumulate_n_op(inputs: list[Tensor], *, shape: Shape) -> Dims:
     """The sum of a list of tensors, as AddN; graphs from elsewhere have it.
 
     Shape: all the same, and ``shape``. Gradient: dz to each of them.
@@ -338,9 +338,7 @@ def _any_tensor(x: Any, y: Any) -> bool:
 
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``x + y`` with broadcasting; strings are joined, element by element."""
-    if isinstance(x, (str, bytes)) or getattr(x, "dtype", None) == dtypes.string:
-        return add_v1_op(x, y, name=name)  # type: ignore[no-any-return]
-    return add_v2_op(x, y, name=name or "Add")  # type: ignore[no-any-return]
+    return add_v1_op(x, y, name=name)  # type: ignore[no-any-return]
 
 
 subtract = sub_op

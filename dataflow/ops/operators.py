@@ -85,7 +85,7 @@ def _named(op: OpDef) -> Callable[..., Any]:
 def install() -> None:
     """Puts the operators on `Tensor`; called once, when `dataflow.ops` is loaded."""
     table: dict[str, tuple[Callable[..., Any], str]] = {
-        "add": (arithmetic.add, "add"),
+        "add": (arithmetic.add_v2_op, "add"),
         "sub": (arithmetic.sub_op, "sub"),
         "mul": (arithmetic.mul_op, "mul"),
         "truediv": (arithmetic.truediv, "truediv"),

@@ -18,7 +18,7 @@ X = np.array([[1.5, -2.0, 3.0]], np.float32)
     [
         (lambda x: x + 1, "add", "AddV2"),
         (lambda x: 1 + x, "add", "AddV2"),
-        (lambda x: tf.add(x, 1), "Add", "AddV2"),
+        (lambda x: tf.add(x, 1), "Add", "Add"),
         (lambda x: x - 1, "sub", "Sub"),
         (lambda x: 1 - x, "sub", "Sub"),
         (lambda x: x * 2, "mul", "Mul"),

@@ -50,11 +50,11 @@ def _binary(op: str, name: str, expected: Any, x: Any = A, y: Any = B, **kwargs:
 
 
 ARITHMETIC = [
-    _binary("AddV2", "add", np.add),
-    _binary("AddV2", "add", np.add, A, ROW, note="row"),
-    _binary("AddV2", "add", np.add, COLUMN, ROW, note="outer"),
-    _binary("AddV2", "add", np.add, EMPTY, ROW, note="empty"),
-    _binary("AddV2", "add", np.add, I, J, note="integers"),
+    _binary("Add", "add", np.add),
+    _binary("Add", "add", np.add, A, ROW, note="row"),
+    _binary("Add", "add", np.add, COLUMN, ROW, note="outer"),
+    _binary("Add", "add", np.add, EMPTY, ROW, note="empty"),
+    _binary("Add", "add", np.add, I, J, note="integers"),
     Sample("AddV2", lambda tf, x: x + 1, (A,), lambda x: x + 1, note="operator"),
     Sample("AddV2", lambda tf, x: 1 + x, (A,), lambda x: x + 1, note="reflected"),
     Sample(
