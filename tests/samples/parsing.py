@@ -1,0 +1,147 @@
+"""Samples of ops that read bytes."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+import numpy as np
+
+from tests.samples.base import Sample
+
+
+def _varint(value: int) -> bytes:
+    out = b""
+    while value > 127:
+        out += bytes([value & 127 | 128])
+        value >>= 7
+    return out + bytes([value])
+
+
+def field(number: int, data: bytes) -> bytes:
+    """One field of a message in wire format."""
+    return _varint(number << 3 | 2) + _varint(len(data)) + data
+
+
+def example(**features: Any) -> bytes:
+    """A serialized ``Example``: lists of int, float or bytes by name."""
+    entries = b""
+    for name, values in features.items():
+        if isinstance(values[0], bytes):
+            feature = field(1, b"".join(field(1, v) for v in values))
+        elif isinstance(values[0], float):
+            feature = field(2, field(1, np.array(values, "<f4").tobytes()))
+        else:
+            feature = field(3, field(1, b"".join(_varint(v & (2**64 - 1)) for v in values)))
+        entries += field(1, field(1, name.encode()) + field(2, feature))
+    return field(1, entries)
+
+
+FULL = example(i=[1, 300, -5], f=[1.5, 2.5], s=[b"ab", b"c"])
+PART = example(i=[7, 8, 9], s=[b"z"])
+
+
+def _text(*items: bytes) -> Any:
+    return np.array(items, object)
+
+
+def _batch(tf: Any) -> list[Any]:
+    parsed = tf.parse_example(
+        [FULL, PART],
+        {
+            "i": tf.FixedLenFeature([3], tf.int64),
+            "f": tf.FixedLenFeature([2], tf.float32, [9.0, 8.0]),
+            "s": tf.VarLenFeature(tf.string),
+        },
+    )
+    sparse = parsed["s"]
+    return [parsed["i"], parsed["f"], sparse.indices, sparse.values, sparse.dense_shape]
+
+
+def _padded(tf: Any) -> list[Any]:
+    parsed = tf.parse_example(
+        [FULL, PART],
+        {
+            "f": tf.FixedLenSequenceFeature([], tf.float32, allow_missing=True),
+            "s": tf.FixedLenSequenceFeature([], tf.string, allow_missing=True),
+        },
+    )
+    return [parsed["f"], parsed["s"]]
+
+
+_STRINGS = np.empty((2, 2), object)
+_STRINGS[:] = [[b"ab", b"c"], [b"z", b""]]
+
+SAMPLES = [
+    Sample(
+        "DecodeRaw",
+        lambda tf: tf.decode_raw(["abcd", "efgh"], tf.int16),
+        (),
+        [np.frombuffer(b"abcdefgh", "<i2").reshape(2, 2)],
+    ),
+    Sample(
+        "DecodeRaw",
+        lambda tf: tf.decode_raw("\x01\x02", tf.int16, little_endian=False),
+        (),
+        [[258]],
+        note="big endian",
+    ),
+    Sample(
+        "DecodeCompressed",
+        lambda tf: tf.decode_compressed([gzip.compress(b"text")], "GZIP"),
+        (),
+        [_text(b"text")],
+    ),
+    Sample(
+        "DecodeCSV",
+        lambda tf: tf.decode_csv(["1,2.5,x", '3,,"a,""b"'], [[0], [1.5], ["d"]]),
+        (),
+        [[1, 3], [2.5, 1.5], _text(b"x", b'a,"b')],
+    ),
+    Sample(
+        "SerializeTensor",
+        lambda tf: tf.serialize_tensor(tf.constant([1, 0x10203040])),
+        (),
+        [
+            np.array(
+                b"\x08\x03\x12\x04\x12\x02\x08\x02\x22\x08"
+                + np.array([1, 0x10203040], "<i4").tobytes(),
+                object,
+            )
+        ],
+    ),
+    Sample(
+        "ParseTensor",
+        lambda tf: tf.parse_tensor(tf.serialize_tensor(tf.constant(["a", "bc"])), tf.string),
+        (),
+        [_text(b"a", b"bc")],
+    ),
+    Sample(
+        "ParseTensor",
+        lambda tf, x: tf.parse_tensor(tf.serialize_tensor(x), x.dtype),
+        (np.arange(6.0).reshape(2, 3),),
+        lambda x: x,
+        gradient=(),
+        note="numbers",
+    ),
+    Sample(
+        "ParseExampleV2",
+        _batch,
+        (),
+        [
+            [[1, 300, -5], [7, 8, 9]],
+            [[1.5, 2.5], [9, 8]],
+            [[0, 0], [0, 1], [1, 0]],
+            _text(b"ab", b"c", b"z"),
+            [2, 2],
+        ],
+    ),
+    Sample("ParseExampleV2", _padded, (), [[[1.5, 2.5], [0, 0]], _STRINGS], note="padded"),
+    Sample(
+        "ParseExampleV2",
+        lambda tf: tf.parse_single_example(FULL, {"s": tf.VarLenFeature(tf.string)})["s"].indices,
+        (),
+        [[[0], [1]]],
+        note="single",
+    ),
+]
