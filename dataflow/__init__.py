@@ -142,6 +142,7 @@ from dataflow.ops.array import (
     unstack,
     unstack as unpack,
     where,
+    where as select,
     where_v2,
     zeros,
     zeros_like,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.kernels.reduce import row_maxima, row_sums
 from dataflow.kernels.registry import kernel
 
 #: Klambauer, Unterthiner, Mayr, Hochreiter: Self-Normalizing Neural Networks (2017), equation 2.
@@ -87,9 +88,9 @@ def softsign_grad_kernel(xp: Any, dy: Any, x: Any) -> Any:
 def softmax_kernel(xp: Any, logits: Any) -> Any:
     if not logits.size:
         return logits.copy()
-    shifted = logits - logits.max(axis=-1, keepdims=True)
+    shifted = logits - row_maxima(xp, logits)
     xp.exp(shifted, out=shifted)
-    shifted /= shifted.sum(axis=-1, keepdims=True)
+    shifted /= row_sums(xp, shifted)
     return shifted
 
 
@@ -97,8 +98,8 @@ def softmax_kernel(xp: Any, logits: Any) -> Any:
 def log_softmax_kernel(xp: Any, logits: Any) -> Any:
     if not logits.size:
         return logits.copy()
-    shifted = logits - logits.max(axis=-1, keepdims=True)
-    shifted -= xp.log(xp.exp(shifted).sum(axis=-1, keepdims=True))
+    shifted = logits - row_maxima(xp, logits)
+    shifted -= xp.log(row_sums(xp, xp.exp(shifted)))
     return shifted
 
 

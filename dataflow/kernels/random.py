@@ -8,7 +8,7 @@ import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.kernels.normal_quantile import normal_cdf, normal_quantile
-from dataflow.kernels.philox import standard_normal, stream_of, uniform
+from dataflow.kernels.philox import Stream, standard_normal, stream_of, uniform
 from dataflow.kernels.registry import kernel
 
 _HOST = "drawn by rejection, one number at a time: there is nothing for a GPU to do at once"
@@ -48,17 +48,21 @@ def random_standard_normal_kernel(
 _TAIL = float(normal_cdf(np, np.float64(-2.0)))
 
 
+def _truncated_normal(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
+    """By the inverse of the distribution function: no number has to be drawn again."""
+    work = np.float64 if dtype == np.float64 else np.float32
+    u = uniform(xp, stream, count, np.dtype(work))
+    z = normal_quantile(xp, work(_TAIL) + u * work(1 - 2 * _TAIL))
+    return xp.clip(z, -2, 2).astype(dtype, copy=False)
+
+
 @kernel("TruncatedNormal", stateful=True)
 def truncated_normal_kernel(
     context: Any, shape: Any, *, dtype: DType, seed: int, seed2: int
 ) -> Any:
-    """By the inverse of the distribution function: no number has to be drawn again."""
     sizes = _sizes(shape)
     stream = stream_of(context, seed, seed2)
-    work = np.float64 if dtype.numpy == np.float64 else np.float32
-    u = uniform(context.xp, stream, _count(sizes), np.dtype(work))
-    z = normal_quantile(context.xp, work(_TAIL) + u * work(1 - 2 * _TAIL))
-    return context.xp.clip(z, -2, 2).astype(dtype.numpy, copy=False).reshape(sizes)
+    return _truncated_normal(context.xp, stream, _count(sizes), dtype.numpy).reshape(sizes)
 
 
 @kernel("ParameterizedTruncatedNormal", stateful=True)
@@ -97,11 +101,15 @@ def parameterized_truncated_normal_kernel(
 def random_uniform_int_kernel(
     context: Any, shape: Any, minval: Any, maxval: Any, *, seed: int, seed2: int
 ) -> Any:
+    return _uniform_int(context.xp, stream_of(context, seed, seed2), shape, minval, maxval)
+
+
+def _uniform_int(xp: Any, stream: Stream, shape: Any, minval: Any, maxval: Any) -> Any:
     sizes = _sizes(shape)
     low, high = int(minval), int(maxval)
     if low >= high and _count(sizes):
         raise ValueError(f"Need minval < maxval, got {low} >= {high}")
-    words = context.xp.asarray(stream_of(context, seed, seed2).words(_count(sizes)))
+    words = xp.asarray(stream.words(_count(sizes)))
     offsets = words % np.uint64(max(high - low, 1))
     # Modular arithmetic: a range wider than int64 still lands where it should.
     return (offsets + np.uint64(low % 2**64)).astype(np.int64).astype(minval.dtype).reshape(sizes)
@@ -125,13 +133,16 @@ def multinomial_kernel(
     seed2: int,
     output_dtype: DType,
 ) -> Any:
+    stream = stream_of(context, seed, seed2)
+    return _multinomial(context.xp, stream, logits, int(num_samples), output_dtype)
+
+
+def _multinomial(xp: Any, stream: Stream, logits: Any, count: int, output_dtype: DType) -> Any:
     """By inversion: the first class at which the summed probabilities exceed a uniform number."""
-    xp = context.xp
     batch, classes = logits.shape
-    count = int(num_samples)
     if count < 0:
         raise ValueError(f"num_samples should be nonnegative, got {count}")
-    u = uniform(xp, stream_of(context, seed, seed2), batch * count, np.dtype(np.float64))
+    u = uniform(xp, stream, batch * count, np.dtype(np.float64))
     if not batch or not count:
         return xp.zeros((batch, count), output_dtype.numpy)
     if not classes:
@@ -162,3 +173,42 @@ def random_poisson_kernel(
     sizes = _sizes(shape) + rate.shape
     generator = stream_of(context, seed, seed2).generator()
     return generator.poisson(np.asarray(rate, np.float64), size=sizes).astype(dtype.numpy)
+
+
+# ---- without state: the stream starts anew in each run --------------------------------------------
+
+
+def _fresh(seed: Any) -> Stream:
+    """The stream of a seed given as a tensor; the bit keeps it apart from "not seeded"."""
+    first, second = (int(v) for v in seed.tolist())
+    return Stream(first, (second & (2**63 - 1)) - 2**63)
+
+
+@kernel("StatelessRandomUniform")
+def stateless_uniform_kernel(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
+    sizes = _sizes(shape)
+    return uniform(xp, _fresh(seed), _count(sizes), dtype.numpy).reshape(sizes)
+
+
+@kernel("StatelessRandomNormal")
+def stateless_normal_kernel(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
+    sizes = _sizes(shape)
+    return standard_normal(xp, _fresh(seed), _count(sizes), dtype.numpy).reshape(sizes)
+
+
+@kernel("StatelessTruncatedNormal")
+def stateless_truncated_normal_kernel(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
+    sizes = _sizes(shape)
+    return _truncated_normal(xp, _fresh(seed), _count(sizes), dtype.numpy).reshape(sizes)
+
+
+@kernel("StatelessRandomUniformInt")
+def stateless_uniform_int_kernel(xp: Any, shape: Any, seed: Any, minval: Any, maxval: Any) -> Any:
+    return _uniform_int(xp, _fresh(seed), shape, minval, maxval)
+
+
+@kernel("StatelessMultinomial")
+def stateless_multinomial_kernel(
+    xp: Any, logits: Any, num_samples: Any, seed: Any, *, output_dtype: DType
+) -> Any:
+    return _multinomial(xp, _fresh(seed), logits, int(num_samples), output_dtype)

@@ -15,7 +15,9 @@ def segment_reduce(xp: Any, data: Any, ids: Any, num_segments: int, ufunc: str, 
     ``ids`` is a vector with one id for each row; negative ids are left out.
     """
     inner = data.shape[1:]
-    result = xp.full((num_segments, *inner), start, dtype=data.dtype)
+    shape = (num_segments, *inner)
+    # Zeros come from the operating system for nothing; a fill would touch every page.
+    result = xp.full(shape, start, data.dtype) if start else xp.zeros(shape, data.dtype)
     if not len(ids) or not result.size:
         return result
     if xp is not np:
@@ -27,15 +29,31 @@ def segment_reduce(xp: Any, data: Any, ids: Any, num_segments: int, ufunc: str, 
     # Rows of a segment brought together, then reduced in one call: much faster than ufunc.at.
     if (ids[1:] < ids[:-1]).any():
         order = np.argsort(ids, kind="stable")
-        ids, data = ids[order], data[order]
+        ids, data = ids[order], data.take(order, axis=0)
     first = int(np.searchsorted(ids, 0))
     if first:
         ids, data = ids[first:], data[first:]
         if not len(ids):
             return result
-    starts = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]]))
-    result[ids[starts]] = getattr(np, ufunc).reduceat(data, starts, axis=0, dtype=data.dtype)
+    is_start = np.empty(len(ids), bool)
+    is_start[0] = True
+    np.not_equal(ids[1:], ids[:-1], out=is_start[1:])
+    starts = np.flatnonzero(is_start)
+    if len(starts) * 2 > len(ids):
+        _few_repeats(result, ids, data, starts, getattr(np, ufunc))
+    else:
+        result[ids[starts]] = getattr(np, ufunc).reduceat(data, starts, axis=0, dtype=data.dtype)
     return result
+
+
+def _few_repeats(result: Any, ids: Any, data: Any, starts: Any, ufunc: Any) -> None:
+    """Where most segments have one row: that row, then all second rows, all third ones, ..."""
+    result[ids[starts]] = data[starts]
+    lengths = np.diff(starts, append=len(ids))
+    for place in range(1, int(lengths.max())):
+        rows = starts[lengths > place] + place
+        at = ids[rows]
+        result[at] = ufunc(result[at], data[rows])
 
 
 def _lowest(dtype: Any) -> Any:

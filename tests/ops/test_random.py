@@ -166,6 +166,18 @@ def test_random_crop() -> None:
             session.run(tf.random_crop(small, [3]), {small: [1.0, 2.0]})
 
 
+def test_stateless_ops_repeat_in_every_run() -> None:
+    for build in (
+        lambda seed: tf.random.stateless_uniform([5], seed),
+        lambda seed: tf.random.stateless_normal([5], seed),
+        lambda seed: tf.random.stateless_truncated_normal([5], seed),
+        lambda seed: tf.random.stateless_multinomial(tf.zeros([1, 99]), 5, seed),
+    ):
+        first, second = draw(lambda build=build: build([0, 0]), 2)
+        np.testing.assert_array_equal(first, second)
+        assert not np.array_equal(first, draw(lambda build=build: build([0, 1]))[0])
+
+
 def test_shapes_must_be_vectors() -> None:
     with tf.Graph().as_default(), pytest.raises(ValueError, match="vector"):
         tf.random_normal(3)

@@ -55,6 +55,26 @@ SAMPLES = [
     Sample("RandomPoissonV2", lambda tf: tf.random_poisson([1.0, 9.0], [4]), random=True),
     *(
         Sample(
+            op,
+            lambda tf, n=name, k=kwargs: getattr(tf.random, f"stateless_{n}")(
+                [2, 3], seed=[1, 2], **k
+            ),
+            random=True,
+        )
+        for op, name, kwargs in (
+            ("StatelessRandomUniform", "uniform", {}),
+            ("StatelessRandomUniformInt", "uniform", {"maxval": 9, "dtype": "int32"}),
+            ("StatelessRandomNormal", "normal", {"stddev": 2.0}),
+            ("StatelessTruncatedNormal", "truncated_normal", {}),
+        )
+    ),
+    Sample(
+        "StatelessMultinomial",
+        lambda tf: tf.random.stateless_multinomial([[0.0, 1.0]], 3, seed=[1, 2]),
+        random=True,
+    ),
+    *(
+        Sample(
             "Initializer",
             lambda tf, n=name: getattr(tf, f"{n}_initializer")()([3, 4]),
             random=True,
