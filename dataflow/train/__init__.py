@@ -112,6 +112,7 @@ from dataflow.train.session_run_hook import (
     SessionRunValues,
 )
 from dataflow.train.supervisor import Supervisor, basic_train_loop
+from dataflow.train.sync_replicas import SyncReplicasOptimizer
 
 
 _LAZY = {

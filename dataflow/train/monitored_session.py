@@ -7,6 +7,7 @@ a preemption), coordination (queue threads), hooks, and the plain session.
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any
 
 from dataflow.errors import AbortedError, OutOfRangeError, UnavailableError
@@ -35,6 +36,9 @@ log = logging.getLogger("tensorflow")
 PREEMPTION_ERRORS = (AbortedError, UnavailableError)
 
 USE_DEFAULT = object()
+
+#: How long threads may take to end by themselves before the session is closed under them.
+_SECONDS_BEFORE_CANCELLING = 5.0
 
 
 class _WrappedSession:
@@ -158,16 +162,21 @@ class _CoordinatedSession(_WrappedSession):
 
     def close(self) -> None:
         self._coord.request_stop()
+        grace = self._stop_grace_period_secs
+        first = min(grace, _SECONDS_BEFORE_CANCELLING)
+        threads = list(self._coord._registered_threads)
         try:
-            self._coord.join(
-                stop_grace_period_secs=self._stop_grace_period_secs, ignore_live_threads=True
-            )
+            self._coord.join(stop_grace_period_secs=first, ignore_live_threads=True)
         finally:
+            # Closing cancels what threads still wait for: a queue that nobody fills any more.
             try:
                 super().close()
             except Exception as error:
                 # What matters was reported by join.
                 log.debug("closing the session: %s", error)
+            deadline = time.monotonic() + grace - first
+            for thread in threads:
+                thread.join(max(0.0, deadline - time.monotonic()))
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         try:
