@@ -130,7 +130,7 @@ class SparseAccumulator(Accumulator):
 _REASON = "gradients are collected in the host's memory"
 
 
-@kernel("ConditionalAccumulator", stateful=True)
+@kernel("ConditionalAccumulator", "ResourceConditionalAccumulator", stateful=True)
 def conditional_accumulator_kernel(
     context: Any, *, dtype: Any, shape: Any, reduction_type: str
 ) -> Any:
@@ -149,7 +149,7 @@ def sparse_conditional_accumulator_kernel(
     )
 
 
-@kernel("AccumulatorApplyGradient", cpu_only=_REASON)
+@kernel("AccumulatorApplyGradient", "ResourceAccumulatorApplyGradient", cpu_only=_REASON)
 def accumulator_apply_gradient_kernel(
     xp: Any, handle: Any, local_step: Any, gradient: Any
 ) -> tuple[()]:
@@ -157,7 +157,9 @@ def accumulator_apply_gradient_kernel(
     return ()
 
 
-@kernel("AccumulatorTakeGradient", stateful=True, cpu_only=_REASON)
+@kernel(
+    "AccumulatorTakeGradient", "ResourceAccumulatorTakeGradient", stateful=True, cpu_only=_REASON
+)
 def accumulator_take_gradient_kernel(context: Any, handle: Any, num_required: Any) -> Any:
     return handle.take(context, int(num_required))
 
@@ -183,12 +185,12 @@ def sparse_accumulator_take_gradient_kernel(context: Any, handle: Any, num_requi
     return handle.take(context, int(num_required))
 
 
-@kernel("AccumulatorNumAccumulated")
+@kernel("AccumulatorNumAccumulated", "ResourceAccumulatorNumAccumulated")
 def accumulator_num_accumulated_kernel(xp: Any, handle: Any) -> Any:
     return np.int32(handle.count)
 
 
-@kernel("AccumulatorSetGlobalStep")
+@kernel("AccumulatorSetGlobalStep", "ResourceAccumulatorSetGlobalStep")
 def accumulator_set_global_step_kernel(xp: Any, handle: Any, new_global_step: Any) -> tuple[()]:
     with handle.condition:
         handle.step = int(new_global_step)

@@ -36,7 +36,6 @@ class BarrierState:
             for key, value in zip(keys, values, strict=True):
                 if key not in self.incomplete:
                     self.incomplete[key] = (self.next_index, [None] * len(self.types))
-                    self.next_index += 1
                 _, parts = self.incomplete[key]
                 if parts[component] is not None:
                     raise InvalidArgumentError(
@@ -49,6 +48,7 @@ class BarrierState:
                 if all(p is not None for p in parts):
                     index, parts = self.incomplete.pop(key)
                     self.ready.append((index, key, parts))
+            self.next_index += 1  # all keys of one call have the same, as in TensorFlow
             self.condition.notify_all()
 
     def take(self, context: Any, count: int, small: bool, timeout_seconds: float | None) -> Any:

@@ -16,8 +16,23 @@ from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.shapes import Dims, Shape, TensorShape
 
 
-@define_op("ConditionalAccumulator", "-> handle: resource", stateful=True)
-def conditional_accumulator_op(
+def _both(op_type: str, signature: str, **options: Any) -> Any:
+    """Registers an op under the name that TensorFlow 1 gives it, and with ``Resource`` before it.
+
+    Later versions build the second kind; both are the same here. Returns both definitions.
+    """
+
+    def register(rule: Any) -> Any:
+        return (
+            define_op(op_type, signature, **options)(rule),
+            define_op("Resource" + op_type, signature, **options)(rule),
+        )
+
+    return register
+
+
+@_both("ConditionalAccumulator", "-> handle: resource", stateful=True)
+def conditional_accumulator_ops(
     *,
     dtype: DType,
     shape: Shape,
@@ -42,24 +57,24 @@ def sparse_conditional_accumulator_op(
     return ()
 
 
-@define_op(
+@_both(
     "AccumulatorApplyGradient",
     "handle: resource, local_step: int64, gradient: dtype",
     stateful=True,
 )
-def accumulator_apply_gradient_op(
+def accumulator_apply_gradient_ops(
     handle: Tensor, local_step: Tensor, gradient: Tensor
 ) -> list[Dims]:
     """Hands in a gradient; dropped when ``local_step`` is older than the accumulator's step."""
     return []
 
 
-@define_op(
+@_both(
     "AccumulatorTakeGradient",
     "handle: resource, num_required: int32 -> average: dtype",
     stateful=True,
 )
-def accumulator_take_gradient_op(handle: Tensor, num_required: Tensor, *, dtype: DType) -> Dims:
+def accumulator_take_gradient_ops(handle: Tensor, num_required: Tensor, *, dtype: DType) -> Dims:
     """Waits for ``num_required`` gradients; returns their mean (or sum) and starts anew."""
     return None
 
@@ -92,35 +107,37 @@ def sparse_accumulator_take_gradient_op(
     handle: Tensor, num_required: Tensor, *, dtype: DType
 ) -> list[Dims]:
     """Waits for ``num_required`` sparse gradients; rows that several have are averaged."""
-    return [(None,), None, (None,)]
+    return [None, None, None]
 
 
-@define_op("AccumulatorNumAccumulated", "handle: resource -> num_accumulated: int32", stateful=True)
-def accumulator_num_accumulated_op(handle: Tensor) -> Dims:
+@_both("AccumulatorNumAccumulated", "handle: resource -> num_accumulated: int32", stateful=True)
+def accumulator_num_accumulated_ops(handle: Tensor) -> Dims:
     """How many gradients are in, a scalar."""
     return ()
 
 
-@define_op("AccumulatorSetGlobalStep", "handle: resource, new_global_step: int64", stateful=True)
-def accumulator_set_global_step_op(handle: Tensor, new_global_step: Tensor) -> list[Dims]:
+@_both("AccumulatorSetGlobalStep", "handle: resource, new_global_step: int64", stateful=True)
+def accumulator_set_global_step_ops(handle: Tensor, new_global_step: Tensor) -> list[Dims]:
     """Sets the step that decides which gradients are stale."""
     return []
 
 
 not_differentiable(
-    conditional_accumulator_op,
+    *conditional_accumulator_ops,
     sparse_conditional_accumulator_op,
-    accumulator_apply_gradient_op,
-    accumulator_take_gradient_op,
+    *accumulator_apply_gradient_ops,
+    *accumulator_take_gradient_ops,
     sparse_accumulator_apply_gradient_op,
     sparse_accumulator_take_gradient_op,
-    accumulator_num_accumulated_op,
-    accumulator_set_global_step_op,
+    *accumulator_num_accumulated_ops,
+    *accumulator_set_global_step_ops,
 )
 
 
 class ConditionalAccumulatorBase:
     """What both accumulators share."""
+
+    _resource = 1
 
     def __init__(self, dtype: Any, shape: Any, accumulator_ref: Tensor) -> None:
         self._dtype = as_dtype(dtype)
@@ -145,14 +162,16 @@ class ConditionalAccumulatorBase:
 
     def num_accumulated(self, name: str | None = None) -> Tensor:
         """How many gradients are in, a scalar int32."""
-        return accumulator_num_accumulated_op(  # type: ignore[no-any-return]
+        return accumulator_num_accumulated_ops[self._resource](  # type: ignore[no-any-return]
             self._accumulator_ref, name=name or f"{self._name}_NumAccumulated"
         )
 
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Any:
         """An operation that sets the step; gradients of earlier steps are dropped from then on."""
         step = convert_to_tensor(new_global_step, dtype=dtypes.int64)
-        return accumulator_set_global_step_op(self._accumulator_ref, step, name=name)
+        return accumulator_set_global_step_ops[self._resource](
+            self._accumulator_ref, step, name=name
+        )
 
 
 def _check_reduction(reduction_type: str) -> str:
@@ -172,7 +191,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         name: str = "conditional_accumulator",
         reduction_type: str = "MEAN",
     ) -> None:
-        ref = conditional_accumulator_op(
+        ref = conditional_accumulator_ops[1](
             dtype=dtype,
             shape=shape,
             shared_name=shared_name or "",
@@ -186,11 +205,11 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         grad = convert_to_tensor(grad, self._dtype)
         shapes.merge(grad.dims, self._shape._dims)
         step = convert_to_tensor(local_step, dtypes.int64)
-        return accumulator_apply_gradient_op(self._accumulator_ref, step, grad, name=name)
+        return accumulator_apply_gradient_ops[1](self._accumulator_ref, step, grad, name=name)
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
         """The mean (or sum) of the gradients, once ``num_required`` are in; then starts anew."""
-        result: Tensor = accumulator_take_gradient_op(
+        result: Tensor = accumulator_take_gradient_ops[1](
             self._accumulator_ref, num_required, dtype=self._dtype, name=name
         )
         result.set_shape(self._shape)
@@ -199,6 +218,8 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
 class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     """Collects sparse gradients; a row's mean is over the gradients that have it."""
+
+    _resource = 0
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from dataflow.graph.nest import flatten, pack_like
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, Shape, as_dims
 
 
@@ -89,6 +90,7 @@ class Barrier:
         self._barrier_ref = barrier_op(
             component_types=self._types, shapes=dims, shared_name=shared_name or "", name=name
         )
+        self._name = self._barrier_ref.op.name.split("/")[-1]
 
     @property
     def barrier_ref(self) -> Tensor:
@@ -107,7 +109,7 @@ class Barrier:
             keys,
             convert_to_tensor(values, self._types[component_index]),
             component_index=component_index,
-            name=name or f"{self.name}_BarrierInsertMany",
+            name=name or f"{self._name}_BarrierInsertMany",
         )
 
     def take_many(
@@ -124,25 +126,35 @@ class Barrier:
             component_types=self._types,
             allow_small_batch=allow_small_batch,
             timeout_ms=-1 if timeout is None else timeout,
-            name=name or f"{self.name}_BarrierTakeMany",
+            name=name or f"{self._name}_BarrierTakeMany",
         )
+        known = None if allow_small_batch else static_value(result.indices.op.inputs[1])
+        count = None if known is None else int(known)
+        result.indices.set_shape((count,))
+        result.keys.set_shape((count,))
         for tensor, dims in zip(result.values, self._dims, strict=True):
-            tensor.set_shape(None if dims is None else (None, *dims))
+            tensor.set_shape(None if dims is None else (count, *dims))
         return result
 
     def close(self, cancel_pending_enqueues: bool = False, name: Any = None) -> Any:
         """An operation that closes the barrier."""
         return barrier_close_op(
-            self._barrier_ref, cancel_pending_enqueues=cancel_pending_enqueues, name=name
+            self._barrier_ref,
+            cancel_pending_enqueues=cancel_pending_enqueues,
+            name=name or f"{self._name}_BarrierClose",
         )
 
     def ready_size(self, name: Any = None) -> Tensor:
         """How many tuples are complete."""
-        return barrier_ready_size_op(self._barrier_ref, name=name)  # type: ignore[no-any-return]
+        return barrier_ready_size_op(
+            self._barrier_ref, name=name or f"{self._name}_BarrierReadySize"
+        )  # type: ignore[no-any-return]
 
     def incomplete_size(self, name: Any = None) -> Tensor:
         """How many tuples still miss a component."""
-        return barrier_incomplete_size_op(self._barrier_ref, name=name)  # type: ignore[no-any-return]
+        return barrier_incomplete_size_op(
+            self._barrier_ref, name=name or f"{self._name}_BarrierIncompleteSize"
+        )  # type: ignore[no-any-return]
 
 
 # ---- staging ------------------------------------------------------------------------------
@@ -317,7 +329,7 @@ class CriticalSection:
         graph = default_graph()
         with graph.name_scope(name or "CriticalSection") as scope:
             with graph.control_dependencies(None):
-                self._handle = mutex_op(shared_name=shared_name or scope.rstrip("/"), name="mutex")
+                self._handle = mutex_op(shared_name=shared_name or scope.rstrip("/"), name=scope)
         self._name = scope.rstrip("/")
 
     @property
@@ -334,7 +346,7 @@ class CriticalSection:
         done and the lock is given back.
         """
         from dataflow.ops.array import identity
-        from dataflow.ops.control_flow import group
+        from dataflow.ops.control_flow import group, tuple_
 
         graph = default_graph()
         with graph.name_scope(name or "critical_section_execute"):
@@ -348,17 +360,22 @@ class CriticalSection:
                 for op in graph._operations[before:]
                 if op._control_flow_context is graph._control_flow_context
             ]
-            outputs = [f for f in flat if f is not None]
-            waits = [o if isinstance(o, Operation) else convert_to_tensor(o).op for o in outputs]
             ends = [op for op in inside if not any(t._consumers for t in op.outputs)]
-            with graph.control_dependencies(list(dict.fromkeys([*waits, *ends]))):
+            values = [
+                f if f is None or isinstance(f, Operation) else convert_to_tensor(f) for f in flat
+            ]
+            passed = [v if v is None or isinstance(v, Operation) else identity(v) for v in values]
+            waits = [p for p in passed if p is not None]
+            with graph.control_dependencies([*waits, *[op for op in ends if op not in waits]]):
                 done = consume_mutex_lock_op(lock)
+                if result is not None:
+                    values = tuple_(values)  # one of them is there only when all are
             with graph.control_dependencies([done]):
                 if result is None:
                     return group(done)
                 finished = [
-                    f if f is None else group(f) if isinstance(f, Operation) else identity(f)
-                    for f in flat
+                    v if v is None else group(v) if isinstance(v, Operation) else identity(v)
+                    for v in values
                 ]
             return pack_like(result, finished)
 

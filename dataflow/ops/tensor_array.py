@@ -73,8 +73,7 @@ def tensor_array_gather_op(
     """The elements ``indices``, stacked. Shape: [number of indices, ...]."""
     if element_shape is None:
         return None
-    count = None if indices.dims is None or len(indices.dims) != 1 else indices.dims[0]
-    return (count, *element_shape)
+    return (None, *element_shape)
 
 
 @define_op(
@@ -328,6 +327,9 @@ class TensorArray:
             element_shape_except0=None if element is None else element[1:],
             name=name,
         )
+        count = self._size if not isinstance(self._size, Tensor) else static_value(self._size)
+        if element and element[0] is not None and count is not None and not self._dynamic_size:
+            value.set_shape((int(count) * element[0], *element[1:]))
         return value  # type: ignore[no-any-return]
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:

@@ -13,7 +13,6 @@ from dataflow import dtypes
 from dataflow.dtypes import DType
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.static_value import static_dims
 from dataflow.shapes import Dims
 
 
@@ -54,11 +53,10 @@ def tensor_list_pop_back_op(
 ) -> list[Dims]:
     """The list without its last element, and that element.
 
-    Shape: that of the element is ``element_shape`` as far as it is known. Gradient: pushes the
-    element's gradient. Raises `InvalidArgumentError` for an empty list and an unknown shape.
+    Shape: that of the element, which is not known statically. ``element_shape`` is what to take
+    for an element that was never set. Gradient: pushes the element's gradient. Raises `InvalidArgumentError` for an empty list and an unknown shape.
     """
-    value = static_dims(element_shape) if element_shape.dims != () else None
-    return [(), value]
+    return [(), None]
 
 
 @tensor_list_push_back_op.gradient

@@ -67,7 +67,8 @@ def looped_variable(tf: Any) -> Any:
     ref = v._ref()
     loop = {"frame_name": "loop", "parallel_iterations": 1}
     i = raw(tf, "Enter", data=first, **loop)
-    r = raw(tf, "RefEnter", data=ref, **loop)
+    with tf.control_dependencies([v.initializer]):
+        r = raw(tf, "RefEnter", data=ref, **loop)
     i_head = raw(tf, "Merge", inputs=[i, i])[0]
     r_head = raw(tf, "RefMerge", inputs=[r, r])[0]
     limit = raw(tf, "Enter", data=tf.constant(3), is_constant=True, **loop)
@@ -83,7 +84,7 @@ def looped_variable(tf: Any) -> Any:
 def switched_variable(tf: Any) -> Any:
     v = tf.Variable(1.0, use_resource=False)
     pred = after(tf, v.initializer, hidden(tf, True))
-    new = tf.cond(pred, lambda: tf.assign(v, 5.0), lambda: tf.identity(v))
+    new = tf.cond(pred, lambda: tf.assign(v, 5.0), lambda: tf.constant(0.0))
     return tf.identity(new)
 
 

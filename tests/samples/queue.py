@@ -145,6 +145,28 @@ def averaged(tf: Any, x: Any) -> Any:
         return [count, total.take_grad(2)]
 
 
+def averaged_by_old_ops(tf: Any, x: Any) -> Any:
+    total = raw(tf, "ConditionalAccumulator", dtype=tf.float32, shape=[2])
+    step = raw(
+        tf, "AccumulatorSetGlobalStep", handle=total, new_global_step=tf.constant(1, tf.int64)
+    )
+    wait, count = step, None
+    for row, local_step in ((2, 0), (0, 1), (1, 2)):
+        with tf.control_dependencies([wait]):
+            wait = raw(
+                tf,
+                "AccumulatorApplyGradient",
+                handle=total,
+                local_step=tf.constant(local_step, tf.int64),
+                gradient=x[row],
+            )
+    with tf.control_dependencies([wait]):
+        count = raw(tf, "AccumulatorNumAccumulated", handle=total)
+    with tf.control_dependencies([count]):
+        take = raw(tf, "AccumulatorTakeGradient", handle=total, num_required=2, dtype=tf.float32)
+    return [count, take]
+
+
 def sparse_averaged(tf: Any, x: Any) -> Any:
     total = tf.SparseConditionalAccumulator(tf.float32, [4, 2])
     first = total.apply_grad([0, 2], x[:2], [4, 2], 0)
@@ -202,9 +224,9 @@ SPARSE = [
 GATHERED = [
     np.int32(2),
     np.int32(1),
-    np.array([b"a", b"b"], object),
-    np.array([1, 2], np.float32),
-    np.array([10, 20], np.int32),
+    np.array([b"b", b"a"], object),
+    np.array([2, 1], np.float32),
+    np.array([20, 10], np.int32),
 ]
 
 
@@ -296,11 +318,26 @@ SAMPLES = [
         (),
         np.array([str(FOLDER / "lines.txt").encode()], object),
     ),
-    plain("ConditionalAccumulator", averaged, (ROWS,), STALE_AND_MEAN),
-    plain("AccumulatorApplyGradient", averaged, (ROWS,), STALE_AND_MEAN),
-    plain("AccumulatorTakeGradient", averaged, (ROWS,), STALE_AND_MEAN),
-    plain("AccumulatorNumAccumulated", averaged, (ROWS,), STALE_AND_MEAN),
-    plain("AccumulatorSetGlobalStep", averaged, (ROWS,), STALE_AND_MEAN),
+    *[
+        plain(op_type, averaged, (ROWS,), STALE_AND_MEAN)
+        for op_type in (
+            "ResourceConditionalAccumulator",
+            "ResourceAccumulatorApplyGradient",
+            "ResourceAccumulatorTakeGradient",
+            "ResourceAccumulatorNumAccumulated",
+            "ResourceAccumulatorSetGlobalStep",
+        )
+    ],
+    *[
+        plain(op_type, averaged_by_old_ops, (ROWS,), STALE_AND_MEAN)
+        for op_type in (
+            "ConditionalAccumulator",
+            "AccumulatorApplyGradient",
+            "AccumulatorTakeGradient",
+            "AccumulatorNumAccumulated",
+            "AccumulatorSetGlobalStep",
+        )
+    ],
     plain("SparseConditionalAccumulator", sparse_averaged, (ROWS,), SPARSE),
     plain("SparseAccumulatorApplyGradient", sparse_averaged, (ROWS,), SPARSE),
     plain("SparseAccumulatorTakeGradient", sparse_averaged, (ROWS,), SPARSE),
