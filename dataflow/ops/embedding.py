@@ -164,13 +164,14 @@ def embedding_lookup_sparse(
         rows = rows * column
         if combiner == "sum":
             return segment_sum(rows, segments, name=scope)  # type: ignore[no-any-return]
-        from dataflow.ops.math import div
+        from dataflow.ops.math import div_no_nan
 
         total = segment_sum(rows, segments)
         if combiner == "mean":
-            return div(total, segment_sum(column, segments), name=scope)  # type: ignore[no-any-return]
+            # A row without ids is zeros, not NaN.
+            return div_no_nan(total, segment_sum(column, segments), name=scope)  # type: ignore[no-any-return]
         norm = sqrt(segment_sum(pow_(column, 2), segments))
-        return div(total, norm, name=scope)  # type: ignore[no-any-return]
+        return div_no_nan(total, norm, name=scope)  # type: ignore[no-any-return]
 
 
 def _segment_rows(combiner: str, rows: Tensor, index: Tensor, segments: Tensor, scope: str) -> Any:
@@ -236,5 +237,5 @@ def safe_embedding_lookup_sparse(
         outer = slice_(cast(original, dtypes.int32), [0], [top - 1])
         final = reshape(rows, concat([outer, slice_(shape(rows), [1], [-1])], 0))
         if known is not None and rows.dims is not None:
-            final.set_shape((None,) * (known - 1) + rows.dims[1:])
+            final.set_shape(ids.shape._dims[:-1] + rows.dims[1:])
         return final

@@ -248,7 +248,7 @@ def sparse_tensor_dense_matmul(
     Raises `ShapeError` when the inner dimensions differ.
     """
     sp = to_sparse(sp_a)
-    with op_scope(name, "SparseTensorDenseMatMul", [sp.indices, b]) as scope:
+    with op_scope(name, "SparseTensorDenseMatMul", [sp.indices, b]):
         b = convert_to_tensor(b, sp.dtype, name="b")
         return sparse_tensor_dense_matmul_op(  # type: ignore[no-any-return]
             sp.indices,
@@ -257,7 +257,6 @@ def sparse_tensor_dense_matmul(
             b,
             adjoint_a=adjoint_a,
             adjoint_b=adjoint_b,
-            name=scope,
         )
 
 

@@ -579,6 +579,9 @@ def edit_distance_op(
 
     With ``normalize`` divided by the truth's length. Not differentiable.
     """
+    for name, t in (("hypothesis", hypothesis_shape), ("truth", truth_shape)):
+        if t.dims is not None and t.dims[0] is not None and t.dims[0] < 2:
+            raise ValueError(f"{name} must have rank 2 at least: batches of sequences")
     a, b = static_value(hypothesis_shape), static_value(truth_shape)
     if a is None or b is None:
         return None

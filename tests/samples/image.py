@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import io
+import struct
+import zlib
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,35 @@ PICTURE = (_rng.random((4, 6, 3)) * 255).astype(np.uint8)
 RAMP = np.arange(4, dtype=np.float32).reshape(1, 1, 4, 1)
 
 
-def _file(kind: str) -> bytes:
-    from PIL import Image
+def _png() -> bytes:
+    """PICTURE as a PNG file, written by hand so that no other package makes what is tested."""
 
-    buffer = io.BytesIO()
-    Image.fromarray(PICTURE).save(buffer, kind)
-    return buffer.getvalue()
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        check = zlib.crc32(kind + data)
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", check)
+
+    header = struct.pack(">IIBBBBB", 6, 4, 8, 2, 0, 0, 0)
+    rows = b"".join(b"\0" + row.tobytes() for row in PICTURE)
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(rows))
+        + chunk(b"IEND", b"")
+    )
+
+
+def _bmp() -> bytes:
+    """PICTURE as a BMP file: rows bottom up, blue first, padded to 4 bytes."""
+    rows = b"".join(row[:, ::-1].tobytes() + b"\0\0" for row in PICTURE[::-1])
+    header = struct.pack("<IiiHHIIiiII", 40, 6, 4, 1, 24, 0, len(rows), 2835, 2835, 0, 0)
+    return b"BM" + struct.pack("<IHHI", 54 + len(rows), 0, 0, 54) + header + rows
+
+
+#: One white pixel.
+GIF = (
+    b"GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00,\x00\x00\x00\x00"
+    b"\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+)
 
 
 def _resize(name: str, size: Any, note: str = "", **options: Any) -> Sample:
@@ -165,13 +189,18 @@ SAMPLES = [
         (BATCH,),
         gradient=(),
     ),
-    Sample("DecodeJpeg", lambda tf: tf.shape(tf.image.decode_jpeg(_file("JPEG"))), (), [[4, 6, 3]]),
-    Sample("DecodePng", lambda tf: tf.image.decode_png(_file("PNG")), (), [PICTURE]),
-    Sample("DecodeBmp", lambda tf: tf.image.decode_bmp(_file("BMP")), (), [PICTURE]),
-    Sample("DecodeGif", lambda tf: tf.shape(tf.image.decode_gif(_file("GIF"))), (), [[1, 4, 6, 3]]),
+    Sample(
+        "DecodeJpeg",
+        lambda tf: tf.shape(tf.image.decode_jpeg(tf.image.encode_jpeg(PICTURE))),
+        (),
+        [[4, 6, 3]],
+    ),
+    Sample("DecodePng", lambda tf: tf.image.decode_png(_png()), (), [PICTURE]),
+    Sample("DecodeBmp", lambda tf: tf.image.decode_bmp(_bmp()), (), [PICTURE]),
+    Sample("DecodeGif", lambda tf: tf.image.decode_gif(GIF), (), [np.full((1, 1, 1, 3), 255)]),
     Sample(
         "DecodeImage",
-        lambda tf: tf.image.decode_image(_file("PNG"), dtype=tf.float32),
+        lambda tf: tf.image.decode_image(_png(), dtype=tf.float32),
         (),
         PICTURE / np.float32(255),
     ),
@@ -189,7 +218,7 @@ SAMPLES = [
     ),
     Sample(
         "ExtractJpegShape",
-        lambda tf: tf.image.extract_jpeg_shape(_file("JPEG")),
+        lambda tf: tf.image.extract_jpeg_shape(tf.image.encode_jpeg(PICTURE)),
         (),
         [[4, 6, 3]],
     ),
