@@ -85,7 +85,7 @@ def _register(kind: str) -> None:
         if ids.size and int(ids.max()) >= count:
             bad = int(ids.max())
             raise ValueError(f"segment_ids holds {bad}, which is out of range [0, {count})")
-        return segment_reduce(xp, rows, ids, count, ufunc, unsorted_start(data.dtype))
+        return segment_reduce(xp, rows, ids, count, ufunc, unsorted_start(data.dtype))  # type: ignore[no-untyped-call]
 
     @kernel(f"Segment{kind}")
     def sorted_kernel(xp: Any, data: Any, segment_ids: Any) -> Any:

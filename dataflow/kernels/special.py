@@ -33,6 +33,7 @@ _SHIFT = 8  # the asymptotic series below are exact to double precision from her
 
 
 def _wide(xp: Any, *values: Any) -> Any:
+    """In double precision: one array, or several of one shape."""
     wide = [xp.asarray(v, dtype=np.float64) for v in values]
     return wide[0] if len(wide) == 1 else xp.broadcast_arrays(*wide)
 
@@ -286,12 +287,14 @@ def zeta_kernel(xp: Any, x: Any, q: Any) -> Any:
 
 @kernel("Igamma")
 def igamma_kernel(xp: Any, a: Any, x: Any) -> Any:
-    return incomplete_gamma(xp, *_wide(xp, a, x), upper=False).astype(x.dtype)
+    order, at = _wide(xp, a, x)
+    return incomplete_gamma(xp, order, at, upper=False).astype(x.dtype)
 
 
 @kernel("Igammac")
 def igammac_kernel(xp: Any, a: Any, x: Any) -> Any:
-    return incomplete_gamma(xp, *_wide(xp, a, x), upper=True).astype(x.dtype)
+    order, at = _wide(xp, a, x)
+    return incomplete_gamma(xp, order, at, upper=True).astype(x.dtype)
 
 
 @kernel("IgammaGradA")

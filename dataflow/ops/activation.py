@@ -253,7 +253,7 @@ def _along_axis(op: OpDef, logits: Any, axis: Any, name: str | None) -> Tensor:
     order = list(range(rank))
     order[axis], order[-1] = order[-1], order[axis]
     moved = op(array_ops.transpose(logits, order))
-    return array_ops.transpose(moved, order, name=name)  # type: ignore[no-any-return]
+    return array_ops.transpose(moved, order, name=name or "transpose")
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:

@@ -442,7 +442,7 @@ def polyval(coeffs: Any, x: Any, name: str | None = None) -> Tensor:
     with default_graph().name_scope(name or "polyval"):
         x = convert_to_tensor(x, name="x")
         if not coeffs:
-            return array_ops.zeros_like(x)  # type: ignore[no-any-return]
+            return array_ops.zeros_like(x)
         parts = [convert_to_tensor(c, x.dtype.base_dtype) for c in coeffs]
         total = parts[0]
         for part in parts[1:]:

@@ -104,9 +104,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
         count = cast(count, t.dtype.base_dtype)
         inverse = rsqrt(reduce_sum(t * t))
         limit = constant(1.0, t.dtype.base_dtype) / clip_norm
-        return array_ops.identity(  # type: ignore[no-any-return]
-            t * clip_norm * minimum_op(inverse * count, limit), name=scope
-        )
+        return array_ops.identity(t * clip_norm * minimum_op(inverse * count, limit), name=scope)
 
 
 def clip_by_global_norm(
@@ -127,7 +125,7 @@ def clip_by_global_norm(
         inverse = 1.0 / use_norm
         scale = clip_norm * minimum_op(inverse, constant(1.0, use_norm.dtype) / clip_norm)
         scale = scale + (use_norm - use_norm)  # nan when the norm is infinite
-        clipped = []
+        clipped: list[Any] = []
         for i, t in enumerate(t_list):
             if t is None:
                 clipped.append(None)

@@ -108,7 +108,7 @@ def real(input: Any, name: str | None = None) -> Tensor:
     """The real part; real tensors are returned as they are."""
     input = convert_to_tensor(input, name="input")
     if not input.dtype.is_complex:
-        return input
+        return input  # type: ignore[no-any-return]
     return real_op(input, Tout=input.dtype.base_dtype.real_dtype, name=name)  # type: ignore[no-any-return]
 
 
@@ -116,7 +116,7 @@ def imag(input: Any, name: str | None = None) -> Tensor:
     """The imaginary part; zeros for real tensors."""
     input = convert_to_tensor(input, name="input")
     if not input.dtype.is_complex:
-        return array_ops.zeros_like(input)  # type: ignore[no-any-return]
+        return array_ops.zeros_like(input)
     return imag_op(input, Tout=input.dtype.base_dtype.real_dtype, name=name)  # type: ignore[no-any-return]
 
 
@@ -127,7 +127,7 @@ def angle(input: Any, name: str | None = None) -> Tensor:
         if input.dtype.is_complex:
             return angle_op(input, Tout=input.dtype.base_dtype.real_dtype, name=scope)  # type: ignore[no-any-return]
         pi = 3.141592653589793 * array_ops.ones_like(input)
-        return array_ops.where(less_op(input, 0), pi, array_ops.zeros_like(input))  # type: ignore[no-any-return]
+        return array_ops.where(less_op(input, 0), pi, array_ops.zeros_like(input))
 
 
 def conj(x: Any, name: str | None = None) -> Tensor:
@@ -136,5 +136,5 @@ def conj(x: Any, name: str | None = None) -> Tensor:
     if x.dtype.is_complex:
         return conj_op(x, name=name)  # type: ignore[no-any-return]
     if x.dtype.is_floating or x.dtype.is_integer:
-        return x
+        return x  # type: ignore[no-any-return]
     raise TypeError(f"Expected numeric or variant tensor, got dtype {x.dtype.name}")

@@ -125,7 +125,7 @@ def histogram_fixed_width_bins(
         scaled = (values - value_range[0]) / (value_range[1] - value_range[0])
         count = cast(convert_to_tensor(nbins), scaled.dtype)
         found = cast(clip_by_value(floor(count * scaled), 0, count - 1), dtype)
-        return array_ops.reshape(found, shape)  # type: ignore[no-any-return]
+        return array_ops.reshape(found, shape)
 
 
 def confusion_matrix(
@@ -181,7 +181,7 @@ def confusion_matrix(
             values = array_ops.ones(array_ops.shape(predictions), dtype=as_dtype(dtype))
         else:
             values = cast(convert_to_tensor(weights), dtype)
-        return array_ops.scatter_nd(indices, values, shape)  # type: ignore[no-any-return]
+        return array_ops.scatter_nd(indices, values, shape)
 
 
 def _squeezed(labels: Tensor, predictions: Tensor) -> tuple[Any, Any]:

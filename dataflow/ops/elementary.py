@@ -321,7 +321,7 @@ def abs_(x: Any, name: str | None = None) -> Tensor:
 def round_(x: Any, name: str | None = None) -> Tensor:
     """The nearest integers, halves to even; integers are returned as they are."""
     x = convert_to_tensor(x, name="x")
-    return x if x.dtype.is_integer else round_op(x, name=name)
+    return x if x.dtype.is_integer else round_op(x, name=name)  # type: ignore[no-any-return]
 
 
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:

@@ -359,7 +359,7 @@ class Identity(Initializer):
         if len(whole) != 2:
             raise ValueError("Identity matrix initializer can only be used for 2D matrices.")
         wanted = self.dtype if dtype is None else as_dtype(dtype)
-        result = eye(*whole, dtype=wanted)
+        result = eye(whole[0], whole[1], dtype=wanted)
         if partition_info is not None:
             result = array_ops.slice_(result, partition_info.var_offset, _sizes(shape))
         return self.gain * result

@@ -104,7 +104,7 @@ def batch_product_dims(x: Tensor, y: Tensor, adj_x: bool, adj_y: bool, broadcast
     if x.dims is None or y.dims is None:
         return None
     for name, tensor in (("x", x), ("y", y)):
-        if len(tensor.dims) < 2:
+        if tensor.dims is not None and len(tensor.dims) < 2:
             raise ValueError(
                 f"{name} must have at least 2 axes, got shape {list_dims(tensor.dims)}\n"
                 f"tf.expand_dims({name}, -1) makes a column of a vector."
@@ -290,4 +290,4 @@ def matvec(
             a_is_sparse=a_is_sparse,
             b_is_sparse=b_is_sparse,
         )
-        return array_ops.squeeze(product, axis=[-1])  # type: ignore[no-any-return]
+        return array_ops.squeeze(product, axis=[-1])

@@ -362,12 +362,12 @@ def matrix_transpose(a: Any, name: str = "matrix_transpose", conjugate: bool = F
                 [array_ops.range_(rank - 2), array_ops.stack([rank - 1, rank - 2])], 0
             )
         else:
-            rank = len(a.dims)
-            if rank < 2:
+            known = len(a.dims)
+            if known < 2:
                 raise ValueError(
                     f"Argument `a` should be a (batch) matrix with rank >= 2. Received shape {a.shape}"
                 )
-            order = [*range(rank - 2), rank - 1, rank - 2]
+            order = [*range(known - 2), known - 1, known - 2]
         result = array_ops.transpose(a, order)
         return conj(result) if conjugate and a.dtype.is_complex else result
 

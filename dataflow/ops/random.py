@@ -330,7 +330,7 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
             ),
             limit,
         )
-        return array_ops.slice_(value, offset, size, name=scope)  # type: ignore[no-any-return]
+        return array_ops.slice_(value, offset, size, name=scope)
 
 
 def multinomial(

@@ -134,7 +134,7 @@ def _segment_sizes(data: Tensor, segment_ids: Tensor, num_segments: Any) -> Tens
     ones = array_ops.ones(array_ops.shape(segment_ids), dtype=dtype)
     sizes = unsorted_segment_sum_op(ones, segment_ids, num_segments)
     extra = array_ops.rank(data) - array_ops.rank(segment_ids)
-    shape = array_ops.concat(
+    shape: Any = array_ops.concat(
         [
             array_ops.reshape(cast(num_segments, dtypes.int32), [1]),
             array_ops.ones(array_ops.reshape(extra, [1]), dtypes.int32),

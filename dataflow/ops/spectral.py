@@ -179,6 +179,24 @@ fft, fft2d, fft3d = (_FORWARD[n] for n in (1, 2, 3))
 ifft, ifft2d, ifft3d = (_INVERSE[n] for n in (1, 2, 3))
 
 
+def _padded(x: Tensor, fft_length: Any, num_axes: int, half: int) -> Tensor:
+    """x with zeros up to ``fft_length``: TensorFlow's kernels, unlike NumPy's, do not add them.
+
+    With ``half`` the last axis of x is a half spectrum. Lengths not known yet are left to the
+    kernel.
+    """
+    lengths = static_value(convert_to_tensor(fft_length, dtype=dtypes.int32))
+    if lengths is None or x.dims is None or None in x.dims[-num_axes:]:
+        return x
+    wanted = [int(n) for n in lengths.reshape(-1)]
+    if half and wanted:
+        wanted[-1] = wanted[-1] // 2 + 1
+    missing = [max(0, n - d) for n, d in zip(wanted, x.dims[-num_axes:], strict=False)]  # type: ignore[operator]
+    if not any(missing) or len(wanted) != num_axes:
+        return x
+    return array_ops.pad(x, [[0, 0]] * (len(x.dims) - num_axes) + [[0, n] for n in missing])
+
+
 def _real_function(num_axes: int) -> Any:
     op = _REAL[num_axes]
 
@@ -187,6 +205,8 @@ def _real_function(num_axes: int) -> Any:
             x = convert_to_tensor(input_tensor, preferred_dtype=dtypes.float32)
             if fft_length is None:
                 fft_length = array_ops.shape(x)[-num_axes:]
+            else:
+                x = _padded(x, fft_length, num_axes, 0)
             wanted = dtypes.complex128 if x.dtype == dtypes.float64 else dtypes.complex64
             return op(x, fft_length, Tcomplex=wanted, name=scope)  # type: ignore[no-any-return]
 
@@ -206,7 +226,9 @@ def _to_real_function(num_axes: int) -> Any:
                 last = array_ops.reshape(2 * (shape[-1] - 1), [1])
                 fft_length = array_ops.concat([shape[-num_axes:-1], last], 0)
                 if x.dims is not None and None not in x.dims[-num_axes:]:
-                    fft_length = [*x.dims[-num_axes:-1], max(0, 2 * (x.dims[-1] - 1))]
+                    fft_length = [*x.dims[-num_axes:-1], max(0, 2 * (x.dims[-1] - 1))]  # type: ignore[operator]
+            else:
+                x = _padded(x, fft_length, num_axes, 1)
             return op(x, fft_length, Treal=x.dtype.base_dtype.real_dtype, name=scope)  # type: ignore[no-any-return]
 
     transform.__doc__ = op.__doc__

@@ -21,7 +21,7 @@ from dataflow.ops.reduce import (
     reduce_sum,
     renamed,
 )
-from dataflow.shapes import Dims, list_dims, merge, normalize_axis
+from dataflow.shapes import Dims, list_dims, merge, normalize_axis, num_elements
 
 
 def _parse(equation: str) -> tuple[list[str], str]:
@@ -36,7 +36,12 @@ def einsum_op(inputs: list[Tensor], *, equation: str) -> Dims:
     ``equation`` is explicit, without ellipsis: "ij,jk->ik". Shape: the sizes of the result's
     labels. Gradient: an einsum of dy and the other inputs.
     """
-    labels, result = _parse(equation)
+    if "..." in equation:  # tf.einsum writes ellipses out; graphs from elsewhere may not
+        if any(tensor.dims is None for tensor in inputs):
+            return None
+        labels, result = _explicit(equation, inputs)
+    else:
+        labels, result = _parse(equation)
     if len(labels) != len(inputs):
         raise ValueError(f"the equation names {len(labels)} inputs, got {len(inputs)}")
     sizes: dict[str, int | None] = {}
@@ -61,8 +66,9 @@ def einsum_op(inputs: list[Tensor], *, equation: str) -> Dims:
 @einsum_op.gradient
 def einsum_gradient(op: Any, grad: Any) -> list[Any]:
     """For each input: dy times the conjugates of all others, with the input's labels."""
-    labels, result = _parse(op.attrs["equation"])
     inputs = list(op.inputs)
+    equation = op.attrs["equation"]
+    labels, result = _explicit(equation, inputs) if "..." in equation else _parse(equation)
     grads: list[Any] = []
     for i, own in enumerate(labels):
         if len(set(own)) != len(own):
@@ -91,7 +97,7 @@ def _explicit(equation: str, inputs: list[Tensor]) -> tuple[list[str], str]:
     if "->" in equation:
         left, result = equation.split("->")
     else:
-        left, result = equation, None  # type: ignore[assignment]
+        left, result = equation, None
     labels = left.split(",")
     if len(labels) != len(inputs):
         raise ValueError(
@@ -193,8 +199,8 @@ def _as_matrix(x: Tensor, axes: list[int], contracted_last: bool) -> tuple[Tenso
     static_free = tuple(x.dims[i] for i in free)
     moved = x if order == list(range(rank)) else array_ops.transpose(x, order)
     if None not in x.dims:
-        num_free = int(np.prod(static_free)) if free else 1
-        num_axes = int(np.prod([x.dims[i] for i in axes])) if axes else 1
+        num_free = num_elements(static_free)
+        num_axes = num_elements(tuple(x.dims[i] for i in axes))
         shape = [num_free, num_axes] if contracted_last else [num_axes, num_free]
         if len(free) != 1 or len(axes) != 1:
             moved = array_ops.reshape(moved, shape)
@@ -231,7 +237,7 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         if isinstance(left_free, list) and isinstance(right_free, list):
             if len(left_free) == 1 and len(right_free) == 1:
                 return product
-            return array_ops.reshape(product, left_free + right_free, name=scope)  # type: ignore[no-any-return]
+            return array_ops.reshape(product, left_free + right_free, name=scope)
         result: Tensor = array_ops.reshape(
             product, array_ops.concat([left_free, right_free], 0), name=scope
         )
@@ -325,13 +331,13 @@ def norm(
             else:
                 result = pow_(reduce_sum(pow_(size, ord), axis, keepdims=True), 1.0 / ord)
         if keepdims:
-            return result
+            return result  # type: ignore[no-any-return]
         if axis is None and tensor.dims is None:
-            return array_ops.reshape(result, [])  # type: ignore[no-any-return]
+            return array_ops.reshape(result, [])
         drop = list(range(len(tensor.dims or ()))) if axis is None else axis
         if tensor.dims == ():
-            return result
-        return array_ops.squeeze(result, drop if isinstance(drop, list) else [drop])  # type: ignore[no-any-return]
+            return result  # type: ignore[no-any-return]
+        return array_ops.squeeze(result, drop if isinstance(drop, list) else [drop])
 
 
 def _largest_singular_value(tensor: Tensor, axis: list[int]) -> Tensor:
