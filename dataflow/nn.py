@@ -20,6 +20,16 @@ from dataflow.ops.activation import (
     swish,
 )
 from dataflow.ops.bias import bias_add, bias_add_v1, relu_layer, xw_plus_b
+from dataflow.ops.candidate_sampling import (
+    all_candidate_sampler,
+    compute_accidental_hits,
+    fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler,
+    log_uniform_candidate_sampler,
+    nce_loss,
+    sampled_softmax_loss,
+    uniform_candidate_sampler,
+)
 from dataflow.ops.convolution import (
     atrous_conv2d,
     atrous_conv2d_transpose,

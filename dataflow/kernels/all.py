@@ -6,6 +6,7 @@ from dataflow.kernels import (
     arithmetic as _arithmetic,  # noqa: F401
     array_basics as _array_basics,  # noqa: F401
     bias as _bias,  # noqa: F401
+    candidate_sampling as _candidate_sampling,  # noqa: F401
     checkpoint as _checkpoint,  # noqa: F401
     comparison as _comparison,  # noqa: F401
     complex_numbers as _complex_numbers,  # noqa: F401

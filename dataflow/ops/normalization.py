@@ -134,7 +134,7 @@ def sufficient_statistics(
         dims = x.dims
         if dims is not None and all(dims[a] is not None for a in axes):
             size = int(np.prod([dims[a] for a in axes]))
-            count = constant(size, x.dtype.base_dtype, name="count")
+            count = constant(size, x.dtype.base_dtype)
         else:
             sizes = cast(array_ops.shape(x), x.dtype.base_dtype)
             count = reduce_prod(array_ops.gather(sizes, axes), name="count")
@@ -210,8 +210,7 @@ def batch_normalization(
     """
     with op_scope(name, "batchnorm", [x, mean, variance, scale, offset]):
         x = convert_to_tensor(x, name="x")
-        mean = convert_to_tensor(mean, x.dtype.base_dtype, name="mean")
-        inverse = rsqrt_op(convert_to_tensor(variance, x.dtype.base_dtype) + variance_epsilon)
+        inverse = rsqrt_op(variance + variance_epsilon)
         if scale is not None:
             inverse = inverse * scale
         scaled = x * inverse

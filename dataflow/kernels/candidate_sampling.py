@@ -1,0 +1,261 @@
+"""Kernels of the candidate samplers. They run on the host: a sample is a few dozen numbers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.philox import stream_of, uniform
+from dataflow.kernels.registry import kernel
+
+_HOST = "draws a few numbers, one after the other, from a distribution that is kept on the host"
+_FLOAT64 = np.dtype(np.float64)
+
+#: Draws ``count`` classes.
+Draw = Callable[[int], Any]
+
+
+def _bad(text: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, text)
+
+
+def _sample(draw: Draw, num_sampled: int, unique: bool) -> tuple[Any, int]:
+    """The sample, and how many draws it took (repeated classes are drawn again)."""
+    if not unique:
+        return draw(num_sampled), num_sampled
+    drawn = draw(2 * num_sampled)
+    while True:
+        _, first = np.unique(drawn, return_index=True)
+        if first.size >= num_sampled:
+            first.sort()
+            first = first[:num_sampled]
+            return drawn[first], int(first[-1]) + 1
+        drawn = np.concatenate([drawn, draw(drawn.size)])
+
+
+def _expected(probability: Any, num_sampled: int, num_draws: int) -> Any:
+    """How often a class is to be expected in the sample."""
+    if num_draws == num_sampled:
+        count = probability * num_sampled
+    else:
+        with np.errstate(divide="ignore"):
+            count = -np.expm1(num_draws * np.log1p(-probability))
+    return count.astype(np.float32)
+
+
+def _result(
+    true_classes: Any,
+    draw: Draw,
+    probability: Callable[[Any], Any],
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+) -> tuple[Any, Any, Any]:
+    true_classes = np.asarray(true_classes)
+    if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
+        raise _bad(
+            f"true_classes must have {num_true} columns, got shape {list(true_classes.shape)}"
+        )
+    if true_classes.size and not (
+        int(true_classes.min()) >= 0 and int(true_classes.max()) < range_max
+    ):
+        outside = true_classes[(true_classes < 0) | (true_classes >= range_max)]
+        raise _bad(f"the true class {int(outside[0])} is not in [0, {range_max})")
+    sampled, num_draws = _sample(draw, num_sampled, unique)
+    sampled = sampled.astype(np.int64, copy=False)
+    return (
+        sampled,
+        _expected(probability(true_classes), num_sampled, num_draws),
+        _expected(probability(sampled), num_sampled, num_draws),
+    )
+
+
+@kernel("UniformCandidateSampler", stateful=True, cpu_only=_HOST)
+def uniform_sampler_kernel(
+    context: Any,
+    true_classes: Any,
+    *,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int,
+    seed2: int,
+) -> tuple[Any, Any, Any]:
+    stream = stream_of(context, seed, seed2)
+
+    def draw(count: int) -> Any:
+        return (uniform(np, stream, count, _FLOAT64) * range_max).astype(np.int64)
+
+    def probability(classes: Any) -> Any:
+        return np.full(classes.shape, 1 / range_max)
+
+    return _result(true_classes, draw, probability, num_true, num_sampled, unique, range_max)
+
+
+@kernel("LogUniformCandidateSampler", stateful=True, cpu_only=_HOST)
+def log_uniform_sampler_kernel(
+    context: Any,
+    true_classes: Any,
+    *,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int,
+    seed2: int,
+) -> tuple[Any, Any, Any]:
+    stream = stream_of(context, seed, seed2)
+    log_range = np.log1p(range_max)
+
+    def draw(count: int) -> Any:
+        # The inverse of the distribution function log(k + 1) / log(range_max + 1).
+        classes = np.exp(uniform(np, stream, count, _FLOAT64) * log_range).astype(np.int64) - 1
+        return np.minimum(classes, range_max - 1)
+
+    def probability(classes: Any) -> Any:
+        return (np.log(classes + 2.0) - np.log(classes + 1.0)) / log_range
+
+    return _result(true_classes, draw, probability, num_true, num_sampled, unique, range_max)
+
+
+def _by_weights(stream: Any, weights: Any) -> tuple[Draw, Callable[[Any], Any]]:
+    bounds = np.cumsum(weights, dtype=np.float64)
+    total = bounds[-1]
+
+    def draw(count: int) -> Any:
+        places = uniform(np, stream, count, _FLOAT64) * total
+        return np.minimum(np.searchsorted(bounds, places, side="right"), weights.size - 1)
+
+    def probability(classes: Any) -> Any:
+        return weights[classes] / total
+
+    return draw, probability
+
+
+@kernel(
+    "LearnedUnigramCandidateSampler",
+    "ThreadUnsafeUnigramCandidateSampler",
+    stateful=True,
+    cpu_only=_HOST,
+)
+def learned_unigram_sampler_kernel(
+    context: Any,
+    true_classes: Any,
+    *,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int,
+    seed2: int,
+) -> tuple[Any, Any, Any]:
+    stream = stream_of(context, seed, seed2)
+    weights, lock = context.state.setdefault(
+        "weights", (np.ones(range_max, np.float64), threading.Lock())
+    )
+    with lock:
+        draw, probability = _by_weights(stream, weights)
+        result = _result(true_classes, draw, probability, num_true, num_sampled, unique, range_max)
+        weights += np.bincount(np.asarray(true_classes).reshape(-1), minlength=range_max)
+    return result
+
+
+def _counts_of_file(path: str) -> list[float]:
+    """The last column of a CSV file, one line for each class."""
+    try:
+        with open(path, encoding="utf-8") as lines:
+            return [float(line.strip().rsplit(",", 1)[-1]) for line in lines if line.strip()]
+    except OSError as e:
+        raise _bad(f"cannot read the vocabulary file {path!r}: {e}") from e
+    except ValueError as e:
+        raise _bad(f"{path!r}: the last column of each line must be a count: {e}") from e
+
+
+def _fixed_weights(
+    range_max: int,
+    vocab_file: str,
+    distortion: float,
+    num_reserved_ids: int,
+    num_shards: int,
+    shard: int,
+    unigrams: list[float],
+) -> Any:
+    counts = _counts_of_file(vocab_file) if vocab_file else unigrams
+    weights = np.concatenate([np.zeros(num_reserved_ids), np.asarray(counts, np.float64)])
+    with np.errstate(divide="ignore"):
+        weights[num_reserved_ids:] **= distortion
+    weights = weights[shard::num_shards]
+    if weights.size != range_max:
+        raise _bad(f"range is {range_max} must be equal to weights size {weights.size}")
+    return weights
+
+
+@kernel("FixedUnigramCandidateSampler", stateful=True, cpu_only=_HOST)
+def fixed_unigram_sampler_kernel(
+    context: Any,
+    true_classes: Any,
+    *,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    vocab_file: str,
+    distortion: float,
+    num_reserved_ids: int,
+    num_shards: int,
+    shard: int,
+    unigrams: list[float],
+    seed: int,
+    seed2: int,
+) -> tuple[Any, Any, Any]:
+    weights = context.state.get("weights")
+    if weights is None:
+        weights = context.state["weights"] = _fixed_weights(
+            range_max, vocab_file, distortion, num_reserved_ids, num_shards, shard, unigrams
+        )
+    possible = int(np.count_nonzero(weights))
+    if possible == 0 or (unique and num_sampled > possible):
+        raise _bad(f"cannot draw {num_sampled} different classes, {possible} have a count")
+    draw, probability = _by_weights(stream_of(context, seed, seed2), weights)
+    return _result(true_classes, draw, probability, num_true, num_sampled, unique, range_max)
+
+
+@kernel("AllCandidateSampler", stateful=True, cpu_only=_HOST)
+def all_candidate_sampler_kernel(
+    context: Any, true_classes: Any, *, num_true: int, num_sampled: int
+) -> tuple[Any, Any, Any]:
+    shape = np.shape(true_classes)
+    if len(shape) != 2 or shape[1] != num_true:
+        raise _bad(f"true_classes must have {num_true} columns, got shape {list(shape)}")
+    return (
+        np.arange(num_sampled),
+        np.ones(shape, np.float32),
+        np.ones(num_sampled, np.float32),
+    )
+
+
+@kernel("ComputeAccidentalHits", cpu_only=_HOST)
+def compute_accidental_hits_kernel(
+    xp: Any, true_classes: Any, sampled_candidates: Any, *, num_true: int
+) -> tuple[Any, Any, Any]:
+    if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
+        raise _bad(
+            f"true_classes must have {num_true} columns, got shape {list(true_classes.shape)}"
+        )
+    if not sampled_candidates.size:
+        return np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.float32)
+    # The last place of each sampled class, as TensorFlow reports it.
+    order = np.argsort(sampled_candidates, kind="stable")
+    ordered = sampled_candidates[order]
+    found = np.searchsorted(ordered, true_classes, side="right") - 1
+    hit = (found >= 0) & (ordered[found] == true_classes)
+    rows, columns = np.nonzero(hit)
+    places = order[found[rows, columns]]
+    weights = np.full(rows.size, -np.finfo(np.float32).max, np.float32)
+    return rows.astype(np.int32), places.astype(np.int64), weights
