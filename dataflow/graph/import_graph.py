@@ -58,7 +58,8 @@ def import_graph_def(
         nodes[node.name] = node
     order = _order(nodes, mapped)
     definitions = {n.name: _definition(n) for n in order}
-    attributes = {n.name: _attributes(n, definitions[n.name]) for n in order}
+    library = {f.signature.name: f for f in graph_def.library.function}
+    attributes = {n.name: _attributes(n, definitions[n.name], library) for n in order}
     graph = default_graph()
     used = {
         key
@@ -165,7 +166,7 @@ def _definition(node: Any) -> OpDef:
         ) from None
 
 
-def _attributes(node: Any, definition: OpDef) -> dict[str, Any]:
+def _attributes(node: Any, definition: OpDef, library: dict[str, Any]) -> dict[str, Any]:
     kinds = {a.name: a.kind for a in definition.attrs}
     result: dict[str, Any] = {}
     for spec in definition.attrs:
@@ -173,7 +174,7 @@ def _attributes(node: Any, definition: OpDef) -> dict[str, Any]:
             result[spec.name] = _normalize_attr(spec.kind, spec.default)
     for key in node.attr:
         try:
-            value = attr_value(node.attr[key])
+            value = attr_value(node.attr[key], library)
             if key in kinds and value is not None:
                 value = _normalize_attr(kinds[key], value)
         except Exception as e:

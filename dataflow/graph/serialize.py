@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.graph.function_def import LibraryFunction, add_library, is_function, library_name
 from dataflow.graph.tensor_proto import array_to_proto, shape_to_proto
 
 if TYPE_CHECKING:
@@ -59,6 +60,8 @@ def set_attr(proto: Any, value: Any, kind: str = "") -> None:
                 proto.list.s.append(item)
             else:
                 proto.list.shape.append(shape_to_proto(item))
+    elif is_function(value):
+        proto.func.name = library_name(value)
     else:
         raise TypeError(
             f"an attribute of type {type(value).__name__} cannot be written to a GraphDef"
@@ -102,6 +105,7 @@ def graph_def(graph: Graph, from_version: int = 0, add_shapes: bool = False) -> 
     result.versions.producer = PRODUCER
     for op in graph.get_operations()[from_version:]:
         result.node.append(node_def(op, add_shapes))
+    add_library(result, graph.get_operations()[from_version:])
     return result
 
 
@@ -130,8 +134,8 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
     return path
 
 
-def attr_value(proto: Any) -> Any:
-    """The Python value of an ``AttrValue``."""
+def attr_value(proto: Any, library: dict[str, Any] | None = None) -> Any:
+    """The Python value of an ``AttrValue``; functions are looked up in ``library``."""
     from dataflow.dtypes import as_dtype
     from dataflow.graph.tensor_proto import proto_to_array
     from dataflow.shapes import as_dims
@@ -141,6 +145,8 @@ def attr_value(proto: Any) -> Any:
         return as_dtype(proto.type)
     if field == "shape":
         return as_dims(proto.shape)
+    if field == "func":
+        return LibraryFunction(proto.func.name, library or {})
     if field == "tensor":
         return proto_to_array(proto.tensor)
     if field == "list":

@@ -1,0 +1,218 @@
+"""Functions of datasets as TensorFlow's ``FunctionDef``: the library of a ``GraphDef``, both ways.
+
+A function graph has ``name``, ``inputs``, ``captured`` (tensors of the outer graph, with
+`capture` giving the input that stands for each) and ``outputs``. Inside a ``FunctionDef`` an input
+is written ``node:output:index``, where ``output`` is the name of an output in the op's signature.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from dataflow.dtypes import as_dtype
+from dataflow.graph.registry import OpDef, get_op
+
+
+def is_function(value: Any) -> bool:
+    """True for the graph of a traced function."""
+    return hasattr(value, "captured") and hasattr(value, "outputs") and hasattr(value, "bind")
+
+
+def library_name(function: Any) -> str:
+    """The function's name in the library: unique within the outermost graph."""
+    if isinstance(function, LibraryFunction):
+        return function.name
+    root = function.outer
+    while hasattr(root, "outer"):
+        root = root.outer
+    names: dict[int, tuple[Any, str]] = root.__dict__.setdefault("_library_names", {})
+    if id(function) not in names:
+        # The function is kept beside its name, so that its id is not given to another.
+        names[id(function)] = function, f"{function.name}_{len(names)}"
+    return names[id(function)][1]
+
+
+def add_library(result: Any, operations: Any) -> None:
+    """Adds to the GraphDef ``result`` every function that ``operations`` name, and what those name."""
+    waiting = [value for op in operations for value in op.attrs.values() if is_function(value)]
+    done = {f.signature.name for f in result.library.function}
+    while waiting:
+        function = waiting.pop(0)
+        name = library_name(function)
+        if name in done:
+            continue
+        done.add(name)
+        if isinstance(function, LibraryFunction):
+            result.library.function.append(function.definition)
+            waiting += [LibraryFunction(n, function.library) for n in function.calls()]
+            continue
+        result.library.function.append(_definition(function, name))
+        waiting += [
+            value
+            for op in function.get_operations()
+            for value in op.attrs.values()
+            if is_function(value)
+        ]
+
+
+def _definition(function: Any, name: str) -> Any:
+    from tensorboard.compat.proto import function_pb2
+
+    from dataflow.graph.serialize import node_def
+
+    result = function_pb2.FunctionDef()
+    result.signature.name = name
+    inputs = [*function.inputs, *(function.capture(t) for t in function.captured)]
+    arguments = {}
+    for number, tensor in enumerate(inputs):
+        arguments[tensor.op.name] = argument = f"arg_{number}"
+        enum = tensor.dtype.base_dtype.as_datatype_enum
+        result.signature.input_arg.add(name=argument, type=enum)
+
+    def reference(tensor: Any) -> str:
+        if tensor.op.name in arguments:
+            return arguments[tensor.op.name]
+        output, index = _output_of(tensor.op.op_def, tensor.op.attrs, tensor.value_index)
+        return f"{tensor.op.name}:{output}:{index}"
+
+    for op in function.get_operations():
+        if op.name in arguments:
+            continue
+        node = node_def(op)
+        del node.input[:]
+        node.input.extend(reference(t) for t in op.inputs)
+        node.input.extend(f"^{c.name}" for c in op.control_inputs if c.name not in arguments)
+        result.node_def.append(node)
+        result.signature.is_stateful |= op.op_def.stateful
+    for number, tensor in enumerate(function.outputs):
+        enum = tensor.dtype.base_dtype.as_datatype_enum
+        result.signature.output_arg.add(name=f"output_{number}", type=enum)
+        result.ret[f"output_{number}"] = reference(tensor)
+    return result
+
+
+def _counts(op_def: OpDef, attrs: Any) -> list[tuple[str, int]]:
+    """Name and number of tensors of each output in the signature."""
+    result = []
+    for arg in op_def.outputs:
+        count = 1
+        if arg.number_attr:
+            count = int(attrs[arg.number_attr])
+        elif arg.type_list_attr:
+            count = len(attrs[arg.type_list_attr])
+        result.append((arg.name, count))
+    return result
+
+
+def _output_of(op_def: OpDef, attrs: Any, value_index: int) -> tuple[str, int]:
+    for name, count in _counts(op_def, attrs):
+        if value_index < count:
+            return name, value_index
+        value_index -= count
+    raise IndexError(value_index)
+
+
+class LibraryFunction:
+    """A function read from a GraphDef's library; its graph is made when a session first needs it."""
+
+    def __init__(self, name: str, library: dict[str, Any]) -> None:
+        self.name = name
+        self.library = library
+        self.captured: list[Any] = []
+        self._graph: Any = None
+
+    @property
+    def definition(self) -> Any:
+        """The FunctionDef; raises `ValueError` where the library has none of that name."""
+        if self.name not in self.library:
+            raise ValueError(
+                f"the GraphDef names the function {self.name!r}, which its library does not hold"
+            )
+        return self.library[self.name]
+
+    def calls(self) -> list[str]:
+        """The names of the functions that its nodes name."""
+        return [
+            node.attr[key].func.name
+            for node in self.definition.node_def
+            for key in node.attr
+            if node.attr[key].WhichOneof("value") == "func"
+        ]
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The tensors it returns, in its own graph."""
+        return self.graph.outputs  # type: ignore[no-any-return]
+
+    @property
+    def graph(self) -> Any:
+        """The function's graph."""
+        if self._graph is None:
+            self._graph = self._import()
+        return self._graph
+
+    def bind(self, session: Any, captured_values: list[Any]) -> Callable[..., Any]:
+        """As the function graph's: takes arrays, returns a tuple of arrays."""
+        return self.graph.bind(session, captured_values)  # type: ignore[no-any-return]
+
+    def _import(self) -> Any:
+        from tensorboard.compat.proto import graph_pb2
+
+        from dataflow.graph.import_graph import import_graph_def
+
+        # By name: function graphs know how to run, which is a higher layer's business.
+        function_graph = importlib.import_module("dataflow.data.functions").FunctionGraph
+        definition = self.definition
+        graph_def = graph_pb2.GraphDef()
+        graph_def.library.function.extend(self.library.values())
+        for arg in definition.signature.input_arg:
+            node = graph_def.node.add(name=arg.name, op="Placeholder")
+            node.attr["dtype"].type = arg.type
+            node.attr["shape"].shape.unknown_rank = True
+        for node in definition.node_def:
+            copy = graph_def.node.add()
+            copy.CopyFrom(node)
+            del copy.input[:]
+            copy.input.extend(self._flat(reference) for reference in node.input)
+        graph = function_graph(self.name)
+        with graph.as_default():
+            import_graph_def(graph_def, name="")
+            arguments = definition.signature.input_arg
+            graph.inputs = [graph.get_tensor_by_name(f"{arg.name}:0") for arg in arguments]
+            graph.outputs = [
+                graph.as_graph_element(self._tensor_name(definition.ret[arg.name]))
+                for arg in definition.signature.output_arg
+            ]
+        return graph
+
+    def _tensor_name(self, reference: str) -> str:
+        flat = self._flat(reference)
+        return flat if ":" in flat else f"{flat}:0"
+
+    def _flat(self, reference: str) -> str:
+        """``node:output:1`` as ``node:k``, as a GraphDef has it."""
+        if reference.startswith("^") or ":" not in reference:
+            return reference
+        name, output, index = reference.split(":")
+        node = next(n for n in self.definition.node_def if n.name == name)
+        position = 0
+        for own, count in _counts(get_op(node.op), _ListSizes(node)):
+            if own == output:
+                return f"{name}:{position + int(index)}"
+            position += count
+        raise ValueError(f"{self.name}: op {node.op} has no output called {output!r}")
+
+
+class _ListSizes:
+    """The attributes of a NodeDef that say how many tensors an output has."""
+
+    def __init__(self, node: Any) -> None:
+        self.node = node
+
+    def __getitem__(self, key: str) -> Any:
+        value = self.node.attr[key]
+        if value.WhichOneof("value") == "list":
+            return [as_dtype(t) for t in value.list.type]
+        return value.i
