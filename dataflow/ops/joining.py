@@ -248,14 +248,14 @@ not_differentiable(parallel_concat_op)
 
 def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
     """As `tf.stack` along axis 0, for tensors of fully known shape. Not differentiable."""
-    with op_scope(name, "parallel_stack", values) as scope:
+    with op_scope(name, "parallel_stack", values):
         first = convert_to_tensor(values[0])
         if first.dims is None or None in first.dims:
             raise ValueError("tf.parallel_stack needs fully known shapes; use tf.stack")
         from dataflow.ops.array_basics import expand_dims
 
         parts = [expand_dims(v, 0) for v in values]
-        return parallel_concat_op(parts, shape=(len(values), *first.dims), name=scope)  # type: ignore[no-any-return]
+        return parallel_concat_op(parts, shape=(len(values), *first.dims))  # type: ignore[no-any-return]
 
 
 # ---- split --------------------------------------------------------------------------------
