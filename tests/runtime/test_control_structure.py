@@ -1,0 +1,190 @@
+"""Loops and conditionals as the compiled plan runs them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+
+@pytest.fixture(autouse=True)
+def fresh_graph() -> Any:
+    with tf.Graph().as_default():
+        yield
+
+
+def counted(calls: list[Any], value: Any) -> Any:
+    """``value``, and a note in ``calls`` whenever it is computed."""
+
+    def note(v: Any) -> Any:
+        calls.append(v)
+        return v
+
+    result = tf.py_func(note, [value], value.dtype)
+    result.set_shape(value.shape)
+    return result
+
+
+def test_only_the_branch_taken_is_computed() -> None:
+    pred = tf.placeholder(tf.bool, [])
+    calls: list[Any] = []
+    y = tf.cond(
+        pred, lambda: counted(calls, tf.constant(1.0)), lambda: counted(calls, tf.constant(2.0))
+    )
+    with tf.Session() as session:
+        assert session.run(y, {pred: True}) == 1.0
+        assert calls == [1.0]
+        assert session.run(y, {pred: False}) == 2.0
+        assert calls == [1.0, 2.0]
+
+
+def test_what_is_made_outside_both_branches_is_always_computed() -> None:
+    pred = tf.placeholder(tf.bool, [])
+    calls: list[Any] = []
+    outside = counted(calls, tf.constant(3.0))
+    y = tf.cond(pred, lambda: tf.identity(outside), lambda: tf.constant(2.0))
+    with tf.Session() as session:
+        session.run(y, {pred: False})
+    assert calls == [3.0]
+
+
+def test_a_branch_with_side_effects_only() -> None:
+    pred = tf.placeholder(tf.bool, [])
+    v = tf.Variable(0.0)
+    op = tf.cond(pred, lambda: tf.assign_add(v, 1.0).op, tf.no_op)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        for value in (True, False, True):
+            session.run(op, {pred: value})
+        assert session.run(v) == 2.0
+
+
+def test_rounds_of_a_loop_are_counted_and_the_body_runs_that_often() -> None:
+    calls: list[Any] = []
+    n = tf.placeholder(tf.int32, [])
+    i, total = tf.while_loop(
+        lambda i, _: i < n,
+        lambda i, t: (i + 1, t + counted(calls, i)),
+        [tf.constant(0), tf.constant(0)],
+    )
+    with tf.Session() as session:
+        assert session.run([i, total], {n: 5}) == [5, 10]
+        assert len(calls) == 5
+        calls.clear()
+        assert session.run([i, total], {n: 0}) == [0, 0]
+        assert calls == []
+
+
+def test_loop_variables_change_at_the_same_time() -> None:
+    a, b = tf.while_loop(
+        lambda a, _: a < 50, lambda a, b: (b, a + b), [tf.constant(1), tf.constant(1)]
+    )
+    with tf.Session() as session:
+        assert session.run([a, b]) == [55, 89]
+
+
+def test_conditional_inside_a_loop_inside_a_conditional() -> None:
+    pred = tf.placeholder(tf.bool, [])
+    x = tf.placeholder(tf.float32, [])
+
+    def loop() -> Any:
+        def body(i: Any, y: Any) -> Any:
+            return i + 1, tf.cond(tf.equal(i % 2, 0), lambda: y * 2.0, lambda: y + x)
+
+        return tf.while_loop(lambda i, _: i < 4, body, [tf.constant(0), x])[1]
+
+    y = tf.cond(pred, loop, lambda: -x)
+    with tf.Session() as session:
+        assert session.run(y, {pred: True, x: 3.0}) == ((3 * 2 + 3) * 2) + 3
+        assert session.run(y, {pred: False, x: 3.0}) == -3.0
+
+
+def test_a_variable_assigned_in_a_loop() -> None:
+    v = tf.Variable(1.0)
+
+    def body(i: Any) -> Any:
+        with tf.control_dependencies([tf.assign(v, v * 2.0)]):
+            return i + 1
+
+    loop = tf.while_loop(lambda i: i < 3, body, [tf.constant(0)])
+    with tf.Session() as session:
+        session.run(v.initializer)
+        session.run(loop)
+        assert session.run(v) in (2.0, 8.0)  # a loop reads what is outside it once or each time
+
+
+def test_random_numbers_differ_from_round_to_round() -> None:
+    ta = tf.TensorArray(tf.float32, 4)
+    _, ta = tf.while_loop(
+        lambda i, _: i < 4,
+        lambda i, t: (i + 1, t.write(i, tf.random_uniform([]))),
+        [tf.constant(0), ta],
+    )
+    with tf.Session() as session:
+        values = session.run(ta.stack())
+    assert len(set(values.tolist())) == 4
+
+
+def test_a_loop_waits_for_control_dependencies() -> None:
+    v = tf.Variable(0)
+    with tf.control_dependencies([tf.assign(v, 7)]):
+        loop = tf.while_loop(lambda i: i < 3, lambda i: i + 1, [tf.constant(0)])
+    with tf.Session() as session:
+        session.run(v.initializer)
+        session.run(loop)
+        assert session.run(v) == 7
+
+
+def test_the_plan_is_one_while_statement() -> None:
+    y = tf.while_loop(lambda i: i < 10, lambda i: i + 1, [tf.placeholder(tf.int32, [])])
+    session = tf.Session()
+    from dataflow.runtime.fetches import FetchPlan
+    from dataflow.runtime.plan import Plan
+
+    plan = Plan(session, FetchPlan(session.graph, y), [])
+    assert plan.source.count("while True:") == 1
+    assert "Merge" not in plan.source
+    assert "Switch" not in plan.source
+
+
+def test_an_error_inside_a_loop_names_the_node() -> None:
+    x = tf.placeholder(tf.float32, [None])
+    y = tf.while_loop(
+        lambda i, _: i < 3,
+        lambda i, a: (i + 1, tf.check_numerics(tf.log(a), "log went wrong", name="watch")),
+        [tf.constant(0), x],
+    )
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        session.run(y, {x: [0.5]})
+    assert "while/watch" in caught.value.message
+    assert "log went wrong" in caught.value.message
+
+
+def test_inner_tensors_may_be_neither_fetched_nor_fed() -> None:
+    inner: list[Any] = []
+
+    def body(i: Any) -> Any:
+        inner.append(i * 2)
+        return i + 1
+
+    tf.while_loop(lambda i: i < 3, body, [tf.constant(0)])
+    with tf.Session() as session:
+        with pytest.raises(ValueError, match="not fetchable"):
+            session.run(inner[0])
+        with pytest.raises(ValueError, match="may not be fed"):
+            session.run(tf.constant(1), {inner[0]: 3})
+
+
+@pytest.mark.parametrize("pred", [True, False])
+def test_gradients_of_a_conditional_compute_only_what_was_taken(pred: bool) -> None:
+    p = tf.placeholder(tf.bool, [])
+    x = tf.placeholder(tf.float32, [3])
+    y = tf.cond(p, lambda: x * x, lambda: x * 3.0)
+    (grad,) = tf.gradients(y, x)
+    value = np.array([1, 2, 3], np.float32)
+    with tf.Session() as session:
+        result = session.run(grad, {p: pred, x: value})
+    np.testing.assert_allclose(result, 2 * value if pred else np.full(3, 3.0))
