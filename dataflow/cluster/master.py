@@ -376,6 +376,11 @@ class _MasterStep:
                 raise self.error from None
             raise
         finally:
+            if self.local is not None and self.error is None:
+                # Each refers to the other; what was received must go now, and not when Python
+                # looks for circles: it lies in memory that the sender wants to use again.
+                self.local.slots = []
+                self.local = None
             if self.wake_fd >= 0:
                 with_fd, self.wake_fd = self.wake_fd, -1
                 os.close(with_fd)
@@ -386,8 +391,6 @@ class _MasterStep:
             if link.ahead is not None:
                 link.ahead = (prepared, self.count, time.monotonic(), link.ahead)
             master.pool.give(link)
-        if self.local is not None:
-            self.local.slots = []
         results = self.results
         return [
             results[task][position] if task else values[position]
@@ -432,8 +435,8 @@ class _MasterStep:
                 recorder = self.recorders[master.task] = Recorder(bool(self.flags & VALUES))
             self.local = PieceRun(prepared.local, self.step, self, alone, recorder)
             self.local.start([values[position] for position in prepared.local_feeds])
-            for number, tensors in self.reads:
-                self.local.deliver(number, tensors)
+            while self.reads:
+                self.local.deliver(*self.reads.pop(0))
 
     def _use_reads(self, remote: RemotePiece) -> bool:
         """Begin with what the last step's end brought along, if that is still as good as new."""
@@ -594,6 +597,7 @@ class _MasterStep:
         """Close the links that still have something to come: that cancels the other pieces."""
         if self.local is not None:
             self.local.cancel()
+            self.local = None
         for task, link in self.links.items():
             if task in self.results:
                 self.master.pool.give(link)

@@ -113,6 +113,7 @@ class CompiledPiece:
         self.structured = any(
             op.type in CONTROL_OPS for segment in plan.segments for op in segment.ops
         )
+        self.releases = _releases(plan)
         #: Nothing in it blocks: whatever is ready can run on the thread that finds it so.
         self.is_plain = not self.num_blocking
         self._traced: dict[int, GeneratedPlan] = {}
@@ -144,6 +145,23 @@ class CompiledPiece:
         if results:
             for slot, value in zip(segment.output_slots, results, strict=True):
                 slots[slot] = value
+
+
+def _releases(plan: PiecePlan) -> list[list[int]]:
+    """Return the slots that nobody reads any more once a segment has run and sent.
+
+    A value that stays referenced costs more than its memory: a variable whose array somebody holds
+    must be copied before it is changed.
+    """
+    readers: dict[int, int] = dict.fromkeys(plan.fetch_slots, 2)
+    for segment in plan.segments:
+        for slot in segment.input_slots:
+            readers[slot] = readers.get(slot, 0) + 1
+    return [
+        [slot for slot in segment.input_slots if readers[slot] == 1]
+        + [slot for slot in segment.output_slots if slot not in readers]
+        for segment in plan.segments
+    ]
 
 
 class Recorder:
@@ -334,10 +352,13 @@ class PieceRun:
                     self.remaining = 0
             if last:
                 fetches = [check_alive(slots[slot]) for slot in self.piece.plan.fetch_slots]
+                self.slots = []
                 self.transport.done(fetches, transfers)
                 return []
             for task, channel, tensors in transfers:
                 self.transport.send(task, channel, tensors)
+            for slot in self.piece.releases[number]:
+                slots[slot] = None
         except Exception as error:
             self._fail(error)
             return []

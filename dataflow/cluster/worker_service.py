@@ -318,7 +318,8 @@ class WorkerService:
         if transport.error is not None:
             return None
         link.ahead = (registered, run)
-        return transport.tensors
+        tensors, transport.tensors = transport.tensors, []
+        return tensors
 
     def _adopt(self, link: Link, message: Message) -> None:
         registered, run = link.ahead  # no frame says ADOPT unless one said AHEAD before
