@@ -41,11 +41,18 @@ def real_div_kernel(xp: Any, *, T: DType) -> Any:
     return _truncating(xp, T)
 
 
-@kernel("Div", "TruncateDiv", factory=True)
+@kernel("Div", factory=True)
 def div_kernel(xp: Any, *, T: DType) -> Any:
     if T.kind in "fc":
         return xp.true_divide
     return _truncating(xp, T)
+
+
+@kernel("TruncateDiv", factory=True)
+def truncate_div_kernel(xp: Any, *, T: DType) -> Any:
+    if T.kind == "f":
+        return lambda x, y: xp.trunc(xp.true_divide(x, y))
+    return div_kernel(xp, T=T)
 
 
 def _truncating(xp: Any, dtype: DType) -> Any:

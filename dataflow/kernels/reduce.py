@@ -140,11 +140,27 @@ def _position(x: Any, dimension: Any) -> int:
     return axis
 
 
+def _points_at_nan(xp: Any, x: Any, found: Any, axis: int) -> bool:
+    """NumPy stops at the first value that is not a number; TensorFlow passes over them."""
+    if x.dtype.kind != "f" or not found.size:
+        return False
+    chosen = xp.take_along_axis(x, xp.expand_dims(found, axis), axis)
+    return bool(xp.isnan(chosen).any())
+
+
 @kernel("ArgMax")
 def arg_max_kernel(xp: Any, x: Any, dimension: Any, *, output_type: DType) -> Any:
-    return xp.argmax(x, axis=_position(x, dimension)).astype(output_type.numpy)
+    axis = _position(x, dimension)
+    found = xp.argmax(x, axis=axis)
+    if _points_at_nan(xp, x, found, axis):
+        found = xp.argmax(xp.where(xp.isnan(x), -xp.inf, x), axis=axis)
+    return found.astype(output_type.numpy)
 
 
 @kernel("ArgMin")
 def arg_min_kernel(xp: Any, x: Any, dimension: Any, *, output_type: DType) -> Any:
-    return xp.argmin(x, axis=_position(x, dimension)).astype(output_type.numpy)
+    axis = _position(x, dimension)
+    found = xp.argmin(x, axis=axis)
+    if _points_at_nan(xp, x, found, axis):
+        found = xp.argmin(xp.where(xp.isnan(x), xp.inf, x), axis=axis)
+    return found.astype(output_type.numpy)

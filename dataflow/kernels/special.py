@@ -99,6 +99,7 @@ def hurwitz_zeta(xp: Any, x: Any, q: Any) -> Any:
     pole = (q <= 0) & (q == xp.floor(q))
     total = xp.where(pole, xp.inf, total)
     total = xp.where((q <= 0) & (x != xp.floor(x)), xp.nan, total)
+    total = xp.where(xp.isinf(x) & (q > 1), 0.0, total)
     return xp.where(x == 1, xp.inf, xp.where(x < 1, xp.nan, total))
 
 
@@ -157,7 +158,9 @@ def incomplete_gamma(xp: Any, a: Any, x: Any, upper: bool) -> Any:
         result = xp.where(by_series, 1.0 - lower, above)
     else:
         result = xp.where(by_series, lower, 1.0 - above)
-    return xp.where(valid, result, xp.nan)
+        result = xp.where(x == 0, 0.0, result)
+    result = xp.where(xp.isinf(a) & ~xp.isinf(x), float(upper), result)
+    return xp.where(valid | ((x == 0) & (not upper)), result, xp.nan)
 
 
 def incomplete_gamma_by_a(xp: Any, a: Any, x: Any) -> Any:

@@ -405,8 +405,13 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y``, and 0 where y is 0."""
-    return div_no_nan_op(x, y, name=name or "div_no_nan")  # type: ignore[no-any-return]
+    """``x / y``, and 0 where y is 0; integers give what `truediv` gives."""
+    with _graph_of(x, y).name_scope(name or "div_no_nan") as scope:
+        x, y = binary_operands(x, y, scope[:-1])
+        wider = _QUOTIENT_DTYPES.get(x.dtype.base_dtype)
+        if wider is not None and y.dtype.base_dtype is x.dtype.base_dtype:
+            x, y = cast(x, wider), cast(y, wider)
+        return div_no_nan_op(x, y, name=scope)  # type: ignore[no-any-return]
 
 
 def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:

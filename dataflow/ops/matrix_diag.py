@@ -52,6 +52,8 @@ def diag_op(diagonal: Tensor) -> Dims:
 
     Shape: [d...] gives [d..., d...]. Dtype: kept. Gradient: the diagonal of dy.
     """
+    if diagonal.dims == ():
+        raise ValueError("the diagonal must have at least one axis, got a scalar")
     return None if diagonal.dims is None else diagonal.dims + diagonal.dims
 
 

@@ -15,21 +15,21 @@ from dataflow.ops import arithmetic, comparison, elementary, matmul, slicing
 from dataflow.ops.variables import install_operators
 
 
-def _forward(method: str, function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    reflected = f"__r{method}__"
-
+def _forward(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def operator(x: Tensor, y: Any) -> Any:
-        if type(y) is not Tensor and _leaves_it_to(y, reflected):
-            return NotImplemented
         return function(x, y, name=name)
 
     operator.__doc__ = function.__doc__
     return operator
 
 
-def _leaves_it_to(y: Any, reflected: str) -> bool:
-    """True when y is of a class that deals with tensors itself, such as a sparse tensor."""
-    return hasattr(y, "_overrides_tensor_operators") and hasattr(type(y), reflected)
+def _multiply(x: Tensor, y: Any, name: str) -> Any:
+    if type(y).__name__ == "SparseTensor":
+        return y * x  # stays sparse, whichever side the dense one is on
+    return arithmetic.mul_op(x, y, name=name)
+
+
+_multiply.__doc__ = arithmetic.mul_op.__doc__
 
 
 def _reflected(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -87,7 +87,7 @@ def install() -> None:
     table: dict[str, tuple[Callable[..., Any], str]] = {
         "add": (arithmetic.add_v2_op, "add"),
         "sub": (arithmetic.sub_op, "sub"),
-        "mul": (arithmetic.mul_op, "mul"),
+        "mul": (_multiply, "mul"),
         "truediv": (arithmetic.truediv, "truediv"),
         "div": (arithmetic.div, "div"),
         "floordiv": (arithmetic.floor_div_op, "floordiv"),
@@ -99,7 +99,7 @@ def install() -> None:
         "xor": (_logical(_xor, comparison.bitwise_xor_op), "xor"),
     }
     for method, (function, name) in table.items():
-        _set(f"__{method}__", _forward(method, function, name))
+        _set(f"__{method}__", _forward(function, name))
         _set(f"__r{method}__", _reflected(function, name))
     for method, op in {
         "lt": comparison.less_op,

@@ -124,3 +124,9 @@ def test_confusion_matrix_refuses_classes_outside() -> None:
         assert session.run(matrix, {labels: [0, 0]}).tolist() == [[1, 1], [0, 0]]
         with pytest.raises(tf.errors.InvalidArgumentError, match="labels"):
             session.run(matrix, {labels: [0, 2]})
+
+
+def test_the_largest_is_found_beside_what_is_not_a_number() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant([[np.nan, 2.0, 3.0], [1.0, np.nan, -1.0]])
+        assert session.run([tf.argmax(x, 1), tf.argmin(x, 1)])[0].tolist() == [2, 0]

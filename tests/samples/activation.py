@@ -81,7 +81,6 @@ SAMPLES = [
         (X,),
         lambda x: x / (1 + np.exp(-x)),
         note="swish",
-        oracle=False,  # TensorFlow wraps it in a function with a gradient of its own
     ),
     *(
         Sample(
