@@ -56,6 +56,12 @@ from dataflow.ops.convolution import (
     separable_conv2d,
     with_space_to_batch,
 )
+from dataflow.ops.ctc import (
+    ctc_beam_search_decoder,
+    ctc_beam_search_decoder_v2,
+    ctc_greedy_decoder,
+    ctc_loss,
+)
 from dataflow.ops.embedding import (
     embedding_lookup,
     embedding_lookup_sparse,

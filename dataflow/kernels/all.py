@@ -12,6 +12,7 @@ from dataflow.kernels import (
     complex_numbers as _complex_numbers,  # noqa: F401
     conv as _conv,  # noqa: F401
     counting as _counting,  # noqa: F401
+    ctc as _ctc,  # noqa: F401
     cumulative as _cumulative,  # noqa: F401
     dataset as _dataset,  # noqa: F401
     depthwise as _depthwise,  # noqa: F401
