@@ -309,6 +309,16 @@ def _refusal(tensor: Any, index: Any) -> str:
     return text + " Cast a floating index with tf.cast(i, tf.int32)."
 
 
+def _same_dtype(bounds: list[Any]) -> list[Any]:
+    """Bounds of which some are int64 and some int32 tensors, all as int64."""
+    kinds = {b.dtype.base_dtype for b in bounds if isinstance(b, Tensor)}
+    if len(kinds) < 2:
+        return bounds
+    from dataflow.ops.math import cast
+
+    return [cast(b, dtypes.int64) if isinstance(b, Tensor) else b for b in bounds]
+
+
 def getitem(tensor: Any, spec: Any, var: Any = None) -> Tensor:
     """``tensor[spec]`` as Python's syntax gives it; see `Tensor.__getitem__`."""
     if isinstance(spec, (np.ndarray, list)) or (
@@ -349,6 +359,7 @@ def getitem(tensor: Any, spec: Any, var: Any = None) -> Tensor:
             masks["shrink_axis_mask"] |= bit
     with op_scope(None, "strided_slice", [tensor]) as scope:
         if begin:
+            begin, end, strides = (_same_dtype(b) for b in (begin, end, strides))
             packed = [stack(begin), stack(end), stack(strides)]
             if any(p.dtype is dtypes.int64 for p in packed):
                 from dataflow.ops.math import cast
