@@ -33,7 +33,8 @@ def concat_offset_kernel(xp: Any, axis: Any, shapes: Any) -> Any:
 
 @kernel("Pack")
 def stack_kernel(xp: Any, values: Any, *, axis: int) -> Any:
-    if isinstance(values[0], bytes) or values[0].dtype.kind == "O":
+    # Strings, and handles such as queues, which are no arrays.
+    if getattr(values[0], "dtype", np.dtype(object)).kind == "O":
         return np.stack([np.asarray(v, object) for v in values], axis)
     first = values[0].shape
     for v in values:
