@@ -421,7 +421,7 @@ def _ftrl(
     xp.maximum(a, 0, out=a)
     xp.divide(a, b, out=a)
     xp.copysign(a, linear, out=var)
-    xp.negative(var, out=var)
+    xp.subtract(0, var, out=var)  # unlike negation, 0 stays +0
 
 
 # ---- kernels: the ops' inputs, in their order --------------------------------------------------

@@ -35,7 +35,7 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: dict[str, Any]) 
         ):
             _assign_one(prefix, shapes, source, target)
             continue
-        variable = known.get(target) or _parts(known, target)
+        variable = known[target] if target in known else _parts(known, target)
         if variable is not None:
             _assign_one(prefix, shapes, source, variable)
             continue
