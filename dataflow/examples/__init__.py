@@ -1,0 +1,1 @@
+"""``tensorflow.examples``: what course code imports from there."""

@@ -1,0 +1,3 @@
+"""``tensorflow.examples.tutorials.mnist``."""
+
+from dataflow.examples.tutorials.mnist import input_data

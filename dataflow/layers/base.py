@@ -1,0 +1,294 @@
+"""`Layer`: variables that are made at the first call and used by every call."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from dataflow import shapes
+from dataflow.dtypes import as_dtype
+from dataflow.graph import nest
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.conditionals import cond
+from dataflow.ops.static_value import static_value
+from dataflow.ops.variable_scope import get_variable, variable_scope
+from dataflow.ops.variables import Variable
+from dataflow.shapes import TensorShape
+
+
+class InputSpec:
+    """What a layer's input must look like: dtype, rank, sizes of single axes."""
+
+    def __init__(
+        self,
+        dtype: Any = None,
+        shape: Any = None,
+        ndim: int | None = None,
+        max_ndim: int | None = None,
+        min_ndim: int | None = None,
+        axes: dict[int, int] | None = None,
+    ) -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self.ndim = len(shape) if shape is not None else ndim
+        self.max_ndim = max_ndim
+        self.min_ndim = min_ndim
+        self.axes = axes or {}
+
+    def check(self, layer: Layer, dims: shapes.Dims) -> None:
+        """Raises `ValueError` when ``dims`` do not fit."""
+        if dims is None:
+            if self.ndim is not None or self.min_ndim is not None:
+                raise ValueError(
+                    f"Input of layer {layer.name!r} has no known rank; use set_shape on it first."
+                )
+            return
+        rank = len(dims)
+        if self.ndim is not None and rank != self.ndim:
+            raise ValueError(
+                f"Input 0 of layer {layer.name} is incompatible with the layer: expected "
+                f"ndim={self.ndim}, found ndim={rank}. Full shape received: {list(dims)}"
+            )
+        if self.min_ndim is not None and rank < self.min_ndim:
+            raise ValueError(
+                f"Input 0 of layer {layer.name} is incompatible with the layer: expected "
+                f"min_ndim={self.min_ndim}, found ndim={rank}. Full shape received: {list(dims)}"
+            )
+        for axis, size in self.axes.items():
+            if size is not None and dims[axis] not in (size, None):
+                raise ValueError(
+                    f"Input 0 of layer {layer.name} is incompatible with the layer: expected axis "
+                    f"{axis} of input shape to have value {size} but received input with shape "
+                    f"{list(dims)}"
+                )
+
+
+class Layer:
+    """A part of a network with its own variables, made when it is first called.
+
+    Subclasses define ``build(input_shape)``, which calls `add_variable` and ends with
+    ``self.built = True``, and ``call(inputs)``.
+    """
+
+    def __init__(
+        self,
+        trainable: bool = True,
+        name: str | None = None,
+        dtype: Any = None,
+        activity_regularizer: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        self.trainable = trainable
+        self.built = False
+        self.input_spec: InputSpec | None = None
+        self._dtype = None if dtype is None else as_dtype(dtype).base_dtype
+        self._activity_regularizer = activity_regularizer
+        self._base_name = name or _snake_case(type(self).__name__)
+        self._given_name = name
+        self._reuse = kwargs.pop("_reuse", None)
+        self._scope: Any = None
+        scope = kwargs.pop("_scope", None)
+        if scope is not None:
+            with variable_scope(scope) as captured:
+                self._scope = captured
+        if kwargs:
+            raise TypeError(f"Keyword argument not understood: {next(iter(kwargs))!r}")
+        self._trainable_weights: list[Any] = []
+        self._non_trainable_weights: list[Any] = []
+        self._updates: list[Any] = []
+        self._losses: list[Any] = []
+
+    # ---- what subclasses write ------------------------------------------------------------
+
+    def build(self, input_shape: Any) -> None:
+        """Makes the variables."""
+        self.built = True
+
+    def call(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """Makes the nodes."""
+        return inputs
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        """The shape of the output for an input of ``input_shape``."""
+        raise NotImplementedError(f"{type(self).__name__} does not say its output shape.")
+
+    # ---- what they use --------------------------------------------------------------------
+
+    def add_variable(
+        self,
+        name: str,
+        shape: Any,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        trainable: bool | None = None,
+        constraint: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """A variable of this layer, found again when the layer reuses another one's."""
+        trainable = True if trainable is None else trainable
+        before = set(default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES))
+        variable = get_variable(
+            name,
+            shape=shape,
+            dtype=dtype or self._dtype,
+            initializer=initializer,
+            regularizer=regularizer,
+            trainable=trainable and self.trainable,
+            constraint=constraint,
+            partitioner=kwargs.get("partitioner"),
+        )
+        for loss in default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES):
+            if loss not in before:
+                self._losses.append(loss)
+        target = self._trainable_weights if trainable else self._non_trainable_weights
+        target.append(variable)
+        return variable
+
+    add_weight = add_variable
+
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Ops to run with each training step; also in the UPDATE_OPS collection."""
+        for update in updates if isinstance(updates, (list, tuple)) else [updates]:
+            self._updates.append(update)
+            default_graph().add_to_collection(GraphKeys.UPDATE_OPS, update)
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Losses of the layer; also in the REGULARIZATION_LOSSES collection."""
+        for loss in losses if isinstance(losses, (list, tuple)) else [losses]:
+            self._losses.append(loss)
+            default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+
+    # ---- calling --------------------------------------------------------------------------
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """Makes the variables if this is the first call, and the nodes."""
+        inputs = nest.map_structure(convert_to_tensor, inputs)
+        self._set_scope(kwargs.pop("scope", None))
+        reuse = self._reuse if not self.built else True
+        with variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope:
+            graph = default_graph()
+            with graph.name_scope(scope.original_name_scope):
+                flat = nest.flatten(inputs)
+                if self._dtype is None and flat and not flat[0].dtype.base_dtype.is_integer:
+                    self._dtype = flat[0].dtype.base_dtype
+                if self.input_spec is not None:
+                    self.input_spec.check(self, flat[0].dims)
+                if not self.built:
+                    self.build(nest.map_structure(lambda t: t.shape, inputs))
+                    self.built = True
+                    if self.input_spec is not None:
+                        self.input_spec.check(self, flat[0].dims)
+                outputs = self.call(inputs, *args, **kwargs)
+                if self._activity_regularizer is not None:
+                    with graph.name_scope("ActivityRegularizer"):
+                        self.add_loss(self._activity_regularizer(outputs))
+        return outputs
+
+    apply = __call__
+
+    def _set_scope(self, scope: Any) -> None:
+        if self._scope is not None:
+            return
+        if self._reuse:
+            with variable_scope(scope if scope is not None else self._base_name) as captured:
+                self._scope = captured
+        elif scope is None and self._given_name is not None:
+            with variable_scope(self._given_name) as captured:
+                self._scope = captured
+        else:
+            with variable_scope(scope, default_name=self._base_name) as captured:
+                self._scope = captured
+
+    # ---- reading --------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The layer's name, as its variables carry it."""
+        return self._scope.name if self._scope is not None else self._base_name
+
+    @property
+    def scope_name(self) -> str:
+        """The variable scope's name; raises `ValueError` before the first call."""
+        if self._scope is None:
+            raise ValueError(
+                f"No name available for layer scope because the layer {self._base_name!r} has not "
+                "been used yet. The scope name is determined the first time it is called."
+            )
+        return str(self._scope.name)
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the variables."""
+        return self._dtype
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        """Variables that training changes."""
+        return list(self._trainable_weights) if self.trainable else []
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        """Variables that training leaves alone."""
+        if self.trainable:
+            return list(self._non_trainable_weights)
+        return self._trainable_weights + self._non_trainable_weights
+
+    @property
+    def weights(self) -> list[Any]:
+        """All variables."""
+        return self._trainable_weights + self._non_trainable_weights
+
+    trainable_variables = trainable_weights
+    non_trainable_variables = non_trainable_weights
+    variables = weights
+
+    @property
+    def updates(self) -> list[Any]:
+        """Ops to run with each training step."""
+        return list(self._updates)
+
+    @property
+    def losses(self) -> list[Any]:
+        """Losses of the layer."""
+        return list(self._losses)
+
+    def count_params(self) -> int:
+        """The number of values in all variables; raises `ValueError` before the first call."""
+        if not self.built:
+            raise ValueError(f"count_params: the layer {self.name!r} has not been built yet.")
+        return sum(v.shape.num_elements() or 0 for v in self.weights)
+
+
+def _snake_case(name: str) -> str:
+    text = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    text = re.sub(r"([a-z])([A-Z])", r"\1_\2", text).lower()
+    return "private" + text if text[0] == "_" else text
+
+
+def pair(value: Any, count: int, name: str) -> tuple[int, ...]:
+    """An int, or a list of ``count`` ints, as a tuple; raises `ValueError`."""
+    if isinstance(value, int):
+        return (value,) * count
+    try:
+        result = tuple(int(v) for v in value)
+    except (TypeError, ValueError):
+        result = ()
+    if len(result) != count:
+        raise ValueError(
+            f"The `{name}` argument must be a tuple of {count} integers. Received: {value}"
+        )
+    return result
+
+
+def smart_cond(predicate: Any, true_fn: Any, false_fn: Any) -> Any:
+    """`tf.cond`, decided at once where ``predicate`` is known before the graph runs."""
+    if not isinstance(predicate, (Tensor, Variable)):
+        return true_fn() if predicate else false_fn()
+    value = static_value(predicate) if isinstance(predicate, Tensor) else None
+    if value is not None:
+        return true_fn() if bool(value) else false_fn()
+    return cond(predicate, true_fn, false_fn)

@@ -1,0 +1,404 @@
+"""Convolutions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import nn
+from dataflow.layers.base import InputSpec, Layer, pair
+from dataflow.ops import array
+from dataflow.ops.initializers import zeros_initializer
+from dataflow.shapes import TensorShape
+
+
+def _format(data_format: str, rank: int) -> str:
+    formats = {
+        ("channels_last", 1): "NWC",
+        ("channels_last", 2): "NHWC",
+        ("channels_last", 3): "NDHWC",
+        ("channels_first", 1): "NCW",
+        ("channels_first", 2): "NCHW",
+        ("channels_first", 3): "NCDHW",
+    }
+    try:
+        return formats[(data_format, rank)]
+    except KeyError:
+        raise ValueError(
+            f"The `data_format` argument must be one of channels_first, channels_last. "
+            f"Received: {data_format}"
+        ) from None
+
+
+class _Conv(Layer):
+    """A convolution over ``rank`` axes; kernel of shape kernel_size + [channels, filters]."""
+
+    rank = 2
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        dilation_rate: Any = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = zeros_initializer,
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs
+        )
+        self.filters = int(filters)
+        self.kernel_size = pair(kernel_size, self.rank, "kernel_size")
+        self.strides = pair(strides, self.rank, "strides")
+        self.padding = padding.lower()
+        if self.padding not in ("valid", "same"):
+            raise ValueError(
+                f'The `padding` argument must be one of "valid", "same". Received: {padding}'
+            )
+        self.data_format = data_format.lower()
+        _format(self.data_format, self.rank)
+        self.dilation_rate = pair(dilation_rate, self.rank, "dilation_rate")
+        self.activation = activation
+        self.use_bias = use_bias
+        self.kernel_initializer = kernel_initializer
+        self.bias_initializer = bias_initializer
+        self.kernel_regularizer = kernel_regularizer
+        self.bias_regularizer = bias_regularizer
+        self.kernel_constraint = kernel_constraint
+        self.bias_constraint = bias_constraint
+        self.input_spec = InputSpec(ndim=self.rank + 2)
+
+    @property
+    def _channel_axis(self) -> int:
+        return 1 if self.data_format == "channels_first" else -1
+
+    def _channels(self, input_shape: Any) -> int:
+        channels = TensorShape(input_shape)[self._channel_axis].value
+        if channels is None:
+            raise ValueError("The channel dimension of the inputs should be defined. Found `None`.")
+        return int(channels)
+
+    def _add_kernel(self, shape: list[int]) -> Any:
+        return self.add_variable(
+            "kernel",
+            shape,
+            initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+
+    def _add_bias(self) -> Any:
+        if not self.use_bias:
+            return None
+        return self.add_variable(
+            "bias",
+            [self.filters],
+            initializer=self.bias_initializer,
+            regularizer=self.bias_regularizer,
+            constraint=self.bias_constraint,
+        )
+
+    def build(self, input_shape: Any) -> None:
+        channels = self._channels(input_shape)
+        self.input_spec = InputSpec(ndim=self.rank + 2, axes={self._channel_axis: channels})
+        self.kernel = self._add_kernel([*self.kernel_size, channels, self.filters])
+        self.bias = self._add_bias()
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        layout = _format(self.data_format, self.rank)
+        if self.rank == 2 and self.dilation_rate == (1, 1):
+            strides = [1, *self.strides, 1] if layout == "NHWC" else [1, 1, *self.strides]
+            outputs = nn.conv2d(
+                inputs,
+                self.kernel,
+                strides,
+                self.padding.upper(),
+                data_format=layout,
+                name="Conv2D",
+            )
+        else:
+            outputs = nn.convolution(
+                inputs,
+                self.kernel,
+                padding=self.padding.upper(),
+                strides=self.strides,
+                dilation_rate=self.dilation_rate,
+                data_format=layout,
+            )
+        return self._finish(outputs)
+
+    def _finish(self, outputs: Any) -> Any:
+        if self.use_bias:
+            if self.rank == 2 or self.data_format == "channels_last":
+                layout = "NCHW" if self.data_format == "channels_first" else "NHWC"
+                outputs = nn.bias_add(outputs, self.bias, data_format=layout)
+            else:
+                outputs = outputs + array.reshape(self.bias, [1, self.filters] + [1] * self.rank)
+        return outputs if self.activation is None else self.activation(outputs)
+
+
+class Conv1D(_Conv):
+    """Convolution along one axis. Input [batch, steps, channels]."""
+
+    rank = 1
+
+
+class Conv2D(_Conv):
+    """Convolution of images. Input [batch, height, width, channels]."""
+
+    rank = 2
+
+
+class Conv3D(_Conv):
+    """Convolution of volumes. Input [batch, depth, height, width, channels]."""
+
+    rank = 3
+
+
+def _transposed_size(size: Any, kernel: int, stride: int, padding: str) -> Any:
+    if size is None:
+        return None
+    size = size * stride
+    return size + max(kernel - stride, 0) if padding == "valid" else size
+
+
+class _ConvTranspose(_Conv):
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = zeros_initializer,
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            filters,
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            1,
+            activation,
+            use_bias,
+            kernel_initializer,
+            bias_initializer,
+            kernel_regularizer,
+            bias_regularizer,
+            activity_regularizer,
+            kernel_constraint,
+            bias_constraint,
+            trainable,
+            name,
+            **kwargs,
+        )
+
+    def build(self, input_shape: Any) -> None:
+        channels = self._channels(input_shape)
+        self.input_spec = InputSpec(ndim=self.rank + 2, axes={self._channel_axis: channels})
+        self.kernel = self._add_kernel([*self.kernel_size, self.filters, channels])
+        self.bias = self._add_bias()
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        layout = _format(self.data_format, self.rank)
+        first = 2 if self.data_format == "channels_first" else 1
+        dynamic = array.shape(inputs)
+        static = inputs.shape.as_list()
+        sizes, known = [], []
+        for i in range(self.rank):
+            args = (self.kernel_size[i], self.strides[i], self.padding)
+            fixed = _transposed_size(static[first + i], *args)
+            known.append(fixed)
+            sizes.append(
+                fixed if fixed is not None else _transposed_size(dynamic[first + i], *args)
+            )
+        batch = static[0] if static[0] is not None else dynamic[0]
+        if self.data_format == "channels_first":
+            output_shape: Any = [batch, self.filters, *sizes]
+            strides = [1, 1, *self.strides]
+            shape = [static[0], self.filters, *known]
+        else:
+            output_shape = [batch, *sizes, self.filters]
+            strides = [1, *self.strides, 1]
+            shape = [static[0], *known, self.filters]
+        function = nn.conv2d_transpose if self.rank == 2 else nn.conv3d_transpose
+        outputs = function(
+            inputs,
+            self.kernel,
+            array.stack(output_shape),
+            strides,
+            padding=self.padding.upper(),
+            data_format=layout,
+        )
+        outputs.set_shape(shape)
+        return self._finish(outputs)
+
+
+class Conv2DTranspose(_ConvTranspose):
+    """The transposed convolution of images: what a convolution's gradient computes."""
+
+    rank = 2
+
+
+class Conv3DTranspose(_ConvTranspose):
+    """The transposed convolution of volumes."""
+
+    rank = 3
+
+
+class _SeparableConv(_Conv):
+    """Each channel is convolved by itself, then the channels are mixed."""
+
+    def __init__(
+        self,
+        filters: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        dilation_rate: Any = 1,
+        depth_multiplier: int = 1,
+        activation: Any = None,
+        use_bias: bool = True,
+        depthwise_initializer: Any = None,
+        pointwise_initializer: Any = None,
+        bias_initializer: Any = zeros_initializer,
+        depthwise_regularizer: Any = None,
+        pointwise_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        depthwise_constraint: Any = None,
+        pointwise_constraint: Any = None,
+        bias_constraint: Any = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            filters,
+            kernel_size,
+            strides,
+            padding,
+            data_format,
+            dilation_rate,
+            activation,
+            use_bias,
+            None,
+            bias_initializer,
+            None,
+            bias_regularizer,
+            activity_regularizer,
+            None,
+            bias_constraint,
+            trainable,
+            name,
+            **kwargs,
+        )
+        self.depth_multiplier = depth_multiplier
+        self._depthwise = (depthwise_initializer, depthwise_regularizer, depthwise_constraint)
+        self._pointwise = (pointwise_initializer, pointwise_regularizer, pointwise_constraint)
+
+    def build(self, input_shape: Any) -> None:
+        channels = self._channels(input_shape)
+        self.input_spec = InputSpec(ndim=self.rank + 2, axes={self._channel_axis: channels})
+        initializer, regularizer, constraint = self._depthwise
+        self.depthwise_kernel = self.add_variable(
+            "depthwise_kernel",
+            [*self.kernel_size, channels, self.depth_multiplier],
+            initializer=initializer,
+            regularizer=regularizer,
+            constraint=constraint,
+        )
+        initializer, regularizer, constraint = self._pointwise
+        self.pointwise_kernel = self.add_variable(
+            "pointwise_kernel",
+            [1] * self.rank + [channels * self.depth_multiplier, self.filters],
+            initializer=initializer,
+            regularizer=regularizer,
+            constraint=constraint,
+        )
+        self.bias = self._add_bias()
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        depthwise, pointwise = self.depthwise_kernel, self.pointwise_kernel
+        strides, dilation = list(self.strides), list(self.dilation_rate)
+        layout = _format(self.data_format, 2)
+        axis = 1 if layout == "NHWC" else 2
+        if self.rank == 1:  # a row of height 1; strides must be equal in both directions
+            inputs = array.expand_dims(inputs, axis)
+            depthwise = array.expand_dims(depthwise, 0)
+            pointwise = array.expand_dims(pointwise, 0)
+            strides, dilation = strides * 2, [1, *dilation]
+        full = [1, *strides, 1] if layout == "NHWC" else [1, 1, *strides]
+        outputs = nn.separable_conv2d(
+            inputs,
+            depthwise,
+            pointwise,
+            full,
+            padding=self.padding.upper(),
+            rate=dilation,
+            data_format=layout,
+        )
+        if self.rank == 1:
+            outputs = array.squeeze(outputs, [axis])
+        return self._finish(outputs)
+
+
+class SeparableConv1D(_SeparableConv):
+    """A separable convolution along one axis."""
+
+    rank = 1
+
+
+class SeparableConv2D(_SeparableConv):
+    """A separable convolution of images."""
+
+    rank = 2
+
+
+def _function(layer_class: type[_Conv], doc: str) -> Any:
+    """The layer as a function: ``inputs`` first, ``name`` and ``reuse`` last."""
+
+    def function(
+        inputs: Any, *args: Any, name: str | None = None, reuse: Any = None, **kwargs: Any
+    ) -> Any:
+        return layer_class(*args, name=name, _scope=name, _reuse=reuse, **kwargs)(inputs)
+
+    function.__doc__ = doc
+    function.__name__ = function.__qualname__ = doc.split("`")[1].lower()
+    function.__wrapped__ = layer_class.__init__  # type: ignore[attr-defined]
+    return function
+
+
+conv1d = _function(Conv1D, "A `Conv1D` layer, applied.")
+conv2d = _function(Conv2D, "A `Conv2D` layer, applied.")
+conv3d = _function(Conv3D, "A `Conv3D` layer, applied.")
+conv2d_transpose = _function(Conv2DTranspose, "A `Conv2DTranspose` layer, applied.")
+conv3d_transpose = _function(Conv3DTranspose, "A `Conv3DTranspose` layer, applied.")
+separable_conv1d = _function(SeparableConv1D, "A `SeparableConv1D` layer, applied.")
+separable_conv2d = _function(SeparableConv2D, "A `SeparableConv2D` layer, applied.")

@@ -1,0 +1,208 @@
+"""Dense, dropout and flatten."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow import nn
+from dataflow.layers.base import InputSpec, Layer, smart_cond
+from dataflow.ops import array
+from dataflow.ops.initializers import zeros_initializer
+from dataflow.ops.math import matmul
+from dataflow.ops.tensor_products import tensordot
+from dataflow.shapes import TensorShape
+
+
+class Dense(Layer):
+    """``activation(inputs @ kernel + bias)`` over the last axis.
+
+    ``kernel`` has shape [inputs' last size, units], ``bias`` [units].
+    """
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = None,
+        use_bias: bool = True,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = zeros_initializer,
+        kernel_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        bias_constraint: Any = None,
+        trainable: bool = True,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            trainable=trainable, name=name, activity_regularizer=activity_regularizer, **kwargs
+        )
+        self.units = int(units)
+        self.activation = activation
+        self.use_bias = use_bias
+        self.kernel_initializer = kernel_initializer
+        self.bias_initializer = bias_initializer
+        self.kernel_regularizer = kernel_regularizer
+        self.bias_regularizer = bias_regularizer
+        self.kernel_constraint = kernel_constraint
+        self.bias_constraint = bias_constraint
+        self.input_spec = InputSpec(min_ndim=2)
+
+    def build(self, input_shape: Any) -> None:
+        size = TensorShape(input_shape)[-1].value
+        if size is None:
+            raise ValueError(
+                "The last dimension of the inputs to `Dense` should be defined. Found `None`."
+            )
+        self.input_spec = InputSpec(min_ndim=2, axes={-1: size})
+        self.kernel = self.add_variable(
+            "kernel",
+            [size, self.units],
+            initializer=self.kernel_initializer,
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+        self.bias = None
+        if self.use_bias:
+            self.bias = self.add_variable(
+                "bias",
+                [self.units],
+                initializer=self.bias_initializer,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        rank = inputs.shape.ndims
+        if rank is not None and rank > 2:
+            outputs = tensordot(inputs, self.kernel, [[rank - 1], [0]])
+            outputs.set_shape(inputs.shape[:-1].concatenate([self.units]))
+        else:
+            outputs = matmul(inputs, self.kernel)
+        if self.use_bias:
+            outputs = nn.bias_add(outputs, self.bias)
+        return outputs if self.activation is None else self.activation(outputs)
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        return TensorShape(input_shape)[:-1].concatenate([self.units])
+
+
+class Dropout(Layer):
+    """Sets a part ``rate`` of the inputs to 0 while training, and scales the others up."""
+
+    def __init__(
+        self,
+        rate: Any = 0.5,
+        noise_shape: Any = None,
+        seed: Any = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name=name, **kwargs)
+        self.rate = rate
+        self.noise_shape = noise_shape
+        self.seed = seed
+
+    def call(self, inputs: Any, training: Any = False) -> Any:
+        return smart_cond(
+            training,
+            lambda: nn.dropout(
+                inputs, rate=self.rate, noise_shape=self.noise_shape, seed=self.seed
+            ),
+            lambda: array.identity(inputs),
+        )
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        return TensorShape(input_shape)
+
+
+class Flatten(Layer):
+    """All axes but the first become one."""
+
+    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.data_format = data_format or "channels_last"
+        self.input_spec = InputSpec(min_ndim=1)
+
+    def call(self, inputs: Any) -> Any:
+        rank = inputs.shape.ndims
+        if self.data_format == "channels_first" and rank is not None and rank > 2:
+            inputs = array.transpose(inputs, [0, *range(2, rank), 1])
+        wanted = self.compute_output_shape(inputs.shape)
+        if rank == 1:
+            return array.expand_dims(inputs, 1)
+        size = wanted[1].value
+        batch = wanted[0].value
+        if size is not None:
+            outputs = array.reshape(inputs, [-1 if batch is None else batch, size])
+        else:
+            outputs = array.reshape(inputs, array.stack([array.shape(inputs)[0], -1]))
+        outputs.set_shape(wanted)
+        return outputs
+
+    def compute_output_shape(self, input_shape: Any) -> TensorShape:
+        shape = TensorShape(input_shape)
+        if shape.ndims is None:
+            return TensorShape([None, None])
+        if shape.ndims == 1:
+            return TensorShape([shape[0], 1])
+        rest = shape[1:]
+        size = int(np.prod(rest.as_list())) if rest.is_fully_defined() else None
+        return TensorShape([shape[0], size])
+
+
+def dense(
+    inputs: Any,
+    units: int,
+    activation: Any = None,
+    use_bias: bool = True,
+    kernel_initializer: Any = None,
+    bias_initializer: Any = zeros_initializer,
+    kernel_regularizer: Any = None,
+    bias_regularizer: Any = None,
+    activity_regularizer: Any = None,
+    kernel_constraint: Any = None,
+    bias_constraint: Any = None,
+    trainable: bool = True,
+    name: str | None = None,
+    reuse: Any = None,
+) -> Any:
+    """A `Dense` layer, applied."""
+    layer = Dense(
+        units,
+        activation,
+        use_bias,
+        kernel_initializer,
+        bias_initializer,
+        kernel_regularizer,
+        bias_regularizer,
+        activity_regularizer,
+        kernel_constraint,
+        bias_constraint,
+        trainable,
+        name,
+        _scope=name,
+        _reuse=reuse,
+    )
+    return layer(inputs)
+
+
+def dropout(
+    inputs: Any,
+    rate: Any = 0.5,
+    noise_shape: Any = None,
+    seed: Any = None,
+    training: Any = False,
+    name: str | None = None,
+) -> Any:
+    """A `Dropout` layer, applied."""
+    return Dropout(rate, noise_shape, seed, name)(inputs, training=training)
+
+
+def flatten(inputs: Any, name: str | None = None, data_format: str = "channels_last") -> Any:
+    """A `Flatten` layer, applied."""
+    return Flatten(data_format=data_format, name=name)(inputs)

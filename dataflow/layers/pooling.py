@@ -1,0 +1,112 @@
+"""Pooling."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import nn
+from dataflow.layers.base import InputSpec, Layer, pair
+from dataflow.ops import array
+
+
+class _Pooling(Layer):
+    rank = 2
+    kind = "MAX"
+
+    def __init__(
+        self,
+        pool_size: Any,
+        strides: Any,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(name=name, **kwargs)
+        self.pool_size = pair(pool_size, self.rank, "pool_size")
+        self.strides = pair(pool_size if strides is None else strides, self.rank, "strides")
+        self.padding = padding.lower()
+        if self.padding not in ("valid", "same"):
+            raise ValueError(
+                f'The `padding` argument must be one of "valid", "same". Received: {padding}'
+            )
+        self.data_format = data_format.lower()
+        self.input_spec = InputSpec(ndim=self.rank + 2)
+
+    def call(self, inputs: Any) -> Any:
+        first = self.data_format == "channels_first"
+        size, strides, axis = list(self.pool_size), list(self.strides), 2
+        if self.rank == 1:
+            axis = 3 if first else 2
+            inputs = array.expand_dims(inputs, axis)
+            size, strides = [*size, 1], [*strides, 1]
+        window = [1, 1, *size] if first else [1, *size, 1]
+        steps = [1, 1, *strides] if first else [1, *strides, 1]
+        if self.rank == 3:
+            function = nn.max_pool3d if self.kind == "MAX" else nn.avg_pool3d
+            layout = "NCDHW" if first else "NDHWC"
+        else:
+            function = nn.max_pool if self.kind == "MAX" else nn.avg_pool
+            layout = "NCHW" if first else "NHWC"
+        outputs = function(inputs, window, steps, padding=self.padding.upper(), data_format=layout)
+        return array.squeeze(outputs, [axis]) if self.rank == 1 else outputs
+
+
+class MaxPooling1D(_Pooling):
+    """The largest value of each window along one axis."""
+
+    rank = 1
+
+
+class MaxPooling2D(_Pooling):
+    """The largest value of each window of images."""
+
+
+class MaxPooling3D(_Pooling):
+    """The largest value of each window of volumes."""
+
+    rank = 3
+
+
+class AveragePooling1D(_Pooling):
+    """The mean of each window along one axis."""
+
+    rank = 1
+    kind = "AVG"
+
+
+class AveragePooling2D(_Pooling):
+    """The mean of each window of images."""
+
+    kind = "AVG"
+
+
+class AveragePooling3D(_Pooling):
+    """The mean of each window of volumes."""
+
+    rank = 3
+    kind = "AVG"
+
+
+def _function(layer_class: type[_Pooling], function_name: str) -> Any:
+    def function(
+        inputs: Any,
+        pool_size: Any,
+        strides: Any,
+        padding: str = "valid",
+        data_format: str = "channels_last",
+        name: str | None = None,
+    ) -> Any:
+        return layer_class(pool_size, strides, padding, data_format, name)(inputs)
+
+    function.__name__ = function.__qualname__ = function_name
+    function.__doc__ = f"A `{layer_class.__name__}` layer, applied."
+    return function
+
+
+max_pooling1d = _function(MaxPooling1D, "max_pooling1d")
+max_pooling2d = _function(MaxPooling2D, "max_pooling2d")
+max_pooling3d = _function(MaxPooling3D, "max_pooling3d")
+average_pooling1d = _function(AveragePooling1D, "average_pooling1d")
+average_pooling2d = _function(AveragePooling2D, "average_pooling2d")
+average_pooling3d = _function(AveragePooling3D, "average_pooling3d")
