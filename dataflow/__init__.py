@@ -241,11 +241,8 @@ from dataflow.ops.graph_scopes import (
 )
 from dataflow.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
 from dataflow.ops.arithmetic import (
-    accumulate_n,
     add,
-    add_n,
     atan2,
-    cast,
     div,
     div_no_nan,
     divide,
@@ -259,11 +256,17 @@ from dataflow.ops.arithmetic import (
     multiply as mul,
     pow_ as pow,
     realdiv,
-    saturate_cast,
     scalar_mul,
     squared_difference,
     subtract,
     subtract as sub,
+    truediv,
+    truncatediv,
+    truncatemod,
+)
+from dataflow.ops.casts import (
+    cast,
+    saturate_cast,
     to_bfloat16,
     to_complex128,
     to_complex64,
@@ -271,10 +274,8 @@ from dataflow.ops.arithmetic import (
     to_float,
     to_int32,
     to_int64,
-    truediv,
-    truncatediv,
-    truncatemod,
 )
+from dataflow.ops.sums import accumulate_n, add_n
 from dataflow.ops.clip import (
     clip_by_average_norm,
     clip_by_global_norm,

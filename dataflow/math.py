@@ -9,11 +9,8 @@ from dataflow.ops.activation import (
     softsign,
 )
 from dataflow.ops.arithmetic import (
-    accumulate_n,
     add,
-    add_n,
     atan2,
-    cast,
     div_no_nan as divide_no_nan,
     divide,
     floordiv,
@@ -31,6 +28,7 @@ from dataflow.ops.arithmetic import (
     subtract,
     truediv,
 )
+from dataflow.ops.casts import cast
 from dataflow.ops.comparison import (
     approximate_equal,
     equal,
@@ -150,6 +148,7 @@ from dataflow.ops.special import (
     xlogy,
     zeta,
 )
+from dataflow.ops.sums import accumulate_n, add_n
 
 __all__ = [
     "abs",

@@ -253,7 +253,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         name: str | None = None,
     ) -> Any:
         """An operation that hands in rows: indices [n], values [n, ...]."""
-        from dataflow.ops.arithmetic import cast
+        from dataflow.ops.casts import cast
 
         indices = cast(convert_to_tensor(grad_indices), dtypes.int64)
         shape = (

@@ -11,7 +11,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import OpDef, define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import cast
+from dataflow.ops.casts import cast
 from dataflow.ops.comparison import less_op
 from dataflow.ops.elementary import sigmoid_op, square_op, tanh_op
 from dataflow.ops.reduce import reduce_sum
@@ -308,7 +308,7 @@ def swish(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
     features = convert_to_tensor(features, name="features")
     beta = convert_to_tensor(beta, features.dtype.base_dtype, name="beta")
     product = features * sigmoid_op(beta * features)
-    return array_ops.identity_n([product], name=name)[0]  # type: ignore[no-any-return]
+    return array_ops.identity_n([product], name=name)[0]
 
 
 def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:

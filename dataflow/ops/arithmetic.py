@@ -1,4 +1,4 @@
-"""Arithmetic, element by element: two-input ops, sums of many, powers and roots, casts.
+"""Arithmetic, element by element: what takes two tensors that broadcast.
 
 Functions of one argument that are not arithmetic (exponentials, trigonometry, rounding) are in
 `dataflow.ops.elementary`.
@@ -6,19 +6,19 @@ Functions of one argument that are not arithmetic (exponentials, trigonometry, r
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from dataflow import dtypes, shapes
-from dataflow.dtypes import COMPLEX, FLOATING, NUMBERS, REAL_NUMBERS, DType, as_dtype
-from dataflow.graph.conversion import convert_n_to_tensor, convert_to_tensor, internal_convert
+from dataflow import dtypes
+from dataflow.dtypes import COMPLEX, FLOATING, NUMBERS, REAL_NUMBERS, DType
+from dataflow.graph.conversion import convert_to_tensor, internal_convert
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.broadcasting import broadcast_dims, broadcast_gradients
+from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_equal_op, greater_op, less_equal_op, not_equal_op
-from dataflow.shapes import Dims, Shape
+from dataflow.shapes import Dims
 
 INEXACT = FLOATING | COMPLEX
 SIGNED = INEXACT | {dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64}
@@ -233,85 +233,6 @@ def atan2_gradient(op: Any, grad: Any) -> list[Any]:
     return broadcast_gradients(op, x * scaled, -y * scaled)
 
 
-# ---- sums of many ------------------------------------------------------------------------------
-
-
-def _merged_dims(inputs: list[Tensor]) -> Dims:
-    dims: Dims = None
-    for tensor in inputs:
-        try:
-            dims = shapes.merge(dims, tensor.dims)
-        except ValueError:
-            raise ValueError(
-                f"all inputs must have the same shape, got {shapes.list_dims(dims)} and "
-                f"{shapes.list_dims(tensor.dims)}\nUse + for tensors that broadcast."
-            ) from None
-    return dims
-
-
-@define_op("AddN", "inputs: N * T -> sum: T", T=NUMBERS | {dtypes.variant})
-def add_n_op(inputs: list[Tensor]) -> Dims:
-    """The sum of a list of tensors.
-
-    Shape: all the same. Dtype: any number. Gradient: dz to each of them.
-    """
-    return _merged_dims(inputs)
-
-
-@add_n_op.gradient
-def add_n_gradient(op: Any, grad: Any) -> list[Any]:
-    return [grad] * len(op.inputs)
-
-
-@define_op("AccumulateNV2", "inputs: N * T -> sum: T", T=NUMBERS)
-def accumulate_n_op(inputs: list[Tensor], *, shape: Shape) -> Dims:
-    """The sum of a list of tensors, as AddN; graphs from elsewhere have it.
-
-    Shape: all the same, and ``shape``. Gradient: dz to each of them.
-    """
-    return shapes.merge(shape, _merged_dims(inputs))
-
-
-@accumulate_n_op.gradient
-def accumulate_n_gradient(op: Any, grad: Any) -> list[Any]:
-    return [grad] * len(op.inputs)
-
-
-def add_n(inputs: Any, name: str | None = None) -> Tensor:
-    """The sum of a list of tensors of one shape and dtype.
-
-    Raises `ValueError` for an empty list or shapes that differ.
-    """
-    if isinstance(inputs, Tensor) or not hasattr(inputs, "__iter__"):
-        raise ValueError("inputs must be an iterable of at least one Tensor/IndexedSlices")
-    tensors = convert_n_to_tensor(inputs)
-    if not tensors:
-        raise ValueError("inputs must be an iterable of at least one Tensor/IndexedSlices")
-    if len(tensors) == 1:
-        return array_ops.identity(tensors[0], name=name) if name else tensors[0]
-    return add_n_op(tensors, name=name)  # type: ignore[no-any-return]
-
-
-def accumulate_n(
-    inputs: Any, shape: Any = None, tensor_dtype: Any = None, name: str | None = None
-) -> Tensor:
-    """The sum of a list of tensors, as `add_n`; ``shape`` and ``tensor_dtype`` are checked."""
-    tensors = convert_n_to_tensor(inputs)
-    if not tensors:
-        raise ValueError("inputs must be a list of at least one Tensor/IndexedSlices")
-    if tensor_dtype is not None and tensors[0].dtype.base_dtype != as_dtype(tensor_dtype):
-        raise TypeError(
-            f"tensor_dtype is {as_dtype(tensor_dtype).name}, but the inputs are "
-            f"{tensors[0].dtype.base_dtype.name}"
-        )
-    dims = shapes.merge(shapes.as_dims(shape), _merged_dims(tensors))
-    if len(tensors) == 1:
-        return array_ops.identity(tensors[0], name=name) if name else tensors[0]
-    total: Tensor = add_n_op(tensors, name=name)
-    total.set_shape(dims)
-    return total
-
-
 # ---- public functions --------------------------------------------------------------------------
 
 
@@ -371,18 +292,19 @@ _QUOTIENT_DTYPES = {
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``x / y`` as Python 3 divides: small integers give float32, int32 and int64 float64."""
     graph = _graph_of(x, y)
-    with graph.name_scope(name or "truediv") as scope:
-        x, y = binary_operands(x, y, scope[:-1])
-        base = x.dtype.base_dtype
-        if y.dtype.base_dtype is not base:
-            raise TypeError(
-                f"x and y must have the same dtype, got {x.dtype.name} != {y.dtype.name}: "
-                "convert one with tf.cast."
-            )
-        wider = _QUOTIENT_DTYPES.get(base)
-        if wider is not None:
+    op_name = graph.unique_name(name or "truediv")
+    x, y = binary_operands(x, y, op_name)
+    base = x.dtype.base_dtype
+    if y.dtype.base_dtype is not base:
+        raise TypeError(
+            f"x and y must have the same dtype, got {x.dtype.name} != {y.dtype.name}: "
+            "convert one with tf.cast."
+        )
+    wider = _QUOTIENT_DTYPES.get(base)
+    if wider is not None:
+        with graph.name_scope(op_name + "/"):
             x, y = cast(x, wider), cast(y, wider)
-        return real_div_op(x, y, name=scope)  # type: ignore[no-any-return]
+    return real_div_op(x, y, name=op_name + "/")  # type: ignore[no-any-return]
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -460,95 +382,3 @@ def _graph_of(*values: Any) -> Any:
         if isinstance(value, Tensor):
             return value.graph
     return default_graph()
-
-
-# ---- casts -------------------------------------------------------------------------------------
-
-
-@define_op("Cast", "x: SrcT -> y: DstT")
-def cast_op(x: Tensor, *, DstT: DType, Truncate: bool = False) -> Dims:
-    """x with another element type.
-
-    Shape: that of x. Dtype: floats become integers by cutting the fraction off, numbers become
-    bool by comparison with 0, complex numbers become real by dropping the imaginary part.
-    Gradient: cast back, between floating and complex types; none through integers.
-    """
-    return x.dims
-
-
-@cast_op.gradient
-def cast_gradient(op: Any, grad: Any) -> list[Any]:
-    source = op.inputs[0].dtype.base_dtype
-    target = op.outputs[0].dtype.base_dtype
-    if source.kind in "fc" and target.kind in "fc":
-        return [cast(grad, source)]
-    return [None]
-
-
-def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
-    """``x`` with element type ``dtype``; returned as it is when it has that type already.
-
-    Raises `TypeError` for strings: use `tf.strings.to_number` or `tf.as_string`.
-    """
-    wanted = as_dtype(dtype).base_dtype
-    if isinstance(x, Tensor) and x.dtype is wanted:
-        return x
-    with_values = _cast_parts(x, wanted, name)
-    if with_values is not None:
-        return with_values
-    with default_graph().name_scope(name or "Cast") as scope:
-        tensor = convert_to_tensor(x, name="x")
-        source = tensor.dtype.base_dtype
-        if source is wanted:
-            return tensor
-        if source.kind == "S" or wanted.kind == "S":
-            raise TypeError(
-                f"Cast {scope[:-1]!r}: cannot cast {source.name} to {wanted.name}. "
-                "Use tf.strings.to_number(t) to read numbers, tf.as_string(t) to write them."
-            )
-        return cast_op(tensor, DstT=wanted, name=scope)
-
-
-def _cast_parts(x: Any, dtype: DType, name: str | None) -> Any:
-    """Sparse tensors and `IndexedSlices` are cast by their values; ``None`` for anything else."""
-    from dataflow.ops.indexed_slices import IndexedSlices
-
-    if isinstance(x, IndexedSlices):
-        return IndexedSlices(cast(x.values, dtype, name), x.indices, x.dense_shape)
-    if type(x).__name__ == "SparseTensor":
-        return type(x)(x.indices, cast(x.values, dtype, name), x.dense_shape)
-    return None
-
-
-def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """``value`` as ``dtype``, with what does not fit replaced by the nearest value that does."""
-    wanted = as_dtype(dtype).base_dtype
-    with default_graph().name_scope(name or "saturate_cast") as scope:
-        value = convert_to_tensor(value, name="value")
-        source = value.dtype.base_dtype
-        if source.kind != "c" and wanted.kind != "b" and source.kind != "b":
-            if source.min < wanted.min:
-                value = maximum_op(value, internal_convert(wanted.min, source, "min"))
-            if source.max > wanted.max:
-                value = minimum_op(value, internal_convert(wanted.max, source, "max"))
-        return cast(value, wanted, name=scope)  # type: ignore[no-any-return]
-
-
-def _to(dtype: DType, name: str) -> Callable[..., Any]:
-    def convert(x: Any, name: str = name) -> Any:
-        return cast(x, dtype, name=name)
-
-    convert.__name__ = f"to_{dtype.name}"
-    convert.__doc__ = (
-        f"``x`` as {dtype.name}; the older spelling of ``tf.cast(x, tf.{dtype.name})``."
-    )
-    return convert
-
-
-to_float = _to(dtypes.float32, "ToFloat")
-to_double = _to(dtypes.float64, "ToDouble")
-to_int32 = _to(dtypes.int32, "ToInt32")
-to_int64 = _to(dtypes.int64, "ToInt64")
-to_bfloat16 = _to(dtypes.bfloat16, "ToBFloat16")
-to_complex64 = _to(dtypes.complex64, "ToComplex64")
-to_complex128 = _to(dtypes.complex128, "ToComplex128")

@@ -12,7 +12,8 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import cast, maximum_op, minimum_op
+from dataflow.ops.arithmetic import maximum_op, minimum_op
+from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_op, less_op
 from dataflow.ops.elementary import rsqrt, sqrt
 from dataflow.ops.indexed_slices import IndexedSlices

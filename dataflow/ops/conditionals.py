@@ -222,9 +222,9 @@ def _default_from_last(graph: Any, predicates: list[Any], actions: list[Any]) ->
 
 def _assert_at_most(predicates: list[Any], n: int, message: str) -> Any:
     from dataflow.ops.array import stack
+    from dataflow.ops.casts import cast
     from dataflow.ops.comparison import less_equal
     from dataflow.ops.logging_ops import Assert
-    from dataflow.ops.arithmetic import cast
     from dataflow.ops.reduce import reduce_sum
 
     packed = stack(predicates, name="preds_c")

@@ -11,7 +11,8 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import cast, maximum_op, minimum_op
+from dataflow.ops.arithmetic import maximum_op, minimum_op
+from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_op
 from dataflow.ops.reduce import reduce_max
 from dataflow.ops.static_value import static_value

@@ -13,11 +13,11 @@ from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import (
     INEXACT,
     SIGNED,
-    cast,
     conj_if_complex,
     div_no_nan_op,
     real_div_op,
 )
+from dataflow.ops.casts import cast
 from dataflow.shapes import Dims, merge
 
 

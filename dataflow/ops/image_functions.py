@@ -12,8 +12,9 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import image as image_ops
-from dataflow.ops.arithmetic import cast, maximum, saturate_cast
+from dataflow.ops.arithmetic import maximum
 from dataflow.ops.array_basics import expand_dims, identity, reshape, shape, squeeze
+from dataflow.ops.casts import cast, saturate_cast
 from dataflow.ops.joining import concat, stack, tile
 from dataflow.ops.rearranging import reverse, transpose as transpose_axes
 from dataflow.ops.seeds import seed_attrs

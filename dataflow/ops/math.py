@@ -8,11 +8,8 @@ never this module.
 from __future__ import annotations
 
 from dataflow.ops.arithmetic import (
-    accumulate_n,
     add,
-    add_n,
     atan2,
-    cast,
     div,
     div_no_nan,
     divide,
@@ -32,11 +29,17 @@ from dataflow.ops.arithmetic import (
     real_div_op,
     realdiv,
     reciprocal_no_nan,
-    saturate_cast,
     scalar_mul,
     squared_difference,
     sub_op,
     subtract,
+    truediv,
+    truncatediv,
+    truncatemod,
+)
+from dataflow.ops.casts import (
+    cast,
+    saturate_cast,
     to_bfloat16,
     to_complex64,
     to_complex128,
@@ -44,9 +47,6 @@ from dataflow.ops.arithmetic import (
     to_float,
     to_int32,
     to_int64,
-    truediv,
-    truncatediv,
-    truncatemod,
 )
 from dataflow.ops.comparison import (
     equal,
@@ -112,6 +112,7 @@ from dataflow.ops.reduce import (
     reduce_sum,
     reduce_variance,
 )
+from dataflow.ops.sums import accumulate_n, add_n
 
 __all__ = [
     "abs_",

@@ -10,7 +10,8 @@ from dataflow.graph.conversion import convert_to_tensor, internal_convert
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.arithmetic import cast, conj_if_complex
+from dataflow.ops.arithmetic import conj_if_complex
+from dataflow.ops.casts import cast
 from dataflow.shapes import Dims, list_dims
 
 
@@ -205,6 +206,11 @@ def matmul(
         raise ValueError("Only one of `transpose_a` and `adjoint_a` can be True.")
     if transpose_b and adjoint_b:
         raise ValueError("Only one of `transpose_b` and `adjoint_b` can be True.")
+    plain = not (adjoint_a or adjoint_b or a_is_sparse or b_is_sparse or output_type)
+    if plain and _is_matrix(a) and _is_matrix(b):  # by far the most frequent call
+        return mat_mul_op(  # type: ignore[no-any-return]
+            a, b, transpose_a=transpose_a, transpose_b=transpose_b, name=name
+        )
     graph = next((t.graph for t in (a, b) if isinstance(t, Tensor)), None) or default_graph()
     with graph.name_scope(name or "MatMul") as scope:
         a = internal_convert(a, None, "a") if type(a) is not Tensor else a
@@ -212,9 +218,7 @@ def matmul(
         a_rank = None if a.dims is None else len(a.dims)
         b_rank = None if b.dims is None else len(b.dims)
         sparse = a_is_sparse or b_is_sparse
-        is_stack = (a_rank is None or a_rank > 2 or b_rank is None or b_rank > 2) and not (
-            (a_rank == 2 and b_rank is None) or (b_rank == 2 and a_rank is None)
-        )
+        is_stack = a_rank is None or a_rank > 2 or b_rank is None or b_rank > 2
         if is_stack and not sparse and a_rank != 1 and b_rank != 1:
             if transpose_a:
                 a, adjoint_a = conj_if_complex(a), True
@@ -237,6 +241,10 @@ def matmul(
             else:
                 result = mat_mul_op(a, b, name=scope, **flags)
         return result if output_type is None else cast(result, output_type)  # type: ignore[no-any-return]
+
+
+def _is_matrix(x: Any) -> bool:
+    return type(x) is Tensor and x.dims is not None and len(x.dims) == 2
 
 
 def batch_matmul(

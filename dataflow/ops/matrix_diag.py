@@ -13,7 +13,8 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import cast, minimum_op
+from dataflow.ops.arithmetic import minimum_op
+from dataflow.ops.casts import cast
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, list_dims
 

@@ -14,7 +14,8 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import cast, conj_if_complex, maximum_op, real_div_op
+from dataflow.ops.arithmetic import conj_if_complex, maximum_op, real_div_op
+from dataflow.ops.casts import cast
 from dataflow.ops.comparison import equal_op, not_equal_op
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value

@@ -11,7 +11,8 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import OpDef, define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import cast, div_no_nan_op, maximum_op, real_div_op
+from dataflow.ops.arithmetic import div_no_nan_op, maximum_op, real_div_op
+from dataflow.ops.casts import cast
 from dataflow.ops.comparison import equal_op, greater_equal_op
 from dataflow.ops.elementary import sqrt
 from dataflow.ops.static_value import static_value

@@ -261,7 +261,7 @@ def betainc_gradient(op: Any, grad: Any) -> list[Any]:
 
 
 def _nonzero(x: Any, dtype: Any) -> Any:
-    from dataflow.ops.arithmetic import cast
+    from dataflow.ops.casts import cast
 
     return cast(not_equal_op(x, array_ops.zeros_like(x)), dtype)
 

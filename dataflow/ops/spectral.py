@@ -12,7 +12,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import OpDef, define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import cast
+from dataflow.ops.casts import cast
 from dataflow.ops.complex_numbers import complex_, real
 from dataflow.ops.reduce import prod_op
 from dataflow.ops.static_value import static_value

@@ -106,7 +106,8 @@ def input_producer(
 
 def _summary(name: str, queue: Any, capacity: int, kept_back: int = 0) -> None:
     """How full the queue is, as a scalar summary, where summaries are there."""
-    from dataflow.ops.arithmetic import cast, maximum
+    from dataflow.ops.arithmetic import maximum
+    from dataflow.ops.casts import cast
 
     try:
         from dataflow.summary import scalar
