@@ -69,6 +69,14 @@ test("up to 200 nodes everything is open, above that scopes start closed", () =>
   assert.ok(items.length <= 200, `${items.length} items`);
 });
 
+test("past a few dozen ops what training added starts closed, the model open", () => {
+  const model = new GraphModel(layers(6));
+  assert.ok(model.nodes.length > 60 && model.nodes.length <= 200);
+  const open = model.initialOpen();
+  assert.ok(open.has("layer0") && !open.has("layer0/W"));
+  assert.ok(!open.has("gradients") && !open.has("train"));
+});
+
 test("5000 operations in scopes are shown as few items, each op in exactly one", () => {
   const model = new GraphModel(layers(300));
   assert.ok(model.nodes.length > 4000);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { afterEach, beforeEach, test } from "node:test";
-import { exportDot, findHubs, layoutDot } from "../../widgets/dataflow_widgets/shared/dot.js";
+import { exportDot, findAside, findHubs, layoutDot } from "../../widgets/dataflow_widgets/shared/dot.js";
 import { GraphModel, visibleGraph } from "../../widgets/dataflow_widgets/shared/graph.js";
 import { layered } from "../../widgets/dataflow_widgets/shared/layered.js";
 import { layout, readJson0 } from "../../widgets/dataflow_widgets/shared/layout.js";
@@ -72,8 +72,15 @@ test("no two boxes of a layer overlap", () => {
   }));
 });
 
+test("scopes of training stand aside in all but small pictures", () => {
+  const model = new GraphModel(layers(5));
+  const visible = visibleGraph(model, { open: model.initialOpen() });
+  assert.deepEqual([...findAside(visible, model)].sort(), ["s:gradients"]);
+  assert.equal(findAside(shown(layers(1)).visible, model).size, 0);
+});
+
 test("a layout that is stopped is tried with limits, then without hubs, then drawn plainly", async () => {
-  const nodes = [node("hub", "NoOp", Array.from({ length: 40 }, (_, i) => `^a${i}`)), ...Array.from({ length: 40 }, (_, i) => node(`a${i}`))];
+  const nodes = [node("hub", "Concat", Array.from({ length: 40 }, (_, i) => `a${i}:0`)), ...Array.from({ length: 40 }, (_, i) => node(`a${i}`))];
   const { model, visible } = shown(nodes);
   const texts = [];
   const slow = { layout: async (text) => { texts.push(text); throw Object.assign(new Error("stopped"), { name: "LayoutTimeout" }); } };

@@ -142,7 +142,7 @@ class Widget(anywidget.AnyWidget):
         from dataflow_widgets.static.html import picture_html
 
         shown = super()._repr_mimebundle_(**kwargs)
-        data, metadata = shown if isinstance(shown, tuple) else (shown, {})
+        data, metadata = shown if isinstance(shown, tuple) else (shown or {}, {})
         words = self.words or self.describe()
         data["text/plain"] = words
         try:

@@ -12,10 +12,10 @@ from IPython.display import display
 
 
 @magics_class
-class GraphMagics(Magics):  # type: ignore[misc]
+class GraphMagics(Magics):
     """The magics of dataflow_widgets."""
 
-    @cell_magic("graph")
+    @cell_magic("graph")  # type: ignore[arg-type]
     def graph(self, line: str, cell: str) -> None:
         """Runs the cell, then draws the operations that it added to the default graph.
 
@@ -25,7 +25,8 @@ class GraphMagics(Magics):  # type: ignore[misc]
         name = line.strip()
         before = self._graph(name, required=False)
         known = before.version if before is not None else 0
-        result = self.shell.run_cell(cell, silent=False)
+        shell: Any = self.shell
+        result = shell.run_cell(cell, silent=False)
         if not result.success:
             return  # the cell's own error has been shown
         graph = self._graph(name, required=True)
@@ -39,14 +40,17 @@ class GraphMagics(Magics):  # type: ignore[misc]
 
         count = graph.version - known
         title = f"{count} operation{'' if count == 1 else 's'} added by this cell"
-        display(GraphView(graph, only=added, title=title, is_live=False))
+        display(  # type: ignore[no-untyped-call]
+            GraphView(graph, only=added, title=title, is_live=False)
+        )
 
     def _graph(self, name: str, *, required: bool) -> Any:
-        import dataflow
+        from dataflow.graph.default_stacks import default_graph
 
         if not name:
-            return dataflow.get_default_graph()
-        graph = self.shell.user_ns.get(name)
+            return default_graph()
+        shell: Any = self.shell
+        graph = shell.user_ns.get(name)
         if hasattr(graph, "get_operations"):
             return graph
         if required:

@@ -115,7 +115,7 @@ def looks_like_images(array: np.ndarray) -> bool:
     if array.ndim not in (3, 4) or array.shape[-1] not in (1, 3, 4) or not array.size:
         return False
     height, width = array.shape[-3:-1]
-    return 8 <= height <= 4096 and 8 <= width <= 4096
+    return bool(8 <= height <= 4096 and 8 <= width <= 4096)
 
 
 def images(array: np.ndarray) -> dict[str, Any]:

@@ -287,9 +287,9 @@ def _graph_and_nodes(graph: Any) -> tuple[Any, list[dict[str, Any]]]:
     if isinstance(graph, (list, tuple)):
         return None, [dict(node) for node in graph]
     if graph is None:
-        import dataflow
+        from dataflow.graph.default_stacks import default_graph
 
-        graph = dataflow.get_default_graph()
+        graph = default_graph()
     graph = getattr(graph, "graph", graph)
     if not hasattr(graph, "get_operations"):
         raise TypeError(

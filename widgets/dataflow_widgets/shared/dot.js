@@ -10,13 +10,32 @@ const room = (width, height) =>
 
 export const DIRECTIONS = { down: "TB", up: "BT", right: "LR" };
 
-/** Items with so many neighbours that Graphviz's ranking explodes on them (gradients/, train/). */
-export function findHubs(visible, least = 12) {
+function degrees(visible) {
   const degree = new Map();
   for (const edge of visible.edges) {
     degree.set(edge.from, (degree.get(edge.from) ?? 0) + 1);
     degree.set(edge.to, (degree.get(edge.to) ?? 0) + 1);
   }
+  return degree;
+}
+
+const ASIDE_DEGREE = 8;
+const ASIDE_ITEMS = 15;
+
+/**
+ * Closed scopes and NoOps that touch many others (gradients, train, init): in all but small pictures
+ * they are set aside without edges from the start, or their long edges bury the model.
+ */
+export function findAside(visible, model) {
+  if (visible.items.length <= ASIDE_ITEMS) return new Set();
+  const degree = degrees(visible);
+  const candidates = visible.items.filter((item) => (item.group && item.path) || (!item.group && model.nodes[item.index].op === "NoOp"));
+  return new Set(candidates.filter((item) => (degree.get(item.id) ?? 0) >= ASIDE_DEGREE).map((item) => item.id));
+}
+
+/** Items with so many neighbours that Graphviz's ranking explodes on them (gradients/, train/). */
+export function findHubs(visible, least = 12) {
+  const degree = degrees(visible);
   const limit = Math.max(least, visible.items.length / 6);
   return new Set([...degree].filter(([, count]) => count > limit).map(([id]) => id));
 }

@@ -1,6 +1,7 @@
 // The graph as the page knows it: operations in creation order, name scopes as a tree, and the
 // part of it that is visible when some scopes are closed.  Pure data, no DOM: runs under node.
 
+export const PLAIN_LIMIT = 60; // up to this many ops everything is open
 export const FULL_LIMIT = 200; // above this many visible nodes scopes start closed
 
 /** "layer1/MatMul:0" -> ["layer1/MatMul", 0]; "^init" -> ["init", -1] (a control input). */
@@ -79,10 +80,13 @@ export class GraphModel {
 
   buildScopes() {
     const members = new Map(); // scope path -> op indices anywhere below it
+    this.updates = new Map(); // scope path -> how many of those apply a gradient
     this.nodes.forEach((node, index) => {
       for (let path = parentOf(node.name); path; path = parentOf(path)) {
         if (!members.has(path)) members.set(path, []);
         members.get(path).push(index);
+        const update = /Apply/.test(node.op) ? 1 : 0;
+        this.updates.set(path, (this.updates.get(path) ?? 0) + update);
       }
     });
     // An op such as Add whose scope holds only its own literals (Add/x, Add/y) is no scope to open.
@@ -132,7 +136,11 @@ export class GraphModel {
   initialOpen(limit = FULL_LIMIT, only = null) {
     const all = new Set(this.allScopes());
     const total = only ? only.size : this.nodes.length;
-    if (total <= limit) return all;
+    if (total <= limit) {
+      // Past a few dozen ops, what training adds would bury the model under its long edges.
+      if (total > PLAIN_LIMIT) for (const path of all) if (this.isDetail(path)) all.delete(path);
+      return all;
+    }
     const open = new Set();
     const top = this.scopes.get("");
     let shown = top.ops.length + top.children.length;
@@ -145,6 +153,15 @@ export class GraphModel {
       shown += cost;
     }
     return open;
+  }
+
+  /** Whether a scope holds a variable's own ops, or what an optimizer added: gradients, updates, slots. */
+  isDetail(path) {
+    const owner = this.get(path);
+    if (owner && kindOf(owner) === "variable") return true;
+    if (/^gradients(_\d+)?$/.test(path) || /(^|\/)(Initializer|(Adam|Momentum|RMSProp|Adagrad|Ftrl)(_\d+)?)$/.test(path)) return true;
+    const scope = this.scopes.get(path);
+    return scope.ops.length + scope.children.length > 1 && this.updates.get(path) * 5 > scope.count;
   }
 
   /** Indices of everything the ops in `from` need, themselves included. */

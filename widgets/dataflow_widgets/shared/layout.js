@@ -1,6 +1,6 @@
 // From visible graph to coordinates: Graphviz in a worker with a watchdog, then gentler attempts,
 // then our own layered drawing.  A layout that takes too long degrades; it never freezes the page.
-import { findHubs, layoutDot } from "./dot.js";
+import { findAside, findHubs, layoutDot } from "./dot.js";
 import { arrowHead, layered } from "./layered.js";
 
 export const WATCHDOG_MS = 3000;
@@ -55,17 +55,19 @@ export function readJson0(text, visible, faces, hubs = new Set()) {
  * Lays `visible` out.  `host` is the page's Graphviz (null: none to be had).  Returns the layout with
  * `attempt`: "graphviz", "limits", "hubs" or "layered", and `hubs`, the items drawn without edges.
  */
-export async function layout(visible, model, host, { direction = "down", watchdog = WATCHDOG_MS } = {}) {
+export async function layout(visible, model, host, { direction = "down", watchdog = WATCHDOG_MS, allEdges = false } = {}) {
   if (!visible.items.length) return { width: 10, height: 10, nodes: new Map(), edges: [], clusters: [], attempt: "empty", hubs: new Set() };
   const labels = visible.edges.length <= 400;
-  const hubs = findHubs(visible);
+  const aside = allEdges ? new Set() : findAside(visible, model);
+  const hubs = new Set([...aside, ...findHubs(visible)]);
   const all = [
-    { attempt: "graphviz", labels },
-    { attempt: "limits", limited: true, labels: false },
+    { attempt: "graphviz", labels, hubs: aside },
+    { attempt: "limits", limited: true, labels: false, hubs: aside },
     { attempt: "hubs", limited: true, labels: false, hubs },
   ];
-  // Known to explode (WIDGETS.md, trap 1): do not spend the first watchdog on finding out.
-  const attempts = hubs.size && visible.items.length > 60 && visible.edges.length > 150 ? [{ ...all[0], attempt: "hubs", hubs }, all[2]] : all;
+  // Known to explode: do not spend the first watchdog on finding out.
+  const explodes = hubs.size && visible.items.length > 60 && visible.edges.length > 150 && !allEdges;
+  const attempts = explodes ? [{ ...all[0], attempt: "hubs", hubs }, all[2]] : all;
   const failures = [];
   if (host) {
     for (const { attempt, ...options } of attempts) {

@@ -46,7 +46,8 @@ export function face(item, model) {
   } else if (item.group) {
     title = lastPart(item.path);
     detail = `${item.members.length} ${item.members.length === 1 ? "op" : "ops"}`;
-    kind = "scope";
+    const owner = model.get(item.path);
+    kind = owner && kindOf(owner) === "variable" ? "variable" : "scope";
   } else {
     const node = model.nodes[item.index];
     kind = kindOf(node);
@@ -57,6 +58,6 @@ export function face(item, model) {
   title = shorten(title, 28);
   detail = shorten(detail, 30);
   const inner = Math.max(textWidth(title), detail ? textWidth(detail, "small") : 0);
-  const pad = kind === "scope" ? 34 : kind === "op" || kind === "gradient" ? 20 : 26;
+  const pad = item.group ? 34 : kind === "op" || kind === "gradient" ? 20 : 26;
   return { title, detail, kind, width: Math.max(44, Math.ceil(inner + pad)), height: detail ? 38 : 28 };
 }

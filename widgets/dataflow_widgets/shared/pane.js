@@ -31,11 +31,16 @@ export class GraphPane {
     this.generation = 0;
     this.scroller = h("div", { class: "df-scroller", tabindex: -1, ...QUIET });
     this.busy = h("div", { class: "df-busy", hidden: true }, "Laying out…");
+    this.edgeButton = button("All edges", "Draw the edges of items that stand aside, or leave them out", () => {
+      this.allEdges = !this.allEdges;
+      this.update();
+    }, { hidden: true });
     this.zoomBar = h(
       "div",
       { class: "df-zoom", role: "group", "aria-label": "zoom" },
       button("+", "Zoom in", () => this.zoom(1.25)),
       button("−", "Zoom out", () => this.zoom(0.8)),
+      this.edgeButton,
       button("Fit", "Fit the graph to the width", () => this.fit()),
     );
     this.empty = h("p", { class: "df-empty", hidden: true }, options.empty ?? "The graph is empty. Operations appear here as they are made.");
@@ -98,7 +103,7 @@ export class GraphPane {
           return;
         }
       }
-      const result = await layout(visible, this.model, host, { direction: this.direction, watchdog: this.options.watchdog });
+      const result = await layout(visible, this.model, host, { direction: this.direction, watchdog: this.options.watchdog, allEdges: this.allEdges });
       if (generation === this.generation) this.show(visible, result);
     } finally {
       clearTimeout(slow);
@@ -114,6 +119,8 @@ export class GraphPane {
     this.drawing = draw(result, visible, this.model);
     this.element.classList.toggle("df-still", visible.items.length > STILL_LIMIT);
     this.element.dataset.attempt = result.attempt;
+    this.edgeButton.hidden = !result.hubs.size && !this.allEdges;
+    this.edgeButton.textContent = this.allEdges ? "Fewer edges" : "All edges";
     this.empty.hidden = visible.items.length > 0;
     this.scroller.hidden = !visible.items.length;
     if (before) for (const [id, element] of this.drawing.elements) if (!before.has(id)) element.classList.add("df-new");
@@ -123,8 +130,16 @@ export class GraphPane {
     Object.assign(this.scroller, { scrollLeft, scrollTop });
     this.paint();
     const first = this.layout.nodes.has(this.current) ? this.current : this.readingOrder()[0];
+    if (!before && first && !this.anythingInSight()) this.scroller.scrollLeft = this.layout.nodes.get(first).x * this.shownScale() - this.scroller.clientWidth / 2;
     this.setCurrent(first ?? null, Boolean(focused));
     this.options.onlayout?.(result, visible);
+  }
+
+  /** Whether a node lies in the part that shows when nothing has been scrolled. */
+  anythingInSight() {
+    const k = this.shownScale();
+    const { clientWidth: w, clientHeight: hgt } = this.scroller;
+    return [...this.layout.nodes.values()].some((at) => at.x * k < w && at.y * k < hgt);
   }
 
   /** Shows a layout that was made earlier (a notebook reopened without a kernel). */
@@ -414,10 +429,12 @@ export class GraphPane {
 
 /** The sentence under the graph when the layout had to give something up. */
 export function layoutNote(result) {
-  if (result.attempt === "limits") return "Large graph: drawn with straight edges to stay quick.";
-  if (result.attempt === "hubs") return `Large graph: ${plural(result.hubs.size, "item")} with very many neighbours ${result.hubs.size === 1 ? "is" : "are"} drawn without edges; select one to see what it touches.`;
   if (result.attempt === "layered") return "Drawn without Graphviz, in plain layers.";
-  return "";
+  const parts = [];
+  if (result.attempt === "limits") parts.push("Large graph: drawn with straight edges to stay quick.");
+  const { size } = result.hubs;
+  if (size) parts.push(`${plural(size, "item")} with many neighbours ${size === 1 ? "stands" : "stand"} aside without edges: select ${size === 1 ? "it" : "one"} to see what it touches.`);
+  return parts.join(" ");
 }
 
 export { spoken, stateOf };

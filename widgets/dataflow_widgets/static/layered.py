@@ -37,7 +37,7 @@ def layered(visible: Visible) -> None:
     rows: list[list[Item]] = [[] for _ in range(max(layer.values()) + 1)]
     for key, depth in layer.items():
         rows[depth].append(items[key])
-    place = {}
+    place: dict[str, int] = {}
     for row in rows:
         row.sort(
             key=lambda item: (
@@ -58,11 +58,11 @@ def layered(visible: Visible) -> None:
     visible.height = y - _GAP_Y + 8
     visible.boxes = []
     for link in visible.links:
-        tail, head = items[link.tail], items[link.head]
-        side = 1 if head.y >= tail.y else -1
-        start = (tail.x, tail.y + side * tail.height / 2)
-        tip = (head.x, head.y - side * head.height / 2)
-        base = (head.x, tip[1] - side * 6)
+        lower, upper = items[link.head], items[link.tail]
+        side = 1 if lower.y >= upper.y else -1
+        start = (upper.x, upper.y + side * upper.height / 2)
+        tip = (lower.x, lower.y - side * lower.height / 2)
+        base = (lower.x, tip[1] - side * 6)
         link.path = f"M{start[0]:.1f},{start[1]:.1f}L{base[0]:.1f},{base[1]:.1f}"
         link.arrow = arrow_head(tip, base)
         link.label_at = ((start[0] + base[0]) / 2, (start[1] + base[1]) / 2)
