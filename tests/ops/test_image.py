@@ -1,0 +1,208 @@
+"""Images: resizing as a linear map, functions without an op of their own, mistakes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+BATCH = np.random.default_rng(0).random((2, 5, 7, 3)).astype(np.float32)
+IMAGE = BATCH[0]
+PIXELS = (IMAGE * 255).astype(np.uint8)
+
+
+def evaluate(tensor: Any) -> Any:
+    with tf.Session(graph=tf.get_default_graph()) as session:
+        return session.run(tensor)
+
+
+@pytest.mark.parametrize("method", ["bilinear", "bicubic", "nearest_neighbor"])
+@pytest.mark.parametrize("size", [[3, 4], [9, 11], [5, 7]])
+@pytest.mark.parametrize("corners", [False, True])
+def test_the_gradient_of_resizing_is_its_transpose(method: str, size: Any, corners: bool) -> None:
+    """<resize(x), g> = <x, gradient(g)> for a linear map, and once more for the gradient's own."""
+    weights = np.random.default_rng(1).random((2, *size, 3)).astype(np.float32)
+    with tf.Graph().as_default():
+        x, g = tf.constant(BATCH), tf.constant(weights)
+        resize = getattr(tf.image, f"resize_{method}")
+        y = resize(x, size, align_corners=corners)
+        (back,) = tf.gradients(y, x, g)
+        (again,) = tf.gradients(back, g, x)
+        y, back, again = evaluate([y, back, again])
+    np.testing.assert_allclose(np.vdot(y, weights), np.vdot(BATCH, back), rtol=1e-4)
+    np.testing.assert_allclose(again, y, rtol=1e-4, atol=1e-5)
+
+
+def test_resize_images_takes_single_images_and_keeps_proportions() -> None:
+    with tf.Graph().as_default():
+        assert tf.image.resize_images(IMAGE, [4, 4]).shape.as_list() == [4, 4, 3]
+        kept = tf.image.resize_images(IMAGE, [4, 4], preserve_aspect_ratio=True)
+        assert evaluate(kept).shape == (3, 4, 3)
+        same = tf.image.resize_images(PIXELS, [5, 7])
+        assert same.dtype == tf.uint8
+        old = tf.image.resize_images(IMAGE, 4, 6)
+        assert old.shape.as_list() == [4, 6, 3]
+        unknown = tf.image.resize_images(tf.placeholder(tf.uint8, [None, None, 3]), [3, 3])
+        assert unknown.shape.as_list() == [3, 3, 3]
+
+
+def test_cropping_and_padding() -> None:
+    with tf.Graph().as_default():
+        results = evaluate(
+            [
+                tf.image.resize_image_with_crop_or_pad(IMAGE, 3, 9),
+                tf.image.central_crop(IMAGE, 0.5),
+                tf.image.crop_to_bounding_box(BATCH, 1, 2, 3, 4),
+                tf.image.pad_to_bounding_box(IMAGE, 1, 2, 8, 10),
+            ]
+        )
+    np.testing.assert_array_equal(results[0], np.pad(IMAGE[1:4], [(0, 0), (1, 1), (0, 0)]))
+    np.testing.assert_array_equal(results[1], IMAGE[1:4, 1:6])
+    np.testing.assert_array_equal(results[2], BATCH[:, 1:4, 2:6])
+    np.testing.assert_array_equal(results[3], np.pad(IMAGE, [(1, 2), (2, 1), (0, 0)]))
+
+
+def test_sizes_may_be_unknown_until_the_graph_runs() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, None, 3])
+        tensors = [
+            tf.image.resize_image_with_crop_or_pad(x, 3, 9),
+            tf.image.central_crop(x, 0.5),
+            tf.image.random_flip_left_right(x, seed=1),
+            tf.image.rot90(x),
+        ]
+        values = session.run(tensors, {x: IMAGE})
+    assert [v.shape for v in values] == [(3, 9, 3), (3, 5, 3), (5, 7, 3), (7, 5, 3)]
+    np.testing.assert_array_equal(values[3], np.rot90(IMAGE))
+
+
+def test_random_flips_do_both() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        flipped = tf.image.random_flip_left_right(IMAGE, seed=5)
+        seen = {session.run(flipped)[0, 0, 0] for _ in range(40)}
+        assert seen == {IMAGE[0, 0, 0], IMAGE[0, -1, 0]}
+
+
+def test_random_changes_stay_in_their_range() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant(IMAGE)
+        brighter = tf.image.random_brightness(x, 0.25, seed=1) - x
+        for _ in range(10):
+            delta = session.run(brighter)
+            assert np.ptp(delta) < 1e-5
+            assert abs(delta.mean()) <= 0.25
+        for function in (tf.image.random_contrast, tf.image.random_saturation):
+            assert session.run(function(x, 0.5, 1.5, seed=2)).shape == IMAGE.shape
+            with pytest.raises(ValueError, match="upper must be > lower"):
+                function(x, 1.0, 0.5)
+        assert session.run(tf.image.random_hue(x, 0.2, seed=3)).shape == IMAGE.shape
+        with pytest.raises(ValueError, match=r"<= 0\.5"):
+            tf.image.random_hue(x, 0.6)
+
+
+def test_a_random_window_covers_what_it_must() -> None:
+    box = [0.25, 0.25, 0.75, 0.75]
+    with tf.Graph().as_default(), tf.Session() as session:
+        begin, size, boxes = tf.image.sample_distorted_bounding_box(
+            [40, 60, 3], [[box]], seed=3, min_object_covered=0.5
+        )
+        cut = tf.slice(tf.zeros([40, 60, 3]), begin, size)
+        for _ in range(20):
+            (top, left, _), (rows, columns, _), window, part = session.run(
+                [begin, size, boxes, cut]
+            )
+            high = min(top + rows, 30) - max(top, 10)
+            wide = min(left + columns, 45) - max(left, 15)
+            assert high * wide >= 0.5 * 20 * 30 - 1e-6
+            assert part.shape == (rows, columns, 3)
+            np.testing.assert_allclose(window[0, 0, :2], [top / 40, left / 60], rtol=1e-6)
+        empty = tf.image.sample_distorted_bounding_box([40, 60, 3], np.zeros((1, 0, 4)))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="No bounding boxes"):
+            session.run(empty.begin)
+
+
+def test_dtypes_are_rescaled() -> None:
+    with tf.Graph().as_default():
+        floats, bytes_, wide, saturated = evaluate(
+            [
+                tf.image.convert_image_dtype(PIXELS, tf.float32),
+                tf.image.convert_image_dtype(np.float32([0, 0.5, 1]), tf.uint8),
+                tf.image.convert_image_dtype(np.uint8([0, 200]), tf.int16),
+                tf.image.convert_image_dtype(np.float32([-1, 2]), tf.uint8, saturate=True),
+            ]
+        )
+    np.testing.assert_allclose(floats, PIXELS / 255, rtol=1e-6)
+    assert bytes_.tolist() == [0, 127, 255]
+    assert wide.tolist() == [0, 200 * 128]
+    assert saturated.tolist() == [0, 255]
+
+
+def test_measures() -> None:
+    with tf.Graph().as_default():
+        noisy = np.clip(BATCH + 0.1, 0, 1)
+        same, psnr, variation = evaluate(
+            [
+                tf.image.ssim(np.tile(BATCH, [1, 3, 2, 1]), np.tile(BATCH, [1, 3, 2, 1]), 1.0),
+                tf.image.psnr(BATCH, noisy, 1.0),
+                tf.image.total_variation(BATCH),
+            ]
+        )
+    np.testing.assert_allclose(same, [1, 1], rtol=1e-5)
+    mse = ((BATCH - noisy) ** 2).mean((1, 2, 3))
+    np.testing.assert_allclose(psnr, 10 * np.log10(1 / mse), rtol=1e-4)
+    steps = np.abs(np.diff(BATCH, axis=1)).sum((1, 2, 3)) + np.abs(np.diff(BATCH, axis=2)).sum(
+        (1, 2, 3)
+    )
+    np.testing.assert_allclose(variation, steps, rtol=1e-5)
+
+
+def test_standardized_images_have_mean_0_and_deviation_1() -> None:
+    with tf.Graph().as_default():
+        value, flat = evaluate(
+            [
+                tf.image.per_image_standardization(BATCH),
+                tf.image.per_image_standardization(np.ones((4, 4, 3), np.uint8)),
+            ]
+        )
+    np.testing.assert_allclose(value.mean((1, 2, 3)), 0, atol=1e-5)
+    np.testing.assert_allclose(value.std((1, 2, 3)), 1, rtol=1e-5)
+    np.testing.assert_allclose(flat, 0, atol=1e-5)
+
+
+def test_mistakes_are_found_when_the_node_is_made() -> None:
+    with tf.Graph().as_default():
+        with pytest.raises(ValueError, match="must have rank 3 or 4"):
+            tf.image.flip_left_right(np.zeros((3, 3), np.float32))
+        with pytest.raises(ValueError, match="central_fraction"):
+            tf.image.central_crop(IMAGE, 1.5)
+        with pytest.raises(ValueError, match="target"):
+            tf.image.crop_to_bounding_box(IMAGE, 4, 0, 3, 3)
+        with pytest.raises(ValueError, match="3 channels"):
+            tf.image.rgb_to_hsv(IMAGE[..., :2])
+        with pytest.raises(ValueError, match="not implemented"):
+            tf.image.resize_images(IMAGE, [2, 2], method="lanczos")
+        with pytest.raises(ValueError, match="channels"):
+            tf.image.decode_jpeg(b"", channels=2)
+
+
+def test_files_that_are_no_images_are_named() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        for decode in (tf.image.decode_jpeg, tf.image.decode_png, tf.image.decode_image):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="no image of format"):
+                session.run(decode(b"not an image"))
+
+
+def test_jpegs_keep_what_they_show() -> None:
+    smooth = np.linspace(0, 255, 32 * 32 * 3).reshape(32, 32, 3).astype(np.uint8)
+    with tf.Graph().as_default(), tf.Session() as session:
+        gray, again = session.run(
+            [
+                tf.image.decode_jpeg(tf.image.encode_jpeg(smooth), channels=1),
+                tf.image.decode_jpeg(tf.image.encode_jpeg(smooth, quality=100)),
+            ]
+        )
+    assert gray.shape == (32, 32, 1)
+    assert np.abs(again.astype(int) - smooth).max() <= 8

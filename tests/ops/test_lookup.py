@@ -1,0 +1,101 @@
+"""Lookup tables: filling, files, hash buckets, sessions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.ops import lookup
+
+
+@pytest.fixture
+def vocabulary(tmp_path: Path) -> str:
+    path = tmp_path / "vocabulary.txt"
+    path.write_text("apple\nbanana\r\ncherry\n")
+    return str(path)
+
+
+def test_a_table_must_be_filled_first_and_each_session_has_its_own() -> None:
+    with tf.Graph().as_default():
+        table = lookup.index_table_from_tensor(["a", "b"])
+        ids = table.lookup(tf.constant(["b", "z"]))
+        init = tf.tables_initializer()
+        with tf.Session() as first, tf.Session() as second:
+            with pytest.raises(tf.errors.FailedPreconditionError, match="tables_initializer"):
+                first.run(ids)
+            first.run(init)
+            first.run(init)
+            assert first.run(ids).tolist() == [1, -1]
+            with pytest.raises(tf.errors.FailedPreconditionError):
+                second.run(ids)
+
+
+def test_words_out_of_vocabulary_share_buckets() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        table = lookup.index_table_from_tensor(["x", "y"], num_oov_buckets=5)
+        ids = table.lookup(tf.constant(["x", "q", "r"]))
+        session.run(tf.tables_initializer())
+        assert session.run(ids).tolist() == [0, 5, 5]  # as TensorFlow 2.15.1's
+        assert session.run(table.size()) == 7
+
+
+def test_tables_from_files(vocabulary: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        forward = lookup.index_table_from_file(vocabulary)
+        backward = lookup.index_to_string_table_from_file(vocabulary)
+        cut = lookup.index_table_from_file(vocabulary, vocab_size=2)
+        words = tf.SparseTensor([[0]], ["cherry"], [1])
+        session.run(tf.tables_initializer())
+        assert session.run(forward.lookup(words)).values.tolist() == [2]
+        places = backward.lookup(tf.constant([1, 7], tf.int64))
+        assert session.run(places).tolist() == [b"banana", b"UNK"]
+        assert session.run(cut.lookup(words)).values.tolist() == [-1]
+
+
+def test_files_that_do_not_fit(vocabulary: str, tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        missing = lookup.index_table_from_file(str(tmp_path / "none.txt"))
+        with pytest.raises(tf.errors.NotFoundError, match=r"none\.txt"):
+            session.run(missing.init)
+        short = lookup.index_table_from_file(vocabulary, vocab_size=9)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="expected 9 but got 3"):
+            session.run(short.init)
+
+
+def test_a_mutable_table_changes_as_the_graph_runs() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        table = lookup.MutableHashTable(tf.string, tf.int64, -1)
+        key, value = tf.placeholder(tf.string, [None]), tf.placeholder(tf.int64, [None])
+        insert, remove = table.insert(key, value), table.remove(key)
+        found = table.lookup(key)
+        session.run(insert, {key: ["k", "l"], value: [5, 6]})
+        session.run(insert, {key: ["k"], value: [7]})
+        assert session.run(found, {key: ["k", "l", "m"]}).tolist() == [7, 6, -1]
+        session.run(remove, {key: ["k"]})
+        assert session.run(table.size()) == 1
+        keys, values = session.run(table.export())
+        assert (keys.tolist(), values.tolist()) == ([b"l"], [6])
+
+
+def test_mistakes_are_found_when_the_table_is_made() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        table = lookup.index_table_from_tensor(["a"])
+        with pytest.raises(TypeError, match="must be string"):
+            table.lookup(tf.constant([1]))
+        with pytest.raises(ValueError, match="vocabulary_list"):
+            lookup.index_table_from_tensor(None)
+        with pytest.raises(ValueError, match="oov_buckets"):
+            lookup.StaticVocabularyTable(None, 0)
+        doubled = lookup.HashTable(
+            lookup.KeyValueTensorInitializer(["a", "a"], np.array([1, 2])), -1
+        )
+        with pytest.raises(tf.errors.FailedPreconditionError, match="different value for same key"):
+            session.run(doubled.init)
+
+
+def test_initializers_without_tables_do_nothing() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(tf.tables_initializer()) is None

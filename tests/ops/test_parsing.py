@@ -1,0 +1,163 @@
+"""Reading bytes: what does not fit is named with its record, key and index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import dataflow as tf
+from dataflow.kernels.example_reader import (
+    packed_varints,
+    read_example,
+    tensor_bytes,
+    tensor_from_bytes,
+)
+from tests.samples.parsing import FULL, PART, _varint, example
+
+
+def evaluate(tensor: Any) -> Any:
+    with tf.Session(graph=tf.get_default_graph()) as session:
+        return session.run(tensor)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        ({"f": ("fixed", [2], tf.float32)}, "Feature: f .*is required but could not be found"),
+        (
+            {"i": ("fixed", [2], tf.int64)},
+            r"Key: i, Index: 0.*values size: 3 but output shape: \[2\]",
+        ),
+        (
+            {"i": ("fixed", [3], tf.float32)},
+            "Data types don't match.*int64 but expected type: float32",
+        ),
+        ({"s": ("var", None, tf.float32)}, "Data types don't match"),
+    ],
+)
+def test_examples_that_do_not_fit(features: Any, message: str) -> None:
+    with tf.Graph().as_default():
+        spec = {
+            key: tf.FixedLenFeature(shape, dtype) if kind == "fixed" else tf.VarLenFeature(dtype)
+            for key, (kind, shape, dtype) in features.items()
+        }
+        parsed = tf.parse_example([FULL, PART], spec)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            evaluate(parsed)
+
+
+def test_bytes_that_are_no_example_are_refused() -> None:
+    with tf.Graph().as_default():
+        parsed = tf.parse_single_example(FULL[:-3], {"i": tf.FixedLenFeature([3], tf.int64)})
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Could not parse example"):
+            evaluate(parsed)
+
+
+def test_specifications_are_checked_when_the_graph_is_built() -> None:
+    with tf.Graph().as_default():
+        with pytest.raises(ValueError, match="fully known shape"):
+            tf.parse_example([FULL], {"i": tf.FixedLenFeature([None], tf.int64)})
+        with pytest.raises(TypeError, match="int32"):
+            tf.parse_example([FULL], {"i": tf.VarLenFeature(tf.int32)})
+        with pytest.raises(ValueError, match="allow_missing"):
+            tf.parse_example([FULL], {"i": tf.FixedLenSequenceFeature([], tf.int64)})
+        with pytest.raises(ValueError, match="nothing to parse"):
+            tf.parse_example([FULL], {})
+
+
+def test_a_sparse_feature_joins_indices_and_values() -> None:
+    data = example(at=[3, 1], value=[0.5, 1.5])
+    with tf.Graph().as_default():
+        spec = {"w": tf.SparseFeature("at", "value", tf.float32, 5)}
+        batch = tf.sparse_tensor_to_dense(tf.parse_example([data, data], spec)["w"])
+        one = tf.sparse_tensor_to_dense(tf.parse_single_example(data, spec)["w"])
+        values = evaluate([batch, one])
+    np.testing.assert_array_equal(values[0], [[0, 1.5, 0, 0.5, 0]] * 2)
+    np.testing.assert_array_equal(values[1], [0, 1.5, 0, 0.5, 0])
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20))
+def test_varints_are_read_without_a_loop(numbers: list[int]) -> None:
+    data = b"".join(_varint(n & (2**64 - 1)) for n in numbers)
+    np.testing.assert_array_equal(packed_varints(data), np.array(numbers, np.int64))
+
+
+@settings(max_examples=200)
+@given(st.binary(max_size=60), st.integers(0, len(FULL)))
+def test_any_bytes_are_read_or_refused_with_a_value_error(junk: bytes, cut: int) -> None:
+    for data in (junk, FULL[:cut] + junk):
+        for read in (lambda d: read_example(d, {b"i", b"f", b"s"}), tensor_from_bytes):
+            try:
+                read(data)
+            except ValueError:
+                pass
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6.0).reshape(2, 3),
+        np.zeros((0, 3), np.int32),
+        np.array(True),
+        np.array([b"a", b""], object),
+        np.array([1 + 2j], np.complex64),
+        np.array([1.5], np.float16),
+    ],
+)
+def test_tensors_survive_being_serialized(array: Any) -> None:
+    again = tensor_from_bytes(tensor_bytes(array))
+    assert again.dtype == array.dtype
+    np.testing.assert_array_equal(again, array)
+
+
+def test_tensor_protos_of_tensorboard_are_read() -> None:
+    from tensorboard.util.tensor_util import make_tensor_proto
+
+    for array in (np.arange(6, dtype=np.float32).reshape(2, 3), np.array([1, -2]), np.array(["x"])):
+        again = tensor_from_bytes(make_tensor_proto(array).SerializeToString())
+        expected = array.astype("S").astype(object) if array.dtype.kind == "U" else array
+        np.testing.assert_array_equal(again, expected)
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ("1", "Expect 2 fields but have 1 in record 0"),
+        ("1,2,3", "Expect 2 fields but have 3"),
+        ("1,x", "Field 1 in record 0 is not a valid float32: x"),
+        (",2", "Field 0 is required but missing in record 0"),
+        ('1,"2', "Quoted field"),
+        ('1,2"3', "Unquoted fields"),
+    ],
+)
+def test_records_that_do_not_fit(record: str, message: str) -> None:
+    with tf.Graph().as_default():
+        columns = tf.decode_csv([record], [tf.constant([], tf.int32), [1.0]])
+        with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+            evaluate(columns)
+
+
+def test_csv_options() -> None:
+    with tf.Graph().as_default():
+        missing = tf.decode_csv("1 2 NA", [[0], [0.5], [7]], field_delim=" ", na_value="NA")
+        chosen = tf.decode_csv(["1,2,3", "4,5,6"], [[0]], select_cols=[2])
+        plain = tf.decode_csv('1,"a"', [[0], [""]], use_quote_delim=False)
+        values = evaluate([missing, chosen, plain])
+        assert values[0] == [1, 2.0, 7]
+        assert values[1][0].tolist() == [3, 6]
+        assert values[2][1] == b'"a"'
+        with pytest.raises(ValueError, match="1 char"):
+            tf.decode_csv("1", [[0]], field_delim="::")
+
+
+def test_raw_bytes_of_different_lengths_are_refused() -> None:
+    with tf.Graph().as_default():
+        with pytest.raises(tf.errors.InvalidArgumentError, match="element 1 has size 3 != 2"):
+            evaluate(tf.decode_raw(["ab", "abc"], tf.uint8))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="not a multiple of 2"):
+            evaluate(tf.decode_raw(["abc"], tf.int16))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="cannot unpack"):
+            evaluate(tf.decode_compressed(["abc"], "GZIP"))

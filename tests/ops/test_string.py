@@ -1,0 +1,87 @@
+"""Strings: hashes against published values, mistakes at run time."""
+
+from __future__ import annotations
+
+import pytest
+
+import dataflow as tf
+from dataflow.kernels.hashing import fingerprint64, sip_hash
+
+
+def test_sip_hash_is_the_papers() -> None:
+    """The test vector of appendix A of SipHash's paper."""
+    key = (0x0706050403020100, 0x0F0E0D0C0B0A0908)
+    assert sip_hash(bytes(range(15)), key) == 0xA129CA6149BE45E5
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    # Every length class of FarmHash; numbers of TensorFlow 2.15.1's tf.fingerprint.
+    [
+        (b"", 0x9AE16A3B2F90404F),
+        (b"Hello", int.from_bytes(bytes([135, 32, 107, 50, 30, 124, 200, 213]), "little")),
+        (b"b" * 40, int.from_bytes(bytes([35, 74, 92, 138, 185, 93, 209, 177]), "little")),
+    ],
+)
+def test_fingerprints_are_farmhashes(text: bytes, expected: int) -> None:
+    assert fingerprint64(text) == expected
+
+
+def test_fingerprints_over_all_lengths() -> None:
+    """One sum over the lengths 0 to 139, 200, 300 and 1000, as TensorFlow 2.15.1 gives it."""
+    texts = [
+        b"a" * n if n % 3 else bytes(range(n % 256)) * (1 + n // 256)
+        for n in [*range(140), 200, 300, 1000]
+    ]
+    with tf.Graph().as_default(), tf.Session() as session:
+        fast, old, strong = session.run(
+            [
+                tf.string_to_hash_bucket_fast(texts, 2**62),
+                tf.string_to_hash_bucket(texts, 2**62),
+                tf.string_to_hash_bucket_strong(texts, 2**62, [12, 2**61 + 5]),
+            ]
+        )
+    assert [int(v.astype(object).sum()) for v in (fast, old, strong)] == SUMS
+
+
+SUMS = [329366898694538261542, 344744094260211600085, 323829503586529842819]
+
+
+@pytest.mark.parametrize("text", ["", "1.5.2", "1_000", "x", "0x10"])
+def test_text_that_is_no_number_is_named(text: str) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="could not correctly convert"):
+            session.run(tf.string_to_number([text]))
+
+
+def test_numbers_that_do_not_fit_are_refused() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="int32"):
+            session.run(tf.string_to_number(["99999999999"], tf.int32))
+        big = session.run(tf.string_to_number(["99999999999"], tf.int64))
+        assert big.tolist() == [99999999999]
+
+
+def test_mistakes_are_found() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        with pytest.raises(ValueError, match="num_buckets"):
+            tf.string_to_hash_bucket_fast(["a"], 0)
+        with pytest.raises(ValueError, match="unit"):
+            tf.substr(["a"], 0, 1, unit="WORD")
+        with pytest.raises(tf.errors.InvalidArgumentError, match="out of range"):
+            session.run(tf.substr(["abc"], 5, 1))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Invalid pattern"):
+            session.run(tf.regex_replace(["a"], "(", "b"))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="base64"):
+            session.run(tf.decode_base64(["a"]))
+        with pytest.raises(ValueError, match="shapes differ"):
+            tf.string_join([["a"], ["b", "c"]])
+
+
+def test_scalars_and_variables_of_strings_work() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.string, [])
+        joined = tf.string_join([x, "!"])
+        words = tf.string_split([x])
+        assert session.run(joined, {x: "hi"}) == b"hi!"
+        assert session.run(words, {x: "a b"}).values.tolist() == [b"a", b"b"]
