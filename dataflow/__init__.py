@@ -447,6 +447,12 @@ from dataflow.ops.solvers import (
     matrix_triangular_solve,
     matrix_triangular_solve as batch_matrix_triangular_solve,
 )
+from dataflow.ops.custom_gradient import custom_gradient
+from dataflow.ops.partitioners import (
+    fixed_size_partitioner,
+    min_max_variable_partitioner,
+    variable_axis_size_partitioner,
+)
 from dataflow.ops.sources import constant, placeholder, placeholder_with_default
 from dataflow.ops.sparse import (
     deserialize_many_sparse,
@@ -565,6 +571,18 @@ from dataflow.ops.tensor_products import (
     norm,
     tensordot,
 )
+from dataflow.ops.array import (
+    tensor_scatter_add as tensor_scatter_nd_add,
+    tensor_scatter_sub as tensor_scatter_nd_sub,
+    tensor_scatter_update as tensor_scatter_nd_update,
+)
+from dataflow.ops.custom_gradient import custom_gradient
+from dataflow.ops.partitioners import (
+    fixed_size_partitioner,
+    min_max_variable_partitioner,
+    variable_axis_size_partitioner,
+)
+from dataflow.ops.template import make_template
 from dataflow.ops.variable_scope import (
     AUTO_REUSE,
     VariableScope,
@@ -629,6 +647,7 @@ _LAZY = {
         "feature_column",
         "flags",
         "gfile",
+        "graph_util",
         "image",
         "initializers",
         "io",

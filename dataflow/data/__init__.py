@@ -14,6 +14,9 @@ _HOMES = {
     "TFRecordDataset": "dataset",
     "TextLineDataset": "dataset",
     "UNKNOWN_CARDINALITY": "dataset",
+    "get_output_classes": "iterators",
+    "get_output_shapes": "iterators",
+    "get_output_types": "iterators",
     "make_initializable_iterator": "iterators",
     "make_one_shot_iterator": "iterators",
 }

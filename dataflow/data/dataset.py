@@ -376,6 +376,8 @@ class Dataset:
             if isinstance(result, Dataset):
                 nested = result
                 return [result._as_variant_tensor()]
+            if isinstance(result, list):  # what an op with several outputs returned
+                result = tuple(result)
             nested = to_tensors(result)
             return flatten(nested)
 

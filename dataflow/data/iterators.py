@@ -136,3 +136,18 @@ def make_initializable_iterator(dataset: Any, shared_name: str | None = None) ->
 def make_one_shot_iterator(dataset: Any) -> Iterator:
     """`Dataset.make_one_shot_iterator` as a function."""
     return dataset.make_one_shot_iterator()  # type: ignore[no-any-return]
+
+
+def get_output_types(dataset_or_iterator: Any) -> Any:
+    """Dtypes of an element."""
+    return dataset_or_iterator.output_types
+
+
+def get_output_shapes(dataset_or_iterator: Any) -> Any:
+    """Shapes of an element."""
+    return dataset_or_iterator.output_shapes
+
+
+def get_output_classes(dataset_or_iterator: Any) -> Any:
+    """Classes of an element's components."""
+    return dataset_or_iterator.output_classes

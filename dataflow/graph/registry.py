@@ -589,6 +589,11 @@ class RegisterGradient:
         return function
 
 
+def register_named_gradient(name: str, function: Callable[..., Any]) -> None:
+    """Registers a gradient for `Graph.gradient_override_map` under a name that is not taken."""
+    RegisterGradient(name)(function)
+
+
 def gradient_function_of(op: Operation) -> Callable[..., Any] | None:
     """The function that builds the gradient of ``op``; ``None`` when it is not differentiable.
 

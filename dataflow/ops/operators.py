@@ -72,6 +72,13 @@ def _invert(x: Tensor) -> Tensor:
     return op(x)  # type: ignore[no-any-return]
 
 
+def _add(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """``x + y``: strings are joined, which AddV2 does not do."""
+    dtype = (x if isinstance(x, Tensor) else y).dtype.base_dtype
+    op = arithmetic.add_v1_op if dtype.kind == "S" else arithmetic.add_v2_op
+    return op(x, y, name=name)  # type: ignore[no-any-return]
+
+
 def _named(op: OpDef) -> Callable[..., Any]:
     """A comparison: its nodes are named after the op, as TensorFlow's are."""
 
@@ -85,7 +92,7 @@ def _named(op: OpDef) -> Callable[..., Any]:
 def install() -> None:
     """Puts the operators on `Tensor`; called once, when `dataflow.ops` is loaded."""
     table: dict[str, tuple[Callable[..., Any], str]] = {
-        "add": (arithmetic.add_v2_op, "add"),
+        "add": (_add, "add"),
         "sub": (arithmetic.sub_op, "sub"),
         "mul": (_multiply, "mul"),
         "truediv": (arithmetic.truediv, "truediv"),

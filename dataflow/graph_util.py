@@ -1,0 +1,121 @@
+"""`tf.graph_util`: freezing and cutting GraphDefs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+_VARIABLES = ("Variable", "VariableV2")
+
+
+def _node_name(reference: str) -> str:
+    name = reference[1:] if reference.startswith("^") else reference
+    return name.split(":")[0]
+
+
+def extract_sub_graph(graph_def: Any, dest_nodes: Any) -> Any:
+    """The part of a GraphDef that ``dest_nodes`` (names) depend on.
+
+    Raises `TypeError` for a single string, `AssertionError` for a name that is not there.
+    """
+    if isinstance(dest_nodes, str):
+        raise TypeError("dest_nodes must be an iterable of strings")
+    nodes = {node.name: node for node in graph_def.node}
+    for name in dest_nodes:
+        assert _node_name(name) in nodes, f"{name} is not in graph"
+    wanted: set[str] = set()
+    stack = [_node_name(n) for n in dest_nodes]
+    while stack:
+        name = stack.pop()
+        if name not in wanted:
+            wanted.add(name)
+            stack.extend(_node_name(i) for i in nodes[name].input)
+    result = type(graph_def)()
+    for node in graph_def.node:
+        if node.name in wanted:
+            result.node.add().CopyFrom(node)
+    result.versions.CopyFrom(graph_def.versions)
+    return result
+
+
+def convert_variables_to_constants(
+    sess: Any,
+    input_graph_def: Any,
+    output_node_names: Any,
+    variable_names_whitelist: Any = None,
+    variable_names_blacklist: Any = None,
+) -> Any:
+    """The part that the outputs need, with each variable's value in ``sess`` as a constant."""
+    from dataflow.graph.tensor_proto import array_to_proto
+
+    part = extract_sub_graph(input_graph_def, output_node_names)
+    names = [
+        node.name
+        for node in part.node
+        if node.op in _VARIABLES
+        and (variable_names_whitelist is None or node.name in variable_names_whitelist)
+        and (variable_names_blacklist is None or node.name not in variable_names_blacklist)
+    ]
+    values = dict(zip(names, sess.run([n + ":0" for n in names]) if names else [], strict=True))
+    result = type(part)()
+    for node in part.node:
+        added = result.node.add()
+        if node.name in values:
+            added.op = "Const"
+            added.name = node.name
+            added.attr["dtype"].CopyFrom(node.attr["dtype"])
+            added.attr["value"].tensor.CopyFrom(array_to_proto(values[node.name]))
+        else:
+            added.CopyFrom(node)
+    result.versions.CopyFrom(part.versions)
+    return result
+
+
+def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | None = None) -> Any:
+    """The GraphDef without CheckNumerics and Identity nodes, which only training needs."""
+    protected = set(protected_nodes or ())
+    removable = {
+        node.name: node.input[0]
+        for node in input_graph.node
+        if node.op in ("Identity", "CheckNumerics")
+        and node.name not in protected
+        and len(node.input) == 1
+    }
+    used_as_control = {i[1:] for n in input_graph.node for i in n.input if i.startswith("^")}
+    by_name = {n.name: n for n in input_graph.node}
+    for name in list(removable):
+        source = by_name.get(_node_name(removable[name]))
+        if name in used_as_control or (source is not None and source.op in _VARIABLES):
+            del removable[name]
+
+    def resolve(reference: str) -> str:
+        while _node_name(reference) in removable and not reference.startswith("^"):
+            reference = removable[_node_name(reference)]
+        return reference
+
+    result = type(input_graph)()
+    for node in input_graph.node:
+        if node.name in removable:
+            continue
+        added = result.node.add()
+        added.CopyFrom(node)
+        del added.input[:]
+        added.input.extend(resolve(i) for i in node.input)
+    result.versions.CopyFrom(input_graph.versions)
+    return result
+
+
+def tensor_shape_from_node_def_name(graph: Any, input_name: str) -> Any:
+    """The static shape of a tensor named as in a NodeDef."""
+    name = input_name if ":" in input_name else input_name + ":0"
+    return graph.get_tensor_by_name(name).get_shape()
+
+
+def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
+    """Whether a node has no GPU kernel here."""
+    from dataflow.kernels.registry import get_kernel
+
+    op_type = getattr(node, "type", None) or node.op
+    if pin_variables_on_cpu and op_type in _VARIABLES:
+        return True
+    return get_kernel(op_type, "gpu") is None

@@ -1,0 +1,80 @@
+"""Partitioners: into how many parts a variable is cut, and along which axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from dataflow.dtypes import as_dtype
+from dataflow.shapes import as_dims
+
+Partitioner = Callable[..., list[int]]
+
+
+def _sizes(shape: Any) -> list[int]:
+    dims = as_dims(shape)
+    if dims is None or None in dims:
+        raise ValueError(f"A partitioner needs a fully defined shape, got {shape}.")
+    return [int(d) for d in dims if d is not None]
+
+
+def fixed_size_partitioner(num_shards: int, axis: int = 0) -> Partitioner:
+    """Cuts into ``num_shards`` parts along ``axis`` (no more than the axis is long)."""
+
+    def partitioner(shape: Any, **_: Any) -> list[int]:
+        sizes = _sizes(shape)
+        parts = [1] * len(sizes)
+        parts[axis] = min(num_shards, sizes[axis])
+        return parts
+
+    return partitioner
+
+
+def variable_axis_size_partitioner(
+    max_shard_bytes: int, axis: int = 0, bytes_per_string_element: int = 16, max_shards: Any = None
+) -> Partitioner:
+    """Cuts along ``axis`` so that no part is larger than ``max_shard_bytes``.
+
+    Raises `ValueError` for sizes that are not positive.
+    """
+    if max_shard_bytes < 1 or bytes_per_string_element < 1:
+        raise ValueError("Both max_shard_bytes and bytes_per_string_element must be positive.")
+    if max_shards is not None and max_shards < 1:
+        raise ValueError("max_shards must be positive.")
+
+    def partitioner(shape: Any, dtype: Any, **_: Any) -> list[int]:
+        sizes = _sizes(shape)
+        kind = as_dtype(dtype)
+        element_bytes = bytes_per_string_element if kind.kind == "S" else kind.size
+        parts = [1] * len(sizes)
+        slice_bytes = (math.prod(sizes) // max(sizes[axis], 1)) * element_bytes
+        slices_per_part = max(1, max_shard_bytes // max(slice_bytes, 1))
+        count = math.ceil(sizes[axis] / slices_per_part)
+        if max_shards is not None:
+            count = min(max_shards, count)
+        parts[axis] = max(count, 1)
+        return parts
+
+    return partitioner
+
+
+def min_max_variable_partitioner(
+    max_partitions: int = 1,
+    axis: int = 0,
+    min_slice_size: int = 256 << 10,
+    bytes_per_string_element: int = 16,
+) -> Partitioner:
+    """Cuts into at most ``max_partitions`` parts of at least ``min_slice_size`` bytes."""
+
+    def partitioner(shape: Any, dtype: Any, **_: Any) -> list[int]:
+        sizes = _sizes(shape)
+        kind = as_dtype(dtype)
+        element_bytes = bytes_per_string_element if kind.kind == "S" else kind.size
+        total_bytes = math.prod(sizes) * element_bytes
+        count = max(1, math.ceil(total_bytes / min_slice_size))
+        parts = [1] * len(sizes)
+        parts[axis] = max(1, min(sizes[axis], max_partitions, count))
+        return parts
+
+    return partitioner
