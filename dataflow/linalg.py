@@ -26,6 +26,9 @@ from dataflow.ops.matrix_diag import (
     matrix_transpose as transpose,
     trace,
 )
+from dataflow.ops.normalization import (
+    l2_normalize,
+)
 from dataflow.ops.solvers import (
     cholesky_solve,
     logdet,
@@ -61,6 +64,7 @@ __all__ = [
     "eye",
     "global_norm",
     "inv",
+    "l2_normalize",
     "logdet",
     "lstsq",
     "matmul",

@@ -28,7 +28,9 @@ from dataflow.ops.arithmetic import (
     subtract,
     truediv,
 )
-from dataflow.ops.casts import cast
+from dataflow.ops.casts import (
+    cast,
+)
 from dataflow.ops.comparison import (
     approximate_equal,
     equal,
@@ -91,6 +93,10 @@ from dataflow.ops.elementary import (
     tan,
     tanh,
 )
+from dataflow.ops.normalization import (
+    l2_normalize,
+    zero_fraction,
+)
 from dataflow.ops.reduce import (
     argmax,
     argmin,
@@ -148,7 +154,10 @@ from dataflow.ops.special import (
     xlogy,
     zeta,
 )
-from dataflow.ops.sums import accumulate_n, add_n
+from dataflow.ops.sums import (
+    accumulate_n,
+    add_n,
+)
 
 __all__ = [
     "abs",
@@ -205,6 +214,7 @@ __all__ = [
     "is_finite",
     "is_inf",
     "is_nan",
+    "l2_normalize",
     "lbeta",
     "less",
     "less_equal",
@@ -276,5 +286,6 @@ __all__ = [
     "xdivy",
     "xlog1py",
     "xlogy",
+    "zero_fraction",
     "zeta",
 ]

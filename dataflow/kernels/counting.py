@@ -32,6 +32,22 @@ def bincount_kernel(xp: Any, arr: Any, size: Any, weights: Any) -> Any:
     return xp.bincount(flat[kept], minlength=count).astype(weights.dtype)
 
 
+@kernel("DenseBincount")
+def dense_bincount_kernel(xp: Any, x: Any, size: Any, weights: Any, *, binary_output: bool) -> Any:
+    if x.ndim < 2:
+        counts = bincount_kernel(xp, x, size, weights[:0] if binary_output else weights)
+    else:
+        count, rows = int(size), x.shape[0]
+        # One count for all rows: row i has the numbers from i * size on.
+        kept = x < count
+        moved = xp.where(kept, x + xp.arange(rows)[:, None] * count, rows * count)
+        if x.size and int(x.min()) < 0:
+            raise ValueError("Input arr must be non-negative!")
+        plain = weights[:0] if binary_output else weights
+        counts = bincount_kernel(xp, moved, rows * count, plain).reshape(rows, count)
+    return (counts > 0).astype(weights.dtype) if binary_output else counts
+
+
 @kernel("HistogramFixedWidth")
 def histogram_fixed_width_kernel(
     xp: Any, values: Any, value_range: Any, nbins: Any, *, dtype: DType

@@ -26,6 +26,12 @@ def axes_of(x: Any, axes: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
+def _total(xp: Any, x: Any, axis: Any, keep_dims: bool, dtype: Any) -> Any:
+    if xp is np:  # the ufunc's own method: without the checks that np.sum adds
+        return np.add.reduce(x, axis=axis, keepdims=keep_dims, dtype=dtype)
+    return xp.sum(x, axis=axis, keepdims=keep_dims, dtype=dtype)
+
+
 def _is_tall(xp: Any, x: Any) -> bool:
     """Many short rows: NumPy reduces each in a call of its own, which costs more than the work."""
     return xp is np and x.ndim == 2 and 0 < x.shape[1] <= 64 and x.shape[0] >= 2 * x.shape[1]
@@ -49,12 +55,12 @@ def _sum(xp: Any, x: Any, axes: Any, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
     if not axis:
         return x
-    if axis in ((1,), (-1,)) and x.size >= 8192 and _is_tall(xp, x):
+    if axis == (1,) and x.size >= 8192 and _is_tall(xp, x):
         total = row_sums(xp, x)
         return total if keep_dims else total[:, 0]
     if x.dtype.char == "e":  # half precision is summed in single
-        return xp.add.reduce(x, axis=axis, keepdims=keep_dims, dtype="float32").astype(x.dtype)
-    return xp.add.reduce(x, axis=axis, keepdims=keep_dims, dtype=x.dtype)
+        return _total(xp, x, axis, keep_dims, "float32").astype(x.dtype)
+    return _total(xp, x, axis, keep_dims, x.dtype)
 
 
 @kernel("Sum")
@@ -71,9 +77,9 @@ def mean_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
     for a in axis:
         count *= x.shape[a]
     if x.dtype.char == "e":
-        total = xp.add.reduce(x, axis=axis, keepdims=keep_dims, dtype="float32")
+        total = _total(xp, x, axis, keep_dims, "float32")
         return xp.true_divide(total, total.dtype.type(count)).astype(x.dtype)
-    total = xp.add.reduce(x, axis=axis, keepdims=keep_dims, dtype=x.dtype)
+    total = _total(xp, x, axis, keep_dims, x.dtype)
     if x.dtype.kind in "iu":
         return xp.trunc(total / max(count, 1)).astype(x.dtype)
     return xp.true_divide(total, total.dtype.type(count))
@@ -82,24 +88,26 @@ def mean_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
 @kernel("Prod")
 def prod_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
-    return xp.multiply.reduce(x, axis=axis, keepdims=keep_dims, dtype=x.dtype) if axis else x
+    return xp.prod(x, axis=axis, keepdims=keep_dims, dtype=x.dtype) if axis else x
 
 
 def _extreme(xp: Any, x: Any, axes: Any, keep_dims: bool, largest: bool, dtype: DType) -> Any:
     axis = axes_of(x, axes)
     if not axis:
         return x
-    reduce = (xp.maximum if largest else xp.minimum).reduce
     if x.size:
-        if largest and axis in ((1,), (-1,)) and _is_tall(xp, x):
+        if largest and axis == (1,) and _is_tall(xp, x):
             rows = row_maxima(xp, x)
             return rows if keep_dims else rows[:, 0]
-        return reduce(x, axis=axis, keepdims=keep_dims)
+        if xp is np:
+            return (np.maximum if largest else np.minimum).reduce(x, axis=axis, keepdims=keep_dims)
+        return (xp.max if largest else xp.min)(x, axis=axis, keepdims=keep_dims)
     if x.dtype.kind == "f":  # nothing to look at: the neutral element, as in TensorFlow
         start = -xp.inf if largest else xp.inf
     else:
         start = dtype.min if largest else dtype.max
-    return reduce(x, axis=axis, keepdims=keep_dims, initial=x.dtype.type(start))
+    dims = [1 if i in axis else d for i, d in enumerate(x.shape) if keep_dims or i not in axis]
+    return xp.full(dims, start, x.dtype)
 
 
 @kernel("Max")
@@ -122,13 +130,13 @@ def euclidean_norm_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any
 @kernel("All")
 def all_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
-    return xp.logical_and.reduce(x, axis=axis, keepdims=keep_dims) if axis else x
+    return xp.all(x, axis=axis, keepdims=keep_dims) if axis else x
 
 
 @kernel("Any")
 def any_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
-    return xp.logical_or.reduce(x, axis=axis, keepdims=keep_dims) if axis else x
+    return xp.any(x, axis=axis, keepdims=keep_dims) if axis else x
 
 
 def _position(x: Any, dimension: Any) -> int:

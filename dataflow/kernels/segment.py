@@ -24,6 +24,9 @@ def segment_reduce(xp: Any, data: Any, ids: Any, num_segments: int, ufunc: str, 
         kept = ids >= 0
         if not bool(kept.all()):
             ids, data = ids[kept], data[kept]
+        if ufunc == "multiply":  # CuPy has no atomic product
+            host = segment_reduce(np, data.get(), ids.get(), num_segments, ufunc, start)
+            return xp.asarray(host)
         getattr(xp, ufunc).at(result, ids, data)
         return result
     # Rows of a segment brought together, then reduced in one call: much faster than ufunc.at.

@@ -33,6 +33,28 @@ def bincount_op(arr: Tensor, size: Tensor, weights: Tensor) -> Dims:
 
 
 @define_op(
+    "DenseBincount",
+    "input: Tidx, size: Tidx, weights: T -> output: T",
+    T=_COUNTED,
+    Tidx={dtypes.int32, dtypes.int64},
+)
+def dense_bincount_op(
+    input: Tensor, size: Tensor, weights: Tensor, *, binary_output: bool = False
+) -> Dims:
+    """As Bincount, of a vector or of each row of a matrix.
+
+    Shape: [n] gives [size], [rows, n] gives [rows, size]. With ``binary_output`` 1 for what occurs
+    at all. Dtype: that of the weights. Gradient: none.
+    """
+    if input.dims is None:
+        return None
+    if len(input.dims) > 2:
+        raise ValueError(f"input must be a vector or a matrix, got {list_dims(input.dims)}")
+    count = static_value(size)
+    return (*input.dims[:-1], None if count is None else int(count))
+
+
+@define_op(
     "HistogramFixedWidth",
     "values: T, value_range: T, nbins: int32 -> out: dtype",
     T=_COUNTED,
@@ -64,7 +86,7 @@ def bucketize_op(input: Tensor, *, boundaries: Any) -> Dims:
     return input.dims
 
 
-not_differentiable(bincount_op, histogram_fixed_width_op, bucketize_op)
+not_differentiable(bincount_op, dense_bincount_op, histogram_fixed_width_op, bucketize_op)
 
 
 def bincount(
@@ -79,8 +101,7 @@ def bincount(
     ``weights`` are summed instead where given; the result has their dtype, else ``dtype``.
     """
     with default_graph().name_scope("bincount"):
-        arr = convert_to_tensor(arr, name="arr", dtype=None)
-        arr = cast(arr, dtypes.int32)
+        arr = cast(convert_to_tensor(arr, name="arr"), dtypes.int32)
         not_empty = cast(greater_op(array_ops.size(arr), 0), dtypes.int32)
         length = not_empty * (reduce_max(arr) + 1)
         if minlength is not None:
@@ -89,7 +110,7 @@ def bincount(
             length = minimum_op(convert_to_tensor(maxlength, dtypes.int32), length)
         if weights is None:
             weights = array_ops.zeros([0], dtype=as_dtype(dtype))
-        return bincount_op(arr, length, weights)  # type: ignore[no-any-return]
+        return dense_bincount_op(array_ops.reshape(arr, [-1]), length, weights)  # type: ignore[no-any-return]
 
 
 def histogram_fixed_width(

@@ -261,12 +261,20 @@ SAMPLES += [
 ]
 SAMPLES += [
     Sample(
-        "Bincount",
+        "DenseBincount",
         lambda tf, x: tf.bincount(x),
         (np.array([1, 1, 3], np.int32),),
         np.array([0, 2, 0, 1], np.int32),
-        oracle=False,
-        note="TensorFlow 2.15 builds DenseBincount",
+        oracle=False,  # TensorFlow computes the length of constants when the graph is built
+    ),
+    Sample(
+        "DenseBincount",
+        lambda tf, x: raw(
+            tf, "DenseBincount", input=x, size=4, weights=np.zeros(0, np.int32), binary_output=True
+        ),
+        (np.array([[1, 1, 3], [0, 9, 1]], np.int32),),
+        np.array([[0, 1, 0, 1], [1, 1, 0, 0]], np.int32),
+        note="rows",
     ),
     Sample(
         "Bincount",
