@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from typing import Any
 
@@ -82,6 +83,7 @@ class Saver:
         self._save_relative_paths = save_relative_paths
         self._last_checkpoints: list[tuple[str, float]] = []
         self._to_be_deleted: list[tuple[str, float]] = []
+        self._lock = threading.Lock()
         self._meta_cache: tuple[Any, bytes] | None = None
         self.saver_def = saver_def
         if saver_def is not None:
@@ -221,6 +223,28 @@ class Saver:
             raise ValueError("'latest_filename' must not contain path components")
         if os.path.basename(save_path) == latest_filename:
             raise ValueError(f"'latest_filename' collides with 'save_path': {latest_filename!r}")
+        # One at a time, so that the latest in the state is the one that was saved last.
+        with self._lock:
+            return self._save(
+                sess,
+                save_path,
+                global_step,
+                latest_filename,
+                meta_graph_suffix,
+                write_meta_graph,
+                write_state,
+            )
+
+    def _save(
+        self,
+        sess: Any,
+        save_path: str,
+        global_step: Any,
+        latest_filename: str,
+        meta_graph_suffix: str,
+        write_meta_graph: bool,
+        write_state: bool,
+    ) -> str | None:
         if global_step is None:
             prefix = save_path
         else:
