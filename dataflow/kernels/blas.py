@@ -6,9 +6,11 @@ and a temporary array for each product; elsewhere the product is made by NumPy a
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,57 @@ def _library() -> Any:
             except OSError:
                 continue
     return None
+
+
+@functools.cache
+def _thread_functions() -> tuple[Any, Any] | None:
+    """OpenBLAS's (get, set) of its number of threads, or ``None``."""
+    library = _library()
+    read = getattr(library, "scipy_openblas_get_num_threads64_", None)
+    write = getattr(library, "scipy_openblas_set_num_threads64_", None)
+    if read is None or write is None:
+        return None
+    read.restype, write.argtypes, write.restype = ctypes.c_int, [ctypes.c_int], None
+    return read, write
+
+
+_single_lock = threading.Lock()
+_single_users = 0
+_threads_before = 1
+
+
+def num_threads() -> int:
+    """How many threads BLAS may use; 1 where it cannot be told to use fewer."""
+    functions = _thread_functions()
+    if functions is None:
+        return 1
+    return _threads_before if _single_users else int(functions[0]())
+
+
+@contextlib.contextmanager
+def single_threaded() -> Iterator[None]:
+    """Inside, BLAS uses the calling thread alone: for work that is divided among threads already.
+
+    The setting is the library's, so products in other threads are on their own meanwhile, too.
+    """
+    global _single_users, _threads_before
+    functions = _thread_functions()
+    if functions is None:
+        yield
+        return
+    read, write = functions
+    with _single_lock:
+        if _single_users == 0:
+            _threads_before = int(read())
+            write(1)
+        _single_users += 1
+    try:
+        yield
+    finally:
+        with _single_lock:
+            _single_users -= 1
+            if _single_users == 0:
+                write(_threads_before)
 
 
 @functools.cache

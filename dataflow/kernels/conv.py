@@ -19,11 +19,14 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.blas import add_product
+from dataflow.kernels.parallel import num_workers, run_pieces
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window, window
 
-#: Bytes of scratch for one piece of the batch: about what the caches of two cores hold.
-_CPU_PIECE_BYTES = 4 << 20
+#: Bytes of scratch for one piece of the batch: about what the cache of one core holds.
+_CPU_PIECE_BYTES = 2 << 20
+#: Less scratch than this in all is not worth a second thread.
+_SMALL_BYTES = 1 << 18
 _GPU_PIECE_BYTES = 256 << 20
 #: Rows with fewer numbers than this are unrolled over all axes instead.
 _THIN_ROW = 32
@@ -142,6 +145,21 @@ class _Rows:
         return part.reshape(-1, self.row)
 
 
+class _Scratch:
+    """Arrays that one thread uses again for piece after piece."""
+
+    def __init__(self, xp: Any, dtype: Any) -> None:
+        self.xp, self.dtype = xp, dtype
+        self.arrays: dict[int, Any] = {}
+
+    def get(self, number: int, shape: tuple[int, ...]) -> Any:
+        """An array of this shape; what it holds is not defined."""
+        found = self.arrays.get(number)
+        if found is None or found.shape != shape:
+            found = self.arrays[number] = self.xp.empty(shape, self.dtype)
+        return found
+
+
 class _Patches:
     """The input with its windows unrolled over all axes: im2col, for short rows."""
 
@@ -179,8 +197,21 @@ def _pieces(xp: Any, batch: int, item_bytes: int) -> list[slice]:
     """Equal parts of the batch, such that the scratch of each keeps within bounds."""
     budget = _CPU_PIECE_BYTES if xp is np else _GPU_PIECE_BYTES
     count = max(1, -(-batch * item_bytes // budget))
+    if xp is np and batch * item_bytes > _SMALL_BYTES:
+        workers = num_workers()
+        count = min(batch, -(-count // workers) * workers)
     size = max(1, -(-batch // count))
     return [slice(i, min(i + size, batch)) for i in range(0, batch, size)]
+
+
+def _run(xp: Any, pieces: list[slice], make_worker: Any) -> None:
+    """`run_pieces` on the CPU; one piece after the other on a GPU."""
+    if xp is np and len(pieces) > 1:
+        run_pieces(pieces, make_worker)
+    else:
+        worker = make_worker()
+        for piece in pieces:
+            worker(piece)
 
 
 def _is_thin(problem: _Problem) -> bool:
@@ -202,32 +233,42 @@ def _forward(xp: Any, x: Any, filters: Any, problem: _Problem) -> Any:
     if _is_thin(problem):
         patches = _Patches(xp, problem, x.dtype)
         matrix = filters.reshape(-1, problem.outputs)
-        for piece in _pieces(xp, problem.batch, patches.item_bytes):
-            xp.matmul(patches.expand(x[piece]), matrix, out=out[piece].reshape(-1, problem.outputs))
+
+        def unroll(piece: slice) -> None:
+            target = out[piece].reshape(-1, problem.outputs)
+            xp.matmul(patches.expand(x[piece]), matrix, out=target)
+
+        _run(xp, _pieces(xp, problem.batch, patches.item_bytes), lambda: unroll)
         return out
     rows = _Rows(xp, problem, x.dtype)
     depth, height, width = problem.windows
     taps = filters.reshape(depth.taps, height.taps, rows.row, problem.outputs)
-    buffer = result = None
-    for piece in _pieces(xp, problem.batch, rows.item_bytes):
-        n = piece.stop - piece.start
-        if buffer is None or buffer.shape[4] != n:
-            buffer = xp.empty(rows.shape(n), x.dtype)
-            result = xp.empty((depth.count, height.count, n, width.count, problem.outputs), x.dtype)
-        rows.expand(x[piece], buffer)
-        if depth.count * height.count == 1:  # already in the order of the output
-            result = out[piece].reshape(result.shape)
-        for place in range(depth.count):
-            target = result[place].reshape(-1, problem.outputs)
-            for z in range(depth.taps):
-                for y in range(height.taps):
-                    block = rows.block(buffer, z, y, place)
-                    if z == y == 0:
-                        xp.matmul(block, taps[0, 0], out=target)
-                    else:
-                        add_product(xp, block, taps[z, y], target)
-        if depth.count * height.count > 1:
-            out[piece] = result.transpose(2, 0, 1, 3, 4)
+    in_order = depth.count * height.count == 1  # results are in the order of the output already
+
+    def make_worker() -> Any:
+        scratch = _Scratch(xp, x.dtype)
+
+        def work(piece: slice) -> None:
+            n = piece.stop - piece.start
+            buffer = scratch.get(0, rows.shape(n))
+            rows.expand(x[piece], buffer)
+            shape = (depth.count, height.count, n, width.count, problem.outputs)
+            result = out[piece].reshape(shape) if in_order else scratch.get(1, shape)
+            for place in range(depth.count):
+                target = result[place].reshape(-1, problem.outputs)
+                for z in range(depth.taps):
+                    for y in range(height.taps):
+                        block = rows.block(buffer, z, y, place)
+                        if z == y == 0:
+                            xp.matmul(block, taps[0, 0], out=target)
+                        else:
+                            add_product(xp, block, taps[z, y], target)
+            if not in_order:
+                out[piece] = result.transpose(2, 0, 1, 3, 4)
+
+        return work
+
+    _run(xp, _pieces(xp, problem.batch, rows.item_bytes), make_worker)
     return out
 
 
@@ -239,28 +280,50 @@ def _filter_gradient(xp: Any, x: Any, grad: Any, problem: _Problem) -> Any:
         matrix = grad.reshape(-1, problem.outputs)
         product = x.reshape(-1, problem.channels).T @ matrix
         return product.reshape(problem.filter_shape)
+    totals: list[Any] = []  # each thread adds up its own
+
+    def own_total() -> Any:
+        total = xp.zeros(problem.filter_shape, x.dtype) if totals else out
+        totals.append(total)
+        return total
+
     if _is_thin(problem):
         patches = _Patches(xp, problem, x.dtype)
-        target = out.reshape(-1, problem.outputs)
-        for piece in _pieces(xp, problem.batch, patches.item_bytes):
-            matrix = grad[piece].reshape(-1, problem.outputs)
-            add_product(xp, patches.expand(x[piece]).T, matrix, target)
-        return out
-    rows = _Rows(xp, problem, x.dtype)
-    depth, height, _ = problem.windows
-    taps = out.reshape(depth.taps, height.taps, rows.row, problem.outputs)
-    buffer = None
-    for piece in _pieces(xp, problem.batch, rows.item_bytes):
-        n = piece.stop - piece.start
-        if buffer is None or buffer.shape[4] != n:
-            buffer = xp.empty(rows.shape(n), x.dtype)
-        rows.expand(x[piece], buffer)
-        part = xp.ascontiguousarray(grad[piece].transpose(1, 2, 0, 3, 4))
-        for place in range(depth.count):
-            right = part[place].reshape(-1, problem.outputs)
-            for z in range(depth.taps):
-                for y in range(height.taps):
-                    add_product(xp, rows.block(buffer, z, y, place).T, right, taps[z, y])
+
+        def make_unroller() -> Any:
+            target = own_total().reshape(-1, problem.outputs)
+
+            def unroll(piece: slice) -> None:
+                matrix = grad[piece].reshape(-1, problem.outputs)
+                add_product(xp, patches.expand(x[piece]).T, matrix, target)
+
+            return unroll
+
+        _run(xp, _pieces(xp, problem.batch, patches.item_bytes), make_unroller)
+    else:
+        rows = _Rows(xp, problem, x.dtype)
+        depth, height, _ = problem.windows
+
+        def make_worker() -> Any:
+            scratch = _Scratch(xp, x.dtype)
+            taps = own_total().reshape(depth.taps, height.taps, rows.row, problem.outputs)
+
+            def work(piece: slice) -> None:
+                buffer = scratch.get(0, rows.shape(piece.stop - piece.start))
+                rows.expand(x[piece], buffer)
+                part = xp.ascontiguousarray(grad[piece].transpose(1, 2, 0, 3, 4))
+                for place in range(depth.count):
+                    right = part[place].reshape(-1, problem.outputs)
+                    for z in range(depth.taps):
+                        for y in range(height.taps):
+                            block = rows.block(buffer, z, y, place)
+                            add_product(xp, block.T, right, taps[z, y])
+
+            return work
+
+        _run(xp, _pieces(xp, problem.batch, rows.item_bytes), make_worker)
+    for total in totals[1:]:
+        out += total
     return out
 
 
@@ -275,20 +338,24 @@ def _input_gradient(xp: Any, filters: Any, grad: Any, problem: _Problem) -> Any:
     rows = _Rows(xp, problem, grad.dtype)
     depth, height, _ = problem.windows
     taps = filters.reshape(depth.taps, height.taps, rows.row, problem.outputs)
-    buffer = None
-    for piece in _pieces(xp, problem.batch, rows.item_bytes):
-        n = piece.stop - piece.start
-        if buffer is None or buffer.shape[4] != n:
-            buffer = xp.zeros(rows.shape(n), grad.dtype)
-        else:
+
+    def make_worker() -> Any:
+        scratch = _Scratch(xp, grad.dtype)
+
+        def work(piece: slice) -> None:
+            buffer = scratch.get(0, rows.shape(piece.stop - piece.start))
             buffer.fill(0)
-        part = xp.ascontiguousarray(grad[piece].transpose(1, 2, 0, 3, 4))
-        for place in range(depth.count):
-            left = part[place].reshape(-1, problem.outputs)
-            for z in range(depth.taps):
-                for y in range(height.taps):
-                    add_product(xp, left, taps[z, y].T, rows.block(buffer, z, y, place))
-        _collect(buffer, out[piece], problem, rows)
+            part = xp.ascontiguousarray(grad[piece].transpose(1, 2, 0, 3, 4))
+            for place in range(depth.count):
+                left = part[place].reshape(-1, problem.outputs)
+                for z in range(depth.taps):
+                    for y in range(height.taps):
+                        add_product(xp, left, taps[z, y].T, rows.block(buffer, z, y, place))
+            _collect(buffer, out[piece], problem, rows)
+
+        return work
+
+    _run(xp, _pieces(xp, problem.batch, rows.item_bytes), make_worker)
     return out
 
 
