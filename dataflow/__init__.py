@@ -275,6 +275,9 @@ from dataflow.ops.casts import (
     to_int32,
     to_int64,
 )
+from dataflow.ops.sequence_parsing import (
+    parse_single_sequence_example,
+)
 from dataflow.ops.sums import accumulate_n, add_n
 from dataflow.ops.clip import (
     clip_by_average_norm,
@@ -453,6 +456,11 @@ from dataflow.ops.partitioners import (
     min_max_variable_partitioner,
     variable_axis_size_partitioner,
 )
+from dataflow.ops.session_handles import (
+    delete_session_tensor,
+    get_session_handle,
+    get_session_tensor,
+)
 from dataflow.ops.sources import constant, placeholder, placeholder_with_default
 from dataflow.ops.sparse import (
     deserialize_many_sparse,
@@ -575,12 +583,6 @@ from dataflow.ops.array import (
     tensor_scatter_add as tensor_scatter_nd_add,
     tensor_scatter_sub as tensor_scatter_nd_sub,
     tensor_scatter_update as tensor_scatter_nd_update,
-)
-from dataflow.ops.custom_gradient import custom_gradient
-from dataflow.ops.partitioners import (
-    fixed_size_partitioner,
-    min_max_variable_partitioner,
-    variable_axis_size_partitioner,
 )
 from dataflow.ops.template import make_template
 from dataflow.ops.variable_scope import (
