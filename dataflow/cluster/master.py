@@ -7,6 +7,7 @@ the `StepMachine`.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import secrets
@@ -144,6 +145,7 @@ class MasterSession:
         self._lock = threading.Lock()
         self._verdicts: dict[int, Fail] = {}
         self._contacted: set[str] = set()
+        self._active: set[_MasterStep] = set()
         self._steps = itertools.count(secrets.randbits(32) << 31)
 
     # Preparing
@@ -230,7 +232,11 @@ class MasterSession:
         run = _MasterStep(self, prepared, step, watch, count)
         if recorders is not None:
             run.trace(recorders, keep_values)
-        return run.run(values, timeout_seconds or self.timeout_seconds)
+        self._active.add(run)
+        try:
+            return run.run(values, timeout_seconds or self.timeout_seconds)
+        finally:
+            self._active.discard(run)
 
     def decide(self, event: Callable[..., list[Decision]], *arguments: Any) -> list[Decision]:
         """Give the machine an event; keep what it says about steps of other threads."""
@@ -250,7 +256,9 @@ class MasterSession:
         self.generation += 1
 
     def close(self) -> None:
-        """Let the tasks drop what this session registered."""
+        """Cancel the steps of other threads; let the tasks drop what this session registered."""
+        for run in list(self._active):
+            run.cancel_from_outside()
         for task in sorted(self._contacted):
             try:
                 link = self.pool.take(self.addresses[task], task, timeout_seconds=0.2)
@@ -306,6 +314,22 @@ class _MasterStep:
         """Let every task note what it does."""
         self.recorders = recorders
         self.flags = TRACE | VALUES if keep_values else TRACE
+
+    def cancel_from_outside(self) -> None:
+        """Give the step up from another thread: the session is closed."""
+        self._take(
+            self.master.decide(
+                self.master.machine.cancelled, self.step, "The session was closed during the step."
+            )
+        )
+        if self.local is not None:
+            self.local.cancel()
+        for task, link in list(self.links.items()):
+            if task not in self.results:
+                link.close()  # wakes the thread that waits for it
+        if self.wake_fd >= 0:
+            with contextlib.suppress(OSError):
+                os.eventfd_write(self.wake_fd, 1)
 
     # The local piece's transport
 
@@ -494,10 +518,11 @@ class _MasterStep:
             return
         ready = self._wait(waiting, deadline)
         if not ready:
-            assert timeout_seconds is not None
             if deadline is not None and time.monotonic() >= deadline:
                 self._take(
-                    self.master.decide(self.master.machine.timed_out, self.step, timeout_seconds)
+                    self.master.decide(
+                        self.master.machine.timed_out, self.step, timeout_seconds or 0.0
+                    )
                 )
             return
         for task in ready:
@@ -521,6 +546,9 @@ class _MasterStep:
             return buffered
         timeout = None if deadline is None else max(0.0, deadline - time.monotonic())
         by_fd = {self.links[task].fileno(): task for task in waiting}
+        if -1 in by_fd:  # closed from outside
+            self._receive_from(by_fd[-1])
+            return []
         if self.watch is not None:
             by_fd[self.watch.fileno()] = ""
         if self.wake_fd >= 0:

@@ -375,3 +375,28 @@ def test_local_server_and_join():
     tf.cluster.shutdown(server.target)
     thread.join(10)
     assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("where", ["/job:ps/task:0", "/job:worker/task:0"])
+def test_closing_a_session_cancels_its_steps(cluster, where):
+    with tf.device(where):
+        queue = tf.FIFOQueue(1, [tf.float32], shapes=[[]], shared_name="nothing")
+        get = queue.dequeue()
+    with tf.device("/job:ps/task:0"):
+        other = tf.add(get, 1.0)
+    session = tf.Session(cluster["worker:0"].target)
+    outcome = []
+
+    def wait():
+        try:
+            session.run(other)
+        except tf.errors.OpError as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    time.sleep(0.2)
+    session.close()
+    thread.join(10)
+    assert not thread.is_alive()
+    assert isinstance(outcome[0], tf.errors.CancelledError)
