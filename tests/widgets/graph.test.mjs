@@ -132,3 +132,10 @@ test("a chain of a thousand nodes is linked in order", () => {
   const model = new GraphModel(chain(1000));
   assert.equal(model.descendants([0]).size, 1000);
 });
+
+test("a known operation can change: a loop's back edge", () => {
+  const model = new GraphModel([node("Merge", "Merge"), node("Next", "NextIteration", ["Merge:0"])]);
+  model.replace([node("Merge", "Merge", ["Next:0"]), node("unknown")]);
+  assert.deepEqual(model.inputs[0], [{ from: 1, slot: 0 }]);
+  assert.equal(model.nodes.length, 2);
+});

@@ -180,6 +180,39 @@ def test_a_run_sends_new_operations_before_their_marks(sent: list[Any]) -> None:
     assert "late" in names(view, "fetched")
 
 
+def test_a_changed_operation_is_sent_again(sent: list[Any]) -> None:
+    ops = lesson()
+    view = GraphView()
+    ops["pow_op"].op._set_device("/device:CPU:0")
+    tf.get_default_graph()._mutated()
+    view.refresh()
+    ((content, _),) = sent
+    assert content["kind"] == "changed"
+    assert [(n["name"], n["device"]) for n in content["nodes"]] == [("pow_op", "/device:CPU:0")]
+    view.refresh()
+    assert len(sent) == 1
+
+
+def test_runs_in_threads_send_each_operation_once(sent: list[Any]) -> None:
+    from threading import Thread
+
+    ops = lesson()
+    view = GraphView()
+    late = [tf.negative(ops["x"], name=f"late{i}") for i in range(20)]
+    with tf.Session() as session:
+        threads = [Thread(target=session.run, args=(each,)) for each in late]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join(timeout=30)
+    view.refresh()
+    arrived = [n["name"] for c, _ in sent if c["kind"] == "ops" for n in c["nodes"]]
+    assert sorted(arrived) == sorted(t.op.name for t in late)
+    assert [n["name"] for n in view._nodes] == [
+        op.name for op in tf.get_default_graph().get_operations()
+    ]
+
+
 def test_later_cells_show_by_themselves(sent: list[Any]) -> None:
     """With a real IPython: its hook after each cell is what makes the view live."""
     from IPython.core.interactiveshell import InteractiveShell

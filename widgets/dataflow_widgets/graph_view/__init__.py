@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -41,6 +42,8 @@ class GraphView(Widget):
             raise ValueError(f'direction is "down", "up" or "right", got {direction!r}')
         self._graph, self._nodes = _graph_and_nodes(graph)
         self._is_live = bool(options.pop("is_live", True)) and self._graph is not None
+        self._seen_mutations = getattr(self._graph, "_mutations", 0)
+        self._lock = threading.RLock()
         self._last_run: Any = None
         self._held_marks: dict[str, Any] | None = None
         self._last_sent_seconds = float("-inf")
@@ -182,20 +185,33 @@ class GraphView(Widget):
             return
         from dataflow.introspect.graph_json import graph_to_dict
 
-        known = len(self._nodes)
-        if self._graph.version == known:
-            return
-        new = graph_to_dict(self._graph, since=known)["nodes"]
-        self._nodes.extend(new)
-        fresh = list(range(known, len(self._nodes)))
-        if self.only:
-            self.only = [*self.only, *fresh]
-        self.send({"kind": "ops", "nodes": new, "fresh": fresh})
+        with self._lock:  # runs of a background thread and cells both come here
+            mutations = getattr(self._graph, "_mutations", 0)
+            if mutations != self._seen_mutations:
+                self._seen_mutations = mutations
+                self._send_changed(graph_to_dict(self._graph)["nodes"])
+            known = len(self._nodes)
+            if self._graph.version == known:
+                return
+            new = graph_to_dict(self._graph, since=known)["nodes"]
+            self._nodes.extend(new)
+            fresh = list(range(known, len(self._nodes)))
+            if self.only:
+                self.only = [*self.only, *fresh]
+            self.send({"kind": "ops", "nodes": new, "fresh": fresh})
         if self.marks:
             marks = dict(self.marks)
             marks["words"] = count_words(len(self._nodes), marks)
             self.marks = marks
         self._reword()
+
+    def _send_changed(self, nodes: list[dict[str, Any]]) -> None:
+        """Sends known operations that are not what they were: a loop's back edge, a new device."""
+        changed = [i for i, node in enumerate(self._nodes) if node != nodes[i]]
+        for i in changed:
+            self._nodes[i] = nodes[i]
+        if changed:
+            self.send({"kind": "changed", "nodes": [nodes[i] for i in changed]})
 
     def on_run(self, event: Any) -> None:
         """Marks what a run needed; called after every `Session.run` of this graph."""

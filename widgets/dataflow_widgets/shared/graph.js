@@ -56,6 +56,12 @@ export class GraphModel {
     return added;
   }
 
+  /** Puts new versions of known operations in place of the old ones. */
+  replace(nodes) {
+    for (const node of nodes) if (this.indexOf.has(node.name)) this.nodes[this.indexOf.get(node.name)] = node;
+    this.link();
+  }
+
   get(name) {
     const index = this.indexOf.get(name);
     return index === undefined ? null : this.nodes[index];

@@ -68,6 +68,9 @@ export class Store {
     } else if (message.kind === "ops") {
       const added = this.graph.add(message.nodes);
       this.emit("graph", { added, fresh: message.fresh });
+    } else if (message.kind === "changed") {
+      this.graph.replace(message.nodes);
+      this.emit("graph", { added: message.nodes.length });
     } else if (message.kind === "answer" && this.answers.has(message.id)) {
       const resolve = this.answers.get(message.id);
       this.answers.delete(message.id);
