@@ -29,6 +29,10 @@ from dataflow.ops.parsing import (
     serialize_tensor,
 )
 from dataflow.ops.reader import matching_files, read_file, write_file
+from dataflow.ops.sequence_parsing import (
+    parse_sequence_example,
+    parse_single_sequence_example,
+)
 from dataflow.ops.sparse import (
     deserialize_many_sparse,
     serialize_many_sparse,

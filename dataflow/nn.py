@@ -104,4 +104,5 @@ from dataflow.ops.pooling import (
     max_pool_with_argmax,
     pool,
 )
+from dataflow.ops.rearranging import depth_to_space, space_to_batch, space_to_depth
 from dataflow.ops.sequences import in_top_k, nth_element, top_k

@@ -34,6 +34,11 @@ from dataflow.ops.sparse import (
     sparse_to_indicator as to_indicator,
     sparse_transpose as transpose,
 )
+from dataflow.ops.sparse_segment import (
+    sparse_segment_mean as segment_mean,
+    sparse_segment_sqrt_n as segment_sqrt_n,
+    sparse_segment_sum as segment_sum,
+)
 from dataflow.ops.sparse_tensor import SparseTensor
 
 __all__ = [
@@ -59,6 +64,9 @@ __all__ = [
     "reset_shape",
     "reshape",
     "retain",
+    "segment_mean",
+    "segment_sqrt_n",
+    "segment_sum",
     "serialize_many_sparse",
     "serialize_sparse",
     "slice",

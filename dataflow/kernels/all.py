@@ -39,6 +39,7 @@ from dataflow.kernels import (
     reduce as _reduce,  # noqa: F401
     script_ops as _script_ops,  # noqa: F401
     segment as _segment,  # noqa: F401
+    sequence_parsing as _sequence_parsing,  # noqa: F401
     sequences as _sequences,  # noqa: F401
     slicing as _slicing,  # noqa: F401
     sparse as _sparse,  # noqa: F401
@@ -53,3 +54,4 @@ from dataflow.kernels import (
     training as _training,  # noqa: F401
 )
 from dataflow.kernels.fused import elementwise as _fused_elementwise  # noqa: F401
+from dataflow.kernels import session_handles as _session_handles  # noqa: F401

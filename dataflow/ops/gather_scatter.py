@@ -367,6 +367,16 @@ def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, name: str | None
     return tensor_scatter_sub_op(tensor, indices, updates, name=name)  # type: ignore[no-any-return]
 
 
+def tensor_scatter_max(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """A copy of ``tensor`` with the larger of it and ``updates`` at the coordinates."""
+    return tensor_scatter_max_op(tensor, indices, updates, name=name)  # type: ignore[no-any-return]
+
+
+def tensor_scatter_min(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
+    """A copy of ``tensor`` with the smaller of it and ``updates`` at the coordinates."""
+    return tensor_scatter_min_op(tensor, indices, updates, name=name)  # type: ignore[no-any-return]
+
+
 # ---- One-hot ------------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from dataflow.ops import image as image_ops
 from dataflow.ops.arithmetic import maximum
 from dataflow.ops.array_basics import expand_dims, identity, reshape, shape, squeeze
 from dataflow.ops.casts import cast, saturate_cast
-from dataflow.ops.joining import concat, stack, tile
+from dataflow.ops.joining import concat, stack, tile, unstack
 from dataflow.ops.rearranging import reverse, transpose as transpose_axes
 from dataflow.ops.seeds import seed_attrs
 from dataflow.ops.slicing import pad, slice_
@@ -1003,6 +1003,33 @@ def extract_jpeg_shape(
 ) -> Tensor:
     """[height, width, channels] of a JPEG file, without decoding it."""
     return image_ops.extract_jpeg_shape_op(contents, output_type=as_dtype(output_type), name=name)  # type: ignore[no-any-return]
+
+
+def decode_and_crop_jpeg(
+    contents: Any,
+    crop_window: Any,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """The window [top, left, height, width] of a JPEG file."""
+    with op_scope(name, "decode_and_crop_jpeg"):
+        image = decode_jpeg(contents, channels, ratio)
+        top, left, height, width = unstack(convert_to_tensor(crop_window, dtypes.int32), 4)
+        return _cut(image, top, left, height, width)
+
+
+def extract_patches(
+    images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+) -> Tensor:
+    """Windows of images flattened into channels; see `tf.extract_image_patches`."""
+    from dataflow.ops.rearranging import extract_image_patches
+
+    return extract_image_patches(images, sizes, strides, rates, padding, name)
 
 
 def is_jpeg(contents: Any, name: str | None = None) -> Tensor:

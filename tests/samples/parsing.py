@@ -27,14 +27,16 @@ def example(**features: Any) -> bytes:
     """A serialized ``Example``: lists of int, float or bytes by name."""
     entries = b""
     for name, values in features.items():
-        if isinstance(values[0], bytes):
-            feature = field(1, b"".join(field(1, v) for v in values))
-        elif isinstance(values[0], float):
-            feature = field(2, field(1, np.array(values, "<f4").tobytes()))
-        else:
-            feature = field(3, field(1, b"".join(_varint(v & (2**64 - 1)) for v in values)))
-        entries += field(1, field(1, name.encode()) + field(2, feature))
+        entries += field(1, field(1, name.encode()) + field(2, _feature(values)))
     return field(1, entries)
+
+
+def _feature(values: Any) -> bytes:
+    if isinstance(values[0], bytes):
+        return field(1, b"".join(field(1, v) for v in values))
+    if isinstance(values[0], float):
+        return field(2, field(1, np.array(values, "<f4").tobytes()))
+    return field(3, field(1, b"".join(_varint(v & (2**64 - 1)) for v in values)))
 
 
 FULL = example(i=[1, 300, -5], f=[1.5, 2.5], s=[b"ab", b"c"])
@@ -67,6 +69,40 @@ def _padded(tf: Any) -> list[Any]:
         },
     )
     return [parsed["f"], parsed["s"]]
+
+
+def sequence_example(context: bytes, **lists: Any) -> bytes:
+    """A serialized ``SequenceExample``: ``context`` an `example`, lists of entries by name."""
+    entries = b""
+    for name, steps in lists.items():
+        features = b"".join(field(1, _feature(step)) for step in steps)
+        entries += field(1, field(1, name.encode()) + field(2, features))
+    return context + field(2, entries)
+
+
+LONG = sequence_example(example(a=[7], v=[b"x", b"y"]), t=[[1.0, 2.0], [3.0, 4.0]], s=[[1], [2, 3]])
+SHORT = sequence_example(example(a=[8]), t=[[5.0, 6.0]], s=[[4]])
+
+
+def _steps(tf: Any) -> list[Any]:
+    context, steps = tf.parse_single_sequence_example(
+        LONG,
+        {"a": tf.FixedLenFeature([], tf.int64), "v": tf.VarLenFeature(tf.string)},
+        {"t": tf.FixedLenSequenceFeature([2], tf.float32), "s": tf.VarLenFeature(tf.int64)},
+    )
+    sparse = steps["s"]
+    words = context["v"].values
+    return [context["a"], words, steps["t"], sparse.indices, sparse.values, sparse.dense_shape]
+
+
+def _step_batch(tf: Any) -> list[Any]:
+    _, steps, lengths = tf.io.parse_sequence_example(
+        [LONG, SHORT],
+        None,
+        {"t": tf.FixedLenSequenceFeature([2], tf.float32), "s": tf.VarLenFeature(tf.int64)},
+    )
+    sparse = steps["s"]
+    return [steps["t"], lengths["t"], sparse.indices, sparse.values, sparse.dense_shape]
 
 
 _STRINGS = np.empty((2, 2), object)
@@ -143,5 +179,24 @@ SAMPLES = [
         (),
         [[[0], [1]]],
         note="single",
+    ),
+    Sample(
+        "ParseSequenceExampleV2",
+        _steps,
+        (),
+        [7, _text(b"x", b"y"), [[1, 2], [3, 4]], [[0, 0], [1, 0], [1, 1]], [1, 2, 3], [2, 2]],
+    ),
+    Sample(
+        "ParseSequenceExampleV2",
+        _step_batch,
+        (),
+        [
+            [[[1, 2], [3, 4]], [[5, 6], [0, 0]]],
+            [2, 1],
+            [[0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 0]],
+            [1, 2, 3, 4],
+            [2, 2, 2],
+        ],
+        note="batch",
     ),
 ]
