@@ -25,7 +25,7 @@ def _serialized(summary: Any) -> Any:
 
 @kernel("ScalarSummary", cpu_only=_PROTOS)
 def scalar_summary_kernel(xp: Any, tags: Any, values: Any) -> Any:
-    from dataflow.summary import summary_protos
+    from dataflow.summary.summary_protos import merge_summaries, scalar_summary
 
     tag_array = np.asarray(tags, object)
     if tag_array.shape != np.shape(values):
@@ -37,46 +37,46 @@ def scalar_summary_kernel(xp: Any, tags: Any, values: Any) -> Any:
             f"{list(np.shape(values))}{first}",
         )
     if not tag_array.shape:
-        return _serialized(summary_protos.scalar_summary(_text(tags), values))
+        return _serialized(scalar_summary(_text(tags), values))
     parts = [
-        summary_protos.scalar_summary(_text(tag), value)
+        scalar_summary(_text(tag), value)
         for tag, value in zip(tag_array.reshape(-1), np.reshape(values, -1), strict=True)
     ]
-    return _serialized(summary_protos.merge_summaries(parts))
+    return _serialized(merge_summaries(parts))
 
 
 @kernel("HistogramSummary", cpu_only=_PROTOS)
 def histogram_summary_kernel(xp: Any, tag: Any, values: Any) -> Any:
-    from dataflow.summary import summary_protos
+    from dataflow.summary.summary_protos import histogram_summary
 
-    return _serialized(summary_protos.histogram_summary(_text(tag), values))
+    return _serialized(histogram_summary(_text(tag), values))
 
 
 @kernel("ImageSummary", cpu_only=_PROTOS)
 def image_summary_kernel(xp: Any, tag: Any, tensor: Any, *, max_images: int, bad_color: Any) -> Any:
-    from dataflow.summary import summary_protos
+    from dataflow.summary.summary_protos import image_summary
 
     color = np.asarray(bad_color).reshape(-1).tolist()
-    return _serialized(summary_protos.image_summary(_text(tag), tensor, max_images, color))
+    return _serialized(image_summary(_text(tag), tensor, max_images, color))
 
 
 @kernel("AudioSummary", cpu_only=_PROTOS)
 def audio_summary_kernel(
     xp: Any, tag: Any, tensor: Any, *, sample_rate: float, max_outputs: int
 ) -> Any:
-    from dataflow.summary import summary_protos
+    from dataflow.summary.summary_protos import audio_summary
 
-    return _serialized(summary_protos.audio_summary(_text(tag), tensor, sample_rate, max_outputs))
+    return _serialized(audio_summary(_text(tag), tensor, sample_rate, max_outputs))
 
 
 @kernel("AudioSummaryV2", cpu_only=_PROTOS)
 def audio_summary_v2_kernel(
     xp: Any, tag: Any, tensor: Any, sample_rate: Any, *, max_outputs: int
 ) -> Any:
-    from dataflow.summary import summary_protos
+    from dataflow.summary.summary_protos import audio_summary
 
     rate = float(np.asarray(sample_rate))
-    return _serialized(summary_protos.audio_summary(_text(tag), tensor, rate, max_outputs))
+    return _serialized(audio_summary(_text(tag), tensor, rate, max_outputs))
 
 
 def _tensor_value(summary: Any, tag: str, tensor: Any) -> Any:
@@ -109,7 +109,7 @@ def tensor_summary_v2_kernel(xp: Any, tag: Any, tensor: Any, metadata: Any) -> A
 
 @kernel("MergeSummary", cpu_only=_PROTOS)
 def merge_summary_kernel(xp: Any, inputs: list[Any]) -> Any:
-    from dataflow.summary import summary_protos
+    from dataflow.summary.summary_protos import merge_summaries
 
     parts = [bytes(item) for value in inputs for item in np.asarray(value, object).reshape(-1)]
-    return _serialized(summary_protos.merge_summaries(parts))
+    return _serialized(merge_summaries(parts))

@@ -6,6 +6,8 @@ as TensorFlow's; the formulas are in `dataflow.kernels.training`.
 
 from __future__ import annotations
 
+from typing import Any
+
 from dataflow import dtypes, shapes
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
@@ -62,8 +64,8 @@ def _scalars(scalars: dict[str, Tensor]) -> None:
             raise ValueError(f"{name} must be a scalar, got shape {shapes.list_dims(tensor.dims)}")
 
 
-_N = {"T": dtypes.NUMBERS}
-_R = {"T": dtypes.NUMBERS, "Tindices": dtypes.INDICES}
+_N: dict[str, Any] = {"T": dtypes.NUMBERS}
+_R: dict[str, Any] = {"T": dtypes.NUMBERS, "Tindices": dtypes.INDICES}
 
 
 @define_op("ApplyGradientDescent", "var: Ref(T), alpha: T, delta: T -> out: Ref(T)", **_N)

@@ -48,7 +48,7 @@ def exponential_decay(
         p = step / decay_steps
         if staircase:
             p = floor(p)
-        return multiply(rate, pow_(decay_rate, p), name=scope)
+        return multiply(rate, pow_(decay_rate, p), name=scope)  # type: ignore[no-any-return]
 
 
 def piecewise_constant(x: Any, boundaries: Any, values: Any, name: str | None = None) -> Tensor:
@@ -174,7 +174,7 @@ def cosine_decay(
         rate, decay_steps, step = _start(learning_rate, decay_steps, global_step)
         completed = minimum(step, decay_steps) / decay_steps
         cosine = 0.5 * (1.0 + cos(math.pi * completed))
-        return multiply(rate, (1 - alpha) * cosine + alpha)
+        return multiply(rate, (1 - alpha) * cosine + alpha)  # type: ignore[no-any-return]
 
 
 def cosine_decay_restarts(
@@ -209,7 +209,7 @@ def cosine_decay_restarts(
 
         number, fraction = cond(equal(t_mul, 1.0), equal_periods, growing_periods)
         cosine = 0.5 * m_mul**number * (1.0 + cos(math.pi * fraction))
-        return multiply(rate, (1 - alpha) * cosine + alpha, name=scope)
+        return multiply(rate, (1 - alpha) * cosine + alpha, name=scope)  # type: ignore[no-any-return]
 
 
 def linear_cosine_decay(
@@ -233,7 +233,7 @@ def linear_cosine_decay(
         step = minimum(step, decay_steps)
         linear = (decay_steps - step) / decay_steps
         cosine = 0.5 * (1.0 + cos(math.pi * (2.0 * num_periods * (step / decay_steps))))
-        return multiply(rate, (alpha + linear) * cosine + beta, name=scope)
+        return multiply(rate, (alpha + linear) * cosine + beta, name=scope)  # type: ignore[no-any-return]
 
 
 def noisy_linear_cosine_decay(
@@ -268,4 +268,4 @@ def noisy_linear_cosine_decay(
         deviation = sqrt(variance / pow_(1.0 + step, decay))
         noise = random_normal(linear.get_shape(), stddev=deviation, dtype=rate.dtype.base_dtype)
         cosine = 0.5 * (1.0 + cos(math.pi * (2.0 * num_periods * (step / decay_steps))))
-        return multiply(rate, (alpha + (linear + noise)) * cosine + beta, name=scope)
+        return multiply(rate, (alpha + (linear + noise)) * cosine + beta, name=scope)  # type: ignore[no-any-return]

@@ -154,10 +154,8 @@ class ExponentialMovingAverage:
     def average_name(self, var: Any) -> str:
         """The name that the average of ``var`` has, or would be given."""
         if var in self._averages:
-            return self._averages[var].op.name
-        return default_graph().unique_name(  # type: ignore[no-any-return]
-            f"{var.op.name}/{self._name}", mark_as_used=False
-        )
+            return str(self._averages[var].op.name)
+        return str(default_graph().unique_name(f"{var.op.name}/{self._name}", mark_as_used=False))
 
     def variables_to_restore(self, moving_avg_variables: Any = None) -> dict[str, Any]:
         """A map for a `Saver` that restores the averages in place of the variables.

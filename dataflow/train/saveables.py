@@ -65,7 +65,7 @@ def _reference(item: Any) -> Tensor:
     try:
         tensor = internal_convert(item, None, None, None, True)
     except (TypeError, ValueError):
-        tensor = None  # type: ignore[assignment]
+        tensor = None
     if not isinstance(tensor, Tensor) or tensor.op.type not in _VARIABLE_OPS:
         raise TypeError(f"Variable to save is not a Variable: {item!r}")
     return tensor
@@ -91,8 +91,9 @@ def names_to_saveables(var_list: Any) -> dict[str, Any]:
         if isinstance(item, (SaveableObject, PartitionedVariable)):
             put(item.name, item)
             continue
-        if isinstance(item, Variable) and item._get_save_slice_info() is not None:
-            name = item._get_save_slice_info().full_name  # type: ignore[union-attr]
+        info = item._get_save_slice_info() if isinstance(item, Variable) else None
+        if info is not None:
+            name = info.full_name
             parts = result.setdefault(name, [])
             if not isinstance(parts, list):
                 raise ValueError(f"Mixing slices and non-slices with the same name: {name}")

@@ -58,6 +58,7 @@ class Scaffold:
         copy_from_scaffold: Scaffold | None = None,
         local_init_feed_dict: Any = None,
     ) -> None:
+        self._user_init_fn: Any = init_fn
         if copy_from_scaffold is not None:
             if not isinstance(copy_from_scaffold, Scaffold):
                 raise TypeError("copy_from_scaffold is not a Scaffold instance.")
@@ -76,8 +77,6 @@ class Scaffold:
             local_init_feed_dict = pick(local_init_feed_dict, base.local_init_feed_dict)
             summary_op = pick(summary_op, base.summary_op)
             saver = pick(saver, base.saver)
-        else:
-            self._user_init_fn = init_fn
         self._init_op = init_op
         self._init_feed_dict = init_feed_dict
         self._ready_op = ready_op

@@ -127,7 +127,7 @@ class SyncReplicasOptimizer(Optimizer):
                 train_op = assign(self._local_step, token)
                 with graph.control_dependencies([update]):
                     tokens = fill([self._tokens_per_step], global_step)
-                    sync = self._sync_token_queue.enqueue_many((tokens,))
+                    sync: Any = self._sync_token_queue.enqueue_many((tokens,))
                 if self._variable_averages is not None:
                     with graph.control_dependencies([sync]), name_scope(""):
                         sync = self._variable_averages.apply(self._variables_to_average)
@@ -231,7 +231,7 @@ class _SyncReplicasOptimizerHook(SessionRunHook):
             )
         self._ready_op = optimizer.ready_for_local_init_op
         if self._is_chief:
-            self._local_init_op = optimizer.chief_init_op
+            self._local_init_op: Any = optimizer.chief_init_op
             self._runner = optimizer.get_chief_queue_runner()
             self._init_tokens_op = optimizer.get_init_tokens_op(self._num_tokens)
         else:
