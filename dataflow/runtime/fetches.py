@@ -17,6 +17,15 @@ def register_fetch_expander(base_type: Any, function: Callable[[Any], Any]) -> N
     _expanders.insert(0, (base_type, function))
 
 
+#: Op types whose fetched value is given to the user as an object: f(tensor, value, session).
+_wrappers: dict[str, Callable[[Tensor, Any, Any], Any]] = {}
+
+
+def register_fetch_wrapper(op_type: str, function: Callable[[Tensor, Any, Any], Any]) -> None:
+    """What an op of this type gives is wrapped by ``function`` when it is fetched."""
+    _wrappers[op_type] = function
+
+
 def cache_key(fetches: Any) -> Any:
     """A hashable key that is equal for equal fetches; raises `TypeError` where there is none."""
     kind = type(fetches)
@@ -35,10 +44,11 @@ def cache_key(fetches: Any) -> Any:
 class FetchPlan:
     """What a fetch structure needs: ``tensors`` and ``operations`` (unique), and how to rebuild."""
 
-    def __init__(self, graph: Any, fetches: Any) -> None:
+    def __init__(self, graph: Any, fetches: Any, session: Any = None) -> None:
         self.tensors: list[Tensor] = []
         self.operations: list[Operation] = []
         self._graph = graph
+        self._session = session
         self._positions: dict[Tensor, int] = {}
         self.rebuild: Callable[[list[Any]], Any] = self._compile(fetches)
         self.names = [t.name for t in self.tensors] + [o.name for o in self.operations]
@@ -98,6 +108,10 @@ class FetchPlan:
         position = self._positions.setdefault(element, len(self.tensors))
         if position == len(self.tensors):
             self.tensors.append(element)
+        wrap = _wrappers.get(element.op.type)
+        if wrap is not None:
+            session = self._session
+            return lambda values: wrap(element, values[position], session)
         return lambda values: values[position]
 
 

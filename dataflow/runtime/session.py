@@ -21,11 +21,20 @@ from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime import events, targets
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.feeds import flatten_feeds
-from dataflow.runtime.fetches import FetchPlan, cache_key
+from dataflow.runtime.fetches import FetchPlan, cache_key, register_fetch_wrapper
 from dataflow.runtime.plan import Plan
 from dataflow.runtime.resources import Cancellation, ResourceManager
 
 _MAX_PLANS = 512
+
+
+def _session_handle(tensor: Tensor, value: Any, session: Any) -> Any:
+    from dataflow.ops.session_handles import TensorHandle
+
+    return TensorHandle(value.decode(), tensor.op.inputs[0].dtype.base_dtype, session)
+
+
+register_fetch_wrapper("GetSessionHandle", _session_handle)
 
 
 class BaseSession:
@@ -165,7 +174,7 @@ class BaseSession:
                     raise RuntimeError(
                         "The Session graph is empty. Add operations to the graph before calling run()."
                     )
-                plan = Plan(self, FetchPlan(self._graph, fetches), tensors)
+                plan = Plan(self, FetchPlan(self._graph, fetches, self), tensors)
                 if full_key is not None:
                     if len(self._plans) >= _MAX_PLANS:
                         self._plans.pop(next(iter(self._plans)))
@@ -191,7 +200,7 @@ class BaseSession:
         elements = [self._graph.as_graph_element(f, allow_operation=False) for f in feed_list or []]
         if self._remote is not None or accept_options:
             return lambda *values: self.run(fetches, dict(zip(elements, values, strict=True)))
-        plan = Plan(self, FetchPlan(self._graph, fetches), elements)
+        plan = Plan(self, FetchPlan(self._graph, fetches, self), elements)
         count = len(elements)
 
         def call(*values: Any) -> Any:

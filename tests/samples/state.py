@@ -97,7 +97,28 @@ def scatter_nd(op: str, name: str, function: Any) -> Sample:
     )
 
 
+def kept(tf: Any, x: Any) -> Any:
+    """A value put into the session and read again in one run."""
+    from dataflow.ops import session_handles as ops
+
+    return ops.get_session_tensor_op(ops.get_session_handle_op(x), dtype=tf.float32)
+
+
+def dropped(tf: Any, x: Any) -> Any:
+    from dataflow.ops import session_handles as ops
+
+    with tf.control_dependencies([ops.delete_session_tensor_op(ops.get_session_handle_op(x))]):
+        return tf.constant(1)
+
+
 SAMPLES = [
+    Sample(
+        "GetSessionHandle", kept, (START,), lambda x: x, gradient=(), oracle=False, note="raw op"
+    ),
+    Sample(
+        "GetSessionTensor", kept, (START,), lambda x: x, gradient=(), oracle=False, note="raw op"
+    ),
+    Sample("DeleteSessionTensor", dropped, (START,), 1, gradient=(), oracle=False, note="raw op"),
     Sample("Const", lambda tf: tf.constant([[1, 2], [3, 4]]), (), np.array([[1, 2], [3, 4]])),
     Sample(
         "Placeholder",

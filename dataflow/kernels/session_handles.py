@@ -1,0 +1,43 @@
+"""Kernels of values that stay in the session."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.registry import kernel
+
+_numbers = itertools.count()
+
+
+def _name(handle: Any) -> str:
+    item = np.asarray(handle, dtype=object).reshape(-1)[0]
+    return item.decode() if isinstance(item, bytes) else str(item)
+
+
+@kernel("GetSessionHandle", stateful=True)
+def get_session_handle_kernel(ctx: Any, value: Any) -> Any:
+    name = f"{ctx.op_name};{next(_numbers)}"
+    ctx.resources.put("", "session_tensor", name, ctx.xp.array(value))
+    return np.array(name.encode(), dtype=object)
+
+
+@kernel("GetSessionTensor", stateful=True)
+def get_session_tensor_kernel(ctx: Any, handle: Any) -> Any:
+    found = ctx.resources.get("", "session_tensor", _name(handle))
+    if found is None:
+        raise InvalidArgumentError(
+            None, None, f"The tensor with handle {_name(handle)!r} is not in the session store."
+        )
+    return found
+
+
+@kernel("DeleteSessionTensor", stateful=True)
+def delete_session_tensor_kernel(ctx: Any, handle: Any) -> None:
+    if ctx.resources.remove("", "session_tensor", _name(handle)) is None:
+        raise InvalidArgumentError(
+            None, None, f"The tensor with handle {_name(handle)!r} is not in the session store."
+        )
