@@ -66,7 +66,14 @@ def selu_grad_kernel(xp: Any, dy: Any, y: Any) -> Any:
 
 @kernel("Softplus")
 def softplus_kernel(xp: Any, x: Any) -> Any:
-    return xp.logaddexp(x, x.dtype.type(0))  # exact where exp(x) would overflow
+    if not x.shape:
+        return xp.logaddexp(x, x.dtype.type(0))
+    t = xp.abs(x)  # max(x, 0) + log1p(exp(-abs(x))): exact where exp(x) would overflow
+    xp.negative(t, out=t)
+    xp.exp(t, out=t)
+    xp.log1p(t, out=t)
+    t += xp.maximum(x, 0)
+    return t
 
 
 @kernel("SoftplusGrad")

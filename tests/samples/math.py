@@ -109,6 +109,7 @@ ARITHMETIC = [
     _binary("Pow", "pow", np.power, P, ROW),
     Sample("Pow", lambda tf, x: x**2, (A,), lambda x: x**2, note="square"),
     Sample("Pow", lambda tf, x: x**3, (A,), lambda x: x**3, note="cube"),
+    Sample("Pow", lambda tf, x: x**4, (A,), lambda x: x**4, note="fourth"),
     Sample("Pow", lambda tf, x: 2.0**x, (A,), lambda x: 2**x, note="reflected"),
     _binary("Pow", "pow", np.power, np.abs(I), np.abs(J), note="integers"),
     _binary("Maximum", "maximum", np.maximum, A, ROW),
