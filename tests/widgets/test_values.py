@@ -126,3 +126,14 @@ def test_images_are_pictures() -> None:
     assert pixels[0] == 255
     assert summarize(np.full((300, 200, 3), np.nan))["kind"] == "image"
     assert summarize(np.zeros((5, 5, 32, 64), np.float32))["kind"] == "heat"
+
+
+def test_large_arrays_are_sampled_but_their_extremes_are_exact() -> None:
+    array = np.random.default_rng(0).normal(size=(2000, 500)).astype(np.float32)
+    array[1999, 499] = 1000.0
+    summary = summarize(array)
+    assert summary["stats"]["max"] == 1000.0
+    assert summary["stats"]["mean"] == pytest.approx(float(array.mean(dtype=np.float64)), rel=1e-6)
+    assert "th row of 2000" in summary["grid"]["note"]
+    array[7, 7] = np.nan
+    assert summarize(array)["stats"]["nan"] == 1

@@ -16,6 +16,8 @@ import numpy as np
 TABLE_SIZE = 64  # up to this many values are sent as numbers
 GRID_ROWS, GRID_COLUMNS = 32, 48
 IMAGE_SIDE, MAX_IMAGES = 48, 4
+SAMPLE_SIZE = 20_000  # a histogram of more values counts an even sample of them
+GRID_SIZE = 100_000  # a grid of more values is made of evenly chosen rows
 _LEVELS = 250  # grid bytes 0..250 are values from lo to hi, the rest are the codes below
 _NAN, _INF, _NEGATIVE_INF = 255, 254, 253
 
@@ -80,28 +82,31 @@ def plain(value: Any) -> Any:
 
 
 def statistics(array: np.ndarray) -> dict[str, Any]:
-    """Extremes, mean and standard deviation of the finite values; how many are not finite."""
-    values = array.astype(np.float64, copy=False).reshape(-1)
-    finite = values[np.isfinite(values)]
+    """Extremes and mean of the finite values; how many are not finite."""
+    if not array.size:
+        return {"nan": 0, "inf": 0}
+    # Extremes tell whether anything is not finite: a NaN makes both of them NaN.
+    lo, hi = array.min(), array.max()
+    if np.isfinite(lo) and np.isfinite(hi):
+        with np.errstate(over="ignore", invalid="ignore"):  # extremes of float64 overflow the sum
+            mean = array.sum(dtype=np.float64) / array.size
+        return {"nan": 0, "inf": 0, "min": plain(lo), "max": plain(hi), "mean": plain(mean)}
+    finite = array[np.isfinite(array)]
     result: dict[str, Any] = {
-        "nan": int(np.isnan(values).sum()),
-        "inf": int(np.isinf(values).sum()),
+        "nan": int(np.isnan(array).sum()),
+        "inf": int(np.isinf(array).sum()),
     }
-    if finite.size:
-        with np.errstate(over="ignore", invalid="ignore"):  # extremes of float64 overflow the mean
-            result |= {
-                "min": plain(finite.min()),
-                "max": plain(finite.max()),
-                "mean": plain(finite.mean()),
-                "std": plain(finite.std()),
-            }
-    return result
+    return statistics(finite) | result if finite.size else result
 
 
 def histogram(array: np.ndarray, bins: int = 24) -> dict[str, Any] | None:
-    """Counts of the finite values in equal bins; None when there is no spread to show."""
-    values = array.astype(np.float64, copy=False).reshape(-1)
-    finite = values[np.isfinite(values)]
+    """Counts in equal bins of the finite values (of an even sample of them, where they are many).
+
+    None when there is no spread to show.
+    """
+    flat = array.reshape(-1)
+    sample = flat[:: max(1, flat.size // SAMPLE_SIZE)].astype(np.float64)
+    finite = sample[np.isfinite(sample)]
     with np.errstate(over="ignore"):
         if not finite.size or not np.isfinite(finite.max() - finite.min()):
             return None
@@ -161,6 +166,11 @@ def grid(array: np.ndarray) -> dict[str, Any]:
         array = padded.reshape(-1, width)
         note = f"{columns} values, row under row"
         rows, columns = array.shape
+    if array.size > GRID_SIZE and rows > GRID_ROWS:
+        step = max(1, min(rows // GRID_ROWS, array.size // GRID_SIZE))
+        array = array[::step]
+        note = f"every {step}th row of {rows}" if step > 1 else note
+        rows = array.shape[0]
     values = array.astype(np.float64)
     row_blocks = _edges(rows, GRID_ROWS)
     column_blocks = _edges(columns, GRID_COLUMNS)
