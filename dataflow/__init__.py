@@ -584,11 +584,6 @@ from dataflow.ops.tensor_products import (
     norm,
     tensordot,
 )
-from dataflow.ops.array import (
-    tensor_scatter_add as tensor_scatter_nd_add,
-    tensor_scatter_sub as tensor_scatter_nd_sub,
-    tensor_scatter_update as tensor_scatter_nd_update,
-)
 from dataflow.ops.template import make_template
 from dataflow.ops.variable_scope import (
     AUTO_REUSE,

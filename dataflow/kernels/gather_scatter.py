@@ -93,7 +93,8 @@ def _flat_numbers(xp: Any, indices: Any, shape: Any) -> tuple[Any, int]:
 def sum_rows(xp: Any, numbers: Any, rows: Any, count: int) -> Any:
     """``out[numbers[i]] += rows[i]`` for [count, ...] zeros; repeated numbers add up.
 
-    Sorting and `reduceat` are many times quicker than `np.add.at`; one column goes to `bincount`.
+    Single numbers go to `bincount`, rows are sorted and summed by `reduceat`: both are several
+    times quicker than `np.add.at`.
     """
     out = xp.zeros((count, *rows.shape[1:]), rows.dtype)
     if not rows.size:
@@ -101,9 +102,14 @@ def sum_rows(xp: Any, numbers: Any, rows: Any, count: int) -> Any:
     if xp is not np:
         xp.add.at(out, numbers, rows)
         return out
-    if rows.dtype == np.float64 and int(np.prod(rows.shape[1:])) == 1:
-        weights = rows.reshape(-1)
-        return np.bincount(numbers, weights, count).reshape(out.shape)
+    if rows.size == len(numbers):
+        flat = rows.reshape(-1)
+        if rows.dtype.kind == "f":
+            return (
+                np.bincount(numbers, flat, count).astype(rows.dtype, copy=False).reshape(out.shape)
+            )
+        np.add.at(out.reshape(-1), numbers, flat)
+        return out
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])

@@ -87,13 +87,10 @@ def area_matrix(size: int, out: int, align_corners: bool) -> Any:
 
 
 def _apply(rows: Any, columns: Any, images: Any) -> Any:
-    """Both maps, the one that shrinks more first."""
+    """Both maps. Rows go as one product an image, columns as one product over all images."""
     n, h, w, c = images.shape
-    if rows.shape[0] * w <= columns.shape[0] * h:
-        out = np.matmul(rows, images.reshape(n, h, w * c)).reshape(n, rows.shape[0], w, c)
-        return np.matmul(columns, out)
-    out = np.matmul(columns, images).reshape(n, h, -1)
-    return np.matmul(rows, out).reshape(n, rows.shape[0], columns.shape[0], c)
+    out = np.matmul(rows, images.reshape(n, h, w * c)).reshape(n, rows.shape[0], w, c)
+    return np.ascontiguousarray(np.moveaxis(np.tensordot(columns, out, (1, 2)), 0, 2))
 
 
 def _matrices(make: Any, image_size: Any, size: Any, *flags: bool) -> Any:

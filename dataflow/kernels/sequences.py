@@ -40,6 +40,8 @@ def top_k_kernel(xp: Any, x: Any, k: Any, *, sorted: bool) -> Any:
         return x[..., :0], xp.zeros((*x.shape[:-1], 0), np.int32)
     if k == 1:
         index = x.argmax(-1)[..., None]
+    elif xp is np and 8 * k < size and x.dtype.kind == "f":
+        index = _few_largest(x, k)
     else:
         index = _largest_first(xp, x)[..., :k]
     return xp.take_along_axis(x, index, -1), index.astype(np.int32)
@@ -54,6 +56,19 @@ def _largest_first(xp: Any, x: Any) -> Any:
     if x.dtype.kind == "i":
         return xp.argsort(~x, axis=-1, kind="stable")  # ~x = -x - 1 does not overflow
     return xp.argsort(~x, axis=-1, kind="stable")
+
+
+def _few_largest(x: Any, k: int) -> Any:
+    """The first k of `_largest_first`, by partition; rows with ties at the border are sorted."""
+    flat = x.reshape(-1, x.shape[-1])
+    index = np.sort(np.argpartition(-flat, k - 1, axis=-1)[:, :k], axis=-1)
+    values = np.take_along_axis(flat, index, -1)
+    index = np.take_along_axis(index, np.argsort(-values, axis=-1, kind="stable"), -1)
+    smallest = values.min(-1, keepdims=True)
+    unclear = (flat >= smallest).sum(-1) != k  # also where there are NaNs
+    if unclear.any():
+        index[unclear] = _largest_first(np, flat[unclear])[:, :k]
+    return index.reshape(*x.shape[:-1], k)
 
 
 def _in_top_k(xp: Any, predictions: Any, targets: Any, k: int) -> Any:

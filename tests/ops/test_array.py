@@ -404,3 +404,14 @@ def test_space_and_batch_undo_each_other() -> None:
         np.testing.assert_array_equal(shallow, x)
         with pytest.raises(ValueError, match="not a multiple"):
             tf.space_to_depth(tf.zeros([1, 3, 4, 1]), 2)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 1000), st.integers(1, 5))
+def test_the_largest_come_first_and_ties_in_their_order(seed: int, k: int) -> None:
+    rows = np.random.default_rng(seed).integers(0, 30, (3, 64)).astype(np.float32)
+    with tf.Graph().as_default():
+        values, index = run(*tf.nn.top_k(rows, k))
+    expected = np.argsort(-rows, axis=1, kind="stable")[:, :k]
+    np.testing.assert_array_equal(index, expected)
+    np.testing.assert_array_equal(values, np.take_along_axis(rows, expected, 1))
