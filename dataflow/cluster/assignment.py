@@ -1,7 +1,7 @@
 """Which task runs each node: device names, variables and their ops, and what is left open.
 
 Rules, in the order of their strength: nodes that share a variable, a queue or another resource stay
-together, and so do nodes that ask for it (``colocate_with``); a device name that says job and task
+together, where that is, and so do nodes that ask for it (``colocate_with``); a device name that says job and task
 decides; a partial one takes the first task that fits; all else runs where the session's target is.
 """
 
@@ -108,8 +108,12 @@ def assign_tasks(
 
 
 def _is_anchor(op: Operation) -> bool:
-    """Whether the node holds state, so that others come to it and not it to them."""
-    return op.op_def.stateful or any(t.dtype.is_ref for t in op.outputs)
+    """Whether the node holds state, so that others come to it and not it to them.
+
+    As in TensorFlow, an assignment runs where its variable is, whatever its own device says.
+    """
+    holds = op.op_def.stateful or any(t.dtype.is_ref for t in op.outputs)
+    return holds and not reference_inputs(op)
 
 
 def _in_unit(op: Operation, units: Sequence[Sequence[Operation]]) -> bool:

@@ -90,7 +90,9 @@ def programs(draw):
     for index in range(draw(st.integers(1, 14))):
         kind = draw(st.sampled_from(["add", "add", "add", "const", "feed", "read", "after"]))
         task = draw(st.sampled_from([*TASKS, ""]))
-        sources = draw(st.tuples(st.integers(0, max(0, index - 1)), st.integers(0, max(0, index - 1))))
+        sources = draw(
+            st.tuples(st.integers(0, max(0, index - 1)), st.integers(0, max(0, index - 1)))
+        )
         steps.append((kind, task, *sources))
     count = draw(st.integers(1, 4))
     return steps, draw(st.lists(st.integers(0, len(steps) - 1), min_size=1, max_size=count))
@@ -180,7 +182,9 @@ def test_a_training_step_is_two_segments_on_the_ps():
     assert [s.num_pending for s in ps.segments] == [0, 1]
     assert [s.num_pending for s in worker.segments] == [1]
     assert [len(s.transfers) for s in ps.segments] == [1, 0]
-    assert "group_deps" not in {op.name for p in cut.pieces.values() for s in p.segments for op in s.ops}
+    assert "group_deps" not in {
+        op.name for p in cut.pieces.values() for s in p.segments for op in s.ops
+    }
 
 
 def test_gradients_of_one_worker_travel_in_one_message():
@@ -230,9 +234,7 @@ def test_graphs_survive_the_codec():
     encoded, arrays = graph_codec.encode_operations(source.get_operations())
     copy = Graph()
     graph_codec.decode_operations(copy, encoded, arrays)
-    assert [op.name for op in copy.get_operations()] == [
-        op.name for op in source.get_operations()
-    ]
+    assert [op.name for op in copy.get_operations()] == [op.name for op in source.get_operations()]
     for op in source.get_operations():
         twin = copy.get_operation_by_name(op.name)
         assert twin.type == op.type and twin.device == op.device

@@ -205,14 +205,21 @@ def test_unknown_jobs_and_tasks(cluster, device, words):
             session.run(a)
 
 
-def test_a_variable_and_its_ops_cannot_be_torn_apart(cluster):
+def test_an_assignment_runs_where_its_variable_is(cluster):
     with tf.device("/job:ps/task:0"):
         variable = tf.Variable(1.0, name="variable")
     with tf.device("/job:worker/task:0"):
         step = tf.assign_add(variable, 1.0, name="step")
     with tf.Session(cluster["worker:0"].target) as session:
-        with pytest.raises(tf.errors.InvalidArgumentError, match="colocate.*'variable'.*'step'"):
-            session.run(step)
+        session.run(variable.initializer)
+        assert session.run(step) == 2.0
+        assert session._remote.tasks(step)["step"] == "/job:ps/task:0"
+    with tf.device("/job:worker/task:1"):
+        other = tf.Variable(1.0, name="other")
+    other.op.attrs["_class"] = [b"loc:@variable"]
+    with tf.Session(cluster["worker:0"].target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="colocate.*'variable'.*'other'"):
+            session.run(tf.group(variable.initializer, other.initializer))
 
 
 def test_partial_names_and_soft_placement(cluster):
