@@ -26,6 +26,10 @@ from dataflow.ops.matrix_diag import (
     matrix_transpose as transpose,
     trace,
 )
+from dataflow.ops.matrix_functions import (
+    matrix_exponential as expm,
+    matrix_rank,
+)
 from dataflow.ops.normalization import (
     l2_normalize,
 )
@@ -61,6 +65,7 @@ __all__ = [
     "eigh",
     "eigvalsh",
     "einsum",
+    "expm",
     "eye",
     "global_norm",
     "inv",
@@ -68,6 +73,7 @@ __all__ = [
     "logdet",
     "lstsq",
     "matmul",
+    "matrix_rank",
     "matrix_transpose",
     "matvec",
     "norm",

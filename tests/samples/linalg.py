@@ -490,4 +490,41 @@ NORMS = [
     ),
 ]
 
-SAMPLES = [*PRODUCTS, *DIAGONALS, *DECOMPOSITIONS, *SOLVERS, *NORMS]
+
+def _exponential(x: Any) -> Any:
+    """The power series, of small steps."""
+    step, result = x.astype(np.float64) / 1024, np.eye(x.shape[-1])
+    for k in range(12, 0, -1):
+        result = np.eye(x.shape[-1]) + step @ result / k
+    return np.linalg.matrix_power(result, 1024)
+
+
+FUNCTIONS = [
+    *(
+        Sample(
+            "MatrixSolve",
+            lambda tf, x: tf.linalg.expm(x),
+            (x,),
+            _exponential,
+            note=f"expm {note}",
+            rtol=1e-3,
+            atol=1e-4,
+            oracle=False,  # TensorFlow's nodes are others
+        )
+        for note, x in (
+            ("small", _array(3, 3) / 4),
+            ("large", _array(3, 3) * 3),
+            ("stack", _array(2, 2, 2)),
+        )
+    ),
+    Sample(
+        "Sum",
+        lambda tf, x: tf.linalg.matrix_rank(x),
+        (np.stack([SQUARE, np.outer(SQUARE[0], SQUARE[1])]),),
+        np.array([3, 1], np.int32),
+        (),
+        note="rank",
+    ),
+]
+
+SAMPLES = [*PRODUCTS, *DIAGONALS, *DECOMPOSITIONS, *SOLVERS, *NORMS, *FUNCTIONS]
