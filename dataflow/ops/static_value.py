@@ -58,6 +58,10 @@ def static_dims(tensor: Tensor) -> Dims:
         return op.inputs[tensor.value_index].dims
     if kind in ("Cast", "Identity"):
         return static_dims(op.inputs[0])
+    if kind in ("Enter", "Switch"):
+        source = _passed_into(op)
+        if source is not None:
+            return static_dims(source)
     if kind == "Pack":
         sizes = []
         for item in op.inputs:
@@ -90,6 +94,9 @@ def _one_size(tensor: Tensor) -> int | None:
     op = tensor.op
     if op.type == "Cast" or op.type == "Identity":
         return _one_size(op.inputs[0])
+    if op.type in ("Enter", "Switch"):
+        source = _passed_into(op)
+        return None if source is None else _one_size(source)
     if op.type == "StridedSlice" and op.attrs["shrink_axis_mask"] == 1:
         whole = static_dims(op.inputs[0])
         begin = static_value(op.inputs[1])
@@ -106,6 +113,21 @@ def _shape(op: Any) -> Any:
     if dims is None or None in dims:
         return None
     return np.array(dims, dtype=op.outputs[0].dtype.as_numpy_dtype)
+
+
+def _passed_into(op: Any) -> Any:
+    """The tensor that a node carries unchanged into a loop or a branch, or ``None``."""
+    if op.type == "Enter" and op.attrs["is_constant"]:
+        return op.inputs[0]
+    if op.type == "Switch" and op.inputs[1].op.type != "LoopCond":
+        return op.inputs[0]
+    return None
+
+
+@static_rule("Enter", "Switch")
+def _enter(op: Any) -> Any:
+    source = _passed_into(op)
+    return None if source is None else static_value(source)
 
 
 @static_rule("Size")

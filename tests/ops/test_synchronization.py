@@ -1,0 +1,153 @@
+"""Accumulators, barriers, staging areas and critical sections."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.contrib.staging import StagingArea
+from dataflow.ops.synchronization import Barrier
+
+
+@pytest.fixture(autouse=True)
+def fresh_graph() -> Any:
+    with tf.Graph().as_default():
+        yield
+
+
+def in_threads(count: int, function: Any) -> None:
+    threads = [threading.Thread(target=function, args=(i,), daemon=True) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_an_accumulator_averages_and_drops_stale_gradients() -> None:
+    total = tf.ConditionalAccumulator(tf.float32, [2])
+    grad, step = tf.placeholder(tf.float32, [2]), tf.placeholder(tf.int64, [])
+    apply, take = total.apply_grad(grad, step), total.take_grad(2)
+    with tf.Session() as session:
+        session.run(total.set_global_step(3))
+        session.run(apply, {grad: [9, 9], step: 2})
+        assert session.run(total.num_accumulated()) == 0
+        session.run(apply, {grad: [1, 2], step: 3})
+        session.run(apply, {grad: [3, 4], step: 5})
+        np.testing.assert_array_equal(session.run(take), [2, 3])
+        assert session.run(total.num_accumulated()) == 0
+        session.run(apply, {grad: [1, 1], step: 3})  # taking moved the step on
+        assert session.run(total.num_accumulated()) == 0
+
+
+def test_taking_waits_for_enough_gradients() -> None:
+    total = tf.ConditionalAccumulator(tf.float32, [], reduction_type="SUM")
+    apply, take = total.apply_grad(2.0), total.take_grad(3)
+    results: list[Any] = []
+    with tf.Session() as session:
+        taker = threading.Thread(target=lambda: results.append(session.run(take)), daemon=True)
+        taker.start()
+        in_threads(3, lambda _: session.run(apply))
+        taker.join(20)
+    assert results == [6.0]
+
+
+def test_a_sparse_accumulator_averages_row_by_row() -> None:
+    total = tf.SparseConditionalAccumulator(tf.float32, [4, 2])
+    first = tf.IndexedSlices(tf.constant([[1.0, 1.0], [2.0, 2.0]]), tf.constant([0, 2]))
+    with tf.Session() as session:
+        session.run(total.apply_indexed_slices_grad(first))
+        session.run(total.apply_grad([2, 3], [[4.0, 4.0], [5.0, 5.0]]))
+        result = session.run(total.take_indexed_slices_grad(2))
+    np.testing.assert_array_equal(result.indices, [0, 2, 3])
+    np.testing.assert_array_equal(result.values, [[1, 1], [3, 3], [5, 5]])
+    np.testing.assert_array_equal(result.dense_shape, [4, 2])
+
+
+def test_a_barrier_gives_complete_tuples_only() -> None:
+    barrier = Barrier([tf.float32, tf.string], [[], []])
+    with tf.Session() as session:
+        session.run(barrier.insert_many(0, ["a", "b"], [1.0, 2.0]))
+        session.run(barrier.insert_many(1, ["b"], ["two"]))
+        assert session.run([barrier.ready_size(), barrier.incomplete_size()]) == [1, 1]
+        _, keys, values = session.run(barrier.take_many(1))
+        assert keys.tolist() == [b"b"]
+        assert values[1].tolist() == [b"two"]
+        session.run(barrier.close())
+        with pytest.raises(tf.errors.CancelledError):
+            session.run(barrier.insert_many(0, ["new"], [1.0]))
+        session.run(barrier.insert_many(1, ["a"], ["one"]))
+        session.run(barrier.take_many(1))
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(barrier.take_many(1))
+
+
+def test_a_staging_area_is_a_queue() -> None:
+    area = StagingArea([tf.float32, tf.int32], [[], []], names=["x", "n"], capacity=2)
+    put, get = area.put({"x": 1.5, "n": 3}), area.get()
+    with tf.Session() as session:
+        session.run(put)
+        assert session.run(area.size()) == 1
+        assert session.run(get) == {"x": 1.5, "n": 3}
+        session.run(put)
+        session.run(area.clear())
+        assert session.run(area.size()) == 0
+
+
+def test_critical_sections_exclude_each_other() -> None:
+    section = tf.CriticalSection()
+    inside, most = [0], [0]
+    pause = threading.Event()
+
+    def note(x: Any) -> Any:
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        pause.wait(0.002)
+        inside[0] -= 1
+        return x
+
+    y = section.execute(lambda: tf.py_func(note, [tf.constant(1.0)], tf.float32))
+    with tf.Session() as session:
+        in_threads(4, lambda _: [session.run(y) for _ in range(5)])
+    assert most == [1]
+
+
+def test_updates_in_a_critical_section_are_not_lost() -> None:
+    section, v = tf.CriticalSection(), tf.Variable(0.0)
+    pause = threading.Event()
+
+    def slowly(x: Any) -> Any:
+        pause.wait(0.001)
+        return x + np.float32(1)
+
+    def update() -> Any:
+        return tf.assign(v, tf.py_func(slowly, [v + 0.0], tf.float32))
+
+    op = section.execute(update)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        in_threads(4, lambda _: [session.run(op) for _ in range(10)])
+        assert session.run(v) == 40.0
+
+
+def test_a_failure_inside_gives_the_lock_back() -> None:
+    section = tf.CriticalSection()
+    x = tf.placeholder(tf.float32, [])
+    bad = section.execute(lambda: tf.check_numerics(tf.log(x), "bad"))
+    results: list[Any] = []
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(bad, {x: -1.0})
+        in_threads(1, lambda _: results.append(session.run(bad, {x: 1.0})))
+    assert results == [0.0]
+
+
+def test_two_sections_in_one_run() -> None:
+    section = tf.CriticalSection()
+    one, two = section.execute(lambda: tf.constant(1)), section.execute(lambda: tf.constant(2))
+    with tf.Session() as session:
+        assert session.run([one, two]) == [1, 2]
