@@ -1,0 +1,177 @@
+"""`TensorArray`, `map_fn`, `scan` and folds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+
+@pytest.fixture(autouse=True)
+def fresh_graph() -> Any:
+    with tf.Graph().as_default():
+        yield
+
+
+def test_writes_and_reads() -> None:
+    ta = tf.TensorArray(tf.float32, size=3)
+    ta = ta.write(0, [1.0, 2.0]).write(2, [5.0, 6.0]).write(1, [3.0, 4.0])
+    assert ta.element_shape.as_list() == [2]
+    with tf.Session() as session:
+        np.testing.assert_array_equal(session.run(ta.stack()), [[1, 2], [3, 4], [5, 6]])
+        np.testing.assert_array_equal(session.run(ta.gather([2, 0])), [[5, 6], [1, 2]])
+        np.testing.assert_array_equal(session.run(ta.concat()), [1, 2, 3, 4, 5, 6])
+        assert session.run(ta.size()) == 3
+
+
+def test_strings_and_bools() -> None:
+    ta = tf.TensorArray(tf.string, 2).unstack(["a", "b"])
+    flags = tf.TensorArray(tf.bool, 2).unstack([True, False])
+    with tf.Session() as session:
+        assert session.run(ta.stack()).tolist() == [b"a", b"b"]
+        assert session.run(ta.read(1)) == b"b"
+        assert session.run(flags.stack()).tolist() == [True, False]
+
+
+def test_elements_of_several_lengths() -> None:
+    ta = tf.TensorArray(tf.int32, 3, infer_shape=False).split([1, 2, 3, 4], [1, 3, 0])
+    with tf.Session() as session:
+        np.testing.assert_array_equal(session.run(ta.read(1)), [2, 3, 4])
+    ta = tf.TensorArray(tf.int32, 3, infer_shape=False).split([1, 2, 3, 4], [1, 3, 0])
+    with tf.Session() as session:
+        np.testing.assert_array_equal(session.run(ta.concat()), [1, 2, 3, 4])
+
+
+@pytest.mark.parametrize(
+    "use, message",
+    [
+        (lambda ta: ta.write(3, 1.0).flow, "not resizeable"),
+        (lambda ta: ta.write(0, 1.0).write(0, 2.0).flow, "already been written"),
+        (lambda ta: ta.read(0), "has not been written"),
+        (lambda ta: ta.read(7), "array size is: 3"),
+        (lambda ta: ta.write(-1, 1.0).flow, "negative"),
+    ],
+)
+def test_errors_at_run_time(use: Any, message: str) -> None:
+    ta = tf.TensorArray(tf.float32, size=3)
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        session.run(use(ta))
+
+
+def test_an_element_is_cleared_by_its_first_read() -> None:
+    ta = tf.TensorArray(tf.float32, size=1).write(0, 1.0)
+    first = ta.read(0)
+    with tf.control_dependencies([first]):
+        second = ta.read(0)
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="clear_after_read"):
+            session.run(second)
+
+
+def test_errors_while_building() -> None:
+    ta = tf.TensorArray(tf.float32, size=2).write(0, [1.0, 2.0])
+    with pytest.raises(ValueError, match="Inconsistent shapes"):
+        ta.write(1, [1.0])
+    with pytest.raises(TypeError, match="float32"):
+        ta.write(1, tf.constant([1, 2]))
+    with pytest.raises(ValueError, match="Size must be provided"):
+        tf.TensorArray(tf.float32)
+
+
+def test_a_dynamic_array_grows_in_a_loop() -> None:
+    n = tf.placeholder(tf.int32, [])
+    ta = tf.TensorArray(tf.int32, size=0, dynamic_size=True)
+    _, ta = tf.while_loop(
+        lambda i, _: i < n, lambda i, t: (i + 1, t.write(i, i * i)), [tf.constant(0), ta]
+    )
+    with tf.Session() as session:
+        np.testing.assert_array_equal(session.run(ta.stack(), {n: 4}), [0, 1, 4, 9])
+        np.testing.assert_array_equal(session.run(ta.stack(), {n: 2}), [0, 1])
+
+
+def test_runs_do_not_share_an_array() -> None:
+    ta = tf.TensorArray(tf.float32, size=2, clear_after_read=False).unstack([1.0, 2.0])
+    x = ta.stack()
+    with tf.Session() as session:
+        for _ in range(3):
+            np.testing.assert_array_equal(session.run(x), [1, 2])
+
+
+def test_names_of_a_map_are_tensorflows() -> None:
+    tf.map_fn(lambda v: v * 2.0, tf.placeholder(tf.float32, [None], name="x"))
+    names = {op.name for op in tf.get_default_graph().get_operations()}
+    assert {
+        "map/TensorArray",
+        "map/TensorArrayUnstack/TensorArrayScatter/TensorArrayScatterV3",
+        "map/TensorArray_1",
+        "map/while/TensorArrayReadV3",
+        "map/while/TensorArrayWrite/TensorArrayWriteV3",
+        "map/while/Identity",
+        "map/TensorArrayStack/TensorArrayGatherV3",
+    } <= names
+
+
+def test_map_over_several_tensors_to_other_dtypes() -> None:
+    a, b = tf.constant([1, 2, 3]), tf.constant([[1.0], [2.0], [3.0]])
+    result = tf.map_fn(
+        lambda e: {"sum": tf.cast(e[0], tf.float32) + e[1], "odd": tf.equal(e[0] % 2, 1)},
+        (a, b),
+        dtype={"sum": tf.float32, "odd": tf.bool},
+    )
+    assert result["sum"].shape.as_list() == [3, 1]
+    with tf.Session() as session:
+        values = session.run(result)
+    np.testing.assert_array_equal(values["sum"], [[2], [4], [6]])
+    assert values["odd"].tolist() == [True, False, True]
+
+
+def test_scan_with_a_structured_state() -> None:
+    x = tf.constant([1, 2, 3, 4])
+    fib = tf.scan(lambda a, _: (a[1], a[0] + a[1]), x, initializer=(tf.constant(0), tf.constant(1)))
+    with tf.Session() as session:
+        first, second = session.run(fib)
+    np.testing.assert_array_equal(first, [1, 1, 2, 3])
+    np.testing.assert_array_equal(second, [1, 2, 3, 5])
+
+
+def test_scan_in_reverse_and_folds() -> None:
+    x = tf.placeholder(tf.float32, [None])
+    value = np.array([1, 2, 3, 4], np.float32)
+    reverse = tf.scan(lambda a, v: a + v, x, reverse=True)
+    left = tf.foldl(lambda a, v: a * 2.0 - v, x)
+    right = tf.foldr(lambda a, v: a * 2.0 - v, x, initializer=tf.constant(1.0))
+    with tf.Session() as session:
+        np.testing.assert_array_equal(session.run(reverse, {x: value}), [10, 9, 7, 4])
+        assert session.run(left, {x: value}) == ((1 * 2 - 2) * 2 - 3) * 2 - 4
+        expected = 1.0
+        for v in value[::-1]:
+            expected = expected * 2 - v
+        assert session.run(right, {x: value}) == expected
+
+
+def test_map_of_nothing() -> None:
+    x = tf.placeholder(tf.float32, [None, 2])
+    y = tf.map_fn(lambda v: v * 2.0, x)
+    with tf.Session() as session:
+        assert session.run(y, {x: np.zeros((0, 2))}).shape == (0, 2)
+
+
+def test_what_map_refuses() -> None:
+    with pytest.raises(TypeError, match="callable"):
+        tf.map_fn(3, tf.constant([1.0]))
+    with pytest.raises(ValueError, match="1\\+ dimensional"):
+        tf.map_fn(lambda v: v, tf.constant(1.0))
+    with pytest.raises(ValueError, match="first dimension"):
+        tf.map_fn(lambda e: e[0], (tf.zeros([2]), tf.zeros([3])))
+    with pytest.raises(TypeError, match="TensorArray"):
+        tf.map_fn(lambda v: tf.cast(v, tf.int32), tf.constant([1.0]))
+
+
+def test_hessian_of_a_vector_of_unknown_size() -> None:
+    x = tf.placeholder(tf.float32, [None])
+    (h,) = tf.hessians(tf.reduce_sum(x**3.0), x)
+    with tf.Session() as session:
+        np.testing.assert_allclose(session.run(h, {x: [1.0, 2.0]}), [[6, 0], [0, 12]])
