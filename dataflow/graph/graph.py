@@ -147,6 +147,20 @@ class Graph:
         op_name = self.unique_name(name or op_type)
         return self._make_op(definition, op_name, list(inputs), full)
 
+    def _remove_from(self, index: int) -> None:
+        """Takes back the nodes from number ``index`` on: an import that failed half-way."""
+        with self._lock:
+            for op in reversed(self._operations[index:]):
+                for tensor in op._inputs:
+                    if op in tensor._consumers:
+                        tensor._consumers.remove(op)
+                for control in op._control_inputs:
+                    if op in control._control_outputs:
+                        control._control_outputs.remove(op)
+                del self._by_name[op.name]
+                self._names_in_use.pop(op.name.lower(), None)
+            del self._operations[index:]
+
     def _controls_for(self, inputs: list[Tensor]) -> list[Operation]:
         """Control inputs in force, less those that an input already waits for."""
         result: dict[Operation, None] = {}

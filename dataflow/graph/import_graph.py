@@ -72,9 +72,27 @@ def import_graph_def(
     if unused:
         names = [f"{n}:{i}" for n, i in unused]
         raise ValueError(f"Attempted to map inputs that were not found in graph_def: {names}")
+    before = graph.version
+    try:
+        made = _add_all(graph, order, definitions, attributes, mapped, name)
+    except Exception:
+        graph._remove_from(before)
+        raise
+    return _returned(return_elements, made, mapped)
+
+
+def _add_all(
+    graph: Any,
+    order: list[Any],
+    definitions: dict[str, OpDef],
+    attributes: dict[str, dict[str, Any]],
+    mapped: dict[tuple[str, int], Any],
+    name: str | None,
+) -> dict[str, Operation]:
+    """Adds the nodes, and closes the back edges of loops; the new nodes by their names in the file."""
+    made: dict[str, Operation] = {}
+    later: list[tuple[Operation, int, str]] = []
     with graph.name_scope("import" if name is None else name) as scope:
-        made: dict[str, Operation] = {}
-        later: list[tuple[Operation, int, str]] = []
         for node in order:
             made[node.name] = _add(
                 graph,
@@ -92,6 +110,15 @@ def import_graph_def(
             op._update_input(index, tensor)
             for head in op.outputs[:1]:
                 head.dims = shapes.common(head.dims, tensor.dims)
+    return made
+
+
+def _returned(
+    return_elements: list[str] | None,
+    made: dict[str, Operation],
+    mapped: dict[tuple[str, int], Any],
+) -> list[Any] | None:
+    """The elements asked for; raises `ValueError` for one that is not there."""
     if return_elements is None:
         return None
     result: list[Any] = []

@@ -164,7 +164,7 @@ def test_fetches_and_feeds_from_elsewhere() -> None:
 
 
 def test_errors_in_kernels_name_the_node() -> None:
-    x = tf.placeholder(tf.float32, name="x")
+    x = tf.placeholder(tf.float32, [None, None], name="x")
     w = tf.zeros([4, 2], name="w")
     y = tf.matmul(x, w, name="product")
     with tf.Session() as s:

@@ -1,0 +1,151 @@
+"""GraphDef both ways: what is written, what is read, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def test_a_graph_comes_back_as_it_was() -> None:
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    w = tf.constant(np.arange(6, dtype=np.float32).reshape(3, 2), name="w")
+    with tf.device("/cpu:0"), tf.name_scope("layer"):
+        y = tf.nn.relu(tf.matmul(x, w, transpose_b=False), name="y")
+    with tf.control_dependencies([y]):
+        tf.identity(y, name="last")
+    first = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default() as g:
+        tf.import_graph_def(first, name="")
+        assert g.as_graph_def() == first
+        assert g.get_tensor_by_name("layer/y:0").shape.as_list() == [None, 2]
+        with tf.Session() as s:
+            value = s.run("last:0", {"x:0": [[1, 1, 1]]})
+    np.testing.assert_array_equal(value, [[6, 9]])
+
+
+def test_bytes_and_text(tmp_path) -> None:
+    tf.constant("text", name="c")
+    tf.constant([True, False], name="b")
+    path = tf.train.write_graph(tf.get_default_graph(), str(tmp_path), "g.pb", as_text=False)
+    read = tf.GraphDef()
+    with open(path, "rb") as file:
+        read.ParseFromString(file.read())
+    text_path = tf.train.write_graph(read, str(tmp_path), "g.pbtxt")
+    from google.protobuf import text_format
+
+    with open(text_path) as file:
+        again = text_format.Parse(file.read(), tf.GraphDef())
+    with tf.Graph().as_default():
+        c, b = tf.import_graph_def(again, return_elements=["c:0", "b:0"])
+        assert c.name == "import/c:0"
+        with tf.Session() as s:
+            assert s.run(c) == b"text" and s.run(b).tolist() == [True, False]
+
+
+def test_inputs_can_be_mapped() -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    tf.multiply(x, 2.0, name="y")
+    definition = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default():
+        (y,) = tf.import_graph_def(definition, {"x:0": tf.constant(21.0)}, ["y:0"], name="again")
+        assert y.name == "again/y:0"
+        with tf.Session() as s:
+            assert s.run(y) == 42
+        with pytest.raises(ValueError, match="not found in graph_def"):
+            tf.import_graph_def(definition, {"nothing:0": tf.constant(1.0)})
+        with pytest.raises(ValueError, match="'z:0' not found"):
+            tf.import_graph_def(definition, return_elements=["z:0"])
+
+
+def test_loops_and_conditionals_travel() -> None:
+    n = tf.placeholder(tf.int32, [], name="n")
+    total = tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s + i), [0, 0])[1]
+    tf.cond(n > 3, lambda: total * 10, lambda: total, name="choice")
+    tf.identity(tf.get_default_graph().get_tensor_by_name("choice/Merge:0"), name="out")
+    definition = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default():
+        (out,) = tf.import_graph_def(definition, return_elements=["out:0"], name="")
+        with tf.Session() as s:
+            assert s.run(out, {"n:0": 3}) == 3
+            assert s.run(out, {"n:0": 5}) == 100
+
+
+def test_variables_travel() -> None:
+    v = tf.Variable(2.0, name="v")
+    v.assign_add(1.0, name="add")
+    definition = tf.get_default_graph().as_graph_def()
+    with tf.Graph().as_default():
+        tf.import_graph_def(definition, name="")
+        with tf.Session() as s:
+            s.run("v/Assign")
+            s.run("add")
+            assert s.run("v:0") == 3
+
+
+def damaged(change):
+    x = tf.placeholder(tf.float32, [2], name="x")
+    tf.add(x, 1.0, name="y")
+    definition = tf.get_default_graph().as_graph_def()
+    nodes = {n.name: n for n in definition.node}
+    change(definition, nodes)
+    return definition
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d, n: setattr(n["y"], "op", "Adds"), "not registered 'Adds'.*Did you mean 'Add'"),
+        (lambda d, n: n["y"].input.__setitem__(0, "z"), "'z', which is not in the graph_def"),
+        (lambda d, n: n["y"].input.__setitem__(0, "y"), "cycle"),
+        (lambda d, n: n["y"].input.append("x"), "takes 2 inputs, got 3"),
+        (lambda d, n: n["y"].input.__setitem__(0, "x:3"), "reads output 3 of 'x'"),
+        (lambda d, n: setattr(n["x"], "name", "y"), "two nodes are called 'y'"),
+        (lambda d, n: n["x"].attr.__delitem__("dtype"), "misses the attribute 'dtype'"),
+        (lambda d, n: setattr(n["x"].attr["dtype"], "type", 3), "int32.*expected float32|float32"),
+        (
+            lambda d, n: setattr(n["y/y"].attr["value"].tensor, "tensor_content", b"abc"),
+            "damaged.*4 bytes",
+        ),
+    ],
+)
+def test_damaged_graphs_are_refused(change, words) -> None:
+    definition = damaged(change)
+    with tf.Graph().as_default() as g:
+        with pytest.raises((ValueError, TypeError, tf.errors.OpError), match=f"(?s){words}"):
+            tf.import_graph_def(definition, name="")
+        assert g.version == 0
+
+
+def test_other_things_are_refused() -> None:
+    with pytest.raises(TypeError, match="GraphDef"):
+        tf.import_graph_def(b"bytes")
+
+
+def test_a_truncated_file_is_refused() -> None:
+    tf.constant(np.zeros(100), name="c")
+    data = tf.get_default_graph().as_graph_def().SerializeToString()
+    from google.protobuf.message import DecodeError
+
+    with pytest.raises(DecodeError):
+        tf.GraphDef().ParseFromString(data[: len(data) // 2])
+
+
+def test_tensor_protos() -> None:
+    for value in (3, 2.5, "text", [[1, 2], [3, 4]], [True], np.float16(1.5), 2 + 3j, []):
+        array = tf.make_ndarray(tf.make_tensor_proto(value))
+        expected = np.asarray(value)
+        assert array.shape == expected.shape
+        if isinstance(value, str):
+            assert array[()] == b"text"
+        else:
+            np.testing.assert_allclose(array, expected)
+    filled = tf.make_tensor_proto(7.0, shape=[2, 2])
+    assert tf.make_ndarray(filled).tolist() == [[7, 7], [7, 7]]
