@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.dtypes import float32
+import numpy as np
+
+from dataflow.dtypes import DType, float16, float32
 from dataflow.kernels.registry import kernel
 
 
 @kernel("MatMul", factory=True)
-def mat_mul_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+def mat_mul_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool, T: DType) -> Any:
     dot = xp.dot  # for matrices the same as matmul, with less overhead
+    if T is float16 and xp is np:
+        dot = _in_single
 
     if transpose_a and transpose_b:
         return lambda a, b: dot(a.T, b.T)
@@ -25,6 +29,11 @@ def mat_mul_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
         return dot(a, b)
 
     return checked
+
+
+def _in_single(a: Any, b: Any) -> Any:
+    """Half precision has no BLAS: in single precision it is faster and loses less."""
+    return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(np.float16)
 
 
 @kernel("SparseMatMul")
@@ -44,4 +53,6 @@ def batch_mat_mul_kernel(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -
         x = _adjoint(xp, x)
     if adj_y:
         y = _adjoint(xp, y)
+    if x.dtype.char == "e" and xp is np:
+        return _in_single(x, y)
     return xp.matmul(x, y)

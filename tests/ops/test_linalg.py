@@ -140,3 +140,11 @@ def test_eye_of_a_size_known_when_run() -> None:
         n = tf.placeholder(tf.int32, [])
         value = session.run(tf.eye(n, batch_shape=[2]), {n: 3})
         np.testing.assert_array_equal(value, np.broadcast_to(np.eye(3), (2, 3, 3)))
+
+
+def test_half_precision_is_summed_in_single() -> None:
+    """4096 ones: half precision alone would stop at 2048."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        row = tf.ones([1, 4096], tf.float16)
+        assert session.run(tf.matmul(row, row, transpose_b=True)).tolist() == [[4096.0]]
+        assert session.run(tf.reduce_sum(row)) == 4096
