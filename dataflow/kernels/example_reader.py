@@ -91,13 +91,13 @@ def feature_values(data: bytes) -> tuple[str, Any]:
                 raise ValueError("a list of floats is cut short")
             return "float32", np.frombuffer(raw, "<f4")
         if number == 3:
-            numbers = []
+            numbers = [np.zeros(0, np.int64)]
             for n, k, v in fields(value):
                 if n == 1:
                     numbers.append(
                         packed_varints(v) if k == 2 else np.array([_signed(v)], np.int64)
                     )
-            return "int64", np.concatenate(numbers) if len(numbers) != 1 else numbers[0]
+            return "int64", np.concatenate(numbers) if len(numbers) != 2 else numbers[1]
     return "", None
 
 

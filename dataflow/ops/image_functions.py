@@ -15,6 +15,7 @@ from dataflow.ops import image as image_ops
 from dataflow.ops.arithmetic import maximum
 from dataflow.ops.array_basics import expand_dims, identity, reshape, shape, squeeze
 from dataflow.ops.casts import cast, saturate_cast
+from dataflow.ops.elementary import floor
 from dataflow.ops.joining import concat, stack, tile, unstack
 from dataflow.ops.rearranging import reverse, transpose as transpose_axes
 from dataflow.ops.seeds import seed_attrs
@@ -178,6 +179,10 @@ def _number(value: Any) -> Any:
         known = static_value(value)
         return value if known is None else int(known)
     return int(value)
+
+
+def _floating(size: Any) -> Tensor:
+    return cast(convert_to_tensor(size), dtypes.float64)
 
 
 def crop_to_bounding_box(
@@ -422,13 +427,14 @@ def resize_image_with_pad(
     with op_scope(None, "resize_image_with_pad", [image]):
         image = _image(image)
         rows, columns = _number(target_height), _number(target_width)
-        resized = resize_images(
-            image, [rows, columns], method, align_corners, preserve_aspect_ratio=True
-        )
-        height, width = _sizes(resized)
-        return pad_to_bounding_box(
-            resized, (rows - height) // 2, (columns - width) // 2, rows, columns
-        )
+        height, width = (_floating(size) for size in _sizes(image))
+        # One ratio for both axes, sizes rounded down; the margins are halves of the unrounded rest.
+        ratio = maximum(height / _floating(rows), width / _floating(columns))
+        size = stack([height / ratio, width / ratio])
+        wanted = cast(stack([rows, columns]), dtypes.float64)
+        top, left = unstack(cast(floor((wanted - size) / 2), dtypes.int32))
+        resized = resize_images(image, cast(floor(size), dtypes.int32), method, align_corners)
+        return pad_to_bounding_box(resized, top, left, rows, columns)
 
 
 def crop_and_resize(
