@@ -43,6 +43,14 @@ from dataflow.dtypes import (
     uint64,
     variant,
 )
+from dataflow.compat.v1 import (
+    disable_control_flow_v2,
+    disable_eager_execution,
+    disable_resource_variables,
+    disable_tensor_equality,
+    disable_v2_behavior,
+    disable_v2_tensorshape,
+)
 from dataflow.errors import OpError
 from dataflow.shapes import Dimension, TensorShape, broadcast_static_shape, dimension_value
 

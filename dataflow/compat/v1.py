@@ -5,9 +5,8 @@ With the switches that such programs begin with, which have nothing to switch he
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
-
-import dataflow as _dataflow
 
 
 def disable_v2_behavior() -> None:
@@ -35,8 +34,8 @@ def disable_v2_tensorshape() -> None:
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(_dataflow, name)
+    return getattr(importlib.import_module("dataflow"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *dir(_dataflow)})
+    return sorted({*globals(), *dir(importlib.import_module("dataflow"))})
