@@ -72,6 +72,13 @@ class DeviceSpec:
         merged.merge_from(other)
         return merged
 
+    def replace(self, **fields: Any) -> DeviceSpec:
+        """A new spec with some fields changed, such as ``task=1``."""
+        named = dict(zip(self._NAMES, self._fields, strict=True))
+        return DeviceSpec(**(named | fields))
+
+    _NAMES = ("job", "replica", "task", "device_type", "device_index")
+
     @property
     def _fields(self) -> tuple[Any, ...]:
         return (self.job, self.replica, self.task, self.device_type, self.device_index)

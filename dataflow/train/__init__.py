@@ -27,6 +27,7 @@ from dataflow.train.checkpoint_management import (
 )
 from dataflow.train.checkpoint_reader import NewCheckpointReader
 from dataflow.train.coordinator import Coordinator, LooperThread
+from dataflow.train.device_setter import replica_device_setter
 from dataflow.train.ftrl import FtrlOptimizer
 from dataflow.train.global_step import (
     assert_global_step,
