@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from dataflow.ops.image_functions import (
+from dataflow.ops.image_files import (
     decode_bmp,
     decode_gif,
     decode_image,

@@ -1,0 +1,272 @@
+"""Dtypes, colours and brightness of images."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow import dtypes
+from dataflow.dtypes import as_dtype
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import image as image_ops
+from dataflow.ops.arithmetic import maximum
+from dataflow.ops.array_basics import expand_dims, identity, shape
+from dataflow.ops.casts import cast, saturate_cast
+from dataflow.ops.image_geometry import as_image
+from dataflow.ops.joining import tile
+
+
+def convert_image_dtype(
+    image: Any, dtype: Any, saturate: bool = False, name: str | None = None
+) -> Tensor:
+    """An image in another dtype, its values rescaled: floats run from 0 to 1, integers over all."""
+    image = convert_to_tensor(image, name="image")
+    dtype = as_dtype(dtype)
+    old = image.dtype.base_dtype
+    if dtype is old:
+        return identity(image, name=name)
+    with op_scope(name, "convert_image", [image]) as scope:
+        if old.is_integer and dtype.is_integer:
+            before, after = int(old.max), int(dtype.max)
+            if before > after:
+                scaled = image // ((before + 1) // (after + 1))
+                return saturate_cast(scaled, dtype) if saturate else cast(scaled, dtype, name=scope)
+            wide = saturate_cast(image, dtype) if saturate else cast(image, dtype)
+            scale = (after + 1) // (before + 1)
+            return _named(wide * scale, scope)
+        if old.is_floating and dtype.is_floating:
+            return cast(image, dtype, name=scope)  # type: ignore[no-any-return]
+        if old.is_integer:
+            return _times(cast(image, dtype), 1.0 / int(old.max), scope)
+        scaled = image * (int(dtype.max) + 0.5)
+        if saturate:
+            return saturate_cast(scaled, dtype, name=scope)  # type: ignore[no-any-return]
+        return cast(scaled, dtype, name=scope)  # type: ignore[no-any-return]
+
+
+def _times(image: Tensor, factor: float, scope: str) -> Tensor:
+    from dataflow.ops.arithmetic import multiply
+
+    return multiply(image, factor, name=scope)  # type: ignore[no-any-return]
+
+
+def _named(tensor: Tensor, scope: str) -> Tensor:
+    return identity(tensor, name=scope)
+
+
+def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
+    """Colours as brightness: 0.2989 red + 0.587 green + 0.114 blue, one channel."""
+    from dataflow.ops.tensor_products import tensordot
+
+    with op_scope(name, "rgb_to_grayscale", [images]) as scope:
+        images = convert_to_tensor(images, name="images")
+        old = images.dtype.base_dtype
+        floating = convert_image_dtype(images, dtypes.float32)
+        gray = tensordot(floating, np.array([0.2989, 0.587, 0.114], np.float32), [-1, -1])
+        return convert_image_dtype(expand_dims(gray, -1), old, name=scope)
+
+
+def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
+    """One channel repeated three times."""
+    with op_scope(name, "grayscale_to_rgb", [images]) as scope:
+        images = convert_to_tensor(images, name="images")
+        if images.dims is None:
+            raise ValueError("'images' must have a known rank")
+        if images.dims[-1] not in (1, None):
+            raise ValueError(f"the last axis must have 1 channel, got {images.dims[-1]}")
+        result = tile(images, [1] * (len(images.dims) - 1) + [3], name=scope)
+        result.set_shape((*images.dims[:-1], 3))
+        return result
+
+
+def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
+    """Red, green, blue in [0, 1] as hue, saturation, value in [0, 1]."""
+    return image_ops.rgb_to_hsv_op(images, name=name)  # type: ignore[no-any-return]
+
+
+def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
+    """Hue, saturation, value in [0, 1] as red, green, blue in [0, 1]."""
+    return image_ops.hsv_to_rgb_op(images, name=name)  # type: ignore[no-any-return]
+
+
+_YIQ = [
+    [0.299, 0.59590059, 0.2115],
+    [0.587, -0.27455667, -0.52273617],
+    [0.114, -0.32134392, 0.31119955],
+]
+_YUV = [
+    [0.299, -0.14714119, 0.61497538],
+    [0.587, -0.28886916, -0.51496512],
+    [0.114, 0.43601035, -0.10001026],
+]
+_FROM_YIQ = [
+    [1, 1, 1],
+    [0.95598634, -0.27201283, -1.10674021],
+    [0.6208248, -0.64720424, 1.70423049],
+]
+_FROM_YUV = [[1, 1, 1], [0, -0.394642334, 2.03206185], [1.13988303, -0.58062185, 0]]
+
+
+def _recolor(images: Any, matrix: Any) -> Tensor:
+    from dataflow.ops.tensor_products import tensordot
+
+    images = convert_to_tensor(images, name="images")
+    kernel = convert_to_tensor(np.array(matrix), images.dtype, name="kernel")
+    return tensordot(images, kernel, axes=[[-1], [0]])  # type: ignore[no-any-return]
+
+
+def rgb_to_yiq(images: Any) -> Tensor:
+    """Red, green, blue as brightness and two colour axes of NTSC."""
+    return _recolor(images, _YIQ)
+
+
+def yiq_to_rgb(images: Any) -> Tensor:
+    """The inverse of `rgb_to_yiq`."""
+    return _recolor(images, _FROM_YIQ)
+
+
+def rgb_to_yuv(images: Any) -> Tensor:
+    """Red, green, blue as brightness and two colour axes of PAL."""
+    return _recolor(images, _YUV)
+
+
+def yuv_to_rgb(images: Any) -> Tensor:
+    """The inverse of `rgb_to_yuv`."""
+    return _recolor(images, _FROM_YUV)
+
+
+def adjust_brightness(image: Any, delta: Any) -> Tensor:
+    """``delta`` added to all pixels, on the scale where white is 1."""
+    with op_scope(None, "adjust_brightness", [image, delta]):
+        image = convert_to_tensor(image, name="image")
+        old = image.dtype.base_dtype
+        floating = (
+            image
+            if old in (dtypes.float16, dtypes.float32)
+            else (convert_image_dtype(image, dtypes.float32))
+        )
+        brighter = floating + cast(delta, floating.dtype)
+        return convert_image_dtype(brighter, old, saturate=True)
+
+
+def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
+    """Distances from each channel's mean times ``contrast_factor``."""
+    with op_scope(None, "adjust_contrast", [images, contrast_factor]):
+        images = convert_to_tensor(images, name="images")
+        old = images.dtype.base_dtype
+        floating = (
+            images
+            if old in (dtypes.float16, dtypes.float32)
+            else (convert_image_dtype(images, dtypes.float32))
+        )
+        adjusted = image_ops.adjust_contrast_op(floating, contrast_factor)
+        return convert_image_dtype(adjusted, old, saturate=True)
+
+
+def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
+    """``gain * image ** gamma``, on the scale where white is 1."""
+    from dataflow.ops.arithmetic import pow_
+
+    with op_scope(None, "adjust_gamma", [image, gamma, gain]):
+        image = convert_to_tensor(image, name="image")
+        old = image.dtype.base_dtype
+        if not isinstance(gamma, Tensor) and gamma < 0:
+            raise ValueError("Gamma should be a non-negative real number.")
+        floating = (
+            image
+            if old in (dtypes.float16, dtypes.float32)
+            else (convert_image_dtype(image, dtypes.float32))
+        )
+        return convert_image_dtype(gain * pow_(floating, gamma), old, saturate=True)
+
+
+def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
+    """All hues turned by ``delta``, from -1 to 1, where 1 is a full turn."""
+    with op_scope(name, "adjust_hue", [image]):
+        image = convert_to_tensor(image, name="image")
+        old = image.dtype.base_dtype
+        floating = (
+            image
+            if old in (dtypes.float16, dtypes.float32)
+            else (convert_image_dtype(image, dtypes.float32))
+        )
+        return convert_image_dtype(image_ops.adjust_hue_op(floating, delta), old)
+
+
+def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
+    """All saturations times ``saturation_factor``, at most 1."""
+    with op_scope(name, "adjust_saturation", [image]):
+        image = convert_to_tensor(image, name="image")
+        old = image.dtype.base_dtype
+        floating = (
+            image
+            if old in (dtypes.float16, dtypes.float32)
+            else (convert_image_dtype(image, dtypes.float32))
+        )
+        adjusted = image_ops.adjust_saturation_op(floating, saturation_factor)
+        return convert_image_dtype(adjusted, old)
+
+
+def _check_range(lower: float, upper: float) -> None:
+    if upper <= lower:
+        raise ValueError("upper must be > lower.")
+    if lower < 0:
+        raise ValueError("lower must be non-negative.")
+
+
+def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+    """`adjust_brightness` by a random amount in [-max_delta, max_delta)."""
+    from dataflow.ops.random import random_uniform
+
+    if max_delta < 0:
+        raise ValueError("max_delta must be non-negative.")
+    return adjust_brightness(image, random_uniform([], -max_delta, max_delta, seed=seed))
+
+
+def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+    """`adjust_contrast` by a random factor in [lower, upper)."""
+    from dataflow.ops.random import random_uniform
+
+    _check_range(lower, upper)
+    return adjust_contrast(image, random_uniform([], lower, upper, seed=seed))
+
+
+def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+    """`adjust_hue` by a random amount in [-max_delta, max_delta), at most half a turn."""
+    from dataflow.ops.random import random_uniform
+
+    if max_delta > 0.5:
+        raise ValueError("max_delta must be <= 0.5.")
+    if max_delta < 0:
+        raise ValueError("max_delta must be non-negative.")
+    return adjust_hue(image, random_uniform([], -max_delta, max_delta, seed=seed))
+
+
+def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+    """`adjust_saturation` by a random factor in [lower, upper)."""
+    from dataflow.ops.random import random_uniform
+
+    _check_range(lower, upper)
+    return adjust_saturation(image, random_uniform([], lower, upper, seed=seed))
+
+
+def per_image_standardization(image: Any) -> Tensor:
+    """Each image with mean 0 and deviation 1 (at least 1 / sqrt(pixels), for flat ones)."""
+    from dataflow.ops.math import divide, reduce_mean, reduce_prod, rsqrt, sqrt, square
+
+    with op_scope(None, "per_image_standardization", [image]) as scope:
+        image = as_image(image)
+        old = image.dtype.base_dtype
+        if old not in (dtypes.float16, dtypes.float32):
+            image = convert_image_dtype(image, dtypes.float32)
+        count = reduce_prod(shape(image)[-3:])
+        mean = reduce_mean(image, axis=[-1, -2, -3], keepdims=True)
+        variance = reduce_mean(square(image - mean), axis=[-1, -2, -3], keepdims=True)
+        smallest = rsqrt(cast(count, image.dtype))
+        return divide(image - mean, maximum(sqrt(variance), smallest), name=scope)  # type: ignore[no-any-return]
+
+
+per_image_whitening = per_image_standardization

@@ -1,0 +1,214 @@
+"""Boxes in images, and measures of what images show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow import dtypes
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import image as image_ops
+from dataflow.ops.array_basics import reshape, shape
+from dataflow.ops.casts import cast
+from dataflow.ops.image_color import convert_image_dtype
+from dataflow.ops.image_geometry import as_image
+from dataflow.ops.joining import concat
+from dataflow.ops.seeds import seed_attrs
+from dataflow.ops.slicing import pad
+
+# ---- boxes -------------------------------------------------------------------------------
+
+
+def non_max_suppression(
+    boxes: Any,
+    scores: Any,
+    max_output_size: Any,
+    iou_threshold: Any = 0.5,
+    score_threshold: Any = float("-inf"),
+    name: str | None = None,
+) -> Tensor:
+    """Indices of boxes by falling score, without those that overlap a chosen one too much."""
+    with op_scope(name, "non_max_suppression"):
+        boxes = convert_to_tensor(boxes, name="boxes")
+        return image_ops.non_max_suppression_op(  # type: ignore[no-any-return]
+            boxes,
+            scores,
+            max_output_size,
+            convert_to_tensor(iou_threshold, dtypes.float32, name="iou_threshold"),
+            convert_to_tensor(score_threshold, dtypes.float32, name="score_threshold"),
+        )
+
+
+def draw_bounding_boxes(
+    images: Any, boxes: Any, name: str | None = None, colors: Any = None
+) -> Tensor:
+    """Frames of ``boxes`` [batch, boxes, (y1, x1, y2, x2)] drawn into images."""
+    if colors is None:
+        return image_ops.draw_bounding_boxes_v1_op(images, boxes, name=name)  # type: ignore[no-any-return]
+    return image_ops.draw_bounding_boxes_op(images, boxes, colors, name=name)  # type: ignore[no-any-return]
+
+
+def sample_distorted_bounding_box(
+    image_size: Any,
+    bounding_boxes: Any,
+    seed: int | None = None,
+    seed2: int | None = None,
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = None,
+    area_range: Any = None,
+    max_attempts: int | None = None,
+    use_image_if_no_bounding_boxes: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """``(begin, size, bboxes)`` of a random window that covers enough of some box.
+
+    ``tf.slice(image, begin, size)`` cuts it out. When no try succeeds it is the whole image.
+    """
+    with op_scope(name, "sample_distorted_bounding_box"):
+        seeds = {"seed": seed or 0, "seed2": seed2} if seed2 else seed_attrs(seed)
+        return image_ops.sample_distorted_bounding_box_op(
+            image_size,
+            bounding_boxes,
+            min_object_covered,
+            aspect_ratio_range=list(aspect_ratio_range or (0.75, 1.33)),
+            area_range=list(area_range or (0.05, 1.0)),
+            max_attempts=max_attempts or 100,
+            use_image_if_no_bounding_boxes=bool(use_image_if_no_bounding_boxes),
+            **seeds,
+        )
+
+
+def extract_glimpse(
+    input: Any,
+    size: Any,
+    offsets: Any,
+    centered: bool = True,
+    normalized: bool = True,
+    uniform_noise: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """A window of ``size`` around ``offsets`` of each image; noise where it reaches outside."""
+    return image_ops.extract_glimpse_op(  # type: ignore[no-any-return]
+        input,
+        size,
+        offsets,
+        centered=centered,
+        normalized=normalized,
+        uniform_noise=uniform_noise,
+        name=name,
+    )
+
+
+# ---- measures ----------------------------------------------------------------------------
+
+
+def total_variation(images: Any, name: str | None = None) -> Tensor:
+    """The sum of absolute differences of neighbouring pixels, for each image."""
+    from dataflow.ops.math import abs_, reduce_sum
+
+    with op_scope(name, "total_variation"):
+        images = as_image(images)
+        if images.dims is None:
+            raise ValueError("'images' must have a known rank")
+        if len(images.dims) == 3:
+            down = images[1:, :, :] - images[:-1, :, :]
+            across = images[:, 1:, :] - images[:, :-1, :]
+            axes: Any = None
+        else:
+            down = images[:, 1:, :, :] - images[:, :-1, :, :]
+            across = images[:, :, 1:, :] - images[:, :, :-1, :]
+            axes = [1, 2, 3]
+        return reduce_sum(abs_(down), axis=axes) + reduce_sum(abs_(across), axis=axes)  # type: ignore[no-any-return]
+
+
+def psnr(a: Any, b: Any, max_val: Any, name: str | None = None) -> Tensor:
+    """The peak signal-to-noise ratio of two images in decibel: 10 log10(max² / mse)."""
+    from dataflow.ops.math import log, reduce_mean, squared_difference, subtract
+
+    with op_scope(name, "PSNR", [a, b]) as scope:
+        a, b = convert_to_tensor(a), convert_to_tensor(b)
+        peak = cast(max_val, a.dtype)
+        peak = convert_image_dtype(peak, dtypes.float32)
+        a, b = convert_image_dtype(a, dtypes.float32), convert_image_dtype(b, dtypes.float32)
+        mse = reduce_mean(squared_difference(a, b), [-3, -2, -1])
+        ten = np.float32(10)
+        return subtract(  # type: ignore[no-any-return]
+            np.float32(20) * log(peak) / np.float32(np.log(ten)),
+            np.float32(10 / np.log(10)) * log(mse),
+            name=scope,
+        )
+
+
+def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
+    """``(dy, dx)``: differences to the next pixel, zero in the last row and column."""
+    image = as_image(image, (4,))
+    dy = pad(image[:, 1:, :, :] - image[:, :-1, :, :], [[0, 0], [0, 1], [0, 0], [0, 0]])
+    dx = pad(image[:, :, 1:, :] - image[:, :, :-1, :], [[0, 0], [0, 0], [0, 1], [0, 0]])
+    return dy, dx
+
+
+def ssim(
+    img1: Any,
+    img2: Any,
+    max_val: Any,
+    filter_size: int = 11,
+    filter_sigma: float = 1.5,
+    k1: float = 0.01,
+    k2: float = 0.03,
+) -> Tensor:
+    """The structural similarity of images (Wang et al., 2004), averaged over positions, channels."""
+    from dataflow.ops.depthwise import depthwise_op
+    from dataflow.ops.math import reduce_mean, square
+
+    with op_scope(None, "SSIM", [img1, img2]):
+        a, b = convert_to_tensor(img1), convert_to_tensor(img2)
+        peak = convert_image_dtype(cast(max_val, a.dtype), dtypes.float32)
+        a, b = convert_image_dtype(a, dtypes.float32), convert_image_dtype(b, dtypes.float32)
+        if a.dims is None or len(a.dims) < 3 or a.dims[-1] is None:
+            raise ValueError(f"ssim needs images with a known number of channels, got {a.shape}")
+        for t in (a, b):
+            if t.dims is not None and any(d is not None and d < filter_size for d in t.dims[-3:-1]):
+                raise ValueError(f"images must be at least {filter_size} pixels high and wide")
+        outer = shape(a)[:-3]
+        channels = a.dims[-1]
+        at = np.arange(filter_size) - (filter_size - 1) / 2
+        line = np.exp(-0.5 * (at / filter_sigma) ** 2)
+        window = np.outer(line, line)
+        window = (window / window.sum()).astype(np.float32)[:, :, None, None]
+        window = np.tile(window, [1, 1, channels, 1])
+
+        def blur(x: Tensor) -> Tensor:
+            flat = reshape(x, concat([[-1], shape(x)[-3:]], 0))
+            flat.set_shape((None, *x.dims[-3:]))  # type: ignore[index]
+            y = depthwise_op(flat, window, strides=[1, 1, 1, 1], padding="VALID")
+            return reshape(y, concat([outer, shape(y)[1:]], 0))
+
+        c1, c2 = (k1 * peak) ** 2, (k2 * peak) ** 2
+        mean_a, mean_b = blur(a), blur(b)
+        both = mean_a * mean_b * 2.0
+        squares = square(mean_a) + square(mean_b)
+        luminance = (both + c1) / (squares + c1)
+        joint = blur(a * b) * 2.0
+        power = blur(square(a) + square(b))
+        contrast = (joint - both + c2) / (power - squares + c2)
+        return reduce_mean(reduce_mean(luminance * contrast, [-3, -2]), [-1])  # type: ignore[no-any-return]
+
+
+def sobel_edges(image: Any) -> Tensor:
+    """Sobel's edge filters: the image's axes with a last one for (dy, dx)."""
+    from dataflow.ops.depthwise import depthwise_op
+
+    image = as_image(image, (4,))
+    if image.dims is None or image.dims[-1] is None:
+        raise ValueError("sobel_edges needs a known number of channels")
+    kernel = np.array([[-1, -2, -1], [0, 0, 0], [1, 2, 1]], np.float32)
+    both = np.stack([kernel, kernel.T], -1)[:, :, None, :]
+    filters = np.tile(both, [1, 1, image.dims[-1], 1]).astype(image.dtype.as_numpy_dtype)
+    padded = pad(image, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
+    out = depthwise_op(padded, filters, strides=[1, 1, 1, 1], padding="VALID")
+    result = reshape(out, concat([shape(image), [2]], 0))
+    result.set_shape((*image.dims, 2))
+    return result
