@@ -98,10 +98,10 @@ class Graph:
             device = leader.device
             attrs.setdefault("_class", leader.colocation_groups())
         op = Operation(self, name, op_def, inputs, control_inputs, attrs, device, frames)
-        if self._device_is_dynamic and not self._colocation_stack:
-            op.device = self._apply_device_functions(op)
         dtypes = op_def.output_dtypes(attrs)
         op.outputs = [Tensor(op, i, dtypes[i], d) for i, d in enumerate(dims)]
+        if self._device_is_dynamic and not self._colocation_stack:
+            op.device = self._apply_device_functions(op)
         if self._gradient_override_map:
             op._gradient_override = self._gradient_override_map.get(op_def.type)
         if self._attr_scope:
