@@ -423,7 +423,7 @@ class Dataset:
             or not graph.outputs[0].dtype.is_bool
             or (graph.outputs[0].dims not in ((), None))
         ):
-            raise TypeError(
+            raise ValueError(
                 f"`predicate` must return a scalar boolean tensor, but it returned {nested}."
             )
         structure = self._structure

@@ -41,6 +41,7 @@ from dataflow.kernels import (
     segment as _segment,  # noqa: F401
     sequence_parsing as _sequence_parsing,  # noqa: F401
     sequences as _sequences,  # noqa: F401
+    sets as _sets,  # noqa: F401
     slicing as _slicing,  # noqa: F401
     sparse as _sparse,  # noqa: F401
     special as _special,  # noqa: F401
