@@ -19,7 +19,7 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.blas import add_product
-from dataflow.kernels.parallel import num_workers, run_pieces
+from dataflow.kernels.parallel import matrix_product, num_workers, run_pieces
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window, window
 
@@ -214,6 +214,10 @@ def _run(xp: Any, pieces: list[slice], make_worker: Any) -> None:
             worker(piece)
 
 
+def _product(xp: Any, a: Any, b: Any) -> Any:
+    return matrix_product(a, b) if xp is np else a @ b
+
+
 def _is_thin(problem: _Problem) -> bool:
     depth, height, width = problem.windows
     return width.taps * problem.channels < _THIN_ROW and depth.taps * height.taps > 1
@@ -278,7 +282,7 @@ def _filter_gradient(xp: Any, x: Any, grad: Any, problem: _Problem) -> Any:
         return out
     if problem.is_product:
         matrix = grad.reshape(-1, problem.outputs)
-        product = x.reshape(-1, problem.channels).T @ matrix
+        product = _product(xp, x.reshape(-1, problem.channels).T, matrix)
         return product.reshape(problem.filter_shape)
     totals: list[Any] = []  # each thread adds up its own
 
@@ -330,7 +334,7 @@ def _filter_gradient(xp: Any, x: Any, grad: Any, problem: _Problem) -> Any:
 def _input_gradient(xp: Any, filters: Any, grad: Any, problem: _Problem) -> Any:
     if problem.is_product and grad.size:
         matrix = filters.reshape(problem.channels, problem.outputs)
-        product = grad.reshape(-1, problem.outputs) @ matrix.T
+        product = _product(xp, grad.reshape(-1, problem.outputs), matrix.T)
         return product.reshape(problem.input_shape)
     out = xp.zeros(problem.input_shape, grad.dtype)
     if grad.size == 0 or out.size == 0:

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType, float16, float32
+from dataflow.kernels.parallel import matrix_product
 from dataflow.kernels.registry import kernel
 
 
 @kernel("MatMul", factory=True)
 def mat_mul_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool, T: DType) -> Any:
-    dot = xp.dot  # for matrices the same as matmul, with less overhead
+    # For matrices `dot` is the same as `matmul`, with less overhead.
+    dot = matrix_product if xp is np else xp.dot
     if T is float16 and xp is np:
         dot = _in_single
 

@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
+
 from dataflow.kernels.blas import num_threads, single_threaded
 
 
@@ -65,3 +67,36 @@ def run_pieces(pieces: Sequence[Any], make_worker: Callable[[], Callable[[Any], 
     for error in errors:
         if error is not None:
             raise error
+
+
+#: Products with fewer multiplications are left to BLAS's own threads, which start sooner.
+_LARGE_PRODUCT = 1 << 26
+#: Parts start at multiples of this many columns or rows, as the kernels of BLAS work on blocks.
+_BLOCK = 16
+
+
+def matrix_product(a: Any, b: Any) -> Any:
+    """``a @ b`` for two NumPy matrices; a large product is divided among the threads here.
+
+    On a quiet machine that is as quick as BLAS's own threads; when other processes want the
+    processors too it is several times quicker, since no thread waits for another in a loop.
+    """
+    rows, columns = a.shape[0], b.shape[1]
+    if rows * columns * b.shape[0] < _LARGE_PRODUCT or a.dtype.kind != "f" or num_workers() < 2:
+        return np.dot(a, b)
+    if a.shape[1] != b.shape[0]:
+        raise ValueError(f"shapes {a.shape} and {b.shape} do not fit: {a.shape[1]} != {b.shape[0]}")
+    out = np.empty((rows, columns), a.dtype)
+    length = max(rows, columns)
+    size = -(-length // (2 * num_workers()))
+    size = -(-size // _BLOCK) * _BLOCK
+    parts = [slice(i, min(i + size, length)) for i in range(0, length, size)]
+
+    def by_columns(part: slice) -> None:
+        np.matmul(a, b[:, part], out=out[:, part])
+
+    def by_rows(part: slice) -> None:
+        np.matmul(a[part], b, out=out[part])
+
+    run_pieces(parts, lambda: by_columns if columns >= rows else by_rows)
+    return out

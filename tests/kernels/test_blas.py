@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import blas
-from dataflow.kernels.parallel import run_pieces
+from dataflow.kernels.parallel import matrix_product, run_pieces
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
@@ -66,3 +66,13 @@ def test_pieces_are_all_done_once_and_errors_come_out() -> None:
 
     with pytest.raises(RuntimeError, match="piece"):
         run_pieces(list(range(8)), lambda: fail)
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(50, 1500, 1000), (1000, 1500, 50), (410, 410, 413)])
+def test_a_large_product_in_parts(m: int, k: int, n: int) -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((m, k)), rng.standard_normal((k, n))
+    np.testing.assert_allclose(matrix_product(a, b), a @ b)
+    np.testing.assert_allclose(matrix_product(b.T, a.T), b.T @ a.T)
+    with pytest.raises(ValueError, match="do not fit"):
+        matrix_product(a[:, 1:], b)
