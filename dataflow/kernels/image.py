@@ -106,26 +106,26 @@ def _matrices(make: Any, image_size: Any, size: Any, *flags: bool) -> Any:
 def resize_bilinear_kernel(
     xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    maps = _matrices(
+    rows, columns = _matrices(
         bilinear_matrix, images.shape[1:3], size.tolist(), align_corners, half_pixel_centers
     )
-    return _apply(*maps, images.astype(np.float32, copy=False))
+    return _apply(rows, columns, images.astype(np.float32, copy=False))
 
 
 @kernel("ResizeBicubic", cpu_only=_REASON)
 def resize_bicubic_kernel(
     xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    maps = _matrices(
+    rows, columns = _matrices(
         bicubic_matrix, images.shape[1:3], size.tolist(), align_corners, half_pixel_centers
     )
-    return _apply(*maps, images.astype(np.float32, copy=False))
+    return _apply(rows, columns, images.astype(np.float32, copy=False))
 
 
 @kernel("ResizeArea", cpu_only=_REASON)
 def resize_area_kernel(xp: Any, images: Any, size: Any, *, align_corners: bool) -> Any:
-    maps = _matrices(area_matrix, images.shape[1:3], size.tolist(), align_corners)
-    return _apply(*maps, images.astype(np.float32, copy=False))
+    rows, columns = _matrices(area_matrix, images.shape[1:3], size.tolist(), align_corners)
+    return _apply(rows, columns, images.astype(np.float32, copy=False))
 
 
 def _resize_back(

@@ -233,9 +233,8 @@ def _sparse_rows(rows: list[Any], dtype: DType) -> tuple[Any, Any, Any]:
     if dtype.kind == "S":
         values = text_array((v for r in rows for v in r), (total,))
     else:
-        values = np.concatenate([np.asarray(r, dtype.numpy) for r in rows] or [[]]).astype(
-            dtype.numpy
-        )
+        parts = [np.asarray(r, dtype.numpy) for r in rows] or [np.zeros(0, dtype.numpy)]
+        values = np.concatenate(parts)
     return at, values, np.array([len(rows), lengths.max(initial=0)], np.int64)
 
 

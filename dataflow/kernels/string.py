@@ -26,7 +26,7 @@ def strings(value: Any) -> Any:
 
 def one(value: Any) -> bytes:
     """The only element of a scalar string."""
-    return value if isinstance(value, bytes) else strings(value).reshape(-1)[0]  # type: ignore[no-any-return]
+    return value if isinstance(value, bytes) else strings(value).reshape(-1)[0]
 
 
 def text_array(items: Iterable[bytes], shape: Any) -> Any:

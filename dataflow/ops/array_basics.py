@@ -106,7 +106,7 @@ def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> T
         if isinstance(dense_shape, Tensor):
             from dataflow.ops.math import cast, reduce_prod
 
-            return reduce_prod(cast(dense_shape, out_type), 0, name=scope)  # type: ignore[no-any-return]
+            return reduce_prod(cast(dense_shape, out_type), 0, name=scope)
         tensor = convert_to_tensor(input)
         known = shapes.num_elements(tensor.dims)
         if known is not None:
@@ -321,7 +321,7 @@ def _filled(value: Any, shape: Any, dtype: DType, scope: str) -> Tensor:
             shape = convert_to_tensor(shape, dtypes.int32)
         else:
             if dims is not None and None not in dims:
-                if int(np.prod(dims, dtype=np.int64)) < _SMALL_ELEMENTS:
+                if (shapes.num_elements(dims) or 0) < _SMALL_ELEMENTS:
                     return constant(np.full(dims, value, dtype.numpy), dtype, name=scope)
             shape = _shape_to_tensor(shapes.TensorShape(shape))
     if shape.dims is None or len(shape.dims) != 1:

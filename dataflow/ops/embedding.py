@@ -154,7 +154,7 @@ def embedding_lookup_sparse(
         different, index = unique(ids.values)
         rows = embedding_lookup(tables, different, partition_strategy, max_norm=max_norm)
         if sp_weights is None:
-            return _segment_rows(combiner, rows, index, segments, scope)
+            return _segment_rows(combiner, rows, index, segments, scope)  # type: ignore[no-any-return]
         weights = to_sparse(sp_weights).values
         if weights.dtype.base_dtype is not rows.dtype.base_dtype:
             weights = cast(weights, rows.dtype.base_dtype)
@@ -169,9 +169,9 @@ def embedding_lookup_sparse(
         total = segment_sum(rows, segments)
         if combiner == "mean":
             # A row without ids is zeros, not NaN.
-            return div_no_nan(total, segment_sum(column, segments), name=scope)  # type: ignore[no-any-return]
+            return div_no_nan(total, segment_sum(column, segments), name=scope)
         norm = sqrt(segment_sum(pow_(column, 2), segments))
-        return div_no_nan(total, norm, name=scope)  # type: ignore[no-any-return]
+        return div_no_nan(total, norm, name=scope)
 
 
 def _segment_rows(combiner: str, rows: Tensor, index: Tensor, segments: Tensor, scope: str) -> Any:
@@ -237,5 +237,5 @@ def safe_embedding_lookup_sparse(
         outer = slice_(cast(original, dtypes.int32), [0], [top - 1])
         final = reshape(rows, concat([outer, slice_(shape(rows), [1], [-1])], 0))
         if known is not None and rows.dims is not None:
-            final.set_shape(ids.shape._dims[:-1] + rows.dims[1:])
+            final.set_shape((*ids.shape._dims[:-1], *rows.dims[1:]))  # type: ignore[index]
         return final

@@ -8,7 +8,7 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import Defaulted, define_op, not_differentiable
+from dataflow.graph.registry import Defaulted, OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import (
     axis_of,
@@ -293,12 +293,12 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
     return scatter_nd_op(indices, updates, shape, name=name)  # type: ignore[no-any-return]
 
 
-def _define_tensor_scatter(op_type: str, text: str, allowed: Any = None) -> Any:
+def _define_tensor_scatter(op_type: str, text: str, allowed: Any = None) -> OpDef:
     def tensor_scatter(tensor: Tensor, indices: Tensor, updates: Tensor) -> Dims:
         return _scatter_dims(indices, updates, tensor.dims)
 
     tensor_scatter.__doc__ = text
-    attrs = {"Tindices": _GATHER_INDICES}
+    attrs: dict[str, Any] = {"Tindices": _GATHER_INDICES}
     if allowed is not None:
         attrs["T"] = allowed
     return define_op(op_type, "tensor: T, indices: Tindices, updates: T -> output: T", **attrs)(

@@ -43,7 +43,7 @@ def convert_image_dtype(
             return _times(cast(image, dtype), 1.0 / int(old.max), scope)
         scaled = image * (int(dtype.max) + 0.5)
         if saturate:
-            return saturate_cast(scaled, dtype, name=scope)  # type: ignore[no-any-return]
+            return saturate_cast(scaled, dtype, name=scope)
         return cast(scaled, dtype, name=scope)  # type: ignore[no-any-return]
 
 
@@ -115,7 +115,7 @@ def _recolor(images: Any, matrix: Any) -> Tensor:
 
     images = convert_to_tensor(images, name="images")
     kernel = convert_to_tensor(np.array(matrix), images.dtype, name="kernel")
-    return tensordot(images, kernel, axes=[[-1], [0]])  # type: ignore[no-any-return]
+    return tensordot(images, kernel, axes=[[-1], [0]])
 
 
 def rgb_to_yiq(images: Any) -> Tensor:
@@ -266,7 +266,7 @@ def per_image_standardization(image: Any) -> Tensor:
         mean = reduce_mean(image, axis=[-1, -2, -3], keepdims=True)
         variance = reduce_mean(square(image - mean), axis=[-1, -2, -3], keepdims=True)
         smallest = rsqrt(cast(count, image.dtype))
-        return divide(image - mean, maximum(sqrt(variance), smallest), name=scope)  # type: ignore[no-any-return]
+        return divide(image - mean, maximum(sqrt(variance), smallest), name=scope)
 
 
 per_image_whitening = per_image_standardization

@@ -146,7 +146,7 @@ def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
     from dataflow.ops.string import substr
 
     with op_scope(name, "is_jpeg"):
-        return equal(substr(contents, 0, 3), b"\xff\xd8\xff")  # type: ignore[no-any-return]
+        return equal(substr(contents, 0, 3), b"\xff\xd8\xff")
 
 
 def adjust_jpeg_quality(image: Any, jpeg_quality: int, name: str | None = None) -> Tensor:

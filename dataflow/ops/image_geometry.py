@@ -143,7 +143,7 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
         if not 0.0 < fraction <= 1.0:
             raise ValueError("central_fraction must be within (0, 1]")
         if fraction == 1.0:
-            return image
+            return image  # type: ignore[no-any-return]
         height, width = sizes_of(image)
 
         def start(size: Any) -> Any:
@@ -180,7 +180,7 @@ def _number(value: Any) -> Any:
 
 
 def _floating(size: Any) -> Tensor:
-    return cast(convert_to_tensor(size), dtypes.float64)
+    return cast(convert_to_tensor(size), dtypes.float64)  # type: ignore[no-any-return]
 
 
 def crop_to_bounding_box(

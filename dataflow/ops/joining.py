@@ -93,7 +93,7 @@ def _concat_gradient(values: list[Tensor], axis: Tensor, grad: Tensor) -> list[A
     if known is None or known < 0:
         from dataflow.ops.math import cast, floormod
 
-        known = floormod(cast(axis, dtypes.int32), rank(grad))  # type: ignore[assignment]
+        known = floormod(cast(axis, dtypes.int32), rank(grad))
     lengths = [gather(shape(t), known) for t in values]
     return split(grad, stack(lengths), axis, num=len(values))
 

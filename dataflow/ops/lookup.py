@@ -323,6 +323,7 @@ class _Table:
     """What all tables share: handle, dtypes, lookups."""
 
     _default_value: Tensor
+    resource_handle: Any
 
     def __init__(self, handle: Tensor, key_dtype: DType, value_dtype: DType, name: str) -> None:
         self.resource_handle = handle
@@ -517,6 +518,7 @@ class IdTableWithHashBuckets(_Table):
         self._table, self._num_oov_buckets, self._hasher = table, num_oov_buckets, hasher_spec
         self.key_dtype, self.value_dtype = key, dtypes.int64
         self._name = name or ("hash_bucket" if table is None else table.name)
+        self.resource_handle = None if table is None else table.resource_handle
 
     @property
     def initializer(self) -> Any:
@@ -528,11 +530,6 @@ class IdTableWithHashBuckets(_Table):
         return no_op()
 
     init = initializer
-
-    @property
-    def resource_handle(self) -> Any:
-        """The handle of the table inside."""
-        return None if self._table is None else self._table.resource_handle
 
     def size(self, name: str | None = None) -> Tensor:
         """The number of ids, buckets included."""

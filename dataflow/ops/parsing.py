@@ -309,7 +309,7 @@ def _feature_dtype(key: str, dtype: Any) -> DType:
         raise TypeError(
             f"features[{key!r}] has dtype {dtype.name}; an Example holds float32, int64 and string"
         )
-    return dtype
+    return dtype  # type: ignore[no-any-return]
 
 
 def _default(key: str, feature: Any) -> tuple[Tensor, Dims]:

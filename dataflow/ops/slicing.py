@@ -368,10 +368,10 @@ def getitem(tensor: Any, spec: Any, var: Any = None) -> Tensor:
         else:
             empty = constant([], dtype=dtypes.int32)
             packed = [empty, empty, empty]
-        return strided_slice(tensor, *packed, name=scope, **masks)
+        return strided_slice_op(tensor, *packed, name=scope, **masks)  # type: ignore[no-any-return]
 
 
-Tensor.__getitem__ = getitem  # type: ignore[attr-defined]
+Tensor.__getitem__ = getitem  # type: ignore[method-assign]
 
 
 # ---- Pad ----------------------------------------------------------------------------------

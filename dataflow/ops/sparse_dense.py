@@ -7,7 +7,7 @@ from typing import Any
 from dataflow import dtypes, shapes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import Defaulted, define_op
+from dataflow.graph.registry import Defaulted, OpDef, define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import need_rank, reshape, shape, zeros
 from dataflow.ops.gather_scatter import gather, gather_nd, scatter_nd
@@ -219,7 +219,7 @@ def sparse_tensor_dense_matmul(
         )
 
 
-def _define_cwise(name: str, text: str) -> Any:
+def _define_cwise(name: str, text: str) -> OpDef:
     def rule(sp_indices: Tensor, sp_values: Tensor, sp_shape: Tensor, dense: Tensor) -> Dims:
         check_triple(sp_indices, sp_values, sp_shape)
         return sp_values.dims or (None,)

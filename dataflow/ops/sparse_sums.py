@@ -9,7 +9,7 @@ import numpy as np
 from dataflow import dtypes, shapes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import define_op, not_differentiable
+from dataflow.graph.registry import OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import deprecated_argument, reshape
 from dataflow.ops.gather_scatter import gather, gather_nd, scatter_nd
@@ -126,7 +126,7 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
     return sparse_tensor_dense_add_op(a.indices, a.values, a.dense_shape, b)
 
 
-def _define_extremum(name: str, text: str, kind: Any) -> Any:
+def _define_extremum(name: str, text: str, kind: Any) -> OpDef:
     def rule(
         a_indices: Tensor,
         a_values: Tensor,
@@ -198,7 +198,7 @@ def _reduced_dims(dense_shape: Tensor, axes: Tensor, keep_dims: bool) -> Dims:
 _REDUCE = "input_indices: int64, input_values: T, input_shape: int64, reduction_axes: int32"
 
 
-def _define_reduce(name: str, text: str, kind: Any, sparse: bool) -> Any:
+def _define_reduce(name: str, text: str, kind: Any, sparse: bool) -> OpDef:
     if sparse:
 
         def rule(
