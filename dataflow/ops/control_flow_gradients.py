@@ -127,8 +127,8 @@ class LoopGradient:
     """
 
     def __init__(self, forward: WhileContext, outer: LoopGradient | None, exits: list[Tensor]):
-        from dataflow.ops.comparison import greater_equal
         from dataflow.ops.arithmetic import subtract
+        from dataflow.ops.comparison import greater_equal
         from dataflow.ops.sources import constant
 
         self.forward_context = forward
@@ -204,6 +204,14 @@ class LoopGradient:
             and static_value(value) is not None
         ):
             return constant(static_value(value), dtype=value.dtype.base_dtype)
+        if value.op.type == "TensorArrayGradV3" and value.value_index == 0:
+            # The array of gradients is found again by its name; its handle need not be kept.
+            from dataflow.ops.tensor_array import tensor_array_grad_op
+
+            handle = self.grad_context.add_value(value.op.inputs[0])
+            return tensor_array_grad_op(  # type: ignore[no-any-return]
+                handle, constant(0.0), source=value.op.attrs["source"]
+            )[0]
         guards = self.guards.of(value)
         return self._pop(graph, value, self._keep(graph, value, guards), guards)
 
@@ -218,7 +226,7 @@ class LoopGradient:
         with in_context(graph, forward):
             for pred, branch in reversed(guards):
                 # Something must be pushed in rounds that do not take the branch, too.
-                filler = control_flow.switch(_filler(dtype), pred)[not branch]
+                filler = control_flow.switch(_filler(value), pred)[not branch]
                 kept = merge_branches(pred, *((filler, kept) if branch else (kept, filler)))
         with in_context(graph, forward.outer):
             start = empty_list(dtype, name="f_acc")
@@ -258,12 +266,13 @@ class LoopGradient:
         return self.forward_context.name
 
 
-def _filler(dtype: Any) -> Tensor:
+def _filler(value: Tensor) -> Tensor:
     from dataflow.ops.sources import constant
-    from dataflow.ops.tensor_list import empty_list
+    from dataflow.ops.tensor_list import zero_list
 
+    dtype = value.dtype.base_dtype
     if dtype is dtypes.variant:
-        return empty_list(dtypes.float32)
+        return zero_list(value)
     if dtype is dtypes.string:
         return constant("")
     if dtype is dtypes.bool_:
@@ -372,9 +381,9 @@ class LoopGradients:
         outer = loop.outer.grad_context if loop.outer is not None else loop.forward_context.outer
         with in_context(graph, outer):
             if tensor.dtype.base_dtype is dtypes.variant:
-                from dataflow.ops.tensor_list import empty_list
+                from dataflow.ops.tensor_list import zero_list
 
-                return empty_list(dtypes.float32)
+                return zero_list(tensor)
             return zeros(_shape_of(tensor), dtype=tensor.dtype.base_dtype)
 
     def complete(self, walker: Any, op: Operation, grads: list[Any]) -> list[Any]:
@@ -399,9 +408,9 @@ class LoopGradients:
         if not _carries_gradient(tensor):
             return None
         if tensor.dtype.base_dtype is dtypes.variant:
-            from dataflow.ops.tensor_list import empty_list
+            from dataflow.ops.tensor_list import zero_list
 
-            return empty_list(dtypes.float32)
+            return zero_list(tensor)
         if op.type in ("Switch", "RefSwitch"):
             # The branch that was not taken has no use for the value: zeros, made there.
             data, pred = op.inputs
@@ -433,9 +442,9 @@ class LoopGradients:
                 graph = head.graph
                 with in_context(graph, loop.grad_context):
                     if head.dtype.base_dtype is dtypes.variant:
-                        from dataflow.ops.tensor_list import empty_list
+                        from dataflow.ops.tensor_list import zero_list
 
-                        value = empty_list(dtypes.float32)
+                        value = zero_list(head)
                     else:
                         start = head.op.inputs[0].op.inputs[0]
                         value = zeros(_shape_of(start), dtype=head.dtype.base_dtype)
@@ -608,8 +617,8 @@ control_flow.ref_enter_op.gradient(enter_gradient)
 
 def _sum_rounds(op: Operation, grad: Tensor, loop: WhileContext) -> Tensor:
     """The gradient of a loop invariant: the sum over all rounds."""
-    from dataflow.ops.array import zeros
     from dataflow.ops.arithmetic import add
+    from dataflow.ops.array import zeros
 
     graph = op.graph
     dims = grad.dims if grad.dims is not None and None not in grad.dims else None

@@ -93,10 +93,44 @@ def empty_list(dtype: DType, name: str | None = None) -> Tensor:
     return empty_tensor_list_op(-1, -1, element_dtype=dtype, name=name)  # type: ignore[no-any-return]
 
 
+def element_dtype_of(tensor: Tensor) -> DType:
+    """The dtype of the elements of a list, found where something was pushed onto it."""
+    seen: set[Any] = set()
+    queue = [(tensor, 0)]  # (list, how many levels of lists inside lists above the one asked for)
+    while queue:
+        current, depth = queue.pop(0)
+        op = current.op
+        if (current, depth) in seen:
+            continue
+        seen.add((current, depth))
+        if op.type == "TensorListPushBack":
+            if depth == 0:
+                return op.inputs[1].dtype.base_dtype
+            queue.append((op.inputs[1], depth - 1))
+        elif op.type == "TensorListPopBack":
+            if current.value_index == 1:
+                queue.append((op.inputs[0], depth + 1))
+            elif depth == 0:
+                return op.attrs["element_dtype"]  # type: ignore[no-any-return]
+            else:
+                queue.append((op.inputs[0], depth))
+        elif op.type == "EmptyTensorList":
+            if depth == 0:
+                return op.attrs["element_dtype"]  # type: ignore[no-any-return]
+        else:
+            queue.extend((t, depth) for t in op.inputs if t.dtype.base_dtype is dtypes.variant)
+    return dtypes.float32
+
+
+def zero_list(tensor: Tensor) -> Tensor:
+    """The list of zeros that stands for the gradient of a list."""
+    return empty_list(element_dtype_of(tensor))
+
+
 def zero_value(tensor: Tensor) -> Tensor:
     """Zeros like ``tensor``; for a list, the list of zeros."""
     if tensor.dtype.base_dtype is dtypes.variant:
-        return empty_list(dtypes.float32)
+        return zero_list(tensor)
     from dataflow.ops.array import zeros_like
 
     return zeros_like(tensor)

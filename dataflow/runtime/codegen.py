@@ -43,6 +43,7 @@ ALIASES = frozenset(
 VARIABLES = frozenset({"VariableV2", "Variable", "TemporaryVariable"})
 _ASSIGNS = frozenset({"Assign"})
 _LISTS = frozenset({"EmptyTensorList", "TensorListPushBack", "TensorListPopBack"})
+_BLOCKS = ("if ", "elif ", "else", "while ")
 _NO_CODE = frozenset({"NoOp", "ControlTrigger"})
 
 
@@ -353,7 +354,7 @@ class Generator:
             text.append(f"    if {name}.array is None: raise uninitialized({name}.name)")
         for name in dead_fetches:
             text.append(f"    {name} = DEAD")
-        drops = {} if self.structured else self._last_uses()
+        drops = self._last_uses_between_blocks() if self.structured else self._last_uses()
         for i, line in enumerate(self.lines):
             drop = drops.get(i)
             suffix = f"; del {', '.join(drop)}" if drop else ""
@@ -366,6 +367,36 @@ class Generator:
         exec(compile(source, filename, "exec"), self.globals)
         values = {t: v.text for t, v in self.values.items()}
         return GeneratedPlan(self.globals["run"], source, line_ops, values, filename)
+
+    def _last_uses_between_blocks(self) -> dict[int, list[str]]:
+        """As `_last_uses`, for a plan with loops or branches.
+
+        Only locals that are surely set are dropped, and only by statements outside all blocks, at
+        or after their last use.
+        """
+
+        def plain(line: Line) -> bool:
+            return line.indent == 1 and not line.text.startswith(_BLOCKS)
+
+        sure: dict[str, bool] = {}
+        last_use: dict[str, int] = {}
+        for i, line in enumerate(self.lines):
+            for name in line.sets:
+                sure[name] = sure.get(name, True) and plain(line)
+                last_use[name] = i
+            for name in line.reads:
+                last_use[name] = i
+        drops: dict[int, list[str]] = {}
+        pending: list[str] = []
+        by_line: dict[int, list[str]] = {}
+        for name, i in last_use.items():
+            if sure.get(name) and name != "_":
+                by_line.setdefault(i, []).append(name)
+        for i, line in enumerate(self.lines[:-1]):
+            pending.extend(by_line.get(i, ()))
+            if pending and plain(line):
+                drops[i], pending = pending, []
+        return drops
 
     def _last_uses(self) -> dict[int, list[str]]:
         """For each line, the locals that nothing after it reads."""
