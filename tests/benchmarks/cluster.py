@@ -121,7 +121,9 @@ def engines() -> Iterator[list[Engine]]:
 def compare(names: list[str], rounds: int, seconds: float) -> None:
     """Print a line per pattern."""
     with engines() as found:
-        print(f"{'pattern':14} " + " ".join(f"{e.name + '/s':>14}" for e in found) + "   ratio  goal")
+        print(
+            f"{'pattern':14} " + " ".join(f"{e.name + '/s':>14}" for e in found) + "   ratio  goal"
+        )
         for name in names:
             program, size, goal = PATTERNS[name]
             rates: dict[str, list[float]] = {engine.name: [] for engine in found}
@@ -169,7 +171,11 @@ def main() -> None:
     parser.add_argument("--launch", action="store_true")
     parser.add_argument("patterns", nargs="*", help=", ".join(PATTERNS))
     arguments = parser.parse_args()
-    names = [n for n in PATTERNS if not arguments.patterns or any(p in n for p in arguments.patterns)]
+    names = [
+        name
+        for name in PATTERNS
+        if not arguments.patterns or any(name.startswith(p) for p in arguments.patterns)
+    ]
     if not names:
         parser.error(f"no such pattern; there are {', '.join(PATTERNS)}")
     if arguments.launch:

@@ -109,7 +109,7 @@ def measure(tf, server, index, name, size, seconds):
     with tf.Graph().as_default(), tf.variable_scope(f"{name}_{size}"):
         step, hook = PROGRAMS[name](tf, index, size)
         filters = ["/job:ps", f"/job:worker/task:{index}"]
-        config = tf.ConfigProto(device_filters=filters)
+        config = tf.ConfigProto(device_filters=filters, operation_timeout_in_ms=3000)
         if hook is None:
             missing = tf.report_uninitialized_variables()
             with tf.Session(server.target, config=config) as session:
@@ -118,6 +118,12 @@ def measure(tf, server, index, name, size, seconds):
                 while len(session.run(missing)):
                     time.sleep(0.01)
                 return loop(session, step, seconds)
+        if index > 0:
+            # A monitored session that finds nothing initialized looks again after half a minute.
+            missing = tf.report_uninitialized_variables(tf.global_variables())
+            with tf.Session(server.target, config=config) as session:
+                while len(session.run(missing)):
+                    time.sleep(0.01)
         with tf.train.MonitoredTrainingSession(
             server.target,
             is_chief=index == 0,
@@ -127,11 +133,15 @@ def measure(tf, server, index, name, size, seconds):
             save_summaries_steps=None,
             save_summaries_secs=None,
             log_step_count_steps=None,
+            stop_grace_period_secs=1,
         ) as session:
-            # Whoever ends first ends the other's session, which is no error to a monitored one:
+            # Whoever ends first leaves the other waiting for a token; the time-out ends that, and
             # what was counted until then is what counts.
             counted = [0, 0.0]
-            loop(session, step, seconds, counted)
+            try:
+                loop(session, step, seconds, counted)
+            except (tf.errors.DeadlineExceededError, tf.errors.CancelledError):
+                pass
         return counted[0] / max(counted[1], 1e-9)
 
 

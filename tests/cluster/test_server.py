@@ -407,3 +407,25 @@ def test_closing_a_session_cancels_its_steps(cluster, where):
     thread.join(10)
     assert not thread.is_alive()
     assert isinstance(outcome[0], tf.errors.CancelledError)
+
+
+def test_closing_a_queue_wakes_who_waits_in_another_session(cluster):
+    with tf.device("/job:ps/task:0"):
+        queue = tf.FIFOQueue(1, [tf.float32], shapes=[[]], shared_name="to_close")
+        get, close = queue.dequeue(), queue.close(cancel_pending_enqueues=True)
+    outcome = []
+    with tf.Session(cluster["worker:1"].target) as waiting:
+
+        def wait():
+            try:
+                waiting.run(get)
+            except tf.errors.OpError as error:
+                outcome.append(error)
+
+        thread = threading.Thread(target=wait)
+        thread.start()
+        time.sleep(0.2)
+        with tf.Session(cluster["worker:0"].target) as session:
+            session.run(close)
+        thread.join(10)
+    assert isinstance(outcome[0], tf.errors.OutOfRangeError)
