@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
 _IN_PAGE_SCHEMES = ("data", "blob", "about", "chrome-error")
 
+# Thrown by the front ends themselves while they start, on a slow machine more often.
+KNOWN_JUPYTER_ERRORS = (
+    "Command 'filebrowser:open-path' not registered",  # JupyterLab, opened on a /tree/ address
+    "reading 'schema'",  # Notebook 7, with no widget in sight
+)
+
 # Output, error and execution state of every cell of the notebook in front. `prompt` is "[*]"
 # while a cell waits or runs.
 _CELL_STATES = """() => {
@@ -59,13 +65,17 @@ class LabPage:
         self.console_errors: list[str] = []
         self._screenshot_folder = screenshot_folder
         page.context.route(leaves_loopback, self._stop_outside_request)
-        page.on("pageerror", lambda error: self.page_errors.append(str(error)))
+        page.on("pageerror", self._record_page_error)
         page.on("console", self._record_console)
         page.on("websocket", self._record_websocket)
 
     def _stop_outside_request(self, route: Route) -> None:
         self.outside_requests.append(route.request.url)
         route.abort()
+
+    def _record_page_error(self, error: Any) -> None:
+        if not any(known in str(error) for known in KNOWN_JUPYTER_ERRORS):
+            self.page_errors.append(str(error))
 
     def _record_websocket(self, socket: Any) -> None:
         if leaves_loopback(socket.url):
