@@ -1,0 +1,65 @@
+"""``tf.debugging``: assertions and numeric checks."""
+
+from __future__ import annotations
+
+from dataflow.ops.assertions import (
+    assert_equal,
+    assert_greater,
+    assert_greater_equal,
+    assert_integer,
+    assert_less,
+    assert_less_equal,
+    assert_near,
+    assert_negative,
+    assert_non_negative,
+    assert_non_positive,
+    assert_none_equal,
+    assert_positive,
+    assert_proper_iterable,
+    assert_rank,
+    assert_rank_at_least,
+    assert_rank_in,
+    assert_same_float_dtype,
+    assert_scalar,
+    assert_type,
+    is_non_decreasing,
+    is_numeric_tensor,
+    is_strictly_increasing,
+)
+from dataflow.ops.comparison import is_finite, is_inf, is_nan
+from dataflow.ops.logging_ops import Assert
+from dataflow.ops.numerics import (
+    check_numerics,
+    verify_tensor_all_finite as assert_all_finite,
+)
+
+__all__ = [
+    "Assert",
+    "assert_all_finite",
+    "assert_equal",
+    "assert_greater",
+    "assert_greater_equal",
+    "assert_integer",
+    "assert_less",
+    "assert_less_equal",
+    "assert_near",
+    "assert_negative",
+    "assert_non_negative",
+    "assert_non_positive",
+    "assert_none_equal",
+    "assert_positive",
+    "assert_proper_iterable",
+    "assert_rank",
+    "assert_rank_at_least",
+    "assert_rank_in",
+    "assert_same_float_dtype",
+    "assert_scalar",
+    "assert_type",
+    "check_numerics",
+    "is_finite",
+    "is_inf",
+    "is_nan",
+    "is_non_decreasing",
+    "is_numeric_tensor",
+    "is_strictly_increasing",
+]
