@@ -106,3 +106,12 @@ from dataflow.ops.pooling import (
 )
 from dataflow.ops.rearranging import depth_to_space, space_to_batch, space_to_depth
 from dataflow.ops.sequences import in_top_k, nth_element, top_k
+from dataflow.rnn import cells as rnn_cell
+from dataflow.rnn.loops import (
+    bidirectional_dynamic_rnn,
+    dynamic_rnn,
+    raw_rnn,
+    static_bidirectional_rnn,
+    static_rnn,
+    static_rnn as rnn,
+)

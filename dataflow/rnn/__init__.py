@@ -1,0 +1,1 @@
+"""Recurrent networks: cells, and the loops that run them over sequences."""

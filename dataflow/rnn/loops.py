@@ -1,0 +1,367 @@
+"""Recurrent loops: a cell run over the steps of sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.graph import nest
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array
+from dataflow.ops.math import cast, less, logical_not, logical_or, reduce_all
+from dataflow.ops.tensor_array import TensorArray
+from dataflow.ops.variable_scope import variable_scope
+from dataflow.ops.while_loop import while_loop
+
+
+def _swap(x: Any) -> Any:
+    """[batch, time, ...] as [time, batch, ...]."""
+    x = convert_to_tensor(x)
+    rank = x.shape.ndims
+    if rank is None:
+        raise ValueError("dynamic_rnn needs inputs of known rank.")
+    return array.transpose(x, [1, 0, *range(2, rank)])
+
+
+def _initial_state(cell: Any, initial_state: Any, dtype: Any, batch_size: Any) -> Any:
+    if initial_state is not None:
+        return nest.map_structure(convert_to_tensor, initial_state)
+    if dtype is None:
+        raise ValueError("If there is no initial_state, you must give a dtype.")
+    return cell.zero_state(batch_size, dtype)
+
+
+def _copy_through(active: Any, new: Any, old: Any) -> Any:
+    """Rows of sequences that have ended keep the old value."""
+    if old.shape.ndims == 0:
+        return new
+    result = array.where(active, new, old)
+    result.set_shape(new.shape)
+    return result
+
+
+def dynamic_rnn(
+    cell: Any,
+    inputs: Any,
+    sequence_length: Any = None,
+    initial_state: Any = None,
+    dtype: Any = None,
+    parallel_iterations: Any = None,
+    swap_memory: bool = False,
+    time_major: bool = False,
+    scope: Any = None,
+) -> tuple[Any, Any]:
+    """Runs a cell over sequences in a `tf.while_loop`.
+
+    ``inputs`` [batch, time, ...] (or [time, batch, ...] with ``time_major``), or a nesting. Returns
+    (outputs [batch, time, output size], last state). Past a sequence's length, outputs are 0 and
+    the state stays.
+    """
+    _check_cell(cell)
+    with variable_scope(scope or "rnn"):
+        flat = [convert_to_tensor(t) for t in nest.flatten(inputs)]
+        if not time_major:
+            flat = [_swap(t) for t in flat]
+        first = flat[0]
+        static_batch = first.shape[1].value
+        batch = static_batch if static_batch is not None else array.shape(first)[1]
+        if sequence_length is not None:
+            sequence_length = cast(convert_to_tensor(sequence_length), dtypes.int32)
+            if sequence_length.shape.ndims not in (None, 1):
+                raise ValueError(
+                    "sequence_length must be a vector of length batch_size, but saw shape: "
+                    f"{sequence_length.shape}"
+                )
+            sequence_length = array.identity(sequence_length, name="sequence_length")
+        state = _initial_state(cell, initial_state, dtype, batch)
+        outputs, last = _loop(
+            cell, inputs, flat, state, sequence_length, parallel_iterations, swap_memory, dtype
+        )
+        if not time_major:
+            outputs = nest.map_structure(_swap, outputs)
+        return outputs, last
+
+
+def _check_cell(cell: Any) -> None:
+    if not (hasattr(cell, "output_size") and hasattr(cell, "state_size") and callable(cell)):
+        raise TypeError(
+            f"The argument 'cell' ({cell}) is not an RNNCell: it needs output_size, state_size and "
+            "to be callable."
+        )
+
+
+def _loop(
+    cell: Any,
+    structure: Any,
+    flat_inputs: list[Tensor],
+    initial: Any,
+    sequence_length: Any,
+    parallel_iterations: Any,
+    swap_memory: bool,
+    dtype: Any,
+) -> tuple[Any, Any]:
+    static_steps = flat_inputs[0].shape[0].value
+    steps = array.shape(flat_inputs[0])[0]
+    out_dtype = dtype or nest.flatten(initial)[0].dtype.base_dtype
+    input_arrays = [
+        TensorArray(
+            t.dtype.base_dtype, size=steps, tensor_array_name=f"dynamic_rnn/input_{i}"
+        ).unstack(t)
+        for i, t in enumerate(flat_inputs)
+    ]
+    out_sizes = cell.output_size
+    flat_sizes = nest.flatten(out_sizes)
+    output_arrays = tuple(
+        TensorArray(out_dtype, size=steps, tensor_array_name=f"dynamic_rnn/output_{i}")
+        for i in range(len(flat_sizes))
+    )
+    shapes = [t.shape for t in flat_inputs]
+
+    def body(time: Any, arrays: Any, state: Any) -> Any:
+        pieces = []
+        for source, shape in zip(input_arrays, shapes, strict=True):
+            piece = source.read(time)
+            piece.set_shape(shape[1:])
+            pieces.append(piece)
+        output, new_state = cell(nest.pack_like(structure, pieces), state)
+        nest.assert_same_structure(state, new_state, check_types=False)
+        flat_output = nest.flatten(output)
+        if sequence_length is not None:
+            active = less(time, sequence_length)
+            flat_output = [_copy_through(active, o, array.zeros_like(o)) for o in flat_output]
+            flat_new = [
+                _copy_through(active, n, o)
+                for n, o in zip(nest.flatten(new_state), nest.flatten(state), strict=True)
+            ]
+            new_state = nest.pack_like(state, flat_new)
+        else:
+            new_state = nest.pack_like(state, nest.flatten(new_state))
+        arrays = tuple(a.write(time, o) for a, o in zip(arrays, flat_output, strict=True))
+        return time + 1, arrays, new_state
+
+    time = convert_to_tensor(0, name="time")
+    _, final_arrays, final_state = while_loop(
+        lambda time, *_: less(time, steps),
+        body,
+        (time, output_arrays, initial),
+        parallel_iterations=parallel_iterations or 32,
+        maximum_iterations=steps,
+        swap_memory=swap_memory,
+    )
+    results = []
+    batch = flat_inputs[0].shape[1].value
+    for final, size in zip(final_arrays, flat_sizes, strict=True):
+        stacked = final.stack()
+        inner = [size] if isinstance(size, int) else size.as_list()
+        stacked.set_shape([static_steps, batch, *inner])
+        results.append(stacked)
+    return nest.pack_like(out_sizes, results) if nest.is_nested(out_sizes) else results[
+        0
+    ], final_state
+
+
+def bidirectional_dynamic_rnn(
+    cell_fw: Any,
+    cell_bw: Any,
+    inputs: Any,
+    sequence_length: Any = None,
+    initial_state_fw: Any = None,
+    initial_state_bw: Any = None,
+    dtype: Any = None,
+    parallel_iterations: Any = None,
+    swap_memory: bool = False,
+    time_major: bool = False,
+    scope: Any = None,
+) -> tuple[Any, Any]:
+    """One cell forwards and one backwards; returns ((outputs, outputs), (state, state))."""
+    _check_cell(cell_fw)
+    _check_cell(cell_bw)
+    batch_axis, time_axis = (1, 0) if time_major else (0, 1)
+
+    def reverse(x: Any) -> Any:
+        if sequence_length is not None:
+            return array.reverse_sequence(
+                x, sequence_length, seq_axis=time_axis, batch_axis=batch_axis
+            )
+        return array.reverse(x, [time_axis])
+
+    with variable_scope(scope or "bidirectional_rnn"):
+        with variable_scope("fw") as fw_scope:
+            output_fw, state_fw = dynamic_rnn(
+                cell_fw,
+                inputs,
+                sequence_length,
+                initial_state_fw,
+                dtype,
+                parallel_iterations,
+                swap_memory,
+                time_major,
+                fw_scope,
+            )
+        with variable_scope("bw") as bw_scope:
+            backwards = nest.map_structure(lambda t: reverse(convert_to_tensor(t)), inputs)
+            reversed_output, state_bw = dynamic_rnn(
+                cell_bw,
+                backwards,
+                sequence_length,
+                initial_state_bw,
+                dtype,
+                parallel_iterations,
+                swap_memory,
+                time_major,
+                bw_scope,
+            )
+    output_bw = nest.map_structure(reverse, reversed_output)
+    return (output_fw, output_bw), (state_fw, state_bw)
+
+
+def static_rnn(
+    cell: Any,
+    inputs: Any,
+    initial_state: Any = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
+    """Runs a cell over a list of inputs, one copy of its nodes for each step.
+
+    Returns (list of outputs, last state).
+    """
+    _check_cell(cell)
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError("inputs must be a sequence")
+    if not inputs:
+        raise ValueError("inputs must not be empty")
+    outputs = []
+    with variable_scope(scope or "rnn") as var_scope:
+        first = convert_to_tensor(nest.flatten(inputs[0])[0])
+        static_batch = first.shape[0].value
+        batch = static_batch if static_batch is not None else array.shape(first)[0]
+        state = _initial_state(cell, initial_state, dtype, batch)
+        if sequence_length is not None:
+            sequence_length = cast(convert_to_tensor(sequence_length), dtypes.int32)
+        for time, step in enumerate(inputs):
+            if time > 0:
+                var_scope.reuse_variables()
+            output, new_state = cell(step, state)
+            if sequence_length is not None:
+                active = less(time, sequence_length)
+                output = nest.map_structure(
+                    lambda o: _copy_through(active, o, array.zeros_like(o)),  # noqa: B023
+                    output,
+                )
+                flat = [
+                    _copy_through(active, n, o)
+                    for n, o in zip(nest.flatten(new_state), nest.flatten(state), strict=True)
+                ]
+                new_state = nest.pack_like(state, flat)
+            state = new_state
+            outputs.append(output)
+    return outputs, state
+
+
+def static_bidirectional_rnn(
+    cell_fw: Any,
+    cell_bw: Any,
+    inputs: Any,
+    initial_state_fw: Any = None,
+    initial_state_bw: Any = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any, Any]:
+    """Two cells over a list of inputs; returns (outputs side by side, state, state)."""
+    with variable_scope(scope or "bidirectional_rnn"):
+        with variable_scope("fw") as fw_scope:
+            output_fw, state_fw = static_rnn(
+                cell_fw, inputs, initial_state_fw, dtype, sequence_length, fw_scope
+            )
+        with variable_scope("bw") as bw_scope:
+            backwards, state_bw = static_rnn(
+                cell_bw,
+                _reverse_list(inputs, sequence_length),
+                initial_state_bw,
+                dtype,
+                sequence_length,
+                bw_scope,
+            )
+    output_bw = _reverse_list(backwards, sequence_length)
+    outputs = [array.concat([f, b], 1) for f, b in zip(output_fw, output_bw, strict=True)]
+    return outputs, state_fw, state_bw
+
+
+def _reverse_list(steps: Any, lengths: Any) -> list[Any]:
+    if lengths is None:
+        return list(reversed(steps))
+    stacked = array.stack(list(steps))
+    result = array.reverse_sequence(stacked, cast(lengths, dtypes.int64), seq_axis=0, batch_axis=1)
+    return array.unstack(result)  # type: ignore[no-any-return]
+
+
+def raw_rnn(
+    cell: Any,
+    loop_fn: Any,
+    parallel_iterations: Any = None,
+    swap_memory: bool = False,
+    scope: Any = None,
+) -> tuple[Any, Any, Any]:
+    """A loop whose inputs are decided step by step by ``loop_fn(time, output, state, loop_state)``.
+
+    It returns (finished, next input, next state, output to emit, loop state); called first with
+    ``output`` and ``state`` None. Returns (TensorArray of outputs, last state, loop state).
+    """
+    _check_cell(cell)
+    with variable_scope(scope or "rnn"):
+        zero = convert_to_tensor(0, name="time")
+        finished, following, state, emit_structure, loop_state = loop_fn(zero, None, None, None)
+        has_loop_state = loop_state is not None
+        kept: Any = loop_state if has_loop_state else convert_to_tensor(0)
+        first_state = nest.flatten(state)[0]
+        if emit_structure is None:
+            sizes = nest.flatten(cell.output_size)
+            emit_dtypes = [first_state.dtype.base_dtype] * len(sizes)
+            emit_like: Any = cell.output_size
+        else:
+            emit_like = emit_structure
+            emit_dtypes = [t.dtype.base_dtype for t in nest.flatten(emit_structure)]
+        arrays = tuple(
+            TensorArray(d, size=0, dynamic_size=True, tensor_array_name=f"rnn_output_{i}")
+            for i, d in enumerate(emit_dtypes)
+        )
+
+        def body(time: Any, done: Any, current: Any, arrays: Any, state: Any, kept: Any) -> Any:
+            output, cell_state = cell(current, state)
+            following_time = time + 1
+            next_done, next_input, next_state, emit, next_kept = loop_fn(
+                following_time, output, cell_state, kept if has_loop_state else None
+            )
+            emit = output if emit is None else emit
+            flat_emit = [
+                _copy_through(logical_not(done), o, array.zeros_like(o)) for o in nest.flatten(emit)
+            ]
+            flat_state = [
+                _copy_through(logical_not(done), n, o)
+                for n, o in zip(nest.flatten(next_state), nest.flatten(state), strict=True)
+            ]
+            arrays = tuple(a.write(time, o) for a, o in zip(arrays, flat_emit, strict=True))
+            return (
+                following_time,
+                logical_or(next_done, done),
+                next_input,
+                arrays,
+                nest.pack_like(state, flat_state),
+                next_kept if has_loop_state else kept,
+            )
+
+        _, _, _, arrays, state, kept = while_loop(
+            lambda time, done, *_: logical_not(reduce_all(done)),
+            body,
+            (zero, finished, following, arrays, state, kept),
+            parallel_iterations=parallel_iterations or 32,
+            swap_memory=swap_memory,
+        )
+        emitted = (
+            nest.pack_like(emit_like, list(arrays)) if nest.is_nested(emit_like) else arrays[0]
+        )
+        return emitted, state, kept if has_loop_state else None
