@@ -51,6 +51,34 @@ def index_of(
     return tuple(index)
 
 
+@kernel("StridedSliceAssign")
+def strided_slice_assign_kernel(
+    xp: Any,
+    ref: Any,
+    begin: Any,
+    end: Any,
+    strides: Any,
+    value: Any,
+    *,
+    begin_mask: int,
+    end_mask: int,
+    ellipsis_mask: int,
+    new_axis_mask: int,
+    shrink_axis_mask: int,
+) -> None:
+    index = index_of(
+        begin, end, strides, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
+    )
+    with ref.lock:
+        shape = ref.read()[index].shape
+        if shape != np.shape(value):
+            raise ValueError(
+                f"a slice of shape {list(shape)} is assigned a value of shape "
+                f"{list(np.shape(value))}"
+            )
+        ref.exclusive()[index] = value
+
+
 @kernel("StridedSlice")
 def strided_slice_kernel(
     xp: Any,

@@ -9,7 +9,7 @@ import numpy as np
 from dataflow import dtypes, shapes
 from dataflow.graph.conversion import convert_to_tensor, is_tensor_like
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import INDEX, define_op
+from dataflow.graph.registry import INDEX, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import need_rank, rank, reshape, shape
 from dataflow.ops.joining import concat, stack
@@ -372,6 +372,56 @@ def getitem(tensor: Any, spec: Any, var: Any = None) -> Tensor:
 
 
 Tensor.__getitem__ = getitem  # type: ignore[method-assign]
+
+
+@define_op(
+    "StridedSliceAssign",
+    "ref: Ref(T), begin: Index, end: Index, strides: Index, value: T -> output_ref: Ref(T)",
+    Index=dtypes.INDICES,
+)
+def strided_slice_assign_op(
+    ref: Tensor,
+    begin: Tensor,
+    end: Tensor,
+    strides: Tensor,
+    value: Tensor,
+    *,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+) -> Dims:
+    """Puts ``value`` in place of a StridedSlice of a variable. Shape: the variable's.
+
+    Not differentiable.
+    """
+    return ref.dims
+
+
+not_differentiable(strided_slice_assign_op)
+
+
+def _assign_to_slice(tensor: Tensor) -> Any:
+    """``v[1:3].assign(value)`` of a variable; other tensors have no such attribute."""
+    read = tensor.op.inputs[0].op if tensor.op.type == "StridedSlice" else None
+    if read is None or read.type != "Identity" or not read.inputs[0].dtype.is_ref:
+        raise AttributeError(
+            f"'Tensor' object has no attribute 'assign': {tensor.name!r} is no variable, nor a "
+            "slice of one"
+        )
+    _, *bounds = tensor.op.inputs
+    masks = {m: tensor.op.attrs[m] for m in _MASKS}
+
+    def assign(value: Any, name: str | None = None) -> Tensor:
+        """Puts ``value`` in place of the slice; gives the whole variable."""
+        name = f"{tensor.op.name}/_assign" if name is None else name
+        return strided_slice_assign_op(read.inputs[0], *bounds, value, name=name, **masks)  # type: ignore[no-any-return]
+
+    return assign
+
+
+Tensor.assign = property(_assign_to_slice)  # type: ignore[attr-defined]
 
 
 # ---- Pad ----------------------------------------------------------------------------------

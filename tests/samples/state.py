@@ -111,6 +111,13 @@ def dropped(tf: Any, x: Any) -> Any:
         return tf.constant(1)
 
 
+def sliced(tf: Any) -> Any:
+    v = tf.Variable([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    with tf.control_dependencies([v.initializer]):
+        value = tf.fill([2], 9.0)
+    return v[:, 1].assign(value)
+
+
 SAMPLES = [
     Sample(
         "GetSessionHandle", kept, (START,), lambda x: x, gradient=(), oracle=False, note="raw op"
@@ -182,6 +189,7 @@ SAMPLES = [
         note="not yet",
     ),
     Sample("CountUpTo", counted, (), 3),
+    Sample("StridedSliceAssign", sliced, (), np.array([[1, 9, 3], [4, 9, 6]], np.float32)),
     scatter("ScatterUpdate", "scatter_update", lambda a, b: b),
     scatter("ScatterAdd", "scatter_add", np.add),
     scatter("ScatterSub", "scatter_sub", np.subtract),
