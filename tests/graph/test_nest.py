@@ -1,0 +1,53 @@
+"""Flattening nested structures and putting them together again."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+import pytest
+
+import dataflow as tf
+from dataflow.graph.nest import flatten_up_to
+
+Point = collections.namedtuple("Point", "x y")
+
+
+@pytest.mark.parametrize(
+    "structure, flat",
+    [
+        (3, [3]),
+        ("text", ["text"]),
+        ([1, (2, [3])], [1, 2, 3]),
+        ({"b": 1, "a": [2, 3]}, [2, 3, 1]),
+        (Point(1, {"k": 2}), [1, 2]),
+        ([], []),
+    ],
+)
+def test_flatten_and_back(structure: Any, flat: list[Any]) -> None:
+    assert tf.nest.flatten(structure) == flat
+    assert tf.nest.pack_sequence_as(structure, flat) == structure
+
+
+def test_map_structure_keeps_types() -> None:
+    result = tf.nest.map_structure(lambda a, b: a + b, Point(1, [2]), Point(10, [20]))
+    assert result == Point(11, [22])
+    assert isinstance(result, Point)
+
+
+def test_structures_that_differ() -> None:
+    with pytest.raises(ValueError, match="same nested structure"):
+        tf.nest.assert_same_structure([1, 2], [1, [2]])
+    with pytest.raises(ValueError, match="same nested structure"):
+        tf.nest.assert_same_structure({"a": 1}, {"b": 1})
+    with pytest.raises(TypeError, match="types"):
+        tf.nest.assert_same_structure([1, 2], (1, 2))
+    tf.nest.assert_same_structure([1, 2], (1, 2), check_types=False)
+    with pytest.raises(ValueError, match="leaves"):
+        tf.nest.pack_sequence_as([1, 2], [1])
+
+
+def test_flatten_up_to() -> None:
+    assert flatten_up_to([1, {"a": 2}], [[1, 2], {"a": (3, 4)}]) == [[1, 2], (3, 4)]
+    with pytest.raises(ValueError, match="same nested structure"):
+        flatten_up_to([1, 2], [1])
