@@ -3,81 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
-import re
-import subprocess
-import sys
 import time
 import urllib.error
-import urllib.parse
-import urllib.request
 
 import numpy as np
 import pytest
 
-import dataflow as tf
-from dataflow.contrib.tensorboard.plugins import projector
+from tests.summary.tensorboard_server import VECTORS, fetch, tensorboard, write_logs
 
 pytest.importorskip("tensorboard")
 
-VECTORS = np.arange(12, dtype=np.float32).reshape(4, 3) / 8
-
 
 @pytest.fixture(scope="module")
-def logdir(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("logs")
-    with tf.Graph().as_default(), tf.Session() as session:
-        x = tf.placeholder(tf.float32, [4], name="x")
-        embedding = tf.Variable(VECTORS, name="embedding")
-        tf.summary.scalar("loss", tf.reduce_mean(x))
-        tf.summary.histogram("weights", x)
-        tf.summary.image("picture", tf.reshape(x, [1, 2, 2, 1]))
-        tf.summary.text("note", tf.constant("**hello**"))
-        merged = tf.summary.merge_all()
-        session.run(tf.global_variables_initializer())
-        with tf.summary.FileWriter(folder, session.graph) as writer:
-            for step in range(3):
-                writer.add_summary(session.run(merged, {x: np.arange(4.0) + step}), step)
-            (folder / "words.tsv").write_text("a\nb\nc\nd\n")
-            config = projector.ProjectorConfig()
-            item = config.embeddings.add()
-            item.tensor_name = embedding.name
-            item.metadata_path = "words.tsv"
-            projector.visualize_embeddings(writer, config)
-        tf.train.Saver([embedding]).save(session, str(folder / "model.ckpt"), 1)
-    return folder
-
-
-@pytest.fixture(scope="module")
-def get(logdir):
-    command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(logdir)]
-    command += ["--host", "127.0.0.1", "--port", "0", "--load_fast", "false"]
-    with subprocess.Popen(
-        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    ) as process:
-        try:
-            url = None
-            deadline = time.monotonic() + 90
-            while url is None and time.monotonic() < deadline:
-                line = process.stderr.readline()
-                assert line, "TensorBoard ended"
-                found = re.search(r"http://127\.0\.0\.1:\d+", line)
-                url = found and found[0]
-            os.set_blocking(process.stderr.fileno(), False)
-            yield lambda path, **query: fetch(url + path, query)
-        finally:
-            process.terminate()
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
-
-def fetch(url, query):
-    if query:
-        url += "?" + urllib.parse.urlencode(query)
-    with urllib.request.urlopen(url, timeout=30) as answer:
-        return answer.read()
+def get(tmp_path_factory):
+    logdir = tmp_path_factory.mktemp("logs")
+    write_logs(logdir)
+    with tensorboard(logdir) as url:
+        yield lambda path, **query: fetch(url + path, **query)
 
 
 def eventually(get, path, accept, **query):
@@ -123,4 +65,4 @@ def test_embedding(get):
     tensor = get("/data/plugin/projector/tensor", run=".", name=item["tensorName"])
     np.testing.assert_allclose(np.frombuffer(tensor, np.float32).reshape(4, 3), VECTORS)
     metadata = get("/data/plugin/projector/metadata", run=".", name=item["tensorName"])
-    assert metadata.split() == [b"a", b"b", b"c", b"d"]
+    assert metadata.split() == [b"apple", b"berry", b"cherry", b"date"]
