@@ -14,7 +14,7 @@ import pytest
 
 import dataflow as tf
 
-pytest.importorskip("ray", reason="pip install 'dataflow[cluster]' brings Ray")
+pytestmark = pytest.mark.cluster
 
 
 @pytest.fixture(scope="module")
