@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow import dtypes, nn
+from dataflow import dtypes
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
-from dataflow.ops import array
+from dataflow.ops import activation as activation_ops, array, loss as loss_ops
 from dataflow.ops.math import (
     abs_,
     add_n,
@@ -249,7 +249,7 @@ def hinge_loss(
     with default_graph().name_scope(scope or "hinge_loss") as scope:
         labels, logits = _pair(labels, logits, ("labels", "logits"))
         signs = subtract(2.0 * labels, array.ones_like(labels))
-        losses = nn.relu(subtract(array.ones_like(labels), multiply(signs, logits)))
+        losses = activation_ops.relu(subtract(array.ones_like(labels), multiply(signs, logits)))
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
@@ -321,7 +321,9 @@ def sigmoid_cross_entropy(
             )
         if label_smoothing > 0:
             labels = labels * (1 - label_smoothing) + 0.5 * label_smoothing
-        losses = nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits, name="xentropy")
+        losses = loss_ops.sigmoid_cross_entropy_with_logits(
+            labels=labels, logits=logits, name="xentropy"
+        )
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
 
@@ -346,7 +348,7 @@ def softmax_cross_entropy(
             classes = cast(array.shape(labels)[-1], logits.dtype.base_dtype)
             labels = labels * (1.0 - label_smoothing) + label_smoothing / classes
         labels = array.stop_gradient(labels)
-        losses = nn.softmax_cross_entropy_with_logits_v2(
+        losses = loss_ops.softmax_cross_entropy_with_logits_v2(
             labels=labels, logits=logits, name="xentropy"
         )
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
@@ -374,7 +376,7 @@ def sparse_softmax_cross_entropy(
             and (len(weights.dims) == len(labels.dims) + 1)
         ):
             weights = array.squeeze(weights, [-1])
-        losses = nn.sparse_softmax_cross_entropy_with_logits(
+        losses = loss_ops.sparse_softmax_cross_entropy_with_logits(
             labels=labels, logits=logits, name="xentropy"
         )
         return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)

@@ -213,7 +213,9 @@ def test_a_right_import_passes(module, source):
 
 
 def test_no_utils():
-    assert [str(path) for _, path in modules() if path.stem in ("utils", "util", "helpers")] == []
+    found = [module for module, path in modules() if path.stem in ("utils", "util", "helpers")]
+    # TensorFlow's own public name, which programs import.
+    assert [module for module in found if module != "dataflow.contrib.util"] == []
 
 
 @pytest.mark.parametrize("folder", ["widgets", "datasets"])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow import nn
 from dataflow.layers.base import InputSpec, Layer, pair
-from dataflow.ops import array
+from dataflow.ops import array, bias as bias_ops, convolution as convolution_ops
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.shapes import TensorShape
 
@@ -120,7 +119,7 @@ class _Conv(Layer):
         layout = _format(self.data_format, self.rank)
         if self.rank == 2 and self.dilation_rate == (1, 1):
             strides = [1, *self.strides, 1] if layout == "NHWC" else [1, 1, *self.strides]
-            outputs = nn.conv2d(
+            outputs = convolution_ops.conv2d(
                 inputs,
                 self.kernel,
                 strides,
@@ -129,7 +128,7 @@ class _Conv(Layer):
                 name="Conv2D",
             )
         else:
-            outputs = nn.convolution(
+            outputs = convolution_ops.convolution(
                 inputs,
                 self.kernel,
                 padding=self.padding.upper(),
@@ -143,7 +142,7 @@ class _Conv(Layer):
         if self.use_bias:
             if self.rank == 2 or self.data_format == "channels_last":
                 layout = "NCHW" if self.data_format == "channels_first" else "NHWC"
-                outputs = nn.bias_add(outputs, self.bias, data_format=layout)
+                outputs = bias_ops.bias_add(outputs, self.bias, data_format=layout)
             else:
                 outputs = outputs + array.reshape(self.bias, [1, self.filters] + [1] * self.rank)
         return outputs if self.activation is None else self.activation(outputs)
@@ -245,7 +244,9 @@ class _ConvTranspose(_Conv):
             output_shape = [batch, *sizes, self.filters]
             strides = [1, *self.strides, 1]
             shape = [static[0], *known, self.filters]
-        function = nn.conv2d_transpose if self.rank == 2 else nn.conv3d_transpose
+        function = (
+            convolution_ops.conv2d_transpose if self.rank == 2 else convolution_ops.conv3d_transpose
+        )
         outputs = function(
             inputs,
             self.kernel,
@@ -355,7 +356,7 @@ class _SeparableConv(_Conv):
             pointwise = array.expand_dims(pointwise, 0)
             strides, dilation = strides * 2, [1, *dilation]
         full = [1, *strides, 1] if layout == "NHWC" else [1, 1, *strides]
-        outputs = nn.separable_conv2d(
+        outputs = convolution_ops.separable_conv2d(
             inputs,
             depthwise,
             pointwise,

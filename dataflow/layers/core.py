@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dataflow import nn
 from dataflow.layers.base import InputSpec, Layer, smart_cond
-from dataflow.ops import array
+from dataflow.ops import array, bias as bias_ops, normalization as normalization_ops
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import matmul
 from dataflow.ops.tensor_products import tensordot
@@ -84,7 +83,7 @@ class Dense(Layer):
         else:
             outputs = matmul(inputs, self.kernel)
         if self.use_bias:
-            outputs = nn.bias_add(outputs, self.bias)
+            outputs = bias_ops.bias_add(outputs, self.bias)
         return outputs if self.activation is None else self.activation(outputs)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
@@ -110,7 +109,7 @@ class Dropout(Layer):
     def call(self, inputs: Any, training: Any = False) -> Any:
         return smart_cond(
             training,
-            lambda: nn.dropout(
+            lambda: normalization_ops.dropout(
                 inputs, rate=self.rate, noise_shape=self.noise_shape, seed=self.seed
             ),
             lambda: array.identity(inputs),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow import dtypes, nn
+from dataflow import dtypes
 from dataflow.graph.default_stacks import default_graph
 from dataflow.layers.base import Layer, smart_cond
-from dataflow.ops import array, state
+from dataflow.ops import array, normalization as normalization_ops, state
 from dataflow.ops.initializers import ones_initializer, zeros_initializer
 from dataflow.ops.sources import constant
 from dataflow.shapes import TensorShape
@@ -122,11 +122,11 @@ class BatchNormalization(Layer):
 
         mean, variance = smart_cond(
             training,
-            lambda: nn.moments(inputs, reduction),
+            lambda: normalization_ops.moments(inputs, reduction),
             lambda: (array.identity(self.moving_mean), array.identity(self.moving_variance)),
         )
         self._update(mean, variance, training)
-        outputs = nn.batch_normalization(
+        outputs = normalization_ops.batch_normalization(
             inputs,
             spread(mean),
             spread(variance),
@@ -147,12 +147,12 @@ class BatchNormalization(Layer):
             zeros = array.zeros([inputs.shape[self._axis].value], dtypes.float32)
 
         def train() -> Any:
-            return nn.fused_batch_norm(
+            return normalization_ops.fused_batch_norm(
                 inputs, ones, zeros, epsilon=self.epsilon, data_format=layout
             )
 
         def infer() -> Any:
-            return nn.fused_batch_norm(
+            return normalization_ops.fused_batch_norm(
                 inputs,
                 ones,
                 zeros,

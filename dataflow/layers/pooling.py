@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow import nn
 from dataflow.layers.base import InputSpec, Layer, pair
-from dataflow.ops import array
+from dataflow.ops import array, pooling as pooling_ops
 
 
 class _Pooling(Layer):
@@ -43,10 +42,10 @@ class _Pooling(Layer):
         window = [1, 1, *size] if first else [1, *size, 1]
         steps = [1, 1, *strides] if first else [1, *strides, 1]
         if self.rank == 3:
-            function = nn.max_pool3d if self.kind == "MAX" else nn.avg_pool3d
+            function = pooling_ops.max_pool3d if self.kind == "MAX" else pooling_ops.avg_pool3d
             layout = "NCDHW" if first else "NDHWC"
         else:
-            function = nn.max_pool if self.kind == "MAX" else nn.avg_pool
+            function = pooling_ops.max_pool if self.kind == "MAX" else pooling_ops.avg_pool
             layout = "NCHW" if first else "NHWC"
         outputs = function(inputs, window, steps, padding=self.padding.upper(), data_format=layout)
         return array.squeeze(outputs, [axis]) if self.rank == 1 else outputs

@@ -424,7 +424,7 @@ class DropoutWrapper(_Wrapper):
             self._noise_dtype = as_dtype(dtype)
 
     def _drop(self, values: Any, salt: str, keep_prob: Any) -> Any:
-        if (isinstance(keep_prob, float) and keep_prob >= 1.0) or keep_prob is 1:  # noqa: F632
+        if isinstance(keep_prob, (int, float)) and keep_prob >= 1:
             return values
 
         def one(index: int, value: Any) -> Any:

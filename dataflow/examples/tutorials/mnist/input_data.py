@@ -1,5 +1,14 @@
 """``input_data.read_data_sets``: MNIST with ``next_batch``; the data are `dataflow_datasets`'s."""
 
-from dataflow_datasets.mnist import DataSet, dense_to_one_hot, read_data_sets
+from __future__ import annotations
+
+import importlib
+from typing import Any
 
 __all__ = ["DataSet", "dense_to_one_hot", "read_data_sets"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(importlib.import_module("dataflow_datasets.mnist"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
