@@ -232,8 +232,8 @@ def _forward(xp: Any, x: Any, filters: Any, problem: _Problem) -> Any:
         return out
     if problem.is_product:
         matrix = filters.reshape(problem.channels, problem.outputs)
-        xp.matmul(x.reshape(-1, problem.channels), matrix, out=out.reshape(-1, problem.outputs))
-        return out
+        product = _product(xp, x.reshape(-1, problem.channels), matrix)
+        return product.reshape(problem.output_shape)
     if _is_thin(problem):
         patches = _Patches(xp, problem, x.dtype)
         matrix = filters.reshape(-1, problem.outputs)

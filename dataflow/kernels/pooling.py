@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window, window
 
@@ -20,6 +21,8 @@ Windows = dict[int, Window]
 
 #: Elements worked on at a time, so that all passes over them find them in the cache.
 _PIECE_ELEMENTS = 1 << 17
+#: Fewer pieces than this are done before another thread would have started.
+_PARALLEL_PIECES = 4
 
 
 def _windows(
@@ -63,15 +66,19 @@ def _taps(windows: Windows, rank: int) -> Iterator[tuple[tuple[int, ...], Any, A
         yield tap, tuple(to), tuple(frm)
 
 
-def _covers(w: Window) -> bool:
-    """True for a single place that sees the whole axis: a reduction."""
-    return w.count == 1 and w.inside(0)[1].start == 0 and w.taps - w.before >= w.size
-
-
-def _pieces(shape: tuple[int, ...]) -> list[slice]:
+def _run(xp: Any, shape: tuple[int, ...], windows: Windows, work: Any) -> None:
+    """``work(piece)`` for pieces of the first axis, several at a time where there are many."""
+    if 0 in windows:
+        work(slice(None))
+        return
     per_item = int(np.prod(shape[1:])) if len(shape) > 1 else 1
     size = max(1, _PIECE_ELEMENTS // max(1, per_item))
-    return [slice(i, i + size) for i in range(0, shape[0], size)]
+    pieces = [slice(i, i + size) for i in range(0, shape[0], size)]
+    if xp is np and len(pieces) >= _PARALLEL_PIECES:
+        run_pieces(pieces, lambda: work)
+    else:
+        for piece in pieces:
+            work(piece)
 
 
 def _lowest(dtype: Any) -> Any:
@@ -132,19 +139,21 @@ def _max_pool(xp: Any, x: Any, windows: Windows) -> Any:
     out = xp.empty(_output_shape(x.shape, windows), x.dtype)
     if out.size == 0:
         return out
-    inner = 0 not in windows
-    for piece in _pieces(x.shape) if inner else [slice(None)]:
+    tiled = all(
+        w.taps > 1 and w.before == w.after == 0 and w.size == w.count * w.taps
+        for w in windows.values()
+    )
+
+    def work(piece: slice) -> None:
         part, target = x[piece], out[piece]
-        if any(
-            w.taps == 1 or w.before or w.after or w.size != w.count * w.taps
-            for w in windows.values()
-        ):
+        if not tiled:
             target[...] = _accumulate(xp, part, windows, xp.maximum, _lowest(x.dtype))
-            continue
-        # Windows that tile the array: a maximum of two slices starts each axis.
-        for axis in sorted(windows):
+            return
+        for axis in sorted(windows):  # a maximum of two slices starts each axis
             part = _tiled_maximum(xp, part, axis, windows[axis])
         target[...] = part
+
+    _run(xp, x.shape, windows, work)
     return out
 
 
@@ -190,7 +199,8 @@ def _max_pool_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windows) -> 
             xp.put_along_axis(out, place, grad, axis)
             return out
     disjoint = all(w.stride >= w.taps for w in windows.values())
-    for piece in _pieces(x.shape) if 0 not in windows else [slice(None)]:
+
+    def work(piece: slice) -> None:
         x_part, y_part, g_part, o_part = x[piece], y[piece], grad[piece], out[piece]
         for mask, to, frm in _first_maxima(xp, x_part, y_part, windows):
             if disjoint:
@@ -198,6 +208,8 @@ def _max_pool_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windows) -> 
             else:
                 target = o_part[frm]
                 target += g_part[to] * mask
+
+    _run(xp, x.shape, windows, work)
     return out
 
 
