@@ -104,6 +104,12 @@ from dataflow.ops.pooling import (
     max_pool_with_argmax,
     pool,
 )
+from dataflow.ops.quantized_refusals import (
+    quantized_avg_pool,
+    quantized_conv2d,
+    quantized_max_pool,
+    quantized_relu_x,
+)
 from dataflow.ops.rearranging import depth_to_space, space_to_batch, space_to_depth
 from dataflow.ops.sequences import in_top_k, nth_element, top_k
 from dataflow.rnn import cells as rnn_cell

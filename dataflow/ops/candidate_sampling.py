@@ -21,7 +21,7 @@ from dataflow.ops.loss import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits_v2,
 )
-from dataflow.ops.math import cast
+from dataflow.ops.math import cast, reduce_sum
 from dataflow.ops.matmul import mat_mul_op
 from dataflow.ops.seeds import seed_attrs
 from dataflow.ops.slicing import slice_
@@ -377,7 +377,7 @@ def _sampled_logits(
             every_bias = cast(every_bias, inputs.dtype.base_dtype)
         true_bias, sampled_bias = _first_rows(every_bias, flat)
         if num_true == 1:
-            products = inputs * true_rows
+            true_logits = reduce_sum(inputs * true_rows, 1, keepdims=True)
         else:
             width = rows.dims[1] if rows.dims is not None else None
             shape: Any = [-1, num_true, width]
@@ -386,7 +386,7 @@ def _sampled_logits(
             wide = array_ops.expand_dims(inputs, 1) * array_ops.reshape(true_rows, shape)
             flat_shape = [-1, width] if width is not None else array_ops.stack([-1, shape[2]])
             products = array_ops.reshape(wide, flat_shape)  # [batch * num_true, width]
-        true_logits = array_ops.reshape(_sum_rows(products), [-1, num_true])
+            true_logits = array_ops.reshape(_sum_rows(products), [-1, num_true])
         true_logits = true_logits + array_ops.reshape(true_bias, [-1, num_true])
         sampled_logits = sampled_logits + sampled_bias
         if remove_accidental_hits:

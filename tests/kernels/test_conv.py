@@ -98,3 +98,18 @@ def test_a_gradient_of_the_wrong_shape_is_refused() -> None:
             "VALID",
             [],
         )
+
+
+def test_a_large_pointwise_convolution() -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((4, 40, 40, 128)).astype(np.float32)
+    filters = rng.standard_normal((1, 1, 128, 96)).astype(np.float32)
+    layout = conv.Layout(False)
+    rest = (layout, [1] * 4, [1] * 4, "VALID", [])
+    want = x @ filters[0, 0]
+    np.testing.assert_allclose(conv._convolve(np, x, filters, *rest), want, rtol=1e-3, atol=1e-3)
+    to_f = conv._convolve_filter_gradient(np, x, np.array(filters.shape), want, *rest)
+    flat = x.reshape(-1, 128).T @ want.reshape(-1, 96)
+    np.testing.assert_allclose(to_f[0, 0], flat, rtol=1e-3, atol=1)
+    to_x = conv._convolve_input_gradient(np, np.array(x.shape), filters, want, *rest)
+    np.testing.assert_allclose(to_x, want @ filters[0, 0].T, rtol=1e-3, atol=1e-2)

@@ -186,3 +186,10 @@ def test_nce_gradients_are_rows_only() -> None:
         session.run(tf.global_variables_initializer())
         assert all(isinstance(g, tf.IndexedSlices) for g in gradients)
         assert session.run(gradients[0].values).shape == (6, 3)
+
+
+def test_quantized_ops_are_refused_with_what_to_use() -> None:
+    with pytest.raises(
+        tf.errors.UnimplementedError, match=r"use tf\.nn\.conv2d|Use tf\.nn\.conv2d"
+    ):
+        tf.nn.quantized_conv2d(None, None)
