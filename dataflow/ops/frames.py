@@ -1,0 +1,132 @@
+"""Signals in frames: cutting, windows, the short-time Fourier transform."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dataflow import dtypes
+from dataflow.dtypes import as_dtype
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array as array_ops
+from dataflow.ops.casts import cast
+from dataflow.ops.sources import constant
+from dataflow.ops.spectral import rfft
+from dataflow.shapes import normalize_axis
+
+
+def frame(
+    signal: Any,
+    frame_length: int,
+    frame_step: int,
+    pad_end: bool = False,
+    pad_value: Any = 0,
+    axis: int = -1,
+    name: str | None = None,
+) -> Tensor:
+    """Overlapping pieces of an axis: shape [..., size, ...] -> [..., num_frames, frame_length, ...].
+
+    Frame i starts at ``i * frame_step``. What does not fill a frame is dropped, or with ``pad_end``
+    filled up with ``pad_value``. Raises `ValueError` for an axis whose size is not known.
+    """
+    with op_scope(name, "frame", [signal]):
+        x = convert_to_tensor(signal)
+        if x.dims is None or x.dims[normalize_axis(axis, len(x.dims))] is None:
+            raise ValueError(
+                f"frame: the size of axis {axis} of {x.name!r} must be known; use set_shape"
+            )
+        at = normalize_axis(axis, len(x.dims))
+        size = x.dims[at]
+        assert size is not None
+        if pad_end:
+            count = max(0, math.ceil(size / frame_step))
+            missing = max(0, frame_length + frame_step * (count - 1) - size)
+            if count and missing:
+                paddings = [[0, missing if i == at else 0] for i in range(len(x.dims))]
+                x = array_ops.pad(x, paddings, constant_values=pad_value)
+        else:
+            count = max(0, 1 + (size - frame_length) // frame_step)
+        starts = np.arange(count, dtype=np.int32)[:, None] * frame_step
+        numbers = starts + np.arange(frame_length, dtype=np.int32)
+        return array_ops.gather(x, numbers, axis=at)
+
+
+def overlap_and_add(signal: Any, frame_step: int, name: str | None = None) -> Tensor:
+    """Frames put back at their places and added: [..., frames, length] -> [..., size].
+
+    ``size`` is ``(frames - 1) * frame_step + length``; both must be known, else `ValueError`.
+    """
+    with op_scope(name, "overlap_and_add", [signal]):
+        x = convert_to_tensor(signal)
+        if x.dims is None or len(x.dims) < 2 or None in x.dims[-2:]:
+            raise ValueError("overlap_and_add needs frames of known number and length")
+        frames, length = x.dims[-2:]
+        assert frames is not None
+        assert length is not None
+        places = np.arange(frames)[:, None] * frame_step + np.arange(length)
+        rank = len(x.dims)
+        # Segments are summed over the first axis: the frames go there, flat.
+        order = [rank - 2, rank - 1, *range(rank - 2)]
+        leading = array_ops.shape(x)[:-2]
+        moved = array_ops.transpose(x, order)
+        flat = array_ops.reshape(moved, array_ops.concat([[frames * length], leading], 0))
+        from dataflow.ops.segment import unsorted_segment_sum
+
+        size = (frames - 1) * frame_step + length
+        summed = unsorted_segment_sum(flat, constant(places.reshape(-1).astype(np.int32)), size)
+        return array_ops.transpose(summed, [*range(1, rank - 1), 0])
+
+
+def _raised_cosine(
+    window_length: Any, periodic: bool, dtype: Any, a: float, b: float, name: str
+) -> Tensor:
+    length = int(window_length)
+    dtype = as_dtype(dtype)
+    with op_scope(None, name, []):
+        if length == 1:
+            return constant(np.ones(1), dtype)
+        n = length - 1 + (1 if periodic and length % 2 == 0 else 0)
+        count = np.arange(length)
+        return constant(a - b * np.cos(2 * np.pi * count / n), dtype)
+
+
+def hann_window(
+    window_length: int, periodic: bool = True, dtype: Any = dtypes.float32, name: str | None = None
+) -> Tensor:
+    """A raised cosine from 0 to 1, [window_length]; periodic windows of even length end early."""
+    return _raised_cosine(window_length, periodic, dtype, 0.5, 0.5, name or "hann_window")
+
+
+def hamming_window(
+    window_length: int, periodic: bool = True, dtype: Any = dtypes.float32, name: str | None = None
+) -> Tensor:
+    """A raised cosine from 0.08 to 1, [window_length]."""
+    return _raised_cosine(window_length, periodic, dtype, 0.54, 0.46, name or "hamming_window")
+
+
+def stft(
+    signals: Any,
+    frame_length: int,
+    frame_step: int,
+    fft_length: int | None = None,
+    window_fn: Callable[..., Any] | None = hann_window,
+    pad_end: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The short-time Fourier transform: [..., size] -> complex [..., frames, fft_length // 2 + 1].
+
+    ``fft_length`` is by default the power of two at or above ``frame_length``.
+    """
+    with op_scope(name, "stft", [signals]):
+        x = convert_to_tensor(signals)
+        if fft_length is None:
+            fft_length = 2 ** math.ceil(math.log2(frame_length))
+        pieces = frame(x, frame_length, frame_step, pad_end)
+        if window_fn is not None:
+            pieces = pieces * cast(window_fn(frame_length, dtype=x.dtype), x.dtype)
+        return rfft(pieces, [fft_length])  # type: ignore[no-any-return]

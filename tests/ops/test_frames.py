@@ -1,0 +1,59 @@
+"""Frames, windows and the short-time Fourier transform against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+
+def run(tensor):
+    with tf.Session() as session:
+        return session.run(tensor)
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default():
+        yield
+
+
+def test_frames_start_every_step():
+    x = np.arange(14.0).reshape(2, 7)
+    framed = tf.signal.frame(x, 3, 2)
+    assert framed.shape.as_list() == [2, 3, 3]
+    assert run(framed)[1].tolist() == [[7, 8, 9], [9, 10, 11], [11, 12, 13]]
+    by_rows = tf.signal.frame(x, 1, 1, axis=0)
+    assert by_rows.shape.as_list() == [2, 1, 7]
+
+
+def test_the_end_is_filled_up_on_request():
+    framed = tf.signal.frame(tf.range(7), 3, 2, pad_end=True, pad_value=9)
+    assert run(framed).tolist() == [[0, 1, 2], [2, 3, 4], [4, 5, 6], [6, 9, 9]]
+    assert tf.signal.frame(tf.range(2), 3, 1).shape.as_list() == [0, 3]
+    with pytest.raises(ValueError, match="set_shape"):
+        tf.signal.frame(tf.placeholder(tf.float32, [None]), 3, 1)
+
+
+def test_adding_undoes_frames_that_do_not_overlap():
+    x = np.arange(12.0).reshape(2, 6)
+    assert run(tf.signal.overlap_and_add(tf.signal.frame(x, 2, 2), 2)).tolist() == x.tolist()
+    assert run(tf.signal.overlap_and_add([[1.0, 1.0], [1.0, 1.0]], 1)).tolist() == [1, 2, 1]
+
+
+def test_windows():
+    np.testing.assert_allclose(run(tf.signal.hann_window(5)), np.hanning(5), atol=1e-7)
+    np.testing.assert_allclose(run(tf.signal.hann_window(4)), np.hanning(5)[:4], atol=1e-7)
+    symmetric = tf.signal.hamming_window(4, periodic=False)
+    np.testing.assert_allclose(run(symmetric), np.hamming(4), atol=1e-6)
+    assert run(tf.signal.hann_window(1)).tolist() == [1.0]
+
+
+def test_stft_is_the_transform_of_each_windowed_frame():
+    x = np.sin(np.arange(20.0))
+    window = np.hanning(7)[:6]
+    want = [np.fft.rfft(x[i : i + 6] * window, 8) for i in range(0, 15, 3)]
+    np.testing.assert_allclose(
+        run(tf.signal.stft(tf.constant(x, tf.float64), 6, 3)), want, atol=1e-9
+    )
