@@ -4,6 +4,13 @@
 
 from __future__ import annotations
 
+from dataflow.data.record_files import (
+    TFRecordCompressionType,
+    TFRecordOptions,
+    TFRecordWriter,
+    tf_record_iterator,
+)
+from dataflow.graph.serialize import write_graph
 from dataflow.ops.image_files import (
     decode_bmp,
     decode_gif,
@@ -28,6 +35,7 @@ from dataflow.ops.parsing import (
     parse_tensor,
     serialize_tensor,
 )
+from dataflow.ops.queue import PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
 from dataflow.ops.reader import matching_files, read_file, write_file
 from dataflow.ops.sequence_parsing import (
     parse_sequence_example,
@@ -39,3 +47,4 @@ from dataflow.ops.sparse import (
     serialize_sparse,
 )
 from dataflow.ops.string import decode_base64, encode_base64
+from dataflow.train.input import match_filenames_once

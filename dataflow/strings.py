@@ -23,6 +23,7 @@ from dataflow.ops.string import (
     unicode_transcode,
     unsorted_segment_join,
 )
+from dataflow.ops.unicode import ngrams, unicode_decode
 
 __all__ = [
     "as_string",
@@ -31,6 +32,7 @@ __all__ = [
     "join",
     "length",
     "lower",
+    "ngrams",
     "reduce_join",
     "regex_full_match",
     "regex_replace",
@@ -41,6 +43,7 @@ __all__ = [
     "to_hash_bucket_fast",
     "to_hash_bucket_strong",
     "to_number",
+    "unicode_decode",
     "unicode_transcode",
     "unsorted_segment_join",
     "upper",

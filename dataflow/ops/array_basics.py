@@ -73,13 +73,15 @@ def rank_op(input: Tensor) -> Dims:
 not_differentiable(shape_op, shape_n_op, size_op, rank_op)
 
 
-def shape(
-    input: Any, name: str | None = None, out_type: Any = None, optimize: bool = True
-) -> Tensor:
+def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     """The shape of ``input`` as a vector of ``out_type`` (int32 by default).
 
     A constant where the static shape is fully known. For a `SparseTensor`, its ``dense_shape``.
     """
+    return _shape_of(input, name, out_type, True)
+
+
+def _shape_of(input: Any, name: str | None, out_type: Any, optimize: bool) -> Tensor:
     out_type = dtypes.int32 if out_type is None else as_dtype(out_type)
     with op_scope(name, "Shape", [input]) as scope:
         dense_shape = getattr(input, "dense_shape", None)
@@ -98,7 +100,7 @@ def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -
     return shape_n_op(input, out_type=out_type, name=name)  # type: ignore[no-any-return]
 
 
-def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
+def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     """The number of elements of ``input``, a scalar of ``out_type``."""
     out_type = dtypes.int32 if out_type is None else as_dtype(out_type)
     with op_scope(name, "Size", [input]) as scope:
@@ -364,7 +366,7 @@ def zeros_like(
         if optimize and tensor.dims is not None and None not in tensor.dims:
             return zeros(tensor.dims, wanted, name=scope)
         if wanted is not tensor.dtype.base_dtype:
-            return zeros(shape(tensor, optimize=optimize), wanted, name=scope)
+            return zeros(_shape_of(tensor, None, None, optimize), wanted, name=scope)
         return zeros_like_op(tensor, name=scope)  # type: ignore[no-any-return]
 
 
@@ -375,7 +377,7 @@ def ones_like(
     with op_scope(name, "ones_like", [tensor]) as scope:
         tensor = convert_to_tensor(tensor, name="tensor")
         wanted = tensor.dtype.base_dtype if dtype is None else as_dtype(dtype).base_dtype
-        result = ones(shape(tensor, optimize=optimize), wanted, name=scope)
+        result = ones(_shape_of(tensor, None, None, optimize), wanted, name=scope)
         if tensor.dims is not None:
             result.set_shape(tensor.dims)
         return result

@@ -222,7 +222,6 @@ def gather_nd(
     indices: Any,
     name: str | None = None,
     batch_dims: int = 0,
-    bad_indices_policy: str = "",
 ) -> Tensor:
     """The elements (or slices) of ``params`` at the coordinates ``indices``."""
     if batch_dims == 0:
@@ -607,6 +606,7 @@ def sequence_mask(
     Shape: lengths' with ``maxlen`` (the largest length by default) added at the end.
     """
     from dataflow.ops.array_basics import expand_dims
+    from dataflow.ops.casts import cast_op
     from dataflow.ops.math import cast, maximum, reduce_max
     from dataflow.ops.sequences import range_op
 
@@ -620,7 +620,7 @@ def sequence_mask(
         if maxlen.dims is not None and maxlen.dims != ():
             raise ValueError(f"maxlen must be scalar for sequence_mask, got {maxlen.shape}")
         row = range_op(constant(0, maxlen.dtype), maxlen, constant(1, maxlen.dtype))
-        matrix = cast(expand_dims(lengths, -1), maxlen.dtype)
+        matrix = cast_op(expand_dims(lengths, -1), DstT=maxlen.dtype)
         result = row < matrix
         if dtype is None or as_dtype(dtype) is dtypes.bool_:
             return result  # type: ignore[no-any-return]

@@ -240,6 +240,21 @@ def _prod(op: Any) -> Any:
     )
 
 
+def _extreme(op_type: str, function: Callable[..., Any]) -> None:
+    def rule(op: Any) -> Any:
+        value, axes = static_value(op.inputs[0]), static_value(op.inputs[1])
+        if value is None or axes is None or not value.size or value.size > _LARGEST_ELEMENTS:
+            return None
+        axis = tuple(np.asarray(axes).reshape(-1).tolist())
+        return np.asarray(function(value, axis=axis, keepdims=op.attrs["keep_dims"]))
+
+    static_rule(op_type)(rule)
+
+
+_extreme("Max", np.max)
+_extreme("Min", np.min)
+
+
 @static_rule("Squeeze", "Identity", "ExpandDims")
 def _passed_on(op: Any) -> Any:
     value = static_value(op.inputs[0])
