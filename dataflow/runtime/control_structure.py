@@ -370,9 +370,16 @@ class Emitter:
                 f"The loop {frame.name!r} has {len(conditions)} LoopCond nodes, needs one.",
             )
         condition = conditions[0]
+        # A loop that may assign to variables reads them anew in each round, as TensorFlow's
+        # references do; in any other one read will do.
+        assigns = any(op.type == "RefEnter" for op in _members(frame))
         for op in frame.enters:
             if op.outputs[0] not in generator.values:
-                generator.emit_alias(op)
+                value = generator.values[op.inputs[0]]
+                if assigns and value.is_ref and op.attrs["is_constant"]:
+                    generator.values[op.outputs[0]] = value
+                else:
+                    generator.emit_alias(op)
                 generator.emit_trace(op)
         names, starts = [], []
         for op in heads:
