@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["DataSet", "dense_to_one_hot", "read_data_sets"]
+_NAMES = ("DataSet", "dense_to_one_hot", "read_data_sets")
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
+    if name in _NAMES:
         return getattr(importlib.import_module("dataflow_datasets.mnist"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
