@@ -1,0 +1,91 @@
+"""Losses: their values in NumPy, weights and reductions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+LABELS = np.array([[0, 1.0], [1, 0]], np.float32)
+PREDICTIONS = np.array([[0.2, 0.8], [0.6, 0.4]], np.float32)
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def value(tensor):
+    with tf.Session() as s:
+        return s.run(tensor)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+
+D = PREDICTIONS - LABELS
+CASES = [
+    ("mean_squared_error", (D**2).mean()),
+    ("absolute_difference", np.abs(D).mean()),
+    ("huber_loss", (0.5 * D**2).mean()),
+    (
+        "log_loss",
+        (
+            -LABELS * np.log(PREDICTIONS + 1e-7) - (1 - LABELS) * np.log(1 - PREDICTIONS + 1e-7)
+        ).mean(),
+    ),
+    ("softmax_cross_entropy", -(LABELS * np.log(softmax(PREDICTIONS))).sum(1).mean()),
+    ("hinge_loss", np.maximum(0, 1 - (2 * LABELS - 1) * PREDICTIONS).mean()),
+]
+
+
+@pytest.mark.parametrize(("name", "expected"), CASES, ids=[c[0] for c in CASES])
+def test_values(name, expected) -> None:
+    loss = getattr(tf.losses, name)(LABELS, PREDICTIONS)
+    assert value(loss) == pytest.approx(expected, rel=1e-5)
+    assert tf.losses.get_losses() == [loss]
+
+
+def test_sparse_and_dense_labels_agree() -> None:
+    sparse = tf.losses.sparse_softmax_cross_entropy([1, 0], PREDICTIONS)
+    dense = tf.losses.softmax_cross_entropy(LABELS, PREDICTIONS)
+    a, b = value([sparse, dense])
+    assert a == pytest.approx(b)
+
+
+def test_weights_and_reductions() -> None:
+    def loss(weights, reduction):
+        return value(
+            tf.losses.mean_squared_error(LABELS, PREDICTIONS, weights, reduction=reduction)
+        )
+
+    weights = [[1.0], [0.0]]
+    R = tf.losses.Reduction
+    squares = D**2
+    assert loss(weights, R.SUM) == pytest.approx(squares[0].sum(), rel=1e-5)
+    assert loss(weights, R.SUM_BY_NONZERO_WEIGHTS) == pytest.approx(squares[0].mean(), rel=1e-5)
+    assert loss(weights, R.SUM_OVER_BATCH_SIZE) == pytest.approx(squares[0].sum() / 4, rel=1e-5)
+    assert loss(0.0, R.MEAN) == 0  # nothing to divide by
+    np.testing.assert_allclose(loss(2.0, R.NONE), 2 * squares, rtol=1e-5)
+    with pytest.raises(ValueError, match="Reduction"):
+        loss(1.0, "average")
+    with pytest.raises(ValueError, match="broadcast"):
+        loss([1.0, 2.0, 3.0], R.SUM)
+
+
+def test_the_total() -> None:
+    tf.losses.mean_squared_error(LABELS, PREDICTIONS)
+    tf.add_to_collection(tf.GraphKeys.REGULARIZATION_LOSSES, tf.constant(10.0))
+    assert value(tf.losses.get_total_loss()) == pytest.approx((D**2).mean() + 10)
+    assert value(tf.losses.get_total_loss(False)) == pytest.approx((D**2).mean())
+
+
+def test_shapes_must_fit() -> None:
+    with pytest.raises(ValueError, match="incompatible"):
+        tf.losses.mean_squared_error([1.0, 2.0], [1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="labels must not be None"):
+        tf.losses.mean_squared_error(None, [1.0])
