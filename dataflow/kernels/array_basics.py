@@ -117,8 +117,8 @@ def guarantee_const_kernel(xp: Any, x: Any) -> Any:
 
 @kernel("BroadcastTo")
 def broadcast_to_kernel(xp: Any, x: Any, shape: Any) -> Any:
-    sizes = int_tuple(shape)
-    return xp.broadcast_to(x, sizes).copy()
+    source = np.asarray(x, object) if isinstance(x, bytes) else x
+    return xp.broadcast_to(source, int_tuple(shape)).copy()
 
 
 @kernel("BroadcastArgs")

@@ -190,7 +190,9 @@ def one_hot_kernel(
 
 @kernel("Select")
 def select_kernel(xp: Any, condition: Any, x: Any, y: Any) -> Any:
-    if condition.shape == () and hasattr(x, "shape"):
+    if condition.shape == ():
+        if np.shape(x) != np.shape(y):
+            raise ValueError(f"x and y differ in shape: {np.shape(x)} and {np.shape(y)}")
         return x if condition else y
     if x.shape != y.shape:
         raise ValueError(f"x and y must have one shape, got {list(x.shape)} and {list(y.shape)}")

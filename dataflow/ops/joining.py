@@ -83,6 +83,7 @@ not_differentiable(concat_offset_op)
 
 
 def _concat_gradient(values: list[Tensor], axis: Tensor, grad: Tensor) -> list[Any]:
+    grad = convert_to_tensor(grad)  # rows of a gather become a whole tensor here
     known = axis_of(axis, None if grad.dims is None else len(grad.dims))
     if known is not None and all(t.dims is not None for t in values):
         sizes = [t.dims[known] for t in values]  # type: ignore[index]

@@ -415,3 +415,35 @@ def test_the_largest_come_first_and_ties_in_their_order(seed: int, k: int) -> No
     expected = np.argsort(-rows, axis=1, kind="stable")[:, :k]
     np.testing.assert_array_equal(index, expected)
     np.testing.assert_array_equal(values, np.take_along_axis(rows, expected, 1))
+
+
+def test_a_sparse_gradient_through_a_concat_becomes_dense() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        a, b = tf.constant(np.ones((2, 2))), tf.constant(np.ones((3, 2)))
+        rows = tf.gather(tf.concat([a, b], 0), [0, 3, 3])
+        grads = session.run(tf.gradients(rows, [a, b]))
+    np.testing.assert_array_equal(grads[0], [[1, 1], [0, 0]])
+    np.testing.assert_array_equal(grads[1], [[0, 0], [2, 2], [0, 0]])
+
+
+def test_scalar_strings_pass_through_the_array_ops() -> None:
+    with tf.Graph().as_default():
+        a, b = tf.constant("a"), tf.constant("b")
+        tensors = [
+            tf.where(True, a, b),
+            tf.stack([a, b]),
+            tf.fill([2], a),
+            tf.reshape(a, [1, 1]),
+            tf.expand_dims(b, 0),
+            tf.broadcast_to(a, [2]),
+            tf.tile([a], [2]),
+            tf.zeros_like(a),
+            tf.unstack(tf.stack([a, b]))[1],
+            tf.concat([[a], [b]], 0)[0],
+            tf.gather([a, b], 1),
+        ]
+        values = [np.asarray(v, object).tolist() for v in run(*tensors)]
+    assert values == [
+        b"a", [b"a", b"b"], [b"a", b"a"], [[b"a"]], [b"b"], [b"a", b"a"], [b"a", b"a"], b"",
+        b"b", b"a", b"b",
+    ]  # fmt: skip
