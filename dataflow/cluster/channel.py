@@ -152,7 +152,7 @@ class Link:
             buffers = [b"".join(bytes(memoryview(part)) for part in buffers)]
         flags = 0 if while_full is None else socket.MSG_DONTWAIT
         left = [
-            memoryview(part.reshape(-1).view(np.uint8))
+            memoryview(part.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
             if isinstance(part, np.ndarray)
             else memoryview(part)
             for part in buffers
@@ -236,9 +236,9 @@ class Link:
             descriptors, head = messages.parse_meta_again(meta, num_tensors, payload_bytes)
             tensors = self._small_tensors(descriptors, start + meta_bytes)
         else:
-            meta = bytearray(meta_bytes)
-            self._read_into(memoryview(meta))
-            descriptors, head = messages.parse_meta(memoryview(meta), num_tensors, payload_bytes)
+            long_meta = bytearray(meta_bytes)
+            self._read_into(memoryview(long_meta))
+            descriptors, head = messages.parse_meta(long_meta, num_tensors, payload_bytes)
             tensors = self._large_tensors(descriptors)
         return Message(kind, tag, id, tensors, head, flags)
 
@@ -267,7 +267,7 @@ class Link:
                 tensors.append(self._incoming.view(descriptor))
             elif place == INLINE:
                 array = np.empty(shape, dtype)
-                self._read_into(memoryview(array.reshape(-1).view(np.uint8)))
+                self._read_into(memoryview(array.reshape(-1).view(np.uint8)))  # type: ignore[arg-type]
                 tensors.append(_normal(array))
             else:
                 blob = bytearray(num_bytes)

@@ -189,7 +189,7 @@ class LocalMaster:
     @property
     def generation(self) -> int:
         """Grows when prepared steps have become void."""
-        return self.master.generation
+        return int(self.master.generation)
 
     def prepare(self, combination: _Combination) -> None:
         """Cut the graph and register the pieces."""
@@ -207,9 +207,10 @@ class LocalMaster:
         keep_values: bool = True,
     ) -> list[Any]:
         """Run a prepared step."""
-        return self.master.run(
+        results: list[Any] = self.master.run(
             combination.prepared, values, timeout_seconds, None, recorders, keep_values
         )
+        return results
 
     def placement(self, combination: _Combination) -> dict[str, str]:
         """Return the task of each needed node."""

@@ -68,7 +68,9 @@ def launch(
     from dataflow.cluster import ray_backend
 
     started = time.monotonic()
-    options = {} if object_store_bytes is None else {"object_store_bytes": object_store_bytes}
+    options: dict[str, Any] = (
+        {} if object_store_bytes is None else {"object_store_bytes": object_store_bytes}
+    )
     backend = ray_backend.RayBackend(address, **options)
     try:
         tasks = [

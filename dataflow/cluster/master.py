@@ -497,15 +497,15 @@ class _MasterStep:
             master.decide(machine.joined, remote.task, incarnation)
         if incarnation != remote.incarnation:
             master.void()
-            error = AbortedError(
+            lost = AbortedError(
                 None,
                 None,
                 f"{remote.task} at {remote.address} was restarted since this session used it: its "
                 "variables are gone. Restore or initialize them (MonitoredTrainingSession does so "
                 "by itself), then go on with the same or a new session.",
             )
-            error.task = remote.task  # type: ignore[attr-defined]
-            raise error
+            lost.task = remote.task  # type: ignore[attr-defined]
+            raise lost
 
     def _receive(self, deadline: float | None, timeout_seconds: float | None) -> None:
         if self.inbox:

@@ -178,7 +178,7 @@ def encode(
     ``None`` when the bytes are to travel in the frame.
     """
     meta = []
-    payload = []
+    payload: list[Any] = []
     payload_bytes = 0
     for value in tensors:
         array = as_array(value)
@@ -187,8 +187,10 @@ def encode(
             payload.append(blob)
             payload_bytes += len(blob)
         else:
-            descriptor = share(array) if share is not None else None
-            if descriptor is None:
+            shared = share(array) if share is not None else None
+            if shared is not None:
+                descriptor = shared
+            else:
                 descriptor = describe(array)
                 if array.nbytes:
                     payload.append(array)

@@ -265,9 +265,8 @@ class _Cutter:
                     messages |= self.waits_for[id(segment)]
         key = frozenset(messages)
         blocking = any(may_block(op) for op in unit)
-        segment = None if blocking else self.by_key.get((task, key))
-        if segment is None:
-            segment = self.new_segment(task, key, blocking)
+        known = None if blocking else self.by_key.get((task, key))
+        segment = known if known is not None else self.new_segment(task, key, blocking)
         segment.ops += unit
         for op in unit:
             self.owner[op] = (task, segment)

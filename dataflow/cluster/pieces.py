@@ -98,7 +98,7 @@ class CompiledPiece:
     def __init__(self, plan: PiecePlan, session: TaskSession) -> None:
         self.plan = plan
         self.session = session
-        binder = _Binder(session)
+        binder: Any = _Binder(session)
         self.generated = [
             Generator(
                 s.ops, s.outputs, s.inputs, binder.bind_kernel, binder.bind_variable
@@ -122,7 +122,7 @@ class CompiledPiece:
         found = self._traced.get(number)
         if found is None:
             s = self.plan.segments[number]
-            binder = _Binder(self.session)
+            binder: Any = _Binder(self.session)
             found = self._traced[number] = Generator(
                 s.ops, s.outputs, s.inputs, binder.bind_kernel, binder.bind_variable, trace=True
             ).generate()
@@ -314,7 +314,7 @@ class PieceRun:
             segment = segments[number]
             if segment.blocking:
                 if not self._inline:
-                    run_in_thread(lambda number=number: self._run_one(number))
+                    run_in_thread(functools.partial(self._run_one, number))
                     continue
                 if any(not segments[other].blocking for other in queue):
                     queue.append(number)  # what does not block goes first

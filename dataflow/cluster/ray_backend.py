@@ -92,7 +92,7 @@ class RayBackend:
         with _lock:
             _connect(address or os.environ.get("RAY_ADDRESS"), object_store_bytes)
             _users += 1
-        self.host = "127.0.0.1" if _owned else ray.util.get_node_ip_address()
+        self.host = "127.0.0.1" if _owned else ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
 
     # Starting
 
@@ -102,10 +102,10 @@ class RayBackend:
         for task in tasks:
             for name, amount in _resources_of(task.options).items():
                 wanted[name] = wanted.get(name, 0.0) + amount
-        there = ray.available_resources()
+        there = ray.available_resources()  # type: ignore[no-untyped-call]
         for name, amount in wanted.items():
             if amount > there.get(name, 0.0) + 1e-6:
-                total = ray.cluster_resources().get(name, 0.0)
+                total = ray.cluster_resources().get(name, 0.0)  # type: ignore[no-untyped-call]
                 raise ResourceExhaustedError(
                     None,
                     None,
@@ -246,13 +246,13 @@ class RayBackend:
         try:
             return ray.get(reference, timeout=timeout_seconds)
         except ray.exceptions.RayTaskError as error:
-            raise error.as_instanceof_cause() from None
+            raise error.as_instanceof_cause() from None  # type: ignore[no-untyped-call]
         except ray.exceptions.ActorDiedError as error:
             raise UnavailableError(None, None, f"The task died: {_short(error)}") from None
 
     def nodes(self) -> list[dict[str, Any]]:
         """Return Ray's nodes."""
-        return [node for node in ray.nodes() if node["Alive"]]
+        return [node for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
 
     # Stopping
 

@@ -99,8 +99,8 @@ class TaskProcess:
         os.environ.update(environment or {})
         self.name = f"/job:{job}/task:{index}"
         self.log = TaskLog()
-        sys.stdout = LogStream("stdout", sys.stdout, self.log)  # type: ignore[assignment]
-        sys.stderr = LogStream("stderr", sys.stderr, self.log)  # type: ignore[assignment]
+        sys.stdout = LogStream("stdout", sys.stdout, self.log)
+        sys.stderr = LogStream("stderr", sys.stderr, self.log)
         self.server = Server({job: {index: f"{host}:{port}"}}, job, index, key=key)
         self.server.service.methods["logs.follow"] = self.log.follow
         self.server.service.methods["kill"] = self._kill

@@ -4,8 +4,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import dataflow as tf
 from dataflow.cluster import graph_codec
@@ -196,7 +195,8 @@ def test_gradients_of_one_worker_travel_in_one_message():
         updates = [tf.assign_sub(v, g) for v, g in zip(variables, gradients, strict=True)]
     cut = cut_of([], [u.op for u in updates])
     ps, worker = cut.pieces[TASKS[0]], cut.pieces[TASKS[2]]
-    assert len(ps.segments) == 2 and len(ps.channels) == 1
+    assert len(ps.segments) == 2
+    assert len(ps.channels) == 1
     assert len(ps.channels[0].slots) == 8
     assert [len(t.slots) for s in worker.segments for t in s.transfers] == [8]
 
@@ -237,7 +237,8 @@ def test_graphs_survive_the_codec():
     assert [op.name for op in copy.get_operations()] == [op.name for op in source.get_operations()]
     for op in source.get_operations():
         twin = copy.get_operation_by_name(op.name)
-        assert twin.type == op.type and twin.device == op.device
+        assert twin.type == op.type
+        assert twin.device == op.device
         assert [t.name for t in twin.inputs] == [t.name for t in op.inputs]
         assert [(t.dtype, t.dims) for t in twin.outputs] == [(t.dtype, t.dims) for t in op.outputs]
         assert twin.built_at == op.built_at
