@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.conv import Layout, attr_windows, check_gradient
+from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window
 
@@ -22,6 +23,31 @@ def _taps(windows: list[Window]) -> Any:
         for x in range(width.taps):
             x_to, x_from = width.inside(x)
             yield y, x, (slice(None), y_to, x_to), (slice(None), y_from, x_from)
+
+
+def _run(xp: Any, pieces: list[slice], make_worker: Any) -> None:
+    if xp is np and len(pieces) > 1:
+        run_pieces(pieces, make_worker)
+    else:
+        worker = make_worker()
+        for piece in pieces:
+            worker(piece)
+
+
+def _lines(view: Any) -> Any:
+    """[n, rows, places, channels] as [n, rows, places * channels] where no copy is needed."""
+    if view.size and view.strides[-2] == view.shape[-1] * view.itemsize:
+        return view.reshape(*view.shape[:2], -1)
+    return view
+
+
+def _add_scaled(xp: Any, target: Any, source: Any, weights: Any) -> None:
+    """``target += source * weights`` for one weight a channel, in long runs where rows allow it."""
+    to, frm = _lines(target), _lines(source)
+    if to.ndim == frm.ndim == 3:
+        to += frm * xp.tile(weights, target.shape[2])
+    else:
+        target += source * weights
 
 
 def _pieces(batch: int, item_elements: int) -> list[slice]:
@@ -68,14 +94,19 @@ def depthwise_kernel(
     )
     shape = _output_shape(image.shape, filter.shape, windows)
     channels, multiplier = filter.shape[2:]
-    out = xp.zeros((*shape[:3], channels, multiplier), input.dtype)
-    for piece in _pieces(shape[0], int(np.prod(shape[1:]))):
-        part, source = out[piece], image[piece]
+    out = xp.zeros(shape, input.dtype)
+    wide = out.reshape(*shape[:3], channels, multiplier)
+
+    def work(piece: slice) -> None:
+        source = image[piece]
         for y, x, to, frm in _taps(windows):
             if multiplier == 1:
-                part[to][..., 0] += source[frm] * filter[y, x, :, 0]
+                _add_scaled(xp, out[piece][to], source[frm], filter[y, x, :, 0])
             else:
-                part[to] += source[frm][..., None] * filter[y, x]
+                target = wide[piece][to]
+                target += source[frm][..., None] * filter[y, x]
+
+    _run(xp, _pieces(shape[0], int(np.prod(shape[1:]))), lambda: work)
     return layout.from_last(xp, out.reshape(shape))
 
 
@@ -102,13 +133,17 @@ def depthwise_backprop_input_kernel(
     channels, multiplier = filter.shape[2:]
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], channels, multiplier)
     out = xp.zeros(sizes, out_backprop.dtype)
-    for piece in _pieces(sizes[0], int(np.prod(grad.shape[1:]))):
+
+    def work(piece: slice) -> None:
         part, source = out[piece], grad[piece]
         for y, x, to, frm in _taps(windows):
             if multiplier == 1:
-                part[frm] += source[to][..., 0] * filter[y, x, :, 0]
+                _add_scaled(xp, part[frm], source[..., 0][to], filter[y, x, :, 0])
             else:
-                part[frm] += (source[to] * filter[y, x]).sum(-1)
+                target = part[frm]
+                target += (source[to] * filter[y, x]).sum(-1)
+
+    _run(xp, _pieces(sizes[0], int(np.prod(grad.shape[1:]))), lambda: work)
     return layout.from_last(xp, out)
 
 
@@ -131,14 +166,24 @@ def depthwise_backprop_filter_kernel(
     windows = _prepare(image.shape, sizes, layout, (strides, dilations, padding, explicit_paddings))
     check_gradient(grad, _output_shape(image.shape, sizes, windows))
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], *sizes[2:])
-    out = xp.zeros(sizes, input.dtype)
-    for piece in _pieces(image.shape[0], int(np.prod(grad.shape[1:]))):
-        source, part = image[piece], grad[piece]
-        for y, x, to, frm in _taps(windows):
-            product = part[to] * source[frm][..., None]
-            rows = product.reshape(-1, product.shape[-2] * product.shape[-1])
-            out[y, x] += rows.sum(0).reshape(sizes[2:])
-    return out
+    totals: list[Any] = []  # each thread adds up its own
+
+    def make_worker() -> Any:
+        total = xp.zeros(sizes, input.dtype)
+        totals.append(total)
+
+        def work(piece: slice) -> None:
+            source, part = image[piece], grad[piece]
+            for y, x, to, frm in _taps(windows):
+                product = part[to] * source[frm][..., None]
+                rows = product.reshape(-1, sizes[2] * sizes[3])
+                # BLAS adds rows several times faster than a reduction over the first axis.
+                total[y, x] += (xp.ones(rows.shape[0], rows.dtype) @ rows).reshape(sizes[2:])
+
+        return work
+
+    _run(xp, _pieces(image.shape[0], int(np.prod(grad.shape[1:]))), make_worker)
+    return sum(totals[1:], totals[0]) if totals else xp.zeros(sizes, input.dtype)
 
 
 def _dilate(xp: Any, image: Any, filter: Any, windows: list[Window]) -> tuple[Any, Any]:
