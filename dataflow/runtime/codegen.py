@@ -91,13 +91,20 @@ class Line(NamedTuple):
 
 
 class GeneratedPlan(NamedTuple):
-    """A compiled function with its source and the node behind each line."""
+    """A compiled function with its source and the node behind each line.
+
+    ``lines`` are those of the source that nodes wrote, in order; ``drops`` maps a line's index to
+    the locals that are deleted after it, ``reused`` a local to the one whose buffer it takes over.
+    """
 
     function: Callable[..., Any]
     source: str
     line_ops: dict[int, Operation]
     values: dict[Tensor, str]
     filename: str
+    lines: list[Line]
+    drops: dict[int, list[str]]
+    reused: dict[str, str]
 
 
 class Generator:
@@ -133,6 +140,7 @@ class Generator:
         self._assigned: set[str] = set()
         self._checked: dict[str, None] = {}
         self._reads: list[str] = []
+        self.reused: dict[str, str] = {}
         self.structured = any(op.type in control_structure.CONTROL_OPS for op in self.ops)
 
     def generate(self) -> GeneratedPlan:
@@ -366,7 +374,16 @@ class Generator:
         source = "\n".join(text) + "\n"
         exec(compile(source, filename, "exec"), self.globals)
         values = {t: v.text for t, v in self.values.items()}
-        return GeneratedPlan(self.globals["run"], source, line_ops, values, filename)
+        return GeneratedPlan(
+            self.globals["run"],
+            source,
+            line_ops,
+            values,
+            filename,
+            self.lines,
+            drops,
+            self.reused,
+        )
 
     def _last_uses_between_blocks(self) -> dict[int, list[str]]:
         """As `_last_uses`, for a plan with loops or branches.

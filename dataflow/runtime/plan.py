@@ -36,6 +36,8 @@ class Plan:
         self.ops = needed_operations(fetches.tensors, fetches.operations, feeds)
         self.needed = frozenset(op.name for op in self.ops)
         self.journal: list[Any] = []
+        #: The nodes that `generated` computes: those of ``ops`` until the plan is rewritten.
+        self.compiled_ops = self.ops
         #: Nodes that rewrites made or copied -> the user's nodes; empty before rewriting.
         self.origin: dict[Operation, Operation] = {}
         self._converters = [make_feed_converter(t) for t in feeds]
@@ -60,6 +62,7 @@ class Plan:
         )
         self.origin = rewritten.origin
         self.journal = rewritten.journal
+        self.compiled_ops = rewritten.ops
         self.generated = Generator(
             rewritten.ops, rewritten.fetches, rewritten.feeds, self.bind_kernel, self.bind_variable
         ).generate()

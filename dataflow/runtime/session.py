@@ -218,6 +218,19 @@ class BaseSession:
         feeds = flatten_feeds(self._graph, feed_dict) if feed_dict else {}
         return {op.name for op in needed_operations(plan.tensors, plan.operations, feeds)}
 
+    def explain(self, fetches: Any, feed_dict: Any = None) -> Any:
+        """What the engine makes of a run, without running it: an `introspect.explain.Explanation`.
+
+        It holds the graph before and after the rewrites, the journal of rewrites with their
+        equations, the source of the plan and of its fused kernels, the order of the nodes, and for
+        each value when it is made, when it is dropped and what its buffer is. ``feed_dict`` says
+        which tensors are fed; their values are not looked at, so a list of tensors does as well.
+        """
+        self._check_open()
+        from dataflow.runtime import targets
+
+        return targets.explain(self, fetches, feed_dict)
+
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
         """Prepares `partial_run`: fetches and feeds of one computation given bit by bit."""
         from dataflow.runtime.partial_run import PartialRun

@@ -18,3 +18,10 @@ def connect(target: str, graph: Any, config: Any) -> Any:
 def reset(target: str, containers: Any, config: Any) -> None:
     """Clears containers of the server at ``target``."""
     importlib.import_module(CONNECTOR).reset(target, containers, config)
+
+
+def explain(session: Any, fetches: Any, feed_dict: Any) -> Any:
+    """What a run would do; the words for it are in a layer above the runtime."""
+    return importlib.import_module("dataflow.introspect.explain").explain(
+        session, fetches, feed_dict
+    )

@@ -1,0 +1,203 @@
+"""`Session.explain`: what the engine makes of a run, as plain data with a readable form.
+
+Nothing runs: the plan is made, rewritten and compiled as it would be for `Session.run`, and then
+taken apart. The dictionary (`Explanation.to_dict`) is JSON-safe, so that a widget can replay it.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dataflow.introspect.graph_json import node_to_dict
+from dataflow.runtime.codegen import ALIASES, VARIABLES
+from dataflow.runtime.feeds import flatten_feeds
+from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.plan import Plan
+from dataflow.shapes import num_elements
+
+if TYPE_CHECKING:
+    from dataflow.graph.operation import Operation
+    from dataflow.graph.tensor import Tensor
+
+_MOST_ROWS = 40
+
+
+class Lifetime(NamedTuple):
+    """One value of the plan: where it is made, when it is dropped, and what holds it.
+
+    ``made`` and ``dropped`` are positions in ``Explanation.order``, -1 for what is there before the
+    run; ``dropped`` is ``None`` for what outlives it. ``buffer`` says in words what memory it is;
+    ``num_bytes`` is ``None`` while the shape is not known.
+    """
+
+    tensor: str
+    local: str
+    made: int
+    dropped: int | None
+    buffer: str
+    num_bytes: int | None
+
+
+class Explanation(NamedTuple):
+    """A run taken apart.
+
+    ``before`` and ``after`` hold node dictionaries (see `graph_json`) of the pruned graph and of
+    what is left of it when it is rewritten; ``journal`` the rewrites in the order in which they
+    fitted, as dictionaries of `rewrites.journal.Hit`; ``kernels`` the source of each fused kernel
+    by its node; ``source`` the plan as Python; ``order`` the nodes that cost a line of it.
+    """
+
+    fetches: list[str]
+    feeds: list[str]
+    before: list[dict[str, Any]]
+    after: list[dict[str, Any]]
+    journal: list[dict[str, Any]]
+    kernels: dict[str, str]
+    source: str
+    order: list[str]
+    lifetimes: list[Lifetime]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as JSON-safe dictionaries and lists."""
+        return {**self._asdict(), "lifetimes": [value._asdict() for value in self.lifetimes]}
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{title}\n{_indent(body)}" for title, body in self._sections())
+
+    def _repr_html_(self) -> str:
+        first, *rest = self._sections()
+        parts = [f"<p><b>{html.escape(first[0])}</b></p><pre>{html.escape(first[1])}</pre>"]
+        for title, body in rest:
+            parts.append(
+                f"<details><summary>{html.escape(title)}</summary>"
+                f"<pre>{html.escape(body)}</pre></details>"
+            )
+        return f'<div class="dataflow-explain">{"".join(parts)}</div>'
+
+    def _sections(self) -> list[tuple[str, str]]:
+        """Titles with their texts."""
+        sections = [
+            (
+                f"run of {', '.join(self.fetches) or 'nothing'}"
+                + (f", fed {', '.join(self.feeds)}" if self.feeds else ""),
+                f"{len(self.before)} nodes before the rewrites, {len(self.after)} after them, "
+                f"{len(self.order)} lines of code",
+            ),
+            (
+                f"rewrites ({len(self.journal)})",
+                _rows([f"{h['equation']}    at {h['before']}" for h in self.journal]) or "none",
+            ),
+            (f"plan ({len(self.order)} lines)", self.source.rstrip()),
+        ]
+        for name, source in self.kernels.items():
+            sections.append((f"fused kernel {name}", source.rstrip()))
+        rows = [
+            f"{v.local:>8} {v.tensor}: made {_place(v.made)}, dropped {_place(v.dropped)}; "
+            + v.buffer
+            + (f", {v.num_bytes:,} bytes" if v.num_bytes is not None else "")
+            for v in self.lifetimes
+        ]
+        sections.append((f"values ({len(rows)})", _rows(rows) or "none"))
+        return sections
+
+
+def explain(session: Any, fetches: Any, feed_dict: Any = None) -> Explanation:
+    """Makes the plan for a run, rewrites it and takes it apart; see `Session.explain`."""
+    graph = session.graph
+    feeds: list[Tensor]
+    if feed_dict is None or isinstance(feed_dict, Mapping):
+        feeds = list(flatten_feeds(graph, feed_dict)) if feed_dict else []
+    else:
+        feeds = [graph.as_graph_element(t, allow_operation=False) for t in feed_dict]
+    plan = Plan(session, FetchPlan(graph, fetches), feeds)
+    before = [node_to_dict(op) for op in plan.ops]
+    plan.rewrite()
+    generated = plan.generated
+    order = [line.op.name for line in generated.lines if line.op is not None]
+    return Explanation(
+        list(plan.fetches.names),
+        [t.name for t in plan.feeds],
+        before,
+        [node_to_dict(op) for op in plan.compiled_ops],
+        [{k: v for k, v in hit._asdict().items() if v != ""} for hit in plan.journal],
+        {hit.added[0]: hit.source for hit in plan.journal if hit.source},
+        generated.source,
+        order,
+        _lifetimes(plan),
+    )
+
+
+def _lifetimes(plan: Plan) -> list[Lifetime]:
+    generated = plan.generated
+    tensors: dict[str, Tensor] = {}
+    result: list[Lifetime] = []
+    for tensor, text in generated.values.items():
+        local = text.partition(".")[0]
+        op = tensor.op
+        if op.type in VARIABLES:
+            kind = "the variable's own, changed in place where no run or fetch still holds it"
+            result.append(Lifetime(tensor.name, local, -1, None, kind, _num_bytes(tensor)))
+        elif op.type == "Const":
+            kind = "a constant, shared by all runs"
+            result.append(Lifetime(tensor.name, local, -1, None, kind, _num_bytes(tensor)))
+        elif op.type == "Placeholder" or local.startswith("f"):
+            kind = "the array that was fed"
+            result.append(Lifetime(tensor.name, local, -1, None, kind, _num_bytes(tensor)))
+        elif op.type not in ALIASES:
+            tensors.setdefault(local, tensor)
+    made: dict[str, int] = {}
+    dropped: dict[str, int] = {}
+    position = -1
+    for i, line in enumerate(generated.lines):
+        if line.op is not None:
+            position += 1
+        for local in line.sets:
+            made.setdefault(local, position)
+        for local in generated.drops.get(i, ()):
+            dropped[local] = position
+    for local, where in made.items():
+        made_tensor = tensors.get(local)
+        if made_tensor is None:
+            continue
+        end = dropped.get(local)
+        kind = _buffer(made_tensor.op, generated.reused.get(local), end is None)
+        result.append(Lifetime(made_tensor.name, local, where, end, kind, _num_bytes(made_tensor)))
+    return result
+
+
+#: Ops whose result may be another look at their first input's memory.
+_VIEWS = frozenset({"Reshape", "ExpandDims", "Squeeze", "Transpose", "Split", "SplitV", "Unpack"})
+
+
+def _buffer(op: Operation, reused: str | None, outlives: bool) -> str:
+    if reused is not None:
+        return f"the buffer of {reused}, which is dead by then"
+    if op.type in _VIEWS:
+        return f"a view of {op.inputs[0].name} where NumPy allows it"
+    return "its own, handed to the caller" if outlives else "its own, freed when dropped"
+
+
+def _num_bytes(tensor: Tensor) -> int | None:
+    count = num_elements(tensor.dims)
+    if count is None or not tensor.dtype.is_numpy_compatible:
+        return None
+    return int(count * tensor.dtype.base_dtype.size)
+
+
+def _place(position: int | None) -> str:
+    if position is None:
+        return "by the caller"
+    return "before the run" if position < 0 else f"at line {position + 1}"
+
+
+def _rows(rows: list[str]) -> str:
+    shown = rows[:_MOST_ROWS]
+    if len(rows) > len(shown):
+        shown.append(f"... and {len(rows) - len(shown)} more (see .to_dict())")
+    return "\n".join(shown)
+
+
+def _indent(text: str) -> str:
+    return "\n".join("    " + line for line in text.splitlines())

@@ -1,0 +1,108 @@
+"""`Session.explain`: what it tells of a run, and that it runs nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Any:
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def test_journal_names_the_equation_and_the_place() -> None:
+    x = tf.placeholder(tf.float32, [2], name="x")
+    y = tf.tanh(x * 1.0, name="y")
+    with tf.Session() as s:
+        told = s.explain(y, {x: [1.0, 2.0]})
+    assert told.fetches == ["y:0"]
+    assert told.feeds == ["x:0"]
+    (hit,) = [h for h in told.journal if h["rule"] == "times_one"]
+    assert hit["equation"] == "x * 1 -> x"
+    assert hit["before"] == "mul:0"
+    assert {n["op"] for n in told.before} >= {"Mul", "Tanh", "Const"}
+    assert {n["op"] for n in told.after} == {"Tanh"}
+    assert told.order == ["y"]
+    assert "x * 1 -> x" in repr(told)
+
+
+def test_source_of_a_fused_kernel_is_shown() -> None:
+    x = tf.placeholder(tf.float32, [512, 512])
+    y = tf.exp(-tf.square(x))
+    with tf.Session() as s:
+        told = s.explain(y, [x])
+    (source,) = told.kernels.values()
+    assert "xp.exp(" in source and "def block(" in source
+    assert "def run(f0):" in told.source
+    assert "_Fused" in {n["op"] for n in told.after}
+
+
+def test_lifetimes() -> None:
+    x = tf.placeholder(tf.float32, [3], name="x")
+    v = tf.Variable([1.0, 2.0, 3.0], name="v")
+    y = tf.add(tf.tanh(x, name="t") * v, 2.0, name="y")
+    with tf.Session() as s:
+        told = s.explain(y, [x])
+    values = {v.tensor: v for v in told.lifetimes}
+    assert values["v:0"].buffer.startswith("the variable's own")
+    assert values["t:0"].made == told.order.index("t")
+    assert values["t:0"].dropped == told.order.index("mul")
+    assert values["t:0"].num_bytes == 12
+    assert values["y:0"].dropped is None
+    assert values["y:0"].buffer.endswith("handed to the caller")
+
+
+def test_explaining_runs_nothing() -> None:
+    v = tf.Variable(1.0)
+    add = tf.assign_add(v, 1.0)
+    with tf.Session() as s:
+        s.run(v.initializer)
+        s.explain(add)
+        assert s.run(v) == 1.0
+        assert s.run(add) == 2.0
+
+
+def test_dict_is_json_and_html_is_escaped() -> None:
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    y = tf.less(tf.reduce_sum(x), 3.0)
+    with tf.Session() as s:
+        told = s.explain({"y": y}, {x: np.zeros((1, 3))})
+    again = json.loads(json.dumps(told.to_dict()))
+    assert again["order"] == told.order
+    assert again["lifetimes"][0].keys() >= {"tensor", "made", "dropped", "buffer"}
+    page = told._repr_html_()
+    assert "&lt;" in page and " < " not in page
+
+
+def test_switched_off_rewrites_leave_the_graph() -> None:
+    x = tf.placeholder(tf.float32, [2])
+    y = x * 1.0
+    config = tf.ConfigProto()
+    config.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
+    with tf.Session(config=config) as s:
+        told = s.explain(y, [x])
+    assert told.journal == []
+    assert told.after == told.before
+
+
+def test_loops_and_branches_are_explained() -> None:
+    x = tf.placeholder(tf.float32, [])
+    y = tf.while_loop(lambda v: v < 10.0, lambda v: [v * 2.0], [x])
+    with tf.Session() as s:
+        told = s.explain(y, [x])
+    assert "while " in told.source
+
+
+def test_a_closed_session_refuses() -> None:
+    x = tf.constant(1.0)
+    s = tf.Session()
+    s.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        s.explain(x)
