@@ -109,7 +109,9 @@ def measure(tf, server, index, name, size, seconds):
     with tf.Graph().as_default(), tf.variable_scope(f"{name}_{size}"):
         step, hook = PROGRAMS[name](tf, index, size)
         filters = ["/job:ps", f"/job:worker/task:{index}"]
-        config = tf.ConfigProto(device_filters=filters, operation_timeout_in_ms=3000)
+        config = tf.ConfigProto(device_filters=filters)
+        if hook is not None:
+            config.operation_timeout_in_ms = 3000
         if hook is None:
             missing = tf.report_uninitialized_variables()
             with tf.Session(server.target, config=config) as session:
