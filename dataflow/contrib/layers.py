@@ -1,0 +1,590 @@
+"""``tf.contrib.layers``: the older functional layers, initializers and regularizers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.contrib.framework import add_arg_scope
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
+from dataflow.layers import convolutional, core, normalization as normalization_layers, pooling
+from dataflow.ops import (
+    activation as activations,
+    array,
+    embedding,
+    initializers,
+    normalization as normalization_ops,
+)
+from dataflow.ops.math import abs_, add_n, multiply, reduce_sum, sqrt, square
+from dataflow.ops.variable_scope import get_variable, variable_scope
+
+
+def xavier_initializer(uniform: bool = True, seed: Any = None, dtype: Any = dtypes.float32) -> Any:
+    """Glorot and Bengio's initializer, uniform or normal."""
+    return initializers.variance_scaling_initializer(
+        scale=1.0,
+        mode="fan_avg",
+        distribution="uniform" if uniform else "truncated_normal",
+        seed=seed,
+        dtype=dtype,
+    )
+
+
+xavier_initializer_conv2d = xavier_initializer
+
+
+def variance_scaling_initializer(
+    factor: float = 2.0,
+    mode: str = "FAN_IN",
+    uniform: bool = False,
+    seed: Any = None,
+    dtype: Any = dtypes.float32,
+) -> Any:
+    """Values of variance ``factor`` / fan; He's initializer by default."""
+    modes = {"FAN_IN": "fan_in", "FAN_OUT": "fan_out", "FAN_AVG": "fan_avg"}
+    if mode not in modes:
+        raise TypeError(f"Unknown mode {mode} [FAN_IN, FAN_OUT, FAN_AVG]")
+    return initializers.variance_scaling_initializer(
+        scale=factor,
+        mode=modes[mode],
+        distribution="uniform" if uniform else "truncated_normal",
+        seed=seed,
+        dtype=dtype,
+    )
+
+
+def _check_scale(scale: float) -> None:
+    if isinstance(scale, int) and not isinstance(scale, bool) and scale != 0:
+        raise ValueError(f"scale cannot be an integer: {scale}")
+    if scale < 0.0:
+        raise ValueError(f"Setting a scale less than 0 on a regularizer: {scale}.")
+
+
+def l2_regularizer(scale: float, scope: str | None = None) -> Any:
+    """``scale * sum(w ** 2) / 2``."""
+    _check_scale(scale)
+
+    def l2(weights: Any) -> Any:
+        with default_graph().name_scope(scope or "l2_regularizer") as name:
+            return multiply(scale, activations.l2_loss(weights), name=name)
+
+    return (lambda _: None) if scale == 0.0 else l2
+
+
+def l1_regularizer(scale: float, scope: str | None = None) -> Any:
+    """``scale * sum(|w|)``."""
+    _check_scale(scale)
+
+    def l1(weights: Any) -> Any:
+        with default_graph().name_scope(scope or "l1_regularizer") as name:
+            return multiply(scale, reduce_sum(abs_(weights)), name=name)
+
+    return (lambda _: None) if scale == 0.0 else l1
+
+
+def l1_l2_regularizer(
+    scale_l1: float = 1.0, scale_l2: float = 1.0, scope: str | None = None
+) -> Any:
+    """The sum of both."""
+    return sum_regularizer([l1_regularizer(scale_l1), l2_regularizer(scale_l2)], scope)
+
+
+def sum_regularizer(regularizer_list: list[Any], scope: str | None = None) -> Any:
+    """The sum of several regularizers."""
+
+    def total(weights: Any) -> Any:
+        with default_graph().name_scope(scope or "sum_regularizer"):
+            parts = [r(weights) for r in regularizer_list]
+            parts = [p for p in parts if p is not None]
+            return add_n(parts) if parts else None
+
+    return total
+
+
+def apply_regularization(regularizer: Any, weights_list: Any = None) -> Any:
+    """The regularizer of all ``weights_list`` (the WEIGHTS collection by default), collected."""
+    graph = default_graph()
+    weights = weights_list or graph.get_collection(GraphKeys.WEIGHTS)
+    if not weights:
+        raise ValueError("No weights to regularize.")
+    penalty = add_n([regularizer(w) for w in weights])
+    graph.add_to_collection(GraphKeys.REGULARIZATION_LOSSES, penalty)
+    return penalty
+
+
+def _collect(outputs: Any, collections: Any, name: str) -> Any:
+    if collections:
+        default_graph().add_to_collections(collections, outputs)
+    return outputs
+
+
+def _collect_variables(layer: Any, collections: Any) -> None:
+    if not collections:
+        return
+    for variable in layer.weights:
+        keys = collections
+        if isinstance(collections, dict):
+            keys = collections.get(variable.op.name.rpartition("/")[2], [])
+        if keys:
+            default_graph().add_to_collections(keys, variable)
+
+
+def _finish(outputs: Any, normalizer_fn: Any, normalizer_params: Any, activation_fn: Any) -> Any:
+    if normalizer_fn is not None:
+        outputs = normalizer_fn(outputs, **(normalizer_params or {}))
+    return outputs if activation_fn is None else activation_fn(outputs)
+
+
+class _Renamed:
+    """A variable getter that calls ``kernel`` ``weights`` and ``bias`` ``biases``."""
+
+    names = {"kernel": "weights", "bias": "biases"}
+
+    def __call__(self, getter: Any, name: str, *args: Any, **kwargs: Any) -> Any:
+        prefix, _, last = name.rpartition("/")
+        last = self.names.get(last, last)
+        return getter(f"{prefix}/{last}" if prefix else last, *args, **kwargs)
+
+
+@add_arg_scope
+def fully_connected(
+    inputs: Any,
+    num_outputs: int,
+    activation_fn: Any = activations.relu,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Any = None,
+    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Any:
+    """A dense layer, ReLU by default. Variables ``weights`` and ``biases``."""
+    with variable_scope(
+        scope, "fully_connected", [inputs], reuse=reuse, custom_getter=_Renamed()
+    ) as captured:
+        layer = core.Dense(
+            num_outputs,
+            use_bias=normalizer_fn is None and biases_initializer is not None,
+            kernel_initializer=weights_initializer,
+            bias_initializer=biases_initializer,
+            kernel_regularizer=weights_regularizer,
+            bias_regularizer=biases_regularizer,
+            trainable=trainable,
+            name=captured.name,
+            _scope=captured,
+            _reuse=reuse,
+        )
+        outputs = layer(convert_to_tensor(inputs))
+        _collect_variables(layer, variables_collections)
+        outputs = _finish(outputs, normalizer_fn, normalizer_params, activation_fn)
+        return _collect(outputs, outputs_collections, captured.name)
+
+
+def linear(*args: Any, **kwargs: Any) -> Any:
+    """`fully_connected` without an activation."""
+    kwargs.setdefault("activation_fn", None)
+    return fully_connected(*args, **kwargs)
+
+
+relu = fully_connected
+
+
+@add_arg_scope
+def convolution2d(
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: Any = None,
+    rate: Any = 1,
+    activation_fn: Any = activations.relu,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Any = None,
+    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Any:
+    """A convolution of images, ReLU by default. Variables ``weights`` and ``biases``."""
+    if data_format not in (None, "NHWC", "NCHW"):
+        raise ValueError(f"Invalid data_format: {data_format!r}")
+    with variable_scope(scope, "Conv", [inputs], reuse=reuse, custom_getter=_Renamed()) as captured:
+        layer = convolutional.Conv2D(
+            num_outputs,
+            kernel_size,
+            stride,
+            padding.lower(),
+            "channels_first" if data_format == "NCHW" else "channels_last",
+            rate,
+            use_bias=normalizer_fn is None and biases_initializer is not None,
+            kernel_initializer=weights_initializer,
+            bias_initializer=biases_initializer,
+            kernel_regularizer=weights_regularizer,
+            bias_regularizer=biases_regularizer,
+            trainable=trainable,
+            name=captured.name,
+            _scope=captured,
+            _reuse=reuse,
+        )
+        outputs = layer(convert_to_tensor(inputs))
+        _collect_variables(layer, variables_collections)
+        outputs = _finish(outputs, normalizer_fn, normalizer_params, activation_fn)
+        return _collect(outputs, outputs_collections, captured.name)
+
+
+conv2d = convolution2d
+
+
+@add_arg_scope
+def convolution2d_transpose(
+    inputs: Any,
+    num_outputs: int,
+    kernel_size: Any,
+    stride: Any = 1,
+    padding: str = "SAME",
+    data_format: str = "NHWC",
+    activation_fn: Any = activations.relu,
+    normalizer_fn: Any = None,
+    normalizer_params: Any = None,
+    weights_initializer: Any = xavier_initializer(),  # noqa: B008
+    weights_regularizer: Any = None,
+    biases_initializer: Any = initializers.zeros_initializer(),  # noqa: B008
+    biases_regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Any:
+    """A transposed convolution of images, ReLU by default."""
+    with variable_scope(
+        scope, "Conv2d_transpose", [inputs], reuse=reuse, custom_getter=_Renamed()
+    ) as captured:
+        layer = convolutional.Conv2DTranspose(
+            num_outputs,
+            kernel_size,
+            stride,
+            padding.lower(),
+            "channels_first" if data_format == "NCHW" else "channels_last",
+            use_bias=normalizer_fn is None and biases_initializer is not None,
+            kernel_initializer=weights_initializer,
+            bias_initializer=biases_initializer,
+            kernel_regularizer=weights_regularizer,
+            bias_regularizer=biases_regularizer,
+            trainable=trainable,
+            name=captured.name,
+            _scope=captured,
+            _reuse=reuse,
+        )
+        outputs = layer(convert_to_tensor(inputs))
+        _collect_variables(layer, variables_collections)
+        outputs = _finish(outputs, normalizer_fn, normalizer_params, activation_fn)
+        return _collect(outputs, outputs_collections, captured.name)
+
+
+conv2d_transpose = convolution2d_transpose
+
+
+def _pool(layer_class: Any, name: str) -> Any:
+    @add_arg_scope
+    def pool2d(
+        inputs: Any,
+        kernel_size: Any,
+        stride: Any = 2,
+        padding: str = "VALID",
+        data_format: str = "NHWC",
+        outputs_collections: Any = None,
+        scope: Any = None,
+    ) -> Any:
+        with default_graph().name_scope(scope or name):
+            layout = "channels_first" if data_format == "NCHW" else "channels_last"
+            layer = layer_class(kernel_size, stride, padding.lower(), layout)
+            return _collect(layer(convert_to_tensor(inputs)), outputs_collections, name)
+
+    pool2d.__doc__ = f"{layer_class.__doc__}"
+    return pool2d
+
+
+max_pool2d = _pool(pooling.MaxPooling2D, "MaxPool2D")
+avg_pool2d = _pool(pooling.AveragePooling2D, "AvgPool2D")
+
+
+@add_arg_scope
+def dropout(
+    inputs: Any,
+    keep_prob: Any = 0.5,
+    noise_shape: Any = None,
+    is_training: Any = True,
+    outputs_collections: Any = None,
+    scope: Any = None,
+    seed: Any = None,
+) -> Any:
+    """Dropout while ``is_training``."""
+    with default_graph().name_scope(scope or "Dropout"):
+        layer = core.Dropout(rate=1 - keep_prob, noise_shape=noise_shape, seed=seed)
+        outputs = layer(convert_to_tensor(inputs), training=is_training)
+        return _collect(outputs, outputs_collections, "Dropout")
+
+
+@add_arg_scope
+def flatten(inputs: Any, outputs_collections: Any = None, scope: Any = None) -> Any:
+    """All axes but the first become one."""
+    with default_graph().name_scope(scope or "Flatten"):
+        return _collect(core.flatten(convert_to_tensor(inputs)), outputs_collections, "Flatten")
+
+
+@add_arg_scope
+def batch_norm(
+    inputs: Any,
+    decay: float = 0.999,
+    center: bool = True,
+    scale: bool = False,
+    epsilon: float = 0.001,
+    activation_fn: Any = None,
+    param_initializers: Any = None,
+    param_regularizers: Any = None,
+    updates_collections: Any = GraphKeys.UPDATE_OPS,
+    is_training: Any = True,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    batch_weights: Any = None,
+    fused: Any = None,
+    data_format: str = "NHWC",
+    zero_debias_moving_mean: bool = False,
+    scope: Any = None,
+    renorm: bool = False,
+    renorm_clipping: Any = None,
+    renorm_decay: float = 0.99,
+    adjustment: Any = None,
+) -> Any:
+    """Batch normalization. With ``updates_collections=None`` the averages move within the layer."""
+    graph = default_graph()
+    first = param_initializers or {}
+    with variable_scope(scope, "BatchNorm", [inputs], reuse=reuse) as captured:
+        layer = normalization_layers.BatchNormalization(
+            1 if data_format == "NCHW" else -1,
+            decay,
+            epsilon,
+            center,
+            scale,
+            first.get("beta", initializers.zeros_initializer()),
+            first.get("gamma", initializers.ones_initializer()),
+            first.get("moving_mean", initializers.zeros_initializer()),
+            first.get("moving_variance", initializers.ones_initializer()),
+            trainable=trainable,
+            renorm=renorm,
+            name=captured.name,
+            _scope=captured,
+            _reuse=reuse,
+        )
+        outputs = layer(convert_to_tensor(inputs), training=is_training)
+        _collect_variables(layer, variables_collections)
+        if updates_collections != GraphKeys.UPDATE_OPS:
+            collected = graph.get_collection_ref(GraphKeys.UPDATE_OPS)
+            for update in layer.updates:
+                collected.remove(update)
+            if updates_collections is None:
+                with graph.control_dependencies(layer.updates):
+                    outputs = array.identity(outputs)
+            else:
+                for update in layer.updates:
+                    graph.add_to_collections(updates_collections, update)
+        outputs = outputs if activation_fn is None else activation_fn(outputs)
+        return _collect(outputs, outputs_collections, captured.name)
+
+
+def layer_norm(
+    inputs: Any,
+    center: bool = True,
+    scale: bool = True,
+    activation_fn: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    begin_norm_axis: int = 1,
+    begin_params_axis: int = -1,
+    scope: Any = None,
+) -> Any:
+    """Each example is brought to mean 0 and variance 1 (Ba et al. 2016)."""
+    with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse):
+        inputs = convert_to_tensor(inputs)
+        shape = inputs.shape[begin_params_axis:].as_list()
+        axes = list(range(begin_norm_axis, len(inputs.dims or ())))
+        beta = gamma = None
+        if center:
+            beta = get_variable("beta", shape, initializer=initializers.zeros_initializer())
+        if scale:
+            gamma = get_variable("gamma", shape, initializer=initializers.ones_initializer())
+        mean, variance = normalization_ops.moments(inputs, axes, keep_dims=True)
+        outputs = normalization_ops.batch_normalization(inputs, mean, variance, beta, gamma, 1e-12)
+        outputs.set_shape(inputs.shape)
+        outputs = outputs if activation_fn is None else activation_fn(outputs)
+        return _collect(outputs, outputs_collections, "LayerNorm")
+
+
+def embed_sequence(
+    ids: Any,
+    vocab_size: int | None = None,
+    embed_dim: int | None = None,
+    unique: bool = False,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+    reuse: Any = None,
+) -> Any:
+    """The embeddings of sequences of ids: [batch, steps] -> [batch, steps, embed_dim]."""
+    if not (reuse or (vocab_size and embed_dim)):
+        raise ValueError("Must specify vocab size and embedding dimension when not reusing.")
+    with variable_scope(scope, "EmbedSequence", [ids], reuse=reuse):
+        shape = [vocab_size, embed_dim] if vocab_size and embed_dim else None
+        table = get_variable(
+            "embeddings",
+            shape,
+            initializer=initializer,
+            regularizer=regularizer,
+            trainable=trainable,
+        )
+        return embedding.embedding_lookup(table, ids)
+
+
+@add_arg_scope
+def one_hot_encoding(
+    labels: Any,
+    num_classes: int,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    outputs_collections: Any = None,
+    scope: Any = None,
+) -> Any:
+    """One-hot rows."""
+    with default_graph().name_scope(scope or "OneHotEncoding"):
+        return _collect(
+            array.one_hot(labels, num_classes, on_value=on_value, off_value=off_value),
+            outputs_collections,
+            "OneHotEncoding",
+        )
+
+
+def stack(inputs: Any, layer: Any, stack_args: Any, **kwargs: Any) -> Any:
+    """The layer again and again: one for each of ``stack_args``."""
+    scope = kwargs.pop("scope", None)
+    with variable_scope(scope, "Stack", [inputs]):
+        outputs = inputs
+        base = scope or getattr(layer, "__name__", "layer")
+        for i, arguments in enumerate(stack_args):
+            given = arguments if isinstance(arguments, (list, tuple)) else [arguments]
+            outputs = layer(outputs, *given, scope=f"{base}_{i + 1}", **kwargs)
+        return outputs
+
+
+def repeat(inputs: Any, repetitions: int, layer: Any, *args: Any, **kwargs: Any) -> Any:
+    """The same layer ``repetitions`` times."""
+    scope = kwargs.pop("scope", None)
+    with variable_scope(scope, "Repeat", [inputs]):
+        base = scope or getattr(layer, "__name__", "layer")
+        for i in range(repetitions):
+            inputs = layer(inputs, *args, scope=f"{base}_{i + 1}", **kwargs)
+        return inputs
+
+
+def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -> Any:
+    """Vectors of length 1 along ``dim``."""
+    with default_graph().name_scope(scope or "UnitNorm"):
+        return inputs / sqrt(reduce_sum(square(inputs), dim, keepdims=True) + epsilon)
+
+
+def optimize_loss(
+    loss: Any,
+    global_step: Any,
+    learning_rate: Any,
+    optimizer: Any,
+    gradient_noise_scale: Any = None,
+    gradient_multipliers: Any = None,
+    clip_gradients: Any = None,
+    learning_rate_decay_fn: Any = None,
+    update_ops: Any = None,
+    variables: Any = None,
+    name: str | None = None,
+    summaries: Any = None,
+    colocate_gradients_with_ops: bool = False,
+    increment_global_step: bool = True,
+) -> Any:
+    """A training op: gradients (clipped on request), the optimizer by name or class, and updates.
+
+    Returns the loss, evaluated after the step.
+    """
+    from dataflow import train
+    from dataflow.ops.clip import clip_by_global_norm
+
+    by_name = {
+        "Adagrad": train.AdagradOptimizer,
+        "Adam": train.AdamOptimizer,
+        "Ftrl": train.FtrlOptimizer,
+        "Momentum": lambda lr: train.MomentumOptimizer(lr, momentum=0.9),
+        "RMSProp": train.RMSPropOptimizer,
+        "SGD": train.GradientDescentOptimizer,
+    }
+    graph = default_graph()
+    with variable_scope(name, "OptimizeLoss", [loss, global_step]):
+        if update_ops is None:
+            update_ops = graph.get_collection(GraphKeys.UPDATE_OPS)
+        if update_ops:
+            with graph.control_dependencies(list(update_ops)):
+                loss = array.identity(loss)
+        if global_step is None:
+            global_step = train.get_global_step()
+        if learning_rate is not None and learning_rate_decay_fn is not None:
+            if global_step is None:
+                raise ValueError("global_step is required for learning_rate_decay_fn.")
+            learning_rate = learning_rate_decay_fn(learning_rate, global_step)
+        if isinstance(optimizer, str):
+            if optimizer not in by_name:
+                raise ValueError(
+                    f"Optimizer name should be one of [{', '.join(by_name)}], you provided {optimizer}."
+                )
+            made: Any = by_name[optimizer](learning_rate)
+        elif isinstance(optimizer, type):
+            made = optimizer(learning_rate)
+        elif hasattr(optimizer, "compute_gradients"):
+            made = optimizer
+        elif callable(optimizer):
+            made = optimizer(learning_rate) if learning_rate is not None else optimizer()
+        else:
+            raise ValueError(f"Unrecognized optimizer: {optimizer!r}")
+        pairs = made.compute_gradients(
+            loss, variables, colocate_gradients_with_ops=colocate_gradients_with_ops
+        )
+        if gradient_multipliers is not None:
+            pairs = [
+                (g * gradient_multipliers.get(v, gradient_multipliers.get(v.name, 1.0)), v)
+                if g is not None
+                else (g, v)
+                for g, v in pairs
+            ]
+        if isinstance(clip_gradients, float):
+            grads, _ = clip_by_global_norm([g for g, _ in pairs], clip_gradients)
+            pairs = list(zip(grads, [v for _, v in pairs], strict=True))
+        elif callable(clip_gradients):
+            pairs = clip_gradients(pairs)
+        updates = made.apply_gradients(
+            pairs, global_step=global_step if increment_global_step else None, name="train"
+        )
+        with graph.control_dependencies([updates]):
+            return array.identity(loss)

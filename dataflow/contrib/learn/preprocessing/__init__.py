@@ -1,0 +1,147 @@
+"""``tf.contrib.learn.preprocessing``: words become numbers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+_WORDS = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Z][a-z]+(?=[A-Z])|[\'\w\-]+", re.UNICODE)
+
+
+def tokenizer(iterator: Iterable[str]) -> Iterator[list[str]]:
+    """The words of each text."""
+    for value in iterator:
+        yield _WORDS.findall(value)
+
+
+class CategoricalVocabulary:
+    """Words and their numbers; 0 is the unknown word."""
+
+    def __init__(self, unknown_token: str = "<UNK>", support_reverse: bool = True) -> None:
+        self._unknown_token = unknown_token
+        self._mapping = {unknown_token: 0}
+        self._reverse = [unknown_token]
+        self._counts: dict[str, int] = {}
+        self._frozen = False
+
+    def __len__(self) -> int:
+        return len(self._mapping)
+
+    def freeze(self, freeze: bool = True) -> None:
+        """From now on new words are unknown."""
+        self._frozen = freeze
+
+    def get(self, category: str) -> int:
+        """The number of a word; new ones get the next number until the vocabulary is frozen."""
+        found = self._mapping.get(category)
+        if found is None:
+            if self._frozen:
+                return 0
+            found = self._mapping[category] = len(self._mapping)
+            self._reverse.append(category)
+        return found
+
+    def add(self, category: str, count: int = 1) -> None:
+        """Counts a word."""
+        if self.get(category) > 0:
+            self._counts[category] = self._counts.get(category, 0) + count
+
+    def trim(self, min_frequency: int, max_frequency: int = -1) -> None:
+        """Keeps words that occur more often than ``min_frequency``, by frequency, then by name."""
+        order = sorted(sorted(self._counts.items()), key=lambda item: item[1], reverse=True)
+        self._mapping = {self._unknown_token: 0}
+        self._reverse = [self._unknown_token]
+        for word, count in order:
+            if count <= min_frequency:
+                break
+            if 0 < max_frequency <= count:
+                continue
+            self._mapping[word] = len(self._mapping)
+            self._reverse.append(word)
+        self._counts = {w: c for w, c in order if w in self._mapping}
+
+    def reverse(self, class_id: int) -> str:
+        """The word of a number."""
+        return self._reverse[class_id]
+
+
+class VocabularyProcessor:
+    """Texts as rows of word numbers, cut or filled with 0 to ``max_document_length``."""
+
+    def __init__(
+        self,
+        max_document_length: int,
+        min_frequency: int = 0,
+        vocabulary: CategoricalVocabulary | None = None,
+        tokenizer_fn: Callable[[Iterable[str]], Iterator[list[str]]] | None = None,
+    ) -> None:
+        self.max_document_length = max_document_length
+        self.min_frequency = min_frequency
+        self.vocabulary_ = vocabulary or CategoricalVocabulary()
+        self._tokenizer = tokenizer_fn or tokenizer
+
+    def fit(self, raw_documents: Iterable[str], unused_y: Any = None) -> VocabularyProcessor:
+        """Learns the words of all texts."""
+        for tokens in self._tokenizer(raw_documents):
+            for token in tokens:
+                self.vocabulary_.add(token)
+        if self.min_frequency > 0:
+            self.vocabulary_.trim(self.min_frequency)
+        self.vocabulary_.freeze()
+        return self
+
+    def transform(self, raw_documents: Iterable[str]) -> Iterator[Any]:
+        """Each text as a row of int64."""
+        for tokens in self._tokenizer(raw_documents):
+            row = np.zeros(self.max_document_length, np.int64)
+            for i, token in enumerate(tokens[: self.max_document_length]):
+                row[i] = self.vocabulary_.get(token)
+            yield row
+
+    def fit_transform(self, raw_documents: Iterable[str], unused_y: Any = None) -> Iterator[Any]:
+        """`fit`, then `transform`."""
+        documents = list(raw_documents)
+        self.fit(documents)
+        return self.transform(documents)
+
+    def reverse(self, documents: Iterable[Any]) -> Iterator[str]:
+        """Rows of numbers as texts."""
+        for row in documents:
+            yield " ".join(self.vocabulary_.reverse(int(i)) for i in row)
+
+    def save(self, filename: str) -> None:
+        """Writes the vocabulary as JSON."""
+        from dataflow.gfile import GFile
+
+        content = {
+            "max_document_length": self.max_document_length,
+            "min_frequency": self.min_frequency,
+            "words": self.vocabulary_._reverse,
+        }
+        with GFile(filename, "w") as file:
+            file.write(json.dumps(content))
+
+    @classmethod
+    def restore(cls, filename: str) -> VocabularyProcessor:
+        """Reads what `save` wrote; raises `ValueError` for another kind of file."""
+        from dataflow.gfile import GFile
+
+        with GFile(filename, "rb") as file:
+            data = file.read()
+        try:
+            content = json.loads(data)
+            words = list(content["words"])
+        except (ValueError, KeyError, TypeError) as e:
+            raise ValueError(
+                f"{filename} was not written by VocabularyProcessor.save of dataflow "
+                "(TensorFlow's is a pickle, which is not read)."
+            ) from e
+        vocabulary = CategoricalVocabulary(words[0])
+        for word in words[1:]:
+            vocabulary.get(word)
+        vocabulary.freeze()
+        return cls(content["max_document_length"], content["min_frequency"], vocabulary)
