@@ -1,0 +1,159 @@
+"""``tf.contrib``: the older layers, argument scopes, sequence losses, vocabularies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+layers = tf.contrib.layers
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def names() -> list[str]:
+    return [v.op.name for v in tf.global_variables()]
+
+
+def test_fully_connected() -> None:
+    x = tf.placeholder(tf.float32, [None, 3])
+    y = layers.fully_connected(x, 2)
+    layers.fully_connected(x, 2, scope="mine", activation_fn=None)
+    layers.fully_connected(x, 2, scope="mine", reuse=True)
+    assert names() == [
+        "fully_connected/weights",
+        "fully_connected/biases",
+        "mine/weights",
+        "mine/biases",
+    ]
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        w, out = s.run(["fully_connected/weights:0", y], {x: np.eye(3)})
+    np.testing.assert_allclose(out, np.maximum(w, 0), rtol=1e-6)
+
+
+def test_arg_scopes() -> None:
+    x = tf.zeros([1, 3])
+    scope = tf.contrib.framework.arg_scope
+    with scope([layers.fully_connected], activation_fn=None, biases_initializer=None):
+        a = layers.fully_connected(x, 2)
+        with scope([layers.fully_connected], activation_fn=tf.nn.tanh) as kept:
+            b = layers.fully_connected(x, 2)
+    c = layers.fully_connected(x, 2)
+    with scope(kept):
+        d = layers.fully_connected(x, 2, activation_fn=tf.nn.sigmoid)
+    assert [t.op.type for t in (a, b, c, d)] == ["MatMul", "Tanh", "Relu", "Sigmoid"]
+    assert sum(n.endswith("biases") for n in names()) == 1
+    with pytest.raises(ValueError, match="add_arg_scope"), scope([tf.matmul], name="x"):
+        pass
+
+
+def test_convolutions_and_batch_norm() -> None:
+    x = tf.ones([2, 8, 8, 3])
+    y = layers.conv2d(x, 4, 3, normalizer_fn=layers.batch_norm, scope="c")
+    assert y.shape.as_list() == [2, 8, 8, 4]
+    assert names() == [
+        "c/weights",
+        "c/BatchNorm/beta",
+        "c/BatchNorm/moving_mean",
+        "c/BatchNorm/moving_variance",
+    ]
+    assert len(tf.get_collection(tf.GraphKeys.UPDATE_OPS)) == 2
+    assert layers.max_pool2d(y, 2).shape.as_list() == [2, 4, 4, 4]
+    assert layers.flatten(y).shape.as_list() == [2, 256]
+
+
+def test_updates_inside_the_layer() -> None:
+    x = tf.constant(np.random.RandomState(0).randn(50, 2).astype(np.float32) + 5)
+    y = layers.batch_norm(x, decay=0.5, updates_collections=None)
+    assert not tf.get_collection(tf.GraphKeys.UPDATE_OPS)
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        s.run(y)
+        mean = s.run("BatchNorm/moving_mean:0")
+    np.testing.assert_allclose(mean, [2.5, 2.5], atol=0.3)
+
+
+def test_regularizers() -> None:
+    w = tf.constant([3.0, -4.0])
+    with tf.Session() as s:
+        values = s.run(
+            [
+                layers.l2_regularizer(0.5)(w),
+                layers.l1_regularizer(0.5)(w),
+                layers.l1_l2_regularizer(0.5, 0.5)(w),
+            ]
+        )
+    assert values == pytest.approx([6.25, 3.5, 9.75])
+    assert layers.l2_regularizer(0.0)(w) is None
+    with pytest.raises(ValueError, match="less than 0"):
+        layers.l2_regularizer(-1.0)
+
+
+def test_initializers_have_their_spread() -> None:
+    shape = [400, 300]
+    with tf.Session() as s:
+        xavier = s.run(layers.xavier_initializer(seed=1)(shape))
+        he = s.run(layers.variance_scaling_initializer(seed=1)(shape))
+    assert np.abs(xavier).max() <= np.sqrt(6 / 700) and xavier.std() == pytest.approx(
+        np.sqrt(2 / 700), rel=0.02
+    )
+    assert he.std() == pytest.approx(np.sqrt(2 / 400), rel=0.02)
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam", tf.train.AdagradOptimizer])
+def test_optimize_loss(optimizer) -> None:
+    w = tf.Variable([2.0, -3.0])
+    step = tf.train.get_or_create_global_step()
+    train = layers.optimize_loss(tf.reduce_sum(w * w), step, 0.1, optimizer, clip_gradients=1.0)
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        losses = [s.run(train) for _ in range(5)]
+        assert s.run(step) == 5 and losses[-1] < losses[0]
+    with pytest.raises(ValueError, match="should be one of"):
+        layers.optimize_loss(tf.reduce_sum(w * w), step, 0.1, "Newton")
+
+
+def test_sequence_losses_agree() -> None:
+    rng = np.random.RandomState(0)
+    logits = rng.randn(2, 3, 5).astype(np.float32)
+    targets = rng.randint(0, 5, (2, 3))
+    weights = np.array([[1, 1, 0], [1, 0, 0]], np.float32)
+    e = np.exp(logits - logits.max(-1, keepdims=True))
+    p = e / e.sum(-1, keepdims=True)
+    nll = -np.log(np.take_along_axis(p, targets[..., None], -1))[..., 0]
+    loss = tf.contrib.seq2seq.sequence_loss(logits, targets, weights)
+    steps = tf.contrib.legacy_seq2seq.sequence_loss_by_example(
+        tf.unstack(tf.constant(logits), axis=1),
+        tf.unstack(tf.constant(targets), axis=1),
+        tf.unstack(tf.constant(weights), axis=1),
+    )
+    with tf.Session() as s:
+        a, b = s.run([loss, steps])
+    assert a == pytest.approx((nll * weights).sum() / weights.sum(), rel=1e-5)
+    np.testing.assert_allclose(b, (nll * weights).sum(1) / weights.sum(1), rtol=1e-5)
+
+
+def test_vocabularies(tmp_path) -> None:
+    processor = tf.contrib.learn.preprocessing.VocabularyProcessor(4)
+    rows = np.array(list(processor.fit_transform(["a bad movie", "a good good movie it was"])))
+    assert rows.tolist() == [[1, 2, 3, 0], [1, 4, 4, 3]] and len(processor.vocabulary_) == 7
+    assert next(processor.transform(["unseen good"])).tolist() == [0, 4, 0, 0]
+    assert next(processor.reverse(rows)) == "a bad movie <UNK>"
+    path = str(tmp_path / "vocab")
+    processor.save(path)
+    again = tf.contrib.learn.preprocessing.VocabularyProcessor.restore(path)
+    assert next(again.transform(["bad movie"])).tolist() == [2, 3, 0, 0]
+    (tmp_path / "other").write_bytes(b"\x80\x03c")
+    with pytest.raises(ValueError, match="pickle"):
+        tf.contrib.learn.preprocessing.VocabularyProcessor.restore(str(tmp_path / "other"))
+
+
+def test_what_is_missing_is_said() -> None:
+    with pytest.raises(AttributeError, match="contrib.nothing"):
+        tf.contrib.nothing
