@@ -9,6 +9,7 @@ from typing import Any
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.collections import GraphKeys
+from dataflow.graph.conversion import array_of
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.variables import PartitionedVariable, SaveSliceInfo, Variable
@@ -203,7 +204,9 @@ class VariableScope:
         with graph.name_scope(None):
             if dtype is not None and initializer is not None and not callable(initializer):
                 given = getattr(initializer, "dtype", None)
-                if given is not None and as_dtype(given).base_dtype != as_dtype(dtype).base_dtype:
+                if given is None:
+                    given = array_of(initializer)[1]
+                if as_dtype(given).base_dtype != as_dtype(dtype).base_dtype:
                     raise ValueError(
                         f"Initializer type '{as_dtype(given).name}' and explicit dtype "
                         f"'{as_dtype(dtype).name}' don't match."
@@ -322,9 +325,7 @@ def _get_single(
             given = getattr(initializer, "shape", None)
             if given is not None and not shapes.compatible(shapes.as_dims(given), dims):
                 raise ValueError("If initializer is a constant, do not specify shape.")
-        variable_dtype = None
-        if not hasattr(initializer, "dtype"):
-            variable_dtype = dtype
+        variable_dtype = None  # the value's own: an initializer of 0 makes an int32 variable
     variable = Variable(
         initial_value,
         trainable=True if trainable is None else trainable,

@@ -1,0 +1,199 @@
+"""Variables and variable scopes: names, sharing, initial values, what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def test_nodes_of_a_variable() -> None:
+    v = tf.Variable([1.0, 2.0], name="v")
+    names = [op.name for op in tf.get_default_graph().get_operations()]
+    assert names == ["v/initial_value", "v", "v/Assign", "v/read"]
+    assert v.name == "v:0" and v.dtype == tf.float32.as_ref and v.shape.as_list() == [2]
+    assert v.initializer.name == "v/Assign" and v.value().name == "v/read:0"
+
+
+def test_the_slides_variables() -> None:
+    my_variable = tf.get_variable("my_variable", [1, 2, 3])
+    ints = tf.get_variable(
+        "my_int_variable", [1, 2, 3], dtype=tf.int32, initializer=tf.zeros_initializer
+    )
+    v = tf.get_variable("v", shape=(), initializer=tf.zeros_initializer())
+    w = v + 1
+    assert isinstance(w, tf.Tensor)
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        assert s.run(my_variable).shape == (1, 2, 3) and s.run(ints).dtype == np.int32
+        assert s.run(w) == 1
+
+
+def test_the_initial_value_gives_the_dtype() -> None:
+    assert tf.get_variable("a", initializer=0).dtype.base_dtype == tf.int32
+    assert tf.get_variable("b", initializer=0.5).dtype.base_dtype == tf.float32
+    assert tf.get_variable("c", initializer=np.float64(1)).dtype.base_dtype == tf.float64
+    assert (
+        tf.get_variable("d", [2], initializer=tf.zeros_initializer()).dtype.base_dtype == tf.float32
+    )
+    with pytest.raises(ValueError, match="int32.*float32.*don't match"):
+        tf.get_variable("e", initializer=0, dtype=tf.float32)
+
+
+def test_scopes_and_reuse() -> None:
+    with tf.variable_scope("outer"):
+        with tf.variable_scope("inner") as inner:
+            a = tf.get_variable("w", [2])
+            node = tf.constant(1, name="c")
+        with tf.variable_scope(inner, reuse=True):
+            assert tf.get_variable("w", [2]) is a
+        with tf.variable_scope("inner", reuse=tf.AUTO_REUSE):
+            assert tf.get_variable("w", [2]) is a
+            b = tf.get_variable("new", [1])
+    assert a.name == "outer/inner/w:0" and node.name == "outer/inner/c:0"
+    assert b.name == "outer/inner/new:0"
+    assert tf.get_variable_scope().name == ""
+
+
+def test_what_sharing_refuses() -> None:
+    tf.get_variable("w", [2])
+    with pytest.raises(ValueError, match=r"w already exists.*reuse=True.*test_variables.py"):
+        tf.get_variable("w", [2])
+    with tf.variable_scope("", reuse=True):
+        with pytest.raises(ValueError, match="specified shape \\(3,\\) and found shape \\(2,\\)"):
+            tf.get_variable("w", [3])
+        with pytest.raises(ValueError, match="specified dtype int32"):
+            tf.get_variable("w", [2], dtype=tf.int32)
+        with pytest.raises(ValueError, match="does not exist"):
+            tf.get_variable("nothing", [2])
+    with pytest.raises(ValueError, match="fully defined"):
+        tf.get_variable("x", [None, 2])
+
+
+def test_default_names_of_scopes_are_unique() -> None:
+    names = []
+    for _ in range(2):
+        with tf.variable_scope(None, default_name="layer"):
+            names.append(tf.get_variable("w", [1]).name)
+    assert names == ["layer/w:0", "layer_1/w:0"]
+
+
+def test_defaults_of_a_scope() -> None:
+    with tf.variable_scope(
+        "s",
+        initializer=tf.constant_initializer(3.0),
+        regularizer=lambda v: tf.reduce_sum(v),
+        dtype=tf.float64,
+    ):
+        v = tf.get_variable("v", [2])
+    (loss,) = tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)
+    with tf.Session() as s:
+        s.run(v.initializer)
+        assert s.run(loss) == 6 and v.dtype.base_dtype == tf.float64
+
+
+def test_custom_getters() -> None:
+    seen = []
+
+    def getter(inner, name, *args, **kwargs):
+        seen.append(name)
+        return inner(name, *args, **kwargs) * 2
+
+    with tf.variable_scope("s", custom_getter=getter):
+        v = tf.get_variable("v", [1], initializer=tf.ones_initializer())
+    assert seen == ["s/v"] and v.op.type == "Mul"
+
+
+def test_variables_of_variables() -> None:
+    a = tf.Variable(2.0)
+    b = tf.Variable(a.initialized_value() * 10)
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        assert s.run(b) == 20
+
+
+def test_an_initial_value_from_a_function_is_outside_loops() -> None:
+    def body(i):
+        v = tf.get_variable("inside", [], initializer=tf.ones_initializer())
+        return i + tf.cast(v, tf.int32)
+
+    out = tf.while_loop(lambda i: i < 5, body, [0])
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        assert s.run(out) == 5
+
+
+def test_partitions() -> None:
+    v = tf.get_variable("p", [5, 2], partitioner=tf.fixed_size_partitioner(2))
+    assert [(p.op.name, p.shape.as_list()) for p in v] == [
+        ("p/part_0", [3, 2]),
+        ("p/part_1", [2, 2]),
+    ]
+    whole = tf.convert_to_tensor(v)
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        parts, together = s.run([list(v), whole])
+    np.testing.assert_array_equal(np.concatenate(parts), together)
+    with pytest.raises(ValueError, match="one axis"):
+        tf.get_variable("q", [4, 4], partitioner=lambda shape, dtype: [2, 2])
+
+
+def test_partitioners() -> None:
+    assert tf.fixed_size_partitioner(3)(shape=tf.TensorShape([10, 4]), dtype=tf.float32) == [3, 1]
+    by_size = tf.variable_axis_size_partitioner(max_shard_bytes=64)
+    assert by_size(shape=tf.TensorShape([10, 4]), dtype=tf.float32) == [3, 1]
+    smallest = tf.min_max_variable_partitioner(max_partitions=5, min_slice_size=64)
+    assert smallest(shape=tf.TensorShape([10, 4]), dtype=tf.float32) == [3, 1]
+
+
+def test_load_and_uninitialized() -> None:
+    v = tf.Variable([0.0, 0.0], name="v")
+    missing = tf.report_uninitialized_variables()
+    with tf.Session() as s:
+        assert s.run(missing).tolist() == [b"v"]
+        v.load([1.0, 2.0], s)
+        assert s.run(missing).tolist() == [] and v.eval(s).tolist() == [1, 2]
+
+
+def test_assignments_check_shapes() -> None:
+    v = tf.Variable([0.0, 0.0])
+    with pytest.raises(ValueError, match=r"\[2\].*\[3\]"):
+        v.assign([1.0, 2.0, 3.0])
+    x = tf.placeholder(tf.float32)
+    free = tf.assign(v, x, validate_shape=False)
+    with tf.Session() as s:
+        s.run(v.initializer)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="shape"):
+            s.run(v.assign(x), {x: [1.0, 2.0, 3.0]})
+        assert s.run(v).tolist() == [0, 0]
+        assert s.run(free, {x: [1.0, 2.0, 3.0]}).tolist() == [1, 2, 3]
+
+
+def test_updates_leave_earlier_reads_alone() -> None:
+    v = tf.Variable(np.zeros(4, np.float32))
+    before = tf.identity(v)
+    with tf.control_dependencies([before]):
+        add = v.assign_add(tf.ones([4]))
+    with tf.control_dependencies([add]):
+        after = v.read_value()
+    with tf.Session() as s:
+        s.run(v.initializer)
+        kept = s.run(v)
+        a, b = s.run([before, after])
+        assert a.tolist() == [0] * 4 and b.tolist() == [1] * 4 and kept.tolist() == [0] * 4
+
+
+def test_needs_an_initial_value() -> None:
+    with pytest.raises(ValueError, match="initial_value must be specified"):
+        tf.Variable()
+    with pytest.raises(ValueError, match="must have a shape"):
+        tf.Variable(tf.placeholder(tf.float32))
+    with pytest.raises(TypeError, match="not iterable"):
+        iter(tf.Variable(1.0))
