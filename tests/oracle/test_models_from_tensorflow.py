@@ -41,6 +41,7 @@ with tf.Session() as session:
     session.run(tf.global_variables_initializer())
     session.run("train", feed)
     saver.save(session, sys.argv[1] + "/model.ckpt", global_step=step)
+    tf.saved_model.simple_save(session, sys.argv[1] + "/saved", {"x": x}, {"y": y})
     seen = []
     for _ in range(3):
         seen.append(session.run(y, feed).tolist())
@@ -73,3 +74,8 @@ def test_training_goes_on_from_their_checkpoint_and_meta_graph(tmp_path):
         assert [v.tag for v in summary.value] == ["loss"]
         ours = saver.save(session, str(tmp_path / "ours"), global_step=4)
     assert tf.train.list_variables(ours) == tf.train.list_variables(prefix)
+    with tf.Graph().as_default(), tf.Session() as session:
+        meta = tf.saved_model.loader.load(session, ["serve"], tmp_path / "saved")
+        signature = meta.signature_def["serving_default"]
+        y = session.run(signature.outputs["y"].name, feed)
+        np.testing.assert_allclose(y, theirs[0], rtol=1e-4, atol=1e-6)

@@ -1,0 +1,15 @@
+"""``tf.saved_model.signature_def_utils``."""
+
+from dataflow.train.saved_models import (
+    build_signature_def,
+    classification_signature_def,
+    predict_signature_def,
+    regression_signature_def,
+)
+
+__all__ = [
+    "build_signature_def",
+    "classification_signature_def",
+    "predict_signature_def",
+    "regression_signature_def",
+]

@@ -1,0 +1,5 @@
+"""``tf.saved_model.utils`` (this project has no file of that name)."""
+
+from dataflow.train.saved_models import build_tensor_info, get_tensor_from_tensor_info
+
+__all__ = ["build_tensor_info", "get_tensor_from_tensor_info"]

@@ -1,0 +1,350 @@
+"""SavedModels: a folder with ``saved_model.pb`` (graphs with tags and signatures) and variables.
+
+TensorFlow's SavedModels can be loaded, as far as their nodes are known here; the variables of those
+written here are in ``variables/variables.safetensors``.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import shutil
+from collections.abc import Mapping
+from typing import Any
+
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.default_stacks import default_graph
+from dataflow.ops.static_value import static_value
+from dataflow.train.atomic_files import write_atomically
+from dataflow.train.meta_graph import import_scoped_meta_graph
+from dataflow.train.saver import Saver
+
+MODEL_FILENAME = "saved_model.pb"
+MODEL_FILENAME_TEXT = "saved_model.pbtxt"
+VARIABLES_FOLDER, VARIABLES_NAME = "variables", "variables"
+ASSETS_FOLDER = "assets"
+MAIN_OP_KEY = "saved_model_main_op"
+LEGACY_INIT_OP_KEY = "legacy_init_op"
+_INIT_OP_SIGNATURE_KEY = "__saved_model_init_op"
+
+
+@functools.cache
+def _saved_model_class() -> Any:
+    """The message ``SavedModel``; graphs in it are kept serialized, which is the same on the wire."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+
+    field_type = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(
+        name="dataflow/train/saved_model.proto", package="tensorflow", syntax="proto3"
+    )
+    message = file.message_type.add(name="SavedModel")
+    message.field.add(
+        name="saved_model_schema_version",
+        number=1,
+        type=field_type.TYPE_INT64,
+        label=field_type.LABEL_OPTIONAL,
+    )
+    message.field.add(
+        name="meta_graphs",
+        number=2,
+        type=field_type.TYPE_BYTES,
+        label=field_type.LABEL_REPEATED,
+    )
+    pool = descriptor_pool.DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("tensorflow.SavedModel"))
+
+
+# ---- signatures ----------------------------------------------------------------------------------
+
+
+def build_tensor_info(tensor: Any) -> Any:
+    """The ``TensorInfo`` of a tensor: its name, dtype and shape."""
+    from tensorboard.compat.proto.meta_graph_pb2 import TensorInfo
+
+    return TensorInfo(
+        name=tensor.name,
+        dtype=tensor.dtype.base_dtype.as_datatype_enum,
+        tensor_shape=tensor.get_shape().as_proto(),
+    )
+
+
+def get_tensor_from_tensor_info(
+    tensor_info: Any, graph: Any = None, import_scope: str | None = None
+) -> Any:
+    """The tensor that a ``TensorInfo`` names."""
+    name = f"{import_scope}/{tensor_info.name}" if import_scope else tensor_info.name
+    return (graph or default_graph()).get_tensor_by_name(name)
+
+
+def build_signature_def(
+    inputs: Mapping[str, Any] | None = None,
+    outputs: Mapping[str, Any] | None = None,
+    method_name: str | None = None,
+) -> Any:
+    """A ``SignatureDef`` from dicts of ``TensorInfo``."""
+    from tensorboard.compat.proto.meta_graph_pb2 import SignatureDef
+
+    signature = SignatureDef(method_name=method_name or "")
+    for key, info in (inputs or {}).items():
+        signature.inputs[key].CopyFrom(info)
+    for key, info in (outputs or {}).items():
+        signature.outputs[key].CopyFrom(info)
+    return signature
+
+
+def _infos(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: build_tensor_info(tensor) for key, tensor in tensors.items() if tensor is not None}
+
+
+def predict_signature_def(inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Any:
+    """The signature of a prediction. Raises `ValueError` without inputs or outputs."""
+    if not inputs or not outputs:
+        raise ValueError("Prediction inputs and outputs cannot be None or empty.")
+    return build_signature_def(_infos(inputs), _infos(outputs), "tensorflow/serving/predict")
+
+
+def regression_signature_def(examples: Any, predictions: Any) -> Any:
+    """The signature of a regression."""
+    if examples is None or predictions is None:
+        raise ValueError("Regression examples and predictions cannot be None.")
+    inputs, outputs = _infos({"inputs": examples}), _infos({"outputs": predictions})
+    return build_signature_def(inputs, outputs, "tensorflow/serving/regress")
+
+
+def classification_signature_def(examples: Any, classes: Any, scores: Any) -> Any:
+    """The signature of a classification; one of ``classes`` and ``scores`` may be ``None``."""
+    if examples is None or (classes is None and scores is None):
+        raise ValueError("Classification examples, and classes or scores, cannot be None.")
+    outputs = _infos({"classes": classes, "scores": scores})
+    return build_signature_def(_infos({"inputs": examples}), outputs, "tensorflow/serving/classify")
+
+
+# ---- writing -------------------------------------------------------------------------------------
+
+
+class SavedModelBuilder:
+    """Writes a SavedModel: one graph with variables, and further graphs that share them.
+
+    Raises `AssertionError` where the folder exists and holds something.
+    """
+
+    def __init__(self, export_dir: Any) -> None:
+        self._export_dir = os.fspath(export_dir)
+        if os.path.isdir(self._export_dir) and os.listdir(self._export_dir):
+            raise AssertionError(
+                f"Export directory {self._export_dir} already exists, and isn't empty. Please choose "
+                "a different export directory, or delete all the contents of the specified directory."
+            )
+        os.makedirs(self._export_dir, exist_ok=True)
+        self._meta_graphs: list[Any] = []
+        self._has_saved_variables = False
+
+    def add_meta_graph_and_variables(
+        self,
+        sess: Any,
+        tags: Any,
+        signature_def_map: Any = None,
+        assets_collection: Any = None,
+        legacy_init_op: Any = None,
+        clear_devices: bool = False,
+        main_op: Any = None,
+        strip_default_attrs: bool = False,
+        saver: Saver | None = None,
+    ) -> None:
+        """Adds the session's graph under ``tags``, and saves its variables.
+
+        Raises `AssertionError` when called twice.
+        """
+        if self._has_saved_variables:
+            raise AssertionError(
+                "Graph state including variables and assets has already been saved. Please invoke "
+                "`add_meta_graph()` instead."
+            )
+        with sess.graph.as_default():
+            saver = saver or _variables_saver()
+            folder = os.path.join(self._export_dir, VARIABLES_FOLDER)
+            os.makedirs(folder, exist_ok=True)
+            saver.save(
+                sess,
+                os.path.join(folder, VARIABLES_NAME),
+                write_meta_graph=False,
+                write_state=False,
+            )
+            self._add(
+                saver,
+                tags,
+                signature_def_map,
+                assets_collection,
+                main_op or legacy_init_op,
+                clear_devices,
+            )
+        self._has_saved_variables = True
+
+    def add_meta_graph(
+        self,
+        tags: Any,
+        signature_def_map: Any = None,
+        assets_collection: Any = None,
+        legacy_init_op: Any = None,
+        clear_devices: bool = False,
+        main_op: Any = None,
+        strip_default_attrs: bool = False,
+        saver: Saver | None = None,
+    ) -> None:
+        """Adds the default graph under other tags, for the variables saved before."""
+        if not self._has_saved_variables:
+            raise AssertionError(
+                "Graph state including variables and assets has not been saved yet. Please invoke "
+                "`add_meta_graph_and_variables()` first."
+            )
+        saver = saver or _variables_saver()
+        self._add(
+            saver,
+            tags,
+            signature_def_map,
+            assets_collection,
+            main_op or legacy_init_op,
+            clear_devices,
+        )
+
+    def _add(
+        self,
+        saver: Saver,
+        tags: Any,
+        signatures: Any,
+        assets: Any,
+        main_op: Any,
+        clear_devices: bool,
+    ) -> None:
+        graph = default_graph()
+        if main_op is not None:
+            graph.get_collection_ref(MAIN_OP_KEY)[:] = [main_op]
+        meta = saver.export_meta_graph(clear_devices=clear_devices)
+        meta.meta_info_def.tags.extend(tags)
+        for key, signature in (signatures or {}).items():
+            meta.signature_def[key].CopyFrom(signature)
+        for tensor in assets or []:
+            self._add_asset(meta, tensor)
+        self._meta_graphs.append(meta)
+
+    def _add_asset(self, meta: Any, tensor: Any) -> None:
+        value = static_value(tensor)
+        if value is None:
+            raise TypeError(f"Asset filepath tensor {tensor.name!r} must be a constant string.")
+        source = os.fsdecode(value.reshape(-1)[0])
+        folder = os.path.join(self._export_dir, ASSETS_FOLDER)
+        os.makedirs(folder, exist_ok=True)
+        name = os.path.basename(source)
+        shutil.copyfile(source, os.path.join(folder, name))
+        meta.asset_file_def.add(filename=name).tensor_info.name = tensor.name
+
+    def save(self, as_text: bool = False) -> str:
+        """Writes ``saved_model.pb`` in one step; returns its path.
+
+        Raises `NotImplementedError` for ``as_text``.
+        """
+        if as_text:
+            raise NotImplementedError("SavedModelBuilder.save(as_text=True) is not supported.")
+        message = _saved_model_class()(
+            saved_model_schema_version=1,
+            meta_graphs=[m.SerializeToString() for m in self._meta_graphs],
+        )
+        path = os.path.join(self._export_dir, MODEL_FILENAME)
+        write_atomically(path, message.SerializeToString())
+        return path
+
+
+def _variables_saver() -> Saver:
+    return Saver(sharded=True, allow_empty=True)
+
+
+def simple_save(
+    session: Any, export_dir: Any, inputs: Any, outputs: Any, legacy_init_op: Any = None
+) -> None:
+    """Writes a SavedModel for serving, with one signature from ``inputs`` to ``outputs`` (dicts)."""
+    builder = SavedModelBuilder(export_dir)
+    builder.add_meta_graph_and_variables(
+        session,
+        ["serve"],
+        {"serving_default": predict_signature_def(inputs, outputs)},
+        session.graph.get_collection(GraphKeys.ASSET_FILEPATHS),
+        main_op=legacy_init_op,
+        clear_devices=True,
+    )
+    builder.save()
+
+
+# ---- loading -------------------------------------------------------------------------------------
+
+
+def maybe_saved_model_directory(export_dir: Any) -> bool:
+    """Whether the folder holds a SavedModel."""
+    folder = os.fspath(export_dir)
+    names = (MODEL_FILENAME, MODEL_FILENAME_TEXT)
+    return any(os.path.isfile(os.path.join(folder, name)) for name in names)
+
+
+def read_saved_model(export_dir: Any) -> list[Any]:
+    """The ``MetaGraphDef``s of a SavedModel.
+
+    Raises `OSError` where there is none, or where it is damaged.
+    """
+    from google.protobuf.message import DecodeError
+    from tensorboard.compat.proto.meta_graph_pb2 import MetaGraphDef
+
+    path = os.path.join(os.fspath(export_dir), MODEL_FILENAME)
+    if not os.path.isfile(path):
+        raise OSError(f"SavedModel file does not exist at: {path}")
+    with open(path, "rb") as opened:
+        data = opened.read()
+    try:
+        return [
+            MetaGraphDef.FromString(m) for m in _saved_model_class().FromString(data).meta_graphs
+        ]
+    except DecodeError as error:
+        raise OSError(f"Cannot parse file {path}: {error}.") from error
+
+
+def load(
+    sess: Any, tags: Any, export_dir: Any, import_scope: str | None = None, **saver_kwargs: Any
+) -> Any:
+    """Adds the graph with exactly these tags to the session's graph and restores its variables.
+
+    Returns its ``MetaGraphDef``, with the signatures. Raises `RuntimeError` where no graph has
+    these tags, `OSError` where there is no SavedModel.
+    """
+    wanted = {tags} if isinstance(tags, str) else set(tags)
+    graphs = read_saved_model(export_dir)
+    found = [m for m in graphs if set(m.meta_info_def.tags) == wanted]
+    if not found:
+        available = [sorted(m.meta_info_def.tags) for m in graphs]
+        raise RuntimeError(
+            f"MetaGraphDef associated with tags {sorted(wanted)} could not be found in SavedModel "
+            f"{os.fspath(export_dir)}; there is: {available}"
+        )
+    folder = os.fspath(export_dir)
+    with sess.graph.as_default():
+        meta, _ = import_scoped_meta_graph(found[0], import_scope=import_scope, **saver_kwargs)
+        prefix = os.path.join(folder, VARIABLES_FOLDER, VARIABLES_NAME)
+        if meta.HasField("saver_def") and meta.saver_def.restore_op_name:
+            Saver.from_proto(meta.saver_def, import_scope).restore(sess, prefix)
+        scope = f"{import_scope}/" if import_scope else ""
+        feeds = {
+            scope + asset.tensor_info.name: os.path.join(folder, ASSETS_FOLDER, asset.filename)
+            for asset in meta.asset_file_def
+        }
+        for op in _init_ops(meta, scope, sess.graph):
+            sess.run(op, feeds or None)
+    return meta
+
+
+def _init_ops(meta: Any, scope: str, graph: Any) -> list[Any]:
+    if _INIT_OP_SIGNATURE_KEY in meta.signature_def:
+        outputs = meta.signature_def[_INIT_OP_SIGNATURE_KEY].outputs
+        return [graph.as_graph_element(scope + i.name) for i in outputs.values()]
+    for key in (MAIN_OP_KEY, LEGACY_INIT_OP_KEY):
+        if key in meta.collection_def:
+            names = meta.collection_def[key].node_list.value
+            return [graph.as_graph_element(scope + name) for name in names[:1]]
+    return []

@@ -1,0 +1,79 @@
+"""SavedModels: written, loaded, and refused."""
+
+from __future__ import annotations
+
+import pytest
+
+import dataflow as tf
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def write(folder):
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        w = tf.Variable([[1.0], [2.0]], name="w")
+        session.run(tf.global_variables_initializer())
+        session.run(w.assign([[3.0], [4.0]]))
+        y = tf.matmul(x, w, name="y")
+        tf.saved_model.simple_save(session, folder, {"x": x}, {"y": y})
+
+
+def test_a_model_is_loaded_with_its_signature(tmp_path):
+    write(tmp_path)
+    assert tf.saved_model.loader.maybe_saved_model_directory(tmp_path)
+    with tf.Session() as session:
+        meta = tf.saved_model.loader.load(session, ["serve"], tmp_path)
+        signature = meta.signature_def["serving_default"]
+        assert signature.method_name == "tensorflow/serving/predict"
+        y = tf.saved_model.utils.get_tensor_from_tensor_info(signature.outputs["y"])
+        assert session.run(y, {signature.inputs["x"].name: [[1.0, 1.0]]}).tolist() == [[7.0]]
+
+
+def test_a_model_can_be_loaded_below_a_scope(tmp_path):
+    write(tmp_path)
+    with tf.Session() as session:
+        tf.saved_model.load(session, ["serve"], tmp_path, import_scope="old")
+        assert session.run("old/y:0", {"old/x:0": [[1.0, 0.0]]}).tolist() == [[3.0]]
+
+
+def test_tables_and_assets_come_along(tmp_path):
+    (tmp_path / "words.txt").write_text("a\nb\n")
+    with tf.Graph().as_default(), tf.Session() as session:
+        name = tf.constant(str(tmp_path / "words.txt"), name="vocabulary")
+        tf.add_to_collection(tf.GraphKeys.ASSET_FILEPATHS, name)
+        text = tf.read_file(name, name="text")
+        v = tf.Variable(0, name="v")
+        ready = v.assign(tf.size(tf.string_split([text], "\n").values)).op
+        session.run(tf.global_variables_initializer())
+        tf.saved_model.simple_save(
+            session, tmp_path / "saved", {"n": name}, {"t": text}, legacy_init_op=ready
+        )
+    (tmp_path / "words.txt").unlink()
+    with tf.Session() as session:
+        tf.saved_model.loader.load(session, ["serve"], tmp_path / "saved")
+        assert session.run("v:0") == 2
+
+
+def test_what_is_refused(tmp_path):
+    write(tmp_path / "a")
+    with pytest.raises(AssertionError, match="isn't empty"):
+        tf.saved_model.builder.SavedModelBuilder(tmp_path / "a")
+    with tf.Session() as session:
+        with pytest.raises(RuntimeError, match=r"could not be found[\s\S]*\['serve'\]"):
+            tf.saved_model.loader.load(session, ["train"], tmp_path / "a")
+        with pytest.raises(OSError, match="does not exist"):
+            tf.saved_model.loader.load(session, ["serve"], tmp_path / "b")
+        path = tmp_path / "a" / "saved_model.pb"
+        path.write_bytes(path.read_bytes()[:-9])
+        with pytest.raises(OSError, match="Cannot parse"):
+            tf.saved_model.loader.load(session, ["serve"], tmp_path / "a")
+    with pytest.raises(ValueError, match="None or empty"):
+        tf.saved_model.signature_def_utils.predict_signature_def({}, {})
+    builder = tf.saved_model.builder.SavedModelBuilder(tmp_path / "c")
+    with pytest.raises(AssertionError, match="has not been saved yet"):
+        builder.add_meta_graph(["serve"])
