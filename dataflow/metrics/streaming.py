@@ -1,0 +1,96 @@
+"""What streaming metrics share: their local variables, weights and squeezed dimensions.
+
+A streaming metric is a pair of tensors: the value so far, and the operation that takes one more
+batch in and gives the value after it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array
+from dataflow.ops.math import cast, multiply
+from dataflow.ops.variables import Variable
+from dataflow.shapes import compatible, format_dims
+
+
+def metric_variable(shape: Any, dtype: Any, name: str, validate_shape: bool = True) -> Variable:
+    """A local variable of zeros, in LOCAL_VARIABLES and METRIC_VARIABLES."""
+    return Variable(
+        lambda: array.zeros(shape, dtype),
+        trainable=False,
+        collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
+        validate_shape=validate_shape,
+        name=name,
+    )
+
+
+def collect(
+    value: Any, update: Any, metrics_collections: Any, updates_collections: Any
+) -> tuple[Any, Any]:
+    """The pair, after adding each to the collections that were asked for."""
+    graph = default_graph()
+    for names, item in ((metrics_collections, value), (updates_collections, update)):
+        for name in [names] if isinstance(names, str) else names or []:
+            graph.add_to_collection(name, item)
+    return value, update
+
+
+def matched(predictions: Any, labels: Any, weights: Any) -> tuple[Tensor, Any, Any]:
+    """Predictions, labels and weights as tensors of one rank: a last dimension of 1 is dropped.
+
+    Raises `ValueError` when the shapes of labels and predictions differ.
+    """
+    predictions = convert_to_tensor(predictions)
+    if labels is not None:
+        labels = convert_to_tensor(labels)
+        a, b = predictions.dims, labels.dims
+        if a is not None and b is not None:
+            if len(a) == len(b) + 1 and a[-1] in (1, None):
+                predictions = array.squeeze(predictions, [-1])
+            elif len(b) == len(a) + 1 and b[-1] in (1, None):
+                labels = array.squeeze(labels, [-1])
+        if not compatible(predictions.dims, labels.dims):
+            raise ValueError(
+                f"Shapes {format_dims(predictions.dims)} and {format_dims(labels.dims)} are "
+                "incompatible: predictions and labels must have the same shape."
+            )
+    if weights is not None:
+        weights = convert_to_tensor(weights)
+        a, b = weights.dims, predictions.dims
+        if a and b is not None:
+            if len(a) == len(b) + 1 and a[-1] in (1, None):
+                weights = array.squeeze(weights, [-1])
+            elif len(b) == len(a) + 1:
+                weights = array.expand_dims(weights, [-1])
+    return predictions, labels, weights
+
+
+def broadcast_weights(weights: Any, values: Tensor) -> Tensor:
+    """Weights in the shape and dtype of ``values``: one for all, or 1 or the size in each dimension.
+
+    Raises `ValueError` for other shapes.
+    """
+    weights = cast(convert_to_tensor(weights), values.dtype.base_dtype)
+    a, b = weights.dims, values.dims
+    if a is not None and b is not None and a != ():
+        fits = len(a) == len(b) and all(
+            w in (1, None) or v is None or w == v for w, v in zip(a, b, strict=True)
+        )
+        if not fits:
+            raise ValueError(
+                f"weights of shape {format_dims(a)} can not be broadcast to values of shape "
+                f"{format_dims(b)}: give one weight for all, or the same rank with dimensions that "
+                "are 1 or equal."
+            )
+    return multiply(weights, array.ones_like(values), name="broadcast_weights")
+
+
+def as_float(value: Any) -> Tensor:
+    """``value`` as float32."""
+    return cast(convert_to_tensor(value), dtypes.float32)

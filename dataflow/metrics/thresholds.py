@@ -1,0 +1,356 @@
+"""Metrics of scores between 0 and 1, cut at many thresholds: AUC, precision and recall curves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow import dtypes
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.metrics.streaming import (
+    as_float,
+    broadcast_weights,
+    collect,
+    matched,
+    metric_variable,
+)
+from dataflow.ops import array
+from dataflow.ops.arithmetic import div_no_nan
+from dataflow.ops.assertions import assert_greater_equal, assert_less_equal
+from dataflow.ops.graph_scopes import control_dependencies
+from dataflow.ops.math import (
+    abs_,
+    add,
+    argmax,
+    argmin,
+    cast,
+    cumsum,
+    divide,
+    equal,
+    greater,
+    log,
+    logical_and,
+    logical_not,
+    maximum,
+    minimum,
+    multiply,
+    reduce_min,
+    reduce_sum,
+)
+from dataflow.ops.sources import constant
+from dataflow.ops.state import assign_add
+from dataflow.ops.variable_scope import variable_scope
+
+Pair = tuple[Tensor, Tensor]
+#: The four counts in the order in which their variables are made.
+_COUNTS = {
+    "tp": "true_positives",
+    "fn": "false_negatives",
+    "tn": "true_negatives",
+    "fp": "false_positives",
+}
+_EPSILON = 1e-7
+
+
+def _counts_at(
+    labels: Any, predictions: Any, thresholds: Any, weights: Any, kinds: tuple[str, ...]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """For each threshold the counts of ``kinds``: their variables, and their updates."""
+    with control_dependencies(
+        [
+            assert_greater_equal(predictions, 0.0, message="predictions must be in [0, 1]"),
+            assert_less_equal(predictions, 1.0, message="predictions must be in [0, 1]"),
+        ]
+    ):
+        predictions, labels, weights = matched(
+            as_float(predictions), cast(convert_to_tensor(labels), dtypes.bool_), weights
+        )
+    cuts = constant(np.asarray(thresholds, np.float32)[:, None])
+    said = greater(array.reshape(predictions, [1, -1]), cuts)
+    true = array.reshape(labels, [1, -1])
+    row_weights = None
+    if weights is not None:
+        row_weights = array.reshape(broadcast_weights(weights, predictions), [1, -1])
+    values, updates = {}, {}
+    for kind, name in _COUNTS.items():
+        if kind not in kinds:
+            continue
+        variable = metric_variable([len(thresholds)], dtypes.float32, name)
+        met = logical_and(
+            true if kind in ("tp", "fn") else logical_not(true),
+            said if kind in ("tp", "fp") else logical_not(said),
+        )
+        counted = as_float(met)
+        if row_weights is not None:
+            counted = multiply(counted, row_weights)
+        values[kind] = array.identity(variable)
+        updates[kind] = assign_add(variable, reduce_sum(counted, 1))
+    return values, updates
+
+
+def _spread(num_thresholds: int) -> list[float]:
+    """``num_thresholds`` cuts from just below 0 to just above 1."""
+    inner = [(i + 1) / (num_thresholds - 1) for i in range(num_thresholds - 2)]
+    return [-_EPSILON, *inner, 1.0 + _EPSILON]
+
+
+def auc(
+    labels: Any,
+    predictions: Any,
+    weights: Any = None,
+    num_thresholds: int = 200,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    curve: str = "ROC",
+    name: str | None = None,
+    summation_method: str = "trapezoidal",
+    thresholds: Any = None,
+) -> Pair:
+    """The area under the "ROC" or "PR" curve, approximated with ``num_thresholds`` cuts.
+
+    ``summation_method``: "trapezoidal", "careful_interpolation" (PR; Davis and Goadrich, "The
+    Relationship Between Precision-Recall and ROC Curves", 2006), "minoring" or "majoring".
+    ``thresholds`` lists inner cuts instead. Raises `ValueError` for other names; an
+    `InvalidArgumentError` at run time for predictions outside [0, 1].
+    """
+    if curve not in ("ROC", "PR"):
+        raise ValueError(f"curve must be either ROC or PR, {curve} unknown")
+    if summation_method not in ("trapezoidal", "careful_interpolation", "minoring", "majoring"):
+        raise ValueError(f"Invalid summation_method: {summation_method}")
+    with variable_scope(name, "auc", (labels, predictions, weights)):
+        if thresholds is not None:
+            cuts = [-_EPSILON, *sorted(thresholds), 1.0 + _EPSILON]
+        else:
+            cuts = _spread(num_thresholds)
+        values, updates = _counts_at(labels, predictions, cuts, weights, tuple(_COUNTS))
+
+        def area(counts: dict[str, Any], name: str) -> Tensor:
+            tp, fn, tn, fp = (counts[k] for k in _COUNTS)
+            if curve == "PR" and summation_method == "careful_interpolation":
+                return _interpolated_area(tp, fp, fn, name)
+            recall = divide(tp + 1e-6, tp + fn + 1e-6)
+            if curve == "ROC":
+                x, y = divide(fp, fp + tn + 1e-6), recall
+            else:
+                x, y = recall, divide(tp + 1e-6, tp + fp + 1e-6)
+            widths = x[:-1] - x[1:]
+            if summation_method == "minoring":
+                heights = minimum(y[:-1], y[1:])
+            elif summation_method == "majoring":
+                heights = maximum(y[:-1], y[1:])
+            else:
+                heights = (y[:-1] + y[1:]) / 2.0
+            return reduce_sum(multiply(widths, heights), name=name)
+
+        return collect(
+            area(values, "value"),
+            area(updates, "update_op"),
+            metrics_collections,
+            updates_collections,
+        )
+
+
+def _interpolated_area(tp: Any, fp: Any, fn: Any, name: str) -> Tensor:
+    """Between two cuts true positives grow linearly with positives; precision does not."""
+    positives = tp + fp
+    gained = tp[:-1] - tp[1:]
+    slope = div_no_nan(gained, maximum(positives[:-1] - positives[1:], 0))
+    intercept = tp[1:] - multiply(slope, positives[1:])
+    ratio = array.where(
+        logical_and(positives[:-1] > 0, positives[1:] > 0),
+        div_no_nan(positives[:-1], maximum(positives[1:], 0)),
+        array.ones_like(positives[1:]),
+    )
+    pieces = div_no_nan(slope * (gained + intercept * log(ratio)), maximum(tp[1:] + fn[1:], 0))
+    return reduce_sum(pieces, name=name)
+
+
+def _each_count(
+    kind: str,
+    labels: Any,
+    predictions: Any,
+    thresholds: Any,
+    weights: Any,
+    metrics_collections: Any,
+    updates_collections: Any,
+    name: str | None,
+) -> Pair:
+    with variable_scope(name, _COUNTS[kind], (predictions, labels, weights)):
+        values, updates = _counts_at(labels, predictions, thresholds, weights, (kind,))
+        return collect(values[kind], updates[kind], metrics_collections, updates_collections)
+
+
+def true_positives_at_thresholds(
+    labels: Any,
+    predictions: Any,
+    thresholds: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """True positives at each threshold."""
+    return _each_count(
+        "tp", labels, predictions, thresholds, weights,
+        metrics_collections, updates_collections, name,
+    )  # fmt: skip
+
+
+def false_positives_at_thresholds(
+    labels: Any,
+    predictions: Any,
+    thresholds: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """False positives at each threshold."""
+    return _each_count(
+        "fp", labels, predictions, thresholds, weights,
+        metrics_collections, updates_collections, name,
+    )  # fmt: skip
+
+
+def true_negatives_at_thresholds(
+    labels: Any,
+    predictions: Any,
+    thresholds: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """True negatives at each threshold."""
+    return _each_count(
+        "tn", labels, predictions, thresholds, weights,
+        metrics_collections, updates_collections, name,
+    )  # fmt: skip
+
+
+def false_negatives_at_thresholds(
+    labels: Any,
+    predictions: Any,
+    thresholds: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """False negatives at each threshold."""
+    return _each_count(
+        "fn", labels, predictions, thresholds, weights,
+        metrics_collections, updates_collections, name,
+    )  # fmt: skip
+
+
+def precision_at_thresholds(
+    labels: Any,
+    predictions: Any,
+    thresholds: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """True positives / (true + false positives) at each threshold."""
+    with variable_scope(name, "precision_at_thresholds", (predictions, labels, weights)):
+        values, updates = _counts_at(labels, predictions, thresholds, weights, ("tp", "fp"))
+        value, update = (
+            divide(c["tp"], _EPSILON + c["tp"] + c["fp"], name=f"precision_{n}")
+            for c, n in ((values, "value"), (updates, "update_op"))
+        )
+        return collect(value, update, metrics_collections, updates_collections)
+
+
+def recall_at_thresholds(
+    labels: Any,
+    predictions: Any,
+    thresholds: Any,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """True positives / (true positives + false negatives) at each threshold."""
+    with variable_scope(name, "recall_at_thresholds", (predictions, labels, weights)):
+        values, updates = _counts_at(labels, predictions, thresholds, weights, ("tp", "fn"))
+        value, update = (
+            divide(c["tp"], _EPSILON + c["tp"] + c["fn"], name=f"recall_{n}")
+            for c, n in ((values, "value"), (updates, "update_op"))
+        )
+        return collect(value, update, metrics_collections, updates_collections)
+
+
+def sensitivity_at_specificity(
+    labels: Any,
+    predictions: Any,
+    specificity: float,
+    weights: Any = None,
+    num_thresholds: int = 200,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """The recall at the cut whose specificity tn / (tn + fp) is closest to the one given.
+
+    Raises `ValueError` unless it lies in [0, 1].
+    """
+    if not 0 <= specificity <= 1:
+        raise ValueError(f"`specificity` must be in the range [0, 1], got {specificity}.")
+    with variable_scope(name, "sensitivity_at_specificity", (predictions, labels, weights)):
+        values, updates = _counts_at(
+            labels, predictions, _spread(num_thresholds), weights, tuple(_COUNTS)
+        )
+
+        def at_cut(counts: dict[str, Any], name: str) -> Tensor:
+            tp, fn, tn, fp = (counts[k] for k in _COUNTS)
+            found = divide(tn, tn + fp + _EPSILON)
+            cut = cast(argmin(abs_(found - specificity), 0), dtypes.int32)
+            return divide(tp[cut], tp[cut] + fn[cut] + _EPSILON, name=name)
+
+        return collect(
+            at_cut(values, "value"),
+            at_cut(updates, "update_op"),
+            metrics_collections,
+            updates_collections,
+        )
+
+
+def specificity_at_sensitivity(
+    labels: Any,
+    predictions: Any,
+    sensitivity: float,
+    weights: Any = None,
+    num_thresholds: int = 200,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Pair:
+    """The specificity at the highest cut whose recall tp / (tp + fn) is closest to the one given.
+
+    Raises `ValueError` unless it lies in [0, 1].
+    """
+    if not 0 <= sensitivity <= 1:
+        raise ValueError(f"`sensitivity` must be in the range [0, 1], got {sensitivity}.")
+    with variable_scope(name, "specificity_at_sensitivity", (predictions, labels, weights)):
+        values, updates = _counts_at(
+            labels, predictions, _spread(num_thresholds), weights, tuple(_COUNTS)
+        )
+
+        def at_cut(counts: dict[str, Any], name: str) -> Tensor:
+            tp, fn, tn, fp = (counts[k] for k in _COUNTS)
+            distance = abs_(divide(tp, tp + fn + _EPSILON) - sensitivity)
+            # argmin would take the first of equal cuts; the running count is highest at the last.
+            closest = cast(equal(distance, reduce_min(distance)), dtypes.int64)
+            cut = cast(argmax(cumsum(closest), 0), dtypes.int32)
+            return divide(tn[cut], add(tn[cut], fp[cut]) + _EPSILON, name=name)
+
+        return collect(
+            at_cut(values, "value"),
+            at_cut(updates, "update_op"),
+            metrics_collections,
+            updates_collections,
+        )
