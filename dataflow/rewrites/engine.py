@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.rewrites import dedupe, folding, fusion
+from dataflow.rewrites import dedupe, dependencies, folding, fusion
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
@@ -56,6 +56,7 @@ class Switches(NamedTuple):
     constant_folding: bool = True
     common_subgraphs: bool = True
     remapping: bool = True
+    dependencies: bool = True
     max_folded_bytes: int = 10 * 1024 * 1024
 
     @classmethod
@@ -72,6 +73,7 @@ class Switches(NamedTuple):
             common_subgraphs=options.do_common_subexpression_elimination
             and rewriter.common_subgraph_elimination != off,
             remapping=rewriter.remapping != off,
+            dependencies=rewriter.dependency_optimization != off,
             max_folded_bytes=options.max_folded_constant_in_bytes or 10 * 1024 * 1024,
         )
 
@@ -90,6 +92,8 @@ def apply(
     """Rewrites the nodes of one plan; the originals stay as they are."""
     work = WorkingGraph(ops, fetches, fetch_operations, feeds)
     journal: list[Hit] = []
+    if switches.dependencies:
+        dependencies.run(work, journal)
     if switches.common_subgraphs:
         dedupe.run(work, journal)
     _run_rules(work, switches, journal)

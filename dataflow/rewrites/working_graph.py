@@ -160,6 +160,10 @@ class WorkingGraph:
         """The nodes that are still needed, in an order in which they can run."""
         return needed_operations(self._fetches, self._fetch_operations, self.feed_tensors)
 
+    def fetch_operation_set(self) -> set[Operation]:
+        """The fetched operations as they are now."""
+        return set(self._fetch_operations)
+
     def fetch_tensors(self) -> list[Tensor]:
         """The fetched tensors as they are now."""
         return list(self._fetches)

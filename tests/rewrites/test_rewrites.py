@@ -245,3 +245,32 @@ def test_variables_keep_their_order() -> None:
     with tf.Session() as s:
         s.run(v.initializer)
         assert [s.run(after, {x: 1}) for _ in range(6)] == [2, 3, 4, 5, 6, 7]
+
+
+def test_values_that_nobody_reads_are_not_waited_for() -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    w = tf.Variable(np.eye(2, dtype=np.float32))
+    calls: list[int] = []
+    seen = tf.py_func(lambda v: calls.append(1) or v, [x], tf.float32)
+    with tf.control_dependencies([tf.tanh(tf.exp(seen)), tf.sin(x)]):
+        y = tf.identity(tf.matmul(x, w))
+    with tf.Session() as s:
+        s.run(w.initializer)
+        plan = rewritten(s, y, [x])
+        np.testing.assert_array_equal(plan.run([X]), X)
+        ran = {op.type for op in plan.generated.line_ops.values()}
+    assert not ran & {"Tanh", "Exp", "Sin"}
+    assert calls == [1]  # what has effects is still waited for
+
+
+def test_the_gradient_of_a_fed_picture_is_not_computed() -> None:
+    x = tf.placeholder(tf.float32, [None, 8, 8, 1])
+    f = tf.Variable(tf.ones([3, 3, 1, 2]))
+    loss = tf.reduce_sum(tf.nn.conv2d(x, f, [1, 1, 1, 1], "SAME"))
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        plan = rewritten(s, train, [x])
+        plan.run([np.ones((1, 8, 8, 1))])
+        ran = {op.type for op in plan.generated.line_ops.values()}
+    assert "Conv2DBackpropFilter" in ran and "Conv2DBackpropInput" not in ran

@@ -1,0 +1,51 @@
+"""Control edges onto nodes that nobody reads: the edge goes, and with it the work.
+
+Gradients of an op are gated: each waits until all are computed, also those that nothing uses, such
+as the gradient of the pictures that were fed. A node without effects, read by nobody, need not run
+for the sake of order; whoever waited for it waits for what it waited for.
+"""
+
+from __future__ import annotations
+
+from dataflow.graph.operation import Operation
+from dataflow.rewrites.dedupe import can_merge
+from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.working_graph import WorkingGraph
+
+
+def run(work: WorkingGraph, journal: list[Hit]) -> None:
+    """Removes such edges, from the last node to the first, so that whole chains go."""
+    ops = work.needed()
+    needed = set(ops)
+    fetched = {t.op for t in work.fetch_tensors()} | work.fetch_operation_set()
+    for op in reversed(ops):
+        if op in fetched or not op._control_outputs or not can_merge(op):
+            continue
+        if any(c in needed for t in op.outputs for c in t._consumers):
+            continue
+        waiting = [w for w in op._control_outputs if w in needed]
+        if not waiting:
+            continue
+        before = list(dict.fromkeys([*[t.op for t in op._inputs], *op._control_inputs]))
+        for waiter in waiting:
+            _instead(waiter, op, before)
+        needed.discard(op)
+        journal.append(
+            Hit(
+                "control_edge_onto_unread_value",
+                "y after f(x), f(x) unread -> y after x",
+                op.outputs[0].name,
+                "",
+                (op.name,),
+            )
+        )
+
+
+def _instead(waiter: Operation, op: Operation, before: list[Operation]) -> None:
+    waiter._control_inputs.remove(op)
+    op._control_outputs.remove(waiter)
+    sources = {t.op for t in waiter._inputs}
+    for earlier in before:
+        if earlier not in waiter._control_inputs and earlier not in sources:
+            waiter._control_inputs.append(earlier)
+            earlier._control_outputs.append(waiter)
