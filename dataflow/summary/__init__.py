@@ -16,6 +16,19 @@ from dataflow.ops.summary import (
 )
 from dataflow.summary.file_writer import FileWriter, FileWriterCache
 
+__all__ = [
+    "FileWriter",
+    "FileWriterCache",
+    "audio",
+    "histogram",
+    "image",
+    "merge",
+    "merge_all",
+    "scalar",
+    "tensor_summary",
+    "text",
+]
+
 _PROTOS = {
     "Event": ("event_pb2", "Event"),
     "SessionLog": ("event_pb2", "SessionLog"),
