@@ -22,7 +22,7 @@ PACKAGES = {
 LAYERS = {
     0: (
         *("errors", "dtypes", "shapes", "device_spec", "windows", "python_functions"),
-        *("gfile", "logging", "flags"),
+        *("gfile", "logging", "flags", "namespaces"),
     ),
     1: ("graph", "kernels"),
     2: ("ops", "gradients"),

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from types import ModuleType
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name.startswith("_"):
-        raise AttributeError(name)
-    try:
-        return importlib.import_module(f"{__name__}.{name}")
-    except ModuleNotFoundError as error:
-        if error.name != f"{__name__}.{name}":
-            raise
-        raise AttributeError(f"tf.contrib.{name} is not part of dataflow.") from error
+    from dataflow.namespaces import submodule
+
+    return submodule(__name__, name)

@@ -1,1 +1,11 @@
 """Paths that course code imports from TensorFlow's insides (``tensorflow.python...``)."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+
+def __getattr__(name: str) -> ModuleType:
+    from dataflow.namespaces import submodule
+
+    return submodule(__name__, name)
