@@ -59,7 +59,9 @@ test: $(VENV)/.installed-test
 
 oracle: $(VENV)/.installed-test $(ORACLE_VENV)/.installed-oracle
 	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \
-	  $(PYTEST) -n $(WORKERS) -m oracle tests/oracle $(ARGS)
+	  $(BIN)/python tests/oracle/summary.py || true
+	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \
+	  $(PYTEST) -m oracle tests/oracle $(ARGS)
 
 bench: tests/benchmarks/__main__.py $(VENV)/.installed-bench $(ORACLE_VENV)/.installed-oracle $(TORCH_VENV)/.installed-torch
 	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \

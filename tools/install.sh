@@ -95,7 +95,14 @@ fi
 
 echo "Installing $extra into $environment (a few minutes the first time)"
 case $extra in
-    oracle) set -- tensorflow-cpu ;;
+    oracle)
+        # 2.15 is the last TensorFlow with estimators and feature columns, and runs up to Python 3.11.
+        if "$environment/bin/python" -c 'import sys; sys.exit(sys.version_info >= (3, 12))'; then
+            set -- 'tensorflow-cpu==2.15.*'
+        else
+            set -- tensorflow-cpu tf-keras
+        fi
+        ;;
     torch) set -- torch ;;
     *) set -- --editable ".[$extra]" ;;
 esac
