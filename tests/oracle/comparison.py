@@ -22,9 +22,11 @@ from tests.oracle import encoding
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent.parent
 PROGRAMS = HERE / "programs"
-ORACLE_PYTHON = REPOSITORY / ".venv-oracle" / "bin" / "python"
+ORACLE_PYTHON = Path(
+    os.environ.get("DATAFLOW_ORACLE_PYTHON", REPOSITORY / ".venv-oracle" / "bin" / "python")
+)
 # TensorFlow's answers do not change; they are kept beside the environment that gave them.
-CACHE = REPOSITORY / ".venv-oracle" / "oracle_answers"
+CACHE = ORACLE_PYTHON.parent.parent / "oracle_answers"
 KNOWN = HERE / "known_differences.md"
 # Sums of many terms in another order; what the gradients of samples add up.
 SAMPLE_TOLERANCE = {"gradients": 2e-4, "values": 5e-5}
