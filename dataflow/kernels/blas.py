@@ -6,11 +6,10 @@ and a temporary array for each product; elsewhere the product is made by NumPy a
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -60,30 +59,46 @@ def num_threads() -> int:
     return _threads_before if _single_users else int(functions[0]())
 
 
-@contextlib.contextmanager
-def single_threaded() -> Iterator[None]:
-    """Inside, BLAS uses the calling thread alone: for work that is divided among threads already.
+class SingleThreaded:
+    """Inside, BLAS uses the calling thread alone.
 
-    The setting is the library's, so products in other threads are on their own meanwhile, too.
+    OpenBLAS's threads wait for each other in loops: while another process has one of the
+    processors, a product of 100 us takes 100 ms with them. On a quiet machine a product of ten
+    million multiplications is not a fifth quicker with two; larger ones are divided among the
+    threads of `parallel`. The setting is the library's, so products in other threads are on their
+    own meanwhile, too.
     """
-    global _single_users, _threads_before
-    functions = _thread_functions()
-    if functions is None:
-        yield
-        return
-    read, write = functions
-    with _single_lock:
-        if _single_users == 0:
-            _threads_before = int(read())
-            write(1)
-        _single_users += 1
-    try:
-        yield
-    finally:
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        global _single_users, _threads_before
+        functions = _thread_functions()
+        if functions is None:
+            return
+        with _single_lock:
+            if _single_users == 0:
+                _threads_before = int(functions[0]())
+                functions[1](1)
+            _single_users += 1
+
+    def __exit__(self, *_: object) -> None:
+        global _single_users
+        functions = _thread_functions()
+        if functions is None:
+            return
         with _single_lock:
             _single_users -= 1
             if _single_users == 0:
-                write(_threads_before)
+                functions[1](_threads_before)
+
+
+_SINGLE_THREADED = SingleThreaded()
+
+
+def single_threaded() -> SingleThreaded:
+    """The context in which BLAS uses the calling thread alone; it can be nested and shared."""
+    return _SINGLE_THREADED
 
 
 @functools.cache

@@ -7,10 +7,11 @@ waits for it by spinning, as threads inside BLAS do.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -25,9 +26,24 @@ def _pool(_process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(1, num_threads() - 1), thread_name_prefix="dataflow-kernel")
 
 
+_limits = threading.local()
+
+
+@contextlib.contextmanager
+def limited_to(count: int) -> Iterator[None]:
+    """Inside, kernels that this thread calls use at most ``count`` threads."""
+    before = getattr(_limits, "count", None)
+    _limits.count = count
+    try:
+        yield
+    finally:
+        _limits.count = before
+
+
 def num_workers() -> int:
     """How many threads a kernel may use, the caller included."""
-    return num_threads()
+    limit = getattr(_limits, "count", None)
+    return num_threads() if limit is None else min(limit, num_threads())
 
 
 def run_pieces(pieces: Sequence[Any], make_worker: Callable[[], Callable[[Any], None]]) -> None:
@@ -69,7 +85,7 @@ def run_pieces(pieces: Sequence[Any], make_worker: Callable[[], Callable[[Any], 
             raise error
 
 
-#: Products with fewer multiplications are left to BLAS's own threads, which start sooner.
+#: Products with fewer multiplications are not worth waking another thread for.
 _LARGE_PRODUCT = 1 << 26
 #: Parts start at multiples of this many columns or rows, as the kernels of BLAS work on blocks.
 _BLOCK = 16

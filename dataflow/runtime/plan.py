@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -11,6 +13,9 @@ import numpy as np
 from dataflow.errors import InvalidArgumentError, OpError, UnimplementedError, UnknownError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.kernels.blas import single_threaded
+from dataflow.kernels.memory import keep_freed_memory
+from dataflow.kernels.parallel import limited_to
 from dataflow.kernels.registry import array_module, bind, cpu_only_reason, get_kernel
 from dataflow.kernels.synchronization import release_held
 from dataflow.rewrites.prune import needed_operations
@@ -20,6 +25,14 @@ from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.resources import KernelContext
 
 _RUNS_BEFORE_REWRITING = 2
+#: Ops that call BLAS; a plan with one of them runs with BLAS's own threads asleep.
+_CALLS_BLAS = frozenset(
+    {
+        *("MatMul", "SparseMatMul", "BatchMatMul", "BatchMatMulV2", "Einsum", "L2Loss"),
+        *("BiasAddGrad", "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
+        *("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
+    }
+)
 
 
 class Plan:
@@ -46,6 +59,7 @@ class Plan:
         ).generate()
         self.function = self.generated.function
         self._rebuild = fetches.rebuild
+        self._scopes = self._thread_scopes()
         self._switches = session._rewrite_switches
         #: Runs until the plan is rewritten: a graph that runs once is not worth the work.
         self._runs_left = _RUNS_BEFORE_REWRITING if self._switches is not None else -1
@@ -53,6 +67,7 @@ class Plan:
     def rewrite(self) -> None:
         """Applies the rewrites and compiles again; the results stay the same to rounding."""
         self._runs_left = -1
+        keep_freed_memory()
         if self._switches is None:
             return
         from dataflow.rewrites import engine, rules  # noqa: F401
@@ -67,6 +82,17 @@ class Plan:
             rewritten.ops, rewritten.fetches, rewritten.feeds, self.bind_kernel, self.bind_variable
         ).generate()
         self.function = self.generated.function
+
+    def _thread_scopes(self) -> tuple[Callable[[], Any], ...]:
+        """The contexts that a run needs so that its kernels use as many threads as they may."""
+        blas = any(op.type in _CALLS_BLAS for op in self.ops)
+        limit = self.session._config.intra_op_parallelism_threads
+        if not blas and not limit:
+            return ()
+        return (
+            single_threaded if blas else contextlib.nullcontext,
+            functools.partial(limited_to, limit) if limit else contextlib.nullcontext,
+        )
 
     @property
     def source(self) -> str:
@@ -128,7 +154,11 @@ class Plan:
                 self._runs_left -= 1
         try:
             with np.errstate(all="ignore"):
-                results = self.function(*arguments)
+                if self._scopes:
+                    with self._scopes[0](), self._scopes[1]():
+                        results = self.function(*arguments)
+                else:
+                    results = self.function(*arguments)
         except Exception as e:
             release_held()
             raise self.explain(e) from e

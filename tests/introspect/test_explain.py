@@ -39,7 +39,8 @@ def test_source_of_a_fused_kernel_is_shown() -> None:
     with tf.Session() as s:
         told = s.explain(y, [x])
     (source,) = told.kernels.values()
-    assert "xp.exp(" in source and "def block(" in source
+    assert "xp.exp(" in source
+    assert "def block(" in source
     assert "def run(f0):" in told.source
     assert "_Fused" in {n["op"] for n in told.after}
 
@@ -78,7 +79,8 @@ def test_dict_is_json_and_html_is_escaped() -> None:
     assert again["order"] == told.order
     assert again["lifetimes"][0].keys() >= {"tensor", "made", "dropped", "buffer"}
     page = told._repr_html_()
-    assert "&lt;" in page and " < " not in page
+    assert "&lt;" in page
+    assert " < " not in page
 
 
 def test_switched_off_rewrites_leave_the_graph() -> None:
