@@ -32,6 +32,7 @@ _CELL_STATES = """() => {
     source: cell.model.sharedModel.getSource(),
     state: cell.model.type === 'code' ? cell.model.executionState ?? null : null,
     prompt: cell.node.querySelector('.jp-InputPrompt')?.textContent ?? '',
+    number: cell.model.type === 'code' ? cell.model.executionCount : null,
     outputs: cell.model.type === 'code' ? cell.model.outputs.toJSON() : [],
   }));
 }"""
