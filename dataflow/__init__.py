@@ -628,7 +628,7 @@ from dataflow.ops.while_loop import while_loop
 from dataflow.ops import operators as _operators
 
 # gradients
-from dataflow.gradients import AggregationMethod, gradients, hessians
+from dataflow.gradients import AggregationMethod, UnconnectedGradients, gradients, hessians
 
 # runtime
 from dataflow.runtime import composites as _composites

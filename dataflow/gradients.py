@@ -7,6 +7,7 @@ which adds ordinary nodes. Where several paths meet, their contributions are sum
 from __future__ import annotations
 
 import contextlib
+import enum
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,6 +28,20 @@ class AggregationMethod:
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
+_AGGREGATION_METHODS = (
+    AggregationMethod.ADD_N,
+    AggregationMethod.EXPERIMENTAL_TREE,
+    AggregationMethod.EXPERIMENTAL_ACCUMULATE_N,
+)
+
+
+class UnconnectedGradients(enum.Enum):
+    """What `gradients` gives where no differentiable path leads: ``None``, or zeros."""
+
+    NONE = "none"
+    ZERO = "zero"
+
+
 def gradients(
     ys: Any,
     xs: Any,
@@ -36,7 +51,7 @@ def gradients(
     gate_gradients: bool = False,
     aggregation_method: Any = None,
     stop_gradients: Any = None,
-    unconnected_gradients: Any = "none",
+    unconnected_gradients: Any = UnconnectedGradients.NONE,
 ) -> list[Any]:
     """Symbolic derivatives of ``sum(ys)`` with respect to each of ``xs``.
 
@@ -46,8 +61,14 @@ def gradients(
     arrive at ``ys``; ones by default. ``stop_gradients`` are held constant.
 
     Raises `LookupError` for an op on the way without a gradient, `TypeError` for integer ``ys``,
-    `ValueError` for a wrong number of ``grad_ys``.
+    `ValueError` for a wrong number of ``grad_ys`` and for an unknown ``aggregation_method`` (all of
+    them give the same sum) or ``unconnected_gradients``.
     """
+    if aggregation_method not in (None, *_AGGREGATION_METHODS):
+        raise ValueError(
+            f"Invalid aggregation_method {aggregation_method!r}: take one of tf.AggregationMethod."
+        )
+    zero = UnconnectedGradients(unconnected_gradients) is UnconnectedGradients.ZERO
     ys = list(ys) if isinstance(ys, (list, tuple)) else [ys]
     xs = list(xs) if isinstance(xs, (list, tuple)) else [xs]
     grad_list = (
@@ -66,7 +87,6 @@ def gradients(
     ]
     stop_tensors = [internal_convert(s, None, "s", None, True) for s in stops]
     graph = y_tensors[0].graph if y_tensors else x_tensors[0].graph
-    zero = getattr(unconnected_gradients, "value", unconnected_gradients) == "zero"
     with graph.as_default(), graph.name_scope(name) as scope:
         walker = _Walker(graph, y_tensors, x_tensors, stop_tensors, colocate_gradients_with_ops)
         walker.gate = bool(gate_gradients)

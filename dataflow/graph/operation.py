@@ -111,6 +111,8 @@ class Operation:
 
     def get_attr(self, name: str) -> Any:
         """An attribute; raises `ValueError` for one that the op does not have."""
+        if name == "_gradient_op_type" and self._gradient_override is not None:
+            return self._gradient_override.encode()
         try:
             value = self.attrs[name]
         except KeyError:

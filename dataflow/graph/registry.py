@@ -498,18 +498,15 @@ class OpDef:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        parameter = inspect.Parameter
-        parameters = [parameter(a.name, parameter.POSITIONAL_OR_KEYWORD) for a in self.inputs]
+        parameter, kind = inspect.Parameter, inspect.Parameter.POSITIONAL_OR_KEYWORD
+        parameters = [parameter(a.name, kind) for a in self.inputs]
         parameters += [
-            parameter(
-                a.name,
-                parameter.KEYWORD_ONLY,
-                default=parameter.empty if a.required else a.default,
-            )
+            parameter(a.name, kind, default=parameter.empty if a.required else a.default)
             for a in self.attrs
         ]
-        parameters.append(parameter("name", parameter.KEYWORD_ONLY, default=None))
-        return inspect.Signature(parameters)
+        parameters.append(parameter("name", kind, default=None))
+        # A required attribute may follow an optional one, which Python's functions cannot say.
+        return inspect.Signature(parameters, __validate_parameters__=False)
 
     def __repr__(self) -> str:
         return f"<op {self.type}({self.signature})>"

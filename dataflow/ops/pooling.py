@@ -48,9 +48,14 @@ def pooled_dims(
     check_rank(input, rank, "the input")
     sizes = input.dims if input.dims is not None else (None,) * rank
     pairs = pairs_of(explicit_paddings, rank)
-    return tuple(
-        num_positions(size, taps, stride, 1, padding, pair)
-        for size, taps, stride, pair in zip(sizes, ksize, strides, pairs, strict=True)
+    windows = list(zip(sizes, ksize, strides, pairs, strict=True))[1:]
+    # The batch is no axis of the window: it may be empty.
+    return (
+        sizes[0],
+        *(
+            num_positions(size, taps, stride, 1, padding, pair)
+            for size, taps, stride, pair in windows
+        ),
     )
 
 

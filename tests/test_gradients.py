@@ -1,0 +1,254 @@
+"""`tf.gradients` and its options, and sparse gradients through lookups and optimizers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[tf.Graph]:
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def value(fetches: Any, feeds: Any = None) -> Any:
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches, feeds)
+
+
+def test_grad_ys_weigh_the_outputs() -> None:
+    x = tf.constant([1.0, 2.0, 3.0])
+    (grad,) = tf.gradients([x * x, 3.0 * x], x, grad_ys=[tf.constant([1.0, 0.0, 2.0]), None])
+    np.testing.assert_allclose(value(grad), [2 + 3, 0 + 3, 12 + 3])
+
+
+def test_grad_ys_must_fit() -> None:
+    x = tf.constant([1.0, 2.0])
+    with pytest.raises(ValueError, match=r"grad_ys|gradient"):
+        tf.gradients([x * x], [x], grad_ys=[None, None])
+    with pytest.raises((TypeError, ValueError), match=r"int|float"):
+        tf.gradients(x * x, x, grad_ys=tf.constant([1, 2]))
+
+
+def test_stop_gradients_hold_tensors_constant() -> None:
+    a = tf.constant(2.0)
+    b = 2.0 * a
+    y = a + b * a
+    total, partial = tf.gradients(y, [a, b]), tf.gradients(y, [a, b], stop_gradients=[a, b])
+    assert value(total) == [9.0, 2.0]
+    assert value(partial) == [1.0 + 4.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        None,
+        tf.AggregationMethod.DEFAULT,
+        tf.AggregationMethod.ADD_N,
+        tf.AggregationMethod.EXPERIMENTAL_TREE,
+        tf.AggregationMethod.EXPERIMENTAL_ACCUMULATE_N,
+    ],
+)
+def test_every_aggregation_method_sums(method: Any) -> None:
+    x = tf.constant([1.0, -2.0])
+    y = tf.exp(x) + tf.sin(x) + x * x
+    (grad,) = tf.gradients(y, x, aggregation_method=method)
+    point = np.array([1.0, -2.0])
+    np.testing.assert_allclose(value(grad), np.exp(point) + np.cos(point) + 2 * point, rtol=1e-6)
+
+
+def test_an_aggregation_method_that_is_none() -> None:
+    x = tf.constant(1.0)
+    with pytest.raises(ValueError, match="aggregation"):
+        tf.gradients(x * x + x, x, aggregation_method=99)
+
+
+def test_unconnected_is_none_or_zeros() -> None:
+    x, other = tf.constant([1.0, 2.0]), tf.constant([[5.0]])
+    y = x * x
+    assert tf.gradients(y, [other]) == [None]
+    assert tf.gradients(tf.cast(tf.cast(x, tf.int32), tf.float32), [x]) == [None]
+    zeros = tf.gradients(y, [other], unconnected_gradients=tf.UnconnectedGradients.ZERO)
+    np.testing.assert_array_equal(value(zeros[0]), [[0.0]])
+
+
+def test_stop_gradient_passes_values_only() -> None:
+    x = tf.constant(3.0)
+    (grad,) = tf.gradients(x * tf.stop_gradient(x), x)
+    assert value(grad) == 3.0
+    assert tf.gradients(tf.stop_gradient(x) * 2.0, x) == [None]
+
+
+def test_a_gradient_by_itself_is_one() -> None:
+    x = tf.constant([4.0, 5.0])
+    np.testing.assert_array_equal(value(tf.gradients(x, x)[0]), [1.0, 1.0])
+
+
+def test_third_derivative() -> None:
+    x = tf.constant(2.0)
+    y = x**4.0
+    for _ in range(3):
+        (y,) = tf.gradients(y, x)
+    assert value(y) == pytest.approx(48.0)
+
+
+def test_hessians_of_several() -> None:
+    x, z = tf.constant([1.0, 2.0]), tf.constant([3.0])
+    y = tf.reduce_sum(x * x * x) + tf.reduce_sum(z * z) * tf.reduce_sum(x)
+    for_x, for_z = value(tf.hessians(y, [x, z]))
+    np.testing.assert_allclose(for_x, [[6.0, 0.0], [0.0, 12.0]])
+    np.testing.assert_allclose(for_z, [[6.0]])
+
+
+def test_gradient_override_map(graph: tf.Graph) -> None:
+    @tf.RegisterGradient("TestTenfoldSquare")
+    def tenfold(op: Any, grad: Any) -> Any:
+        return 10.0 * grad * op.inputs[0]
+
+    x = tf.constant(3.0)
+    with graph.gradient_override_map({"Square": "TestTenfoldSquare"}):
+        inside = tf.square(x, name="inside")
+    outside = tf.square(x)
+    assert inside.op.get_attr("_gradient_op_type") == b"TestTenfoldSquare"
+    assert value(tf.gradients(inside, x)) == [30.0]
+    assert value(tf.gradients(outside, x)) == [6.0]
+    with pytest.raises(KeyError):
+        tf.RegisterGradient("TestTenfoldSquare")(tenfold)
+    with graph.gradient_override_map({"Square": "NobodyRegisteredThis"}):
+        lost = tf.square(x)
+    with pytest.raises(LookupError, match="NobodyRegisteredThis"):
+        tf.gradients(lost, x)
+
+
+def test_a_python_function_passes_no_gradient() -> None:
+    x = tf.constant([2.0, 1.0])
+    y = tf.py_func(lambda a: a, [x], tf.float32, name="opaque")
+    assert tf.gradients(y, x) == [None]
+
+
+# -- sparse gradients end to end -----------------------------------------------------------------
+
+ROWS, WIDTH = 50, 3
+TOUCHED = [4, 7, 4]
+
+OPTIMIZERS: dict[str, Callable[[], Any]] = {
+    "sgd": lambda: tf.train.GradientDescentOptimizer(0.3),
+    "momentum": lambda: tf.train.MomentumOptimizer(0.5, 0.9),
+    "nesterov": lambda: tf.train.MomentumOptimizer(0.5, 0.9, use_nesterov=True),
+    "adagrad": lambda: tf.train.AdagradOptimizer(0.5),
+    "adadelta": lambda: tf.train.AdadeltaOptimizer(0.5),
+    "ftrl": lambda: tf.train.FtrlOptimizer(0.5),
+    "rmsprop": lambda: tf.train.RMSPropOptimizer(0.5),
+    "adam": lambda: tf.train.AdamOptimizer(0.5),
+}
+
+
+def lookup_loss(table: Any) -> Any:
+    return tf.reduce_sum(tf.nn.embedding_lookup(table, TOUCHED) ** 2.0)
+
+
+def gather_loss(table: Any) -> Any:
+    return tf.reduce_sum(tf.gather(table, TOUCHED) ** 2.0)
+
+
+def nce_loss(table: Any) -> Any:
+    return tf.reduce_mean(
+        tf.nn.nce_loss(
+            table,
+            tf.zeros([ROWS]),
+            labels=tf.constant([[4], [7]], tf.int64),
+            inputs=tf.ones([2, WIDTH]),
+            num_sampled=2,
+            num_classes=ROWS,
+            sampled_values=sampled(),
+        )
+    )
+
+
+def sampled_softmax_loss(table: Any) -> Any:
+    return tf.reduce_mean(
+        tf.nn.sampled_softmax_loss(
+            table,
+            tf.zeros([ROWS]),
+            labels=tf.constant([[4], [7]], tf.int64),
+            inputs=tf.ones([2, WIDTH]),
+            num_sampled=2,
+            num_classes=ROWS,
+            sampled_values=sampled(),
+        )
+    )
+
+
+def sampled() -> Any:
+    return (
+        tf.constant([7, 4], tf.int64),
+        tf.constant([[0.2], [0.3]]),
+        tf.constant([0.3, 0.2]),
+    )
+
+
+LOSSES = (lookup_loss, gather_loss, nce_loss, sampled_softmax_loss)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("name", list(OPTIMIZERS))
+def test_only_the_rows_that_were_read_change(name: str, loss: Callable[[Any], Any]) -> None:
+    start = np.random.default_rng(0).normal(size=(ROWS, WIDTH)).astype(np.float32)
+    start[0] = [-0.0, np.float32(1e-40), 3.0]  # would not survive an addition of 0, or a flush
+    table = tf.Variable(start)
+    optimizer = OPTIMIZERS[name]()
+    ((grad, _),) = optimizer.compute_gradients(loss(table), [table])
+    assert isinstance(grad, tf.IndexedSlices)
+    train = optimizer.apply_gradients([(grad, table)])
+    slots = [optimizer.get_slot(table, n) for n in optimizer.get_slot_names()]
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        slots_before = session.run(slots)
+        for _ in range(2):
+            session.run(train)
+        changed, slots_after = session.run([table, slots])
+    others = [i for i in range(ROWS) if i not in TOUCHED]
+    assert changed[others].tobytes() == start[others].tobytes()
+    assert (changed[TOUCHED] != start[TOUCHED]).any(axis=1).all()
+    for before, after in zip(slots_before, slots_after, strict=True):
+        assert after[others].tobytes() == before[others].tobytes()
+        assert not np.array_equal(after, before)
+
+
+def test_adam_moves_all_rows_that_have_momentum_as_tensorflow_does() -> None:
+    ids = tf.placeholder(tf.int32, [None])
+    table = tf.Variable(np.ones((4, 2), np.float32))
+    train = tf.train.AdamOptimizer(0.1).minimize(tf.reduce_sum(tf.gather(table, ids)))
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        session.run(train, {ids: [1]})
+        once = session.run(table)
+        session.run(train, {ids: [2]})
+        twice = session.run(table)
+    assert (twice[1] != once[1]).all()  # its first moment has not decayed to 0
+    assert (twice[[0, 3]] == 1.0).all()
+
+
+def test_a_partitioned_table_gets_sparse_gradients_for_each_part() -> None:
+    table = tf.get_variable(
+        "table",
+        [10, 2],
+        initializer=tf.ones_initializer(),
+        partitioner=tf.fixed_size_partitioner(3),
+    )
+    parts = list(table)
+    looked_up = tf.nn.embedding_lookup(parts, [0, 9, 9], partition_strategy="div")
+    grads = tf.gradients(tf.reduce_sum(looked_up), parts)
+    assert all(isinstance(g, tf.IndexedSlices) for g in grads)
+    dense = value([tf.convert_to_tensor(g) for g in grads])
+    whole = np.concatenate(dense)
+    expected = np.zeros((10, 2))
+    expected[0], expected[9] = 1.0, 2.0
+    np.testing.assert_array_equal(whole, expected)
