@@ -18,6 +18,7 @@ from dataflow.kernels.memory import keep_freed_memory
 from dataflow.kernels.parallel import limited_to
 from dataflow.kernels.registry import array_module, bind, cpu_only_reason, get_kernel
 from dataflow.kernels.synchronization import release_held
+from dataflow.placement.placer import place
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import DEAD, Generator
 from dataflow.runtime.feeds import make_feed_converter
@@ -48,6 +49,7 @@ class Plan:
         self.feeds = feeds
         self.ops = needed_operations(fetches.tensors, fetches.operations, feeds)
         self.needed = frozenset(op.name for op in self.ops)
+        place(self.ops, session._local_devices, session._config)
         self.journal: list[Any] = []
         #: The nodes that `generated` computes: those of ``ops`` until the plan is rewritten.
         self.compiled_ops = self.ops

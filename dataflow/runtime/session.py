@@ -16,6 +16,7 @@ from dataflow.graph.default_stacks import (
 )
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.placement.placer import local_devices
 from dataflow.rewrites.engine import Switches
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime import events, targets
@@ -62,6 +63,7 @@ class BaseSession:
         self._seen_mutations = graph._mutations
         self._closed = False
         self._has_gpu = False
+        self._local_devices = local_devices(self._config, num_gpus=0)
         self._resources = ResourceManager()
         self._cancellation = Cancellation()
         self._states: dict[str, dict[str, Any]] = {}

@@ -16,6 +16,9 @@ from dataflow.runtime.resources import ResourceManager
 
 TASKS = ["/job:ps/task:0", "/job:ps/task:1", "/job:worker/task:0", "/job:worker/task:1"]
 
+#: The graphs are pinned to tasks; what they give in one process is the reference.
+ANYWHERE = tf.ConfigProto(allow_soft_placement=True)
+
 
 class Mail:
     """Carries messages between the pieces of one step, in an order that a seed decides."""
@@ -129,7 +132,7 @@ def test_pieces_compute_what_the_graph_computes(program, seed, through_wire):
         tensors, feeds = build(steps)
         fetches = list(dict.fromkeys(tensors[index] for index in wanted))
         init = tf.global_variables_initializer()
-    with tf.Session(graph=graph) as session:
+    with tf.Session(graph=graph, config=ANYWHERE) as session:
         session.run(init)
         expected = session.run(fetches, feeds)
     resources = {task: ResourceManager() for task in TASKS}
@@ -242,7 +245,7 @@ def test_graphs_survive_the_codec():
         assert [t.name for t in twin.inputs] == [t.name for t in op.inputs]
         assert [(t.dtype, t.dims) for t in twin.outputs] == [(t.dtype, t.dims) for t in op.outputs]
         assert twin.built_at == op.built_at
-    with tf.Session(graph=copy) as session:
+    with tf.Session(graph=copy, config=ANYWHERE) as session:
         session.run("w/Assign")
         feeds = {"x:0": np.ones((1, 3))}
         assert session.run("y:0", feeds).tolist() == [[3, 3]]

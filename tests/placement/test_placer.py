@@ -1,0 +1,93 @@
+"""Pins of a local session: kept, softened, or refused with what there is."""
+
+from __future__ import annotations
+
+import pytest
+
+import dataflow as tf
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        "/cpu:0",
+        "/device:CPU:0",
+        "/job:localhost/replica:0/task:0/cpu:0",
+        "/job:localhost",
+        "/task:0",
+        "",
+    ],
+)
+def test_what_is_there_is_taken(device) -> None:
+    with tf.device(device):
+        a = tf.constant(1) + 1
+    with tf.Session() as s:
+        assert s.run(a) == 2
+
+
+@pytest.mark.parametrize(
+    ("device", "advice"),
+    [
+        ("/gpu:9", "allow_soft_placement"),
+        ("/cpu:1", "allow_soft_placement"),
+        ("/job:ps/task:0", "server.target"),
+        ("/job:worker/task:7/gpu:0", "server.target"),
+    ],
+)
+def test_what_is_not_there_is_refused(device, advice) -> None:
+    with tf.device(device):
+        a = tf.constant(1, name="pinned")
+    b = tf.constant(2)
+    with tf.Session() as s:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Cannot assign a device") as e:
+            s.run(a)
+        for part in (
+            "pinned",
+            tf.DeviceSpec.from_string(device).to_string(),
+            "CPU:0",
+            advice,
+            "test_placer",
+        ):
+            assert part in str(e.value)
+        assert s.run(b) == 2  # what is pruned need not be placed, and the session goes on
+
+
+def test_soft_placement_falls_back_to_the_cpu() -> None:
+    with tf.device("/gpu:0"):
+        i = tf.Variable(3)
+    config = tf.ConfigProto()
+    config.allow_soft_placement = True
+    with tf.Session(config=config) as s:
+        s.run(i.initializer)
+        assert s.run(i) == 3
+    with tf.device("/job:ps/task:0"):  # a graph for a cluster, tried in one process
+        a = tf.constant(1)
+    with tf.Session(config=config) as s:
+        assert s.run(a) == 1
+
+
+def test_more_cpus_can_be_shown() -> None:
+    with tf.device("/cpu:1"):
+        beta = tf.Variable(2.0)
+    with tf.device("/cpu:0"):
+        y = beta * 2.0
+    with tf.Session(config=tf.ConfigProto(device_count={"CPU": 2})) as s:
+        s.run(beta.initializer)
+        assert s.run(y) == 4
+
+
+def test_the_log_says_where_nodes_run(capsys) -> None:
+    with tf.device("/cpu:0"):
+        a = tf.constant(1, name="a")
+    b = tf.add(a, 1, name="b")
+    with tf.Session(config=tf.ConfigProto(log_device_placement=True)) as s:
+        s.run(b)
+    text = capsys.readouterr().err
+    assert "a: (Const): /job:localhost/replica:0/task:0/device:CPU:0" in text
+    assert "b: (Add): /job:localhost" in text
