@@ -44,6 +44,7 @@ from dataflow.kernels import (
     sets as _sets,  # noqa: F401
     slicing as _slicing,  # noqa: F401
     sparse as _sparse,  # noqa: F401
+    sparse_cross as _sparse_cross,  # noqa: F401
     special as _special,  # noqa: F401
     spectral as _spectral,  # noqa: F401
     state as _state,  # noqa: F401

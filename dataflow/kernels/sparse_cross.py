@@ -1,0 +1,78 @@
+"""Kernel of `SparseCross`: rows' combinations, hashed with FarmHash fingerprints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.hashing import fingerprint64
+from dataflow.kernels.registry import kernel
+
+_MULTIPLIER = np.uint64(0xC6A4A7935BD1E995)
+_SHIFT = np.uint64(47)
+
+
+def _mix(value: Any) -> Any:
+    return value ^ (value >> _SHIFT)
+
+
+def concatenate_fingerprints(first: Any, second: Any) -> Any:
+    """One fingerprint of two (uint64 arrays), as TensorFlow's FingerprintCat64."""
+    with np.errstate(over="ignore"):
+        result = first ^ _MULTIPLIER
+        result = (result ^ (_mix(second * _MULTIPLIER) * _MULTIPLIER)) * _MULTIPLIER
+        return _mix(_mix(result) * _MULTIPLIER)
+
+
+def _fingerprints(values: Any) -> Any:
+    """A fingerprint for each string; an integer is its own."""
+    values = np.asarray(values)
+    if values.dtype == object:
+        known = {text: fingerprint64(text) for text in set(values.tolist())}
+        return np.array([known[text] for text in values.tolist()], np.uint64)
+    return values.astype(np.int64).view(np.uint64)
+
+
+@kernel("SparseCross", cpu_only="strings are hashed by the CPU")
+def sparse_cross_kernel(
+    xp: Any,
+    indices: Any,
+    values: Any,
+    shapes: Any,
+    dense_inputs: Any,
+    *,
+    hashed_output: bool,
+    num_buckets: int,
+    hash_key: int,
+    out_type: Any,
+    internal_type: Any,
+) -> Any:
+    """The combinations of each row; a row in which an input is empty has none."""
+    prints = [_fingerprints(v) for v in values]
+    rows = [np.asarray(i, np.int64)[:, 0] for i in indices]
+    batch = int(shapes[0][0]) if len(shapes) else len(dense_inputs[0])
+    for dense in dense_inputs:
+        prints.append(_fingerprints(np.reshape(dense, -1)))
+        rows.append(np.repeat(np.arange(batch), np.shape(dense)[1]))
+    counts = [np.bincount(r, minlength=batch).astype(np.int64) for r in rows]
+    starts = [np.cumsum(c) - c for c in counts]
+    totals = np.prod(counts, axis=0, dtype=np.int64)
+    row = np.repeat(np.arange(batch, dtype=np.int64), totals)
+    place = np.arange(len(row), dtype=np.int64) - np.repeat(np.cumsum(totals) - totals, totals)
+    chosen: list[Any] = []
+    rest = place
+    for count, start, fingerprint in zip(
+        reversed(counts), reversed(starts), reversed(prints), strict=True
+    ):
+        chosen.append(fingerprint[start[row] + rest % count[row]])
+        rest = rest // count[row]
+    result = np.full(len(row), np.uint64(hash_key), np.uint64)
+    for fingerprint in reversed(chosen):
+        result = concatenate_fingerprints(result, fingerprint)
+    if num_buckets > 0:
+        hashed = (result % np.uint64(num_buckets)).astype(np.int64)
+    else:
+        hashed = (result % np.uint64(np.iinfo(np.int64).max)).astype(np.int64)
+    widest = int(totals.max()) if batch else 0
+    return np.stack([row, place], 1), hashed, np.array([batch, widest], np.int64)
