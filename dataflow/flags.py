@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
+from collections.abc import Callable
 from typing import Any
 
 
@@ -122,24 +124,88 @@ def _to_bool(text: Any) -> bool:
 FLAGS = _Flags()
 
 
-def DEFINE_string(name: str, default: Any, help: str = "", **_: Any) -> None:
+def _old_keywords(define: Callable[..., None]) -> Callable[..., None]:
+    """Takes the keywords of before TensorFlow 1.5, too."""
+    renamed = {"flag_name": "name", "default_value": "default", "docstring": "help"}
+
+    @functools.wraps(define)
+    def wrapped(*args: Any, **kwargs: Any) -> None:
+        define(*args, **{renamed.get(key, key): value for key, value in kwargs.items()})
+
+    return wrapped
+
+
+def _number(read: Callable[[str], Any], lower: Any, upper: Any) -> Callable[[str], Any]:
+    def convert(text: str) -> Any:
+        value = read(text)
+        if (lower is not None and value < lower) or (upper is not None and value > upper):
+            raise argparse.ArgumentTypeError(
+                f"{text} is outside [{'' if lower is None else lower}, "
+                f"{'' if upper is None else upper}]"
+            )
+        return value
+
+    convert.__name__ = "number"  # argparse names it in its message
+    return convert
+
+
+def _define(
+    name: str, default: Any, help: Any, convert: Any, is_bool: bool, flags: Any, required: bool
+) -> None:
+    (FLAGS if flags is None else flags)._define(name, default, help or "", convert, is_bool)
+    if required:
+        mark_flag_as_required(name, flags)
+
+
+@_old_keywords
+def DEFINE_string(
+    name: str, default: Any, help: Any = "", flag_values: Any = None, required: bool = False
+) -> None:
     """Defines a text flag."""
-    FLAGS._define(name, default, help, str, False)
+    _define(name, default, help, str, False, flag_values, required)
 
 
-def DEFINE_integer(name: str, default: Any, help: str = "", **_: Any) -> None:
-    """Defines a whole-number flag."""
-    FLAGS._define(name, default, help, lambda text: int(text, 0), False)
+@_old_keywords
+def DEFINE_integer(
+    name: str,
+    default: Any,
+    help: Any = "",
+    lower_bound: Any = None,
+    upper_bound: Any = None,
+    flag_values: Any = None,
+    required: bool = False,
+) -> None:
+    """Defines a whole-number flag; bounds belong to what is allowed."""
+    convert = _number(lambda text: int(text, 0), lower_bound, upper_bound)
+    _define(name, default, help, convert, False, flag_values, required)
 
 
-def DEFINE_float(name: str, default: Any, help: str = "", **_: Any) -> None:
-    """Defines a number flag."""
-    FLAGS._define(name, default, help, float, False)
+@_old_keywords
+def DEFINE_float(
+    name: str,
+    default: Any,
+    help: Any = "",
+    lower_bound: Any = None,
+    upper_bound: Any = None,
+    flag_values: Any = None,
+    required: bool = False,
+) -> None:
+    """Defines a number flag; bounds belong to what is allowed."""
+    convert = _number(float, lower_bound, upper_bound)
+    _define(name, default, help, convert, False, flag_values, required)
 
 
-def DEFINE_boolean(name: str, default: Any, help: str = "", **_: Any) -> None:
+@_old_keywords
+def DEFINE_boolean(
+    name: str,
+    default: Any,
+    help: Any = "",
+    flag_values: Any = None,
+    module_name: Any = None,
+    required: bool = False,
+) -> None:
     """Defines a switch: ``--name``, ``--noname``, ``--name=false``."""
-    FLAGS._define(name, default, help, _to_bool, True)
+    _define(name, default, help, _to_bool, True, flag_values, required)
 
 
 DEFINE_bool = DEFINE_boolean
@@ -169,7 +235,7 @@ def DEFINE_multi_string(name: str, default: Any, help: str = "", **_: Any) -> No
 
 def mark_flag_as_required(flag_name: str, flag_values: Any = None) -> None:
     """Parsing raises `ValueError` when the flag has no value."""
-    FLAGS.__dict__["_validators"].append(
+    (FLAGS if flag_values is None else flag_values).__dict__["_validators"].append(
         (
             [flag_name],
             lambda values: values[flag_name] is not None,
@@ -181,4 +247,4 @@ def mark_flag_as_required(flag_name: str, flag_values: Any = None) -> None:
 def mark_flags_as_required(flag_names: Any, flag_values: Any = None) -> None:
     """As `mark_flag_as_required`, for several flags."""
     for name in flag_names:
-        mark_flag_as_required(name)
+        mark_flag_as_required(name, flag_values)

@@ -68,7 +68,11 @@ class GFile:
         if self._file is None:
             with _translated(self._name):
                 encoding = None if "b" in self._mode else "utf-8"
-                self._file = open(self._name, self._mode, encoding=encoding)  # noqa: SIM115
+                # As in TensorFlow, line breaks are read and written as they are.
+                newline = None if encoding is None else "\n"
+                self._file = open(  # noqa: SIM115
+                    self._name, self._mode, encoding=encoding, newline=newline
+                )
         return self._file
 
     def read(self, n: int = -1) -> Any:

@@ -1,0 +1,89 @@
+"""`tf.app.flags` and `tf.app.run`, each in a process or a set of flags of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import dataflow as tf
+from dataflow import flags
+
+PROGRAM = """
+import dataflow as tf
+tf.app.flags.DEFINE_string("name", "Ada", "who")
+tf.app.flags.DEFINE_integer("steps", 3, "how many", lower_bound=1)
+tf.app.flags.DEFINE_float("rate", 0.5, "how fast")
+tf.app.flags.DEFINE_boolean("train", False, "whether")
+tf.flags.DEFINE_bool("fast", True, "whether")
+tf.flags.DEFINE_string(flag_name="old", default_value="x", docstring="before 1.5")
+FLAGS = tf.app.flags.FLAGS
+def main(argv):
+    print(FLAGS.name, FLAGS.steps, FLAGS.rate, FLAGS.train, FLAGS.fast, FLAGS.old, argv[1:])
+    return 5 if FLAGS.train else None
+if __name__ == "__main__":
+    tf.app.run()
+"""
+
+
+def program(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, timeout=120
+    )
+
+
+def test_defaults() -> None:
+    done = program()
+    assert (done.returncode, done.stdout) == (0, "Ada 3 0.5 False True x []\n")
+
+
+def test_every_spelling_and_the_exit_code_of_main() -> None:
+    done = program("--name=Bo", "--steps", "7", "-rate=2", "--train", "--nofast", "rest")
+    assert done.stdout == "Bo 7 2.0 True False x ['rest']\n"
+    assert done.returncode == 5
+
+
+@pytest.mark.parametrize("wrong", ["--steps=many", "--steps=0", "--train=perhaps", "--rate=x"])
+def test_values_that_do_not_fit_are_named(wrong: str) -> None:
+    done = program(wrong)
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert wrong.partition("=")[0] in done.stderr
+
+
+@pytest.fixture
+def own() -> Any:
+    return type(tf.flags.FLAGS)()
+
+
+def test_flags_can_be_changed_and_looked_up(own: Any) -> None:
+    tf.flags.DEFINE_integer("steps", 3, "how many", flag_values=own)
+    own(["program", "--steps=4"])
+    assert own.steps == 4
+    own.steps = 9
+    assert own.steps == 9
+    assert own.flag_values_dict() == {"steps": 9}
+    assert "steps" in own
+    assert "other" not in own
+    with pytest.raises(AttributeError, match=r"other.*steps"):
+        own.other
+
+
+def test_a_required_flag(own: Any) -> None:
+    tf.flags.DEFINE_string("name", None, "who", flag_values=own, required=True)
+    with pytest.raises(ValueError, match="name"):
+        own(["program"])
+    assert own(["program", "--name=x", "rest"]) == ["program", "rest"]
+
+
+def test_enums_and_lists(own: Any) -> None:
+    own._define("names", ["a"], "", lambda text: text.split(","), False)
+    own(["program", "--names=b,c"])
+    assert own.names == ["b", "c"]
+
+
+def test_both_namespaces_are_one() -> None:
+    assert tf.flags.FLAGS is tf.app.flags.FLAGS
+    assert flags.FLAGS is tf.flags.FLAGS

@@ -1,0 +1,90 @@
+"""`tf.gfile`: files and folders with TensorFlow's error classes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dataflow as tf
+
+
+def test_text_and_bytes(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.txt")
+    with tf.gfile.GFile(path, "w") as f:
+        f.write("one\r\n")
+        f.write("zwölf\n")
+    with tf.gfile.Open(path) as f:
+        assert f.read() == "one\r\nzwölf\n"
+    with tf.gfile.FastGFile(path, "rb") as f:
+        assert f.size() == 12
+        assert f.read(3) == b"one"
+        assert f.tell() == 3
+        f.seek(5)
+        assert f.read() == "zwölf\n".encode()
+    with tf.gfile.GFile(path, "a") as f:
+        f.write("end")
+    with tf.gfile.GFile(path) as f:
+        assert f.readline() == "one\r\n"
+        assert f.readlines() == ["zwölf\n", "end"]
+    with tf.gfile.GFile(path, "r") as f:
+        assert list(f) == ["one\r\n", "zwölf\n", "end"]
+
+
+def test_a_mode_that_is_none() -> None:
+    with pytest.raises(ValueError, match="mode"):
+        tf.gfile.GFile("x", "q")
+
+
+def test_missing_files_are_not_found(tmp_path: Path) -> None:
+    missing = str(tmp_path / "no" / "where")
+    file = tf.gfile.GFile(missing)  # opened when first used
+    for use in (
+        file.read,
+        lambda: tf.gfile.GFile(missing, "w").write("x"),
+        lambda: tf.gfile.Remove(missing),
+        lambda: tf.gfile.ListDirectory(missing),
+        lambda: tf.gfile.Stat(missing),
+        lambda: tf.gfile.Rename(missing, missing + "2"),
+        lambda: tf.gfile.DeleteRecursively(missing),
+    ):
+        with pytest.raises(tf.errors.NotFoundError, match="where"):
+            use()
+    assert not tf.gfile.Exists(missing)
+    assert not tf.gfile.IsDirectory(missing)
+
+
+def test_folders(tmp_path: Path) -> None:
+    deep = str(tmp_path / "a" / "b")
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.gfile.MkDir(deep)
+    tf.gfile.MakeDirs(deep)
+    tf.gfile.MakeDirs(deep)  # is there already: no error
+    with pytest.raises(tf.errors.AlreadyExistsError):
+        tf.gfile.MkDir(deep)
+    with tf.gfile.Open(deep + "/x.txt", "w") as f:
+        f.write("x")
+    assert tf.gfile.IsDirectory(deep)
+    assert tf.gfile.ListDirectory(deep) == ["x.txt"]
+    assert tf.gfile.Glob(deep + "/*.txt") == [deep + "/x.txt"]
+    assert tf.gfile.Glob([deep + "/*.txt", deep + "/*.py"]) == [deep + "/x.txt"]
+    assert [found[2] for found in tf.gfile.Walk(str(tmp_path))] == [[], [], ["x.txt"]]
+    assert tf.gfile.Stat(deep + "/x.txt").length == 1
+    tf.gfile.DeleteRecursively(str(tmp_path / "a"))
+    assert not tf.gfile.Exists(deep)
+
+
+def test_copies_and_renames_keep_what_is_there_unless_told(tmp_path: Path) -> None:
+    a, b = str(tmp_path / "a"), str(tmp_path / "b")
+    Path(a).write_text("new")
+    Path(b).write_text("old")
+    for change in (tf.gfile.Copy, tf.gfile.Rename):
+        with pytest.raises(tf.errors.AlreadyExistsError):
+            change(a, b)
+        assert Path(b).read_text() == "old"
+    tf.gfile.Copy(a, b, overwrite=True)
+    assert Path(b).read_text() == "new"
+    tf.gfile.Rename(b, a, overwrite=True)
+    assert not tf.gfile.Exists(b)
+    tf.gfile.Remove(a)
+    assert not tf.gfile.Exists(a)
