@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dataflow import dtypes
 from dataflow.dtypes import DType
 from dataflow.graph.conversion import convert_to_tensor
@@ -328,6 +330,14 @@ def _first_rows(values: Tensor, flat_ids: Tensor) -> tuple[Tensor, Tensor]:
     return first, slice_(values, array_ops.stack([size, *rest]), all_of)
 
 
+def _is_floating(value: Any) -> bool:
+    """Whether a tensor (or what becomes one) holds real numbers."""
+    dtype = getattr(value, "dtype", None)
+    return dtypes.as_dtype(
+        np.asarray(value).dtype if dtype is None else dtype
+    ).base_dtype.is_floating
+
+
 def _sampled_logits(
     weights: Any,
     biases: Any,
@@ -344,6 +354,9 @@ def _sampled_logits(
     seed: int | None,
 ) -> tuple[Tensor, Tensor]:
     """Logits [batch, num_true + num_sampled] and their labels, for both losses."""
+    # Before TensorFlow 1.0 inputs came first; the dtypes tell which is which.
+    if _is_floating(labels) and not _is_floating(inputs):
+        labels, inputs = inputs, labels
     tables = list(weights) if isinstance(weights, (list, tuple)) else [weights]
     with op_scope(name, "compute_sampled_logits", [*tables, biases, inputs, labels]):
         labels = convert_to_tensor(labels, name="labels")
