@@ -12,7 +12,6 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,54 @@ import numpy as np
 from dataflow.kernels.blas import num_threads, single_threaded
 
 
+class _Helper(threading.Thread):
+    """A thread that waits, asleep, to take part in a caller's work.
+
+    ``busy`` is held by the caller whose work it does; ``go`` wakes it. A lock between two threads
+    costs a few microseconds, a `ThreadPoolExecutor` several times that.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(name="dataflow-kernel", daemon=True)
+        self.busy = threading.Lock()
+        self.go = threading.Lock()
+        self.go.acquire()
+        self.part: _Part | None = None
+        self.start()
+
+    def run(self) -> None:
+        with np.errstate(all="ignore"):  # as in the thread that runs the plan
+            while True:
+                self.go.acquire()
+                part, self.part = self.part, None
+                if part is not None and part.begun.acquire(blocking=False):
+                    try:
+                        part.work()
+                    except BaseException as e:
+                        part.error = e
+                    finally:
+                        part.done.release()
+                part = None
+                self.busy.release()
+
+
+class _Part:
+    """What a helper is asked to do; whoever gets ``begun`` decides whether it does it."""
+
+    __slots__ = ("begun", "done", "error", "work")
+
+    def __init__(self, work: Callable[[], None]) -> None:
+        self.work = work
+        self.begun = threading.Lock()
+        self.done = threading.Lock()
+        self.done.acquire()
+        self.error: BaseException | None = None
+
+
 @functools.cache
-def _pool(_process: int) -> ThreadPoolExecutor:
+def _helpers(_process: int) -> list[_Helper]:
     """The helpers of this process (a fork gets its own)."""
-    return ThreadPoolExecutor(max(1, num_threads() - 1), thread_name_prefix="dataflow-kernel")
+    return [_Helper() for _ in range(max(1, num_threads() - 1))]
 
 
 _limits = threading.local()
@@ -71,22 +114,31 @@ def run_pieces(pieces: Sequence[Any], make_worker: Callable[[], Callable[[Any], 
                 worker = make_worker()
             worker(piece)
 
+    parts: list[_Part] = []
     with single_threaded():
-        pool = _pool(os.getpid())
-        futures: list[Future[None]] = [pool.submit(work) for _ in range(helpers)]
+        for helper in _helpers(os.getpid()):
+            # One that works for another caller is left alone.
+            if len(parts) < helpers and helper.busy.acquire(blocking=False):
+                part = _Part(work)
+                parts.append(part)
+                helper.part = part
+                helper.go.release()
         try:
             work()
         finally:
-            # A helper that has not started yet has nothing left to do.
-            started = [f for f in futures if not f.cancel()]
-            errors = [f.exception() for f in started]
-    for error in errors:
-        if error is not None:
-            raise error
+            for part in parts:
+                # A helper that has not started yet has nothing left to do.
+                if not part.begun.acquire(blocking=False):
+                    part.done.acquire()
+    for part in parts:
+        if part.error is not None:
+            raise part.error
 
 
 #: Products with fewer multiplications are not worth waking another thread for.
 _LARGE_PRODUCT = 1 << 26
+#: From here on a thread that is held up can leave some of its share to the others.
+_VERY_LARGE_PRODUCT = 1 << 26
 #: Parts start at multiples of this many columns or rows, as the kernels of BLAS work on blocks.
 _BLOCK = 16
 
@@ -98,13 +150,15 @@ def matrix_product(a: Any, b: Any) -> Any:
     processors too it is several times quicker, since no thread waits for another in a loop.
     """
     rows, columns = a.shape[0], b.shape[1]
-    if rows * columns * b.shape[0] < _LARGE_PRODUCT or a.dtype.kind != "f" or num_workers() < 2:
+    multiplications = rows * columns * b.shape[0]
+    if multiplications < _LARGE_PRODUCT or a.dtype.kind != "f" or num_workers() < 2:
         return np.dot(a, b)
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"shapes {a.shape} and {b.shape} do not fit: {a.shape[1]} != {b.shape[0]}")
     out = np.empty((rows, columns), a.dtype)
     length = max(rows, columns)
-    size = -(-length // (2 * num_workers()))
+    parts_each = 2 if multiplications >= _VERY_LARGE_PRODUCT else 1
+    size = -(-length // (parts_each * num_workers()))
     size = -(-size // _BLOCK) * _BLOCK
     parts = [slice(i, min(i + size, length)) for i in range(0, length, size)]
 

@@ -97,16 +97,27 @@ def _rows(xp: Any, ref: Any, indices: Any, updates: Any) -> tuple[Any, Any]:
 def sum_repeated(xp: Any, flat: Any, rows: Any) -> tuple[Any, Any]:
     """Unique indices, and for each the sum of its rows (sorted sums beat ``np.add.at``)."""
     order = xp.argsort(flat, kind="stable")
-    ordered = flat[order]
-    first = xp.concatenate([xp.ones(1, bool), ordered[1:] != ordered[:-1]])
-    if bool(first.all()):
-        return flat, rows
+    ordered = flat.take(order)
+    first = xp.ones(ordered.size, bool)
+    xp.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     starts = xp.flatnonzero(first)
-    if xp is np:
-        return ordered[starts], np.add.reduceat(rows[order], starts, axis=0)
-    sums = xp.zeros((starts.size, *rows.shape[1:]), rows.dtype)
-    xp.add.at(sums, xp.cumsum(first) - 1, rows[order])
-    return ordered[starts], sums
+    if starts.size == flat.size:
+        return flat, rows
+    unique = ordered.take(starts)
+    if xp is np and 2 * starts.size < flat.size:
+        return unique, np.add.reduceat(rows.take(order, 0), starts, axis=0)
+    # Few are repeated: the first row of each index, and then the others on top of them.
+    others = xp.flatnonzero(~first)
+    sums = rows.take(order.take(starts), 0)
+    xp.add.at(sums, xp.cumsum(first).take(others) - 1, rows.take(order.take(others), 0))
+    return unique, sums
+
+
+def _apply_to_rows(xp: Any, ufunc: Any, array: Any, flat: Any, rows: Any) -> None:
+    """``array[flat] = ufunc(array[flat], rows)`` for indices that are all different."""
+    part = array.take(flat, 0)
+    ufunc(part, rows, out=part)
+    array[flat] = part
 
 
 @kernel("ScatterUpdate")
@@ -122,8 +133,7 @@ def scatter_add_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
         flat, rows = _rows(xp, ref, indices, updates)
         if flat.size:
             flat, rows = sum_repeated(xp, flat, rows)
-            array = ref.exclusive()
-            array[flat] += rows
+            _apply_to_rows(xp, xp.add, ref.exclusive(), flat, rows)
 
 
 @kernel("ScatterSub")
@@ -132,8 +142,7 @@ def scatter_sub_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
         flat, rows = _rows(xp, ref, indices, updates)
         if flat.size:
             flat, rows = sum_repeated(xp, flat, rows)
-            array = ref.exclusive()
-            array[flat] -= rows
+            _apply_to_rows(xp, xp.subtract, ref.exclusive(), flat, rows)
 
 
 def _scatter_with(op_type: str, ufunc: str) -> None:
