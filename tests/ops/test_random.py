@@ -240,3 +240,51 @@ def test_wrong_arguments() -> None:
         tf.random_normal_initializer(dtype=tf.int32)
     with tf.Graph().as_default(), pytest.raises(ValueError, match="2D"):
         tf.initializers.identity()([2, 2, 2])
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_the_stream_does_not_depend_on_plans_or_rewrites(name: str) -> None:
+    """Fetched alone or with others, before or after nodes are added, rewritten or not."""
+
+    def runs(level: int, others: bool) -> list[Any]:
+        config = tf.ConfigProto()
+        config.graph_options.optimizer_options.opt_level = level
+        with tf.Graph().as_default(), tf.Session(config=config) as session:
+            tensor = OPS[name](5)
+            product = tf.cast(tensor, tf.float64) * 1.0 + 0.0
+            values = []
+            for i in range(6):
+                if others and i % 2:
+                    tf.constant(i)  # a graph that grew is planned anew
+                    values.append(session.run([product, tensor])[1])
+                else:
+                    values.append(session.run(tensor))
+            return values
+
+    plain = runs(tf.OptimizerOptions.L0, others=False)
+    for level in (tf.OptimizerOptions.L0, tf.OptimizerOptions.L1):
+        for others in (False, True):
+            np.testing.assert_array_equal(plain, runs(level, others))
+
+
+def test_nodes_of_equal_seeds_are_not_merged() -> None:
+    # Each holds a place of its own in the stream: common subexpressions they are not.
+    with tf.Graph().as_default(), tf.Session() as session:
+        a, b = tf.random_normal([4], seed=3), tf.random_normal([4], seed=3)
+        only_a = [session.run(a) for _ in range(5)]
+        both = [session.run([a, b]) for _ in range(5)]
+    np.testing.assert_array_equal([pair[1] for pair in both], only_a)
+    assert not np.array_equal(both[0][0], both[0][1])
+
+
+def test_seeds_of_a_graph_give_each_op_its_own_stream_wherever_it_is_built() -> None:
+    def build(before: int) -> Any:
+        with tf.Graph().as_default(), tf.Session() as session:
+            tf.set_random_seed(11)
+            for _ in range(before):
+                tf.constant(0)
+            return session.run(tf.random_uniform([3]))
+
+    # As in TensorFlow: the op's number in the graph is its seed.
+    np.testing.assert_array_equal(build(0), build(0))
+    assert not np.array_equal(build(0), build(1))
