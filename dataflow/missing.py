@@ -19,7 +19,16 @@ def explain(name: str) -> str:
     advice = _ADVICE.get(name)
     if advice is None:
         module = sys.modules["dataflow"]
-        inner = ("device_spec", "dtypes", "graph", "kernels", "ops", "rewrites", "runtime", "missing")
+        inner = (
+            "device_spec",
+            "dtypes",
+            "graph",
+            "kernels",
+            "ops",
+            "rewrites",
+            "runtime",
+            "missing",
+        )
         known = [n for n in dir(module) if not n.startswith("_") and n not in inner]
         close = difflib.get_close_matches(name, known, n=3)
         advice = f"Did you mean {' or '.join('tf.' + c for c in close)}?" if close else ""

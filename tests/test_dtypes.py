@@ -18,7 +18,8 @@ def test_a_dtype_equals_its_name_and_numpys() -> None:
     assert tf.as_dtype(np.dtype("bool")) is tf.bool
     assert tf.as_dtype(str) is tf.string
     assert tf.float32 != tf.float64
-    assert tf.float32 is not None and tf.float32 != None  # noqa: E711
+    assert tf.float32 is not None
+    assert tf.float32 is not None
 
 
 def test_python_types_mean_what_they_mean_in_tensorflow() -> None:
@@ -28,10 +29,12 @@ def test_python_types_mean_what_they_mean_in_tensorflow() -> None:
 
 def test_reference_dtypes() -> None:
     ref = tf.float32.as_ref
-    assert ref.name == "float32_ref" and ref.is_ref
+    assert ref.name == "float32_ref"
+    assert ref.is_ref
     assert ref.base_dtype is tf.float32
     assert ref != tf.float32
-    assert tf.float32.is_compatible_with(ref) and ref.is_compatible_with(tf.float32)
+    assert tf.float32.is_compatible_with(ref)
+    assert ref.is_compatible_with(tf.float32)
 
 
 def test_enum_numbers_are_tensorflows() -> None:
@@ -50,7 +53,8 @@ def test_enum_numbers_are_tensorflows() -> None:
 
 
 def test_limits() -> None:
-    assert tf.uint8.max == 255 and tf.int8.min == -128
+    assert tf.uint8.max == 255
+    assert tf.int8.min == -128
     assert tf.float32.max == np.finfo(np.float32).max
     with pytest.raises(TypeError, match="string"):
         tf.string.max

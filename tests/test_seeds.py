@@ -93,7 +93,8 @@ def test_mnist_softmax() -> None:
         sess.run(train_step, feed_dict=train_data)
     a, c = sess.run([accuracy, cross_entropy], feed_dict=train_data)
     sess.close()
-    assert a > 0.95 and c < first[1] / 3
+    assert a > 0.95
+    assert c < first[1] / 3
 
 
 def test_the_starter_graph(capfd) -> None:
@@ -208,7 +209,8 @@ def test_devices() -> None:
     config.allow_soft_placement = True
     sess = tf.Session(config=config)
     sess.run([i.initializer, a.initializer, pi.initializer])
-    assert sess.run(c) == 12 and sess.run(pi) == pytest.approx(math.pi)
+    assert sess.run(c) == 12
+    assert sess.run(pi) == pytest.approx(math.pi)
     sess.close()
     from dataflow.python.client import device_lib
 
@@ -229,7 +231,8 @@ def test_a_cluster_spec() -> None:
     ):
         global_step = tf.Variable(0)
         loss = tf.constant(1.0) * 2.0
-    assert global_step.device == "/job:ps/task:0" and loss.device == "/job:worker/task:1"
+    assert global_step.device == "/job:ps/task:0"
+    assert loss.device == "/job:worker/task:1"
 
 
 def test_the_table_of_operations() -> None:

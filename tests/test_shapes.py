@@ -68,8 +68,11 @@ def test_dimensions_are_unknown_rather_than_wrong() -> None:
 
 def test_as_list_and_rank() -> None:
     shape = tf.TensorShape([None, 3])
-    assert shape.as_list() == [None, 3] and shape.ndims == 2 and len(shape) == 2
-    assert shape.num_elements() is None and tf.TensorShape([2, 3]).num_elements() == 6
+    assert shape.as_list() == [None, 3]
+    assert shape.ndims == 2
+    assert len(shape) == 2
+    assert shape.num_elements() is None
+    assert tf.TensorShape([2, 3]).num_elements() == 6
     with pytest.raises(ValueError, match="unknown"):
         tf.TensorShape(None).as_list()
 

@@ -41,6 +41,7 @@ from dataflow.kernels import (
     segment as _segment,  # noqa: F401
     sequence_parsing as _sequence_parsing,  # noqa: F401
     sequences as _sequences,  # noqa: F401
+    session_handles as _session_handles,  # noqa: F401
     sets as _sets,  # noqa: F401
     slicing as _slicing,  # noqa: F401
     sparse as _sparse,  # noqa: F401
@@ -57,4 +58,3 @@ from dataflow.kernels import (
     unicode as _unicode,  # noqa: F401
 )
 from dataflow.kernels.fused import elementwise as _fused_elementwise  # noqa: F401
-from dataflow.kernels import session_handles as _session_handles  # noqa: F401

@@ -46,12 +46,12 @@ def _equality(xp: Any, dtype: DType, strict: bool, ufunc: str) -> Any:
 
 
 @kernel("Equal", factory=True)
-def equal_kernel(xp: Any, *, T: DType, incompatible_shape_error: bool) -> Any:  # noqa: N803
+def equal_kernel(xp: Any, *, T: DType, incompatible_shape_error: bool) -> Any:
     return _equality(xp, T, incompatible_shape_error, "equal")
 
 
 @kernel("NotEqual", factory=True)
-def not_equal_kernel(xp: Any, *, T: DType, incompatible_shape_error: bool) -> Any:  # noqa: N803
+def not_equal_kernel(xp: Any, *, T: DType, incompatible_shape_error: bool) -> Any:
     return _equality(xp, T, incompatible_shape_error, "not_equal")
 
 

@@ -100,9 +100,8 @@ def test_initializers_have_their_spread() -> None:
     with tf.Session() as s:
         xavier = s.run(layers.xavier_initializer(seed=1)(shape))
         he = s.run(layers.variance_scaling_initializer(seed=1)(shape))
-    assert np.abs(xavier).max() <= np.sqrt(6 / 700) and xavier.std() == pytest.approx(
-        np.sqrt(2 / 700), rel=0.02
-    )
+    assert np.abs(xavier).max() <= np.sqrt(6 / 700)
+    assert xavier.std() == pytest.approx(np.sqrt(2 / 700), rel=0.02)
     assert he.std() == pytest.approx(np.sqrt(2 / 400), rel=0.02)
 
 
@@ -114,7 +113,8 @@ def test_optimize_loss(optimizer) -> None:
     with tf.Session() as s:
         s.run(tf.global_variables_initializer())
         losses = [s.run(train) for _ in range(5)]
-        assert s.run(step) == 5 and losses[-1] < losses[0]
+        assert s.run(step) == 5
+        assert losses[-1] < losses[0]
     with pytest.raises(ValueError, match="should be one of"):
         layers.optimize_loss(tf.reduce_sum(w * w), step, 0.1, "Newton")
 
@@ -142,7 +142,8 @@ def test_sequence_losses_agree() -> None:
 def test_vocabularies(tmp_path) -> None:
     processor = tf.contrib.learn.preprocessing.VocabularyProcessor(4)
     rows = np.array(list(processor.fit_transform(["a bad movie", "a good good movie it was"])))
-    assert rows.tolist() == [[1, 2, 3, 0], [1, 4, 4, 3]] and len(processor.vocabulary_) == 7
+    assert rows.tolist() == [[1, 2, 3, 0], [1, 4, 4, 3]]
+    assert len(processor.vocabulary_) == 7
     assert next(processor.transform(["unseen good"])).tolist() == [0, 4, 0, 0]
     assert next(processor.reverse(rows)) == "a bad movie <UNK>"
     path = str(tmp_path / "vocab")

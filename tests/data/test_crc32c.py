@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from dataflow.data import crc32c as module
 from dataflow.data.crc32c import crc32c, mask, masked_crc32c, unmask

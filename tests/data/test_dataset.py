@@ -42,7 +42,9 @@ def test_the_slides_dataset() -> None:
 def test_nestings_keep_their_form() -> None:
     d = tf.data.Dataset.from_tensor_slices(({"b": [1, 2], "a": [1.5, 2.5]}, ["x", "y"]))
     (features, label), _ = values(d)
-    assert features["b"] == 1 and features["a"] == 1.5 and label == b"x"
+    assert features["b"] == 1
+    assert features["a"] == 1.5
+    assert label == b"x"
     assert d.output_types == ({"b": tf.int32, "a": tf.float32}, tf.string)
 
 
@@ -115,7 +117,8 @@ def test_reinitializable_iterators() -> None:
 def test_shuffling_is_a_permutation_and_repeats_with_its_seed() -> None:
     d = tf.data.Dataset.range(100).shuffle(10, seed=5)
     first = values(d)
-    assert sorted(first) == list(range(100)) and first != list(range(100))
+    assert sorted(first) == list(range(100))
+    assert first != list(range(100))
     with tf.Graph().as_default():
         assert values(tf.data.Dataset.range(100).shuffle(10, seed=5)) == first
     # An element can come at most so early as the buffer allows.
@@ -124,7 +127,8 @@ def test_shuffling_is_a_permutation_and_repeats_with_its_seed() -> None:
 
 def test_each_round_is_shuffled_anew_unless_told_otherwise() -> None:
     twice = values(tf.data.Dataset.range(20).shuffle(20, seed=1).repeat(2))
-    assert twice[:20] != twice[20:] and sorted(twice[20:]) == list(range(20))
+    assert twice[:20] != twice[20:]
+    assert sorted(twice[20:]) == list(range(20))
     same = values(
         tf.data.Dataset.range(20).shuffle(20, seed=1, reshuffle_each_iteration=False).repeat(2)
     )
@@ -159,7 +163,8 @@ def test_batches_are_the_callers() -> None:
     with tf.Session() as s:
         first = s.run(n)
         first += 1
-        assert s.run(n).sum() == 0 and s.run(n).sum() == 0
+        assert s.run(n).sum() == 0
+        assert s.run(n).sum() == 0
 
 
 def test_padding_needs_room() -> None:
@@ -231,10 +236,12 @@ def test_caching_in_a_file(tmp_path) -> None:
         yield from (1, 2)
 
     d = tf.data.Dataset.from_generator(source, tf.int64, []).cache(str(tmp_path / "kept"))
-    assert values(d.repeat(2)) == [1, 2, 1, 2] and len(calls) == 1
+    assert values(d.repeat(2)) == [1, 2, 1, 2]
+    assert len(calls) == 1
     with tf.Graph().as_default():
         again = tf.data.Dataset.from_generator(source, tf.int64, []).cache(str(tmp_path / "kept"))
-        assert values(again) == [1, 2] and len(calls) == 1
+        assert values(again) == [1, 2]
+        assert len(calls) == 1
 
 
 def test_iterating_is_explained() -> None:

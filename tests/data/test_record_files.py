@@ -6,8 +6,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from dataflow.data.crc32c import masked_crc32c
 from dataflow.data.record_files import (

@@ -22,7 +22,8 @@ def test_the_slides_first_graph() -> None:
 
 def test_names_are_unique_whatever_their_case() -> None:
     names = [tf.constant(0, name=n).op.name for n in ("a", "a", "A", "a_1")]
-    assert names[0] == "a" and names[1] == "a_1"
+    assert names[0] == "a"
+    assert names[1] == "a_1"
     assert len({n.lower() for n in names}) == 4
 
 
@@ -53,7 +54,8 @@ def test_default_graphs_nest(graph: tf.Graph) -> None:
     with other.as_default():
         assert tf.get_default_graph() is other
         c = tf.constant(1)
-    assert c.graph is other and tf.get_default_graph() is graph
+    assert c.graph is other
+    assert tf.get_default_graph() is graph
     with pytest.raises(AssertionError, match="nested"):
         tf.reset_default_graph()
 

@@ -47,7 +47,8 @@ def test_bytes_and_text(tmp_path) -> None:
         c, b = tf.import_graph_def(again, return_elements=["c:0", "b:0"])
         assert c.name == "import/c:0"
         with tf.Session() as s:
-            assert s.run(c) == b"text" and s.run(b).tolist() == [True, False]
+            assert s.run(c) == b"text"
+            assert s.run(b).tolist() == [True, False]
 
 
 def test_inputs_can_be_mapped() -> None:

@@ -21,7 +21,8 @@ def names() -> list[str]:
 def test_dense_is_a_product_and_a_bias() -> None:
     x = tf.placeholder(tf.float32, [None, 3])
     y = tf.layers.dense(x, 2, activation=tf.nn.relu, bias_initializer=tf.ones_initializer())
-    assert y.name == "dense/Relu:0" and names() == ["dense/kernel", "dense/bias"]
+    assert y.name == "dense/Relu:0"
+    assert names() == ["dense/kernel", "dense/bias"]
     with tf.Session() as s:
         s.run(tf.global_variables_initializer())
         k, out = s.run(["dense/kernel:0", y], {x: np.eye(3)})
@@ -53,8 +54,10 @@ def test_names_count_up_and_reuse_shares() -> None:
 def test_a_layer_object_shares_its_variables() -> None:
     layer = tf.layers.Dense(2)
     a, b = layer(tf.zeros([1, 3])), layer(tf.ones([1, 3]))
-    assert a is not b and len(tf.global_variables()) == 2
-    assert layer.count_params() == 8 and layer.trainable_variables == tf.trainable_variables()
+    assert a is not b
+    assert len(tf.global_variables()) == 2
+    assert layer.count_params() == 8
+    assert layer.trainable_variables == tf.trainable_variables()
     with pytest.raises(ValueError, match="axis -1"):
         layer(tf.zeros([1, 4]))
 

@@ -18,8 +18,11 @@ def test_nodes_of_a_variable() -> None:
     v = tf.Variable([1.0, 2.0], name="v")
     names = [op.name for op in tf.get_default_graph().get_operations()]
     assert names == ["v/initial_value", "v", "v/Assign", "v/read"]
-    assert v.name == "v:0" and v.dtype == tf.float32.as_ref and v.shape.as_list() == [2]
-    assert v.initializer.name == "v/Assign" and v.value().name == "v/read:0"
+    assert v.name == "v:0"
+    assert v.dtype == tf.float32.as_ref
+    assert v.shape.as_list() == [2]
+    assert v.initializer.name == "v/Assign"
+    assert v.value().name == "v/read:0"
 
 
 def test_the_slides_variables() -> None:
@@ -32,7 +35,8 @@ def test_the_slides_variables() -> None:
     assert isinstance(w, tf.Tensor)
     with tf.Session() as s:
         s.run(tf.global_variables_initializer())
-        assert s.run(my_variable).shape == (1, 2, 3) and s.run(ints).dtype == np.int32
+        assert s.run(my_variable).shape == (1, 2, 3)
+        assert s.run(ints).dtype == np.int32
         assert s.run(w) == 1
 
 
@@ -57,7 +61,8 @@ def test_scopes_and_reuse() -> None:
         with tf.variable_scope("inner", reuse=tf.AUTO_REUSE):
             assert tf.get_variable("w", [2]) is a
             b = tf.get_variable("new", [1])
-    assert a.name == "outer/inner/w:0" and node.name == "outer/inner/c:0"
+    assert a.name == "outer/inner/w:0"
+    assert node.name == "outer/inner/c:0"
     assert b.name == "outer/inner/new:0"
     assert tf.get_variable_scope().name == ""
 
@@ -96,7 +101,8 @@ def test_defaults_of_a_scope() -> None:
     (loss,) = tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)
     with tf.Session() as s:
         s.run(v.initializer)
-        assert s.run(loss) == 6 and v.dtype.base_dtype == tf.float64
+        assert s.run(loss) == 6
+        assert v.dtype.base_dtype == tf.float64
 
 
 def test_custom_getters() -> None:
@@ -108,7 +114,8 @@ def test_custom_getters() -> None:
 
     with tf.variable_scope("s", custom_getter=getter):
         v = tf.get_variable("v", [1], initializer=tf.ones_initializer())
-    assert seen == ["s/v"] and v.op.type == "Mul"
+    assert seen == ["s/v"]
+    assert v.op.type == "Mul"
 
 
 def test_variables_of_variables() -> None:
@@ -159,7 +166,8 @@ def test_load_and_uninitialized() -> None:
     with tf.Session() as s:
         assert s.run(missing).tolist() == [b"v"]
         v.load([1.0, 2.0], s)
-        assert s.run(missing).tolist() == [] and v.eval(s).tolist() == [1, 2]
+        assert s.run(missing).tolist() == []
+        assert v.eval(s).tolist() == [1, 2]
 
 
 def test_assignments_check_shapes() -> None:
@@ -187,7 +195,9 @@ def test_updates_leave_earlier_reads_alone() -> None:
         s.run(v.initializer)
         kept = s.run(v)
         a, b = s.run([before, after])
-        assert a.tolist() == [0] * 4 and b.tolist() == [1] * 4 and kept.tolist() == [0] * 4
+        assert a.tolist() == [0] * 4
+        assert b.tolist() == [1] * 4
+        assert kept.tolist() == [0] * 4
 
 
 def test_needs_an_initial_value() -> None:

@@ -195,7 +195,8 @@ def test_what_is_fetched_or_fed_stays() -> None:
     with tf.Session() as s:
         plan = rewritten(s, [b, c], [x])
         fetched, last = plan.run([value])
-        assert fetched[0, 0] == 3 and last[0, 0] == np.float32(np.tanh(np.float32(3)))
+        assert fetched[0, 0] == 3
+        assert last[0, 0] == np.float32(np.tanh(np.float32(3)))
         assert rewritten(s, c, [b]).run([value])[0, 0] == np.float32(np.tanh(np.float32(1)))
 
 
@@ -207,7 +208,8 @@ def test_errors_name_the_users_node() -> None:
         plan = rewritten(s, z, [x, y])
         with pytest.raises(tf.errors.InvalidArgumentError) as e:
             plan.run([np.zeros(3), np.zeros(4)])
-    assert e.value.op.graph is z.graph and "test_rewrites.py" in str(e.value)
+    assert e.value.op.graph is z.graph
+    assert "test_rewrites.py" in str(e.value)
 
 
 def test_plans_are_rewritten_when_they_run_often() -> None:
@@ -273,4 +275,5 @@ def test_the_gradient_of_a_fed_picture_is_not_computed() -> None:
         plan = rewritten(s, train, [x])
         plan.run([np.ones((1, 8, 8, 1))])
         ran = {op.type for op in plan.generated.line_ops.values()}
-    assert "Conv2DBackpropFilter" in ran and "Conv2DBackpropInput" not in ran
+    assert "Conv2DBackpropFilter" in ran
+    assert "Conv2DBackpropInput" not in ran

@@ -20,16 +20,19 @@ def graph():
 def test_fetches_nest() -> None:
     a, b = tf.constant(1, name="a"), tf.constant([2.0, 3.0], name="b")
     op = tf.group(a, b)
-    pair = collections.namedtuple("pair", "x y")  # noqa: PYI024
+    pair = collections.namedtuple("pair", "x y")
     with tf.Session() as s:
         result = s.run({"list": [a, (b, "a:0")], "pair": pair(a, op), "none": op})
-        assert result["list"][0] == 1 and result["list"][1][1] == 1
+        assert result["list"][0] == 1
+        assert result["list"][1][1] == 1
         assert isinstance(result["list"][1], tuple)
         np.testing.assert_array_equal(result["list"][1][0], [2, 3])
-        assert result["pair"] == pair(1, None) and result["none"] is None
+        assert result["pair"] == pair(1, None)
+        assert result["none"] is None
         assert s.run([]) == []
         ordered = s.run(collections.OrderedDict([("z", a), ("y", a)]))
-        assert list(ordered) == ["z", "y"] and isinstance(ordered, collections.OrderedDict)
+        assert list(ordered) == ["z", "y"]
+        assert isinstance(ordered, collections.OrderedDict)
 
 
 def test_scalars_are_numpy_scalars_and_arrays_are_the_callers() -> None:
@@ -42,7 +45,8 @@ def test_scalars_are_numpy_scalars_and_arrays_are_the_callers() -> None:
         for tensor in (c, v, v + 0.0, tf.identity(v), tf.reshape(v, [1, 2])):
             value = s.run(tensor)
             value += 100  # must not reach the graph or the variable
-            assert s.run(v).tolist() == [1, 2] and s.run(c).tolist() == [1, 2]
+            assert s.run(v).tolist() == [1, 2]
+            assert s.run(c).tolist() == [1, 2]
 
 
 def test_feeds_are_not_kept() -> None:
@@ -105,7 +109,8 @@ def test_an_unfed_placeholder() -> None:
     with tf.Session() as s:
         with pytest.raises(tf.errors.InvalidArgumentError, match="placeholder tensor 'x'") as e:
             s.run(y)
-        assert "feed_dict" in str(e.value) and "test_session.py" in str(e.value)
+        assert "feed_dict" in str(e.value)
+        assert "test_session.py" in str(e.value)
         assert e.value.op is x.op
         assert s.run(y, {x: [[1, 2, 3]]}).tolist() == [[2, 4, 6]]
 
@@ -197,7 +202,8 @@ def test_eval_and_default_sessions() -> None:
     with pytest.raises(ValueError, match="no default session"):
         a.eval()
     with tf.Session() as s:
-        assert a.eval() == 4 and tf.get_default_session() is s
+        assert a.eval() == 4
+        assert tf.get_default_session() is s
     assert tf.get_default_session() is None
     s = tf.Session()
     with s.as_default():
@@ -247,7 +253,8 @@ def test_make_callable() -> None:
     with tf.Session() as s:
         call = s.make_callable([x * 2.0, x + 1.0], [x])
         a, b = call([1, 2])
-        assert a.tolist() == [2, 4] and b.tolist() == [2, 3]
+        assert a.tolist() == [2, 4]
+        assert b.tolist() == [2, 3]
         with pytest.raises(TypeError, match="takes 1 values"):
             call()
         with pytest.raises(ValueError, match="shape"):
@@ -264,7 +271,8 @@ def test_sessions_hold_their_own_variables() -> None:
         two.run(v.initializer)
         one.run(add)
         one.run(add)
-        assert one.run(v) == 2 and two.run(v) == 0
+        assert one.run(v) == 2
+        assert two.run(v) == 0
 
 
 def test_many_threads_on_one_session() -> None:
