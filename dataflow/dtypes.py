@@ -26,7 +26,7 @@ class DType:
         self.base_dtype: DType = self if base is None else base
         self._ref: DType | None = None
         # "f" float, "i" signed, "u" unsigned, "b" bool, "c" complex, "S" string, "q" quantized, "x" other
-        self.kind = base.kind if base else "x"
+        self.kind: str = base.kind if base else "x"
 
     @property
     def as_datatype_enum(self) -> int:
@@ -45,7 +45,7 @@ class DType:
         """The `numpy.dtype` object of an element."""
         if self._numpy is None:
             raise TypeError(f"{self.name} has no NumPy dtype here")
-        return self._numpy
+        return self._numpy  # type: ignore[no-any-return]
 
     @property
     def real_dtype(self) -> DType:

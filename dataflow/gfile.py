@@ -57,7 +57,7 @@ class GFile:
     @property
     def name(self) -> str:
         """The path."""
-        return self._name
+        return self._name  # type: ignore[no-any-return]
 
     @property
     def mode(self) -> str:

@@ -21,7 +21,7 @@ class Window(NamedTuple):
     dilation: int
     before: int
     after: int
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody needs
 
     @property
     def extent(self) -> int:

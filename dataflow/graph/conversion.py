@@ -88,12 +88,12 @@ def internal_convert(
         return value
     convert = getattr(value, "_dense_var_to_tensor", None)
     if convert is not None:
-        return convert(dtype=dtype, name=name, as_ref=as_ref)
+        return convert(dtype=dtype, name=name, as_ref=as_ref)  # type: ignore[no-any-return]
     for _, base_type, function in _converters:
         if isinstance(value, base_type):
             result = function(value, dtype=dtype, name=name, as_ref=as_ref)
             if result is not NotImplemented:
-                return result
+                return result  # type: ignore[no-any-return]
     if isinstance(value, (list, tuple)) and _contains_tensor(value):
         return _auto_pack(list(value), dtype or _tensor_dtype(value), name)
     assert _make_constant is not None
@@ -133,7 +133,8 @@ def _tensor_dtype(values: Any) -> DType | None:
             if found is not None:
                 return found
         elif is_tensor_like(value) and isinstance(getattr(value, "dtype", None), DType):
-            return value.dtype.base_dtype
+            dtype: DType = value.dtype.base_dtype
+            return dtype
     return None
 
 

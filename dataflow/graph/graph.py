@@ -204,13 +204,15 @@ class Graph:
         """The node called ``name``; raises `KeyError` when there is none."""
         if not isinstance(name, str):
             raise TypeError(f"Operation names are strings, got {type(name).__name__} {name!r}.")
-        return self.as_graph_element(name, allow_tensor=False, allow_operation=True)
+        found: Operation = self.as_graph_element(name, allow_tensor=False, allow_operation=True)
+        return found
 
     def get_tensor_by_name(self, name: str) -> Tensor:
         """The tensor called ``name`` ("Add:0"); raises `KeyError` or `ValueError`."""
         if not isinstance(name, str):
             raise TypeError(f"Tensor names are strings, got {type(name).__name__} {name!r}.")
-        return self.as_graph_element(name, allow_tensor=True, allow_operation=False)
+        found: Tensor = self.as_graph_element(name, allow_tensor=True, allow_operation=False)
+        return found
 
     def as_graph_element(
         self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True

@@ -268,7 +268,7 @@ def _add(
         op._gradient_override = override.decode() if isinstance(override, bytes) else override
     for index, reference in postponed:
         later.append((op, index, reference))
-    return op
+    return op  # type: ignore[no-any-return]
 
 
 def _check_dtypes(
@@ -279,7 +279,7 @@ def _check_dtypes(
         if arg.type_list_attr is not None:
             wanted: list[DType] = list(attrs[arg.type_list_attr])
         else:
-            dtype = arg.dtype if arg.type_attr is None else attrs[arg.type_attr]
+            dtype: Any = arg.dtype if arg.type_attr is None else attrs[arg.type_attr]
             wanted = [dtype] * (attrs[arg.number_attr] if arg.number_attr else 1)
         for dtype in wanted:
             got = inputs[position].dtype.base_dtype

@@ -250,7 +250,7 @@ class OpDef:
         if len(grouped) == 1:
             return grouped[0]
         if self._result_type is None:
-            self._result_type = namedtuple(self.type.strip("_"), [a.name for a in self.outputs])
+            self._result_type = namedtuple(self.type.strip("_"), [a.name for a in self.outputs])  # type: ignore[misc]
         return self._result_type(*grouped)
 
     def _convert(
@@ -268,7 +268,7 @@ class OpDef:
         if self._plain:
             for arg, value in zip(self.inputs, values, strict=True):
                 type_attr = arg.type_attr
-                wanted = arg.dtype if type_attr is None else attrs.get(type_attr)
+                wanted: Any = arg.dtype if type_attr is None else attrs.get(type_attr)
                 if type(value) is Tensor:
                     tensor = value
                 else:
@@ -409,7 +409,7 @@ class OpDef:
                     converted.append(tensor)
                 if arg.type_attr is not None and wanted is not None:
                     attrs[arg.type_attr] = wanted
-                known = attrs.get(arg.number_attr)
+                known = attrs.get(str(arg.number_attr))
                 if known is not None and arg.number_attr not in self._attr_by_name:
                     if known != len(converted):
                         raise ValueError(
@@ -463,7 +463,7 @@ class OpDef:
             if arg.type_list_attr is not None:
                 result.extend(attrs[arg.type_list_attr])
                 continue
-            dtype = arg.dtype if arg.type_attr is None else attrs[arg.type_attr]
+            dtype: Any = arg.dtype if arg.type_attr is None else attrs[arg.type_attr]
             if arg.is_ref:
                 dtype = dtype.as_ref
             if arg.number_attr is not None:

@@ -67,7 +67,7 @@ def proto_to_array(proto: Any) -> Any:
                 f"a {dtype.name} tensor of shape {list(dims)} needs {wanted} bytes, "
                 f"its proto holds {len(proto.tensor_content)}",
             )
-        return np.frombuffer(proto.tensor_content, dtype=dtype.numpy).reshape(dims).copy()
+        return np.frombuffer(proto.tensor_content, dtype=dtype.numpy).reshape(list(dims)).copy()  # type: ignore[arg-type]
     field = _FIELDS.get(dtype.name)
     if field is None:
         raise DataLossError(None, None, f"a TensorProto cannot hold {dtype.name}")

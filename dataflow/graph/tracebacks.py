@@ -80,7 +80,7 @@ def capture() -> RawFrames:
         if not internal:
             break
         frame = frame.f_back  # type: ignore[assignment]
-    frames = []
+    frames: list[tuple[CodeType, int]] = []
     while frame is not None and len(frames) < _MAX_FRAMES:
         code = frame.f_code
         if code not in known:

@@ -131,7 +131,7 @@ def ctc_loss_kernel(
         posterior = np.exp(paths - log_p[None, :, None])
     gradient = np.exp(log_y)
     possible = used & np.isfinite(log_p)
-    for b in np.flatnonzero(possible):
+    for b in np.flatnonzero(possible).tolist():
         n = lengths[b]
         np.subtract.at(gradient[:n, b].T, extended[b, : sizes[b]], posterior[:n, b, : sizes[b]].T)
         gradient[n:, b] = 0
@@ -189,7 +189,7 @@ def _search(log_y: Any, beam_width: int) -> list[tuple[tuple[int, ...], float]]:
                 if grown > -np.inf:
                     longer = found.setdefault((*prefix, label), [-np.inf, -np.inf])
                     longer[1] = np.logaddexp(longer[1], grown)
-        ranked = sorted(found.items(), key=lambda item: -np.logaddexp(*item[1]))
+        ranked = sorted(found.items(), key=lambda item: -np.logaddexp(item[1][0], item[1][1]))
         beam = {prefix: (p[0], p[1]) for prefix, p in ranked[:beam_width]}
     return [(prefix, float(np.logaddexp(*p))) for prefix, p in beam.items()]
 

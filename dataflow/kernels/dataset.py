@@ -300,7 +300,8 @@ def padded_batch_dataset_kernel(
             full.append(length if length >= 0 else longest)
         out = np.full((len(arrays), *full), filler, dtype=arrays[0].dtype)
         for i, array in enumerate(arrays):
-            out[(i, *[slice(0, n) for n in array.shape])] = array
+            where: Any = (i, *[slice(0, n) for n in array.shape])
+            out[where] = array
         return out
 
     def start() -> Iterator[Element]:
@@ -718,7 +719,7 @@ class IteratorResource:
             element = next(self.elements, _END)
             if element is _END:
                 raise OutOfRangeError(None, None, "End of sequence")
-            return element  # type: ignore[no-any-return]
+            return element
 
 
 @kernel("IteratorV2", stateful=True, cpu_only="datasets live on the host")

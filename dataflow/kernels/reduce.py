@@ -28,7 +28,7 @@ def axes_of(x: Any, axes: Any) -> tuple[int, ...]:
 
 def _total(xp: Any, x: Any, axis: Any, keep_dims: bool, dtype: Any) -> Any:
     if xp is np:  # the ufunc's own method: without the checks that np.sum adds
-        return np.add.reduce(x, axis=axis, keepdims=keep_dims, dtype=dtype)
+        return np.add.reduce(x, axis=axis, keepdims=keep_dims, dtype=dtype)  # type: ignore[call-overload]
     return xp.sum(x, axis=axis, keepdims=keep_dims, dtype=dtype)
 
 
@@ -100,7 +100,8 @@ def _extreme(xp: Any, x: Any, axes: Any, keep_dims: bool, largest: bool, dtype: 
             rows = row_maxima(xp, x)
             return rows if keep_dims else rows[:, 0]
         if xp is np:
-            return (np.maximum if largest else np.minimum).reduce(x, axis=axis, keepdims=keep_dims)
+            ufunc: Any = np.maximum if largest else np.minimum
+            return ufunc.reduce(x, axis=axis, keepdims=keep_dims)
         return (xp.max if largest else xp.min)(x, axis=axis, keepdims=keep_dims)
     if x.dtype.kind == "f":  # nothing to look at: the neutral element, as in TensorFlow
         start = -xp.inf if largest else xp.inf

@@ -37,13 +37,16 @@ def _combine(
     (a, groups), (b, other_groups) = first, second
     if groups != other_groups:
         raise ValueError(f"sets of groups {list(groups)} and {list(other_groups)}")
-    function = {
+    operations: dict[str, Any] = {
         "a-b": set.difference,
         "b-a": lambda x, y: y - x,
         "intersection": set.intersection,
         "union": set.union,
-    }[operation]
-    indices, values, width = [], [], 0
+    }
+    function = operations[operation]
+    indices: list[Any] = []
+    values: list[Any] = []
+    width = 0
     for at in sorted({*a, *b}):
         found = sorted(function(a.get(at, set()), b.get(at, set())))
         width = max(width, len(found))

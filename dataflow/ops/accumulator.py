@@ -5,6 +5,7 @@ This is the building block of synchronous training: see `tf.train.SyncReplicasOp
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dataflow import dtypes, shapes
@@ -16,7 +17,7 @@ from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.shapes import Dims, Shape, TensorShape
 
 
-def _both(op_type: str, signature: str, **options: Any) -> Any:
+def _both(op_type: str, signature: str, **options: Any) -> Callable[[Any], Any]:
     """Registers an op under the name that TensorFlow 1 gives it, and with ``Resource`` before it.
 
     Later versions build the second kind; both are the same here. Returns both definitions.

@@ -197,7 +197,7 @@ def _assert_rank(
 
     with default_graph().name_scope(name):
         x = _tensor(x, "x")
-        wanted = []
+        wanted: list[Any] = []
         for rank in ranks:
             value = static_value(convert_to_tensor(rank, name="rank"))
             if value is None:

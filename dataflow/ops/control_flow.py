@@ -244,7 +244,7 @@ def tuple_(tensors: Any, name: str | None = None, control_inputs: Any = None) ->
                 f"Got {len(tensors)} elements."
             )
         gate = group(*sorted(dict.fromkeys(gate_ops), key=lambda op: op.index))
-        result = []
+        result: list[Any] = []
         for tensor in tensors:
             if tensor is None:
                 result.append(None)

@@ -254,7 +254,7 @@ class CondContext(Context):
             outer = outer.outer
         self.values.add(tensor)
         self.external[tensor] = result
-        return result
+        return result  # type: ignore[no-any-return]
 
     def build_output(self, value: Any) -> Any:
         """A result of the branch function as a tensor of this branch (lists for composites)."""

@@ -151,7 +151,7 @@ class LoopGradient:
                 swap_memory=forward.swap_memory,
                 grad_state=self,
             )
-            self.grad_context = context
+            self.grad_context: Any = context
             start = around.add_value(count) if around is not None else count
             one = constant(1, name="b_count")
         with in_context(graph, context):
@@ -195,7 +195,7 @@ class LoopGradient:
         invariant = constant_enter(value)
         if invariant is not None:
             # The same in every round: no need to keep it. Outer loops see to their own rounds.
-            result = self.grad_context.add_value(invariant.inputs[0])
+            result: Tensor = self.grad_context.add_value(invariant.inputs[0])
             for pred, branch in self.guards.of(value):  # so that its own gradient is merged again
                 result = control_flow.switch(result, pred)[branch]
             return result
@@ -553,7 +553,7 @@ def switch_gradient(op: Operation, *grads: Any) -> list[Any]:
     )
     here = op.graph._control_flow_context
     pred = op.inputs[1] if here is None else here.add_value(op.inputs[1])
-    return [merge_branches(pred, *grads, name="cond_grad"), None]
+    return [merge_branches(pred, *grads, name="cond_grad"), None]  # type: ignore[misc]
 
 
 control_flow.switch_op.gradient(switch_gradient)

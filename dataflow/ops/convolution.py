@@ -44,7 +44,7 @@ def spread(value: Any, count: int, channel_index: int, name: str) -> list[int]:
             f"Received: {name}={value} of length {len(value)}"
         )
     if len(value) == count + 2:
-        return value
+        return value  # type: ignore[no-any-return]
     if len(value) == 1:
         value = value * count
     return [1, 1, *value] if channel_index == 1 else [1, *value, 1]
@@ -371,7 +371,7 @@ def conv_transpose(
         tensor = convert_to_tensor(output_shape, name="output_shape")
         count = tensor.dims[0] - 2 if tensor.dims and tensor.dims[0] is not None else None
         functions: dict[Any, Any] = {1: conv1d_transpose, 2: conv2d_transpose, 3: conv3d_transpose}
-        if count not in functions:
+        if count is None or count not in functions:
             raise ValueError(
                 f"output_shape must be of length 3, 4 or 5. Received: output_shape={output_shape}"
             )

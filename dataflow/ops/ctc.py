@@ -151,7 +151,7 @@ def ctc_loss(
         ctc_merge_repeated=ctc_merge_repeated,
         ignore_longer_outputs_than_inputs=ignore_longer_outputs_than_inputs,
     )
-    return loss
+    return loss  # type: ignore[no-any-return]
 
 
 def ctc_greedy_decoder(

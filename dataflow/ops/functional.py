@@ -28,7 +28,7 @@ class _Elements:
                     f"{what}: elements in elems must be 1+ dimensional Tensors, not scalars: "
                     f"{tensor.name!r} has shape ()."
                 )
-        sizes = {t.dims[0] for t in self.tensors if t.dims is not None} - {None}
+        sizes = {t.dims[0] for t in self.tensors if t.dims is not None and t.dims[0] is not None}
         if len(sizes) > 1:
             raise ValueError(
                 f"{what}: all elems must have the same first dimension, got sizes {sorted(sizes)}."
@@ -278,4 +278,4 @@ def map_rows(flat: Tensor, x: Tensor) -> Tensor:
         lambda i, rows: (i + 1, rows.write(i, gradients(flat[i], x)[0])),
         (convert_to_tensor(0), rows),
     )
-    return rows.stack()
+    return rows.stack()  # type: ignore[no-any-return]

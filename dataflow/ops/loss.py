@@ -91,7 +91,7 @@ def is_zero(grad: Any) -> bool:
 
 
 def _rows(vector: Tensor, matrix: Tensor) -> Tensor:
-    return array_ops.expand_dims(vector, -1) * matrix
+    return array_ops.expand_dims(vector, -1) * matrix  # type: ignore[no-any-return]
 
 
 def _second_order(logits: Tensor, grad_grad: Tensor) -> Tensor:

@@ -604,7 +604,7 @@ def dropout(
         result = array_ops.where_v2(greater_equal_op(draw, rate), scaled, constant(0, kind))
         if x.dims is not None:
             result.set_shape(x.dims)
-        return result  # type: ignore[no-any-return]
+        return result
 
 
 def _noise_shape(x: Tensor, noise_shape: Any) -> Any:

@@ -95,12 +95,12 @@ class Barrier:
     @property
     def barrier_ref(self) -> Tensor:
         """The handle."""
-        return self._barrier_ref
+        return self._barrier_ref  # type: ignore[no-any-return]
 
     @property
     def name(self) -> str:
         """The name of the barrier's operation."""
-        return self._barrier_ref.op.name
+        return str(self._barrier_ref.op.name)
 
     def insert_many(self, component_index: int, keys: Any, values: Any, name: Any = None) -> Any:
         """An operation that puts one component of several keys in."""
@@ -146,15 +146,15 @@ class Barrier:
 
     def ready_size(self, name: Any = None) -> Tensor:
         """How many tuples are complete."""
-        return barrier_ready_size_op(
+        return barrier_ready_size_op(  # type: ignore[no-any-return]
             self._barrier_ref, name=name or f"{self._name}_BarrierReadySize"
-        )  # type: ignore[no-any-return]
+        )
 
     def incomplete_size(self, name: Any = None) -> Tensor:
         """How many tuples still miss a component."""
-        return barrier_incomplete_size_op(
+        return barrier_incomplete_size_op(  # type: ignore[no-any-return]
             self._barrier_ref, name=name or f"{self._name}_BarrierIncompleteSize"
-        )  # type: ignore[no-any-return]
+        )
 
 
 # ---- staging ------------------------------------------------------------------------------
@@ -335,7 +335,7 @@ class CriticalSection:
     @property
     def name(self) -> str:
         """The name of the lock's operation."""
-        return self._handle.op.name
+        return str(self._handle.op.name)
 
     def execute(
         self, fn: Callable[[], Any], exclusive_resource_access: bool = True, name: Any = None

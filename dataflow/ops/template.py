@@ -69,12 +69,12 @@ class Template:
     @property
     def variables(self) -> list[Any]:
         """Its variables."""
-        return [] if self._scope is None else self._scope.global_variables()  # type: ignore[no-any-return]
+        return [] if self._scope is None else self._scope.global_variables()
 
     @property
     def trainable_variables(self) -> list[Any]:
         """Its trainable variables."""
-        return [] if self._scope is None else self._scope.trainable_variables()  # type: ignore[no-any-return]
+        return [] if self._scope is None else self._scope.trainable_variables()
 
 
 def make_template(

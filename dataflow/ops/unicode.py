@@ -121,7 +121,8 @@ def ngrams(
         need_rank(words, 1, "data")
         widths = list(ngram_width) if isinstance(ngram_width, (list, tuple)) else [ngram_width]
         if pad_values is None:
-            left = right = ""
+            left: Any = ""
+            right: Any = ""
             padding_width = 0
         else:
             left, right = (pad_values,) * 2 if isinstance(pad_values, (str, bytes)) else pad_values

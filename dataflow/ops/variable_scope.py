@@ -483,7 +483,7 @@ def get_variable_scope() -> VariableScope:
     scope = attachments.get(_SCOPE)
     if scope is None:
         scope = attachments[_SCOPE] = VariableScope(False)
-    return scope  # type: ignore[no-any-return]
+    return scope
 
 
 def get_variable(
@@ -617,7 +617,7 @@ class variable_scope:  # noqa: N801  (TensorFlow's name)
                         new._name_scope = stack.enter_context(
                             graph.name_scope(name if name else None)
                         )
-                    counts = None  # type: ignore[assignment]
+                    counts = None
                     _open_scope(full)
                 graph._attachments[_SCOPE] = new
                 try:

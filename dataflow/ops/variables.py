@@ -359,10 +359,10 @@ class Variable:
 
     # ---- saving ---------------------------------------------------------------------------
 
-    def _set_save_slice_info(self, info: SaveSliceInfo) -> None:
+    def _set_save_slice_info(self, info: Any) -> None:
         self._save_slice_info = info
 
-    def _get_save_slice_info(self) -> SaveSliceInfo | None:
+    def _get_save_slice_info(self) -> Any:
         return self._save_slice_info
 
     def to_proto(self, export_scope: str | None = None) -> Any:
@@ -444,15 +444,18 @@ def _read(variable: Tensor, name: str) -> Tensor:
     return get_op("Identity")(variable, name=name)  # type: ignore[no-any-return]
 
 
+# fmt: off
+_OPERATORS = frozenset({
+    "add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv",
+    "rfloordiv", "mod", "rmod", "pow", "rpow", "matmul", "rmatmul", "and", "rand", "or", "ror",
+    "xor", "rxor", "invert", "neg", "abs", "lt", "le", "gt", "ge", "getitem", "div", "rdiv",
+})
+# fmt: on
+
+
 def install_operators() -> None:
     """Gives variables the operators of tensors, applied to their value."""
-    names = [
-        n
-        for n in Tensor.__dict__
-        if n.startswith("__")
-        and n.strip("_")
-        in ["add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "rfloordiv", "mod", "rmod", "pow", "rpow", "matmul", "rmatmul", "and", "rand", "or", "ror", "xor", "rxor", "invert", "neg", "abs", "lt", "le", "gt", "ge", "getitem", "div", "rdiv"]
-    ]
+    names = [n for n in Tensor.__dict__ if n.startswith("__") and n.strip("_") in _OPERATORS]
     for name in names:
         setattr(Variable, name, _operator(name))
 

@@ -47,7 +47,7 @@ def matmul_of_transpose(t: Tensor) -> Tensor | None:
     if _is_matrix_transpose(b):
         b, hit = b.op._inputs[0], True
         flags["transpose_b"] = not flags["transpose_b"]
-    return get_op("MatMul")(a, b, **flags) if hit else None  # type: ignore[no-any-return]
+    return get_op("MatMul")(a, b, **flags) if hit else None
 
 
 def _is_matrix_transpose(t: Tensor) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 from dataflow.graph.tensor import Tensor
 
 #: ``Tensor(type, inputs)`` as a pattern.
-Tensor.__match_args__ = ("op_type", "inputs")  # type: ignore[attr-defined]
+Tensor.__match_args__ = ("op_type", "inputs")  # type: ignore[attr-defined,misc]
 
 
 class _ConstMeta(type):

@@ -311,9 +311,9 @@ class Emitter:
         name, index_name = generator.output_name(output), generator.output_name(index)
         branches = []
         for i, tensor in enumerate(op.inputs):
-            guards = self.guards_from(tensor, frame)
-            if guards is not None:
-                branches.append((i, tensor, [g for g in guards if g not in path]))
+            found = self.guards_from(tensor, frame)
+            if found is not None:
+                branches.append((i, tensor, [g for g in found if g not in path]))
         wants_index = index not in self.fed and (
             generator.trace
             or index in generator.fetches

@@ -25,7 +25,8 @@ class PartialRun:
         """Computes ``fetches`` from everything fed and computed so far."""
         session = self._session
         wanted = FetchPlan(session.graph, fetches)
-        for element in [*wanted.tensors, *wanted.operations]:
+        elements: list[Any] = [*wanted.tensors, *wanted.operations]
+        for element in elements:
             if element not in self._fetchable.tensors and element not in self._fetchable.operations:
                 raise ValueError(f"{element.name!r} was not given to partial_run_setup as a fetch.")
         for tensor, value in flatten_feeds(session.graph, feed_dict).items():

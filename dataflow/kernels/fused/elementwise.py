@@ -121,13 +121,13 @@ def _generate(program: Program, xp: Any) -> Compiled:
     else:
         small.append(f"    return {result}")
     source = "\n".join(small) + "\n\n" + "\n".join(block) + "\n"
-    dtype = np.dtype(program.dtype)
+    element = np.dtype(program.dtype)
     scope: dict[str, Any] = {
         "xp": xp,
-        "dtype": dtype,
-        "zero": dtype.type(0),
-        "one": dtype.type(1),
-        "six": dtype.type(6),
+        "dtype": element,
+        "zero": element.type(0),
+        "one": element.type(1),
+        "six": element.type(6),
     }
     exec(compile(source, "<fused kernel>", "exec"), scope)
     return Compiled(scope["small"], scope["block"], counts[False], counts[True], source)
