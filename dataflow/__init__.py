@@ -7,9 +7,11 @@ module. Heavier parts (``tf.train``, ``tf.layers``, ...) are loaded when first u
 from __future__ import annotations
 
 import importlib as _importlib
-from typing import Any as _Any
+from typing import TYPE_CHECKING as _TYPE_CHECKING, Any as _Any
 
 __version__ = "0.1.0"
+
+from dataflow.lazy_names import LAZY_NAMES as _LAZY_NAMES
 
 # layer 0
 from dataflow import errors
@@ -77,10 +79,6 @@ from dataflow.graph.tensor import Tensor
 from dataflow.graph.tensor_proto import make_ndarray, make_tensor_proto
 
 # ops
-from dataflow.ops.accumulator import (
-    ConditionalAccumulator,
-    SparseConditionalAccumulator,
-)
 from dataflow.ops.array import (
     argsort,
     batch_gather,
@@ -160,30 +158,6 @@ from dataflow.ops.array import (
     zeros,
     zeros_like,
 )
-from dataflow.ops.assertions import (
-    assert_equal,
-    assert_greater,
-    assert_greater_equal,
-    assert_integer,
-    assert_less,
-    assert_less_equal,
-    assert_near,
-    assert_negative,
-    assert_non_negative,
-    assert_non_positive,
-    assert_none_equal,
-    assert_positive,
-    assert_proper_iterable,
-    assert_rank,
-    assert_rank_at_least,
-    assert_rank_in,
-    assert_same_float_dtype,
-    assert_scalar,
-    assert_type,
-    is_non_decreasing,
-    is_numeric_tensor,
-    is_strictly_increasing,
-)
 from dataflow.ops.comparison import (
     equal,
     greater,
@@ -198,12 +172,6 @@ from dataflow.ops.comparison import (
     logical_or,
     logical_xor,
     not_equal,
-)
-from dataflow.ops.conditionals import case, cond, switch_case
-from dataflow.ops.control_flow import group, no_op, tuple_ as tuple
-from dataflow.ops.cumulative import (
-    cumprod,
-    cumsum,
 )
 from dataflow.ops.elementary import (
     abs_ as abs,
@@ -239,7 +207,6 @@ from dataflow.ops.elementary import (
     tan,
     tanh,
 )
-from dataflow.ops.functional import foldl, foldr, map_fn, scan
 from dataflow.ops.graph_scopes import (
     add_to_collection,
     add_to_collections,
@@ -288,258 +255,12 @@ from dataflow.ops.casts import (
     to_int32,
     to_int64,
 )
-from dataflow.ops.sequence_parsing import (
-    parse_single_sequence_example,
-)
-from dataflow.ops.sums import accumulate_n, add_n
-from dataflow.ops.clip import (
-    clip_by_average_norm,
-    clip_by_global_norm,
-    clip_by_norm,
-    clip_by_value,
-)
-from dataflow.ops.complex_numbers import (
-    angle,
-    complex_ as complex,
-    conj,
-    imag,
-    real,
-)
-from dataflow.ops.counting import (
-    bincount,
-    confusion_matrix,
-    histogram_fixed_width,
-    histogram_fixed_width_bins,
-)
-from dataflow.ops.decompositions import (
-    cholesky,
-    cholesky as batch_cholesky,
-    qr,
-    self_adjoint_eig,
-    self_adjoint_eig as batch_self_adjoint_eig,
-    self_adjoint_eigvals,
-    svd,
-    svd as batch_svd,
-)
-from dataflow.ops.initializers import (
-    constant_initializer,
-    glorot_normal_initializer,
-    glorot_uniform_initializer,
-    ones_initializer,
-    orthogonal_initializer,
-    random_normal_initializer,
-    random_uniform_initializer,
-    truncated_normal_initializer,
-    uniform_unit_scaling_initializer,
-    variance_scaling_initializer,
-    zeros_initializer,
-)
-from dataflow.ops.logging_ops import Assert, Print, print_ as print, timestamp
-from dataflow.ops.lookup import (
-    initialize_all_tables,
-    tables_initializer,
-)
 from dataflow.ops.matmul import (
     batch_matmul,
     matmul,
     sparse_matmul,
 )
-from dataflow.ops.matrix_diag import (
-    diag,
-    diag_part,
-    eye,
-    linspace,
-    linspace as lin_space,
-    matrix_band_part,
-    matrix_band_part as batch_matrix_band_part,
-    matrix_diag,
-    matrix_diag as batch_matrix_diag,
-    matrix_diag_part,
-    matrix_diag_part as batch_matrix_diag_part,
-    matrix_set_diag,
-    matrix_set_diag as batch_matrix_set_diag,
-    matrix_transpose,
-    matrix_transpose as batch_matrix_transpose,
-    trace,
-)
-from dataflow.ops.numerics import (
-    add_check_numerics_ops,
-    check_numerics,
-    verify_tensor_all_finite,
-)
-from dataflow.ops.parsing import (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    SparseFeature,
-    VarLenFeature,
-    decode_compressed,
-    decode_csv,
-    decode_raw,
-    parse_example,
-    parse_single_example,
-    parse_tensor,
-    serialize_tensor,
-)
-from dataflow.ops.quantize import (
-    dequantize,
-    fake_quant_with_min_max_args,
-    fake_quant_with_min_max_args_gradient,
-    fake_quant_with_min_max_vars,
-    fake_quant_with_min_max_vars_gradient,
-    quantize,
-    quantize as quantize_v2,
-)
-from dataflow.ops.queue import (
-    FIFOQueue,
-    PaddingFIFOQueue,
-    PriorityQueue,
-    QueueBase,
-    RandomShuffleQueue,
-)
-from dataflow.ops.random import (
-    multinomial,
-    random_crop,
-    random_gamma,
-    random_normal,
-    random_poisson,
-    random_shuffle,
-    random_uniform,
-    truncated_normal,
-)
-from dataflow.ops.reader import (
-    FixedLengthRecordReader,
-    IdentityReader,
-    ReaderBase,
-    TextLineReader,
-    TFRecordReader,
-    WholeFileReader,
-    matching_files,
-    read_file,
-    write_file,
-)
-from dataflow.ops.reduce import (
-    arg_max,
-    arg_min,
-    argmax,
-    argmin,
-    count_nonzero,
-    reduce_all,
-    reduce_any,
-    reduce_logsumexp,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_sum,
-)
-from dataflow.ops.script_ops import numpy_function, py_func, py_function
-from dataflow.ops.seeds import (
-    get_seed,
-    set_random_seed,
-)
-from dataflow.ops.segment import (
-    segment_max,
-    segment_mean,
-    segment_min,
-    segment_prod,
-    segment_sum,
-    unsorted_segment_max,
-    unsorted_segment_mean,
-    unsorted_segment_min,
-    unsorted_segment_prod,
-    unsorted_segment_sqrt_n,
-    unsorted_segment_sum,
-)
-from dataflow.ops.solvers import (
-    cholesky_solve,
-    matrix_determinant,
-    matrix_determinant as batch_matrix_determinant,
-    matrix_inverse,
-    matrix_inverse as batch_matrix_inverse,
-    matrix_solve,
-    matrix_solve as batch_matrix_solve,
-    matrix_solve_ls,
-    matrix_solve_ls as batch_matrix_solve_ls,
-    matrix_triangular_solve,
-    matrix_triangular_solve as batch_matrix_triangular_solve,
-)
-from dataflow.ops.custom_gradient import custom_gradient
-from dataflow.ops.partitioners import (
-    fixed_size_partitioner,
-    min_max_variable_partitioner,
-    variable_axis_size_partitioner,
-)
-from dataflow.ops.session_handles import (
-    delete_session_tensor,
-    get_session_handle,
-    get_session_tensor,
-)
 from dataflow.ops.sources import constant, placeholder, placeholder_with_default
-from dataflow.ops.sparse import (
-    deserialize_many_sparse,
-    serialize_many_sparse,
-    serialize_sparse,
-    sparse_add,
-    sparse_concat,
-    sparse_fill_empty_rows,
-    sparse_mask,
-    sparse_maximum,
-    sparse_merge,
-    sparse_minimum,
-    sparse_reduce_max,
-    sparse_reduce_max_sparse,
-    sparse_reduce_sum,
-    sparse_reduce_sum_sparse,
-    sparse_reorder,
-    sparse_reset_shape,
-    sparse_reshape,
-    sparse_retain,
-    sparse_slice,
-    sparse_softmax,
-    sparse_split,
-    sparse_tensor_dense_matmul,
-    sparse_tensor_to_dense,
-    sparse_to_dense,
-    sparse_to_indicator,
-    sparse_transpose,
-)
-from dataflow.ops.sparse_segment import (
-    sparse_segment_mean,
-    sparse_segment_sqrt_n,
-    sparse_segment_sum,
-)
-from dataflow.ops.sparse_tensor import (
-    SparseTensor,
-    SparseTensorValue,
-    convert_to_tensor_or_sparse_tensor,
-    sparse_placeholder,
-)
-from dataflow.ops.special import (
-    betainc,
-    digamma,
-    erf,
-    erfc,
-    igamma,
-    igammac,
-    lbeta,
-    lgamma,
-    polygamma,
-    zeta,
-)
-from dataflow.ops.spectral import (
-    fft,
-    fft as batch_fft,
-    fft2d,
-    fft2d as batch_fft2d,
-    fft3d,
-    fft3d as batch_fft3d,
-    ifft,
-    ifft as batch_ifft,
-    ifft2d,
-    ifft2d as batch_ifft2d,
-    ifft3d,
-    ifft3d as batch_ifft3d,
-)
 from dataflow.ops.state import (
     assign,
     assign_add,
@@ -558,41 +279,6 @@ from dataflow.ops.state import (
     scatter_update,
 )
 from dataflow.ops.static_value import constant_value as get_static_value
-from dataflow.ops.string import (
-    as_string,
-    decode_base64,
-    edit_distance,
-    encode_base64,
-    fingerprint,
-    reduce_join,
-    regex_replace,
-    string_join,
-    string_split,
-    string_strip,
-    string_to_hash_bucket,
-    string_to_hash_bucket_fast,
-    string_to_hash_bucket_strong,
-    string_to_number,
-    substr,
-)
-from dataflow.ops.summary import (
-    audio_summary,
-    histogram_summary,
-    image_summary,
-    merge_all_summaries,
-    merge_summary,
-    scalar_summary,
-)
-from dataflow.ops.synchronization import CriticalSection
-from dataflow.ops.tensor_array import TensorArray
-from dataflow.ops.tensor_products import (
-    cross,
-    einsum,
-    global_norm,
-    norm,
-    tensordot,
-)
-from dataflow.ops.template import make_template
 from dataflow.ops.variable_scope import (
     AUTO_REUSE,
     VariableScope,
@@ -623,7 +309,6 @@ from dataflow.ops.variables import (
     trainable_variables,
     variables_initializer,
 )
-from dataflow.ops.while_loop import while_loop
 
 from dataflow.ops import operators as _operators
 
@@ -640,6 +325,326 @@ from dataflow.runtime.config import (
     RunOptions,
 )
 from dataflow.runtime.session import InteractiveSession, Session
+
+if _TYPE_CHECKING:
+    # Loaded when first used, by `_LAZY_NAMES` (a test holds the two against each other).
+    from dataflow.ops.accumulator import (
+        ConditionalAccumulator,
+        SparseConditionalAccumulator,
+    )
+    from dataflow.ops.assertions import (
+        assert_equal,
+        assert_greater,
+        assert_greater_equal,
+        assert_integer,
+        assert_less,
+        assert_less_equal,
+        assert_near,
+        assert_negative,
+        assert_non_negative,
+        assert_non_positive,
+        assert_none_equal,
+        assert_positive,
+        assert_proper_iterable,
+        assert_rank,
+        assert_rank_at_least,
+        assert_rank_in,
+        assert_same_float_dtype,
+        assert_scalar,
+        assert_type,
+        is_non_decreasing,
+        is_numeric_tensor,
+        is_strictly_increasing,
+    )
+    from dataflow.ops.conditionals import case, cond, switch_case
+    from dataflow.ops.control_flow import group, no_op, tuple_ as tuple
+    from dataflow.ops.cumulative import (
+        cumprod,
+        cumsum,
+    )
+    from dataflow.ops.functional import foldl, foldr, map_fn, scan
+    from dataflow.ops.sequence_parsing import (
+        parse_single_sequence_example,
+    )
+    from dataflow.ops.sums import accumulate_n, add_n
+    from dataflow.ops.clip import (
+        clip_by_average_norm,
+        clip_by_global_norm,
+        clip_by_norm,
+        clip_by_value,
+    )
+    from dataflow.ops.complex_numbers import (
+        angle,
+        complex_ as complex,
+        conj,
+        imag,
+        real,
+    )
+    from dataflow.ops.counting import (
+        bincount,
+        confusion_matrix,
+        histogram_fixed_width,
+        histogram_fixed_width_bins,
+    )
+    from dataflow.ops.decompositions import (
+        cholesky,
+        cholesky as batch_cholesky,
+        qr,
+        self_adjoint_eig,
+        self_adjoint_eig as batch_self_adjoint_eig,
+        self_adjoint_eigvals,
+        svd,
+        svd as batch_svd,
+    )
+    from dataflow.ops.initializers import (
+        constant_initializer,
+        glorot_normal_initializer,
+        glorot_uniform_initializer,
+        ones_initializer,
+        orthogonal_initializer,
+        random_normal_initializer,
+        random_uniform_initializer,
+        truncated_normal_initializer,
+        uniform_unit_scaling_initializer,
+        variance_scaling_initializer,
+        zeros_initializer,
+    )
+    from dataflow.ops.logging_ops import Assert, Print, print_ as print, timestamp
+    from dataflow.ops.lookup import (
+        initialize_all_tables,
+        tables_initializer,
+    )
+    from dataflow.ops.matrix_diag import (
+        diag,
+        diag_part,
+        eye,
+        linspace,
+        linspace as lin_space,
+        matrix_band_part,
+        matrix_band_part as batch_matrix_band_part,
+        matrix_diag,
+        matrix_diag as batch_matrix_diag,
+        matrix_diag_part,
+        matrix_diag_part as batch_matrix_diag_part,
+        matrix_set_diag,
+        matrix_set_diag as batch_matrix_set_diag,
+        matrix_transpose,
+        matrix_transpose as batch_matrix_transpose,
+        trace,
+    )
+    from dataflow.ops.numerics import (
+        add_check_numerics_ops,
+        check_numerics,
+        verify_tensor_all_finite,
+    )
+    from dataflow.ops.parsing import (
+        FixedLenFeature,
+        FixedLenSequenceFeature,
+        SparseFeature,
+        VarLenFeature,
+        decode_compressed,
+        decode_csv,
+        decode_raw,
+        parse_example,
+        parse_single_example,
+        parse_tensor,
+        serialize_tensor,
+    )
+    from dataflow.ops.quantize import (
+        dequantize,
+        fake_quant_with_min_max_args,
+        fake_quant_with_min_max_args_gradient,
+        fake_quant_with_min_max_vars,
+        fake_quant_with_min_max_vars_gradient,
+        quantize,
+        quantize as quantize_v2,
+    )
+    from dataflow.ops.queue import (
+        FIFOQueue,
+        PaddingFIFOQueue,
+        PriorityQueue,
+        QueueBase,
+        RandomShuffleQueue,
+    )
+    from dataflow.ops.random import (
+        multinomial,
+        random_crop,
+        random_gamma,
+        random_normal,
+        random_poisson,
+        random_shuffle,
+        random_uniform,
+        truncated_normal,
+    )
+    from dataflow.ops.reader import (
+        FixedLengthRecordReader,
+        IdentityReader,
+        ReaderBase,
+        TextLineReader,
+        TFRecordReader,
+        WholeFileReader,
+        matching_files,
+        read_file,
+        write_file,
+    )
+    from dataflow.ops.reduce import (
+        arg_max,
+        arg_min,
+        argmax,
+        argmin,
+        count_nonzero,
+        reduce_all,
+        reduce_any,
+        reduce_logsumexp,
+        reduce_max,
+        reduce_mean,
+        reduce_min,
+        reduce_prod,
+        reduce_sum,
+    )
+    from dataflow.ops.script_ops import numpy_function, py_func, py_function
+    from dataflow.ops.seeds import (
+        get_seed,
+        set_random_seed,
+    )
+    from dataflow.ops.segment import (
+        segment_max,
+        segment_mean,
+        segment_min,
+        segment_prod,
+        segment_sum,
+        unsorted_segment_max,
+        unsorted_segment_mean,
+        unsorted_segment_min,
+        unsorted_segment_prod,
+        unsorted_segment_sqrt_n,
+        unsorted_segment_sum,
+    )
+    from dataflow.ops.solvers import (
+        cholesky_solve,
+        matrix_determinant,
+        matrix_determinant as batch_matrix_determinant,
+        matrix_inverse,
+        matrix_inverse as batch_matrix_inverse,
+        matrix_solve,
+        matrix_solve as batch_matrix_solve,
+        matrix_solve_ls,
+        matrix_solve_ls as batch_matrix_solve_ls,
+        matrix_triangular_solve,
+        matrix_triangular_solve as batch_matrix_triangular_solve,
+    )
+    from dataflow.ops.custom_gradient import custom_gradient
+    from dataflow.ops.partitioners import (
+        fixed_size_partitioner,
+        min_max_variable_partitioner,
+        variable_axis_size_partitioner,
+    )
+    from dataflow.ops.session_handles import (
+        delete_session_tensor,
+        get_session_handle,
+        get_session_tensor,
+    )
+    from dataflow.ops.sparse import (
+        deserialize_many_sparse,
+        serialize_many_sparse,
+        serialize_sparse,
+        sparse_add,
+        sparse_concat,
+        sparse_fill_empty_rows,
+        sparse_mask,
+        sparse_maximum,
+        sparse_merge,
+        sparse_minimum,
+        sparse_reduce_max,
+        sparse_reduce_max_sparse,
+        sparse_reduce_sum,
+        sparse_reduce_sum_sparse,
+        sparse_reorder,
+        sparse_reset_shape,
+        sparse_reshape,
+        sparse_retain,
+        sparse_slice,
+        sparse_softmax,
+        sparse_split,
+        sparse_tensor_dense_matmul,
+        sparse_tensor_to_dense,
+        sparse_to_dense,
+        sparse_to_indicator,
+        sparse_transpose,
+    )
+    from dataflow.ops.sparse_segment import (
+        sparse_segment_mean,
+        sparse_segment_sqrt_n,
+        sparse_segment_sum,
+    )
+    from dataflow.ops.sparse_tensor import (
+        SparseTensor,
+        SparseTensorValue,
+        convert_to_tensor_or_sparse_tensor,
+        sparse_placeholder,
+    )
+    from dataflow.ops.special import (
+        betainc,
+        digamma,
+        erf,
+        erfc,
+        igamma,
+        igammac,
+        lbeta,
+        lgamma,
+        polygamma,
+        zeta,
+    )
+    from dataflow.ops.spectral import (
+        fft,
+        fft as batch_fft,
+        fft2d,
+        fft2d as batch_fft2d,
+        fft3d,
+        fft3d as batch_fft3d,
+        ifft,
+        ifft as batch_ifft,
+        ifft2d,
+        ifft2d as batch_ifft2d,
+        ifft3d,
+        ifft3d as batch_ifft3d,
+    )
+    from dataflow.ops.string import (
+        as_string,
+        decode_base64,
+        edit_distance,
+        encode_base64,
+        fingerprint,
+        reduce_join,
+        regex_replace,
+        string_join,
+        string_split,
+        string_strip,
+        string_to_hash_bucket,
+        string_to_hash_bucket_fast,
+        string_to_hash_bucket_strong,
+        string_to_number,
+        substr,
+    )
+    from dataflow.ops.summary import (
+        audio_summary,
+        histogram_summary,
+        image_summary,
+        merge_all_summaries,
+        merge_summary,
+        scalar_summary,
+    )
+    from dataflow.ops.synchronization import CriticalSection
+    from dataflow.ops.tensor_array import TensorArray
+    from dataflow.ops.tensor_products import (
+        cross,
+        einsum,
+        global_norm,
+        norm,
+        tensordot,
+    )
+    from dataflow.ops.template import make_template
+    from dataflow.ops.while_loop import while_loop
 
 #: Parts that are loaded on first use: attribute of ``tf`` -> module.
 _LAZY = {
@@ -712,6 +717,11 @@ _PROTOS = {
 
 
 def __getattr__(name: str) -> _Any:
+    if name in _LAZY_NAMES:
+        module_name, _, attribute = _LAZY_NAMES[name].partition(":")
+        value = getattr(_importlib.import_module(module_name), attribute)
+        globals()[name] = value
+        return value
     if name in _LAZY:
         module = _importlib.import_module(_LAZY[name])
         globals()[name] = module
@@ -729,4 +739,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_PROTOS})
+    return sorted({*globals(), *_LAZY, *_LAZY_NAMES, *_PROTOS})

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataflow.graph.operation import Operation
 from dataflow.rewrites.dedupe import can_merge
+from dataflow.rewrites.effects import CONTROL_FLOW
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
@@ -16,6 +17,8 @@ from dataflow.rewrites.working_graph import WorkingGraph
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
     """Removes such edges, from the last node to the first, so that whole chains go."""
     ops = work.needed()
+    if any(op.type in CONTROL_FLOW for op in ops):
+        return  # a control edge may be what keeps a node inside its branch
     needed = set(ops)
     fetched = {t.op for t in work.fetch_tensors()} | work.fetch_operation_set()
     for op in reversed(ops):

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-#: Control flow and bookkeeping: their meaning is their place in the graph.
-NEVER_MERGED = frozenset(
+#: Nodes whose edges, control edges too, say which branch or loop a node belongs to.
+CONTROL_FLOW = frozenset(
     {
-        "Switch",
-        "RefSwitch",
-        "Merge",
-        "RefMerge",
-        "Enter",
-        "RefEnter",
-        "Exit",
-        "RefExit",
-        "NextIteration",
-        "RefNextIteration",
-        "LoopCond",
+        *("Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit"),
+        *("NextIteration", "RefNextIteration", "LoopCond"),
+    }
+)
+
+#: Control flow and bookkeeping: their meaning is their place in the graph.
+NEVER_MERGED = CONTROL_FLOW | frozenset(
+    {
         "NoOp",
         "ControlTrigger",
         "Placeholder",

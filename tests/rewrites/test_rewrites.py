@@ -277,3 +277,15 @@ def test_the_gradient_of_a_fed_picture_is_not_computed() -> None:
         ran = {op.type for op in plan.generated.line_ops.values()}
     assert "Conv2DBackpropFilter" in ran
     assert "Conv2DBackpropInput" not in ran
+
+
+def test_branches_keep_their_nodes() -> None:
+    calls: list[int] = []
+    p = tf.placeholder(tf.bool, [])
+    y = tf.cond(
+        p, lambda: tf.py_func(lambda: calls.append(1) or np.float32(1), [], tf.float32), lambda: 2.0
+    )
+    with tf.Session() as s:
+        plan = rewritten(s, y, [p])
+        assert plan.run([False]) == 2 and not calls
+        assert plan.run([True]) == 1 and calls == [1]
