@@ -30,7 +30,7 @@ LAYERS = {
     4: ("runtime",),
     5: (
         *("data", "train", "layers", "rnn", "losses", "metrics", "estimator", "feature_column"),
-        *("summary", "cluster", "introspect"),
+        *("summary", "cluster", "introspect", "saved_model"),
     ),
     6: ("cli",),
 }

@@ -1,0 +1,546 @@
+"""`Estimator`: trains, evaluates, predicts with and exports what a ``model_fn`` builds.
+
+Each call builds a graph of its own; what lasts between calls are the checkpoints in ``model_dir``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import tempfile
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dataflow import errors, logging
+from dataflow.data.dataset import Dataset
+from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
+from dataflow.estimator.run_config import RunConfig
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.graph import Graph
+from dataflow.metrics import mean
+from dataflow.ops.control_flow import group
+from dataflow.ops.seeds import set_random_seed
+from dataflow.ops.summary import scalar
+from dataflow.train.checkpoint_initializers import warm_start
+from dataflow.train.checkpoint_management import (
+    latest_checkpoint,
+    list_variables,
+    load_variable,
+)
+from dataflow.train.global_step import create_global_step
+from dataflow.train.hooks import FinalOpsHook, LoggingTensorHook, NanTensorHook, StopAtStepHook
+from dataflow.train.monitored_session import MonitoredSession, MonitoredTrainingSession
+from dataflow.train.saver import Saver
+from dataflow.train.saving_hooks import CheckpointSaverHook, CheckpointSaverListener
+from dataflow.train.scaffold import ChiefSessionCreator, Scaffold
+from dataflow.train.session_run_hook import SessionRunContext, SessionRunHook
+
+
+class WarmStartSettings(NamedTuple):
+    """Which variables start with the values of which checkpoint; see `tf.train.warm_start`."""
+
+    ckpt_to_initialize_from: Any
+    vars_to_warm_start: Any = ".*"
+    var_name_to_vocab_info: Any = None
+    var_name_to_prev_var_name: Any = None
+
+
+class Estimator:
+    """A model, given as a function, with everything around it.
+
+    ``model_fn(features, labels, mode, params, config)`` returns an `EstimatorSpec`; all but
+    ``features`` may be left out. Checkpoints, the graph and summaries go to ``model_dir`` (a
+    temporary folder where none is named); a later estimator with the same folder goes on from
+    there.
+    """
+
+    def __init__(
+        self,
+        model_fn: Any,
+        model_dir: Any = None,
+        config: RunConfig | None = None,
+        params: Any = None,
+        warm_start_from: Any = None,
+    ) -> None:
+        if model_fn is None:
+            raise ValueError("model_fn must be provided to Estimator.")
+        self._names = _check_model_fn(model_fn, params)
+        if config is not None and not isinstance(config, RunConfig):
+            raise ValueError(f"config must be an instance of RunConfig, but provided {config}.")
+        config = config or RunConfig()
+        folder = None if model_dir is None else os.fspath(model_dir)
+        if folder and config.model_dir and folder != config.model_dir:
+            raise ValueError(
+                "`model_dir` are set both in constructor and `RunConfig`, but with different "
+                f"values. In constructor: '{folder}', in `RunConfig`: '{config.model_dir}'"
+            )
+        folder = folder or config.model_dir
+        if folder is None:
+            folder = tempfile.mkdtemp(prefix="dataflow_estimator_")
+            logging.warning("Using temporary folder as model directory: %s", folder)
+        self._model_dir = folder
+        self._config = config.replace(model_dir=folder)
+        self._model_fn = model_fn
+        self._params = dict(params) if isinstance(params, dict) else (params or {})
+        if warm_start_from is not None and not isinstance(warm_start_from, WarmStartSettings):
+            warm_start_from = WarmStartSettings(os.fspath(warm_start_from))
+        self._warm_start = warm_start_from
+
+    # ---- reading --------------------------------------------------------------------------
+
+    @property
+    def model_dir(self) -> str:
+        """Where checkpoints and summaries are."""
+        return self._model_dir
+
+    @property
+    def config(self) -> RunConfig:
+        """The configuration, with ``model_dir`` set."""
+        return self._config
+
+    @property
+    def params(self) -> Any:
+        """A copy of the parameters that ``model_fn`` is given."""
+        return dict(self._params) if isinstance(self._params, dict) else self._params
+
+    @property
+    def model_fn(self) -> Any:
+        """The model function, of features, labels, mode and config."""
+
+        def public(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
+            return self._call_model_fn(features, labels, mode)
+
+        return public
+
+    def latest_checkpoint(self) -> str | None:
+        """The prefix of the latest checkpoint; ``None`` before training."""
+        return latest_checkpoint(self._model_dir)
+
+    def _trained(self) -> str:
+        found = self.latest_checkpoint()
+        if found is None:
+            raise ValueError(
+                f"Estimator has not been trained yet: there is no checkpoint in {self._model_dir!r}."
+            )
+        return found
+
+    def get_variable_names(self) -> list[str]:
+        """Names of all variables of the latest checkpoint; `ValueError` before training."""
+        return [name for name, _ in list_variables(self._trained())]
+
+    def get_variable_value(self, name: str) -> Any:
+        """The value in the latest checkpoint; `ValueError` before training."""
+        return load_variable(self._trained(), name)
+
+    def eval_dir(self, name: str | None = None) -> str:
+        """Where the summaries of evaluations are."""
+        return os.path.join(self._model_dir, "eval" if not name else f"eval_{name}")
+
+    # ---- building -------------------------------------------------------------------------
+
+    def _call_input_fn(self, input_fn: Any, mode: str) -> Any:
+        given: dict[str, Any] = {}
+        names = _argument_names(input_fn)
+        for name, value in (("params", self.params), ("config", self._config), ("mode", mode)):
+            if name in names:
+                given[name] = value
+        return input_fn(**given)
+
+    def _features_and_labels(self, input_fn: Any, mode: str) -> tuple[Any, Any]:
+        """Features and labels as tensors; a dataset's iterator starts with the tables."""
+        result = self._call_input_fn(input_fn, mode)
+        if isinstance(result, Dataset):
+            iterator = result.make_initializable_iterator()
+            _graph().add_to_collection(GraphKeys.TABLE_INITIALIZERS, iterator.initializer)
+            result = iterator.get_next()
+        if isinstance(result, (tuple, list)):
+            if len(result) != 2:
+                raise ValueError(
+                    "input_fn should return (features, labels) as a tuple of length 2, or features "
+                    f"alone; it returned {len(result)} things."
+                )
+            return result[0], result[1]
+        return result, None
+
+    def _call_model_fn(self, features: Any, labels: Any, mode: str) -> EstimatorSpec:
+        given: dict[str, Any] = {}
+        if "labels" in self._names:
+            given["labels"] = labels
+        elif labels is not None:
+            raise ValueError("model_fn does not take labels, but input_fn returns labels.")
+        for name, value in (("mode", mode), ("params", self.params), ("config", self._config)):
+            if name in self._names:
+                given[name] = value
+        spec = self._model_fn(features=features, **given)
+        if not isinstance(spec, EstimatorSpec):
+            raise ValueError(
+                f"model_fn should return an EstimatorSpec, it returned {type(spec).__name__}."
+            )
+        return spec
+
+    @contextlib.contextmanager
+    def _new_graph(self) -> Iterator[Graph]:
+        with Graph().as_default() as graph, graph.device(self._config.device_fn):
+            set_random_seed(self._config.tf_random_seed)
+            yield graph
+
+    # ---- training -------------------------------------------------------------------------
+
+    def train(
+        self,
+        input_fn: Any,
+        hooks: Any = None,
+        steps: int | None = None,
+        max_steps: int | None = None,
+        saving_listeners: Any = None,
+    ) -> Estimator:
+        """Trains until the input ends, for ``steps`` more steps, or up to step ``max_steps``.
+
+        ``input_fn()`` returns features and labels (tensors, or dicts of them), or a dataset of such
+        pairs. Returns the estimator. Raises `ValueError` for both ``steps`` and ``max_steps``, and
+        for numbers that are not positive; `NanLossDuringTrainingError` for a loss that is NaN.
+        """
+        if steps is not None and max_steps is not None:
+            raise ValueError("Can not provide both steps and max_steps.")
+        for name, value in (("steps", steps), ("max_steps", max_steps)):
+            if value is not None and value <= 0:
+                raise ValueError(f"Must specify {name} > 0, given: {value}")
+        hooks = _checked_hooks(hooks)
+        if max_steps is not None:
+            found = self.latest_checkpoint()
+            start = 0 if found is None else int(load_variable(found, GraphKeys.GLOBAL_STEP))
+            if max_steps <= start:
+                logging.info("Skipping training since max_steps has already saved.")
+                return self
+        if steps is not None or max_steps is not None:
+            hooks.append(StopAtStepHook(steps, max_steps))
+        loss = self._train(input_fn, hooks, _checked_listeners(saving_listeners))
+        logging.info("Loss for final step: %s.", loss)
+        return self
+
+    def _train(self, input_fn: Any, hooks: list[Any], listeners: list[Any]) -> Any:
+        config = self._config
+        with self._new_graph() as graph:
+            step = create_global_step(graph)
+            features, labels = self._features_and_labels(input_fn, ModeKeys.TRAIN)
+            spec = self._call_model_fn(features, labels, ModeKeys.TRAIN)
+            if self._warm_start is not None and self.latest_checkpoint() is None:
+                warm_start(*self._warm_start)
+            if not any(x.op.name == "loss" for x in graph.get_collection(GraphKeys.SUMMARIES)):
+                scalar("loss", spec.loss)
+            graph.add_to_collection(GraphKeys.LOSSES, spec.loss)
+            scaffold = self._scaffold_with_saver(spec)
+            every = config.log_step_count_steps
+            all_hooks = [*hooks, NanTensorHook(spec.loss)]
+            if every:
+                all_hooks.append(
+                    LoggingTensorHook({"loss": spec.loss, "step": step}, every_n_iter=every)
+                )
+            all_hooks += spec.training_hooks
+            chief_hooks = list(spec.training_chief_hooks)
+            savers = [h for h in all_hooks + chief_hooks if isinstance(h, CheckpointSaverHook)]
+            if savers:
+                for listener in listeners:
+                    savers[0]._listeners.append(listener)
+            elif config.save_checkpoints_secs or config.save_checkpoints_steps:
+                chief_hooks.append(
+                    CheckpointSaverHook(
+                        self._model_dir,
+                        save_secs=config.save_checkpoints_secs,
+                        save_steps=config.save_checkpoints_steps,
+                        scaffold=scaffold,
+                        listeners=listeners,
+                        save_graph_def=config.checkpoint_save_graph_def,
+                    )
+                )
+            loss = None
+            with MonitoredTrainingSession(
+                master=config.master,
+                is_chief=config.is_chief,
+                checkpoint_dir=self._model_dir,
+                scaffold=scaffold,
+                hooks=all_hooks,
+                chief_only_hooks=chief_hooks,
+                save_checkpoint_secs=0,
+                save_summaries_steps=config.save_summary_steps,
+                config=config.session_config,
+                max_wait_secs=config.session_creation_timeout_secs,
+                log_step_count_steps=every,
+            ) as session:
+                while not session.should_stop():
+                    _, loss = session.run([spec.train_op, spec.loss])
+            if loss is None:
+                logging.warning(
+                    "Training with estimator made no steps. Perhaps input is empty or misspecified."
+                )
+            return loss
+
+    def _scaffold_with_saver(self, spec: EstimatorSpec) -> Scaffold:
+        scaffold = spec.scaffold or Scaffold()
+        if not (scaffold.saver or _graph().get_collection(GraphKeys.SAVERS)):
+            saver = Saver(
+                max_to_keep=self._config.keep_checkpoint_max,
+                keep_checkpoint_every_n_hours=self._config.keep_checkpoint_every_n_hours,
+                defer_build=True,
+                save_relative_paths=True,
+            )
+            _graph().add_to_collection(GraphKeys.SAVERS, saver)
+        return scaffold
+
+    # ---- evaluating -----------------------------------------------------------------------
+
+    def evaluate(
+        self,
+        input_fn: Any,
+        steps: int | None = None,
+        hooks: Any = None,
+        checkpoint_path: Any = None,
+        name: str | None = None,
+    ) -> dict[str, Any]:
+        """The metrics over ``steps`` batches, or all: a dict with "loss" and "global_step" too.
+
+        ``checkpoint_path`` names another checkpoint than the latest; without any the variables are
+        as they start. ``name`` keeps the summaries of several data sets apart. Raises `ValueError`
+        for ``steps`` that are not positive.
+        """
+        if steps is not None and steps <= 0:
+            raise ValueError(f"Must specify steps > 0, given: {steps}")
+        checkpoint = checkpoint_path or self.latest_checkpoint()
+        if checkpoint is None:
+            logging.info(
+                "Could not find trained model in model_dir: %s, running initialization to evaluate.",
+                self._model_dir,
+            )
+        with self._new_graph() as graph:
+            step = create_global_step(graph)
+            features, labels = self._features_and_labels(input_fn, ModeKeys.EVAL)
+            spec = self._call_model_fn(features, labels, ModeKeys.EVAL)
+            metrics = dict(spec.eval_metric_ops)
+            if "loss" in metrics:
+                raise ValueError(
+                    'Metric with name "loss" is not allowed, because Estimator has it.'
+                )
+            metrics["loss"] = mean(spec.loss)
+            updates = group(*[update for _, update in metrics.values()])
+            wanted = {key: metrics[key][0] for key in sorted(metrics)}
+            wanted[GraphKeys.GLOBAL_STEP] = step
+            final = FinalOpsHook(wanted)
+            all_hooks = [*_checked_hooks(hooks), *spec.evaluation_hooks, final]
+            if steps is not None:
+                all_hooks.insert(0, _StopAfterRuns(steps))
+            self._run_all(spec.scaffold, checkpoint, all_hooks, updates)
+            results = dict(final.final_ops_values)
+        self._write_summary(self.eval_dir(name), results)
+        return results
+
+    def _run_all(self, scaffold: Any, checkpoint: Any, hooks: list[Any], op: Any) -> None:
+        creator = ChiefSessionCreator(
+            scaffold,
+            config=self._config.session_config,
+            checkpoint_filename_with_path=checkpoint,
+        )
+        with MonitoredSession(creator, hooks) as session:
+            while not session.should_stop():
+                session.run(op)
+
+    def _write_summary(self, folder: str, results: dict[str, Any]) -> None:
+        from dataflow.summary.file_writer import FileWriterCache
+        from dataflow.summary.summary_protos import merge_summaries, scalar_summary
+
+        parts = [
+            scalar_summary(key, float(value))
+            for key, value in results.items()
+            if key != GraphKeys.GLOBAL_STEP and np.ndim(value) == 0
+        ]
+        if parts:
+            writer = FileWriterCache.get(folder)
+            writer.add_summary(merge_summaries(parts), int(results[GraphKeys.GLOBAL_STEP]))
+            writer.flush()
+
+    # ---- predicting -----------------------------------------------------------------------
+
+    def predict(
+        self,
+        input_fn: Any,
+        predict_keys: Any = None,
+        hooks: Any = None,
+        checkpoint_path: Any = None,
+        yield_single_examples: bool = True,
+    ) -> Iterator[Any]:
+        """Yields the predictions of each example: a dict of arrays (or an array).
+
+        With ``yield_single_examples=False`` whole batches. ``predict_keys`` picks keys of the dict.
+        Raises `ValueError` where predictions differ in their number of rows.
+        """
+        hooks = _checked_hooks(hooks)
+        checkpoint = checkpoint_path or self.latest_checkpoint()
+        if checkpoint is None:
+            logging.info(
+                "Could not find trained model in model_dir: %s, running initialization to predict.",
+                self._model_dir,
+            )
+        # The graph must not stay the default one while the caller works between two examples.
+        with self._new_graph() as graph:
+            create_global_step(graph)
+            features, _ = self._features_and_labels(input_fn, ModeKeys.PREDICT)
+            spec = self._call_model_fn(features, None, ModeKeys.PREDICT)
+            predictions = _picked(spec.predictions, predict_keys)
+            creator = ChiefSessionCreator(
+                spec.scaffold,
+                config=self._config.session_config,
+                checkpoint_filename_with_path=checkpoint,
+            )
+            session = MonitoredSession(creator, [*hooks, *spec.prediction_hooks])
+        try:
+            while not session.should_stop():
+                try:
+                    values = session.run(predictions)
+                except (errors.OutOfRangeError, StopIteration):
+                    break
+                if yield_single_examples:
+                    yield from _rows(values)
+                else:
+                    yield values
+        finally:
+            with graph.as_default():
+                session.close()
+
+    # ---- exporting ------------------------------------------------------------------------
+
+    def export_savedmodel(
+        self,
+        export_dir_base: Any,
+        serving_input_receiver_fn: Any,
+        assets_extra: Any = None,
+        as_text: bool = False,
+        checkpoint_path: Any = None,
+        strip_default_attrs: bool = False,
+    ) -> bytes:
+        """Writes a SavedModel for serving into a new folder below ``export_dir_base``.
+
+        Returns its path. ``serving_input_receiver_fn()`` gives a `ServingInputReceiver`. Raises
+        `ValueError` before training.
+        """
+        from dataflow.estimator.export import export_estimator
+
+        return export_estimator(
+            self,
+            export_dir_base,
+            serving_input_receiver_fn,
+            assets_extra,
+            as_text,
+            checkpoint_path or self._trained(),
+        )
+
+    def export_saved_model(
+        self,
+        export_dir_base: Any,
+        serving_input_receiver_fn: Any,
+        assets_extra: Any = None,
+        as_text: bool = False,
+        checkpoint_path: Any = None,
+        experimental_mode: str = ModeKeys.PREDICT,
+    ) -> bytes:
+        """`export_savedmodel` under its later name; for serving only."""
+        if experimental_mode != ModeKeys.PREDICT:
+            raise NotImplementedError("export_saved_model exports for PREDICT only.")
+        return self.export_savedmodel(
+            export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path
+        )
+
+
+class _StopAfterRuns(SessionRunHook):
+    """Stops after so many batches."""
+
+    def __init__(self, num_runs: int) -> None:
+        self._left = num_runs
+
+    def after_run(self, run_context: SessionRunContext, run_values: Any) -> None:
+        """Counts one."""
+        self._left -= 1
+        if self._left <= 0:
+            run_context.request_stop()
+
+
+def _graph() -> Graph:
+    from dataflow.graph.default_stacks import default_graph
+
+    return default_graph()
+
+
+def _argument_names(function: Any) -> tuple[str, ...]:
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return ()
+    names = []
+    for name, parameter in parameters.items():
+        if parameter.kind in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
+            continue
+        names.append(name)
+    return tuple(names)
+
+
+def _check_model_fn(model_fn: Any, params: Any) -> tuple[str, ...]:
+    """The names of its arguments; raises `ValueError` for ones that are unknown or missing."""
+    names = _argument_names(model_fn)
+    if "features" not in names:
+        raise ValueError(f"model_fn ({model_fn}) must include features argument.")
+    if params is not None and "params" not in names:
+        raise ValueError(
+            f"model_fn ({model_fn}) does not include params argument, but params ({params}) is "
+            "passed to Estimator."
+        )
+    unknown = sorted(set(names) - {"features", "labels", "mode", "params", "config", "self"})
+    if unknown:
+        raise ValueError(f"model_fn ({model_fn}) has following not expected args: {unknown}")
+    return names
+
+
+def _checked_hooks(hooks: Any) -> list[Any]:
+    result = list(hooks or [])
+    for hook in result:
+        if not isinstance(hook, SessionRunHook):
+            raise TypeError(f"Hooks must be a SessionRunHook, given: {hook}")
+    return result
+
+
+def _checked_listeners(listeners: Any) -> list[Any]:
+    result = list(listeners or [])
+    for listener in result:
+        if not isinstance(listener, CheckpointSaverListener):
+            raise TypeError(
+                f"saving_listeners must be a list of CheckpointSaverListener, given: {listener}"
+            )
+    return result
+
+
+def _picked(predictions: Any, keys: Any) -> Any:
+    if not keys:
+        return predictions
+    if not isinstance(predictions, dict):
+        raise ValueError("predict_keys argument is not valid in case of non-dict predictions.")
+    wanted = [keys] if isinstance(keys, str) else list(keys)
+    result = {key: value for key, value in predictions.items() if key in wanted}
+    if not result:
+        raise ValueError(
+            f"Expected to run at least one output from {sorted(predictions)}, provided {wanted}."
+        )
+    return result
+
+
+def _rows(values: Any) -> Iterator[Any]:
+    if not isinstance(values, dict):
+        yield from values
+        return
+    lengths = {key: len(value) for key, value in values.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(
+            f"Batch length of predictions should be same: {lengths}. Use "
+            "yield_single_examples=False for predictions that are not one for each example."
+        )
+    for i in range(next(iter(lengths.values()), 0)):
+        yield {key: value[i] for key, value in values.items()}

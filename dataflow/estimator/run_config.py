@@ -1,0 +1,117 @@
+"""`RunConfig`: where and how an estimator runs."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from typing import Any
+
+_UNSET = object()
+
+
+class TaskType:
+    """Names of tasks in a cluster."""
+
+    MASTER = "master"
+    PS = "ps"
+    WORKER = "worker"
+    CHIEF = "chief"
+    EVALUATOR = "evaluator"
+
+
+class RunConfig:
+    """Folder, seed, and how often checkpoints, summaries and logs are written.
+
+    Checkpoints come every ``save_checkpoints_secs`` seconds (600) or ``save_checkpoints_steps``
+    steps; giving both is a `ValueError`.
+    """
+
+    def __init__(
+        self,
+        model_dir: Any = None,
+        tf_random_seed: int | None = None,
+        save_summary_steps: int | None = 100,
+        save_checkpoints_steps: Any = _UNSET,
+        save_checkpoints_secs: Any = _UNSET,
+        session_config: Any = None,
+        keep_checkpoint_max: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000,
+        log_step_count_steps: int | None = 100,
+        train_distribute: Any = None,
+        device_fn: Any = None,
+        protocol: str | None = None,
+        eval_distribute: Any = None,
+        experimental_distribute: Any = None,
+        experimental_max_worker_delay_secs: Any = None,
+        session_creation_timeout_secs: float = 7200,
+        checkpoint_save_graph_def: bool = True,
+    ) -> None:
+        steps_given = save_checkpoints_steps not in (_UNSET, None)
+        secs_given = save_checkpoints_secs not in (_UNSET, None)
+        if steps_given and secs_given:
+            raise ValueError(
+                "Can not provide both save_checkpoints_steps and save_checkpoints_secs."
+            )
+        if save_checkpoints_secs is _UNSET:
+            save_checkpoints_secs = 600 if save_checkpoints_steps is _UNSET else None
+        self.save_checkpoints_secs = save_checkpoints_secs
+        self.save_checkpoints_steps = (
+            None if save_checkpoints_steps is _UNSET else save_checkpoints_steps
+        )
+        for name, value in (
+            ("save_checkpoints_steps", self.save_checkpoints_steps),
+            ("save_checkpoints_secs", self.save_checkpoints_secs),
+            ("save_summary_steps", save_summary_steps),
+            ("keep_checkpoint_max", keep_checkpoint_max),
+        ):
+            if value is not None and value < 0:
+                raise ValueError(f"{name} should be >= 0, got {value}.")
+        if train_distribute is not None or eval_distribute is not None:
+            raise NotImplementedError(
+                "RunConfig: distribution strategies belong to TensorFlow 2; use a cluster with "
+                "tf.train.replica_device_setter instead."
+            )
+        self.model_dir = None if model_dir is None else os.fspath(model_dir)
+        self.tf_random_seed = tf_random_seed
+        self.save_summary_steps = save_summary_steps
+        self.session_config = session_config
+        self.keep_checkpoint_max = keep_checkpoint_max
+        self.keep_checkpoint_every_n_hours = keep_checkpoint_every_n_hours
+        self.log_step_count_steps = log_step_count_steps
+        self.device_fn = device_fn
+        self.protocol = protocol
+        self.train_distribute = None
+        self.eval_distribute = None
+        self.experimental_max_worker_delay_secs = experimental_max_worker_delay_secs
+        self.session_creation_timeout_secs = session_creation_timeout_secs
+        self.checkpoint_save_graph_def = checkpoint_save_graph_def
+        environment = json.loads(os.environ.get("TF_CONFIG") or "{}")
+        task = environment.get("task", {})
+        self.task_type = task.get("type", TaskType.WORKER)
+        self.task_id = int(task.get("index", 0))
+        cluster = environment.get("cluster", {})
+        self.cluster_spec = cluster
+        self.num_ps_replicas = len(cluster.get(TaskType.PS, []))
+        self.num_worker_replicas = len(cluster.get(TaskType.WORKER, [])) + bool(
+            cluster.get(TaskType.CHIEF) or cluster.get(TaskType.MASTER) or not cluster
+        )
+        self.is_chief = not cluster or self.task_type in (TaskType.CHIEF, TaskType.MASTER)
+        self.global_id_in_cluster = self.task_id
+        addresses = cluster.get(self.task_type, [])
+        self.master = f"grpc://{addresses[self.task_id]}" if addresses else ""
+        self.evaluation_master = ""
+        self.service = environment.get("service")
+
+    def replace(self, **kwargs: Any) -> RunConfig:
+        """A copy with other values; raises `ValueError` for unknown names."""
+        result = copy.copy(self)
+        if kwargs.get("save_checkpoints_steps") is not None:
+            kwargs.setdefault("save_checkpoints_secs", None)
+        elif kwargs.get("save_checkpoints_secs") is not None:
+            kwargs.setdefault("save_checkpoints_steps", None)
+        for name, value in kwargs.items():
+            if name not in vars(self):
+                raise ValueError(f"Replacing {name} is not supported: RunConfig has no such value.")
+            setattr(result, name, value)
+        return result

@@ -1,0 +1,242 @@
+"""A custom Estimator: training, resuming, evaluating, predicting, and what is refused."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+E = tf.estimator
+X = np.linspace(-1, 1, 16).astype(np.float32)[:, None]
+Y = (3.0 * X[:, 0] - 1.0).astype(np.float32)
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    before = tf.logging.get_verbosity()
+    tf.logging.set_verbosity(tf.logging.ERROR)
+    yield
+    tf.logging.set_verbosity(before)
+
+
+def model_fn(features, labels, mode, params):
+    w = tf.get_variable("w", [1, 1], initializer=tf.zeros_initializer())
+    b = tf.get_variable("b", [1], initializer=tf.zeros_initializer())
+    prediction = tf.squeeze(tf.matmul(features["x"], w) + b, 1)
+    if mode == E.ModeKeys.PREDICT:
+        return E.EstimatorSpec(
+            mode,
+            predictions={"y": prediction, "twice": prediction * 2.0},
+            export_outputs={"line": E.export.PredictOutput({"y": prediction})},
+        )
+    loss = tf.losses.mean_squared_error(labels, prediction)
+    metrics = {"mae": tf.metrics.mean_absolute_error(labels, prediction)}
+    train_op = tf.train.GradientDescentOptimizer(params["rate"]).minimize(
+        loss, global_step=tf.train.get_global_step()
+    )
+    return E.EstimatorSpec(mode, loss=loss, train_op=train_op, eval_metric_ops=metrics)
+
+
+def input_fn(epochs=None):
+    return E.inputs.numpy_input_fn({"x": X}, Y, batch_size=16, num_epochs=epochs, shuffle=False)
+
+
+def estimator(folder, **kwargs):
+    config = E.RunConfig(str(folder), tf_random_seed=1, **kwargs)
+    return E.Estimator(model_fn, params={"rate": 0.3}, config=config)
+
+
+def test_training_goes_on_from_the_checkpoint(tmp_path):
+    first = estimator(tmp_path)
+    assert first.train(input_fn(), steps=20) is first
+    before = first.evaluate(input_fn(1))
+    again = estimator(tmp_path)
+    again.train(input_fn(), steps=20)
+    after = again.evaluate(input_fn(1))
+    assert (before["global_step"], after["global_step"]) == (20, 40)
+    assert after["loss"] < before["loss"] / 2
+    w, b, rate = 0.0, 0.0, 0.3
+    for _ in range(40):
+        error = w * X[:, 0] + b - Y
+        w, b = w - rate * 2 * np.mean(error * X[:, 0]), b - rate * 2 * np.mean(error)
+    np.testing.assert_allclose(again.get_variable_value("w"), [[w]], rtol=1e-4)
+    np.testing.assert_allclose(again.get_variable_value("b"), [b], rtol=1e-4)
+    assert sorted(again.get_variable_names()) == ["b", "global_step", "w"]
+    assert os.path.basename(again.latest_checkpoint()) == "model.ckpt-40"
+
+
+def test_evaluation_is_the_mean_over_batches(tmp_path):
+    model = estimator(tmp_path)
+    small = E.inputs.numpy_input_fn({"x": X}, Y, batch_size=6, shuffle=False)
+    result = model.evaluate(small)  # not trained: all zeros
+    assert list(result) == ["loss", "mae", "global_step"]
+    np.testing.assert_allclose(result["mae"], np.mean(np.abs(Y)), rtol=1e-5)
+    batches = [np.mean(Y[i : i + 6] ** 2) for i in (0, 6, 12)]
+    np.testing.assert_allclose(result["loss"], np.mean(batches), rtol=1e-5)
+    one = model.evaluate(small, steps=1)
+    np.testing.assert_allclose(one["loss"], batches[0], rtol=1e-5)
+
+
+def test_max_steps_is_a_limit_and_steps_a_number(tmp_path):
+    model = estimator(tmp_path)
+    model.train(input_fn(), max_steps=5)
+    model.train(input_fn(), max_steps=5)
+    assert model.get_variable_value("global_step") == 5
+    model.train(input_fn(2))  # two batches, then the input ends
+    assert model.get_variable_value("global_step") == 7
+
+
+def test_predict_yields_examples_and_leaves_the_default_graph_alone(tmp_path):
+    model = estimator(tmp_path)
+    model.train(input_fn(), steps=2)
+    feed = E.inputs.numpy_input_fn({"x": X[:3]}, batch_size=2, shuffle=False)
+    before = tf.get_default_graph()
+    rows = model.predict(feed)
+    first = next(rows)
+    assert tf.get_default_graph() is before
+    assert sorted(first) == ["twice", "y"]
+    assert len([first, *rows]) == 3
+    assert tf.get_default_graph() is before
+    assert list(next(model.predict(feed, predict_keys=["y"]))) == ["y"]
+    batches = list(model.predict(feed, yield_single_examples=False))
+    assert [len(b["y"]) for b in batches] == [2, 1]
+    model.predict(feed).close()
+
+
+def test_checkpoints_are_kept_as_configured(tmp_path):
+    model = estimator(tmp_path, save_checkpoints_steps=5, keep_checkpoint_max=2)
+    model.train(input_fn(), steps=20)
+    state = tf.train.get_checkpoint_state(str(tmp_path))
+    names = [os.path.basename(p) for p in state.all_model_checkpoint_paths]
+    assert names[-1] == "model.ckpt-20"
+    assert len(names) == 2
+    earlier = model.evaluate(input_fn(1), checkpoint_path=str(tmp_path / names[0]), name="early")
+    assert earlier["global_step"] < 20
+    assert (tmp_path / "eval_early").is_dir()
+
+
+def test_hooks_and_warm_start(tmp_path):
+    seen = []
+
+    class Recorder(tf.train.SessionRunHook):
+        def before_run(self, run_context):
+            return tf.train.SessionRunArgs(tf.train.get_global_step())
+
+        def after_run(self, run_context, run_values):
+            seen.append(int(run_values.results))
+
+    model = estimator(tmp_path / "a")
+    model.train(input_fn(), steps=3, hooks=[Recorder()])
+    assert len(seen) == 3
+    other = E.Estimator(
+        model_fn, str(tmp_path / "b"), params={"rate": 1e-9}, warm_start_from=str(tmp_path / "a")
+    )
+    other.train(input_fn(), steps=1)
+    np.testing.assert_allclose(
+        other.get_variable_value("w"), model.get_variable_value("w"), rtol=1e-6
+    )
+
+
+def test_train_and_evaluate_returns_the_last_metrics(tmp_path):
+    model = estimator(tmp_path, save_checkpoints_steps=10)
+    metrics, exports = E.train_and_evaluate(
+        model,
+        E.TrainSpec(input_fn(), max_steps=30),
+        E.EvalSpec(
+            input_fn(1),
+            steps=None,
+            throttle_secs=0,
+            start_delay_secs=0,
+            exporters=E.FinalExporter("last", receiver()),
+        ),
+    )
+    assert metrics["global_step"] == 30
+    assert metrics["loss"] == pytest.approx(model.evaluate(input_fn(1))["loss"])
+    assert len(exports) == 1
+    assert os.path.dirname(exports[0].decode()) == str(tmp_path / "export" / "last")
+
+
+def receiver():
+    def make():
+        x = tf.placeholder(tf.float32, [None, 1])
+        return E.export.ServingInputReceiver({"x": x}, {"x": x})
+
+    return make
+
+
+def test_an_exported_model_predicts_the_same(tmp_path):
+    model = estimator(tmp_path / "model")
+    model.train(input_fn(), steps=5)
+    path = model.export_savedmodel(str(tmp_path / "export"), receiver()).decode()
+    want = [p["y"] for p in model.predict(E.inputs.numpy_input_fn({"x": X[:4]}, shuffle=False))]
+    with tf.Session(graph=tf.Graph()) as sess:
+        meta = tf.saved_model.loader.load(sess, ["serve"], path)
+        assert sorted(meta.signature_def) == ["line", "serving_default"]
+        signature = meta.signature_def["line"]
+        got = sess.run(signature.outputs["y"].name, {signature.inputs["x"].name: X[:4]})
+    np.testing.assert_allclose(got, want, rtol=1e-6)
+
+
+def test_input_functions_batch_across_epochs_and_shuffle():
+    def drain(fn, count):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            outputs = fn()
+            return [sess.run(outputs) for _ in range(count)]
+
+    fn = E.inputs.numpy_input_fn(np.arange(3), batch_size=2, num_epochs=2, shuffle=False)
+    assert [b.tolist() for b in drain(fn, 3)] == [[0, 1], [2, 0], [1, 2]]
+    with pytest.raises(tf.errors.OutOfRangeError):
+        drain(fn, 4)
+    fn = E.inputs.numpy_input_fn(np.arange(100), batch_size=100, num_epochs=2, shuffle=True)
+    one, two = drain(fn, 2)
+    assert sorted(one) == sorted(two) == list(range(100))
+    assert one.tolist() != two.tolist()
+
+
+def test_pandas_input_fn():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": ["x", "y"]})
+    with tf.Graph().as_default(), tf.Session() as sess:
+        fn = E.inputs.pandas_input_fn(frame, pd.Series([0, 1]), shuffle=False)
+        features, labels = sess.run(fn())
+    assert features["a"].tolist() == [1.0, 2.0]
+    assert features["b"].tolist() == [b"x", b"y"]
+    assert labels.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="Index"):
+        E.inputs.pandas_input_fn(frame, pd.Series([0, 1], index=[5, 6]), shuffle=False)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda m: m.train(input_fn(), steps=1, max_steps=1), "both steps and max_steps"),
+        (lambda m: m.train(input_fn(), steps=0), "steps > 0"),
+        (lambda m: m.get_variable_names(), "has not been trained yet"),
+        (lambda m: m.export_savedmodel("x", receiver()), "has not been trained yet"),
+        (lambda m: E.Estimator(lambda x: None), "features"),
+        (lambda m: E.Estimator(lambda features: None, params={"a": 1}), "params"),
+        (lambda m: E.EstimatorSpec("train", loss=tf.constant(1.0)), "train_op"),
+        (lambda m: E.EstimatorSpec("infer"), "predictions"),
+        (lambda m: E.inputs.numpy_input_fn({"x": X}, Y), "shuffle"),
+        (lambda m: E.inputs.numpy_input_fn({"x": X}, Y[:3], shuffle=False)(), "mismatched"),
+        (
+            lambda m: E.RunConfig(save_checkpoints_steps=1, save_checkpoints_secs=1),
+            "save_checkpoints",
+        ),
+        (lambda m: m.train(lambda: ({"x": X}, Y, 1), steps=1), "length 2"),
+        (lambda m: next(m.predict(input_fn(1), predict_keys=["no"])), "at least one output"),
+    ],
+)
+def test_mistakes_are_named(make, message, tmp_path):
+    with tf.Graph().as_default(), pytest.raises(ValueError, match=message):
+        make(estimator(tmp_path))
+
+
+def test_a_nan_loss_stops_the_training(tmp_path):
+    with pytest.raises(tf.train.NanLossDuringTrainingError):
+        estimator(tmp_path).train(
+            E.inputs.numpy_input_fn({"x": X}, Y * np.nan, shuffle=False), steps=5
+        )
