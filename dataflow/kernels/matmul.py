@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType, float16, float32
-from dataflow.kernels.parallel import matrix_product
+from dataflow.kernels.parallel import matrix_product, sum_of_products
 from dataflow.kernels.registry import kernel
 
 
@@ -31,6 +31,16 @@ def mat_mul_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool, T: DType) -
         return dot(a, b)
 
     return checked
+
+
+@kernel("_MatMulSum", factory=True, cpu_only="the GPU adds the products one by one")
+def mat_mul_sum_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    def run(a: list[Any], b: list[Any]) -> Any:
+        lefts = [x.T for x in a] if transpose_a else a
+        rights = [x.T for x in b] if transpose_b else b
+        return sum_of_products(lefts, rights)
+
+    return run
 
 
 def _in_single(a: Any, b: Any) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.blas import num_threads, single_threaded
+from dataflow.kernels.blas import add_product, num_threads, single_threaded
 
 
 class _Helper(threading.Thread):
@@ -169,4 +169,36 @@ def matrix_product(a: Any, b: Any) -> Any:
         np.matmul(a[part], b, out=out[part])
 
     run_pieces(parts, lambda: by_columns if columns >= rows else by_rows)
+    return out
+
+
+def sum_of_products(lefts: Sequence[Any], rights: Sequence[Any]) -> Any:
+    """``lefts[0] @ rights[0] + lefts[1] @ rights[1] + ...`` in one matrix, without temporaries.
+
+    Each thread has its columns of the result and adds all products to them.
+    """
+    rows, columns = lefts[0].shape[0], rights[0].shape[1]
+    multiplications = 0
+    for a, b in zip(lefts, rights, strict=True):
+        if a.shape[1] != b.shape[0] or a.shape[0] != rows or b.shape[1] != columns:
+            raise ValueError(
+                f"products of shapes {a.shape} x {b.shape} and {lefts[0].shape} x "
+                f"{rights[0].shape} cannot be added"
+            )
+        multiplications += rows * columns * a.shape[1]
+    out = np.empty((rows, columns), lefts[0].dtype)
+
+    def add_up(part: slice) -> None:
+        target = out[:, part]
+        np.matmul(lefts[0], rights[0][:, part], out=target)
+        for a, b in zip(lefts[1:], rights[1:], strict=True):
+            add_product(np, a, b[:, part], target)
+
+    if multiplications < _LARGE_PRODUCT or num_workers() < 2:
+        add_up(slice(0, columns))
+        return out
+    size = -(-columns // num_workers())
+    size = -(-size // _BLOCK) * _BLOCK
+    parts = [slice(i, min(i + size, columns)) for i in range(0, columns, size)]
+    run_pieces(parts, lambda: add_up)
     return out

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.dtypes import DType
+from dataflow.dtypes import DType, float32, float64
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims, Shape
@@ -21,3 +21,22 @@ def fused_op(inputs: list[Tensor], *, program: Any, T: DType, output_shape: Shap
 
 
 not_differentiable(fused_op)
+
+
+@define_op("_MatMulSum", "a: N * T, b: N * T -> product: T", T=[float32, float64])
+def mat_mul_sum_op(
+    a: list[Tensor], b: list[Tensor], *, transpose_a: bool = False, transpose_b: bool = False
+) -> Dims:
+    """The sum of the matrix products of a[i] and b[i], added up in one matrix.
+
+    Shapes: those of ``MatMul`` for every pair; the result is [m, n]. Gradient: none; rewriting
+    happens after gradients are built.
+    """
+    left, right = a[0].dims, b[0].dims
+    return (
+        None if left is None else left[1 if transpose_a else 0],
+        None if right is None else right[0 if transpose_b else 1],
+    )
+
+
+not_differentiable(mat_mul_sum_op)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.rewrites import dedupe, dependencies, folding, fusion
+from dataflow.rewrites import dedupe, dependencies, folding, fusion, gates
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
@@ -94,6 +94,7 @@ def apply(
     journal: list[Hit] = []
     if switches.dependencies:
         dependencies.run(work, journal)
+        gates.run(work, journal)
     if switches.common_subgraphs:
         dedupe.run(work, journal)
     _run_rules(work, switches, journal)

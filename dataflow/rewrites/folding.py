@@ -28,7 +28,8 @@ def foldable(op: Operation) -> bool:
         and bool(op._inputs)
         and not op._control_inputs
         and can_merge(op)
-        and all(t.op.type == "Const" for t in op._inputs)
+        # A constant that waits for something keeps whoever uses it waiting.
+        and all(t.op.type == "Const" and not t.op._control_inputs for t in op._inputs)
         and op.outputs[0].dtype.is_numpy_compatible
     )
 
@@ -61,7 +62,10 @@ def fold(tensor: Tensor) -> Tensor | None:
 def _static_answer(tensor: Tensor) -> Any:
     if tensor.op.type not in _SHAPE_QUESTIONS or tensor.op._control_inputs:
         return None
-    dims = tensor.op._inputs[0].dims
+    source = tensor.op._inputs[0]
+    dims = source.dims
+    if source.op._control_inputs or (source.op.op_def.outputs and source.dtype.is_ref):
+        return None  # what it waits for, or assigns, must still happen
     if dims is None or (tensor.op.type != "Rank" and None in dims):
         return None
     dtype = tensor.dtype.as_numpy_dtype

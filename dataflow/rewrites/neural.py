@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.fused import mat_mul_sum_op
 from dataflow.rewrites.engine import rewrite
 
 
@@ -11,3 +13,37 @@ def relu_of_relu(t: Tensor) -> Tensor | None:
     """relu(relu(x)) -> relu(x)"""
     (x,) = t.op._inputs
     return x if x.op.type == "Relu" else None
+
+
+@rewrite("AddN")
+def sum_of_products(t: Tensor) -> Tensor | None:
+    """a1 b1 + a2 b2 + ... -> one matrix that all products are added to.
+
+    The gradient of a weight that is used in every step of an unrolled loop.
+    """
+    products: list[Tensor] = []
+    others: list[Tensor] = []
+    flags = None
+    for x in t.op._inputs:
+        op = x.op
+        fits = (
+            op.type == "MatMul"
+            and x.dtype.name in ("float32", "float64")
+            and len(x._consumers) == 1
+            and not op._control_inputs
+            and not op._control_outputs
+        )
+        if fits:
+            here = (op.attrs["transpose_a"], op.attrs["transpose_b"])
+            flags = here if flags is None else flags
+            fits = here == flags
+        (products if fits else others).append(x)
+    if len(products) < 2 or flags is None:
+        return None
+    total = mat_mul_sum_op(
+        [x.op._inputs[0] for x in products],
+        [x.op._inputs[1] for x in products],
+        transpose_a=flags[0],
+        transpose_b=flags[1],
+    )
+    return get_op("AddN")([*others, total]) if others else total  # type: ignore[no-any-return]

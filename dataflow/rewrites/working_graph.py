@@ -79,7 +79,7 @@ class WorkingGraph:
         return op
 
     def _copy(self, op: Operation, back_edges: list[tuple[Operation, int, Tensor]]) -> None:
-        inputs = []
+        inputs: list[Tensor] = []
         for i, tensor in enumerate(op._inputs):
             new = self._new.get(tensor)
             if new is None:  # the back edge of a loop: closed when its node is there
@@ -153,6 +153,28 @@ class WorkingGraph:
         self._fetch_operations = [new.op if op is old.op else op for op in self._fetch_operations]
         if new.dims is None:
             new.dims = old.dims
+        self._forget(old.op)
+
+    def _forget(self, op: Operation) -> None:
+        """Takes a node that nobody needs any more off the lists of its inputs' consumers."""
+        dead = [op]
+        while dead:
+            op = dead.pop()
+            if (
+                op._control_outputs
+                or any(t._consumers or t in self.fixed for t in op.outputs)
+                or any(t in op.outputs for t in self._fetches)
+                or op in self._fetch_operations
+            ):
+                continue
+            for tensor in op._inputs:
+                while op in tensor._consumers:
+                    tensor._consumers.remove(op)
+                dead.append(tensor.op)
+            for control in op._control_inputs:
+                while op in control._control_outputs:
+                    control._control_outputs.remove(op)
+                dead.append(control)
 
     # ---- reading --------------------------------------------------------------------------
 

@@ -118,6 +118,13 @@ def sliced(tf: Any) -> Any:
     return v[:, 1].assign(value)
 
 
+def added_products(tf: Any, x: Any, y: Any) -> Any:
+    """The node that rewrites put in the place of a sum of products."""
+    from dataflow.ops.fused import mat_mul_sum_op
+
+    return mat_mul_sum_op([x, y], [y, x], transpose_b=True)
+
+
 SAMPLES = [
     Sample(
         "GetSessionHandle", kept, (START,), lambda x: x, gradient=(), oracle=False, note="raw op"
@@ -205,6 +212,15 @@ SAMPLES = [
         fused,
         (START, START / 10),
         lambda x, y: np.tanh(x * y),
+        gradient=(),
+        oracle=False,
+        note="made by rewrites",
+    ),
+    Sample(
+        "_MatMulSum",
+        added_products,
+        (np.ones((2, 3), np.float32) * 0.5, np.arange(6, dtype=np.float32).reshape(2, 3)),
+        lambda x, y: x @ y.T + y @ x.T,
         gradient=(),
         oracle=False,
         note="made by rewrites",

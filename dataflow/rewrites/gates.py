@@ -1,0 +1,124 @@
+"""Gates on values: ``identity(x)`` that waits for others before it hands x on.
+
+Gradients of an op are gated so that no optimizer changes a variable that another gradient still
+reads. Only what changes variables needs to wait for that, and only for what reads them; between
+values the gate goes, and with it a wall that no other rewrite can look through.
+"""
+
+from __future__ import annotations
+
+from dataflow.graph.operation import Operation
+from dataflow.rewrites.dedupe import can_merge
+from dataflow.rewrites.effects import NEVER_MERGED
+from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.working_graph import WorkingGraph
+
+_PASSING = ("Identity", "StopGradient", "PreventGradient", "Snapshot")
+_BOOKKEEPING = frozenset({"NoOp", "Placeholder"})
+#: Nobody waits long for these.
+_ALWAYS_THERE = frozenset({"Placeholder", "VariableV2", "Variable"})
+
+
+def run(work: WorkingGraph, journal: list[Hit]) -> None:
+    """Opens the gates and lets what has effects wait in their place."""
+    ops = work.needed()
+    if any(op.type in NEVER_MERGED and op.type not in _BOOKKEEPING for op in ops):
+        return  # inside control flow a control edge says in which branch a node is
+    gates: dict[Operation, set[Operation]] = {}
+    for op in ops:
+        if op.type == "Identity" and not op._inputs[0].dtype.is_ref:
+            awaited = _pure_members(op._control_inputs)
+            if awaited is not None:
+                gates[op] = awaited
+    if not gates:
+        return
+    _let_effects_wait(ops, gates)
+    fetched = work.fetch_operation_set()
+    for op in gates:
+        gated = bool(op._control_inputs)
+        _stop_waiting(op, fetched)
+        output, source = op.outputs[0], op._inputs[0]
+        work.begin(output)
+        work.replace(output, source)
+        journal.append(
+            Hit(
+                "gate_of_value" if gated else "identity",
+                "x after f(v) -> x, and whoever changes v waits for f(v)"
+                if gated
+                else "identity(x) -> x",
+                output.name,
+                source.name,
+                (op.name,),
+            )
+        )
+
+
+def _stop_waiting(op: Operation, fetched: set[Operation]) -> None:
+    """Takes off a node's control inputs, and those of no-ops that nobody waits for any more."""
+    for control in list(op._control_inputs):
+        op._control_inputs.remove(control)
+        control._control_outputs.remove(op)
+        if control.type == "NoOp" and not control._control_outputs and control not in fetched:
+            _stop_waiting(control, fetched)
+
+
+def _pure_members(controls: list[Operation]) -> set[Operation] | None:
+    """What the control inputs stand for, if all of it is free of effects."""
+    members: set[Operation] = set()
+    for control in controls:
+        if control.type == "NoOp":
+            inner = _pure_members(control._control_inputs)
+            if inner is None:
+                return None
+            members |= inner
+        elif can_merge(control):
+            members.add(control)
+        elif control.type in _ALWAYS_THERE or _is_read(control):
+            continue
+        else:
+            return None
+    return members
+
+
+def _let_effects_wait(ops: list[Operation], gates: dict[Operation, set[Operation]]) -> None:
+    """Nodes with effects behind a gate wait for those of its members that read a variable."""
+    reading = [_readers(members) for members in gates.values()]
+    bits = {op: 1 << i for i, op in enumerate(gates)}
+    behind: dict[Operation, int] = {}
+    for op in ops:
+        mask = bits.get(op, 0)
+        for tensor in op._inputs:
+            mask |= behind.get(tensor.op, 0)
+        for control in op._control_inputs:
+            mask |= behind.get(control, 0)
+        behind[op] = mask
+        if mask and op.type != "NoOp" and not can_merge(op):
+            waiting_for = set(op._control_inputs)
+            sources = {t.op for t in op._inputs}
+            i = 0
+            while mask:
+                if mask & 1:
+                    for member in reading[i]:
+                        if member not in waiting_for and member not in sources:
+                            waiting_for.add(member)
+                            op._control_inputs.append(member)
+                            member._control_outputs.append(op)
+                mask >>= 1
+                i += 1
+
+
+def _readers(members: set[Operation]) -> list[Operation]:
+    """Members that look at a variable when they run."""
+    return sorted(
+        (op for op in members if any(_is_read(t.op) or t.dtype.is_ref for t in op._inputs)),
+        key=lambda op: op.index,
+    )
+
+
+def _is_read(op: Operation) -> bool:
+    """True for the Identity of a variable, whose value is taken by whoever uses it."""
+    while op.type in _PASSING:
+        if op._inputs[0].dtype.is_ref:
+            return True
+        op = op._inputs[0].op
+    return False
