@@ -52,6 +52,8 @@ from dataflow.compat.v1 import (
     disable_tensor_equality,
     disable_v2_behavior,
     disable_v2_tensorshape,
+    executing_eagerly,
+    is_tensor,
 )
 from dataflow.errors import OpError
 from dataflow.shapes import Dimension, TensorShape, broadcast_static_shape, dimension_value
@@ -655,6 +657,7 @@ _LAZY = {
         "cluster",
         "compat",
         "contrib",
+        "core",
         "data",
         "debugging",
         "distributions",

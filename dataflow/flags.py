@@ -211,7 +211,16 @@ def DEFINE_boolean(
 DEFINE_bool = DEFINE_boolean
 
 
-def DEFINE_enum(name: str, default: Any, enum_values: Any, help: str = "", **_: Any) -> None:
+@_old_keywords
+def DEFINE_enum(
+    name: str,
+    default: Any,
+    enum_values: Any,
+    help: Any = "",
+    flag_values: Any = None,
+    module_name: Any = None,
+    required: bool = False,
+) -> None:
     """Defines a flag that takes one of ``enum_values``."""
 
     def convert(text: str) -> str:
@@ -219,18 +228,25 @@ def DEFINE_enum(name: str, default: Any, enum_values: Any, help: str = "", **_: 
             raise argparse.ArgumentTypeError(f"{text!r} is not one of {list(enum_values)}")
         return text
 
-    FLAGS._define(name, default, help, convert, False)
+    _define(name, default, help, convert, False, flag_values, required)
 
 
-def DEFINE_list(name: str, default: Any, help: str = "", **_: Any) -> None:
+@_old_keywords
+def DEFINE_list(
+    name: str, default: Any, help: Any = "", flag_values: Any = None, required: bool = False
+) -> None:
     """Defines a flag that takes texts separated by commas."""
     value = default.split(",") if isinstance(default, str) else default
-    FLAGS._define(name, value, help, lambda text: text.split(",") if text else [], False)
+    convert = lambda text: text.split(",") if text else []
+    _define(name, value, help, convert, False, flag_values, required)
 
 
-def DEFINE_multi_string(name: str, default: Any, help: str = "", **_: Any) -> None:
+@_old_keywords
+def DEFINE_multi_string(
+    name: str, default: Any, help: Any = "", flag_values: Any = None, required: bool = False
+) -> None:
     """Defines a flag that takes a list."""
-    DEFINE_list(name, default, help)
+    DEFINE_list(name, default, help, flag_values, required)
 
 
 def mark_flag_as_required(flag_name: str, flag_values: Any = None) -> None:

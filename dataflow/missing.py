@@ -10,7 +10,6 @@ _ADVICE = {
     "function": "tf.function is TensorFlow 2's; here every computation is a graph already.",
     "GradientTape": "tf.GradientTape is TensorFlow 2's; use tf.gradients(ys, xs).",
     "enable_eager_execution": "eager execution is not part of graph mode; use a tf.Session.",
-    "executing_eagerly": "there is no eager execution here; graphs run in a tf.Session.",
 }
 
 

@@ -17,3 +17,19 @@ def submodule(package: str, name: str) -> ModuleType:
             raise
         public = package.replace("dataflow", "tf", 1)
         raise AttributeError(f"{public}.{name} is not part of dataflow.") from error
+
+
+def protocol_buffers(package: str, name: str) -> ModuleType:
+    """The generated module ``name`` ("graph_pb2"); raises `AttributeError` when there is none."""
+    if not name.endswith("_pb2"):
+        raise AttributeError(name)
+    whole = f"tensorboard.compat.proto.{name}"
+    try:
+        return importlib.import_module(whole)
+    except ModuleNotFoundError as error:
+        public = package.replace("dataflow", "tf", 1)
+        if error.name == whole:
+            raise AttributeError(f"{public}.{name} is not part of dataflow.") from error
+        raise AttributeError(
+            f"{public}.{name} comes with TensorBoard: pip install 'dataflow-learn[train]'"
+        ) from error

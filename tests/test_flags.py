@@ -78,10 +78,16 @@ def test_a_required_flag(own: Any) -> None:
     assert own(["program", "--name=x", "rest"]) == ["program", "rest"]
 
 
-def test_enums_and_lists(own: Any) -> None:
-    own._define("names", ["a"], "", lambda text: text.split(","), False)
-    own(["program", "--names=b,c"])
-    assert own.names == ["b", "c"]
+def test_enums_and_lists(own: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    tf.flags.DEFINE_enum("mode", "fast", ["fast", "slow"], "which", flag_values=own)
+    tf.flags.DEFINE_list("names", "a,z", "which", flag_values=own)
+    own(["program"])
+    assert (own.mode, own.names) == ("fast", ["a", "z"])
+    own(["program", "--mode=slow", "--names=b,c,d"])
+    assert (own.mode, own.names) == ("slow", ["b", "c", "d"])
+    with pytest.raises(SystemExit):
+        own(["program", "--mode=medium"])
+    assert "'medium' is not one of ['fast', 'slow']" in capsys.readouterr().err
 
 
 def test_both_namespaces_are_one() -> None:

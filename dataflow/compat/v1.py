@@ -33,6 +33,23 @@ def disable_v2_tensorshape() -> None:
     """Nothing to do: shapes hold `Dimension` objects."""
 
 
+def executing_eagerly() -> bool:
+    """False: there is no eager execution."""
+    return False
+
+
+def is_tensor(x: Any) -> bool:
+    """True for what stands for tensors of a graph: tensors, variables, sparse values."""
+    from dataflow.graph.conversion import is_tensor_like
+    from dataflow.graph.operation import Operation
+    from dataflow.ops.indexed_slices import IndexedSlices
+    from dataflow.ops.sparse_tensor import SparseTensor
+
+    if isinstance(x, (IndexedSlices, SparseTensor)):
+        return True
+    return not isinstance(x, Operation) and is_tensor_like(x)
+
+
 def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module("dataflow"), name)
 

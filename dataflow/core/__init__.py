@@ -1,0 +1,11 @@
+"""Where course code looks for protocol buffers (``tensorflow.core.framework.graph_pb2``)."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+
+def __getattr__(name: str) -> ModuleType:
+    from dataflow.namespaces import submodule
+
+    return submodule(__name__, name)

@@ -1,0 +1,51 @@
+"""Modules that course code reaches through longer paths."""
+
+from __future__ import annotations
+
+import pytest
+
+import dataflow as tf
+
+
+def test_protocol_buffers_under_their_old_paths() -> None:
+    from dataflow.core.framework import graph_pb2, summary_pb2
+    from dataflow.core.protobuf import meta_graph_pb2
+
+    assert graph_pb2.GraphDef is tf.GraphDef
+    assert summary_pb2.Summary is tf.Summary
+    assert meta_graph_pb2.MetaGraphDef is tf.MetaGraphDef
+    assert tf.core.framework.tensor_pb2.DESCRIPTOR is not None
+    with tf.Graph().as_default():
+        tf.constant(1, name="one")
+        text = tf.get_default_graph().as_graph_def().SerializeToString()
+    assert graph_pb2.GraphDef.FromString(text).node[0].name == "one"
+
+
+def test_what_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match=r"tf\.core\.framework\.nothing_pb2"):
+        tf.core.framework.nothing_pb2
+    with pytest.raises(AttributeError, match=r"tf\.core\.nothing"):
+        tf.core.nothing
+    with pytest.raises(AttributeError, match=r"tf\.contrib\.nothing"):
+        tf.contrib.nothing
+
+
+def test_contrib_data_is_tf_data() -> None:
+    assert tf.contrib.data.TextLineDataset is tf.data.TextLineDataset
+    assert tf.contrib.data.Dataset is tf.data.Dataset
+
+
+def test_what_is_a_tensor() -> None:
+    with tf.Graph().as_default():
+        x = tf.constant([1.0])
+        v = tf.Variable(1.0)
+        sparse = tf.SparseTensor([[0, 0]], [1.0], [1, 1])
+        assert all(tf.is_tensor(t) for t in (x, v, sparse, tf.IndexedSlices(x, [0])))
+        assert not any(tf.is_tensor(t) for t in (1.0, [x], "x", x.op, None))
+
+
+def test_there_is_no_eager_execution() -> None:
+    assert tf.executing_eagerly() is False
+    assert tf.compat.v1.executing_eagerly() is False
+    with pytest.raises(AttributeError, match="graph mode"):
+        tf.enable_eager_execution()
