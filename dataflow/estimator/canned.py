@@ -6,13 +6,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from dataflow import layers
 from dataflow.estimator.heads import Head
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
 from dataflow.feature_column.layers import input_layer, linear_model
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.layers.core import dense, dropout as dropout_layer
+from dataflow.layers.normalization import batch_normalization
 from dataflow.ops import array
 from dataflow.ops.control_flow import group
 from dataflow.ops.graph_scopes import control_dependencies
@@ -50,7 +51,7 @@ def optimizer_instance(optimizer: Any, learning_rate: float) -> Optimizer:
                 f"Unsupported optimizer name: {optimizer}. Supported names are: "
                 f"{tuple(sorted(_OPTIMIZERS))}"
             )
-        return _OPTIMIZERS[optimizer](learning_rate=learning_rate)  # type: ignore[abstract]
+        return _OPTIMIZERS[optimizer](learning_rate=learning_rate)  # type: ignore[no-any-return]
     if callable(optimizer):
         optimizer = optimizer()
     if not isinstance(optimizer, Optimizer):
@@ -80,7 +81,7 @@ def dnn_logits(
         net = input_layer(features, feature_columns)
     for i, width in enumerate(hidden_units):
         name = f"hiddenlayer_{i}"
-        net = layers.dense(
+        net = dense(
             net,
             width,
             activation=activation_fn,
@@ -88,17 +89,15 @@ def dnn_logits(
             name=name,
         )
         if dropout is not None and training:
-            net = layers.dropout(net, rate=dropout, training=True)
+            net = dropout_layer(net, rate=dropout, training=True)
         if batch_norm:
             with variable_scope(name, auxiliary_name_scope=False) as scope:
                 scope.set_partitioner(None)  # moving averages are assigned as a whole
-                net = layers.batch_normalization(
+                net = batch_normalization(
                     net, momentum=0.999, training=training, name=f"batchnorm_{i}"
                 )
         _summaries(net, f"dnn/{name}")
-    logits = layers.dense(
-        net, units, kernel_initializer=glorot_uniform_initializer(), name="logits"
-    )
+    logits = dense(net, units, kernel_initializer=glorot_uniform_initializer(), name="logits")
     _summaries(logits, "dnn/logits")
     return logits  # type: ignore[no-any-return]
 

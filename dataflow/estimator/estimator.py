@@ -20,7 +20,7 @@ from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
 from dataflow.estimator.run_config import RunConfig
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.graph import Graph
-from dataflow.metrics import mean
+from dataflow.metrics.means import mean
 from dataflow.ops.control_flow import group
 from dataflow.ops.seeds import set_random_seed
 from dataflow.ops.summary import scalar

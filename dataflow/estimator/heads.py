@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow import dtypes, losses, metrics
+from dataflow import dtypes, losses
 from dataflow.estimator.export_outputs import (
     ClassificationOutput,
     PredictOutput,
@@ -18,6 +18,7 @@ from dataflow.feature_column.base import Features
 from dataflow.feature_column.numeric import NumericColumn
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.metrics import counts, means, thresholds
 from dataflow.ops import array, lookup
 from dataflow.ops.activation import softmax
 from dataflow.ops.assertions import assert_greater_equal, assert_less_equal
@@ -135,7 +136,7 @@ def _label_column(labels: Any, width: int) -> Tensor:
             f"{labels.dims[-1]}. If your classifier expects one-hot encoding label, check your "
             "n_classes argument to the estimator and/or the shape of your label."
         )
-    return labels
+    return labels  # type: ignore[no-any-return]
 
 
 class _ClassHead(Head):
@@ -194,7 +195,7 @@ class _ClassHead(Head):
         table = lookup.index_to_string_table_from_tensor(
             list(self._vocabulary), name="class_string_lookup"
         )
-        return table.lookup(class_ids)
+        return table.lookup(class_ids)  # type: ignore[no-any-return]
 
     def _with_classes(self, logits: Tensor, scores: dict[str, Tensor], two: Tensor) -> Any:
         ids = array.expand_dims(argmax(two, -1), -1)
@@ -252,10 +253,8 @@ class MultiClassHead(_ClassHead):
         self, labels: Tensor, predictions: dict[str, Tensor], each_loss: Tensor, weights: Any
     ) -> dict[str, Any]:
         return {
-            "average_loss": metrics.mean(each_loss, weights, name="average_loss"),
-            "accuracy": metrics.accuracy(
-                labels, predictions["class_ids"], weights, name="accuracy"
-            ),
+            "average_loss": means.mean(each_loss, weights, name="average_loss"),
+            "accuracy": means.accuracy(labels, predictions["class_ids"], weights, name="accuracy"),
         }
 
 
@@ -272,26 +271,24 @@ class BinaryHead(_ClassHead):
         return self._with_classes(logits, scores, two)  # type: ignore[no-any-return]
 
     def losses(self, labels: Tensor, logits: Tensor) -> Tensor:
-        return sigmoid_cross_entropy_with_logits(  # type: ignore[no-any-return]
-            labels=cast(labels, dtypes.float32), logits=logits
-        )
+        return sigmoid_cross_entropy_with_logits(labels=cast(labels, dtypes.float32), logits=logits)
 
     def metrics(
         self, labels: Tensor, predictions: dict[str, Tensor], each_loss: Tensor, weights: Any
     ) -> dict[str, Any]:
         logistic, ids = predictions["logistic"], predictions["class_ids"]
-        label_mean = metrics.mean(labels, weights, name="label/mean")
+        label_mean = means.mean(labels, weights, name="label/mean")
         baseline = tuple(maximum(part, subtract(np.float32(1.0), part)) for part in label_mean)
         return {
-            "average_loss": metrics.mean(each_loss, weights, name="average_loss"),
-            "accuracy": metrics.accuracy(labels, ids, weights, name="accuracy"),
-            "precision": metrics.precision(labels, ids, weights, name="precision"),
-            "recall": metrics.recall(labels, ids, weights, name="recall"),
-            "prediction/mean": metrics.mean(logistic, weights, name="prediction/mean"),
+            "average_loss": means.mean(each_loss, weights, name="average_loss"),
+            "accuracy": means.accuracy(labels, ids, weights, name="accuracy"),
+            "precision": counts.precision(labels, ids, weights, name="precision"),
+            "recall": counts.recall(labels, ids, weights, name="recall"),
+            "prediction/mean": means.mean(logistic, weights, name="prediction/mean"),
             "label/mean": label_mean,
             "accuracy_baseline": baseline,
-            "auc": metrics.auc(labels, logistic, weights, name="auc"),
-            "auc_precision_recall": metrics.auc(
+            "auc": thresholds.auc(labels, logistic, weights, name="auc"),
+            "auc_precision_recall": thresholds.auc(
                 labels,
                 logistic,
                 weights,
@@ -317,7 +314,7 @@ class RegressionHead(Head):
         labels = _label_column(labels, self.logits_dimension)
         if labels.dtype.base_dtype is dtypes.string:
             raise ValueError("Labels of a regressor must be numbers, got strings.")
-        return cast(labels, dtypes.float32)
+        return cast(labels, dtypes.float32)  # type: ignore[no-any-return]
 
     def losses(self, labels: Tensor, logits: Tensor) -> Tensor:
         return losses.mean_squared_error(
@@ -328,11 +325,11 @@ class RegressionHead(Head):
         self, labels: Tensor, predictions: dict[str, Tensor], each_loss: Tensor, weights: Any
     ) -> dict[str, Any]:
         return {
-            "average_loss": metrics.mean(each_loss, weights, name="average_loss"),
-            "prediction/mean": metrics.mean(
+            "average_loss": means.mean(each_loss, weights, name="average_loss"),
+            "prediction/mean": means.mean(
                 predictions["predictions"], weights, name="prediction/mean"
             ),
-            "label/mean": metrics.mean(labels, weights, name="label/mean"),
+            "label/mean": means.mean(labels, weights, name="label/mean"),
         }
 
     def export_outputs(self, predictions: dict[str, Tensor]) -> dict[str, Any]:

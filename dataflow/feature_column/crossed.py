@@ -59,7 +59,8 @@ class CrossedColumn(CategoricalColumn):
 
         def make() -> IdsAndWeights:
             # Sparse parts come first, as in TensorFlow: the order changes the hash.
-            sparse, dense = [], []
+            sparse: list[SparseTensor] = []
+            dense: list[SparseTensor] = []
             for leaf in self._leaves():
                 if isinstance(leaf, str):
                     raw = features.raw(leaf)

@@ -136,7 +136,7 @@ class EmbeddingColumn(DenseColumn):
         if self.ckpt_to_load_from is not None:
             from dataflow.train.checkpoint_initializers import init_from_checkpoint
 
-            init_from_checkpoint(self.ckpt_to_load_from, {self.tensor_name_in_ckpt: table})
+            init_from_checkpoint(self.ckpt_to_load_from, {self.tensor_name_in_ckpt or "": table})
         return table
 
 
@@ -153,9 +153,7 @@ def _checked(
         )
     if initializer is not None and not callable(initializer):
         raise ValueError("initializer must be callable if specified.")
-    return initializer or truncated_normal_initializer(  # type: ignore[no-any-return]
-        mean=0.0, stddev=1 / math.sqrt(dimension)
-    )
+    return initializer or truncated_normal_initializer(mean=0.0, stddev=1 / math.sqrt(dimension))
 
 
 def embedding_column(

@@ -60,7 +60,7 @@ class NumericColumn(DenseColumn):
                     "categorical column, or tf.string_to_number first."
                 )
             result = self.normalizer_fn(tensor) if self.normalizer_fn is not None else tensor
-            return cast(result, dtypes.float32)
+            return cast(result, dtypes.float32)  # type: ignore[no-any-return]
 
         return features.once(self, make)  # type: ignore[no-any-return]
 

@@ -64,7 +64,7 @@ def _first_of_kind(ids: Tensor) -> Tensor:
     places = range_(array.shape(ids)[-1])
     earlier = array.expand_dims(places, 0) < array.expand_dims(places, 1)
     same = equal(array.expand_dims(ids, -1), array.expand_dims(ids, -2))
-    return logical_not(reduce_any(logical_and(same, earlier), -1))
+    return logical_not(reduce_any(logical_and(same, earlier), -1))  # type: ignore[no-any-return]
 
 
 def _found(ids: Tensor, among: Tensor, counted: Tensor) -> Tensor:
@@ -81,7 +81,7 @@ def _weighed_sum(flags: Tensor, weights: Any) -> Tensor:
 
 
 def _top_classes(predictions: Any, k: int) -> Tensor:
-    return cast(top_k(convert_to_tensor(predictions), k)[1], dtypes.int64)
+    return cast(top_k(convert_to_tensor(predictions), k)[1], dtypes.int64)  # type: ignore[no-any-return]
 
 
 def _ratio_at_top_k(

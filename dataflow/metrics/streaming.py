@@ -88,9 +88,9 @@ def broadcast_weights(weights: Any, values: Tensor) -> Tensor:
                 f"{format_dims(b)}: give one weight for all, or the same rank with dimensions that "
                 "are 1 or equal."
             )
-    return multiply(weights, array.ones_like(values), name="broadcast_weights")
+    return multiply(weights, array.ones_like(values), name="broadcast_weights")  # type: ignore[no-any-return]
 
 
 def as_float(value: Any) -> Tensor:
     """``value`` as float32."""
-    return cast(convert_to_tensor(value), dtypes.float32)
+    return cast(convert_to_tensor(value), dtypes.float32)  # type: ignore[no-any-return]
