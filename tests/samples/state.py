@@ -122,7 +122,7 @@ def added_products(tf: Any, x: Any, y: Any) -> Any:
     """The node that rewrites put in the place of a sum of products."""
     from dataflow.ops.fused import mat_mul_sum_op
 
-    return mat_mul_sum_op([x, y], [y, x], transpose_b=True)
+    return mat_mul_sum_op([x, y], [y, x], transpose_b=True, name="sum")
 
 
 SAMPLES = [
