@@ -189,13 +189,6 @@ def check_tensorboard() -> Finding:
     )
 
 
-def check_numba() -> Finding:
-    """Numba, which compiles fused element-wise kernels."""
-    return _check_distribution(
-        "Numba", "numba", "pip install 'dataflow-learn[speed]'; everything works without, slower"
-    )
-
-
 def check_browser() -> Finding:
     """A browser for the tests; a learner's own browser is not looked at."""
     path = find_browser()
@@ -237,7 +230,6 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
     check_jupyterlab,
     check_graphviz,
     check_tensorboard,
-    check_numba,
     check_browser,
     check_data,
 )

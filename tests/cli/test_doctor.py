@@ -15,7 +15,7 @@ from dataflow.cli import browser, doctor, main
 
 NAMES = [
     *("Python", "NumPy", "CuPy and GPUs", "Ray", "JupyterLab", "Graphviz", "TensorBoard"),
-    *("Numba", "Browser for tests", "Data folder"),
+    *("Browser for tests", "Data folder"),
 ]
 
 
