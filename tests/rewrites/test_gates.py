@@ -144,3 +144,29 @@ def test_training_is_the_same_with_rewrites_and_without() -> None:
     off = tf.ConfigProto()
     off.graph_options.optimizer_options.opt_level = tf.OptimizerOptions.L0
     np.testing.assert_allclose(losses(None), losses(off), rtol=1e-4)
+
+
+def test_gates_have_a_switch() -> None:
+    x = tf.placeholder(tf.float32, [])
+    with tf.control_dependencies([tf.sin(x)]):
+        y = tf.tanh(tf.identity(tf.exp(x)))
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.dependency_optimization = 2  # OFF
+    with tf.Session(config=config) as s:
+        plan = rewritten(s, y, [x])
+        np.testing.assert_allclose(plan.run([0.5]), np.tanh(np.exp(0.5)), rtol=1e-6)
+    assert rules_of(plan) == []
+    assert "Identity" in {op.type for op in plan.compiled_ops}
+
+
+def test_threads_of_kernels_can_be_limited() -> None:
+    from dataflow.kernels.parallel import limited_to, num_workers
+
+    seen = []
+    x = tf.placeholder(tf.float32, [])
+    y = tf.py_func(lambda v: seen.append(num_workers()) or v, [x], tf.float32)
+    with tf.Session(config=tf.ConfigProto(intra_op_parallelism_threads=1)) as s:
+        s.run(y, {x: 1.0})
+    assert seen == [1]
+    with limited_to(1):
+        assert num_workers() == 1
