@@ -118,7 +118,7 @@ def test_the_version_is_said_once(project):
     assert getattr(dataflow, "__version__", None) == project["project"]["version"]
 
 
-@pytest.mark.parametrize("extra", ["lab", "cluster", "train", "speed", "gpu", "gpu13", "test"])
+@pytest.mark.parametrize("extra", ["lab", "cluster", "train", "gpu", "gpu13", "test"])
 def test_extras(project, extra):
     assert project["project"]["optional-dependencies"][extra]
 
