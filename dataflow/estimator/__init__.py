@@ -16,5 +16,32 @@ from dataflow.estimator.canned_estimators import (
 from dataflow.estimator.estimator import Estimator, WarmStartSettings
 from dataflow.estimator.exporters import BestExporter, Exporter, FinalExporter, LatestExporter
 from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
+from dataflow.estimator.parsing_specs import (
+    classifier_parse_example_spec,
+    regressor_parse_example_spec,
+)
 from dataflow.estimator.run_config import RunConfig
 from dataflow.estimator.training import EvalSpec, TrainSpec, train_and_evaluate
+from dataflow.train.hooks import (
+    FeedFnHook,
+    FinalOpsHook,
+    GlobalStepWaiterHook,
+    LoggingTensorHook,
+    NanLossDuringTrainingError,
+    NanTensorHook,
+    SecondOrStepTimer,
+    StopAtStepHook,
+)
+from dataflow.train.saving_hooks import (
+    CheckpointSaverHook,
+    CheckpointSaverListener,
+    ProfilerHook,
+    StepCounterHook,
+    SummarySaverHook,
+)
+from dataflow.train.session_run_hook import (
+    SessionRunArgs,
+    SessionRunContext,
+    SessionRunHook,
+    SessionRunValues,
+)

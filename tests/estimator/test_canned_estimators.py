@@ -179,3 +179,13 @@ def test_mistakes_are_named(tmp_path):
         E.LinearClassifier(COLUMNS, n_classes=3, label_vocabulary=["x"]).train(
             data(CLASSES), steps=1
         )
+
+
+def test_parsing_specs_hold_features_label_and_weight():
+    spec = E.classifier_parse_example_spec(COLUMNS, "label", weight_column="weight")
+    assert sorted(spec) == ["a", "b", "c", "label", "weight"]
+    assert spec["label"].dtype is tf.int64
+    spec = E.regressor_parse_example_spec(COLUMNS, "label", label_dimension=2)
+    assert tuple(spec["label"].shape) == (2,)
+    with pytest.raises(ValueError, match="label should not be used as feature"):
+        E.classifier_parse_example_spec(COLUMNS, "a")
