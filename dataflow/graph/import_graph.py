@@ -10,7 +10,7 @@ from typing import Any
 
 from dataflow import shapes
 from dataflow.dtypes import DType
-from dataflow.errors import DTypeError
+from dataflow.errors import DTypeError, InvalidArgumentError
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import infer_type_attrs
 from dataflow.graph.operation import Operation
@@ -27,6 +27,10 @@ def _split(reference: str) -> tuple[str, int]:
     name, colon, index = reference.rpartition(":")
     if not colon:
         return reference, 0
+    if not (name and index.isdecimal() and index.isascii()):
+        raise ValueError(
+            f"import_graph_def: {reference!r} names no tensor: write 'node', 'node:0' or '^node'."
+        )
     return name, int(index)
 
 
@@ -128,7 +132,7 @@ def _returned(
             if _split(element) in mapped and op_name not in made:
                 result.append(mapped[_split(element)])
                 continue
-            if op_name not in made or int(index) >= len(made[op_name].outputs):
+            if op_name not in made or _split(element)[1] >= len(made[op_name].outputs):
                 raise ValueError(f"Requested return_element {element!r} not found in graph_def.")
             result.append(made[op_name].outputs[int(index)])
         else:
@@ -251,7 +255,10 @@ def _add(
                 f"which has {len(source.outputs)}."
             )
         inputs.append(source.outputs[key[1]])
-    infer_type_attrs(definition, inputs, attrs)
+    try:
+        infer_type_attrs(definition, inputs, attrs)
+    except InvalidArgumentError as e:
+        raise ValueError(f"import_graph_def: node {node.name!r}: {e.message}.") from e
     _check_dtypes(node, definition, inputs, attrs)
     groups = attrs.get("_class")
     if groups and scope:
