@@ -1,0 +1,31 @@
+"""`tf.keras` as course code of TensorFlow 1 uses it, on the same graph, sessions and variables."""
+
+from __future__ import annotations
+
+from dataflow.keras import (
+    activations,
+    backend,
+    callbacks,
+    constraints,
+    datasets,
+    initializers,
+    layers,
+    losses,
+    metrics,
+    models,
+    optimizers,
+    preprocessing,
+    regularizers,
+    utils,
+)
+from dataflow.keras.layers import Input
+from dataflow.keras.models import Model, Sequential
+
+__all__ = [
+    *("Input", "Model", "Sequential", "activations", "backend", "callbacks", "constraints"),
+    *("datasets", "initializers", "layers", "losses", "metrics", "models", "optimizers"),
+    *("preprocessing", "regularizers", "utils"),
+]
+
+#: The version of Keras's interface that this follows.
+__version__ = "2.2.4-tf"

@@ -1,0 +1,511 @@
+"""`tf.keras.backend`: the session behind Keras, the learning phase, and common functions."""
+
+# ruff: noqa: F401  (names for users)
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import as_dtype
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph, default_session, reset_default_graph
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import activation, array, elementary, math, random, reduce, tensor_products
+from dataflow.ops.clip import clip_by_value
+from dataflow.ops.comparison import equal, greater, less, not_equal
+from dataflow.ops.conditionals import cond
+from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.sources import constant, placeholder as make_placeholder, placeholder_with_default
+from dataflow.ops.state import assign, is_variable_initialized
+from dataflow.ops.variables import Variable, variables_initializer
+from dataflow.runtime.session import Session
+
+_settings: dict[str, Any] = {
+    "epsilon": 1e-7,
+    "floatx": "float32",
+    "image_data_format": "channels_last",
+}
+
+
+class _State:
+    """What Keras keeps beside one graph; it lives as long as the graph."""
+
+    def __init__(self) -> None:
+        self.session: Any = None
+        self.initialized: set[tuple[int, str]] = set()
+        self.phase: Any = None
+        self.uids: collections.Counter[str] = collections.Counter()
+
+
+def _state(graph: Any = None) -> _State:
+    graph = graph or default_graph()
+    state = getattr(graph, "_keras_state", None)
+    if state is None:
+        state = graph._keras_state = _State()
+    return state  # type: ignore[no-any-return]
+
+
+# ---- session, graph, learning phase -------------------------------------------------------
+
+
+def get_session() -> Any:
+    """The session that Keras runs in, with every variable of the graph initialized.
+
+    It is the default session where there is one (``with tf.Session():``), else one that belongs to
+    the default graph and is made at the first call.
+    """
+    graph = default_graph()
+    state = _state(graph)
+    session = default_session()
+    if session is None or session.graph is not graph:
+        if state.session is None:
+            state.session = Session(graph=graph)
+        session = state.session
+    _initialize_variables(session, graph)
+    return session
+
+
+def set_session(session: Any) -> None:
+    """Makes ``session`` the one of its graph, such as one with a ConfigProto or a target."""
+    _state(session.graph).session = session
+
+
+def _initialize_variables(session: Any, graph: Any) -> None:
+    state = _state(graph)
+    variables = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+    new = [v for v in variables if (id(session), v.name) not in state.initialized]
+    if not new:
+        return
+    with graph.as_default():
+        checks = [is_variable_initialized(v) for v in new]
+        missing = [v for v, ready in zip(new, session.run(checks), strict=True) if not ready]
+        if missing:
+            session.run(variables_initializer(missing))
+    state.initialized.update((id(session), v.name) for v in new)
+
+
+def clear_session() -> None:
+    """Forgets all models: a new default graph, a new session, names counted from the start."""
+    session = _state().session
+    if session is not None:
+        session.close()
+    reset_default_graph()
+
+
+def get_graph() -> Any:
+    """The graph that Keras builds in."""
+    return default_graph()
+
+
+def learning_phase() -> Any:
+    """1 (training), 0 (not), or the boolean tensor that `fit` feeds: see `set_learning_phase`."""
+    state = _state()
+    if state.phase is None:
+        with default_graph().control_dependencies(None), default_graph().name_scope(None):
+            state.phase = placeholder_with_default(False, [], name="keras_learning_phase")
+    return state.phase
+
+
+def set_learning_phase(value: int) -> None:
+    """Fixes the learning phase of models built from now on: 1 training, 0 not."""
+    if value not in (0, 1):
+        raise ValueError(f"set_learning_phase: expected 0 or 1, got {value!r}.")
+    _state().phase = int(value)
+
+
+def get_uid(prefix: str = "") -> int:
+    """1, 2, 3, ... for each prefix and graph."""
+    uids = _state().uids
+    uids[prefix] += 1
+    return uids[prefix]
+
+
+def reset_uids() -> None:
+    """Counts names from the start."""
+    _state().uids.clear()
+
+
+def unique_name(prefix: str) -> str:
+    """``dense``, then ``dense_1``, ..."""
+    count = get_uid(prefix)
+    return prefix if count == 1 else f"{prefix}_{count - 1}"
+
+
+# ---- settings -----------------------------------------------------------------------------
+
+
+def epsilon() -> float:
+    """The small number that keeps divisions and logarithms finite."""
+    return _settings["epsilon"]  # type: ignore[no-any-return]
+
+
+def set_epsilon(value: float) -> None:
+    """Changes `epsilon`."""
+    _settings["epsilon"] = float(value)
+
+
+def floatx() -> str:
+    """The dtype of variables and inputs, by name."""
+    return _settings["floatx"]  # type: ignore[no-any-return]
+
+
+def set_floatx(value: str) -> None:
+    """Changes `floatx`: "float16", "float32" or "float64"."""
+    if value not in ("float16", "float32", "float64"):
+        raise ValueError(f"Unknown floatx type: {value!r}; there are float16, float32, float64.")
+    _settings["floatx"] = value
+
+
+def image_data_format() -> str:
+    """Where channels are: "channels_last" or "channels_first"."""
+    return _settings["image_data_format"]  # type: ignore[no-any-return]
+
+
+def set_image_data_format(data_format: str) -> None:
+    """Changes `image_data_format`."""
+    if data_format not in ("channels_last", "channels_first"):
+        raise ValueError(f"Unknown data_format: {data_format!r}")
+    _settings["image_data_format"] = data_format
+
+
+# ---- variables and placeholders -----------------------------------------------------------
+
+
+def variable(value: Any, dtype: Any = None, name: str | None = None, constraint: Any = None) -> Any:
+    """A variable that is no layer's; not trainable by `compile`'s models."""
+    value = np.asarray(value, dtype or floatx())
+    return Variable(value, trainable=False, name=name, constraint=constraint)
+
+
+def placeholder(
+    shape: Any = None, ndim: int | None = None, dtype: Any = None, name: str | None = None
+) -> Tensor:
+    """A placeholder of ``shape``, or of ``ndim`` unknown sizes."""
+    if shape is None and ndim is not None:
+        shape = [None] * ndim
+    return make_placeholder(dtype or floatx(), shape, name)
+
+
+def get_value(x: Any) -> Any:
+    """The value of a variable or tensor."""
+    return batch_get_value([x])[0]
+
+
+def batch_get_value(tensors: list[Any]) -> list[Any]:
+    """The values of several, in one run."""
+    if not tensors:
+        return []
+    with tensors[0].graph.as_default():
+        return get_session().run(list(tensors))  # type: ignore[no-any-return]
+
+
+def set_value(x: Any, value: Any) -> None:
+    """Gives a variable a value."""
+    batch_set_value([(x, value)])
+
+
+def batch_set_value(tuples: list[tuple[Any, Any]]) -> None:
+    """Gives several variables values, in one run.
+
+    Raises `ValueError` for a value of another shape.
+    """
+    if not tuples:
+        return
+    graph = tuples[0][0].graph
+    with graph.as_default():
+        session = get_session()
+        assigns, feed = [], {}
+        for target, value in tuples:
+            value = np.asarray(value, target.dtype.base_dtype.as_numpy_dtype)
+            if target.shape.dims is not None and list(value.shape) != target.shape.as_list():
+                raise ValueError(
+                    f"{target.name} has shape {target.shape.as_list()}, the value given has "
+                    f"shape {list(value.shape)}."
+                )
+            # One placeholder per variable, however often values are set.
+            made = getattr(target, "_keras_assign", None)
+            if made is None:
+                fed = make_placeholder(target.dtype.base_dtype, target.shape)
+                made = target._keras_assign = (fed, assign(target, fed).op)
+            assigns.append(made[1])
+            feed[made[0]] = value
+        session.run(assigns, feed)
+
+
+def count_params(x: Any) -> int:
+    """The number of elements."""
+    return int(np.prod(x.shape.as_list()))
+
+
+def int_shape(x: Any) -> tuple[int | None, ...] | None:
+    """The static shape as a tuple."""
+    return None if x.shape.dims is None else tuple(x.shape.as_list())
+
+
+def ndim(x: Any) -> int | None:
+    """The number of axes."""
+    return x.shape.ndims  # type: ignore[no-any-return]
+
+
+def dtype(x: Any) -> str:
+    """The dtype's name."""
+    return x.dtype.base_dtype.name  # type: ignore[no-any-return]
+
+
+def is_keras_tensor(x: Any) -> bool:
+    """Whether ``x`` came out of a Keras layer (or `Input`)."""
+    return bool((getattr(x, "_extras", None) or {}).get("history"))
+
+
+class _Function:
+    def __init__(self, inputs: Any, outputs: Any, updates: Any) -> None:
+        self._inputs = list(inputs)
+        self._single = not isinstance(outputs, (list, tuple))
+        self._outputs = [outputs] if self._single else list(outputs)
+        self._updates = [u[0].assign(u[1]) if isinstance(u, tuple) else u for u in updates or []]
+
+    def __call__(self, inputs: Any) -> Any:
+        if len(inputs) != len(self._inputs):
+            raise ValueError(
+                f"K.function: it takes {len(self._inputs)} inputs, got {len(inputs)}; "
+                "pass them as one list."
+            )
+        feed = {}
+        for tensor, value in zip(self._inputs, inputs, strict=True):
+            if isinstance(tensor, Tensor):
+                feed[tensor] = value
+        graph = (self._outputs or self._inputs)[0].graph
+        with graph.as_default():
+            values = get_session().run((self._outputs, self._updates), feed)[0]
+        return values[0] if self._single else values
+
+
+def function(inputs: Any, outputs: Any, updates: Any = None, name: str | None = None) -> Any:
+    """A Python function of arrays that runs ``outputs`` (and ``updates``) in Keras's session."""
+    return _Function(inputs, outputs, updates)
+
+
+# ---- functions of tensors -----------------------------------------------------------------
+
+
+def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
+    """``then_expression()`` or ``else_expression()``; tensors are accepted too."""
+
+    def as_function(value: Any) -> Any:
+        return value if callable(value) else lambda: array.identity(value)
+
+    return cond(
+        math.cast(condition, "bool"), as_function(then_expression), as_function(else_expression)
+    )
+
+
+def in_train_phase(x: Any, alt: Any, training: Any = None) -> Any:
+    """``x`` while training, else ``alt``."""
+    from dataflow.layers.base import smart_cond
+
+    phase = learning_phase() if training is None else training
+
+    def as_function(value: Any) -> Any:
+        return value if callable(value) else lambda: array.identity(value)
+
+    return smart_cond(phase, as_function(x), as_function(alt))
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """``x`` as another dtype."""
+    return math.cast(x, dtype)
+
+
+def cast_to_floatx(x: Any) -> Any:
+    """An array as `floatx`."""
+    return np.asarray(x, floatx())
+
+
+def _reduction(function: Any) -> Any:
+    def reduced(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+        if as_dtype(x.dtype).base_dtype.name == "bool" and function is reduce.reduce_mean:
+            x = math.cast(x, floatx())
+        return function(x, axis=axis, keepdims=keepdims)
+
+    reduced.__doc__ = f"As `tf.{function.__name__}`."
+    return reduced
+
+
+mean = _reduction(reduce.reduce_mean)
+sum = _reduction(reduce.reduce_sum)
+prod = _reduction(reduce.reduce_prod)
+max = _reduction(reduce.reduce_max)
+min = _reduction(reduce.reduce_min)
+any = _reduction(reduce.reduce_any)
+all = _reduction(reduce.reduce_all)
+
+
+def var(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The variance."""
+    centered = x - reduce.reduce_mean(x, axis=axis, keepdims=True)
+    return reduce.reduce_mean(elementary.square(centered), axis=axis, keepdims=keepdims)
+
+
+def std(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    """The standard deviation."""
+    return elementary.sqrt(var(x, axis, keepdims))
+
+
+def argmax(x: Any, axis: int = -1) -> Any:
+    """The position of the largest."""
+    return reduce.argmax(x, axis)
+
+
+def argmin(x: Any, axis: int = -1) -> Any:
+    """The position of the smallest."""
+    return reduce.argmin(x, axis)
+
+
+def clip(x: Any, min_value: Any, max_value: Any) -> Any:
+    """``x`` cut to [min_value, max_value]."""
+    return clip_by_value(x, min_value, max_value)
+
+
+def dot(x: Any, y: Any) -> Any:
+    """Product over the last axis of ``x`` and the last but one of ``y``."""
+    if (ndim(x) or 0) > 2 or (ndim(y) or 0) > 2:
+        x, y = convert_to_tensor(x), convert_to_tensor(y)
+        rank = ndim(y) or 2
+        return tensor_products.tensordot(
+            x, y, [[(ndim(x) or 2) - 1], [rank - 2 if rank > 1 else 0]]
+        )
+    return math.matmul(x, y)
+
+
+def concatenate(tensors: Any, axis: int = -1) -> Any:
+    """Tensors joined along ``axis``."""
+    return array.concat(tensors, axis)
+
+
+def flatten(x: Any) -> Any:
+    """``x`` as a vector."""
+    return array.reshape(x, [-1])
+
+
+def batch_flatten(x: Any) -> Any:
+    """``x`` as a matrix with a row for each example."""
+    return array.reshape(x, [array.shape(x)[0], -1])
+
+
+def permute_dimensions(x: Any, pattern: Any) -> Any:
+    """The axes in another order."""
+    return array.transpose(x, pattern)
+
+
+def l2_normalize(x: Any, axis: Any = None) -> Any:
+    """``x`` divided by its Euclidean norm."""
+    from dataflow.ops.normalization import l2_normalize as normalized
+
+    return normalized(x, axis)
+
+
+def gradients(loss: Any, variables: Any) -> Any:
+    """As `tf.gradients`."""
+    from dataflow.gradients import gradients as make
+
+    return make(loss, variables)
+
+
+def random_normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Any = None) -> Any:  # fmt: skip
+    """Normal random numbers."""
+    return random.random_normal(shape, mean, stddev, dtype or floatx(), seed)
+
+
+def random_uniform(shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = None, seed: Any = None) -> Any:  # fmt: skip
+    """Even random numbers."""
+    return random.random_uniform(shape, minval, maxval, dtype or floatx(), seed)
+
+
+def dropout(x: Any, level: Any, noise_shape: Any = None, seed: Any = None) -> Any:
+    """A part ``level`` of ``x`` set to 0, the rest scaled up."""
+    from dataflow.ops.normalization import dropout as drop
+
+    return drop(x, rate=level, noise_shape=noise_shape, seed=seed)
+
+
+def hard_sigmoid(x: Any) -> Any:
+    """0.2 x + 0.5, cut to [0, 1]."""
+    return clip_by_value(0.2 * x + 0.5, 0.0, 1.0)
+
+
+def relu(x: Any, alpha: float = 0.0, max_value: Any = None, threshold: float = 0) -> Any:
+    """x above ``threshold``, ``alpha (x - threshold)`` below, at most ``max_value``."""
+    if threshold == 0:
+        result = activation.leaky_relu(x, alpha) if alpha else activation.relu(x)
+    else:
+        above = math.cast(greater(x, threshold), x.dtype.base_dtype)
+        result = above * x + (1 - above) * alpha * (x - threshold)
+    return result if max_value is None else math.minimum(result, float(max_value))
+
+
+def categorical_crossentropy(
+    target: Any, output: Any, from_logits: bool = False, axis: int = -1
+) -> Any:
+    """Cross-entropy of each row; the last axis of both holds probabilities (or logits)."""
+    from dataflow.keras.losses import cross_entropy
+
+    return cross_entropy(target, output, from_logits, axis)
+
+
+def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> Any:
+    """Cross-entropy of each element."""
+    from dataflow.keras.losses import binary_cross_entropy
+
+    return binary_cross_entropy(target, output, from_logits)
+
+
+def one_hot(indices: Any, num_classes: int) -> Any:
+    """Indices as rows with one 1."""
+    return array.one_hot(indices, num_classes)
+
+
+def print_tensor(x: Any, message: str = "") -> Any:
+    """``x``; its value is printed when it is computed."""
+    from dataflow.ops.logging_ops import Print
+
+    return Print(x, [x], message)
+
+
+abs = elementary.abs_
+exp = elementary.exp
+log = elementary.log
+pow = math.pow_
+round = elementary.round_
+sign = elementary.sign
+sin = elementary.sin
+cos = elementary.cos
+sqrt = elementary.sqrt
+square = elementary.square
+maximum = math.maximum
+minimum = math.minimum
+sigmoid = elementary.sigmoid
+tanh = elementary.tanh
+elu = activation.elu
+softmax = activation.softmax
+softplus = activation.softplus
+softsign = activation.softsign
+expand_dims = array.expand_dims
+squeeze = array.squeeze
+reshape = array.reshape
+reverse = array.reverse
+shape = array.shape
+stack = array.stack
+tile = array.tile
+transpose = array.transpose
+gather = array.gather
+stop_gradient = array.stop_gradient
+zeros_like = array.zeros_like
+ones_like = array.ones_like
+identity = array.identity
+eval = get_value
+
+__all__ = [name for name in globals() if not name.startswith("_")]

@@ -1,0 +1,310 @@
+"""`Layer` as Keras has it: named at once, remembered by the tensors that it makes."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import as_dtype
+from dataflow.graph import nest
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
+from dataflow.keras import backend as K, constraints, initializers, regularizers
+from dataflow.keras.serialization import serialize
+from dataflow.layers import base
+from dataflow.ops.variables import Variable
+from dataflow.shapes import TensorShape
+
+InputSpec = base.InputSpec
+
+#: Arguments of every layer, beside its own.
+_COMMON = ("input_shape", "batch_input_shape", "batch_size", "input_dim", "input_length", "weights")
+
+
+def tag(tensor: Any, key: str, value: Any) -> None:
+    """Notes something of Keras's with a tensor: its ``history`` or its ``mask``."""
+    if tensor._extras is None:
+        tensor._extras = {}
+    tensor._extras[key] = value
+
+
+def tag_of(tensor: Any, key: str) -> Any:
+    """What `tag` noted, or ``None``."""
+    extras = getattr(tensor, "_extras", None)
+    return None if extras is None else extras.get(key)
+
+
+class Node:
+    """One call of a layer: what went in, what came out."""
+
+    def __init__(self, layer: Layer, inputs: Any, outputs: Any, kwargs: dict[str, Any]) -> None:
+        self.layer = layer
+        self.inputs = inputs
+        self.outputs = outputs
+        self.kwargs = kwargs
+        layer._nodes.append(self)
+        for index, tensor in enumerate(nest.flatten(outputs)):
+            tag(tensor, "history", (layer, self, index))
+
+
+class Layer(base.Layer):
+    """A part of a network. Write ``build(input_shape)``, ``call(inputs)``, or both.
+
+    Arguments of every layer: ``name``, ``trainable``, ``dtype``, and, for the first one of a
+    `Sequential`, ``input_shape`` (without the batch) or ``batch_input_shape``, ``input_dim``;
+    ``weights`` are arrays to start from.
+    """
+
+    supports_masking = False
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        # The arguments are kept for get_config, so that a layer need not repeat them.
+        self = super().__new__(cls)
+        object.__setattr__(self, "_arguments", (args, kwargs))
+        return self
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        common = {key: kwargs.pop(key) for key in _COMMON if key in kwargs}
+        kwargs.pop("dynamic", None)
+        shape = common.get("batch_input_shape")
+        if shape is None and common.get("input_shape") is not None:
+            given = common["input_shape"]
+            inner = (given,) if isinstance(given, int) else tuple(given)
+            shape = (common.get("batch_size"), *inner)
+        if shape is None and common.get("input_dim") is not None:
+            shape = (common.get("batch_size"), common["input_dim"])
+        self._batch_input_shape = None if shape is None else tuple(shape)
+        self._initial_weights = common.get("weights")
+        self._nodes: list[Node] = []
+        super().__init__(*args, **kwargs)
+        self._layer_name = self._given_name or K.unique_name(self._base_name)
+
+    # ---- variables ------------------------------------------------------------------------
+
+    def add_weight(
+        self,
+        name: Any = None,
+        shape: Any = None,
+        dtype: Any = None,
+        initializer: Any = None,
+        regularizer: Any = None,
+        trainable: bool | None = None,
+        constraint: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """A variable of this layer. Without an initializer: Glorot's uniform one, zeros for ints."""
+        wanted = as_dtype(dtype or self._dtype or K.floatx())
+        initializer = initializers.get(initializer)
+        if initializer is None:
+            initializer = initializers.get("glorot_uniform" if wanted.is_floating else "zeros")
+        elif isinstance(initializer, type):
+            initializer = initializer()
+        dims = [] if shape is None else TensorShape(shape).as_list()
+        trainable = True if trainable is None else trainable
+        variable = Variable(
+            lambda: initializer(dims, dtype=wanted),
+            trainable=trainable,
+            dtype=wanted,
+            name=name or "weight",
+            constraint=constraints.get(constraint),
+        )
+        regularizer = regularizers.get(regularizer)
+        if regularizer is not None:
+            with default_graph().name_scope(variable.op.name + "/Regularizer"):
+                self.add_loss(regularizer(variable))
+        target = self._trainable_weights if trainable else self._non_trainable_weights
+        target.append(variable)
+        return variable
+
+    add_variable = add_weight
+
+    def add_update(self, updates: Any, inputs: Any = None) -> None:
+        """Ops that `fit` runs with each training step."""
+        self._updates.extend(updates if isinstance(updates, (list, tuple)) else [updates])
+
+    def add_loss(self, losses: Any, inputs: Any = None) -> None:
+        """Scalars that `compile` adds to the loss."""
+        self._losses.extend(losses if isinstance(losses, (list, tuple)) else [losses])
+
+    # ---- calling --------------------------------------------------------------------------
+
+    def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """Makes the variables if this is the first call, and the nodes."""
+        inputs = nest.map_structure(convert_to_tensor, inputs)
+        given = dict(kwargs)
+        self._fill_in(inputs, kwargs)
+        with default_graph().name_scope(self._layer_name):
+            self._make_sure_of_weights(inputs)
+            outputs = self.call(inputs, *args, **kwargs)
+            if self._activity_regularizer is not None:
+                for output in nest.flatten(outputs):
+                    self.add_loss(self._activity_regularizer(output))
+        outputs = self._distinct(inputs, outputs)
+        mask = self.compute_mask(inputs, kwargs.get("mask", self._mask_of(inputs)))
+        if mask is not None:
+            masks = mask if isinstance(mask, (list, tuple)) else [mask]
+            for tensor, one in zip(nest.flatten(outputs), masks, strict=False):
+                if one is not None:
+                    tag(tensor, "mask", one)
+        if all(tag_of(t, "history") for t in nest.flatten(inputs)):
+            Node(self, inputs, outputs, given)
+        return outputs
+
+    def _distinct(self, inputs: Any, outputs: Any) -> Any:
+        """Outputs that are no input: a layer that does nothing still makes a tensor of its own."""
+        from dataflow.ops.array import identity
+
+        seen = {id(t) for t in nest.flatten(inputs)}
+        return nest.map_structure(lambda t: identity(t) if id(t) in seen else t, outputs)
+
+    def _fill_in(self, inputs: Any, kwargs: dict[str, Any]) -> None:
+        accepted = self._call_arguments()
+        if "training" in accepted and kwargs.get("training") is None:
+            kwargs["training"] = K.learning_phase()
+        if "mask" in accepted and kwargs.get("mask") is None:
+            mask = self._mask_of(inputs)
+            if mask is not None:
+                kwargs["mask"] = mask
+
+    def _call_arguments(self) -> set[str]:
+        return set(inspect.signature(self.call).parameters)
+
+    def _mask_of(self, inputs: Any) -> Any:
+        masks = [tag_of(t, "mask") for t in nest.flatten(inputs)]
+        if all(m is None for m in masks):
+            return None
+        return masks if isinstance(inputs, (list, tuple)) else masks[0]
+
+    def _make_sure_of_weights(self, inputs: Any) -> None:
+        flat = nest.flatten(inputs)
+        if self._dtype is None and flat and flat[0].dtype.is_floating:
+            self._dtype = flat[0].dtype.base_dtype
+        if self.input_spec is not None and not isinstance(self.input_spec, (list, tuple)):
+            self.input_spec.check(self, flat[0].dims)
+        if not self.built:
+            shapes = nest.map_structure(lambda t: t.shape, inputs)
+            with default_graph().control_dependencies(None):
+                self.build(shapes)
+            self.built = True
+            if self._initial_weights is not None:
+                self.set_weights(self._initial_weights)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        """The mask of the output; here: the input's, where the layer supports masks."""
+        return mask if self.supports_masking else None
+
+    # ---- reading --------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """The name, as the variables and `summary` show it."""
+        return self._layer_name
+
+    @property
+    def activity_regularizer(self) -> Any:
+        """The penalty on outputs."""
+        return self._activity_regularizer
+
+    def _one(self, what: str) -> Any:
+        if not self._nodes:
+            raise AttributeError(f"Layer {self.name} has never been called: it has no {what}.")
+        return getattr(self._nodes[0], what + "s")
+
+    @property
+    def input(self) -> Any:
+        """The tensor (or list) of the first call; raises `AttributeError` before it."""
+        return self._one("input")
+
+    @property
+    def output(self) -> Any:
+        """What the first call returned; raises `AttributeError` before it."""
+        return self._one("output")
+
+    @property
+    def input_shape(self) -> Any:
+        """The shape of `input`, as a tuple."""
+        return nest.map_structure(K.int_shape, self.input)
+
+    @property
+    def output_shape(self) -> Any:
+        """The shape of `output`, as a tuple."""
+        return nest.map_structure(K.int_shape, self.output)
+
+    @property
+    def inbound_nodes(self) -> list[Node]:
+        """The calls."""
+        return self._nodes
+
+    @property
+    def updates(self) -> list[Any]:
+        """Ops that `fit` runs with each training step; none while the layer is frozen."""
+        return list(self._updates) if self.trainable else []
+
+    def get_updates_for(self, inputs: Any) -> list[Any]:
+        """The same as `updates`."""
+        return self.updates
+
+    def get_losses_for(self, inputs: Any) -> list[Any]:
+        """The same as `losses`."""
+        return self.losses
+
+    # ---- values ---------------------------------------------------------------------------
+
+    def get_weights(self) -> list[np.ndarray[Any, Any]]:
+        """The values of all variables."""
+        return K.batch_get_value(self.weights)
+
+    def set_weights(self, weights: Any) -> None:
+        """Gives all variables values, in the order of `get_weights`.
+
+        Raises `ValueError` for another number of arrays or another shape.
+        """
+        variables = self.weights
+        weights = list(weights)
+        if len(weights) != len(variables):
+            raise ValueError(
+                f"set_weights: layer {self.name!r} has {len(variables)} weights, got "
+                f"{len(weights)} arrays.\n  it has: "
+                + ", ".join(f"{v.name} {v.shape.as_list()}" for v in variables)
+            )
+        K.batch_set_value(list(zip(variables, weights, strict=True)))
+
+    # ---- config ---------------------------------------------------------------------------
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments, as JSON can hold them; `from_config` makes the same layer from them."""
+        config: dict[str, Any] = {"name": self.name, "trainable": self.trainable}
+        if self._batch_input_shape is not None:
+            config["batch_input_shape"] = list(self._batch_input_shape)
+        if self._dtype is not None:
+            config["dtype"] = self._dtype.name
+        if type(self).get_config is Layer.get_config:
+            config.update(self._own_config())
+        return config
+
+    def _own_config(self) -> dict[str, Any]:
+        args, kwargs = self._arguments
+        signature = inspect.signature(type(self).__init__)
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        own = {}
+        for index, (key, value) in enumerate(bound.arguments.items()):
+            kind = signature.parameters[key].kind
+            if index == 0 or key in ("name", "trainable", "dtype", *_COMMON):
+                continue
+            if kind is inspect.Parameter.VAR_KEYWORD:
+                skipped = ("name", "trainable", "dtype", *_COMMON)
+                own.update({k: serialize(v) for k, v in value.items() if k not in skipped})
+            elif kind is not inspect.Parameter.VAR_POSITIONAL:
+                own[key] = serialize(value)
+        return own
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Any:
+        """The layer of a config."""
+        return cls(**config)
+
+    def __repr__(self) -> str:
+        return f"<dataflow.keras.layers.{type(self).__name__} {self.name!r}>"

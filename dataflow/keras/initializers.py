@@ -1,0 +1,120 @@
+"""`tf.keras.initializers`: first values of weights, by name or object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.keras.serialization import deserialize as _deserialize, lookup
+from dataflow.ops.initializers import (
+    Constant,
+    GlorotNormal,
+    GlorotUniform,
+    Identity,
+    Ones,
+    Orthogonal,
+    RandomNormal as _RandomNormal,
+    RandomUniform as _RandomUniform,
+    TruncatedNormal as _TruncatedNormal,
+    VarianceScaling,
+    Zeros,
+    he_normal,
+    he_uniform,
+    lecun_normal,
+    lecun_uniform,
+)
+
+__all__ = [
+    *("Constant", "Identity", "Initializer", "Ones", "Orthogonal", "RandomNormal"),
+    *("RandomUniform", "TruncatedNormal", "VarianceScaling", "Zeros", "constant", "deserialize"),
+    *("get", "glorot_normal", "glorot_uniform", "he_normal", "he_uniform", "identity"),
+    *("lecun_normal", "lecun_uniform", "normal", "ones", "orthogonal", "serialize", "uniform"),
+    "zeros",
+]
+
+
+class RandomNormal(_RandomNormal):
+    """Normal numbers; Keras's standard deviation is 0.05 where none is given."""
+
+    def __init__(
+        self, mean: float = 0.0, stddev: float = 0.05, seed: Any = None, dtype: Any = "float32"
+    ) -> None:
+        super().__init__(mean, stddev, seed, dtype)
+
+
+class RandomUniform(_RandomUniform):
+    """Even numbers; Keras's range is [-0.05, 0.05) where none is given."""
+
+    def __init__(
+        self, minval: Any = -0.05, maxval: Any = 0.05, seed: Any = None, dtype: Any = "float32"
+    ) -> None:
+        super().__init__(minval, maxval, seed, dtype)
+
+
+class TruncatedNormal(_TruncatedNormal):
+    """Normal numbers cut at two standard deviations, of 0.05 where none is given."""
+
+    def __init__(
+        self, mean: float = 0.0, stddev: float = 0.05, seed: Any = None, dtype: Any = "float32"
+    ) -> None:
+        super().__init__(mean, stddev, seed, dtype)
+
+
+zero = zeros = Zeros
+one = ones = Ones
+constant = Constant
+normal = random_normal = RandomNormal
+uniform = random_uniform = RandomUniform
+truncated_normal = TruncatedNormal
+identity = Identity
+orthogonal = Orthogonal
+glorot_normal = GlorotNormal
+glorot_uniform = GlorotUniform
+
+_BY_NAME: dict[str, Any] = {
+    "zero": Zeros,
+    "zeros": Zeros,
+    "one": Ones,
+    "ones": Ones,
+    "constant": Constant,
+    "normal": RandomNormal,
+    "random_normal": RandomNormal,
+    "uniform": RandomUniform,
+    "random_uniform": RandomUniform,
+    "truncated_normal": TruncatedNormal,
+    "identity": Identity,
+    "orthogonal": Orthogonal,
+    "variance_scaling": VarianceScaling,
+    "glorot_normal": GlorotNormal,
+    "glorot_uniform": GlorotUniform,
+    "he_normal": he_normal,
+    "he_uniform": he_uniform,
+    "lecun_normal": lecun_normal,
+    "lecun_uniform": lecun_uniform,
+    **{
+        cls.__name__: cls
+        for cls in (
+            *(Zeros, Ones, Constant, RandomNormal, RandomUniform, TruncatedNormal, Identity),
+            *(Orthogonal, VarianceScaling, GlorotNormal, GlorotUniform),
+        )
+    },
+}
+
+
+def get(identifier: Any) -> Any:
+    """The initializer of a name, a config or itself; ``None`` stays.
+
+    Raises `ValueError` for an unknown name.
+    """
+    if isinstance(identifier, str):
+        found = lookup("initializer", identifier, _BY_NAME)
+        return found() if isinstance(found, type) or identifier in _BY_NAME else found
+    if isinstance(identifier, dict):
+        return _deserialize("initializer", identifier, _BY_NAME)
+    if isinstance(identifier, type):
+        return identifier()
+    if identifier is None or callable(identifier):
+        return identifier
+    raise ValueError(f"Could not interpret initializer identifier: {identifier!r}")
+
+
+deserialize = get

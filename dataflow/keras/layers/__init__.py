@@ -1,0 +1,102 @@
+"""`tf.keras.layers`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.keras.base_layer import InputSpec, Layer
+from dataflow.keras.layers.convolutional import (
+    Conv1D,
+    Conv2D,
+    Conv2DTranspose,
+    Conv3D,
+    Convolution1D,
+    Convolution2D,
+    Convolution3D,
+    Cropping2D,
+    Deconvolution2D,
+    SeparableConv2D,
+    UpSampling1D,
+    UpSampling2D,
+    ZeroPadding1D,
+    ZeroPadding2D,
+)
+from dataflow.keras.layers.core import (
+    ELU,
+    Activation,
+    ActivityRegularization,
+    Dense,
+    Dropout,
+    Flatten,
+    GaussianNoise,
+    Input,
+    InputLayer,
+    Lambda,
+    LeakyReLU,
+    Masking,
+    Permute,
+    PReLU,
+    ReLU,
+    RepeatVector,
+    Reshape,
+    Softmax,
+    SpatialDropout1D,
+    SpatialDropout2D,
+)
+from dataflow.keras.layers.embeddings import Embedding
+from dataflow.keras.layers.merge import (
+    Add,
+    Average,
+    Concatenate,
+    Dot,
+    Maximum,
+    Minimum,
+    Multiply,
+    Subtract,
+    add,
+    average,
+    concatenate,
+    dot,
+    maximum_ as maximum,
+    minimum_ as minimum,
+    multiply,
+    subtract,
+)
+from dataflow.keras.layers.normalization import BatchNormalization
+from dataflow.keras.layers.pooling import (
+    AveragePooling1D,
+    AveragePooling2D,
+    AveragePooling3D,
+    AvgPool1D,
+    AvgPool2D,
+    AvgPool3D,
+    GlobalAveragePooling1D,
+    GlobalAveragePooling2D,
+    GlobalAvgPool1D,
+    GlobalAvgPool2D,
+    GlobalMaxPool1D,
+    GlobalMaxPool2D,
+    GlobalMaxPooling1D,
+    GlobalMaxPooling2D,
+    MaxPool1D,
+    MaxPool2D,
+    MaxPool3D,
+    MaxPooling1D,
+    MaxPooling2D,
+    MaxPooling3D,
+)
+from dataflow.keras.layers.recurrent import GRU, LSTM, SimpleRNN
+from dataflow.keras.layers.wrappers import Bidirectional, TimeDistributed, Wrapper
+from dataflow.keras.serialization import deserialize as _deserialize, serialize
+
+
+def deserialize(config: dict[str, Any], custom_objects: Any = None) -> Any:
+    """The layer (or model) of ``{"class_name", "config"}``."""
+    from dataflow.keras.network import Model
+    from dataflow.keras.sequential import Sequential
+    from dataflow.keras.serialization import custom_object_scope
+
+    known = {k: v for k, v in globals().items() if isinstance(v, type) and issubclass(v, Layer)}
+    known.update(Model=Model, Sequential=Sequential)
+    with custom_object_scope(custom_objects or {}):
+        return _deserialize("layer", config, known)

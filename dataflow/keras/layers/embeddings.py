@@ -1,0 +1,70 @@
+"""Vectors for indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.keras.base_layer import Layer
+from dataflow.keras.layers.core import weight_settings
+from dataflow.ops.comparison import not_equal
+from dataflow.ops.embedding import embedding_lookup
+from dataflow.ops.math import cast
+
+
+class Embedding(Layer):
+    """Integers [batch, length] in [0, input_dim) as vectors [batch, length, output_dim].
+
+    With ``mask_zero``, index 0 is padding, which recurrent layers skip.
+    """
+
+    def __init__(
+        self,
+        input_dim: int,
+        output_dim: int,
+        embeddings_initializer: Any = "uniform",
+        embeddings_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        embeddings_constraint: Any = None,
+        mask_zero: bool = False,
+        input_length: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        if "input_shape" not in kwargs and "batch_input_shape" not in kwargs:
+            lengths = input_length if isinstance(input_length, (list, tuple)) else [input_length]
+            kwargs["input_shape"] = tuple(lengths)
+        kwargs.setdefault("dtype", "float32")
+        settings = weight_settings({"activity_regularizer": activity_regularizer})
+        super().__init__(**settings, **kwargs)
+        self.input_dim = int(input_dim)
+        self.output_dim = int(output_dim)
+        self.mask_zero = mask_zero
+        self.input_length = input_length
+        self._settings = weight_settings(
+            {
+                "embeddings_initializer": embeddings_initializer,
+                "embeddings_regularizer": embeddings_regularizer,
+                "embeddings_constraint": embeddings_constraint,
+            }
+        )
+
+    def _own_config(self) -> dict[str, Any]:
+        own = super()._own_config()
+        return {**own, "input_dim": self.input_dim, "input_length": self.input_length}
+
+    def build(self, input_shape: Any) -> None:
+        self.embeddings = self.add_weight(
+            "embeddings",
+            [self.input_dim, self.output_dim],
+            initializer=self._settings["embeddings_initializer"],
+            regularizer=self._settings["embeddings_regularizer"],
+            constraint=self._settings["embeddings_constraint"],
+        )
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        if not inputs.dtype.is_integer:
+            inputs = cast(inputs, "int32")
+        return embedding_lookup(self.embeddings, inputs)
+
+    def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
+        return not_equal(inputs, 0) if self.mask_zero else None

@@ -1,0 +1,128 @@
+"""Layers of several inputs."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+from dataflow.keras.base_layer import Layer
+from dataflow.ops import array
+from dataflow.ops.math import matmul, maximum, minimum
+from dataflow.ops.normalization import l2_normalize
+
+
+class _Merge(Layer):
+    def call(self, inputs: Any) -> Any:
+        if not isinstance(inputs, (list, tuple)) or len(inputs) < 2:
+            raise ValueError(
+                f"A merge layer ({self.name!r}) should be called on a list of at least 2 inputs. "
+                f"Got {inputs}"
+            )
+        return self._merge(list(inputs))
+
+    def _merge(self, inputs: list[Any]) -> Any:
+        raise NotImplementedError
+
+
+class Add(_Merge):
+    """The sum of the inputs."""
+
+    def _merge(self, inputs: list[Any]) -> Any:
+        return reduce(lambda a, b: a + b, inputs)
+
+
+class Subtract(_Merge):
+    """The first minus the second."""
+
+    def _merge(self, inputs: list[Any]) -> Any:
+        if len(inputs) != 2:
+            raise ValueError(f"Subtract {self.name!r} takes 2 inputs, got {len(inputs)}.")
+        return inputs[0] - inputs[1]
+
+
+class Multiply(_Merge):
+    """The product of the inputs, element by element."""
+
+    def _merge(self, inputs: list[Any]) -> Any:
+        return reduce(lambda a, b: a * b, inputs)
+
+
+class Average(_Merge):
+    """The mean of the inputs."""
+
+    def _merge(self, inputs: list[Any]) -> Any:
+        return reduce(lambda a, b: a + b, inputs) / len(inputs)
+
+
+class Maximum(_Merge):
+    """The largest of the inputs, element by element."""
+
+    def _merge(self, inputs: list[Any]) -> Any:
+        return reduce(maximum, inputs)
+
+
+class Minimum(_Merge):
+    """The smallest of the inputs, element by element."""
+
+    def _merge(self, inputs: list[Any]) -> Any:
+        return reduce(minimum, inputs)
+
+
+class Concatenate(_Merge):
+    """The inputs joined along ``axis``."""
+
+    def __init__(self, axis: int = -1, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.axis = axis
+
+    def _merge(self, inputs: list[Any]) -> Any:
+        return array.concat(inputs, self.axis)
+
+
+class Dot(_Merge):
+    """Products of vectors along ``axes`` (of one or both inputs), for each example."""
+
+    def __init__(self, axes: Any, normalize: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.axes = (axes, axes) if isinstance(axes, int) else tuple(axes)
+        self.normalize = normalize
+
+    def _merge(self, inputs: list[Any]) -> Any:
+        a, b = inputs
+        first, second = (x % t.shape.ndims for x, t in zip(self.axes, inputs, strict=True))
+        if self.normalize:
+            a, b = l2_normalize(a, first), l2_normalize(b, second)
+        ranks = (a.shape.ndims, b.shape.ndims)
+        if ranks == (2, 2):
+            a, b = array.expand_dims(a, 1), array.expand_dims(b, 2)
+            return array.squeeze(matmul(a, b), [2])
+        if max(ranks) > 3:
+            raise ValueError(f"Dot {self.name!r}: inputs of rank 2 or 3, got ranks {ranks}.")
+        if ranks[0] == 2:
+            a = array.expand_dims(a, 1)
+            first = 2
+        if ranks[1] == 2:
+            b = array.expand_dims(b, 2)
+            second = 1
+        product = matmul(a, b, transpose_a=first == 1, transpose_b=second == 2)
+        if ranks[0] == 2:
+            return array.squeeze(product, [1])
+        return array.squeeze(product, [2]) if ranks[1] == 2 else product
+
+
+def _function(layer: type[Layer]) -> Any:
+    def function(inputs: Any, **kwargs: Any) -> Any:
+        return layer(**kwargs)(inputs)
+
+    function.__doc__ = f"A `{layer.__name__}` layer, applied."
+    return function
+
+
+add = _function(Add)
+subtract = _function(Subtract)
+multiply = _function(Multiply)
+average = _function(Average)
+maximum_ = _function(Maximum)
+minimum_ = _function(Minimum)
+concatenate = _function(Concatenate)
+dot = _function(Dot)

@@ -1,0 +1,96 @@
+"""Pooling over windows, and over everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.keras import backend as K
+from dataflow.keras.base_layer import InputSpec, Layer
+from dataflow.layers import pooling
+from dataflow.ops.reduce import reduce_max, reduce_mean
+
+
+class _Windows(Layer):
+    def __init__(
+        self,
+        pool_size: Any = 2,
+        strides: Any = None,
+        padding: str = "valid",
+        data_format: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        layout = data_format or K.image_data_format()
+        super().__init__(pool_size, strides, padding=padding, data_format=layout, **kwargs)
+
+
+class MaxPooling1D(_Windows, pooling.MaxPooling1D):
+    """The largest value of each window along one axis."""
+
+
+class MaxPooling2D(_Windows, pooling.MaxPooling2D):
+    """The largest value of each window of images."""
+
+
+class MaxPooling3D(_Windows, pooling.MaxPooling3D):
+    """The largest value of each window of volumes."""
+
+
+class AveragePooling1D(_Windows, pooling.AveragePooling1D):
+    """The mean of each window along one axis."""
+
+
+class AveragePooling2D(_Windows, pooling.AveragePooling2D):
+    """The mean of each window of images."""
+
+
+class AveragePooling3D(_Windows, pooling.AveragePooling3D):
+    """The mean of each window of volumes."""
+
+
+class _Global(Layer):
+    rank = 2
+    reduce: Any = staticmethod(reduce_mean)
+
+    def __init__(self, data_format: str | None = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.data_format = data_format or K.image_data_format()
+        self.input_spec = InputSpec(ndim=self.rank + 2)
+
+    def call(self, inputs: Any) -> Any:
+        start = 2 if self.data_format == "channels_first" else 1
+        return self.reduce(inputs, axis=list(range(start, start + self.rank)))
+
+
+class GlobalAveragePooling1D(_Global):
+    """The mean over all steps."""
+
+    rank = 1
+
+
+class GlobalAveragePooling2D(_Global):
+    """The mean over an image."""
+
+
+class GlobalMaxPooling1D(_Global):
+    """The largest value over all steps."""
+
+    rank = 1
+    reduce = staticmethod(reduce_max)
+
+
+class GlobalMaxPooling2D(_Global):
+    """The largest value over an image."""
+
+    reduce = staticmethod(reduce_max)
+
+
+MaxPool1D = MaxPooling1D
+MaxPool2D = MaxPooling2D
+MaxPool3D = MaxPooling3D
+AvgPool1D = AveragePooling1D
+AvgPool2D = AveragePooling2D
+AvgPool3D = AveragePooling3D
+GlobalAvgPool1D = GlobalAveragePooling1D
+GlobalAvgPool2D = GlobalAveragePooling2D
+GlobalMaxPool1D = GlobalMaxPooling1D
+GlobalMaxPool2D = GlobalMaxPooling2D

@@ -1,0 +1,273 @@
+"""`tf.keras.losses`: functions of (y_true, y_pred) that give a loss for each example."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.keras import backend as K
+from dataflow.keras.serialization import lookup
+from dataflow.ops import array
+from dataflow.ops.activation import softplus
+from dataflow.ops.clip import clip_by_value
+from dataflow.ops.elementary import abs_, log, square
+from dataflow.ops.loss import (
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits_v2,
+    sparse_softmax_cross_entropy_with_logits,
+)
+from dataflow.ops.math import cast, maximum
+from dataflow.ops.normalization import l2_normalize
+from dataflow.ops.reduce import reduce_max, reduce_mean, reduce_sum
+
+
+def _same(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
+    return cast(y_true, y_pred.dtype.base_dtype), y_pred
+
+
+def mean_squared_error(y_true: Any, y_pred: Any) -> Any:
+    """Mean of ``(y_pred - y_true)**2`` over the last axis."""
+    y_true, y_pred = _same(y_true, y_pred)
+    return reduce_mean(square(y_pred - y_true), axis=-1)
+
+
+def mean_absolute_error(y_true: Any, y_pred: Any) -> Any:
+    """Mean of ``|y_pred - y_true|`` over the last axis."""
+    y_true, y_pred = _same(y_true, y_pred)
+    return reduce_mean(abs_(y_pred - y_true), axis=-1)
+
+
+def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> Any:
+    """Mean difference as a percentage of ``y_true``."""
+    y_true, y_pred = _same(y_true, y_pred)
+    part = abs_((y_true - y_pred) / maximum(abs_(y_true), K.epsilon()))
+    return 100.0 * reduce_mean(part, axis=-1)
+
+
+def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Any:
+    """Mean squared difference of ``log(1 + y)``."""
+    y_true, y_pred = _same(y_true, y_pred)
+    first = log(maximum(y_pred, K.epsilon()) + 1.0)
+    second = log(maximum(y_true, K.epsilon()) + 1.0)
+    return reduce_mean(square(first - second), axis=-1)
+
+
+def hinge(y_true: Any, y_pred: Any) -> Any:
+    """Mean of ``max(1 - y_true y_pred, 0)``; labels -1 and 1."""
+    y_true, y_pred = _same(y_true, y_pred)
+    return reduce_mean(maximum(1.0 - y_true * y_pred, 0.0), axis=-1)
+
+
+def squared_hinge(y_true: Any, y_pred: Any) -> Any:
+    """Mean of ``max(1 - y_true y_pred, 0)**2``."""
+    y_true, y_pred = _same(y_true, y_pred)
+    return reduce_mean(square(maximum(1.0 - y_true * y_pred, 0.0)), axis=-1)
+
+
+def categorical_hinge(y_true: Any, y_pred: Any) -> Any:
+    """``max(largest wrong - right + 1, 0)``."""
+    y_true, y_pred = _same(y_true, y_pred)
+    right = reduce_sum(y_true * y_pred, axis=-1)
+    wrong = reduce_max((1.0 - y_true) * y_pred, axis=-1)
+    return maximum(wrong - right + 1.0, 0.0)
+
+
+def logcosh(y_true: Any, y_pred: Any) -> Any:
+    """Mean of ``log(cosh(difference))``."""
+    y_true, y_pred = _same(y_true, y_pred)
+    d = y_pred - y_true
+    return reduce_mean(d + softplus(-2.0 * d) - 0.6931471805599453, axis=-1)
+
+
+def _logits(output: Any, op_type: str) -> Any:
+    """What ``output`` was computed from, if by ``op_type``: the loss of logits is exact."""
+    op = output.op
+    while op.type == "Identity":
+        op = op.inputs[0].op
+    return op.inputs[0] if op.type == op_type else None
+
+
+def cross_entropy(target: Any, output: Any, from_logits: bool = False, axis: int = -1) -> Any:
+    """Cross-entropy of distributions; where ``output`` is a softmax, its logits are used."""
+    target, output = _same(target, output)
+    logits = output if from_logits else None
+    if logits is None and axis == -1:
+        logits = _logits(output, "Softmax")
+        if logits is not None and logits.shape.ndims != output.shape.ndims:
+            logits = None
+    if logits is not None:
+        return softmax_cross_entropy_with_logits_v2(labels=target, logits=logits, dim=axis)
+    output = output / reduce_sum(output, axis=axis, keepdims=True)
+    output = clip_by_value(output, K.epsilon(), 1.0 - K.epsilon())
+    return -reduce_sum(target * log(output), axis=axis)
+
+
+def binary_cross_entropy(target: Any, output: Any, from_logits: bool = False) -> Any:
+    """Cross-entropy of each element; where ``output`` is a sigmoid, its logits are used."""
+    target, output = _same(target, output)
+    logits = output if from_logits else _logits(output, "Sigmoid")
+    if logits is not None:
+        if target.shape.ndims != logits.shape.ndims:
+            target = array.reshape(target, array.shape(logits))
+        return sigmoid_cross_entropy_with_logits(labels=target, logits=logits)
+    output = clip_by_value(output, K.epsilon(), 1.0 - K.epsilon())
+    return -(target * log(output) + (1.0 - target) * log(1.0 - output))
+
+
+def categorical_crossentropy(
+    y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0
+) -> Any:
+    """Cross-entropy with one-hot labels."""
+    y_true, y_pred = _same(y_true, y_pred)
+    if label_smoothing:
+        y_true = y_true * (1.0 - label_smoothing) + label_smoothing / y_pred.shape[-1].value
+    return cross_entropy(y_true, y_pred, from_logits)
+
+
+def sparse_categorical_crossentropy(
+    y_true: Any, y_pred: Any, from_logits: bool = False, axis: int = -1
+) -> Any:
+    """Cross-entropy with labels that are class numbers."""
+    if axis not in (-1, (y_pred.shape.ndims or 0) - 1):
+        raise ValueError(f"sparse_categorical_crossentropy: axis must be -1, got {axis}.")
+    labels = cast(y_true, "int64")
+    if labels.shape.ndims is None or labels.shape.ndims == y_pred.shape.ndims:
+        labels = array.reshape(labels, array.shape(y_pred)[:-1])
+    logits = y_pred if from_logits else _logits(y_pred, "Softmax")
+    if logits is None or logits.shape.ndims != y_pred.shape.ndims:
+        logits = log(clip_by_value(y_pred, K.epsilon(), 1.0 - K.epsilon()))
+    return sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+
+
+def binary_crossentropy(
+    y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0
+) -> Any:
+    """Mean cross-entropy of yes-or-no labels over the last axis."""
+    y_true, y_pred = _same(y_true, y_pred)
+    if label_smoothing:
+        y_true = y_true * (1.0 - label_smoothing) + 0.5 * label_smoothing
+    return reduce_mean(binary_cross_entropy(y_true, y_pred, from_logits), axis=-1)
+
+
+def kullback_leibler_divergence(y_true: Any, y_pred: Any) -> Any:
+    """Sum of ``y_true log(y_true / y_pred)``."""
+    y_true, y_pred = _same(y_true, y_pred)
+    y_true = clip_by_value(y_true, K.epsilon(), 1.0)
+    y_pred = clip_by_value(y_pred, K.epsilon(), 1.0)
+    return reduce_sum(y_true * log(y_true / y_pred), axis=-1)
+
+
+def poisson(y_true: Any, y_pred: Any) -> Any:
+    """Mean of ``y_pred - y_true log(y_pred)``."""
+    y_true, y_pred = _same(y_true, y_pred)
+    return reduce_mean(y_pred - y_true * log(y_pred + K.epsilon()), axis=-1)
+
+
+def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
+    """Minus the cosine of the angle."""
+    y_true, y_pred = _same(y_true, y_pred)
+    return -reduce_sum(l2_normalize(y_true, axis) * l2_normalize(y_pred, axis), axis=axis)
+
+
+class Loss:
+    """A loss function with its settings; called with (y_true, y_pred, sample_weight) it averages."""
+
+    def __init__(self, reduction: Any = "auto", name: str | None = None) -> None:
+        self.reduction = reduction
+        self.name = name or type(self).__name__
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        """The loss of each example."""
+        raise NotImplementedError
+
+    def __call__(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+        values = self.call(y_true, y_pred)
+        if sample_weight is not None:
+            values = values * cast(sample_weight, values.dtype.base_dtype)
+        return reduce_mean(values)
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments."""
+        return {"name": self.name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Loss:
+        """The loss of a config."""
+        return cls(**config)
+
+
+def _class(name: str, function: Any) -> type[Loss]:
+    def initialize(
+        self: Any, *, reduction: Any = "auto", name: Any = None, **settings: Any
+    ) -> None:
+        Loss.__init__(self, reduction, name or function.__name__)
+        allowed = function.__code__.co_varnames[2 : function.__code__.co_argcount]
+        for key in settings:
+            if key not in allowed:
+                raise TypeError(f"{type(self).__name__}: unexpected argument {key!r}.")
+        self._settings = settings
+
+    def call(self: Any, y_true: Any, y_pred: Any) -> Any:
+        return function(y_true, y_pred, **self._settings)
+
+    def get_config(self: Any) -> dict[str, Any]:
+        return {"name": self.name, **self._settings}
+
+    members = {"__init__": initialize, "call": call, "get_config": get_config}
+    return type(name, (Loss,), {**members, "__doc__": f"`{function.__name__}` as an object."})
+
+
+MeanSquaredError = _class("MeanSquaredError", mean_squared_error)
+MeanAbsoluteError = _class("MeanAbsoluteError", mean_absolute_error)
+MeanAbsolutePercentageError = _class("MeanAbsolutePercentageError", mean_absolute_percentage_error)
+MeanSquaredLogarithmicError = _class("MeanSquaredLogarithmicError", mean_squared_logarithmic_error)
+BinaryCrossentropy = _class("BinaryCrossentropy", binary_crossentropy)
+CategoricalCrossentropy = _class("CategoricalCrossentropy", categorical_crossentropy)
+SparseCategoricalCrossentropy = _class(
+    "SparseCategoricalCrossentropy", sparse_categorical_crossentropy
+)
+Hinge = _class("Hinge", hinge)
+SquaredHinge = _class("SquaredHinge", squared_hinge)
+KLDivergence = _class("KLDivergence", kullback_leibler_divergence)
+Poisson = _class("Poisson", poisson)
+LogCosh = _class("LogCosh", logcosh)
+mse = MSE = mean_squared_error
+mae = MAE = mean_absolute_error
+mape = MAPE = mean_absolute_percentage_error
+msle = MSLE = mean_squared_logarithmic_error
+kld = KLD = kullback_leibler_divergence
+cosine = cosine_proximity
+
+_FUNCTIONS = (
+    *(mean_squared_error, mean_absolute_error, mean_absolute_percentage_error),
+    *(mean_squared_logarithmic_error, hinge, squared_hinge, categorical_hinge, logcosh),
+    *(categorical_crossentropy, sparse_categorical_crossentropy, binary_crossentropy),
+    *(kullback_leibler_divergence, poisson, cosine_proximity),
+)
+BY_NAME: dict[str, Any] = {f.__name__: f for f in _FUNCTIONS}
+BY_NAME.update(mse=mse, MSE=mse, mae=mae, MAE=mae, mape=mape, MAPE=mape, msle=msle, MSLE=msle)
+BY_NAME.update(kld=kld, KLD=kld, cosine=cosine_proximity)
+_CLASSES = {c.__name__: c for c in Loss.__subclasses__()}
+
+
+def get(identifier: Any) -> Any:
+    """The loss of a name or config; functions and objects stay; ``None`` is none.
+
+    Raises `ValueError` for an unknown name, with the names there are.
+    """
+    if identifier is None:
+        return None
+    if isinstance(identifier, str):
+        found = lookup("loss function", identifier, {**BY_NAME, **_CLASSES})
+        return found() if isinstance(found, type) else found
+    if isinstance(identifier, dict):
+        from dataflow.keras.serialization import deserialize as make
+
+        return make("loss function", identifier, _CLASSES)
+    if isinstance(identifier, type):
+        return identifier()
+    if callable(identifier):
+        return identifier
+    raise ValueError(f"Could not interpret loss function identifier: {identifier!r}")
+
+
+deserialize = get

@@ -1,0 +1,366 @@
+"""`Model`: layers between inputs and outputs, or a class of your own with ``call``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from dataflow.graph import nest
+from dataflow.graph.default_stacks import default_graph
+from dataflow.keras import backend as K
+from dataflow.keras.base_layer import Layer, Node, tag_of
+from dataflow.keras.serialization import serialize
+from dataflow.keras.training import Training
+
+
+def _list(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    if isinstance(value, dict):
+        return list(value.values())
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+class Model(Training, Layer):
+    """A network that can be trained, evaluated, used, and saved.
+
+    ``Model(inputs, outputs)`` is everything between tensors that came from `Input` and tensors
+    that layers returned. A subclass makes layers in ``__init__`` and calls them in
+    ``call(inputs)``; its inputs are known when it first sees data.
+    """
+
+    def __init__(
+        self, inputs: Any = None, outputs: Any = None, name: str | None = None, **kwargs: Any
+    ) -> None:
+        if (inputs is None) != (outputs is None):
+            raise ValueError("Model(inputs, outputs): give both, or neither in a subclass.")
+        self.__dict__.setdefault("_layers", [])
+        super().__init__(name=name, **kwargs)
+        self._init_training()
+        self._graph = default_graph()
+        self._network_nodes: list[Node] = []
+        self._inputs_structure: Any = None
+        self._outputs_structure: Any = None
+        if inputs is not None:
+            self._set_network(inputs, outputs)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # Layers that a subclass puts into attributes, or lists of them, are its layers.
+        if not name.startswith("_"):
+            found = value if isinstance(value, (list, tuple)) else [value]
+            known = self.__dict__.setdefault("_layers", [])
+            for item in found:
+                if isinstance(item, Layer) and not any(item is k for k in known):
+                    known.append(item)
+        super().__setattr__(name, value)
+
+    # ---- structure ------------------------------------------------------------------------
+
+    def _set_network(self, inputs: Any, outputs: Any) -> None:
+        flat_inputs, flat_outputs = nest.flatten(inputs), nest.flatten(outputs)
+        for tensor in flat_inputs:
+            if tag_of(tensor, "history") is None:
+                raise ValueError(
+                    f"Input tensors to a Model must come from `tf.keras.Input`. Got {tensor}."
+                )
+        self._inputs_structure, self._outputs_structure = inputs, outputs
+        self._graph = flat_outputs[0].graph
+        self._network_nodes = _nodes_between(flat_inputs, flat_outputs)
+        layers: list[Layer] = []
+        for tensor in flat_inputs:
+            layers.append(tag_of(tensor, "history")[0])
+        layers.extend(node.layer for node in self._network_nodes)
+        unique: list[Layer] = []
+        for layer in layers:
+            if not any(layer is u for u in unique):
+                if any(layer.name == u.name for u in unique):
+                    raise ValueError(
+                        f"The name {layer.name!r} is used twice in the model. All layer names "
+                        "should be unique."
+                    )
+                unique.append(layer)
+        self._layers = unique
+        self.built = True
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The layers, inputs first."""
+        return list(self._layers)
+
+    @property
+    def inputs(self) -> list[Any]:
+        """The input tensors."""
+        return nest.flatten(self._inputs_structure) if self._inputs_structure is not None else []
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The output tensors."""
+        return nest.flatten(self._outputs_structure) if self._outputs_structure is not None else []
+
+    @property
+    def input(self) -> Any:
+        """The input tensor, or the list of them."""
+        return self.inputs[0] if len(self.inputs) == 1 else self._inputs_structure
+
+    @property
+    def output(self) -> Any:
+        """The output tensor, or the list of them."""
+        return self.outputs[0] if len(self.outputs) == 1 else self._outputs_structure
+
+    @property
+    def input_names(self) -> list[str]:
+        """Names of the input layers."""
+        return [tag_of(t, "history")[0].name for t in self.inputs]
+
+    @property
+    def output_names(self) -> list[str]:
+        """Names of the layers that give the outputs."""
+        names = []
+        for i, tensor in enumerate(self.outputs):
+            history = tag_of(tensor, "history")
+            name = f"output_{i + 1}" if history is None else history[0].name
+            names.append(name if name not in names else f"{name}_{i}")
+        return names
+
+    def get_layer(self, name: str | None = None, index: int | None = None) -> Layer:
+        """The layer of a name or a number; raises `ValueError` with the names there are."""
+        if index is not None:
+            if not -len(self.layers) <= index < len(self.layers):
+                raise ValueError(
+                    f"Was asked to retrieve layer at index {index} but model only has "
+                    f"{len(self.layers)} layers."
+                )
+            return self.layers[index]
+        if name is None:
+            raise ValueError("Provide either a layer name or layer index.")
+        for layer in self.layers:
+            if layer.name == name:
+                return layer
+        raise ValueError(f"No such layer: {name}. There are: {[x.name for x in self.layers]}")
+
+    # ---- calling --------------------------------------------------------------------------
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        """The outputs for other inputs, with the same weights."""
+        if not self._network_nodes and self._outputs_structure is None:
+            raise NotImplementedError(
+                f"{type(self).__name__} has neither inputs and outputs nor a `call` method."
+            )
+        values = {id(old): new for old, new in zip(self.inputs, nest.flatten(inputs), strict=True)}
+        for node in self._network_nodes:
+            arguments = nest.map_structure(lambda t: values[id(t)], node.inputs)
+            kwargs = dict(node.kwargs)
+            if training is not None and "training" in node.layer._call_arguments():
+                kwargs.setdefault("training", training)
+            results = node.layer(arguments, **kwargs)
+            for old, new in zip(nest.flatten(node.outputs), nest.flatten(results), strict=True):
+                values[id(old)] = new
+        return nest.map_structure(lambda t: values[id(t)], self._outputs_structure)
+
+    def _build_from_inputs(self, inputs: Any) -> None:
+        """A subclass meets its inputs: arrays' placeholders, made by `training_data`."""
+        outputs = self(inputs)
+        self._inputs_structure, self._outputs_structure = inputs, outputs
+
+    def build(self, input_shape: Any = None) -> None:
+        """Makes nothing of its own: the layers' weights are made when they are called."""
+        self.built = True
+
+    def _is_network(self) -> bool:
+        return bool(self._network_nodes)
+
+    # ---- weights --------------------------------------------------------------------------
+
+    def _collect(self, what: str) -> list[Any]:
+        found: list[Any] = []
+        for layer in self._layers:
+            found.extend(w for w in getattr(layer, what) if not any(w is f for f in found))
+        return found
+
+    @property
+    def trainable_weights(self) -> list[Any]:
+        """Variables that `fit` changes."""
+        if not self.trainable:
+            return []
+        return self._trainable_weights + self._collect("trainable_weights")
+
+    @property
+    def non_trainable_weights(self) -> list[Any]:
+        """The other variables."""
+        trainable = self.trainable_weights
+        return [w for w in self.weights if not any(w is t for t in trainable)]
+
+    @property
+    def weights(self) -> list[Any]:
+        """All variables, layer by layer."""
+        return [
+            *self._trainable_weights,
+            *self._non_trainable_weights,
+            *self._collect("weights"),
+        ]
+
+    variables = weights
+    trainable_variables = trainable_weights
+    non_trainable_variables = non_trainable_weights
+
+    @property
+    def losses(self) -> list[Any]:
+        """Penalties of all layers."""
+        return list(self._losses) + self._collect("losses")
+
+    @property
+    def updates(self) -> list[Any]:
+        """Ops that `fit` runs, such as those of moving averages."""
+        return (list(self._updates) + self._collect("updates")) if self.trainable else []
+
+    def count_params(self) -> int:
+        """The number of values in all weights."""
+        return sum(K.count_params(w) for w in self.weights)
+
+    # ---- text -----------------------------------------------------------------------------
+
+    def summary(
+        self, line_length: int | None = None, positions: Any = None, print_fn: Any = None
+    ) -> None:
+        """Prints the layers with their output shapes and numbers of parameters."""
+        from dataflow.keras.model_summary import summary_lines
+
+        for line in summary_lines(self, line_length or 65):
+            (print_fn or print)(line)
+
+    def get_config(self) -> dict[str, Any]:
+        """Layers, and how they are connected.
+
+        Raises `NotImplementedError` for a subclass, whose code is not data.
+        """
+        if not self._is_network():
+            raise NotImplementedError(
+                f"{type(self).__name__} is a class of your own, which cannot be saved as data: use "
+                "save_weights, and make the model with its class before load_weights."
+            )
+        numbers: dict[int, list[int]] = {}
+        for tensor in self.inputs:
+            numbers[id(tensor)] = [self._layers.index(tag_of(tensor, "history")[0]), 0, 0]
+        calls: dict[int, int] = {}
+        nodes = []
+        for node in self._network_nodes:
+            layer_index = next(i for i, x in enumerate(self._layers) if x is node.layer)
+            call = calls.get(layer_index, 0)
+            calls[layer_index] = call + 1
+            for i, tensor in enumerate(nest.flatten(node.outputs)):
+                numbers[id(tensor)] = [layer_index, call, i]
+            inputs = nest.flatten(node.inputs)
+            nodes.append(
+                {
+                    "layer": layer_index,
+                    "inputs": [numbers[id(t)] for t in inputs],
+                    "is_list": nest.is_nested(node.inputs),
+                    "kwargs": serialize(node.kwargs),
+                }
+            )
+        return {
+            "name": self.name,
+            "layers": [serialize(layer) for layer in self._layers],
+            "nodes": nodes,
+            "inputs": [numbers[id(t)] for t in self.inputs],
+            "outputs": [numbers[id(t)] for t in self.outputs],
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """The model of a config, with new weights."""
+        from dataflow.keras.layers import deserialize
+
+        layers = [deserialize(c, custom_objects) for c in config["layers"]]
+        tensors: dict[tuple[int, ...], Any] = {}
+        for index, *_ in config["inputs"]:
+            tensors[(index, 0, 0)] = layers[index].output
+        calls: dict[int, int] = {}
+        for node in config["nodes"]:
+            index = node["layer"]
+            call = calls.get(index, 0)
+            calls[index] = call + 1
+            arguments = [tensors[tuple(k)] for k in node["inputs"]]
+            results = layers[index](
+                arguments if node["is_list"] else arguments[0], **node["kwargs"]
+            )
+            for i, tensor in enumerate(nest.flatten(results)):
+                tensors[(index, call, i)] = tensor
+        ins = [tensors[tuple(k)] for k in config["inputs"]]
+        outs = [tensors[tuple(k)] for k in config["outputs"]]
+        return cls(
+            ins[0] if len(ins) == 1 else ins,
+            outs[0] if len(outs) == 1 else outs,
+            name=config.get("name"),
+        )
+
+    def to_json(self, **kwargs: Any) -> str:
+        """The architecture as JSON: see `tf.keras.models.model_from_json`."""
+        return json.dumps(
+            {"class_name": type(self).__name__, "config": self.get_config(), "backend": "dataflow"},
+            **kwargs,
+        )
+
+    # ---- files ----------------------------------------------------------------------------
+
+    def save(self, filepath: Any, overwrite: bool = True, include_optimizer: bool = True) -> None:
+        """Writes architecture, weights and optimizer to one file: see `load_model`."""
+        from dataflow.keras.saving import save_model
+
+        save_model(self, filepath, overwrite, include_optimizer)
+
+    def save_weights(self, filepath: Any, overwrite: bool = True, save_format: Any = None) -> None:
+        """Writes the weights to one safetensors file."""
+        from dataflow.keras.saving import save_weights
+
+        save_weights(self, filepath, overwrite)
+
+    def load_weights(self, filepath: Any, by_name: bool = False) -> None:
+        """Reads weights that `save_weights` or `save` wrote."""
+        from dataflow.keras.saving import load_weights
+
+        load_weights(self, filepath, by_name)
+
+    def get_weights(self) -> list[np.ndarray[Any, Any]]:
+        """The values of all variables, layer by layer."""
+        return K.batch_get_value(self.weights)
+
+
+def _nodes_between(inputs: list[Any], outputs: list[Any]) -> list[Node]:
+    """Calls that lead from the inputs to the outputs, each after those that it needs.
+
+    Raises `ValueError` where a tensor did not come from a layer, or from no input.
+    """
+    stop = {id(t) for t in inputs}
+    order: list[Node] = []
+    done: set[int] = set()
+    stack: list[tuple[Any, bool]] = [(t, False) for t in reversed(outputs)]
+    while stack:
+        tensor, expanded = stack.pop()
+        if id(tensor) in stop:
+            continue
+        history = tag_of(tensor, "history")
+        if history is None:
+            raise ValueError(
+                "Output tensors to a Model must be the output of a Keras layer. "
+                f"Got {tensor}, which was made by an operation.\n"
+                "Wrap the operation: tf.keras.layers.Lambda(lambda x: ...)(x)."
+            )
+        node = history[1]
+        if id(node) in done:
+            continue
+        if expanded:
+            done.add(id(node))
+            order.append(node)
+            continue
+        needed = nest.flatten(node.inputs)
+        if not needed:
+            raise ValueError(
+                f"Graph disconnected: cannot obtain value for tensor {tensor} at layer "
+                f"{history[0].name!r}, which is not among the model's inputs."
+            )
+        stack.append((tensor, True))
+        stack.extend((t, False) for t in reversed(needed))
+    return order

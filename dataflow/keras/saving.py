@@ -1,0 +1,185 @@
+"""Models in files: one safetensors file with the arrays, and the architecture as JSON in its header.
+
+Nothing in it is code, so a file from elsewhere is safe to load. The name may end in anything,
+``.h5`` too, but the content is never HDF5.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import DataLossError
+from dataflow.keras import backend as K
+from dataflow.keras.serialization import custom_object_scope, serialize
+from dataflow.train.safetensors_store import read_arrays, read_metadata, write_arrays
+
+_KEY = "keras"
+_HDF5 = b"\x89HDF\r\n\x1a\n"
+
+
+def _target(path: Any, overwrite: bool) -> str:
+    path = os.fspath(path)
+    if not overwrite and os.path.exists(path):
+        raise FileExistsError(f"{path} exists; pass overwrite=True to replace it.")
+    if path.endswith((".h5", ".hdf5", ".keras")):
+        warnings.warn(
+            f"{os.path.basename(path)} is written in dataflow's own format (safetensors), whatever "
+            "its name says: tf.keras here reads it back, programs that expect HDF5 do not.",
+            stacklevel=4,
+        )
+    return path
+
+
+def _arrays(model: Any) -> dict[str, Any]:
+    # Numbered, because names of variables differ between two models of the same architecture.
+    arrays = {}
+    for layer in model.layers:
+        for i, value in enumerate(K.batch_get_value(layer.weights)):
+            arrays[f"{layer.name}/{i}:{layer.weights[i].op.name.rpartition('/')[2]}"] = value
+    return arrays
+
+
+def _check(path: Any) -> str:
+    path = os.fspath(path)
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"There is no file {path}.")
+    if os.path.isdir(path):
+        raise DataLossError(
+            message=f"{path} is a folder. SavedModels of TensorFlow are not read here; a model of "
+            "tf.keras is one file, written by model.save(path)."
+        )
+    with open(path, "rb") as opened:
+        if opened.read(8) == _HDF5:
+            raise DataLossError(
+                message=f"{path} is an HDF5 file, written by another Keras. It cannot be read here: "
+                "there, save the arrays (numpy.savez(path, *model.get_weights())), and here build "
+                "the model and call model.set_weights([...])."
+            )
+    return path
+
+
+def save_model(
+    model: Any, filepath: Any, overwrite: bool = True, include_optimizer: bool = True
+) -> None:
+    """Writes architecture, weights, and what `compile` was given, to one file, in one step.
+
+    Raises `FileExistsError` without ``overwrite``, `TypeError` where a layer holds a function
+    without a name.
+    """
+    path = _target(filepath, overwrite)
+    note: dict[str, Any] = {
+        "model": {"class_name": _class_name(model), "config": model.get_config()},
+        "order": [layer.name for layer in model.layers if layer.weights],
+    }
+    with model._graph.as_default():
+        arrays = _arrays(model)
+        if include_optimizer and model.optimizer is not None:
+            note["compile"] = {
+                "optimizer": serialize(model.optimizer),
+                **serialize(model._compile_arguments),
+            }
+            for i, value in enumerate(model.optimizer.get_weights()):
+                arrays[f"optimizer_weights/{i}"] = value
+    write_arrays(path, arrays, {_KEY: json.dumps(note)})
+
+
+def _class_name(model: Any) -> str:
+    from dataflow.keras.sequential import Sequential
+
+    return "Sequential" if isinstance(model, Sequential) else "Model"
+
+
+def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) -> Any:
+    """The model of a file that `save_model` wrote, ready to predict and to go on training.
+
+    ``custom_objects``: your own classes and functions, by name.
+
+    Raises `FileNotFoundError`; `DataLossError` for a damaged file or another format; `ValueError`
+    for a name that is not known.
+    """
+    from dataflow.keras.layers import deserialize
+
+    path = _check(filepath)
+    text = read_metadata(path).get(_KEY)
+    if text is None:
+        raise ValueError(f"{path} holds arrays but no model: was it written by save_weights?")
+    note = json.loads(text)
+    if "model" not in note:
+        raise ValueError(
+            f"{path} holds only weights: build the model, then model.load_weights(path)."
+        )
+    with custom_object_scope(custom_objects or {}):
+        model = deserialize(note["model"])
+        _assign(model, path, by_name=False)
+        if compile and "compile" in note:
+            settings = dict(note["compile"])
+            model.compile(**settings)
+            arrays = read_arrays(path)
+            values = [v for k, v in arrays.items() if k.startswith("optimizer_weights/")]
+            if values:
+                count = len(values)
+                ordered = [arrays[f"optimizer_weights/{i}"] for i in range(count)]
+                model._make_train_function()
+                model.optimizer.set_weights(ordered)
+    return model
+
+
+def save_weights(model: Any, filepath: Any, overwrite: bool = True) -> None:
+    """Writes the weights only."""
+    path = _target(filepath, overwrite)
+    if not model.weights:
+        raise ValueError("This model has no weights yet: give it an input_shape, or data.")
+    with model._graph.as_default():
+        arrays = _arrays(model)
+    order = [layer.name for layer in model.layers if layer.weights]
+    write_arrays(path, arrays, {_KEY: json.dumps({"order": order})})
+
+
+def load_weights(model: Any, filepath: Any, by_name: bool = False) -> None:
+    """Reads weights, layer by layer in order, or into the layers of the same names."""
+    _assign(model, _check(filepath), by_name)
+
+
+def _assign(model: Any, path: str, by_name: bool) -> None:
+    groups: dict[str, list[np.ndarray[Any, Any]]] = {}
+    for key, array in read_arrays(path).items():
+        layer_name, _, rest = key.rpartition("/")
+        if layer_name != "optimizer_weights":
+            groups.setdefault(layer_name, []).append((int(rest.partition(":")[0]), array))  # type: ignore[arg-type]
+    stored = {k: [a for _, a in sorted(v, key=lambda p: p[0])] for k, v in groups.items()}  # type: ignore[misc,index]
+    layers = [layer for layer in model.layers if layer.weights]
+    if not layers:
+        raise ValueError(
+            "load_weights: the model has no weights yet; give its first layer input_shape=..., or "
+            "call it on data first."
+        )
+    names = {layer.name for layer in layers}
+    if by_name:
+        pairs = [(layer, stored[layer.name]) for layer in layers if layer.name in stored]
+    elif names == set(stored):
+        pairs = [(layer, stored[layer.name]) for layer in layers]
+    else:
+        order = json.loads(read_metadata(path).get(_KEY, "{}")).get("order", sorted(stored))
+        if len(order) != len(layers):
+            raise ValueError(
+                f"{path} holds weights of {len(order)} layers ({', '.join(order)}); the model has "
+                f"{len(layers)} with weights ({', '.join(x.name for x in layers)}).\n"
+                "Pass by_name=True to load those that both have."
+            )
+        pairs = [(layer, stored[key]) for layer, key in zip(layers, order, strict=True)]
+    with model._graph.as_default():
+        updates = []
+        for layer, values in pairs:
+            shapes = [w.shape.as_list() for w in layer.weights]
+            if shapes != [list(v.shape) for v in values]:
+                raise ValueError(
+                    f"{path}: the weights of layer {layer.name!r} do not fit.\n  the model has: "
+                    f"{shapes}\n  the file has: {[list(v.shape) for v in values]}"
+                )
+            updates.extend(zip(layer.weights, values, strict=True))
+        K.batch_set_value(updates)

@@ -1,0 +1,140 @@
+"""`Sequential`: one layer after another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.graph.tensor import Tensor
+from dataflow.keras.base_layer import Layer, tag_of
+from dataflow.keras.layers.core import Input, InputLayer
+from dataflow.keras.network import Model
+from dataflow.keras.serialization import serialize
+
+
+class Sequential(Model):
+    """Layers in a row. The weights are made at once when the first layer says its input's shape
+    (``input_shape=``), else when the model first sees data.
+    """
+
+    def __init__(self, layers: Any = None, name: str | None = None) -> None:
+        super().__init__(name=name)
+        for layer in layers or []:
+            self.add(layer)
+
+    def add(self, layer: Any) -> None:
+        """Puts a layer (or a model) at the end.
+
+        Raises `TypeError` for anything else, `ValueError` when its input does not fit.
+        """
+        if isinstance(layer, Tensor) and isinstance((tag_of(layer, "history") or [None])[0], Layer):
+            layer = tag_of(layer, "history")[0]
+        if not isinstance(layer, Layer):
+            raise TypeError(
+                "The added layer must be an instance of class tf.keras.layers.Layer. "
+                f"Found: {layer!r}. (Is a pair of brackets missing?)"
+            )
+        if any(layer is x for x in self._layers) or any(layer.name == x.name for x in self._layers):
+            raise ValueError(
+                f"All layers added to a Sequential model should have unique names. "
+                f"{layer.name!r} is already there."
+            )
+        self._stale()
+        if isinstance(layer, InputLayer):
+            if self._layers:
+                raise ValueError("An InputLayer can only be the first layer.")
+            self._start(layer.output)
+            return
+        if not self._layers or not self.inputs:
+            shape = layer._batch_input_shape
+            dtype = layer.dtype
+            if not self._layers and isinstance(layer, Model) and layer.inputs:
+                shape, dtype = layer.input.shape.as_list(), layer.input.dtype.base_dtype
+            if not self._layers and shape is not None:
+                name = layer.name + "_input"
+                self._start(Input(batch_shape=shape, dtype=dtype, name=name))
+        if self.inputs:
+            self._connect(layer)
+        else:
+            self._layers.append(layer)
+
+    def _start(self, tensor: Any) -> None:
+        self._inputs_structure = tensor
+        self._outputs_structure = tensor
+        self._graph = tensor.graph
+        self._layers.insert(0, tag_of(tensor, "history")[0])
+
+    def _connect(self, layer: Layer) -> None:
+        with self._graph.as_default():
+            outputs = layer(self.output)
+        if isinstance(outputs, (list, tuple)):
+            raise TypeError(
+                "All layers in a Sequential model should have a single output tensor. For "
+                "multi-output layers, use the functional API."
+            )
+        self._network_nodes.append(tag_of(outputs, "history")[1])
+        self._outputs_structure = outputs
+        if not any(layer is x for x in self._layers):
+            self._layers.append(layer)
+        self.built = True
+
+    def pop(self) -> None:
+        """Removes the last layer."""
+        if not self.layers:
+            raise TypeError("There are no layers in the model.")
+        self._stale()
+        self._layers.pop()
+        if self._network_nodes:
+            node = self._network_nodes.pop()
+            self._outputs_structure = node.inputs
+
+    def _build_from_inputs(self, inputs: Any) -> None:
+        if isinstance(inputs, (list, tuple)):
+            raise ValueError(f"A Sequential model has one input, got {len(inputs)}.")
+        pending = list(self._layers)
+        self._start(inputs)
+        for layer in pending:
+            self._connect(layer)
+
+    def build(self, input_shape: Any = None) -> None:
+        """Makes the weights for inputs of ``input_shape`` (with the batch)."""
+        if not self.inputs and self._layers and input_shape is not None:
+            sizes = input_shape.as_list() if hasattr(input_shape, "as_list") else list(input_shape)
+            with self._graph.as_default():
+                self._build_from_inputs(Input(batch_shape=sizes))
+        self.built = True
+
+    def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        if self._network_nodes:
+            return super().call(inputs, training)
+        for layer in self._layers:
+            takes = training is not None and "training" in layer._call_arguments()
+            inputs = layer(inputs, training=training) if takes else layer(inputs)
+        return inputs
+
+    @property
+    def layers(self) -> list[Layer]:
+        """The layers; the input is not counted."""
+        return [x for x in self._layers if not isinstance(x, InputLayer)]
+
+    def predict_classes(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
+        """The number of the most probable class of each example."""
+        probabilities = self.predict(x, batch_size=batch_size, verbose=verbose)
+        if probabilities.shape[-1] > 1:
+            return probabilities.argmax(axis=-1)
+        return (probabilities > 0.5).astype("int32")
+
+    def predict_proba(self, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
+        """As `predict`."""
+        return self.predict(x, batch_size=batch_size, verbose=verbose)
+
+    def get_config(self) -> dict[str, Any]:
+        """The layers in order."""
+        return {"name": self.name, "layers": [serialize(layer) for layer in self._layers]}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
+        """The model of a config, with new weights."""
+        from dataflow.keras.layers import deserialize
+
+        layers = [deserialize(c, custom_objects) for c in config["layers"]]
+        return cls(layers, name=config.get("name"))

@@ -1,0 +1,178 @@
+"""What `fit` is given, as lists of arrays: checked against the model, cut into batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+def as_arrays(value: Any, names: list[str], what: str) -> list[Array]:
+    """Arrays in the order of ``names`` from an array, a list or a dict; raises `ValueError`."""
+    if value is None:
+        return []
+    if isinstance(value, dict):
+        missing = [n for n in names if n not in value]
+        if missing:
+            raise ValueError(f"No data provided for {missing} in {what}. Given: {sorted(value)}")
+        items = [value[n] for n in names]
+    elif (isinstance(value, (list, tuple)) and len(names) > 1) or (
+        isinstance(value, (list, tuple)) and len(value) == 1 and np.ndim(value[0]) > 1
+    ):
+        items = list(value)
+    else:
+        items = [value]
+    arrays = [np.asarray(v) for v in items]
+    for array in arrays:
+        if array.dtype == object:
+            raise ValueError(
+                f"{what}: the data has dtype object (rows of different lengths?). Pad sequences to "
+                "one length: tf.keras.preprocessing.sequence.pad_sequences."
+            )
+    if len(arrays) != len(names):
+        raise ValueError(
+            f"Error when checking model {what}: expected {len(names)} array(s), for "
+            f"{', '.join(names)}, but got {len(arrays)}."
+        )
+    return arrays
+
+
+def check_shapes(
+    arrays: list[Array], tensors: list[Any], names: list[str], what: str
+) -> list[Array]:
+    """Arrays that fit the placeholders; a vector becomes a column. Raises `ValueError`."""
+    checked = []
+    for array, tensor, name in zip(arrays, tensors, names, strict=True):
+        dims = tensor.dims
+        if dims is not None:
+            if array.ndim == 1 and len(dims) == 2:
+                array = array[:, None]
+            fits = array.ndim == len(dims) and all(
+                d is None or d == n for d, n in zip(dims[1:], array.shape[1:], strict=True)
+            )
+            if not fits:
+                advice = ""
+                if what == "target" and array.shape[1:] == (1,):
+                    advice = (
+                        "\nLabels that are class numbers need "
+                        "loss='sparse_categorical_crossentropy', or tf.keras.utils.to_categorical."
+                    )
+                raise ValueError(
+                    f"Error when checking {what}: expected {name} to have shape "
+                    f"{tuple(dims[1:])} but got array with shape {array.shape[1:]}.{advice}"
+                )
+        checked.append(array)
+    return checked
+
+
+def check_lengths(arrays: list[Array]) -> int:
+    """The common number of examples; raises `ValueError`."""
+    lengths = {len(a) for a in arrays}
+    if len(lengths) > 1:
+        raise ValueError(
+            "All input arrays and target arrays must have the same number of samples. Found "
+            f"arrays of shapes {[a.shape for a in arrays]}."
+        )
+    return lengths.pop() if lengths else 0
+
+
+def split_off(arrays: list[Array], part: float) -> tuple[list[Array], list[Array]]:
+    """The first and the last part of each array, before any shuffling; raises `ValueError`."""
+    if not 0 < part < 1:
+        raise ValueError(f"validation_split must be between 0 and 1, got {part}.")
+    count = len(arrays[0])
+    at = int(count * (1.0 - part))
+    if at == 0 or at == count:
+        raise ValueError(f"validation_split={part} of {count} examples leaves one part empty.")
+    return [a[:at] for a in arrays], [a[at:] for a in arrays]
+
+
+def batches(arrays: list[Array], batch_size: int, order: Any = None) -> Iterator[list[Array]]:
+    """Slices of ``batch_size`` examples, the last one smaller, in ``order`` if given."""
+    count = len(arrays[0])
+    for start in range(0, count, batch_size):
+        if order is None:
+            yield [a[start : start + batch_size] for a in arrays]
+        else:
+            index = order[start : start + batch_size]
+            yield [a[index] for a in arrays]
+
+
+def is_dataset(value: Any) -> bool:
+    """Whether ``value`` is a `tf.data` dataset or iterator."""
+    return hasattr(value, "_structure") and (
+        hasattr(value, "_as_variant_tensor") or hasattr(value, "get_next")
+    )
+
+
+def is_generator(value: Any) -> bool:
+    """Whether ``value`` yields batches: a Python generator, or a `Sequence`."""
+    from dataflow.keras.utils import Sequence
+
+    return isinstance(value, Sequence) or (
+        hasattr(value, "__next__") and not hasattr(value, "shape")
+    )
+
+
+class DatasetBatches:
+    """The batches of a `tf.data` dataset, as arrays; started anew for each epoch without steps."""
+
+    def __init__(self, dataset: Any, session: Any) -> None:
+        self._session = session
+        if hasattr(dataset, "get_next"):
+            self._iterator, self._start = dataset, None
+            if dataset._initializer is not None:
+                self._start = dataset.initializer
+        else:
+            from dataflow.data.iterators import make_initializable_iterator
+
+            self._iterator = make_initializable_iterator(dataset)
+            self._start = self._iterator.initializer
+        self._next = self._iterator.get_next()
+        self._running = False
+
+    def epoch(self, steps: int | None) -> Iterator[Any]:
+        """Elements until the end, or ``steps`` of them, going on where the last epoch stopped."""
+        from dataflow.errors import OutOfRangeError
+
+        if self._start is not None and (steps is None or not self._running):
+            self._session.run(self._start)
+            self._running = True
+        count = 0
+        while steps is None or count < steps:
+            try:
+                element = self._session.run(self._next)
+            except OutOfRangeError:
+                if steps is not None:
+                    raise ValueError(
+                        f"The dataset ended after {count} of {steps} steps; call .repeat() on it, "
+                        "or leave steps_per_epoch out."
+                    ) from None
+                return
+            yield element
+            count += 1
+
+
+class GeneratorBatches:
+    """The batches of a generator or a `Sequence`."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+
+    def epoch(self, steps: int | None) -> Iterator[Any]:
+        """``steps`` elements; all of a `Sequence` without steps."""
+        if hasattr(self._source, "__getitem__"):
+            for i in range(len(self._source) if steps is None else steps):
+                yield self._source[i % len(self._source)]
+            self._source.on_epoch_end()
+            return
+        if steps is None:
+            raise ValueError("A generator has no end: give steps_per_epoch= (or steps=).")
+        for i in range(steps):
+            try:
+                yield next(self._source)
+            except StopIteration:
+                raise ValueError(f"The generator ended after {i} of {steps} steps.") from None

@@ -1,0 +1,83 @@
+"""`tf.keras.utils`."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from dataflow.keras.serialization import (
+    CustomObjectScope,
+    custom_object_scope,
+    get_custom_objects,
+    serialize as serialize_keras_object,
+)
+
+__all__ = ["CustomObjectScope", "Sequence", "custom_object_scope", "get_custom_objects"]
+__all__ += ["get_file", "normalize", "plot_model", "serialize_keras_object", "to_categorical"]
+
+
+def to_categorical(y: Any, num_classes: int | None = None, dtype: str = "float32") -> Any:
+    """Class numbers as rows with one 1: shape ``y.shape + (num_classes,)``.
+
+    A last axis of size 1 is dropped. Raises `ValueError` for numbers outside [0, num_classes).
+    """
+    labels = np.asarray(y, dtype="int64")
+    shape = labels.shape[:-1] if labels.ndim > 1 and labels.shape[-1] == 1 else labels.shape
+    flat = labels.reshape(-1)
+    if num_classes is None:
+        num_classes = int(flat.max()) + 1 if flat.size else 0
+    if flat.size and (flat.min() < 0 or flat.max() >= num_classes):
+        raise ValueError(
+            f"to_categorical: labels are {flat.min()} to {flat.max()}, but num_classes is "
+            f"{num_classes}: they must be in [0, {num_classes})."
+        )
+    result = np.zeros((flat.size, num_classes), dtype)
+    result[np.arange(flat.size), flat] = 1
+    return result.reshape(*shape, num_classes)
+
+
+def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
+    """``x`` divided by its norm along ``axis``; zeros stay."""
+    norms = np.atleast_1d(np.linalg.norm(x, order, axis))
+    norms[norms == 0] = 1
+    return x / np.expand_dims(norms, axis)
+
+
+class Sequence:
+    """Batches by number: define ``__getitem__`` and ``__len__``."""
+
+    def __getitem__(self, index: int) -> Any:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def on_epoch_end(self) -> None:
+        """After each epoch."""
+
+
+def get_file(fname: str, origin: str | None = None, cache_dir: str | None = None, cache_subdir: str = "datasets", **kwargs: Any) -> str:  # fmt: skip
+    """The path of a file in Keras's cache.
+
+    Nothing is downloaded: raises `FileNotFoundError` that says where to put the file.
+    """
+    folder = os.path.join(
+        cache_dir or os.path.join(os.path.expanduser("~"), ".keras"), cache_subdir
+    )
+    path = os.path.join(folder, fname)
+    if os.path.exists(path):
+        return path
+    raise FileNotFoundError(
+        f"get_file does not download. Fetch {origin or fname} yourself, and put it at {path}; "
+        "data sets that dataflow knows are in the package dataflow_datasets."
+    )
+
+
+def plot_model(model: Any, to_file: str = "model.png", **kwargs: Any) -> None:
+    """Refused: raises `NotImplementedError` that names what to use instead."""
+    raise NotImplementedError(
+        "plot_model is not supported; use model.summary(), or display the graph in a notebook "
+        "(tf.get_default_graph())."
+    )

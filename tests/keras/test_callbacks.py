@@ -1,0 +1,82 @@
+"""Callbacks see, stop, save and slow down training."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+keras = tf.keras
+X = np.linspace(-1, 1, 32, dtype="float32")[:, None]
+Y = 2 * X + 1
+
+
+@pytest.fixture
+def model():
+    keras.backend.clear_session()
+    tf.set_random_seed(0)
+    made = keras.Sequential([keras.layers.Dense(1, input_dim=1)])
+    made.compile(keras.optimizers.SGD(0.1), "mse")
+    yield made
+    keras.backend.clear_session()
+
+
+def test_early_stopping_stops_and_restores(model):
+    stop = keras.callbacks.EarlyStopping("loss", min_delta=100.0, patience=2)
+    assert len(model.fit(X, Y, epochs=20, verbose=0, callbacks=[stop]).epoch) == 3
+
+
+def test_schedule_and_plateau_change_the_rate(model):
+    schedule = keras.callbacks.LearningRateScheduler(lambda epoch: 0.1 / (epoch + 1))
+    history = model.fit(X, Y, epochs=2, verbose=0, callbacks=[schedule]).history
+    np.testing.assert_allclose(history["lr"], [0.1, 0.05], rtol=1e-6)
+    plateau = keras.callbacks.ReduceLROnPlateau("loss", factor=0.5, patience=1, min_delta=100.0)
+    model.fit(X, Y, epochs=3, verbose=0, callbacks=[plateau])
+    np.testing.assert_allclose(keras.backend.get_value(model.optimizer.lr), 0.0125, rtol=1e-5)
+
+
+def test_files_are_written(model, tmp_path):
+    log, best = tmp_path / "log.csv", tmp_path / "best-{epoch:02d}"
+    callbacks = [
+        keras.callbacks.CSVLogger(log),
+        keras.callbacks.ModelCheckpoint(best, monitor="val_loss", save_best_only=True),
+        keras.callbacks.TensorBoard(tmp_path / "events"),
+    ]
+    model.fit(X, Y, epochs=2, verbose=0, callbacks=callbacks, validation_data=(X, Y))
+    rows = list(csv.DictReader(log.read_text().splitlines()))
+    assert [r["epoch"] for r in rows] == ["0", "1"]
+    loaded = keras.models.load_model(tmp_path / "best-02")
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    (events,) = (tmp_path / "events").iterdir()
+    assert b"epoch_val_loss" in events.read_bytes()
+
+
+def test_events_come_in_order(model):
+    seen = []
+
+    class Spy(keras.callbacks.Callback):
+        def on_train_begin(self, logs=None):
+            seen.append("train")
+
+        def on_epoch_begin(self, epoch, logs=None):
+            seen.append(f"epoch {epoch}")
+
+        def on_batch_end(self, batch, logs=None):
+            assert logs["loss"] > 0
+            seen.append(batch)
+
+        def on_epoch_end(self, epoch, logs=None):
+            seen.append("end")
+
+    model.fit(X, Y, epochs=2, batch_size=16, verbose=0, callbacks=[Spy()])
+    assert seen == ["train", "epoch 0", 0, 1, "end", "epoch 1", 0, 1, "end"]
+
+
+def test_verbose_two_prints_a_line_for_each_epoch(model, capsys):
+    model.fit(X, Y, epochs=2, verbose=2)
+    out = capsys.readouterr().out
+    assert "Epoch 2/2" in out
+    assert out.count("loss: ") == 2
