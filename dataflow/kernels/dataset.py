@@ -549,7 +549,8 @@ def window_dataset_kernel(
                 return
             columns = list(zip(*chosen, strict=True))
             yield tuple(
-                FromFunction(lambda c=column: ((value,) for value in c)) for column in columns
+                FromFunction(lambda c=column: ((value,) for value in c))  # type: ignore[misc]
+                for column in columns
             )
             for _ in range(step):
                 if held:

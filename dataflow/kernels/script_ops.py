@@ -71,7 +71,7 @@ def _result(value: Any, dtype: Any, index: int, token: str, convert: bool) -> An
                 None,
                 None,
                 f"{index}-th value returned by {token} is {got}, but expects {dtype.name}. Return "
-                f"np.{numpy_dtype.name} values, or declare Tout=tf.{got}.",
+                f"np.{np.dtype(numpy_dtype).name} values, or declare Tout=tf.{got}.",
             )
         array = array.astype(numpy_dtype)
     elif array is value:
