@@ -30,7 +30,7 @@ LAYERS = {
     4: ("runtime",),
     5: (
         *("data", "train", "layers", "rnn", "losses", "metrics", "estimator", "feature_column"),
-        *("summary", "cluster", "introspect", "saved_model"),
+        *("summary", "cluster", "introspect", "keras", "saved_model"),
     ),
     6: ("cli",),
 }

@@ -65,7 +65,7 @@ def top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
 
 def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> Any:
     """Whether the label's number is among the ``k`` largest."""
-    from dataflow.nn import in_top_k
+    from dataflow.ops.sequences import in_top_k
 
     labels = array.reshape(cast(y_true, "int32"), [-1])
     return cast(in_top_k(y_pred, labels, k), K.floatx())

@@ -86,6 +86,8 @@ class Training:
         ):
             if value is not None:
                 raise NotImplementedError(f"compile({name}=...) is not supported.")
+        if kwargs:
+            raise TypeError(f"compile: unexpected argument {next(iter(kwargs))!r}.")
         with self._graph.as_default():
             self.optimizer = optimizers.get(optimizer)
         self.loss = loss
@@ -340,6 +342,7 @@ class Training:
         Raises `ValueError` for data that does not fit, `RuntimeError` before `compile`.
         """
         self._need_compiled()
+        _refuse_unknown("fit", kwargs)
         with self._graph.as_default():
             held: Any = None
             if data.is_dataset(x) or data.is_generator(x):
@@ -465,6 +468,7 @@ class Training:
     ) -> Any:
         """The loss, or [loss, metrics...] in the order of ``metrics_names``."""
         self._need_compiled()
+        _refuse_unknown("evaluate", kwargs)
         with self._graph.as_default():
             if data.is_dataset(x) or data.is_generator(x):
                 logs = self._evaluate(x, 32, steps)
@@ -484,6 +488,7 @@ class Training:
         **kwargs: Any,
     ) -> Any:
         """The outputs as arrays, batch by batch."""
+        _refuse_unknown("predict", kwargs)
         with self._graph.as_default():
             if data.is_dataset(x) or data.is_generator(x):
                 elements = self._source(x).epoch(steps)
@@ -507,6 +512,14 @@ class Training:
 
     evaluate_generator = evaluate
     predict_generator = predict
+
+
+def _refuse_unknown(what: str, kwargs: dict[str, Any]) -> None:
+    """Arguments that only steer threads are accepted; raises `TypeError` for others."""
+    for key in kwargs:
+        if key not in ("max_queue_size", "workers", "use_multiprocessing"):
+            advice = " It is called epochs." if key == "nb_epoch" else ""
+            raise TypeError(f"{what}: unexpected argument {key!r}.{advice}")
 
 
 def _scalars(values: list[Any]) -> Any:

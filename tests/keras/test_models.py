@@ -203,6 +203,8 @@ def test_bad_input_is_explained():
         model.fit(np.zeros([4, 3]), XOR_Y, verbose=0)
     with pytest.raises(ValueError, match="same number of samples"):
         model.fit(XOR_X, XOR_Y[:3], verbose=0)
+    with pytest.raises(TypeError, match="It is called epochs"):
+        model.fit(XOR_X, XOR_Y, nb_epoch=3)
     with pytest.raises(ValueError, match="Unknown loss function: 'croissant'"):
         model.compile("adam", "croissant")
     with pytest.raises(ValueError, match="Unknown optimizer"):
@@ -230,3 +232,11 @@ def test_to_categorical():
     np.testing.assert_array_equal(keras.utils.to_categorical([0, 2], 3), [[1, 0, 0], [0, 0, 1]])
     with pytest.raises(ValueError, match="num_classes"):
         keras.utils.to_categorical([3], 3)
+
+
+def test_get_file_says_where_to_put_the_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="put it at"):
+        keras.utils.get_file("a.txt", "an origin", cache_dir=str(tmp_path))
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "a.txt").write_text("here")
+    assert keras.utils.get_file("a.txt", "an origin", cache_dir=str(tmp_path)).endswith("a.txt")

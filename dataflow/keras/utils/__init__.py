@@ -58,8 +58,19 @@ class Sequence:
         """After each epoch."""
 
 
-def get_file(fname: str, origin: str | None = None, cache_dir: str | None = None, cache_subdir: str = "datasets", **kwargs: Any) -> str:  # fmt: skip
-    """The path of a file in Keras's cache.
+def get_file(
+    fname: str,
+    origin: str | None = None,
+    untar: bool = False,
+    md5_hash: str | None = None,
+    file_hash: str | None = None,
+    cache_subdir: str = "datasets",
+    hash_algorithm: str = "auto",
+    extract: bool = False,
+    archive_format: str = "auto",
+    cache_dir: str | None = None,
+) -> str:
+    """The path of a file in Keras's cache, as it is (nothing is unpacked).
 
     Nothing is downloaded: raises `FileNotFoundError` that says where to put the file.
     """
