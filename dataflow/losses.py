@@ -81,7 +81,7 @@ def get_regularization_loss(
 ) -> Tensor:
     """The sum of the regularization losses; 0 when there are none."""
     losses = get_regularization_losses(scope)
-    return add_n(losses, name=name) if losses else array.zeros([])  # type: ignore[no-any-return]
+    return add_n(losses, name=name) if losses else array.zeros([])
 
 
 def get_total_loss(
@@ -91,7 +91,7 @@ def get_total_loss(
     losses = get_losses(scope)
     if add_regularization_losses:
         losses = losses + get_regularization_losses(scope)
-    return add_n(losses, name=name)  # type: ignore[no-any-return]
+    return add_n(losses, name=name)
 
 
 def _check_weights(losses: Tensor, weights: Tensor) -> None:
@@ -153,7 +153,7 @@ def compute_weighted_loss(
 def _num_present(losses: Tensor, weights: Tensor) -> Tensor:
     """How many losses have a weight other than 0."""
     present = array.where(equal(weights, 0.0), array.zeros_like(weights), array.ones_like(weights))
-    return reduce_sum(present * array.ones_like(losses), name="num_present")  # type: ignore[no-any-return]
+    return reduce_sum(present * array.ones_like(losses), name="num_present")
 
 
 def _pair(labels: Any, predictions: Any, names: tuple[str, str] = ("labels", "predictions")) -> Any:

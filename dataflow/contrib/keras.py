@@ -5,9 +5,6 @@
 from __future__ import annotations
 
 from dataflow.keras import (
-    Input,
-    Model,
-    Sequential,
     activations,
     backend,
     callbacks,
@@ -23,3 +20,5 @@ from dataflow.keras import (
     regularizers,
     utils,
 )
+from dataflow.keras.layers.core import Input
+from dataflow.keras.models import Model, Sequential

@@ -530,16 +530,22 @@ def optimize_loss(
 
     Returns the loss, evaluated after the step.
     """
-    from dataflow import train
     from dataflow.ops.clip import clip_by_global_norm
+    from dataflow.train.adagrad import AdagradOptimizer
+    from dataflow.train.adam import AdamOptimizer
+    from dataflow.train.ftrl import FtrlOptimizer
+    from dataflow.train.global_step import get_global_step
+    from dataflow.train.gradient_descent import GradientDescentOptimizer
+    from dataflow.train.momentum import MomentumOptimizer
+    from dataflow.train.rmsprop import RMSPropOptimizer
 
-    by_name = {
-        "Adagrad": train.AdagradOptimizer,
-        "Adam": train.AdamOptimizer,
-        "Ftrl": train.FtrlOptimizer,
-        "Momentum": lambda lr: train.MomentumOptimizer(lr, momentum=0.9),
-        "RMSProp": train.RMSPropOptimizer,
-        "SGD": train.GradientDescentOptimizer,
+    by_name: dict[str, Any] = {
+        "Adagrad": AdagradOptimizer,
+        "Adam": AdamOptimizer,
+        "Ftrl": FtrlOptimizer,
+        "Momentum": lambda lr: MomentumOptimizer(lr, momentum=0.9),
+        "RMSProp": RMSPropOptimizer,
+        "SGD": GradientDescentOptimizer,
     }
     graph = default_graph()
     with variable_scope(name, "OptimizeLoss", [loss, global_step]):
@@ -549,7 +555,7 @@ def optimize_loss(
             with graph.control_dependencies(list(update_ops)):
                 loss = array.identity(loss)
         if global_step is None:
-            global_step = train.get_global_step()
+            global_step = get_global_step()
         if learning_rate is not None and learning_rate_decay_fn is not None:
             if global_step is None:
                 raise ValueError("global_step is required for learning_rate_decay_fn.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -369,7 +370,8 @@ class Dataset:
             parts: list[Any] = list(inputs)
             if self._nested is not None:
                 parts = [
-                    Dataset(s, lambda t=t: t) for s, t in zip(self._nested, inputs, strict=True)
+                    Dataset(s, functools.partial(_same, t))
+                    for s, t in zip(self._nested, inputs, strict=True)
                 ]
             element = ours.pack(parts)
             result = function(*element) if type(element) is tuple else function(element)
@@ -680,12 +682,16 @@ def _generated(item: Any, structure: Structure) -> tuple[Any, ...]:
     return tuple(result)
 
 
+def _same(value: Any) -> Any:
+    return value
+
+
 def _int64(value: Any) -> Tensor:
     if isinstance(value, Tensor):
         if value.dtype.base_dtype is not dtypes.int64:
             from dataflow.ops.math import cast
 
-            return cast(value, dtypes.int64)
+            return cast(value, dtypes.int64)  # type: ignore[no-any-return]
         return value
     return constant(np.int64(value), dtypes.int64)
 

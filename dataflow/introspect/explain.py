@@ -108,7 +108,7 @@ def explain(session: Any, fetches: Any, feed_dict: Any = None) -> Explanation:
     graph = session.graph
     feeds: list[Tensor]
     if feed_dict is None or isinstance(feed_dict, Mapping):
-        feeds = list(flatten_feeds(graph, feed_dict)) if feed_dict else []
+        feeds = list(flatten_feeds(graph, dict(feed_dict))) if feed_dict else []
     else:
         feeds = [graph.as_graph_element(t, allow_operation=False) for t in feed_dict]
     plan = Plan(session, FetchPlan(graph, fetches), feeds)

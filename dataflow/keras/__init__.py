@@ -18,7 +18,7 @@ from dataflow.keras import (
     regularizers,
     utils,
 )
-from dataflow.keras.layers import Input
+from dataflow.keras.layers.core import Input
 from dataflow.keras.models import Model, Sequential
 
 __all__ = [

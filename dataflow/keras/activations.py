@@ -78,7 +78,7 @@ def swish(x: Any) -> Any:
     return x * elementary.sigmoid(x)
 
 
-_BY_NAME = {
+_BY_NAME: dict[str, Any] = {
     function.__name__: function
     for function in (
         *(linear, exponential, elu, selu, relu, sigmoid, hard_sigmoid, tanh, softmax, softplus),

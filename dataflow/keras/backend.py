@@ -46,7 +46,7 @@ def _state(graph: Any = None) -> _State:
     state = getattr(graph, "_keras_state", None)
     if state is None:
         state = graph._keras_state = _State()
-    return state  # type: ignore[no-any-return]
+    return state
 
 
 # ---- session, graph, learning phase -------------------------------------------------------

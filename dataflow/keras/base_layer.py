@@ -58,6 +58,7 @@ class Layer(base.Layer):
     """
 
     supports_masking = False
+    _arguments: tuple[tuple[Any, ...], dict[str, Any]]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         # The arguments are kept for get_config, so that a layer need not repeat them.

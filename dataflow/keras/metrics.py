@@ -176,7 +176,9 @@ class MeanMetricWrapper(Mean):
         self._fn = fn
         self._settings = kwargs
 
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
+    def update_state(  # type: ignore[override]
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+    ) -> Any:
         return super().update_state(self._fn(y_true, y_pred, **self._settings), sample_weight)
 
     def get_config(self) -> dict[str, Any]:
@@ -284,7 +286,7 @@ deserialize = get
 
 def of_name(name: str, loss: Any, y_pred: Any) -> Any:
     """The function that "accuracy" or "crossentropy" stands for, given the loss and the output."""
-    kind = getattr(loss, "__name__", None) or getattr(loss, "name", "")
+    kind: str = getattr(loss, "__name__", "") or getattr(loss, "name", "")
     one_column = y_pred.shape.ndims is not None and y_pred.shape[-1].value == 1
     if "sparse" in kind:
         which = "sparse_categorical"

@@ -90,12 +90,12 @@ class Model(Training, Layer):
         return list(self._layers)
 
     @property
-    def inputs(self) -> list[Any]:
+    def inputs(self) -> list[Any]:  # type: ignore[override]
         """The input tensors."""
         return nest.flatten(self._inputs_structure) if self._inputs_structure is not None else []
 
     @property
-    def outputs(self) -> list[Any]:
+    def outputs(self) -> list[Any]:  # type: ignore[override]
         """The output tensors."""
         return nest.flatten(self._outputs_structure) if self._outputs_structure is not None else []
 

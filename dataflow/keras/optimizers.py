@@ -331,7 +331,7 @@ class TFOptimizer(Optimizer):
     def _make(self, lr: Any) -> Any:
         return self.optimizer
 
-    @property
+    @property  # type: ignore[misc]
     def lr(self) -> Any:
         raise AttributeError(
             f"{type(self.optimizer).__name__} of tf.train has no `lr` to read or change; use one of "

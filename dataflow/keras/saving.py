@@ -32,7 +32,7 @@ def _target(path: Any, overwrite: bool) -> str:
             "its name says: tf.keras here reads it back, programs that expect HDF5 do not.",
             stacklevel=4,
         )
-    return path
+    return str(path)
 
 
 def _arrays(model: Any) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def _check(path: Any) -> str:
                 "there, save the arrays (numpy.savez(path, *model.get_weights())), and here build "
                 "the model and call model.set_weights([...])."
             )
-    return path
+    return str(path)
 
 
 def save_model(
@@ -151,7 +151,7 @@ def _assign(model: Any, path: str, by_name: bool) -> None:
         layer_name, _, rest = key.rpartition("/")
         if layer_name != "optimizer_weights":
             groups.setdefault(layer_name, []).append((int(rest.partition(":")[0]), array))  # type: ignore[arg-type]
-    stored = {k: [a for _, a in sorted(v, key=lambda p: p[0])] for k, v in groups.items()}  # type: ignore[misc,index]
+    stored = {k: [a for _, a in sorted(v, key=lambda p: p[0])] for k, v in groups.items()}
     layers = [layer for layer in model.layers if layer.weights]
     if not layers:
         raise ValueError(
@@ -173,7 +173,7 @@ def _assign(model: Any, path: str, by_name: bool) -> None:
             )
         pairs = [(layer, stored[key]) for layer, key in zip(layers, order, strict=True)]
     with model._graph.as_default():
-        updates = []
+        updates: list[Any] = []
         for layer, values in pairs:
             shapes = [w.shape.as_list() for w in layer.weights]
             if shapes != [list(v.shape) for v in values]:

@@ -444,11 +444,11 @@ class Training:
     def _evaluate(self, pair: Any, batch_size: int, steps: int | None) -> Logs:
         if data.is_dataset(pair) or data.is_generator(pair):
             key = ("source", id(pair))
-            source = self._functions.get(key)
+            source: Any = self._functions.get(key)
             if source is None:
                 source = self._functions[key] = self._source(pair)
             self._reset_metrics()
-            return self._run("test", (self._batch(e) for e in source.epoch(steps)), None)  # type: ignore[attr-defined]
+            return self._run("test", (self._batch(e) for e in source.epoch(steps)), None)
         if not isinstance(pair, (tuple, list)) or len(pair) not in (2, 3):
             raise ValueError(
                 "validation_data must be (x, y) or (x, y, sample_weights), or a dataset; got "

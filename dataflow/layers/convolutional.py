@@ -382,7 +382,7 @@ class SeparableConv2D(_SeparableConv):
     rank = 2
 
 
-def _function(layer_class: type[_Conv], doc: str) -> Any:
+def _function(layer_class: Any, doc: str) -> Any:
     """The layer as a function: ``inputs`` first, ``name`` and ``reuse`` last."""
 
     def function(

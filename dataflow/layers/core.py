@@ -87,7 +87,7 @@ class Dense(Layer):
         return outputs if self.activation is None else self.activation(outputs)
 
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        return TensorShape(input_shape)[:-1].concatenate([self.units])
+        return TensorShape(input_shape)[:-1].concatenate([self.units])  # type: ignore[no-any-return]
 
 
 class Dropout(Layer):

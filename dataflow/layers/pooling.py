@@ -41,6 +41,7 @@ class _Pooling(Layer):
             size, strides = [*size, 1], [*strides, 1]
         window = [1, 1, *size] if first else [1, *size, 1]
         steps = [1, 1, *strides] if first else [1, *strides, 1]
+        function: Any
         if self.rank == 3:
             function = pooling_ops.max_pool3d if self.kind == "MAX" else pooling_ops.avg_pool3d
             layout = "NCDHW" if first else "NDHWC"

@@ -296,7 +296,7 @@ def _reverse_list(steps: Any, lengths: Any) -> list[Any]:
         return list(reversed(steps))
     stacked = array.stack(list(steps))
     result = array.reverse_sequence(stacked, cast(lengths, dtypes.int64), seq_axis=0, batch_axis=1)
-    return array.unstack(result)  # type: ignore[no-any-return]
+    return array.unstack(result)
 
 
 def raw_rnn(

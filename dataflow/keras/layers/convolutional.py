@@ -139,7 +139,7 @@ def _sides(value: Any, rank: int, name: str) -> list[tuple[int, int]]:
         raise ValueError(
             f"{name}: expected an int, {rank} ints or {rank} pairs of ints; got {value!r}."
         )
-    return sides  # type: ignore[return-value]
+    return sides
 
 
 class _Spatial(Layer):

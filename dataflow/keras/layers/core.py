@@ -70,7 +70,7 @@ class InputLayer(Layer):
     def get_config(self) -> dict[str, Any]:
         return {
             "batch_input_shape": list(self._batch_input_shape or ()),
-            "dtype": self._dtype.name,
+            "dtype": None if self._dtype is None else self._dtype.name,
             "name": self.name,
         }
 
