@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import tempfile
 from typing import Any
@@ -64,7 +65,10 @@ def shuffled(tf: Any, x: Any) -> Any:
     return tf.reduce_sum(filled(tf, queue, x, lambda q: q.dequeue_many(3)), 0)
 
 
-FOLDER = pathlib.Path(tempfile.gettempdir()) / "dataflow_reader_samples"
+# One folder for each test process: samples write files, and two at once read halves of them. The
+# name is the same in the other engine's process, which inherits the variable.
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "alone")
+FOLDER = pathlib.Path(tempfile.gettempdir()) / f"dataflow_reader_samples_{WORKER}"
 
 
 def file(name: str, data: bytes) -> str:
