@@ -9,17 +9,9 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.texts import text, texts
 
 _FILES = "it reads and writes files"
-
-
-def _text(value: Any) -> str:
-    item = np.asarray(value, object).reshape(-1)[0]
-    return item.decode() if isinstance(item, bytes) else str(item)
-
-
-def _texts(values: Any) -> list[str]:
-    return [_text(v) for v in np.asarray(values, object).reshape(-1)]
 
 
 def _scalar(text: str) -> Any:
@@ -34,12 +26,12 @@ def save_v2_kernel(
 ) -> None:
     from dataflow.train.checkpoint_reader import write_checkpoint
 
-    path = _text(prefix)
+    path = text(prefix)
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.isdir(folder) and os.path.isdir(os.path.dirname(folder)):
         os.makedirs(folder, exist_ok=True)
     arrays = [np.asarray(t) for t in tensors]
-    write_checkpoint(path, _texts(tensor_names), _texts(shape_and_slices), arrays)
+    write_checkpoint(path, texts(tensor_names), texts(shape_and_slices), arrays)
 
 
 @kernel("RestoreV2", cpu_only=_FILES)
@@ -48,16 +40,16 @@ def restore_v2_kernel(
 ) -> tuple[Any, ...]:
     from dataflow.train.checkpoint_reader import CheckpointReader
 
-    reader = CheckpointReader(_text(prefix))
-    names = _texts(tensor_names)
-    arrays = reader.read(names, _texts(shape_and_slices))
+    reader = CheckpointReader(text(prefix))
+    names = texts(tensor_names)
+    arrays = reader.read(names, texts(shape_and_slices))
     stored = reader.dtype_names()
     for name, dtype in zip(names, dtypes, strict=True):
         if stored[name] != dtype.name:
             raise InvalidArgumentError(
                 None,
                 None,
-                f"tensor {name!r} is {stored[name]} in the checkpoint {_text(prefix)}, "
+                f"tensor {name!r} is {stored[name]} in the checkpoint {text(prefix)}, "
                 f"needed is {dtype.name}",
             )
     return tuple(array if array.shape else array[()] for array in arrays)
@@ -65,16 +57,16 @@ def restore_v2_kernel(
 
 @kernel("ShardedFilename", cpu_only=_FILES)
 def sharded_filename_kernel(xp: Any, basename: Any, shard: Any, num_shards: Any) -> Any:
-    return _scalar(f"{_text(basename)}-{int(shard):05d}-of-{int(num_shards):05d}")
+    return _scalar(f"{text(basename)}-{int(shard):05d}-of-{int(num_shards):05d}")
 
 
 @kernel("ShardedFilespec", cpu_only=_FILES)
 def sharded_filespec_kernel(xp: Any, basename: Any, num_shards: Any) -> Any:
-    return _scalar(f"{_text(basename)}-?????-of-{int(num_shards):05d}")
+    return _scalar(f"{text(basename)}-?????-of-{int(num_shards):05d}")
 
 
 @kernel("MergeV2Checkpoints", cpu_only=_FILES)
 def merge_v2_checkpoints_kernel(xp: Any, checkpoint_prefixes: Any, destination_prefix: Any) -> None:
     from dataflow.train.checkpoint_reader import merge_checkpoints
 
-    merge_checkpoints(_texts(checkpoint_prefixes), _text(destination_prefix))
+    merge_checkpoints(texts(checkpoint_prefixes), text(destination_prefix))

@@ -26,6 +26,7 @@ from dataflow.errors import (
     OutOfRangeError,
 )
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.texts import text, texts
 
 Element = tuple[Any, ...]
 
@@ -76,16 +77,6 @@ def _same_kind(source: Dataset, change: Callable[[Iterator[Any]], Iterator[Any]]
 
 def _scalar(value: Any) -> Any:
     return value.reshape(-1)[0] if isinstance(value, np.ndarray) else value
-
-
-def _text(value: Any) -> str:
-    value = _scalar(np.asarray(value, object))
-    return value.decode() if isinstance(value, bytes) else str(value)
-
-
-def _texts(value: Any) -> list[str]:
-    flat = np.asarray(value, object).reshape(-1).tolist()
-    return [v.decode() if isinstance(v, bytes) else str(v) for v in flat]
 
 
 # ---- sources ---------------------------------------------------------------------------------
@@ -142,7 +133,7 @@ def _open(path: str, compression: str) -> Any:
 def text_line_dataset_kernel(
     ctx: Any, filenames: Any, compression_type: Any, buffer_size: Any
 ) -> Any:
-    paths, compression = _texts(filenames), _text(compression_type)
+    paths, compression = texts(filenames), text(compression_type)
 
     def start() -> Iterator[Element]:
         for path in paths:
@@ -159,7 +150,7 @@ def tf_record_dataset_kernel(
 ) -> Any:
     from dataflow.data.record_files import TFRecordOptions, tf_record_iterator
 
-    paths, compression = _texts(filenames), _text(compression_type)
+    paths, compression = texts(filenames), text(compression_type)
 
     def start() -> Iterator[Element]:
         for path in paths:
@@ -180,7 +171,7 @@ def fixed_length_record_dataset_kernel(
     footer_bytes: Any,
     buffer_size: Any,
 ) -> Any:
-    paths, size = _texts(filenames), int(record_bytes)
+    paths, size = texts(filenames), int(record_bytes)
     header, footer = int(header_bytes), int(footer_bytes)
 
     def start() -> Iterator[Element]:
@@ -411,7 +402,7 @@ _MASK = (1 << 63) - 1
 
 @kernel("CacheDataset", stateful=True, cpu_only="datasets live on the host")
 def cache_dataset_kernel(ctx: Any, input_dataset: Any, filename: Any) -> Any:
-    path = _text(filename)
+    path = text(filename)
     lock = threading.Lock()
     kept: list[Element] = []
     is_full = False
@@ -769,7 +760,7 @@ def iterator_to_string_handle_kernel(ctx: Any, resource_handle: Any) -> Any:
 
 @kernel("IteratorFromStringHandleV2", stateful=True, cpu_only="datasets live on the host")
 def iterator_from_string_handle_kernel(ctx: Any, string_handle: Any) -> Any:
-    name = _text(string_handle)
+    name = text(string_handle)
     found = ctx.resources.get("", "iterator_handle", name)
     if found is None:
         raise InvalidArgumentError(

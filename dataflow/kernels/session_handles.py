@@ -9,13 +9,9 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.texts import text
 
 _numbers = itertools.count()
-
-
-def _name(handle: Any) -> str:
-    item = np.asarray(handle, dtype=object).reshape(-1)[0]
-    return item.decode() if isinstance(item, bytes) else str(item)
 
 
 @kernel("GetSessionHandle", stateful=True)
@@ -27,17 +23,17 @@ def get_session_handle_kernel(ctx: Any, value: Any) -> Any:
 
 @kernel("GetSessionTensor", stateful=True)
 def get_session_tensor_kernel(ctx: Any, handle: Any) -> Any:
-    found = ctx.resources.get("", "session_tensor", _name(handle))
+    found = ctx.resources.get("", "session_tensor", text(handle))
     if found is None:
         raise InvalidArgumentError(
-            None, None, f"The tensor with handle {_name(handle)!r} is not in the session store."
+            None, None, f"The tensor with handle {text(handle)!r} is not in the session store."
         )
     return found
 
 
 @kernel("DeleteSessionTensor", stateful=True)
 def delete_session_tensor_kernel(ctx: Any, handle: Any) -> None:
-    if ctx.resources.remove("", "session_tensor", _name(handle)) is None:
+    if ctx.resources.remove("", "session_tensor", text(handle)) is None:
         raise InvalidArgumentError(
-            None, None, f"The tensor with handle {_name(handle)!r} is not in the session store."
+            None, None, f"The tensor with handle {text(handle)!r} is not in the session store."
         )

@@ -8,13 +8,9 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.texts import text
 
 _PROTOS = "it makes protocol buffers"
-
-
-def _text(value: Any) -> str:
-    item = np.asarray(value, object).reshape(-1)[0]
-    return item.decode() if isinstance(item, bytes) else str(item)
 
 
 def _serialized(summary: Any) -> Any:
@@ -29,7 +25,7 @@ def scalar_summary_kernel(xp: Any, tags: Any, values: Any) -> Any:
 
     tag_array = np.asarray(tags, object)
     if tag_array.shape != np.shape(values):
-        first = f" (tag {_text(tags)!r})" if tag_array.size == 1 else ""
+        first = f" (tag {text(tags)!r})" if tag_array.size == 1 else ""
         raise InvalidArgumentError(
             None,
             None,
@@ -37,9 +33,9 @@ def scalar_summary_kernel(xp: Any, tags: Any, values: Any) -> Any:
             f"{list(np.shape(values))}{first}",
         )
     if not tag_array.shape:
-        return _serialized(scalar_summary(_text(tags), values))
+        return _serialized(scalar_summary(text(tags), values))
     parts = [
-        scalar_summary(_text(tag), value)
+        scalar_summary(text(tag), value)
         for tag, value in zip(tag_array.reshape(-1), np.reshape(values, -1), strict=True)
     ]
     return _serialized(merge_summaries(parts))
@@ -49,7 +45,7 @@ def scalar_summary_kernel(xp: Any, tags: Any, values: Any) -> Any:
 def histogram_summary_kernel(xp: Any, tag: Any, values: Any) -> Any:
     from dataflow.summary.summary_protos import histogram_summary
 
-    return _serialized(histogram_summary(_text(tag), values))
+    return _serialized(histogram_summary(text(tag), values))
 
 
 @kernel("ImageSummary", cpu_only=_PROTOS)
@@ -57,7 +53,7 @@ def image_summary_kernel(xp: Any, tag: Any, tensor: Any, *, max_images: int, bad
     from dataflow.summary.summary_protos import image_summary
 
     color = np.asarray(bad_color).reshape(-1).tolist()
-    return _serialized(image_summary(_text(tag), tensor, max_images, color))
+    return _serialized(image_summary(text(tag), tensor, max_images, color))
 
 
 @kernel("AudioSummary", cpu_only=_PROTOS)
@@ -66,7 +62,7 @@ def audio_summary_kernel(
 ) -> Any:
     from dataflow.summary.summary_protos import audio_summary
 
-    return _serialized(audio_summary(_text(tag), tensor, sample_rate, max_outputs))
+    return _serialized(audio_summary(text(tag), tensor, sample_rate, max_outputs))
 
 
 @kernel("AudioSummaryV2", cpu_only=_PROTOS)
@@ -76,7 +72,7 @@ def audio_summary_v2_kernel(
     from dataflow.summary.summary_protos import audio_summary
 
     rate = float(np.asarray(sample_rate))
-    return _serialized(audio_summary(_text(tag), tensor, rate, max_outputs))
+    return _serialized(audio_summary(text(tag), tensor, rate, max_outputs))
 
 
 def _tensor_value(summary: Any, tag: str, tensor: Any) -> Any:
@@ -102,7 +98,7 @@ def tensor_summary_v2_kernel(xp: Any, tag: Any, tensor: Any, metadata: Any) -> A
     from dataflow.summary.summary_protos import new_summary
 
     summary = new_summary()
-    value = _tensor_value(summary, _text(tag), tensor)
+    value = _tensor_value(summary, text(tag), tensor)
     value.metadata.MergeFromString(np.asarray(metadata, object).reshape(-1)[0])
     return _serialized(summary)
 
