@@ -342,7 +342,7 @@ class OpDef:
                 None,
                 None,
                 f"{self.type} {op_name!r}: input {arg.name!r} needs a tensor{wanted}, got "
-                f"{type(value).__name__} {_short(value)}: {e}",
+                f"{type(value).__name__} {short_repr(value)}: {e}",
             ) from e
         finally:
             graph._name_stack = saved
@@ -512,7 +512,8 @@ class OpDef:
         return f"<op {self.type}({self.signature})>"
 
 
-def _short(value: Any) -> str:
+def short_repr(value: Any) -> str:
+    """The value as messages quote it: 60 characters at most."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 

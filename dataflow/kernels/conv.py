@@ -19,7 +19,7 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.blas import add_product
-from dataflow.kernels.parallel import matrix_product, num_workers, run_pieces
+from dataflow.kernels.parallel import matrix_product, num_workers, run_pieces_of
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window, window
 
@@ -204,16 +204,6 @@ def _pieces(xp: Any, batch: int, item_bytes: int) -> list[slice]:
     return [slice(i, min(i + size, batch)) for i in range(0, batch, size)]
 
 
-def _run(xp: Any, pieces: list[slice], make_worker: Any) -> None:
-    """`run_pieces` on the CPU; one piece after the other on a GPU."""
-    if xp is np and len(pieces) > 1:
-        run_pieces(pieces, make_worker)
-    else:
-        worker = make_worker()
-        for piece in pieces:
-            worker(piece)
-
-
 def _product(xp: Any, a: Any, b: Any) -> Any:
     return matrix_product(a, b) if xp is np else a @ b
 
@@ -242,7 +232,7 @@ def _forward(xp: Any, x: Any, filters: Any, problem: _Problem) -> Any:
             target = out[piece].reshape(-1, problem.outputs)
             xp.matmul(patches.expand(x[piece]), matrix, out=target)
 
-        _run(xp, _pieces(xp, problem.batch, patches.item_bytes), lambda: unroll)
+        run_pieces_of(xp, _pieces(xp, problem.batch, patches.item_bytes), lambda: unroll)
         return out
     rows = _Rows(xp, problem, x.dtype)
     depth, height, width = problem.windows
@@ -272,7 +262,7 @@ def _forward(xp: Any, x: Any, filters: Any, problem: _Problem) -> Any:
 
         return work
 
-    _run(xp, _pieces(xp, problem.batch, rows.item_bytes), make_worker)
+    run_pieces_of(xp, _pieces(xp, problem.batch, rows.item_bytes), make_worker)
     return out
 
 
@@ -303,7 +293,7 @@ def _filter_gradient(xp: Any, x: Any, grad: Any, problem: _Problem) -> Any:
 
             return unroll
 
-        _run(xp, _pieces(xp, problem.batch, patches.item_bytes), make_unroller)
+        run_pieces_of(xp, _pieces(xp, problem.batch, patches.item_bytes), make_unroller)
     else:
         rows = _Rows(xp, problem, x.dtype)
         depth, height, _ = problem.windows
@@ -325,7 +315,7 @@ def _filter_gradient(xp: Any, x: Any, grad: Any, problem: _Problem) -> Any:
 
             return work
 
-        _run(xp, _pieces(xp, problem.batch, rows.item_bytes), make_worker)
+        run_pieces_of(xp, _pieces(xp, problem.batch, rows.item_bytes), make_worker)
     for total in totals[1:]:
         out += total
     return out
@@ -359,7 +349,7 @@ def _input_gradient(xp: Any, filters: Any, grad: Any, problem: _Problem) -> Any:
 
         return work
 
-    _run(xp, _pieces(xp, problem.batch, rows.item_bytes), make_worker)
+    run_pieces_of(xp, _pieces(xp, problem.batch, rows.item_bytes), make_worker)
     return out
 
 

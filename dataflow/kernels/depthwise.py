@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.conv import Layout, attr_windows, check_gradient
-from dataflow.kernels.parallel import run_pieces
+from dataflow.kernels.parallel import run_pieces_of
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window
 
@@ -23,15 +23,6 @@ def _taps(windows: list[Window]) -> Any:
         for x in range(width.taps):
             x_to, x_from = width.inside(x)
             yield y, x, (slice(None), y_to, x_to), (slice(None), y_from, x_from)
-
-
-def _run(xp: Any, pieces: list[slice], make_worker: Any) -> None:
-    if xp is np and len(pieces) > 1:
-        run_pieces(pieces, make_worker)
-    else:
-        worker = make_worker()
-        for piece in pieces:
-            worker(piece)
 
 
 def _lines(view: Any) -> Any:
@@ -106,7 +97,7 @@ def depthwise_kernel(
                 target = wide[piece][to]
                 target += source[frm][..., None] * filter[y, x]
 
-    _run(xp, _pieces(shape[0], int(np.prod(shape[1:]))), lambda: work)
+    run_pieces_of(xp, _pieces(shape[0], int(np.prod(shape[1:]))), lambda: work)
     return layout.from_last(xp, out.reshape(shape))
 
 
@@ -143,7 +134,7 @@ def depthwise_backprop_input_kernel(
                 target = part[frm]
                 target += (source[to] * filter[y, x]).sum(-1)
 
-    _run(xp, _pieces(sizes[0], int(np.prod(grad.shape[1:]))), lambda: work)
+    run_pieces_of(xp, _pieces(sizes[0], int(np.prod(grad.shape[1:]))), lambda: work)
     return layout.from_last(xp, out)
 
 
@@ -182,7 +173,7 @@ def depthwise_backprop_filter_kernel(
 
         return work
 
-    _run(xp, _pieces(image.shape[0], int(np.prod(grad.shape[1:]))), make_worker)
+    run_pieces_of(xp, _pieces(image.shape[0], int(np.prod(grad.shape[1:]))), make_worker)
     return sum(totals[1:], totals[0]) if totals else xp.zeros(sizes, input.dtype)
 
 

@@ -135,6 +135,16 @@ def run_pieces(pieces: Sequence[Any], make_worker: Callable[[], Callable[[Any], 
             raise part.error
 
 
+def run_pieces_of(xp: Any, pieces: Sequence[Any], make_worker: Any) -> None:
+    """`run_pieces` on the CPU; one piece after the other on a GPU, where threads gain nothing."""
+    if xp is np and len(pieces) > 1:
+        run_pieces(pieces, make_worker)
+    else:
+        worker = make_worker()
+        for piece in pieces:
+            worker(piece)
+
+
 #: Products with fewer multiplications are not worth waking another thread for.
 _LARGE_PRODUCT = 1 << 26
 #: From here on a thread that is held up can leave some of its share to the others.

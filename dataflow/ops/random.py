@@ -91,6 +91,15 @@ def random_shuffle_op(value: Tensor, *, seed: int = 0, seed2: int = 0) -> Dims:
     return value.dims
 
 
+def multinomial_dims(logits: Tensor, num_samples: Tensor) -> Dims:
+    """The shape rule of draws of classes, [batch, num_samples]."""
+    if logits.dims is not None and len(logits.dims) != 2:
+        raise ValueError(f"logits must be [batch, classes], got {list_dims(logits.dims)}")
+    count = static_value(num_samples)
+    batch = None if logits.dims is None else logits.dims[0]
+    return batch, None if count is None else int(count)
+
+
 @define_op(
     "Multinomial",
     "logits: T, num_samples: int32 -> output: output_dtype",
@@ -110,11 +119,7 @@ def multinomial_op(
 
     Shape: logits [batch, classes] give [batch, num_samples]. Gradient: none.
     """
-    if logits.dims is not None and len(logits.dims) != 2:
-        raise ValueError(f"logits must be [batch, classes], got {list_dims(logits.dims)}")
-    count = static_value(num_samples)
-    batch = None if logits.dims is None else logits.dims[0]
-    return batch, None if count is None else int(count)
+    return multinomial_dims(logits, num_samples)
 
 
 @define_op(

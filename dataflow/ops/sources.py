@@ -10,7 +10,7 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import set_builders
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.registry import define_op, get_op, not_differentiable
+from dataflow.graph.registry import define_op, get_op, not_differentiable, short_repr
 from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims, Shape
 
@@ -72,7 +72,7 @@ def make_array(value: Any, dtype: DType | None = None, shape: Any = None) -> tup
             array = np.array(value, dtype=object)  # NumPy's bytes lose zeros at their end
     except ValueError as e:  # ragged lists
         raise ValueError(
-            f"cannot make a rectangular tensor of {_short(value)}: its rows have different lengths"
+            f"cannot make a rectangular tensor of {short_repr(value)}: its rows have different lengths"
         ) from e
     except NotImplementedError as e:
         raise TypeError(str(e)) from e
@@ -120,7 +120,7 @@ def _object_array(value: Any, array: Any) -> Any:
             continue
         if isinstance(item, (list, tuple, np.ndarray)):
             raise ValueError(
-                f"cannot make a rectangular tensor of {_short(value)}: "
+                f"cannot make a rectangular tensor of {short_repr(value)}: "
                 "its rows have different lengths"
             )
         if item is None:
@@ -128,7 +128,7 @@ def _object_array(value: Any, array: Any) -> Any:
         if isinstance(item, int):
             return array  # larger than int64; `_fit` says so
         raise TypeError(
-            f"Failed to convert object of type {type(value)} to Tensor. Contents: {_short(value)}. "
+            f"Failed to convert object of type {type(value)} to Tensor. Contents: {short_repr(value)}. "
             "Consider casting elements to a supported type."
         )
     return array
@@ -146,7 +146,7 @@ def _fit(value: Any, array: Any, dtype: DType, from_numpy: bool) -> Any:
     if dtype.kind == "S":
         if kind not in "SUO" and array.size:
             raise TypeError(
-                f"Expected string, got {_short(value)} of type {type(value).__name__!r}."
+                f"Expected string, got {short_repr(value)} of type {type(value).__name__!r}."
             )
         return _to_bytes(array)
     target = dtype.numpy
@@ -154,26 +154,26 @@ def _fit(value: Any, array: Any, dtype: DType, from_numpy: bool) -> Any:
         return array
     if kind in "SUO":
         raise TypeError(
-            f"Expected {dtype.name}, got {_short(value)} of type {_kind_name(value)!r}."
+            f"Expected {dtype.name}, got {short_repr(value)} of type {_kind_name(value)!r}."
         )
     if not array.size:
         return array.astype(target)
     if dtype.kind == "b" and kind != "b":
-        raise TypeError(f"Expected bool, got {_short(value)} of type {_kind_name(value)!r}.")
+        raise TypeError(f"Expected bool, got {short_repr(value)} of type {_kind_name(value)!r}.")
     if not from_numpy:
         if (dtype.kind in "iu" and kind in "fcb") or (dtype.kind in "fc" and kind == "b"):
             raise TypeError(
-                f"Expected {dtype.name}, got {_short(value)} of type {_kind_name(value)!r} instead."
+                f"Expected {dtype.name}, got {short_repr(value)} of type {_kind_name(value)!r} instead."
             )
         if dtype.kind == "f" and kind == "c":
             raise TypeError(
-                f"Expected {dtype.name}, got {_short(value)} of type 'complex' instead."
+                f"Expected {dtype.name}, got {short_repr(value)} of type 'complex' instead."
             )
     if dtype.kind in "iu" and kind in "iu":
         info = np.iinfo(target)
         if int(array.min()) < info.min or int(array.max()) > info.max:
             raise TypeError(
-                f"{_short(value)} does not fit into {dtype.name} ({info.min} to {info.max})"
+                f"{short_repr(value)} does not fit into {dtype.name} ({info.min} to {info.max})"
             )
     return array.astype(target)
 
@@ -182,11 +182,6 @@ def _kind_name(value: Any) -> str:
     while isinstance(value, (list, tuple)) and value:
         value = value[0]
     return type(value).__name__
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
 
 
 def _fill(array: Any, dims: Dims) -> Any:

@@ -11,8 +11,8 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.arithmetic import add, mul_op
-from dataflow.ops.random import shape_tensor
-from dataflow.ops.static_value import static_dims, static_value
+from dataflow.ops.random import multinomial_dims, shape_tensor
+from dataflow.ops.static_value import static_dims
 from dataflow.shapes import Dims, compatible, list_dims
 
 
@@ -78,11 +78,7 @@ def stateless_multinomial_op(
 
     Shape: logits [batch, classes] give [batch, num_samples]. Gradient: none.
     """
-    if logits.dims is not None and len(logits.dims) != 2:
-        raise ValueError(f"logits must be [batch, classes], got {list_dims(logits.dims)}")
-    count = static_value(num_samples)
-    batch = None if logits.dims is None else logits.dims[0]
-    return batch, None if count is None else int(count)
+    return multinomial_dims(logits, num_samples)
 
 
 not_differentiable(stateless_uniform_int_op, stateless_multinomial_op)

@@ -59,8 +59,7 @@ class AdagradOptimizer(Optimizer):
                 self._get_or_make_slot(var, value, "accumulator", self._name)
 
     def _prepare(self) -> None:
-        rate = self._call_if_callable(self._learning_rate)
-        self._learning_rate_tensor = convert_to_tensor(rate, name="learning_rate")
+        self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
 
     def _apply_dense(self, grad: Any, var: Any) -> Any:
         return apply_adagrad(
@@ -118,8 +117,7 @@ class ProximalAdagradOptimizer(Optimizer):
             self._get_or_make_slot(var, value, "accumulator", self._name)
 
     def _prepare(self) -> None:
-        rate = self._call_if_callable(self._learning_rate)
-        self._learning_rate_tensor = convert_to_tensor(rate, name="learning_rate")
+        self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
         self._l1_tensor = convert_to_tensor(
             self._l1_regularization_strength, name="l1_regularization_strength"
         )
@@ -195,8 +193,7 @@ class AdagradDAOptimizer(Optimizer):
             self._get_or_make_slot(var, squares, "gradient_squared_accumulator", self._name)
 
     def _prepare(self) -> None:
-        rate = self._call_if_callable(self._learning_rate)
-        self._learning_rate_tensor = convert_to_tensor(rate, name="learning_rate")
+        self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
 
     def _scalars(self, var: Any) -> list[Any]:
         # The number of this step: the counter is increased after it.

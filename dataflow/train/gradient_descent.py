@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops.state import scatter_sub
 from dataflow.ops.training import apply_gradient_descent
 from dataflow.train.optimizer import Optimizer
@@ -24,8 +23,7 @@ class GradientDescentOptimizer(Optimizer):
         self._learning_rate_tensor: Any = None
 
     def _prepare(self) -> None:
-        rate = self._call_if_callable(self._learning_rate)
-        self._learning_rate_tensor = convert_to_tensor(rate, name="learning_rate")
+        self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
 
     def _apply_dense(self, grad: Any, var: Any) -> Any:
         rate = self._cast(self._learning_rate_tensor, var)

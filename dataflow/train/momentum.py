@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops.training import apply_momentum, sparse_apply_momentum
 from dataflow.train.optimizer import Optimizer
 
@@ -36,10 +35,8 @@ class MomentumOptimizer(Optimizer):
             self._zeros_slot(var, "momentum", self._name)
 
     def _prepare(self) -> None:
-        rate = self._call_if_callable(self._learning_rate)
-        self._learning_rate_tensor = convert_to_tensor(rate, name="learning_rate")
-        momentum = self._call_if_callable(self._momentum)
-        self._momentum_tensor = convert_to_tensor(momentum, name="momentum")
+        self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
+        self._momentum_tensor = self._hyperparameter(self._momentum, "momentum")
 
     def _apply_dense(self, grad: Any, var: Any) -> Any:
         return apply_momentum(

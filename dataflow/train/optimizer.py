@@ -356,6 +356,10 @@ class Optimizer:
         """Hyperparameters may be functions without arguments."""
         return param() if callable(param) and not isinstance(param, Tensor) else param
 
+    def _hyperparameter(self, param: Any, name: str) -> Any:
+        """The tensor of a hyperparameter: a number, a tensor, or a function that returns one."""
+        return convert_to_tensor(self._call_if_callable(param), name=name)
+
     def _cast(self, tensor: Any, var: Any) -> Any:
         """A hyperparameter in the dtype of ``var``."""
         return cast(tensor, var.dtype.base_dtype)

@@ -33,8 +33,7 @@ class ProximalGradientDescentOptimizer(Optimizer):
         self._l2_tensor: Any = None
 
     def _prepare(self) -> None:
-        rate = self._call_if_callable(self._learning_rate)
-        self._learning_rate_tensor = convert_to_tensor(rate, name="learning_rate")
+        self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
         self._l1_tensor = convert_to_tensor(
             self._l1_regularization_strength, name="l1_regularization_strength"
         )
