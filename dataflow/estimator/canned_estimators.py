@@ -5,6 +5,7 @@ Arguments, their order and their defaults are TensorFlow 1's.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from dataflow.estimator import canned
@@ -12,6 +13,15 @@ from dataflow.estimator.estimator import Estimator
 from dataflow.estimator.heads import RegressionHead, class_head
 from dataflow.losses import Reduction
 from dataflow.ops.activation import relu
+
+
+def _bound(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """The ``model_fn`` that calls ``function`` with the arguments that an estimator was made with."""
+
+    def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
+        return function(features, labels, mode, *arguments, config)
+
+    return model_fn
 
 
 class DNNClassifier(Estimator):
@@ -40,22 +50,17 @@ class DNNClassifier(Estimator):
     ) -> None:
         head = class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
 
-        def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
-            return canned.dnn_model_fn(
-                features,
-                labels,
-                mode,
-                head,
-                hidden_units,
-                feature_columns,
-                optimizer,
-                activation_fn,
-                dropout,
-                batch_norm,
-                input_layer_partitioner,
-                config,
-            )
-
+        model_fn = _bound(
+            canned.dnn_model_fn,
+            head,
+            hidden_units,
+            feature_columns,
+            optimizer,
+            activation_fn,
+            dropout,
+            batch_norm,
+            input_layer_partitioner,
+        )
         super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
@@ -80,22 +85,17 @@ class DNNRegressor(Estimator):
     ) -> None:
         head = RegressionHead(label_dimension, weight_column, loss_reduction)
 
-        def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
-            return canned.dnn_model_fn(
-                features,
-                labels,
-                mode,
-                head,
-                hidden_units,
-                feature_columns,
-                optimizer,
-                activation_fn,
-                dropout,
-                batch_norm,
-                input_layer_partitioner,
-                config,
-            )
-
+        model_fn = _bound(
+            canned.dnn_model_fn,
+            head,
+            hidden_units,
+            feature_columns,
+            optimizer,
+            activation_fn,
+            dropout,
+            batch_norm,
+            input_layer_partitioner,
+        )
         super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
@@ -118,19 +118,14 @@ class LinearClassifier(Estimator):
     ) -> None:
         head = class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
 
-        def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
-            return canned.linear_model_fn(
-                features,
-                labels,
-                mode,
-                head,
-                feature_columns,
-                optimizer,
-                partitioner,
-                sparse_combiner,
-                config,
-            )
-
+        model_fn = _bound(
+            canned.linear_model_fn,
+            head,
+            feature_columns,
+            optimizer,
+            partitioner,
+            sparse_combiner,
+        )
         super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
@@ -152,19 +147,14 @@ class LinearRegressor(Estimator):
     ) -> None:
         head = RegressionHead(label_dimension, weight_column, loss_reduction)
 
-        def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
-            return canned.linear_model_fn(
-                features,
-                labels,
-                mode,
-                head,
-                feature_columns,
-                optimizer,
-                partitioner,
-                sparse_combiner,
-                config,
-            )
-
+        model_fn = _bound(
+            canned.linear_model_fn,
+            head,
+            feature_columns,
+            optimizer,
+            partitioner,
+            sparse_combiner,
+        )
         super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
@@ -193,25 +183,20 @@ class DNNLinearCombinedClassifier(Estimator):
     ) -> None:
         head = class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
 
-        def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
-            return canned.combined_model_fn(
-                features,
-                labels,
-                mode,
-                head,
-                linear_feature_columns,
-                linear_optimizer,
-                linear_sparse_combiner,
-                dnn_feature_columns,
-                dnn_optimizer,
-                dnn_hidden_units,
-                dnn_activation_fn,
-                dnn_dropout,
-                batch_norm,
-                input_layer_partitioner,
-                config,
-            )
-
+        model_fn = _bound(
+            canned.combined_model_fn,
+            head,
+            linear_feature_columns,
+            linear_optimizer,
+            linear_sparse_combiner,
+            dnn_feature_columns,
+            dnn_optimizer,
+            dnn_hidden_units,
+            dnn_activation_fn,
+            dnn_dropout,
+            batch_norm,
+            input_layer_partitioner,
+        )
         super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
@@ -239,25 +224,20 @@ class DNNLinearCombinedRegressor(Estimator):
     ) -> None:
         head = RegressionHead(label_dimension, weight_column, loss_reduction)
 
-        def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
-            return canned.combined_model_fn(
-                features,
-                labels,
-                mode,
-                head,
-                linear_feature_columns,
-                linear_optimizer,
-                linear_sparse_combiner,
-                dnn_feature_columns,
-                dnn_optimizer,
-                dnn_hidden_units,
-                dnn_activation_fn,
-                dnn_dropout,
-                batch_norm,
-                input_layer_partitioner,
-                config,
-            )
-
+        model_fn = _bound(
+            canned.combined_model_fn,
+            head,
+            linear_feature_columns,
+            linear_optimizer,
+            linear_sparse_combiner,
+            dnn_feature_columns,
+            dnn_optimizer,
+            dnn_hidden_units,
+            dnn_activation_fn,
+            dnn_dropout,
+            batch_norm,
+            input_layer_partitioner,
+        )
         super().__init__(model_fn, model_dir, config, warm_start_from=warm_start_from)
 
 
