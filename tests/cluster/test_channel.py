@@ -9,7 +9,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -59,13 +58,6 @@ def link(request, echo, monkeypatch):
     assert (link.sock.family == socket.AF_UNIX) == (request.param == "local")
     yield link
     link.close()
-
-
-def eventually(condition, seconds=10):
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in time"
-        time.sleep(0.01)
 
 
 @pytest.mark.parametrize("size", [0, 1, 7840, 20000, 300_000, 3_000_000])
@@ -164,7 +156,7 @@ def test_two_sides_sending_at_once_do_not_wait_for_each_other(echo, monkeypatch)
     link.close()
 
 
-def test_concurrent_conversations_through_a_pool(echo):
+def test_concurrent_conversations_through_a_pool(echo, eventually):
     pool = LinkPool(KEY, "client")
     echo.handler.wait.clear()
     answers = {}
@@ -254,7 +246,7 @@ def test_a_stopped_process_is_slow_not_dead(server_process):
     link.close()
 
 
-def test_a_wrong_key_is_refused_on_both_sides(echo):
+def test_a_wrong_key_is_refused_on_both_sides(echo, eventually):
     with pytest.raises(UnauthenticatedError, match="127.0.0.1.*refused.*does not hold the key"):
         connect(echo.address, "another key", "/job:worker/task:3")
     eventually(lambda: echo.refusals)
@@ -271,7 +263,7 @@ def raw_connection(echo):
     "garbage",
     [b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" + b" " * 64, os.urandom(4096), b"\x00" * 100],
 )
-def test_garbage_is_refused_and_the_task_stays_up(echo, garbage):
+def test_garbage_is_refused_and_the_task_stays_up(echo, garbage, eventually):
     with raw_connection(echo) as raw:
         raw.sendall(garbage)
         eventually(lambda: echo.refusals)
@@ -282,14 +274,14 @@ def test_garbage_is_refused_and_the_task_stays_up(echo, garbage):
     link.close()
 
 
-def test_a_large_frame_before_authentication_is_refused(echo):
+def test_a_large_frame_before_authentication_is_refused(echo, eventually):
     with raw_connection(echo) as raw:
         raw.sendall(messages.HEADER.pack(b"DF", Kind.HELLO, 0, 0, 0, 0, 1 << 20, 0))
         eventually(lambda: echo.refusals)
     assert "above the limit of 4096" in echo.refusals[-1][1]
 
 
-def test_another_protocol_version_is_refused_with_both_numbers(echo, monkeypatch):
+def test_another_protocol_version_is_refused_with_both_numbers(echo, monkeypatch, eventually):
     with raw_connection(echo) as raw:
         (frame,) = messages.encode(
             Kind.HELLO, head={"protocol": 0, "nonce": "x", "task": "old", "proof": ""}
@@ -308,7 +300,7 @@ def test_another_protocol_version_is_refused_with_both_numbers(echo, monkeypatch
         connect(echo.address, KEY, "client", timeout_seconds=0.2)
 
 
-def test_a_message_above_the_limit_closes_the_link_and_says_why():
+def test_a_message_above_the_limit_closes_the_link_and_says_why(eventually):
     handler = Echo()
     listener = Listener("127.0.0.1:0", KEY, "/job:ps/task:0", handler, limit_bytes=100_000)
     try:
@@ -376,7 +368,7 @@ def test_the_handshake_does_not_show_the_key(echo):
     assert head["protocol"] == 1
 
 
-def test_no_threads_or_sockets_are_left():
+def test_no_threads_or_sockets_are_left(eventually):
     before = threading.active_count()
     listener = Listener("127.0.0.1:0", KEY, "/job:ps/task:0", Echo())
     links = [connect(listener.address, KEY, "client") for _ in range(4)]

@@ -16,14 +16,6 @@ FEATURES = {name: X[:, i] for i, name in enumerate("abc")}
 COLUMNS = [F.numeric_column(name) for name in "abc"]
 
 
-@pytest.fixture(autouse=True)
-def quiet():
-    before = tf.logging.get_verbosity()
-    tf.logging.set_verbosity(tf.logging.ERROR)
-    yield
-    tf.logging.set_verbosity(before)
-
-
 def data(labels, epochs=None, features=FEATURES):
     return lambda: tf.data.Dataset.from_tensor_slices((features, labels)).repeat(epochs).batch(30)
 

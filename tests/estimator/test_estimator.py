@@ -14,14 +14,6 @@ X = np.linspace(-1, 1, 16).astype(np.float32)[:, None]
 Y = (3.0 * X[:, 0] - 1.0).astype(np.float32)
 
 
-@pytest.fixture(autouse=True)
-def quiet():
-    before = tf.logging.get_verbosity()
-    tf.logging.set_verbosity(tf.logging.ERROR)
-    yield
-    tf.logging.set_verbosity(before)
-
-
 def model_fn(features, labels, mode, params):
     w = tf.get_variable("w", [1, 1], initializer=tf.zeros_initializer())
     b = tf.get_variable("b", [1], initializer=tf.zeros_initializer())

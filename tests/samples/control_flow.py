@@ -6,19 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from tests.raw_op import raw
 from tests.samples.base import Sample
 
 X = np.array([0.5, -1.25, 2.0], np.float32)
 ROWS = np.array([[1, 2], [3, 4], [5, 6]], np.float32)
-
-
-def raw(tf: Any, op_type: str, **arguments: Any) -> Any:
-    """A node of any op type, in TensorFlow and here."""
-    if hasattr(tf, "raw_ops"):
-        return getattr(tf.raw_ops, op_type)(**arguments)
-    from dataflow.graph.registry import get_op
-
-    return get_op(op_type)(**arguments)
 
 
 def after(tf: Any, op: Any, value: Any) -> Any:
