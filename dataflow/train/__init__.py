@@ -11,6 +11,7 @@ from dataflow.train.adagrad import (
     ProximalAdagradOptimizer,
 )
 from dataflow.train.adam import AdamOptimizer
+from dataflow.train.background_jobs import background
 from dataflow.train.checkpoint_initializers import init_from_checkpoint, warm_start
 from dataflow.train.checkpoint_management import (
     checkpoint_exists,
