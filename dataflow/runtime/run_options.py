@@ -26,7 +26,7 @@ def run_with_options(
     from dataflow.runtime.stepper import record
 
     started = time.time()
-    trace = record(session, fetches, feed_dict)
+    trace = record(session, fetches, feed_dict, values="sizes")
     fill_metadata(run_metadata, trace, started)
     return trace.result
 

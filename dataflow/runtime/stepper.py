@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
-from typing import Any, NamedTuple
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from dataflow.runtime.codegen import DEAD, Generator
-from dataflow.runtime.feeds import flatten_feeds
-from dataflow.runtime.fetches import FetchPlan
+from dataflow.graph.operation import Operation
+from dataflow.kernels.synchronization import release_held
+from dataflow.rewrites.engine import Switches
+from dataflow.runtime.codegen import DEAD, GeneratedPlan, Generator
 from dataflow.runtime.plan import Plan, explain_error, own
+from dataflow.runtime.value_sample import ValueSample, not_finite, sample_of, size_of
+
+#: What a recording keeps of each value: all of it, a sample, its size, or nothing.
+Keep = bool | Literal["sampled", "sizes"]
 
 
 class Step(NamedTuple):
     """One node's turn: when it ran and what it produced.
 
-    ``seconds`` is the time since the node before it was done; ``outputs`` holds an array for each
-    output (``None`` for resources and for what a branch not taken left unset).
+    ``seconds`` is the time since the node before it was done; ``outputs`` holds an array (or a
+    `ValueSample`) for each output, ``None`` for resources and for what a branch not taken left
+    unset.
     """
 
     op_name: str
@@ -43,44 +52,48 @@ class Trace(NamedTuple):
 
 
 def record(
-    session: Any, fetches: Any, feed_dict: Any = None, values: bool = True, catch: bool = False
+    session: Any, fetches: Any, feed_dict: Any = None, values: Keep = True, catch: bool = False
 ) -> Trace:
     """Runs ``fetches`` once and keeps every node's outputs, in the order they were computed.
 
-    State changes as in `Session.run`. With ``values=False`` only the times are kept. With
-    ``catch=True`` an error of a node ends the recording and is kept in ``Trace.error``; else it is
-    raised as `Session.run` would.
+    State changes as in `Session.run`. ``values`` says what is kept: True the whole values,
+    "sampled" and "sizes" a `ValueSample` of each (which costs a few percent of a run), False the
+    times alone. Except for True, nodes whose value nobody reads (a control edge alone asks for
+    them) are left out, as in any run that is repeated. With ``catch=True`` an error of a node ends the recording and is kept in
+    ``Trace.error``; else it is raised as `Session.run` would.
     """
     session._check_open()
     graph = session.graph
     if session._remote is not None:
-        return session._remote.record(fetches, feed_dict, values, catch)  # type: ignore[no-any-return]
-    feeds = flatten_feeds(graph, feed_dict) if feed_dict else {}
-    plan = Plan(session, FetchPlan(graph, fetches), list(feeds))
-    generated = Generator(
-        plan.ops, plan.fetches.tensors, plan.feeds, plan.bind_kernel, plan.bind_variable, trace=True
-    ).generate()
-    arguments = plan.convert_feeds(feeds.values())
+        trace: Trace = session._remote.record(fetches, feed_dict, bool(values), catch)
+        return trace if values is True or not values else _reduced(trace, values)
+    plan, fed = session._prepare(fetches, feed_dict)
+    generated, ops, origin = _traced(plan, values is True)
+    arguments = plan.convert_feeds(fed)
     steps: list[Step] = []
+    keep = _keeper(values)
     clock = time.perf_counter
     started = last = clock()
 
     def hook(number: int, outputs: tuple[Any, ...]) -> None:
         nonlocal last
         now = clock()
-        op = plan.ops[number]
-        kept = [_keep(v) for v in outputs] if values else []
+        op = ops[number]
+        kept = [keep(v) for v in outputs] if values else []
         steps.append(Step(op.name, op.type, op.device, last - started, now - last, kept))
         last = clock()
 
     result: Any = None
     error: Exception | None = None
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), contextlib.ExitStack() as scopes:
+            for scope in plan._scopes:
+                scopes.enter_context(scope())
             flat = generated.function(hook, *arguments)
         result = plan.fetches.rebuild([own(v) for v in flat])
     except Exception as e:
-        error = explain_error(e, generated)
+        release_held()
+        error = explain_error(e, generated, origin)
         if not catch:
             raise error from e
     everything = {op.name for op in graph.get_operations()}
@@ -97,16 +110,99 @@ def record(
     )
 
 
+class _Traced(NamedTuple):
+    """A plan with hooks: what is called, the nodes by their numbers, and where they come from."""
+
+    generated: GeneratedPlan
+    ops: Sequence[Operation]
+    origin: dict[Operation, Operation] | None
+
+
+#: Made once for each plan that is recorded: with all needed nodes, and without the unread ones.
+_traced_plans: weakref.WeakKeyDictionary[Plan, dict[bool, _Traced]] = weakref.WeakKeyDictionary()
+
+
+def _traced(plan: Plan, everything: bool) -> _Traced:
+    known = _traced_plans.setdefault(plan, {})
+    if everything not in known:
+        known[everything] = _trace_plan(plan, everything)
+    return known[everything]
+
+
+def _trace_plan(plan: Plan, everything: bool) -> _Traced:
+    ops, fetches, feeds, origin = plan.ops, plan.fetches.tensors, plan.feeds, None
+    switches = plan.session._rewrite_switches
+    if not everything and switches is not None and switches.dependencies:
+        from dataflow.rewrites import engine
+
+        rewritten = engine.apply(ops, fetches, plan.fetches.operations, feeds, _UNREAD_ONLY)
+        ops, fetches, feeds, _, origin = rewritten
+    generator = Generator(ops, fetches, feeds, plan.bind_kernel, plan.bind_variable, trace=True)
+    return _Traced(generator.generate(), ops, origin)
+
+
+#: The rewrites that leave out nodes which only a control edge holds, and change no other.
+_UNREAD_ONLY = Switches(
+    arithmetic=False, constant_folding=False, common_subgraphs=False, remapping=False
+)
+
+
+def _keeper(values: Keep) -> Callable[[Any], Any]:
+    """What is kept of one output while the run goes on."""
+    if values == "sampled":
+        return _Sampler().keep
+    if values == "sizes":
+        return lambda value: _on_host(value, size_of)
+    return _keep
+
+
+class _Sampler:
+    """Samples values; one that is seen again right after (an Identity, a read) is not checked
+    again.
+
+    A variable's array may change between two nodes, so that only an array that comes from the node
+    before counts as known.
+    """
+
+    def __init__(self) -> None:
+        self._known: tuple[int, int] | None = None
+        self._counts = (0, 0)
+
+    def keep(self, value: Any) -> Any:
+        return _on_host(value, self._sample)
+
+    def _sample(self, array: np.ndarray) -> ValueSample:
+        memory = (array.__array_interface__["data"][0], array.nbytes)
+        if memory != self._known:
+            self._known, self._counts = memory, not_finite(array)
+        nan, inf = self._counts
+        return sample_of(array, check=False)._replace(num_nan=nan, num_inf=inf)
+
+
+def _reduced(trace: Trace, values: Keep) -> Trace:
+    """A trace that came with whole values, as if less had been kept."""
+    keep = _keeper(values)
+    return trace._replace(
+        steps=[step._replace(outputs=[keep(v) for v in step.outputs]) for step in trace.steps]
+    )
+
+
 def _keep(value: Any) -> Any:
+    # A copy: a later node may change a variable's buffer.
+    return _on_host(value, np.ndarray.copy)
+
+
+def _on_host(value: Any, use: Callable[[np.ndarray], Any]) -> Any:
+    """``use`` of a value as a NumPy array; None for what is no array."""
     if value is None or value is DEAD:
         return None
     if isinstance(value, np.ndarray):
-        return value.copy()  # a later node may change a variable's buffer
+        return use(value)
     if isinstance(value, np.generic):
-        return np.asarray(value)
+        return use(np.asarray(value))
     get = getattr(value, "get", None)
     if get is not None and type(value).__module__.startswith("cupy"):
-        return get()
+        return use(get())
     if isinstance(value, (bytes, str)):
-        return np.asarray(value, dtype=object)
+        return use(np.asarray(value, dtype=object))
     return None

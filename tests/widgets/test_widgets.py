@@ -545,21 +545,46 @@ def test_runs_recorded_while_the_page_was_loading_are_sent_again(sent: list[Any]
     assert [c["number"] for c, _ in sent] == [1, 2]
 
 
-def test_old_runs_keep_only_their_summaries() -> None:
-    v = tf.Variable(1.0, name="v")
-    bump = tf.assign_add(v, 1.0)
+def test_old_runs_keep_only_their_summaries(monkeypatch: pytest.MonkeyPatch) -> None:
+    v = tf.Variable([1.0] * 100, name="v")
+    bump = tf.assign_add(v, [1.0] * 100)
     with tf.Session() as session:
         session.run(tf.global_variables_initializer())
         stepper = Stepper(session, bump)
+        one_run = sum(v.nbytes for step in stepper.trace.steps for v in step.outputs)
+        monkeypatch.setattr("dataflow_widgets.stepper._MOST_BYTES_KEPT", 5 * one_run)
         for _ in range(20):
             stepper.record()
     held = [any(s.outputs for s in r.steps) for r in stepper._recorded]
     assert held[0]
     assert held[-1]
-    assert sum(held) == 9
+    assert sum(held) == 5
     assert len(stepper._trace["runs"]) == 21
     with pytest.raises(ValueError, match="no longer kept"):
         stepper._answer({"kind": "value", "op": bump.op.name, "slot": 0, "run": 5})
+
+
+def test_a_stepper_that_keeps_samples_alone() -> None:
+    x = tf.placeholder(tf.float32, [200, 300], name="x")
+    doubled = tf.multiply(x, 2.0, name="doubled")
+    total = tf.reduce_sum(doubled, name="total")
+    value = np.ones([200, 300], np.float32)
+    value[17, 23] = np.nan
+    with tf.Session() as session:
+        stepper = Stepper(session, total, {x: value}, values="sampled")
+        with pytest.raises(ValueError, match="values is True"):
+            Stepper(session, total, {x: value}, values="some")
+    out = {s["type"]: s["out"][0] for s in stepper.payload["trace"]["runs"][0]["steps"]}
+    assert out["Mul"]["stats"]["nan"] == 1
+    assert out["Mul"]["stats"]["of"] < 1000
+    assert out["Mul"]["kind"] == "heat"
+    assert out["Sum"]["data"] == ["nan"]
+    assert not any(
+        s.outputs[0].nbytes > 0 and hasattr(s.outputs[0], "base") for s in stepper.trace.steps
+    )
+    with pytest.raises(ValueError, match="Only a sample"):
+        stepper._answer({"kind": "value", "op": "doubled", "slot": 0, "run": 0})
+    assert "doubled: float32 (200, 300)" in stepper.describe()
 
 
 def test_branch_feeds_a_tensor_and_leaves_the_session_alone(sent: list[Any]) -> None:

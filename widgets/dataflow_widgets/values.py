@@ -26,6 +26,8 @@ def summarize(value: Any) -> dict[str, Any] | None:
     """A summary of one output; None for an output without a value (an operation's)."""
     if value is None:
         return None
+    if hasattr(value, "is_whole"):
+        return summarize_sample(value)
     if hasattr(value, "get") and not isinstance(value, np.ndarray):
         value = value.get()  # an array on a GPU
     array = np.asarray(value)
@@ -59,6 +61,28 @@ def summarize(value: Any) -> dict[str, Any] | None:
         "histogram": histogram(array),
         "more": True,
     }
+
+
+def summarize_sample(kept: Any) -> dict[str, Any]:
+    """A summary of a `dataflow.runtime.value_sample.ValueSample`."""
+    if kept.is_whole:
+        return summarize(kept.sample) or {}
+    summary: dict[str, Any] = {
+        "dtype": str(kept.dtype),
+        "shape": list(kept.shape),
+        "shape_text": shape_text(kept.shape),
+        "size": kept.size,
+        "bytes": int(kept.nbytes),
+    }
+    sample = kept.sample
+    if sample is None or sample.dtype.kind not in "biuf":
+        return summary | {"kind": "text", "data": [], "more": False}
+    if sample.dtype.kind != "b":
+        found = {"nan": int(kept.num_nan), "inf": int(kept.num_inf), "of": int(sample.size)}
+        summary["stats"] = statistics(sample) | found
+    cells = grid(sample)
+    cells["note"] = f"{sample.size} of {kept.size} values, evenly chosen"
+    return summary | {"kind": "heat", "grid": cells, "histogram": histogram(sample)}
 
 
 def shape_text(shape: tuple[int, ...]) -> str:

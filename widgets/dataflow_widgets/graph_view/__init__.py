@@ -144,7 +144,7 @@ class GraphView(Widget):
         """
         from dataflow.runtime.stepper import record
 
-        trace = record(session, fetches, feed_dict)
+        trace = record(session, fetches, feed_dict, values="sizes")
         self.refresh()
         index = self._index()
         seconds: dict[str, float] = {}
@@ -152,7 +152,7 @@ class GraphView(Widget):
         for step in trace.steps:
             key = str(index[step.op_name])
             seconds[key] = seconds.get(key, 0.0) + float(step.seconds)
-            held = sum(int(v.nbytes) for v in step.outputs or [] if hasattr(v, "nbytes"))
+            held = sum(int(v.nbytes) for v in step.outputs if v is not None)
             num_bytes[key] = max(num_bytes.get(key, 0), held)
         self.profile_data = {"seconds": seconds, "bytes": num_bytes}
         return trace.result

@@ -127,6 +127,7 @@ export function statsLine(summary) {
   const parts = [`min ${number(stats.min)}`, `max ${number(stats.max)}`, `mean ${number(stats.mean)}`];
   if (stats.nan) parts.push(`${stats.nan} NaN`);
   if (stats.inf) parts.push(`${stats.inf} infinite`);
+  if (stats.of) parts.push(`from a sample of ${stats.of}`);
   return parts.join(", ");
 }
 

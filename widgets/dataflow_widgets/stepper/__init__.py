@@ -15,7 +15,7 @@ from dataflow_widgets.words import plural
 
 _WHOLE_GRAPH = 60  # up to this many operations the pruned ones are drawn too
 _MAX_SENT_CHARS = 2_000_000
-_RUNS_WITH_WHOLE_VALUES = 8  # of older ones only the summaries are kept
+_MOST_BYTES_KEPT = 256_000_000  # of whole values; of older runs only the summaries are kept then
 
 
 class Stepper(Widget):
@@ -29,14 +29,20 @@ class Stepper(Widget):
     `record` adds the next run (a training step), `branch` one with an edited value; the page scrubs
     over them and shows what differs.
 
+    ``values="sampled"`` keeps a sample of each large value and no whole ones: recording then costs
+    a few percent of a run, and no memory to speak of.
+
     Raises what `Session.run` raises; with ``catch=True`` a failing run is shown up to the operation
     that failed, and ``error`` holds the exception.
     """
 
-    _options = {"title", "height", "catch"}
+    _options = {"title", "height", "catch", "values"}
 
     def __init__(self, session: Any, fetches: Any, feed_dict: Any = None, **options: Any) -> None:
         refuse_unknown(Stepper, self._options, options)
+        self._values = options.pop("values", True)
+        if self._values not in (True, "sampled"):
+            raise ValueError(f'values is True or "sampled", got {self._values!r}')
         from dataflow.introspect.graph_json import graph_to_dict
 
         self._session, self._fetches = session, fetches
@@ -130,16 +136,24 @@ class Stepper(Widget):
         from dataflow.runtime.stepper import record
 
         before = snapshot(self._session)
-        recorded = record(self._session, self._fetches, feed_dict, catch=self._catch)
+        recorded = record(
+            self._session, self._fetches, feed_dict, values=self._values, catch=self._catch
+        )
         self._before.append(before)
         self._recorded.append(recorded)
         self._feeds.append(feed_dict)
-        for i in range(len(self._recorded) - _RUNS_WITH_WHOLE_VALUES):
-            old = self._recorded[i]
-            if i and any(step.outputs for step in old.steps):
-                bare = [step._replace(outputs=[]) for step in old.steps]
-                self._recorded[i] = old._replace(steps=bare)
+        self._forget_old()
         return recorded
+
+    def _forget_old(self) -> None:
+        """Drops the whole values of the oldest runs but the first, while there are too many."""
+        sizes = [_num_bytes(run) for run in self._recorded]
+        for i in range(1, len(self._recorded) - 1):
+            if sum(sizes) <= _MOST_BYTES_KEPT:
+                return
+            bare = [step._replace(outputs=[]) for step in self._recorded[i].steps]
+            self._recorded[i] = self._recorded[i]._replace(steps=bare)
+            sizes[i] = 0
 
     def _add(self, recorded: Any, label: str, compare: int | None) -> None:
         run = run_to_dict(recorded, self._nodes, label)
@@ -207,6 +221,8 @@ class Stepper(Widget):
             value = recorded.feed_values[f"{name}:{slot}"]
         else:
             raise KeyError(f"the recorded run has no step {name!r}")
+        if hasattr(value, "is_whole"):
+            raise ValueError("Only a sample was kept; record with values=True to see all values.")
         array = np.asarray(value)
         text = np.array2string(array, threshold=20_000, max_line_width=88)
         return {"text": text[:_MAX_SENT_CHARS], "size": int(array.size)}
@@ -229,7 +245,15 @@ def _short(value: Any) -> str:
     return text if len(text) <= 24 else text[:23] + "…"
 
 
+def _num_bytes(recorded: Any) -> int:
+    return sum(int(v.nbytes) for step in recorded.steps for v in step.outputs if v is not None)
+
+
 def _one_line(value: Any) -> str:
+    if hasattr(value, "is_whole"):
+        if not value.is_whole:
+            return f"{value.dtype} {shape_text(value.shape)}"
+        value = value.sample
     array = np.asarray(value)
     if array.size <= 6:
         return " ".join(str(array.tolist()).split())

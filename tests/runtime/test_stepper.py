@@ -1,0 +1,135 @@
+"""`record`: a run node by node, and what is kept of its values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.runtime import stepper
+from dataflow.runtime.stepper import record
+from dataflow.runtime.value_sample import ValueSample, not_finite, sample_of
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[None]:
+    with tf.Graph().as_default():
+        yield
+
+
+def test_the_traced_plan_is_made_once_for_each_combination() -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    doubled = tf.multiply(x, 2.0, name="doubled")
+    with tf.Session() as session:
+        made = []
+        for value in (1.0, 2.0, 3.0):
+            assert record(session, doubled, {x: value}).result == 2 * value
+            (plan,) = session._plans.values()
+            made.append(stepper._traced_plans[plan][True])
+        assert made[0] is made[1] is made[2]
+        record(session, tf.add(doubled, 1.0), {x: 1.0})  # the graph grew
+        assert len(session._plans) == 2
+
+
+def test_state_changes_as_in_a_run() -> None:
+    v = tf.Variable(1.0, name="v")
+    bump = tf.assign_add(v, 1.0)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        for number, values in enumerate((True, "sampled", "sizes", False)):
+            assert record(session, bump, values=values).result == 2.0 + number
+        assert session.run(v) == 5.0
+
+
+def test_whole_values_are_copies() -> None:
+    v = tf.Variable([1.0, 2.0], name="v")
+    bump = tf.assign_add(v, [1.0, 1.0])
+    with tf.Session() as session:
+        session.run(v.initializer)
+        trace = record(session, [v, bump])
+        before = {s.op_name: s.outputs[0].tolist() for s in trace.steps}
+        session.run(bump)
+        assert before[bump.op.name] == [2.0, 3.0]
+        assert {s.op_name: s.outputs[0].tolist() for s in trace.steps} == before
+
+
+@pytest.mark.parametrize("values", ["sampled", "sizes"])
+def test_large_values_are_not_kept(values: str) -> None:
+    x = tf.placeholder(tf.float32, [300, 400], name="x")
+    with tf.Session() as session:
+        trace = record(session, tf.negative(x, name="y"), {x: np.ones([300, 400])}, values=values)
+    (step,) = [s for s in trace.steps if s.op_name == "y"]
+    (kept,) = step.outputs
+    assert isinstance(kept, ValueSample)
+    assert (kept.shape, kept.nbytes, kept.size) == ((300, 400), 480_000, 120_000)
+    assert not kept.is_whole
+    if values == "sampled":
+        assert kept.sample.size <= 24 * 32
+        assert set(kept.sample.ravel()) == {-1.0}
+    else:
+        assert kept.sample is None
+
+
+def test_a_node_that_only_a_control_edge_asks_for_is_in_the_full_recording_alone() -> None:
+    a = tf.constant(1.0, name="a")
+    unread = tf.negative(a, name="unread")
+    with tf.control_dependencies([unread]):
+        b = tf.add(a, 1.0, name="b")
+    with tf.Session() as session:
+        full = [s.op_name for s in record(session, b).steps]
+        lean = [s.op_name for s in record(session, b, values="sizes").steps]
+        config = tf.ConfigProto()
+        config.graph_options.rewrite_options.disable_meta_optimizer = True
+    with tf.Session(config=config) as session:
+        plain = [s.op_name for s in record(session, b, values="sizes").steps]
+    assert "unread" in full
+    assert "unread" not in lean
+    assert "b" in lean
+    assert plain == full
+
+
+@pytest.mark.parametrize("values", [True, "sampled"])
+def test_an_error_names_the_users_node(values: object) -> None:
+    x = tf.placeholder(tf.int32, [], name="x")
+    y = tf.floordiv(tf.constant([1, 2]), x, name="quotient")
+    z = tf.add(y, 1)
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError) as error:
+            record(session, z, {x: 0}, values=values)
+        assert error.value.op is y.op
+        trace = record(session, z, {x: 0}, values=values, catch=True)
+        assert trace.error.op is y.op
+        assert z.op.name not in [s.op_name for s in trace.steps]
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (64,), (65,), (30, 40), (3, 50, 60), (0, 7), (7, 0)])
+def test_samples_of_every_shape(shape: tuple[int, ...]) -> None:
+    array = np.arange(int(np.prod(shape)), dtype=np.float32).reshape(shape)
+    kept = sample_of(array)
+    assert (kept.shape, kept.nbytes) == (shape, array.nbytes)
+    assert kept.is_whole == (array.size <= 64)
+    assert set(kept.sample.ravel()) <= set(array.ravel())
+    if array.size > 64:
+        assert kept.sample.ravel()[0] == 0
+        assert 0 < kept.sample.size <= 24 * 32
+
+
+def test_samples_of_values_that_are_not_in_one_piece() -> None:
+    array = np.arange(6000.0).reshape(30, 20, 10).transpose(2, 0, 1)
+    kept = sample_of(array)
+    assert kept.sample.shape[0] <= 24
+    assert kept.sample[0].tolist() == array[0, 0].tolist()
+    assert set(kept.sample.ravel()) <= set(array.ravel())
+
+
+def test_not_finite_is_exact() -> None:
+    array = np.full((100, 100), 1e30, np.float32)  # whose squares overflow
+    assert not_finite(array) == (0, 0)
+    array[3, 4] = np.nan
+    array[50, :] = -np.inf
+    assert not_finite(array) == (1, 100)
+    assert not_finite(np.arange(5)) == (0, 0)
+    assert not_finite(np.array(np.nan, np.float16)) == (1, 0)
+    assert not_finite(array.T) == (1, 100)
