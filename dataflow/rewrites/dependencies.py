@@ -31,7 +31,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
             continue
         before = list(dict.fromkeys([*[t.op for t in op._inputs], *op._control_inputs]))
         for waiter in waiting:
-            _instead(waiter, op, before)
+            wait_instead(waiter, op, before)
         needed.discard(op)
         journal.append(
             Hit(
@@ -44,7 +44,8 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
         )
 
 
-def _instead(waiter: Operation, op: Operation, before: list[Operation]) -> None:
+def wait_instead(waiter: Operation, op: Operation, before: list[Operation]) -> None:
+    """``waiter`` no longer waits for ``op`` but for the nodes ``before`` it."""
     waiter._control_inputs.remove(op)
     op._control_outputs.remove(waiter)
     sources = {t.op for t in waiter._inputs}

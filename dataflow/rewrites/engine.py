@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.rewrites import dedupe, dependencies, folding, fusion, gates
+from dataflow.rewrites import dead_branches, debug_ops, dedupe, dependencies, folding, fusion, gates
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
@@ -17,6 +17,10 @@ Rule = Callable[[Tensor], Tensor | None]
 #: Rules by the op type of the tensor that they look at, in order of registration.
 _rules: dict[str, list[tuple[str, Rule]]] = {}
 _MAX_HITS_PER_NODE = 8
+#: How far above a node its rules look.
+_MOST_LEVELS = 3
+#: How deep constant conditionals may be nested, each known only when the one around it is gone.
+_MAX_ROUNDS = 4
 
 
 def rewrite(*op_types: str, group: str = "arithmetic") -> Callable[[Rule], Rule]:
@@ -50,14 +54,23 @@ class Rewritten(NamedTuple):
 
 
 class Switches(NamedTuple):
-    """Which groups of rewrites are on."""
+    """Which groups of rewrites are on.
+
+    ``dead_branches`` is TensorFlow's loop optimizer, ``debug_ops`` its debug stripper (off unless
+    asked for), ``reuse`` its memory optimizer: a dying value's buffer taken over by the next.
+    Graphs of fewer than ``min_nodes`` nodes stay as they are.
+    """
 
     arithmetic: bool = True
     constant_folding: bool = True
     common_subgraphs: bool = True
     remapping: bool = True
     dependencies: bool = True
-    max_folded_bytes: int = 10 * 1024 * 1024
+    dead_branches: bool = True
+    debug_ops: bool = False
+    reuse: bool = True
+    min_nodes: int = 0
+    max_folded_bytes: int = folding.MAX_BYTES
 
     @classmethod
     def from_config(cls, config: Any) -> Switches | None:
@@ -74,7 +87,11 @@ class Switches(NamedTuple):
             and rewriter.common_subgraph_elimination != off,
             remapping=rewriter.remapping != off,
             dependencies=rewriter.dependency_optimization != off,
-            max_folded_bytes=options.max_folded_constant_in_bytes or 10 * 1024 * 1024,
+            dead_branches=rewriter.loop_optimization != off,
+            debug_ops=rewriter.debug_stripper in (rewriter.ON, rewriter.AGGRESSIVE),
+            reuse=rewriter.memory_optimization != rewriter.NO_MEM_OPT,
+            min_nodes=rewriter.min_graph_nodes,
+            max_folded_bytes=options.max_folded_constant_in_bytes or folding.MAX_BYTES,
         )
 
     def allows(self, group: str) -> bool:
@@ -92,6 +109,20 @@ def apply(
     """Rewrites the nodes of one plan; the originals stay as they are."""
     work = WorkingGraph(ops, fetches, fetch_operations, feeds)
     journal: list[Hit] = []
+    if switches.debug_ops:
+        debug_ops.run(work, journal)
+    _simplify(work, switches, journal)
+    rounds = 0
+    while switches.dead_branches and rounds < _MAX_ROUNDS and dead_branches.run(work, journal):
+        _simplify(work, switches, journal)  # walls have gone, and other predicates may be known
+        rounds += 1
+    if switches.remapping:
+        fusion.run(work, journal)
+    return Rewritten(work.needed(), work.fetch_tensors(), work.feed_tensors, journal, work.origin)
+
+
+def _simplify(work: WorkingGraph, switches: Switches, journal: list[Hit]) -> None:
+    """One round of everything that makes the graph smaller."""
     if switches.dependencies:
         dependencies.run(work, journal)
         gates.run(work, journal)
@@ -100,9 +131,6 @@ def apply(
     _run_rules(work, switches, journal)
     if switches.common_subgraphs and journal:
         dedupe.run(work, journal)
-    if switches.remapping:
-        fusion.run(work, journal)
-    return Rewritten(work.needed(), work.fetch_tensors(), work.feed_tensors, journal, work.origin)
 
 
 def _run_rules(work: WorkingGraph, switches: Switches, journal: list[Hit]) -> None:
@@ -136,12 +164,34 @@ def _first_hit(
         if not switches.allows(group):
             continue
         work.begin(tensor)
-        replacement = rule(tensor)
+        if rule is folding.fold:
+            replacement = folding.fold(tensor, switches.max_folded_bytes)
+        else:
+            replacement = rule(tensor)
         if replacement is None or replacement is tensor:
             work.roll_back()
             continue
         if replacement.dtype.base_dtype is not tensor.dtype.base_dtype:
             work.roll_back()
             continue
+        if rule is not folding.fold and _loses_order(tensor, replacement):
+            work.roll_back()
+            continue
         return rule, replacement
     return None
+
+
+def _loses_order(tensor: Tensor, replacement: Tensor) -> bool:
+    """True when a node that a rule looks through waits for something, and would go with it."""
+    waiting = {op for op in _cone(tensor) if op is not tensor.op and op._control_inputs}
+    return bool(waiting) and not waiting <= _cone(replacement)
+
+
+def _cone(tensor: Tensor) -> set[Operation]:
+    """The nodes down to which rules look, above ``tensor``."""
+    result = {tensor.op}
+    edge = [tensor.op]
+    for _ in range(_MOST_LEVELS):
+        edge = [t.op for op in edge for t in op._inputs]
+        result.update(edge)
+    return result

@@ -11,6 +11,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.registry import bind, get_kernel
 from dataflow.ops.sources import make_constant
 from dataflow.rewrites.dedupe import can_merge
+from dataflow.rewrites.effects import CONTROL_FLOW
 from dataflow.shapes import num_elements
 
 MAX_BYTES = 10 * 1024 * 1024
@@ -19,6 +20,8 @@ _MAX_GROWTH_BYTES = 64 * 1024
 
 #: Shape questions whose answer is static; no input value is needed.
 _SHAPE_QUESTIONS = frozenset({"Shape", "Size", "Rank"})
+#: They cannot be merged, but that nobody runs them makes no difference.
+_NO_EFFECT = CONTROL_FLOW | {"Placeholder", "VariableV2", "Variable", "NoOp", "Identity"}
 
 
 def foldable(op: Operation) -> bool:
@@ -40,23 +43,47 @@ def may_fold(tensor: Tensor) -> bool:
     return op.type in _SHAPE_QUESTIONS or (bool(op._inputs) and op._inputs[0].op.type == "Const")
 
 
-def fold(tensor: Tensor) -> Tensor | None:
-    """f(constants) -> a constant."""
+def fold(tensor: Tensor, max_bytes: int = MAX_BYTES) -> Tensor | None:
+    """f(constants) -> a constant
+
+    Not when it would be larger than ``max_bytes``, nor much larger than what it is made of.
+    """
     op = tensor.op
     value = _static_answer(tensor)
-    if value is None:
-        if not foldable(op):
-            return None
-        size = num_elements(tensor.dims)
-        input_bytes = sum(t.op.attrs["value"].nbytes for t in op._inputs)
-        if size is not None and size * tensor.dtype.size > max(
-            min(MAX_BYTES, input_bytes), _MAX_GROWTH_BYTES
-        ):
-            return None
-        value = compute(op)
-        if value is None or value.nbytes > max(min(MAX_BYTES, input_bytes), _MAX_GROWTH_BYTES):
-            return None
+    if value is not None:
+        constant = make_constant(value, tensor.dtype.base_dtype, None, "folded")
+        source = op._inputs[0].op
+        if has_effects_behind(source):  # they must happen although the value is not looked at
+            constant.op._control_inputs.append(source)
+            source._control_outputs.append(constant.op)
+        return constant
+    if not foldable(op):
+        return None
+    size = num_elements(tensor.dims)
+    input_bytes = sum(t.op.attrs["value"].nbytes for t in op._inputs)
+    most_bytes = min(max_bytes, max(input_bytes, _MAX_GROWTH_BYTES))
+    if size is not None and size * tensor.dtype.size > most_bytes:
+        return None
+    value = compute(op)
+    if value is None or value.nbytes > most_bytes:
+        return None
     return make_constant(value, tensor.dtype.base_dtype, None, "folded")
+
+
+def has_effects_behind(op: Operation) -> bool:
+    """True when something that ``op`` needs, or itself, does more than compute a value."""
+    known: dict[Operation, bool] = op.graph._attachments.setdefault("effects behind", {})
+    stack = [(op, False)]
+    while stack:
+        op, leaving = stack.pop()
+        before = [*[t.op for t in op._inputs], *op._control_inputs]
+        if leaving:
+            known[op] = known[op] or any(known[b] for b in before)
+        elif op not in known:
+            known[op] = not can_merge(op) and op.type not in _NO_EFFECT
+            stack.append((op, True))
+            stack.extend((b, False) for b in before if b not in known)
+    return known[op]
 
 
 def _static_answer(tensor: Tensor) -> Any:

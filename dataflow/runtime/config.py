@@ -83,12 +83,22 @@ class OptimizerOptions(Options):
 
 
 class RewriterConfig(Options):
-    """Switches for groups of rewrites: ``DEFAULT``, ``ON`` or ``OFF``."""
+    """Switches for groups of rewrites: ``DEFAULT``, ``ON`` or ``OFF``.
+
+    ``memory_optimization`` takes the memory optimizer's own constants; ``NO_MEM_OPT`` is off.
+    """
 
     DEFAULT = 0
     ON = 1
     OFF = 2
     AGGRESSIVE = 3
+    DEFAULT_MEM_OPT = 0
+    NO_MEM_OPT = 1
+    MANUAL = 2
+    HEURISTICS = 3
+    SWAPPING_HEURISTICS = 4
+    RECOMPUTATION_HEURISTICS = 5
+    SCHEDULING_HEURISTICS = 6
     _defaults = {
         "disable_meta_optimizer": False,
         "constant_folding": 0,

@@ -70,7 +70,7 @@ class Plan:
         """Applies the rewrites and compiles again; the results stay the same to rounding."""
         self._runs_left = -1
         keep_freed_memory()
-        if self._switches is None:
+        if self._switches is None or len(self.ops) < self._switches.min_nodes:
             return
         from dataflow.rewrites import engine, rules  # noqa: F401
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.graph.registry import get_op
 from dataflow.rewrites import engine, rules  # noqa: F401
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
@@ -289,3 +290,40 @@ def test_branches_keep_their_nodes() -> None:
         plan = rewritten(s, y, [p])
         assert plan.run([False]) == 2 and not calls
         assert plan.run([True]) == 1 and calls == [1]
+
+
+def test_what_a_rule_looks_through_may_wait_for_something() -> None:
+    v = tf.Variable([[1.0, 2.0]])
+    x = tf.placeholder(tf.float32, [1, 2])
+    with tf.control_dependencies([tf.assign_add(v, x)]):
+        inner = tf.transpose(x)
+        negative = -x
+        power = tf.exp(x)
+        narrow = tf.reshape(x, [2])
+    results = [
+        tf.transpose(inner) * 2.0,
+        -negative,
+        tf.log(1.0 + power),
+        tf.reshape(narrow, [2, 1]),
+    ]
+    for result in results:
+        with tf.Session() as s:
+            s.run(v.initializer)
+            plan = rewritten(s, result, [x])
+            plan.run([[[1.0, 1.0]]])
+            np.testing.assert_array_equal(s.run(v), [[2.0, 3.0]])
+
+
+def test_a_static_shape_keeps_the_effects_behind_its_tensor() -> None:
+    v = tf.Variable([1.0, 2.0])
+    queue = tf.FIFOQueue(3, tf.float32, [[4]])
+    shape, size = get_op("Shape"), get_op("Size")  # tf.shape answers when the graph is built
+    shapes = [shape(tf.assign_add(v, [1.0, 1.0]) * 1.0), size(tf.tanh(queue.dequeue()))]
+    with tf.Session() as s:
+        s.run(v.initializer)
+        for _ in range(2):
+            s.run(queue.enqueue(np.zeros(4)))
+        plan = rewritten(s, [*shapes, shapes[0] + 1], [])
+        assert [np.asarray(r).tolist() for r in plan.run([])] == [[2], 4, [3]]
+        np.testing.assert_array_equal(s.run(v), [2.0, 3.0])
+        assert s.run(queue.size()) == 1

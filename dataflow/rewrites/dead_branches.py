@@ -1,0 +1,136 @@
+"""Conditionals whose predicate is known: only the branch that is taken stays.
+
+A ``Switch`` on a constant hands its value to one branch; the other branch is *dead*, and so is all
+that hangs on it, up to the ``Merge`` that joins the two. The Switches and Merges become identities
+(which keep the order that control edges ask for), and with them the walls that other rewrites
+cannot look through. A dead node that is fetched stays, with the Switch above it, so that the run
+says what it says without rewrites.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dataflow.graph.default_stacks import use_graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.registry import get_op
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.sources import make_constant
+from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.working_graph import WorkingGraph
+
+_SWITCH = frozenset({"Switch", "RefSwitch"})
+_MERGE = frozenset({"Merge", "RefMerge"})
+_BACK_EDGE = frozenset({"NextIteration", "RefNextIteration"})
+
+
+def run(work: WorkingGraph, journal: list[Hit]) -> bool:
+    """Takes out what can never run; True when something was found."""
+    ops = work.needed()
+    known = {op: branch for op in ops if (branch := _known_branch(op)) is not None}
+    if not known:
+        return False
+    dead = _dead_tensors(ops, known)
+    with use_graph(work.graph):
+        for op in ops:
+            if op in known:
+                _replace_switch(work, journal, op, known[op], dead)
+            elif op.type in _MERGE and op.outputs[0] not in dead:
+                _replace_merge(work, journal, op, dead)
+    return True
+
+
+def _known_branch(op: Operation) -> bool | None:
+    """Which output of a Switch gets the value, where its predicate is a constant."""
+    if op.type not in _SWITCH:
+        return None
+    predicate = op._inputs[1].op
+    while predicate.type == "Identity" or (
+        predicate.type == "Enter" and predicate.attrs["is_constant"]
+    ):
+        predicate = predicate._inputs[0].op
+    if predicate.type != "Const" or predicate.attrs["value"].shape:
+        return None
+    return bool(predicate.attrs["value"])
+
+
+def _dead_tensors(ops: list[Operation], known: dict[Operation, bool]) -> set[Tensor]:
+    """Outputs that never have a value. A node is dead when something that it needs is; a Merge
+    when nothing that it could take is alive."""
+    dead: set[Tensor] = set()
+    dead_ops: set[Operation] = set()
+    for op in ops:
+        if op.type in _MERGE:
+            lost = all(t in dead for t in op._inputs)
+        else:
+            lost = any(t in dead for t in op._inputs)
+        if lost or any(c in dead_ops for c in op._control_inputs):
+            dead_ops.add(op)
+            dead.update(op.outputs)
+        elif op in known:
+            dead.add(op.outputs[0 if known[op] else 1])
+    return dead
+
+
+def _replace_switch(
+    work: WorkingGraph, journal: list[Hit], op: Operation, branch: bool, dead: set[Tensor]
+) -> None:
+    output = op.outputs[1 if branch else 0]
+    if output in dead or not _is_read(work, output):
+        return
+    source, predicate = op._inputs
+    waits = bool(op._control_inputs or predicate.op._control_inputs)
+    if waits and source.dtype.is_ref:
+        return
+    work.begin(output)
+    new = source
+    if waits:
+        new = get_op("Identity")(source)
+        if predicate.op._control_inputs:  # what the predicate waits for is still waited for
+            new.op._control_inputs.append(predicate.op)
+            predicate.op._control_outputs.append(new.op)
+    work.replace(output, new)
+    journal.append(
+        Hit(
+            "switch_on_constant",
+            f"switch(x, {str(branch).lower()}) -> x; the other branch never runs",
+            output.name,
+            new.name,
+            (op.name,),
+            () if new is source else (new.op.name,),
+        )
+    )
+
+
+def _replace_merge(
+    work: WorkingGraph, journal: list[Hit], op: Operation, dead: set[Tensor]
+) -> None:
+    alive = [i for i, t in enumerate(op._inputs) if t not in dead]
+    if len(alive) != 1 or any(t.op.type in _BACK_EDGE for t in op._inputs):
+        return
+    taken = op._inputs[alive[0]]
+    output, index = op.outputs
+    if taken.dtype.is_ref and op._control_inputs:
+        return
+    work.begin(output)
+    # An identity, not the value itself: a variable's value is taken here, before what follows.
+    new = taken if taken.dtype.is_ref else get_op("Identity")(taken)
+    work.replace(output, new)  # first, so that whoever waits for the Merge waits for its value
+    if index._consumers or index in work.fetch_tensors():
+        work.begin(index)
+        number = make_constant(np.array(alive[0], np.int32), index.dtype, None, "branch")
+        work.replace(index, number)
+    journal.append(
+        Hit(
+            "merge_of_one_branch",
+            "merge(x, never) -> x",
+            output.name,
+            new.name,
+            (op.name,),
+            () if new is taken else (new.op.name,),
+        )
+    )
+
+
+def _is_read(work: WorkingGraph, tensor: Tensor) -> bool:
+    return bool(tensor._consumers or tensor.op._control_outputs) or tensor in work.fetch_tensors()

@@ -1,0 +1,42 @@
+"""The debug stripper: assertions, checks and prints go, when ``debug_stripper`` is switched on."""
+
+from __future__ import annotations
+
+from dataflow.graph.default_stacks import use_graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.registry import get_op
+from dataflow.rewrites.dependencies import wait_instead
+from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.working_graph import WorkingGraph
+
+_PASSING_ON = frozenset({"CheckNumerics", "Print"})
+
+
+def run(work: WorkingGraph, journal: list[Hit]) -> None:
+    """Whoever waited for such a node waits for what it waited for; a value passes through."""
+    with use_graph(work.graph):
+        for op in work.needed():
+            if op.type == "Assert" and op not in work.fetch_operation_set():
+                _strip_assert(op)
+                journal.append(Hit("assert", "assert(x) -> nothing", op.name, "", (op.name,)))
+            elif op.type in _PASSING_ON:
+                _pass_on(work, journal, op)
+
+
+def _strip_assert(op: Operation) -> None:
+    before = list(dict.fromkeys([*[t.op for t in op._inputs], *op._control_inputs]))
+    for waiter in list(op._control_outputs):
+        wait_instead(waiter, op, before)
+
+
+def _pass_on(work: WorkingGraph, journal: list[Hit], op: Operation) -> None:
+    output = op.outputs[0]
+    work.begin(output)
+    new = get_op("Identity")(op._inputs[0])
+    for tensor in op._inputs[1:]:
+        if tensor.op not in new.op._control_inputs:
+            new.op._control_inputs.append(tensor.op)
+            tensor.op._control_outputs.append(new.op)
+    work.replace(output, new)
+    equation = f"{op.type.lower()}(x) -> x"
+    journal.append(Hit("debug_op", equation, output.name, new.name, (op.name,), (new.op.name,)))
