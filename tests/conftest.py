@@ -147,3 +147,10 @@ def data_folder() -> Path:
 def checkout() -> Path:
     """The root of the checkout."""
     return ROOT
+
+
+@pytest.fixture
+def real_data(data_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """``DATAFLOW_DATA``, with downloads forbidden; skips where it is not set."""
+    monkeypatch.setenv("DATAFLOW_OFFLINE", "1")
+    return data_folder
