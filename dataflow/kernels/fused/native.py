@@ -1,0 +1,372 @@
+"""Loops in machine code: a chain of arithmetic over any number of arrays in one pass.
+
+NumPy makes one pass over memory for each op; even in blocks that stay in the cache, Adam's twelve
+passes cost four times what the one pass does that it could be. A `Loop` says what one element
+needs, and LLVM (the optional package ``llvmlite``) turns it into vector instructions. The text of
+the loop is written here, vectors and all, so no optimizer has to find them again.
+
+Measured on one core, 3.3 million float32 variables: Adam 4.4 ms in NumPy's blocks, 1.2 ms here;
+a numba version 5.8 ms, since its bounds and aliasing keep it from vectors, and numba takes 0.5 s to
+compile it (with the interpreter's lock held) where this takes 10 ms (without it).
+
+Results are bit for bit those of the NumPy ops in the same order: every step is one IEEE operation,
+none are contracted. Ops that LLVM has no instruction for (``exp``) stay with NumPy.
+
+A loop is compiled in the background, once it was asked for often enough; until then, and where
+llvmlite is not installed, `Lazy.get` gives ``None`` and the caller goes on with NumPy.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import threading
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+#: Times that a loop is asked for before it is compiled: a graph that runs twice is not worth it.
+_ASKED_BEFORE_COMPILING = 20
+_VECTOR_BYTES = 64
+
+
+class Loop(NamedTuple):
+    """What is done to each element, in static single assignment.
+
+    ``inputs`` has a letter for each array: ``v`` for elements that lie side by side along the
+    innermost axis, ``u`` for one element for the whole innermost axis, ``r`` as ``v`` in the row
+    that the index names, ``n`` for one number for all. Value i is input i, or the result of a step; ``steps`` are (op type,
+    operand numbers), or ``("Const", (number,))``; ``results`` are (value, letter) of what is
+    stored; ``rank`` counts the axes around the innermost one.
+    """
+
+    dtype: str
+    inputs: str
+    steps: tuple[tuple[str, tuple[Any, ...]], ...]
+    results: tuple[tuple[int, str], ...]
+    rank: int = 0
+
+    @property
+    def letters(self) -> str:
+        """Those of the inputs, then those of the results."""
+        return self.inputs + "".join(letter for _, letter in self.results)
+
+
+class Function:
+    """A loop's machine code.
+
+    It takes a table: the lengths of the axes, the addresses of inputs and results (for ``n`` the
+    number itself, as a double), the strides in bytes (all of one array together, none for ``n``),
+    and, with an ``r`` among the letters, the address of the row numbers (int64, along the first
+    axis).
+    """
+
+    __slots__ = ("_code", "_pack", "letters")
+
+    def __init__(self, loop: Loop, address: int) -> None:
+        self.letters = loop.letters
+        self._code = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(address)
+        arrays = len(self.letters) - self.letters.count("n")
+        layout = "q" * (loop.rank + 1)
+        layout += "".join("d" if letter == "n" else "q" for letter in self.letters)
+        layout += "q" * (loop.rank * arrays + ("r" in self.letters))
+        self._pack = struct.Struct(layout).pack
+
+    def __call__(self, *table: Any) -> None:
+        """Runs it, without the interpreter's lock."""
+        self._code(self._pack(*table))
+
+
+class Lazy:
+    """A loop that is compiled in the background once `get` was called often enough."""
+
+    __slots__ = ("asked", "function", "loop")
+
+    def __init__(self, loop: Loop) -> None:
+        self.loop = loop
+        self.asked = 0
+        self.function: Function | None = None
+
+    def get(self) -> Function | None:
+        """The compiled loop, or ``None`` while there is none."""
+        if self.function is None and self.asked < _ASKED_BEFORE_COMPILING:
+            self.asked += 1
+            if self.asked == _ASKED_BEFORE_COMPILING:
+                threading.Thread(target=self._compile, name="dataflow-compile", daemon=True).start()
+        return self.function
+
+    def _compile(self) -> None:
+        try:
+            self.function = compile_loop(self.loop)
+        except ImportError:
+            pass  # llvmlite is optional
+        except Exception as e:
+            warnings.warn(f"A loop could not be compiled; NumPy computes it: {e}", stacklevel=1)
+
+
+_lazy: dict[Loop, Lazy] = {}
+_lock = threading.Lock()
+#: Engines own the machine code; it lives as long as the process.
+_engines: list[Any] = []
+
+
+def lazy(loop: Loop) -> Lazy:
+    """The one `Lazy` of a loop."""
+    return _lazy.setdefault(loop, Lazy(loop))
+
+
+def compile_loop(loop: Loop) -> Function:
+    """Compiles at once; `ImportError` without llvmlite, `RuntimeError` where LLVM refuses."""
+    import llvmlite.binding as llvm
+
+    with _lock:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        target = llvm.Target.from_default_triple()
+        machine = target.create_target_machine(
+            cpu=llvm.get_host_cpu_name(),
+            features=llvm.get_host_cpu_features().flatten(),
+            opt=2,
+            jit=True,
+        )
+        module = llvm.parse_assembly(source(loop))
+        module.verify()
+        engine = llvm.create_mcjit_compiler(module, machine)
+        engine.finalize_object()
+        _engines.append(engine)
+        address = engine.get_function_address("loop")
+    return Function(loop, address)
+
+
+def address_of(array: Any) -> int:
+    """Where an array's first element lies."""
+    try:  # a quarter of the time of the other way
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    except (BufferError, TypeError, ValueError):  # read-only, strided or empty
+        return array.__array_interface__["data"][0]  # type: ignore[no-any-return]
+
+
+# ---- the text ---------------------------------------------------------------------------------
+
+_ARITHMETIC = {"Add": "fadd", "AddV2": "fadd", "Sub": "fsub", "Mul": "fmul", "RealDiv": "fdiv"}
+_COMPARISONS = {
+    "Greater": "ogt",
+    "GreaterEqual": "oge",
+    "Less": "olt",
+    "LessEqual": "ole",
+    "Equal": "oeq",
+    "NotEqual": "une",
+}
+_TRUTHS = {"LogicalAnd": "and", "LogicalOr": "or"}
+_UNARY = {"Sqrt": "sqrt", "Abs": "fabs"}
+#: Ops made of others: operands are numbers of values, constants are floats.
+_COMPOSED = frozenset(
+    {
+        *("BiasAdd", "Square", "SquaredDifference", "Reciprocal", "Inv", "Rsqrt", "Relu", "Relu6"),
+        *("ReluGrad", "SigmoidGrad", "TanhGrad", "Maximum", "Minimum", "Select", "Neg"),
+        *("LogicalNot", "Const", "Copysign"),
+    }
+)
+#: The op types that steps may have.
+OPS = frozenset({*_ARITHMETIC, *_COMPARISONS, *_TRUTHS, *_UNARY, *_COMPOSED})
+
+
+class _Writer:
+    """Writes the steps for one width: a vector of elements, or a single one."""
+
+    def __init__(self, loop: Loop, lanes: int, prefix: str) -> None:
+        self.loop, self.lanes, self.prefix = loop, lanes, prefix
+        self.element = "float" if loop.dtype == "float32" else "double"
+        self.letter = f"{'f32' if self.element == 'float' else 'f64'}"
+        self.type = self.element if lanes == 1 else f"<{lanes} x {self.element}>"
+        self.truth = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        self.intrinsic = self.letter if lanes == 1 else f"v{lanes}{self.letter}"
+        self.lines: list[str] = []
+        self.declared: set[str] = set()
+        self.count = 0
+
+    def put(self, text: str) -> str:
+        """A new name for what ``text`` computes."""
+        name = f"%{self.prefix}{self.count}"
+        self.count += 1
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def constant(self, number: float) -> str:
+        rounded = float(np.dtype(self.loop.dtype).type(number))
+        text = "0x" + struct.pack(">d", rounded).hex().upper()
+        if self.lanes == 1:
+            return text
+        return "<" + ", ".join([f"{self.element} {text}"] * self.lanes) + ">"
+
+    def spread(self, scalar: str) -> str:
+        """A vector all of whose elements are one."""
+        if self.lanes == 1:
+            return scalar
+        first = self.put(f"insertelement {self.type} poison, {self.element} {scalar}, i64 0")
+        mask = f"<{self.lanes} x i32> zeroinitializer"
+        return self.put(f"shufflevector {self.type} {first}, {self.type} poison, {mask}")
+
+    def step(self, op: str, *x: Any) -> str:
+        """One op on names or Python numbers."""
+        x = tuple(self.constant(v) if isinstance(v, float) else v for v in x)
+        t = self.type
+        if op in _ARITHMETIC:
+            return self.put(f"{_ARITHMETIC[op]} {t} {x[0]}, {x[1]}")
+        if op in _COMPARISONS:
+            return self.put(f"fcmp {_COMPARISONS[op]} {t} {x[0]}, {x[1]}")
+        if op in _TRUTHS:
+            return self.put(f"{_TRUTHS[op]} {self.truth} {x[0]}, {x[1]}")
+        if op in _UNARY:
+            return self._intrinsic(_UNARY[op], *x)
+        if op == "Select":
+            return self.put(f"select {self.truth} {x[0]}, {t} {x[1]}, {t} {x[2]}")
+        match op:
+            case "BiasAdd":
+                return self.step("Add", *x)
+            case "Neg":
+                return self.put(f"fneg {t} {x[0]}")
+            case "Copysign":
+                return self._intrinsic("copysign", *x)
+            case "Square":
+                return self.step("Mul", x[0], x[0])
+            case "SquaredDifference":
+                difference = self.step("Sub", *x)
+                return self.step("Mul", difference, difference)
+            case "Reciprocal" | "Inv":
+                return self.step("RealDiv", 1.0, x[0])
+            case "Rsqrt":
+                return self.step("RealDiv", 1.0, self.step("Sqrt", x[0]))
+            case "Relu":  # a NaN stays
+                return self.step("Select", self.step("Less", x[0], 0.0), 0.0, x[0])
+            case "Relu6":
+                low = self.step("Relu", x[0])
+                return self.step("Select", self.step("Greater", low, 6.0), 6.0, low)
+            case "Maximum" | "Minimum":  # the second operand where it is a NaN, or further out
+                order = "Less" if op == "Maximum" else "Greater"
+                takes = self.step(
+                    "LogicalOr", self.step(order, *x), self.step("NotEqual", x[1], x[1])
+                )
+                return self.step("Select", takes, x[1], x[0])
+            case "ReluGrad":
+                return self.step("Select", self.step("Greater", x[1], 0.0), x[0], 0.0)
+            case "SigmoidGrad":
+                slope = self.step("Mul", self.step("Sub", 1.0, x[0]), x[0])
+                return self.step("Mul", slope, x[1])
+            case "TanhGrad":
+                slope = self.step("Sub", 1.0, self.step("Mul", x[0], x[0]))
+                return self.step("Mul", slope, x[1])
+            case "LogicalNot":
+                false = "false" if self.lanes == 1 else "zeroinitializer"
+                return self.put(f"icmp eq {self.truth} {x[0]}, {false}")
+        raise ValueError(f"no machine code for the op type {op!r}")
+
+    def _intrinsic(self, name: str, *x: str) -> str:
+        types = ", ".join([self.type] * len(x))
+        self.declared.add(f"declare {self.type} @llvm.{name}.{self.intrinsic}({types})")
+        operands = ", ".join(f"{self.type} {v}" for v in x)
+        return self.put(f"call {self.type} @llvm.{name}.{self.intrinsic}({operands})")
+
+    def element_address(self, number: int, index: str) -> str:
+        return self.put(f"getelementptr {self.element}, ptr %row{number}, i64 {index}")
+
+    def body(self, index: str) -> None:
+        """Loads, steps and stores at one place of the innermost axis."""
+        align = 4 if self.element == "float" else 8
+        values: list[str] = []
+        for i, letter in enumerate(self.loop.inputs):
+            if letter in "un":
+                values.append(self.spread(f"%u{i}"))
+                continue
+            address = self.element_address(i, index)
+            values.append(self.put(f"load {self.type}, ptr {address}, align {align}"))
+        for op, operands in self.loop.steps:
+            if op == "Const":
+                values.append(self.constant(operands[0]))
+            else:
+                values.append(self.step(op, *[values[o] for o in operands]))
+        for i, (value, _) in enumerate(self.loop.results, len(self.loop.inputs)):
+            address = self.element_address(i, index)
+            self.lines.append(f"  store {self.type} {values[value]}, ptr {address}, align {align}")
+
+
+def source(loop: Loop) -> str:
+    """The loop in LLVM's assembly language."""
+    lanes = _VECTOR_BYTES // np.dtype(loop.dtype).itemsize
+    element = "float" if loop.dtype == "float32" else "double"
+    letters = loop.letters
+    rank, count = loop.rank, len(letters)
+    lines = ["define void @loop(ptr %table) {", "entry:"]
+
+    def field(name: str, place: int, kind: str = "i64") -> None:
+        lines.append(f"  %{name}.at = getelementptr i64, ptr %table, i64 {place}")
+        lines.append(f"  %{name} = load {kind}, ptr %{name}.at")
+
+    for r in range(rank):
+        field(f"length{r}", r)
+    field("length", rank)
+    place = rank + 1 + count
+    for i, letter in enumerate(letters):
+        if letter == "n":
+            field(f"double{i}", rank + 1 + i, "double")
+            cast = "fptrunc double" if element == "float" else "fadd double -0.0,"
+            lines.append(f"  %u{i} = {cast} %double{i}" + (" to float" * (element == "float")))
+            continue
+        field(f"base{i}", rank + 1 + i, "ptr")
+        for r in range(rank):
+            field(f"stride{i}.{r}", place)
+            place += 1
+    if "r" in letters:
+        field("rows", place, "ptr")
+    lines.append(f"  %whole = and i64 %length, {-lanes}")
+    before = "entry"
+    for r in range(rank):
+        lines += [f"  br label %head{r}", f"head{r}:"]
+        lines.append(f"  %i{r} = phi i64 [0, %{before}], [%next{r}, %end{r}]")
+        lines.append(f"  %in{r} = icmp slt i64 %i{r}, %length{r}")
+        outside = f"end{r - 1}" if r else "done"
+        lines += [f"  br i1 %in{r}, label %start{r}, label %{outside}", f"start{r}:"]
+        before = f"start{r}"
+    if "r" in letters:
+        lines.append("  %number.at = getelementptr i64, ptr %rows, i64 %i0")
+        lines.append("  %number = load i64, ptr %number.at")
+    for i, letter in enumerate(letters):
+        if letter == "n":
+            continue
+        offset = "0"
+        for r in range(rank):
+            index = "%number" if letter == "r" and r == 0 else f"%i{r}"
+            lines.append(f"  %step{i}.{r} = mul i64 {index}, %stride{i}.{r}")
+            lines.append(f"  %offset{i}.{r} = add i64 {offset}, %step{i}.{r}")
+            offset = f"%offset{i}.{r}"
+        lines.append(f"  %row{i} = getelementptr i8, ptr %base{i}, i64 {offset}")
+        if letter == "u":
+            lines.append(f"  %u{i} = load {element}, ptr %row{i}")
+    outside = f"end{rank - 1}" if rank else "done"
+    wide, single = _Writer(loop, lanes, "w"), _Writer(loop, 1, "s")
+    wide.body("%v")
+    single.body("%s")
+    lines += [
+        "  br label %vectors",
+        "vectors:",
+        f"  %v = phi i64 [0, %{before}], [%v.next, %vector]",
+        "  %v.in = icmp slt i64 %v, %whole",
+        "  br i1 %v.in, label %vector, label %singles",
+        "vector:",
+        *wide.lines,
+        f"  %v.next = add i64 %v, {lanes}",
+        "  br label %vectors",
+        "singles:",
+        "  %s = phi i64 [%whole, %vectors], [%s.next, %single]",
+        "  %s.in = icmp slt i64 %s, %length",
+        f"  br i1 %s.in, label %single, label %{outside}",
+        "single:",
+        *single.lines,
+        "  %s.next = add i64 %s, 1",
+        "  br label %singles",
+    ]
+    for r in reversed(range(rank)):
+        lines += [f"end{r}:", f"  %next{r} = add i64 %i{r}, 1", f"  br label %head{r}"]
+    lines += ["done:", "  ret void", "}", *sorted(wide.declared | single.declared), ""]
+    return "\n".join(lines)

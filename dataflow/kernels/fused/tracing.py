@@ -1,0 +1,150 @@
+"""Optimizers' rules as loops: a rule is run once on stand-ins that write down what it does.
+
+A rule changes arrays in place through ``xp.function(..., out=array)`` and operators. Each stand-in
+knows which value it holds now; a call adds a step and gives its output a new value. What the
+variable and its slots hold at the end is stored. A rule that looks at the value of a scalar
+(``if l1 > 0``) cannot be written down; it stays with NumPy.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from dataflow.kernels.fused.native import Lazy, Loop, lazy
+
+_FUNCTIONS = {
+    "add": "Add",
+    "subtract": "Sub",
+    "multiply": "Mul",
+    "divide": "RealDiv",
+    "maximum": "Maximum",
+    "sqrt": "Sqrt",
+    "abs": "Abs",
+    "copysign": "Copysign",
+}
+
+
+class _Untraceable(Exception):
+    """The rule depends on a value."""
+
+
+class _Recorder:
+    """Stands for ``xp``."""
+
+    def __init__(self, num_inputs: int) -> None:
+        self.num_inputs = num_inputs
+        self.steps: list[tuple[str, tuple[Any, ...]]] = []
+
+    def step(self, op: str, *operands: Any) -> int:
+        numbers = []
+        for x in operands:
+            if isinstance(x, _Array):
+                numbers.append(x.value)
+            elif isinstance(x, (int, float)):
+                self.steps.append(("Const", (float(x),)))
+                numbers.append(self.num_inputs + len(self.steps) - 1)
+            else:
+                raise _Untraceable
+        self.steps.append((op, tuple(numbers)))
+        return self.num_inputs + len(self.steps) - 1
+
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        op = _FUNCTIONS.get(name)
+        if op is None:
+            raise _Untraceable
+
+        def function(*operands: Any, out: _Array) -> None:
+            out.value = self.step(op, *operands)
+
+        return function
+
+
+class _Array:
+    """Stands for an array or a scalar: the number of the value that it holds."""
+
+    def __init__(self, recorder: _Recorder, value: int) -> None:
+        self.recorder, self.value = recorder, value
+
+    def _operator(self, op: str, *operands: Any) -> _Array:
+        return _Array(self.recorder, self.recorder.step(op, *operands))
+
+    def __add__(self, other: Any) -> _Array:
+        return self._operator("Add", self, other)
+
+    def __radd__(self, other: Any) -> _Array:
+        return self._operator("Add", other, self)
+
+    def __sub__(self, other: Any) -> _Array:
+        return self._operator("Sub", self, other)
+
+    def __rsub__(self, other: Any) -> _Array:
+        return self._operator("Sub", other, self)
+
+    def __mul__(self, other: Any) -> _Array:
+        return self._operator("Mul", self, other)
+
+    def __rmul__(self, other: Any) -> _Array:
+        return self._operator("Mul", other, self)
+
+    def __iadd__(self, other: Any) -> _Array:
+        self.value = self.recorder.step("Add", self, other)
+        return self
+
+    def __isub__(self, other: Any) -> _Array:
+        self.value = self.recorder.step("Sub", self, other)
+        return self
+
+    def _value_needed(self, *_: Any) -> bool:
+        raise _Untraceable
+
+    __gt__ = __lt__ = __ge__ = __le__ = __bool__ = _value_needed
+
+    def __eq__(self, other: object) -> bool:
+        raise _Untraceable
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Traced(NamedTuple):
+    """A rule's loop, and which of its arrays it changes, in the order of the loop's results."""
+
+    loop: Lazy
+    changed: tuple[int, ...]
+
+
+@functools.cache
+def trace(
+    rule: Callable[..., None],
+    num_arrays: int,
+    scalars: tuple[Any, ...],
+    dtype: str,
+    by_rows: bool,
+) -> Traced | None:
+    """The loop of ``rule(xp, scratch, *arrays, grad, *scalars)``; ``None`` for one with branches.
+
+    ``scalars`` has an ellipsis for each number, which becomes an input, and the flags as they are.
+    With ``by_rows`` the arrays are changed in the rows that an index names.
+    """
+    numbers = sum(s is ... for s in scalars)
+    recorder = _Recorder(num_arrays + 1 + numbers)
+    inputs = iter([_Array(recorder, i) for i in range(recorder.num_inputs)])
+    arrays = [next(inputs) for _ in range(num_arrays)]
+    grad = next(inputs)
+    arguments = [next(inputs) if s is ... else s for s in scalars]
+    scratch = (_Array(recorder, -1), _Array(recorder, -1))
+    try:
+        rule(recorder, scratch, *arrays, grad, *arguments)
+    except _Untraceable:
+        return None
+    letter = "r" if by_rows else "v"
+    changed = tuple(i for i, array in enumerate(arrays) if array.value != i)
+    loop = Loop(
+        dtype,
+        letter * num_arrays + "v" + "n" * numbers,
+        tuple(recorder.steps),
+        tuple((arrays[i].value, letter) for i in changed),
+        1 if by_rows else 0,
+    )
+    return Traced(lazy(loop), changed)

@@ -1,0 +1,193 @@
+"""Loops in machine code give what the NumPy ops give, bit for bit."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dataflow.kernels import training
+from dataflow.kernels.fused import native
+from dataflow.kernels.fused.instructions import INSTRUCTIONS
+from dataflow.kernels.fused.tracing import trace
+
+pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
+
+#: More than two vectors of either type, and some elements left over.
+LENGTH = 37
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 7.5, np.inf, -np.inf, np.nan, 1e-40, 3e38)
+
+
+def _values(rng: Any, dtype: str, *, special: bool = True) -> Any:
+    array = rng.standard_normal(LENGTH).astype(dtype)
+    if special:
+        array[: len(SPECIAL)] = rng.permutation(np.array(SPECIAL, dtype))
+    return array
+
+
+def _same(got: Any, wanted: Any) -> None:
+    np.testing.assert_array_equal(got, wanted)
+    real = ~np.isnan(wanted)
+    np.testing.assert_array_equal(np.signbit(got[real]), np.signbit(wanted[real]))
+
+
+RULES = {
+    "gradient_descent": (training._gradient_descent, 1, (0.1,)),
+    "momentum": (training._momentum, 2, (0.1, 0.9, False)),
+    "nesterov": (training._momentum, 2, (0.1, 0.9, True)),
+    "adagrad": (training._adagrad, 2, (0.1, True)),
+    "adagrad without slots": (training._adagrad, 2, (0.1, False)),
+    "adadelta": (training._adadelta, 3, (0.1, 0.95, 1e-8)),
+    "rms_prop": (training._rms_prop, 3, (0.1, 0.9, 0.5, 1e-10)),
+    "centered_rms_prop": (training._centered_rms_prop, 4, (0.1, 0.9, 0.5, 1e-10)),
+    "adam": (training._adam, 3, (0.1, 0.9, 0.999, 1e-8, False)),
+    "adam nesterov": (training._adam, 3, (0.1, 0.9, 0.999, 1e-8, True)),
+}
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiles at the first request, in this thread."""
+
+    def get(lazy: native.Lazy) -> native.Function:
+        if lazy.function is None:
+            lazy.function = native.compile_loop(lazy.loop)
+        return lazy.function
+
+    monkeypatch.setattr(native.Lazy, "get", get)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.usefixtures("at_once")
+def test_a_rule_of_an_optimizer(name: str, dtype: str) -> None:
+    rule, num_arrays, numbers = RULES[name]
+    rng = np.random.default_rng(3)
+    scalars = [s if isinstance(s, bool) else np.dtype(dtype).type(s) for s in numbers]
+    arrays = [abs(_values(rng, dtype)) for _ in range(num_arrays)]
+    grad = _values(rng, dtype)
+    wanted = [a.copy() for a in arrays]
+    scratch = (np.empty_like(grad), np.empty_like(grad))
+    with np.errstate(all="ignore"):
+        rule(np, scratch, *wanted, grad, *scalars)
+    assert training._update_natively(arrays, grad, None, rule, tuple(scalars))
+    for got, want in zip(arrays, wanted, strict=True):
+        _same(got, want)
+
+
+@pytest.mark.parametrize("name", ["gradient_descent", "momentum", "adam"])
+@pytest.mark.usefixtures("at_once")
+def test_rows_are_updated_in_order_and_again_where_named_again(name: str) -> None:
+    rule, num_arrays, numbers = RULES[name]
+    rng = np.random.default_rng(4)
+    scalars = [s if isinstance(s, bool) else np.float32(s) for s in numbers]
+    arrays = [rng.random((9, 21), np.float32) for _ in range(num_arrays)]
+    indices = np.array([3, 7, 3, 0], np.int32)
+    grad = rng.standard_normal((4, 21)).astype(np.float32)
+    wanted = [a.copy() for a in arrays]
+    for i, row in zip(indices, grad, strict=True):
+        parts = [a[i] for a in wanted]
+        rule(np, (np.empty_like(row), np.empty_like(row)), *parts, row, *scalars)
+    assert training._update_natively(arrays, grad, indices, rule, tuple(scalars))
+    for got, want in zip(arrays, wanted, strict=True):
+        _same(got, want)
+
+
+@pytest.mark.usefixtures("at_once")
+def test_large_updates_are_divided_among_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "_SHARED_ELEMENTS", 100)
+    monkeypatch.setattr(training, "_NATIVE_BLOCK", 33)
+    var, grad = np.arange(150, dtype=np.float32), np.full(150, 2, np.float32)
+    scalars = (np.float32(0.5),)
+    assert training._update_natively([var], grad, None, training._gradient_descent, scalars)
+    np.testing.assert_array_equal(var, np.arange(150) - 1)
+
+
+def test_a_rule_that_branches_on_a_number_stays_with_numpy() -> None:
+    assert trace(training._proximal_adagrad, 2, (..., ..., ...), "float32", False) is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", sorted(native.OPS & set(INSTRUCTIONS)))
+def test_an_op_gives_what_the_numpy_instruction_gives(op: str, dtype: str) -> None:
+    instruction = INSTRUCTIONS[op]
+    statement = "\n".join(instruction.statements)
+    operands = 2 if "{1}" in statement else 1
+    rng = np.random.default_rng(5)
+    if op.startswith("Logical"):
+        comparison: tuple[tuple[str, tuple[Any, ...]], ...] = tuple(
+            ("Greater", (i, (i + 1) % operands)) if operands == 2 else ("Greater", (0, 0))
+            for i in range(operands)
+        )
+    else:
+        comparison = ()
+    inputs = [_values(rng, dtype) for _ in range(operands)]
+    first = operands + len(comparison)
+    arguments = tuple(range(operands, first)) if comparison else tuple(range(operands))
+    steps = (*comparison, (op, arguments))
+    result = first
+    if instruction.is_bool:  # a result in memory is a number
+        steps = (
+            *steps,
+            ("Const", (1.0,)),
+            ("Const", (0.0,)),
+            ("Select", (result, first + 1, first + 2)),
+        )
+        result = first + 3
+    loop = native.Loop(dtype, "v" * operands, steps, ((result, "v"),))
+    out = np.empty(LENGTH, dtype)
+    native.compile_loop(loop)(LENGTH, *map(native.address_of, [*inputs, out]))
+    truths = [inputs[i] > inputs[(i + 1) % operands] for i in range(operands)]
+    scope = {"xp": np, "zero": np.dtype(dtype).type(0), "one": np.dtype(dtype).type(1)}
+    scope |= {
+        "six": np.dtype(dtype).type(6),
+        "o": np.empty(LENGTH, "?" if instruction.is_bool else dtype),
+    }
+    names = [f"x{i}" for i in range(operands)]
+    scope |= dict(zip(names, truths if comparison else inputs, strict=True))
+    with np.errstate(all="ignore"):
+        exec(statement.format(*names, o="o"), scope)
+    np.testing.assert_array_equal(out, scope["o"].astype(dtype))
+
+
+def test_axes_strides_and_one_element_for_a_whole_row() -> None:
+    rng = np.random.default_rng(6)
+    x = rng.random((3, 4, 21), np.float32)[:, ::2]
+    scale, shift = rng.random((3, 1, 1), np.float32), rng.random(21, np.float32)
+    steps = (("Mul", (0, 1)), ("Add", (3, 2)))
+    loop = native.Loop("float32", "vuv", steps, ((4, "v"),), rank=2)
+    out = np.empty((3, 2, 21), np.float32)
+    strides = [*x.strides[:2], 4, 0, 0, 0, *out.strides[:2]]
+    native.compile_loop(loop)(3, 2, 21, *map(native.address_of, [x, scale, shift, out]), *strides)
+    np.testing.assert_array_equal(out, x * scale + shift)
+
+
+LOOP = native.Loop("float32", "v", (("Square", (0,)),), ((1, "v"),))
+
+
+def test_a_loop_is_compiled_in_the_background_when_it_was_asked_for_often_enough() -> None:
+    lazy = native.Lazy(LOOP)
+    assert [lazy.get() for _ in range(native._ASKED_BEFORE_COMPILING - 1)] == [None] * (
+        native._ASKED_BEFORE_COMPILING - 1
+    )
+    end = time.monotonic() + 60
+    while lazy.get() is None and time.monotonic() < end:
+        time.sleep(0.01)
+    assert lazy.get() is not None
+
+
+def test_without_llvmlite_numpy_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
+    lazy = native.Lazy(LOOP)
+    lazy._compile()
+    assert lazy.function is None
+
+
+def test_a_loop_that_cannot_be_compiled_gives_one_warning() -> None:
+    lazy = native.Lazy(LOOP._replace(steps=(("Exp", (0,)),)))
+    with pytest.warns(UserWarning, match="NumPy computes it: no machine code for the op type"):
+        lazy._compile()
+    assert lazy.function is None
