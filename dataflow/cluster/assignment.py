@@ -12,49 +12,7 @@ from collections.abc import Sequence
 from dataflow.device_spec import DeviceSpec
 from dataflow.errors import InvalidArgumentError
 from dataflow.graph.operation import Operation
-from dataflow.graph.tensor import Tensor
-
-
-def reference_inputs(op: Operation) -> list[Tensor]:
-    """Return the inputs through which ``op`` changes a variable, or holds a queue or iterator."""
-    result = []
-    at = 0
-    for arg in op.op_def.inputs:
-        if arg.number_attr is not None:
-            count = op.attrs[arg.number_attr]
-        elif arg.type_list_attr is not None:
-            count = len(op.attrs[arg.type_list_attr])
-        else:
-            count = 1
-        if arg.is_ref:
-            result += op.inputs[at : at + count]
-        else:
-            result += [
-                tensor
-                for tensor in op.inputs[at : at + count]
-                if tensor.dtype.base_dtype.kind == "x"  # resource and variant: process-local
-            ]
-        at += count
-    return result
-
-
-class _Groups:
-    """Union-find over operations."""
-
-    def __init__(self) -> None:
-        self._parent: dict[Operation, Operation] = {}
-
-    def find(self, op: Operation) -> Operation:
-        parent = self._parent.get(op, op)
-        if parent is op:
-            return op
-        root = self._parent[op] = self.find(parent)
-        return root
-
-    def join(self, a: Operation, b: Operation) -> None:
-        a, b = self.find(a), self.find(b)
-        if a is not b:
-            self._parent[b] = a
+from dataflow.placement.groups import Groups, join_colocated, reference_inputs
 
 
 def assign_tasks(
@@ -69,18 +27,8 @@ def assign_tasks(
     ``units`` are sets of nodes that must run in one place (a loop, a conditional). Raises
     InvalidArgumentError that names the node, what its device asks for and which tasks there are.
     """
-    groups = _Groups()
-    members = set(ops)
-    by_name = {op.name: op for op in ops}
-    for op in ops:
-        for tensor in reference_inputs(op):
-            if tensor.op in members:
-                groups.join(tensor.op, op)
-        for group in op.attrs.get("_class") or ():
-            text = group.decode() if isinstance(group, bytes) else group
-            leader = by_name.get(text.removeprefix("loc:@"))
-            if leader is not None:
-                groups.join(leader, op)
+    groups = Groups()
+    join_colocated(ops, groups)
     for unit in units:
         _join_unit(groups, unit)
     wanted: dict[Operation, tuple[str, Operation]] = {}
@@ -120,7 +68,7 @@ def _in_unit(op: Operation, units: Sequence[Sequence[Operation]]) -> bool:
     return any(op in unit for unit in units)
 
 
-def _join_unit(groups: _Groups, unit: Sequence[Operation]) -> None:
+def _join_unit(groups: Groups, unit: Sequence[Operation]) -> None:
     first = unit[0]
     for op in unit[1:]:
         groups.join(first, op)

@@ -19,11 +19,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from dataflow.cluster.assignment import assign_tasks, reference_inputs
+from dataflow.cluster.assignment import assign_tasks
 from dataflow.cluster.control_units import control_flow_units
 from dataflow.errors import UnimplementedError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.placement.groups import reference_inputs
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import ALIASES, VARIABLES
 

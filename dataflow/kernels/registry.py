@@ -19,8 +19,6 @@ import importlib.util
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 
 class Kernel(NamedTuple):
     """A registered kernel."""
@@ -116,9 +114,3 @@ def bind(found: Kernel, first: Any, attrs: dict[str, Any]) -> Callable[..., Any]
     if found.factory:
         return found.function(first, **wanted)  # type: ignore[no-any-return]
     return functools.partial(found.function, first, **wanted)
-
-
-@functools.cache
-def array_module(device: str) -> Any:
-    """``xp`` for ``"cpu"`` or ``"gpu"``; raises `ImportError` when CuPy is not installed."""
-    return np if device == "cpu" else importlib.import_module("cupy")

@@ -27,6 +27,16 @@ def segment_reduce(xp: Any, data: Any, ids: Any, num_segments: int, ufunc: str, 
         if ufunc == "multiply":  # CuPy has no atomic product
             host = segment_reduce(np, data.get(), ids.get(), num_segments, ufunc, start)
             return xp.asarray(host)
+        if ufunc in ("maximum", "minimum"):
+            # The atomic update needs the neutral element to start from; `start` is for the empty.
+            neutral = _lowest(data.dtype) if ufunc == "maximum" else _highest(data.dtype)
+            result.fill(neutral)
+            getattr(xp, ufunc).at(result, ids, data)
+            if start != neutral:
+                empty = xp.ones(num_segments, bool)
+                empty[ids] = False
+                result[empty] = start
+            return result
         getattr(xp, ufunc).at(result, ids, data)
         return result
     # Rows of a segment brought together, then reduced in one call: much faster than ufunc.at.

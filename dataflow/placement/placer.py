@@ -1,4 +1,9 @@
-"""The placer of a local session: every pin must name a device that this process has."""
+"""The placer of a local session: a device for every node.
+
+In the order of their strength: nodes that share a variable or another resource stay together, where
+that is, and so do nodes that ask for it (``colocate_with``); a pin decides; what is left open goes
+to the first GPU when its op has a kernel there, else to the CPU.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +14,22 @@ from typing import Any
 from dataflow.device_spec import DeviceSpec
 from dataflow.errors import InvalidArgumentError
 from dataflow.graph.operation import Operation
+from dataflow.kernels.registry import cpu_only_reason, get_kernel
+from dataflow.placement.groups import Groups, join_colocated, reference_inputs
 
 _PREFIX = "/job:localhost/replica:0/task:0"
+#: Ops that the code generator writes itself; they run where their values are.
+_WITHOUT_KERNEL = frozenset(
+    """
+    Const Identity IdentityN StopGradient PreventGradient PlaceholderWithDefault RefIdentity
+    Snapshot LoopCond Enter RefEnter Exit RefExit NextIteration RefNextIteration Merge RefMerge
+    Switch RefSwitch DebugGradientIdentity Placeholder PlaceholderV2 VariableV2 Variable
+    TemporaryVariable NoOp ControlTrigger EmptyTensorList TensorListPushBack TensorListPopBack
+    """.split()
+)
+_VARIABLES = frozenset({"VariableV2", "Variable", "TemporaryVariable"})
+#: The types of variables that a GPU holds, as in TensorFlow.
+_VARIABLE_TYPES = frozenset({"float16", "float32", "float64", "complex64", "complex128", "int64"})
 
 
 def local_devices(config: Any, num_gpus: int) -> list[str]:
@@ -22,27 +41,119 @@ def local_devices(config: Any, num_gpus: int) -> list[str]:
     return names + [f"{_PREFIX}/device:GPU:{i}" for i in range(num_gpus)]
 
 
-def place(ops: Iterable[Operation], devices: list[str], config: Any) -> dict[str, str]:
-    """The device of every pinned node, by node name.
+def place(ops: Iterable[Operation], devices: list[str], config: Any) -> dict[Operation, str]:
+    """The device of every node.
 
-    With ``allow_soft_placement`` a device that is not there gives way to the CPU; so does another
-    task's, so that a graph written for a cluster can be tried in one process.
-    Raises `InvalidArgumentError` for a pin that cannot be kept: what was asked, what there is.
+    With ``allow_soft_placement`` a device that is not there, or has no kernel for a node, gives
+    way to the CPU; so does another task's, so that a graph written for a cluster can be tried in
+    one process. Raises `InvalidArgumentError` for a pin that cannot be kept: what was asked, what
+    there is, and which kernel is missing.
     """
+    ops = list(ops)
     soft = bool(getattr(config, "allow_soft_placement", False))
-    log = bool(getattr(config, "log_device_placement", False))
-    result: dict[str, str] = {}
-    chosen: dict[str, str] = {}
-    for op in ops:
-        wanted = op.device
-        if wanted:
-            device = chosen.get(wanted)
-            if device is None:
-                device = chosen[wanted] = _choose(op, wanted, devices, soft)
-            result[op.name] = device
-        if log:
-            print(f"{op.name}: ({op.type}): {result.get(op.name, devices[0])}", file=sys.stderr)
+    result = dict.fromkeys(ops, devices[0])
+    gpu = next((name for name in devices if "GPU" in name), None)
+    if gpu is None:
+        chosen: dict[str, str] = {}
+        for op in ops:
+            if op.device:
+                if op.device not in chosen:
+                    chosen[op.device] = _choose(op, op.device, devices, soft)
+                result[op] = chosen[op.device]
+    else:
+        _place_with_gpus(ops, devices, gpu, soft, result)
+    if getattr(config, "log_device_placement", False):
+        for op in ops:
+            print(f"{op.name}: ({op.type}): {result[op]}", file=sys.stderr)
     return result
+
+
+def _place_with_gpus(
+    ops: list[Operation], devices: list[str], gpu: str, soft: bool, result: dict[Operation, str]
+) -> None:
+    groups = Groups()
+    join_colocated(ops, groups)
+    members: dict[Operation, list[Operation]] = {}
+    for op in ops:
+        members.setdefault(groups.find(op), []).append(op)
+    for group in members.values():
+        blocking = next((op for op in _holders(group) if _missing_kernel(op) is not None), None)
+        pinned = [op for op in group if op.device]
+        # State stays where it is pinned; an op that changes it comes to it.
+        pinned.sort(key=lambda op: op.type not in _VARIABLES)
+        device = gpu if blocking is None else devices[0]
+        if pinned:
+            device = _choose(pinned[0], pinned[0].device, devices, soft)
+        if pinned and "GPU" in device and not soft:
+            blocking = blocking or next((op for op in pinned if _missing_kernel(op)), None)
+            if blocking is not None:
+                raise _no_kernel(pinned[0], blocking, device)
+        if blocking is not None:
+            device = devices[0]
+        for op in group:
+            on_cpu = "GPU" in device and _missing_kernel(op) is not None
+            result[op] = devices[0] if on_cpu else device
+
+
+def _holders(group: list[Operation]) -> Iterable[Operation]:
+    """The nodes that hold state or change it, of the whole graph and not of this run only.
+
+    They share an array, so they need one memory; and it must be the same in every run.
+    """
+    if len(group) == 1:
+        return group
+    found = dict.fromkeys(op for op in group if op.op_def.stateful or reference_inputs(op))
+    waiting = [op for op in found if op.type in _VARIABLES]
+    while waiting:
+        for tensor in waiting.pop().outputs:
+            if tensor.dtype.is_ref:
+                for op in tensor._consumers:
+                    if op not in found and tensor in reference_inputs(op):
+                        found[op] = None
+                        waiting.append(op)
+    return found
+
+
+def _missing_kernel(op: Operation) -> str | None:
+    """Why a node cannot be placed on a GPU; ``None``: it can."""
+    dtypes = {t.dtype.base_dtype for t in (*op.inputs, *op.outputs)}
+    if op.type in _VARIABLES:
+        name = op.outputs[0].dtype.base_dtype.name
+        if name not in _VARIABLE_TYPES:
+            return f"a GPU holds no variables of {name}"
+        return None
+    for dtype in dtypes:
+        if dtype.kind == "S":
+            return "strings live in the host's memory"
+        if dtype.kind == "q" or dtype.name == "bfloat16":
+            return f"a GPU has no kernels for {dtype.name}"
+    if op.type in _WITHOUT_KERNEL:
+        return None
+    if get_kernel(op.type, "gpu", op.op_def.family) is None:
+        return cpu_only_reason(op.type) or "it has a kernel for the CPU only"
+    return None
+
+
+def _no_kernel(pinned: Operation, blocking: Operation, device: str) -> InvalidArgumentError:
+    types = ", ".join(
+        f"{a}={v.name}" for a, v in sorted(blocking.attrs.items()) if hasattr(v, "base_dtype")
+    )
+    other = ""
+    if blocking is not pinned:
+        other = (
+            f" It stays with {blocking.name!r}, as they share a variable or resource, or ask for it "
+            "with tf.colocate_with."
+        )
+    return InvalidArgumentError(
+        pinned,
+        pinned,
+        f"Cannot assign a device for operation {pinned.name}: could not satisfy explicit device "
+        f"specification {pinned.device!r} because no supported kernel for GPU devices is available: "
+        f"{blocking.type}{f' with {types}' if types else ''} runs on the CPU only "
+        f"({_missing_kernel(blocking)}).{other}\n  Pin it to /cpu:0, or let the session choose: "
+        "tf.Session(config=tf.ConfigProto(allow_soft_placement=True)).\n"
+        f"  built at {pinned.built_at}",
+    )
 
 
 def _choose(op: Operation, wanted: str, devices: list[str], soft: bool) -> str:

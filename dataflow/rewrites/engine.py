@@ -118,7 +118,14 @@ def apply(
         rounds += 1
     if switches.remapping:
         fusion.run(work, journal)
-    return Rewritten(work.needed(), work.fetch_tensors(), work.feed_tensors, journal, work.origin)
+    return Rewritten(
+        work.needed(),
+        work.fetch_tensors(),
+        work.fetch_operations(),
+        work.feed_tensors,
+        journal,
+        work.origin,
+    )
 
 
 def _simplify(work: WorkingGraph, switches: Switches, journal: list[Hit]) -> None:

@@ -176,11 +176,33 @@ class WorkingGraph:
                     control._control_outputs.remove(op)
                 dead.append(control)
 
+    def set_input(self, op: Operation, index: int, tensor: Tensor) -> None:
+        """Input ``index`` of ``op`` becomes ``tensor``."""
+        op._inputs[index]._consumers.remove(op)
+        op._inputs[index] = tensor
+        tensor._consumers.append(op)
+
+    def add_unary(self, op_def: Any, tensor: Tensor, name: str) -> Tensor:
+        """A new node with one input and one output like it; it belongs to the input's origin."""
+        base = name
+        while name.lower() in self.graph._names_in_use:
+            self.graph._names_in_use[base.lower()] += 1
+            name = f"{base}_{self.graph._names_in_use[base.lower()]}"
+        dtype = tensor.dtype.base_dtype
+        origin = self.origin.get(tensor.op, tensor.op)
+        op = self._add(name, op_def, [tensor], {"T": dtype}, origin)
+        op.outputs = [Tensor(op, 0, dtype, tensor.dims)]
+        return op.outputs[0]
+
     # ---- reading --------------------------------------------------------------------------
 
     def needed(self) -> list[Operation]:
         """The nodes that are still needed, in an order in which they can run."""
         return needed_operations(self._fetches, self._fetch_operations, self.feed_tensors)
+
+    def fetch_operations(self) -> list[Operation]:
+        """The fetched operations as they are now."""
+        return list(self._fetch_operations)
 
     def fetch_operation_set(self) -> set[Operation]:
         """The fetched operations as they are now."""

@@ -125,12 +125,14 @@ class Generator:
         bind_kernel: Callable[[Operation], Callable[..., Any]],
         bind_variable: Callable[[Operation], Any],
         trace: bool = False,
+        bind_constant: Callable[[Operation, Any], Any] | None = None,
     ) -> None:
         self.ops = list(ops)
         self.fetches = list(fetches)
         self.feeds = list(feeds)
         self._bind_kernel = bind_kernel
         self._bind_variable = bind_variable
+        self._bind_constant = bind_constant
         self.trace = trace
         self.values: dict[Tensor, Value] = {}
         self.globals: dict[str, Any] = {"uninitialized": uninitialized, "DEAD": DEAD}
@@ -260,6 +262,8 @@ class Generator:
         value = op.attrs["value"]
         if not value.shape and value.dtype != object:
             value = value[()]
+        if self._bind_constant is not None:
+            value = self._bind_constant(op, value)
         self.globals[name] = value
         self.values[op.outputs[0]] = Value(name)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from typing import Any, NamedTuple
+
+from dataflow.kernels.xp import gpus
 
 
 class DeviceAttributes(NamedTuple):
@@ -28,28 +29,10 @@ def _memory_bytes() -> int:
         return 0
 
 
-@functools.cache
-def gpu_descriptions() -> list[tuple[str, int]]:
-    """(description, memory in bytes) of each GPU; empty when there is none. Never raises."""
-    try:
-        import importlib
-
-        cupy = importlib.import_module("cupy")
-        found = []
-        for i in range(cupy.cuda.runtime.getDeviceCount()):
-            properties = cupy.cuda.runtime.getDeviceProperties(i)
-            name = properties["name"]
-            text = name.decode() if isinstance(name, bytes) else str(name)
-            found.append((text, int(properties["totalGlobalMem"])))
-        return found
-    except Exception:  # no CuPy, no driver, no device: all mean no GPU
-        return []
-
-
 def list_local_devices(session_config: Any = None) -> list[DeviceAttributes]:
     """The devices that ops can be pinned to here."""
     devices = [DeviceAttributes("/device:CPU:0", "CPU", _memory_bytes())]
-    for i, (text, size) in enumerate(gpu_descriptions()):
+    for i, (text, size) in enumerate(gpus()):
         devices.append(
             DeviceAttributes(f"/device:GPU:{i}", "GPU", size, f"device: {i}, name: {text}")
         )

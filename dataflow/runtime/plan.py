@@ -16,9 +16,11 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.blas import single_threaded
 from dataflow.kernels.memory import keep_freed_memory
 from dataflow.kernels.parallel import limited_to
-from dataflow.kernels.registry import array_module, bind, cpu_only_reason, get_kernel
+from dataflow.kernels.registry import bind, cpu_only_reason, get_kernel
 from dataflow.kernels.synchronization import release_held
+from dataflow.kernels.xp import array_module, is_device_array, to_host
 from dataflow.placement.placer import place
+from dataflow.placement.transfers import Placed, insert_copies
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import DEAD, Generator
 from dataflow.runtime.feeds import make_feed_converter
@@ -49,17 +51,15 @@ class Plan:
         self.feeds = feeds
         self.ops = needed_operations(fetches.tensors, fetches.operations, feeds)
         self.needed = frozenset(op.name for op in self.ops)
-        place(self.ops, session._local_devices, session._config)
         self.journal: list[Any] = []
         #: The nodes that `generated` computes: those of ``ops`` until the plan is rewritten.
         self.compiled_ops = self.ops
         #: Nodes that rewrites made or copied -> the user's nodes; empty before rewriting.
         self.origin: dict[Operation, Operation] = {}
         self._converters = [make_feed_converter(t) for t in feeds]
-        self.generated = Generator(
-            self.ops, fetches.tensors, feeds, self.bind_kernel, self.bind_variable
-        ).generate()
-        self.function = self.generated.function
+        #: ``"gpu:0"`` for the nodes whose kernels run there.
+        self._kernel_devices: dict[Operation, str] = {}
+        self._compile(self.ops, fetches.tensors, fetches.operations, feeds)
         self._rebuild = fetches.rebuild
         self._scopes = self._thread_scopes()
         self._switches = session._rewrite_switches
@@ -77,13 +77,60 @@ class Plan:
         rewritten = engine.apply(
             self.ops, self.fetches.tensors, self.fetches.operations, self.feeds, self._switches
         )
-        self.origin = rewritten.origin
         self.journal = rewritten.journal
-        self.compiled_ops = rewritten.ops
-        self.generated = Generator(
-            rewritten.ops, rewritten.fetches, rewritten.feeds, self.bind_kernel, self.bind_variable
-        ).generate()
+        self._compile(
+            rewritten.ops,
+            rewritten.fetches,
+            rewritten.fetch_operations,
+            rewritten.feeds,
+            rewritten.origin,
+        )
+
+    def _compile(
+        self,
+        ops: list[Operation],
+        fetches: list[Tensor],
+        fetch_operations: Iterable[Operation],
+        feeds: list[Tensor],
+        origin: dict[Operation, Operation] | None = None,
+    ) -> None:
+        """Places the nodes, puts in the copies that this needs, and generates the function."""
+        placed = self.place(ops, fetches, fetch_operations, feeds)
+        if origin:
+            placed = placed._replace(
+                origin={op: origin.get(old, old) for op, old in placed.origin.items()} or origin
+            )
+        self.origin = placed.origin
+        self.compiled_ops = placed.ops
+        self._kernel_devices = placed.kernel_devices
+        self.generated = self.generator(placed).generate()
         self.function = self.generated.function
+
+    def place(
+        self,
+        ops: list[Operation],
+        fetches: list[Tensor],
+        fetch_operations: Iterable[Operation],
+        feeds: list[Tensor],
+    ) -> Placed:
+        """The nodes with the copies between memories that their devices ask for."""
+        session = self.session
+        devices = place(ops, session._local_devices, session._config)
+        if not session._has_gpu or not any("GPU" in d for d in devices.values()):
+            return Placed(ops, fetches, feeds, {}, {})
+        return insert_copies(ops, fetches, fetch_operations, feeds, devices)
+
+    def generator(self, placed: Placed, trace: bool = False) -> Generator:
+        """What writes the function for placed nodes."""
+        return Generator(
+            placed.ops,
+            placed.fetches,
+            placed.feeds,
+            self.bind_kernel,
+            self.bind_variable,
+            trace,
+            self.bind_constant if placed.kernel_devices else None,
+        )
 
     def _thread_scopes(self) -> tuple[Callable[[], Any], ...]:
         """The contexts that a run needs so that its kernels use as many threads as they may."""
@@ -103,7 +150,8 @@ class Plan:
 
     def bind_kernel(self, op: Operation) -> Callable[..., Any]:
         """The kernel of a node, ready to be called with its inputs."""
-        device = "gpu" if "GPU" in op.device and self.session._has_gpu else "cpu"
+        where = self._kernel_devices.get(op, "cpu")
+        device = where.partition(":")[0]
         found = get_kernel(op.type, device, op.op_def.family)
         if found is None:
             reason = cpu_only_reason(op.type) if device == "gpu" else None
@@ -114,7 +162,7 @@ class Plan:
                 + (f": {reason}" if reason else "")
                 + f".\n  built at {op.built_at}",
             )
-        xp = array_module(device)
+        xp = array_module(where)
         if not found.stateful:
             return bind(found, xp, op.attrs)
         context = KernelContext(
@@ -128,6 +176,11 @@ class Plan:
             device,
         )
         return bind(found, context, op.attrs)
+
+    def bind_constant(self, op: Operation, value: Any) -> Any:
+        """A constant's value, in the memory of its device."""
+        where = self._kernel_devices.get(op, "cpu")
+        return value if where == "cpu" else array_module(where).asarray(value)
 
     def bind_variable(self, op: Operation) -> Any:
         """The variable behind a VariableV2 node."""
@@ -191,9 +244,8 @@ def own(value: Any) -> Any:
         raise InvalidArgumentError(
             None, None, "Retval does not have value: the fetched tensor is in a branch not taken."
         )
-    get = getattr(value, "get", None)
-    if get is not None and type(value).__module__.startswith("cupy"):
-        return own(get())
+    if is_device_array(value):
+        return own(to_host(value))
     return value
 
 

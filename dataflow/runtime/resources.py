@@ -41,11 +41,11 @@ class VariableResource:
         if array is None:
             raise uninitialized(self.name)
         # References: self.array, the local, the argument of getrefcount.
-        if type(array) is not np.ndarray:
-            if isinstance(array, np.generic):
-                array = self.array = np.array(array)
+        if isinstance(array, np.generic):
+            array = self.array = np.array(array)
             return array
-        if sys.getrefcount(array) > 3 or not array.flags.writeable or array.base is not None:
+        host = type(array) is np.ndarray
+        if sys.getrefcount(array) > 3 or array.base is not None or (host and not array.flags.writeable):
             array = self.array = array.copy()
         return array
 

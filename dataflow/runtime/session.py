@@ -16,6 +16,7 @@ from dataflow.graph.default_stacks import (
 )
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.kernels.xp import gpus
 from dataflow.placement.placer import local_devices
 from dataflow.rewrites.engine import Switches
 from dataflow.rewrites.prune import needed_operations
@@ -62,8 +63,8 @@ class BaseSession:
         self._plans: dict[Any, Plan] = {}
         self._seen_mutations = graph._mutations
         self._closed = False
-        self._has_gpu = False
-        self._local_devices = local_devices(self._config, num_gpus=0)
+        self._local_devices = local_devices(self._config, num_gpus=len(gpus()))
+        self._has_gpu = any("GPU" in name for name in self._local_devices)
         self._resources = ResourceManager()
         self._cancellation = Cancellation()
         self._states: dict[str, dict[str, Any]] = {}

@@ -12,8 +12,9 @@ import numpy as np
 
 from dataflow.graph.operation import Operation
 from dataflow.kernels.synchronization import release_held
+from dataflow.kernels.xp import is_device_array, to_host
 from dataflow.rewrites.engine import Switches
-from dataflow.runtime.codegen import DEAD, GeneratedPlan, Generator
+from dataflow.runtime.codegen import DEAD, GeneratedPlan
 from dataflow.runtime.plan import Plan, explain_error, own
 from dataflow.runtime.value_sample import ValueSample, not_finite, sample_of, size_of
 
@@ -131,14 +132,15 @@ def _traced(plan: Plan, everything: bool) -> _Traced:
 
 def _trace_plan(plan: Plan, everything: bool) -> _Traced:
     ops, fetches, feeds, origin = plan.ops, plan.fetches.tensors, plan.feeds, None
+    fetch_operations = plan.fetches.operations
     switches = plan.session._rewrite_switches
     if not everything and switches is not None and switches.dependencies:
         from dataflow.rewrites import engine
 
-        rewritten = engine.apply(ops, fetches, plan.fetches.operations, feeds, _UNREAD_ONLY)
-        ops, fetches, feeds, _, origin = rewritten
-    generator = Generator(ops, fetches, feeds, plan.bind_kernel, plan.bind_variable, trace=True)
-    return _Traced(generator.generate(), ops, origin)
+        rewritten = engine.apply(ops, fetches, fetch_operations, feeds, _UNREAD_ONLY)
+        ops, fetches, fetch_operations, feeds, _, origin = rewritten
+    placed = plan.place(ops, fetches, fetch_operations, feeds, origin)
+    return _Traced(plan.generator(placed, trace=True).generate(), placed.ops, placed.origin)
 
 
 #: The rewrites that leave out nodes which only a control edge holds, and change no other.
@@ -200,9 +202,8 @@ def _on_host(value: Any, use: Callable[[np.ndarray], Any]) -> Any:
         return use(value)
     if isinstance(value, np.generic):
         return use(np.asarray(value))
-    get = getattr(value, "get", None)
-    if get is not None and type(value).__module__.startswith("cupy"):
-        return use(get())
+    if is_device_array(value):
+        return use(to_host(value))
     if isinstance(value, (bytes, str)):
         return use(np.asarray(value, dtype=object))
     return None

@@ -1,0 +1,293 @@
+"""The pretend GPU: NumPy arrays that refuse to be mixed with the host's, as CuPy's arrays do.
+
+What a kernel may do with a `PretendArray` is what it may do with a ``cupy.ndarray``: the functions
+of ``xp`` that CuPy has, operators, methods; Python's and NumPy's scalars beside arrays, but no
+NumPy arrays; no strings and no objects; results of reductions stay arrays; reading a single number
+(``int(x)``) is allowed, and counted in `num_synchronizations`, as it makes the host wait.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+#: Names of NumPy that CuPy (14.2) has not.
+LACKING = frozenset(
+    """
+    asmatrix block bmat busday_count busday_offset busdaycalendar bytes_ char character clongdouble
+    complex256 core ctypeslib datetime64 datetime_as_string datetime_data einsum_path emath errstate
+    f2py flexible float128 frompyfunc fromregex geomspace getbufsize geterr geterrcall
+    histogram_bin_edges info insert is_busday isnat longdouble ma matrix matvec memmap nanpercentile
+    nanquantile ndenumerate nditer nested_iters object_ polyder polydiv polyint rec recarray record
+    setbufsize seterr seterrcall spacing str_ strings test timedelta64 unstack vecdot vecmat void
+    """.split()
+)
+_LACKING_IN_LINALG = frozenset(
+    "cross diagonal matmul matrix_norm matrix_transpose multi_dot outer svdvals tensordot trace "
+    "vecdot vector_norm".split()
+)
+_NUMBERS = "biufc"
+_SCALARS = (bool, int, float, complex, np.generic, type(None), str, slice, type(Ellipsis))
+
+
+class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array in the memory of a pretend GPU. ``get()`` copies it to the host."""
+
+    __slots__ = ("__weakref__", "_array", "_index")
+    __array_priority__ = 100
+
+    #: How often the host waited for a number of this array; see the module's text.
+    num_synchronizations = 0
+
+    def __init__(self, array: Any, index: int) -> None:
+        if array.dtype.kind not in _NUMBERS:
+            raise TypeError(f"Unsupported dtype {array.dtype}: a GPU holds numbers only.")
+        self._array = array
+        self._index = index
+
+    # ---- what CuPy offers -----------------------------------------------------------------
+
+    def get(self) -> Any:
+        """A copy on the host."""
+        return self._array.copy()
+
+    @property
+    def device(self) -> str:
+        """Where it lies."""
+        return f"gpu:{self._index}"
+
+    @property
+    def T(self) -> PretendArray:
+        """The transposed array."""
+        return self._wrap(self._array.T)
+
+    @property
+    def real(self) -> PretendArray:
+        """The real parts."""
+        return self._wrap(self._array.real)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self._array.real = self._in(value)
+
+    @property
+    def imag(self) -> PretendArray:
+        """The imaginary parts."""
+        return self._wrap(self._array.imag)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self._array.imag = self._in(value)
+
+    @property
+    def base(self) -> Any:
+        """The array whose memory this one shares, or ``None``."""
+        return self._array.base
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return self._wrap(getattr(ufunc, method)(*self._in(inputs), **self._in(kwargs)))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if function.__name__ in LACKING or "." in function.__module__.removeprefix("numpy"):
+            raise TypeError(f"CuPy has no {function.__module__}.{function.__name__}")
+        if function.__name__ in ABOUT_DTYPES:
+            return function(*(a._array if type(a) is PretendArray else a for a in args), **kwargs)
+        return self._wrap(function(*self._in(args), **self._in(kwargs)))
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise TypeError(
+            "Implicit conversion to a NumPy array is not allowed. "
+            "Please use `.get()` to construct a NumPy array explicitly."
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_array", "_index"):
+            raise AttributeError(name)
+        value = getattr(self._array, name)
+        if not callable(value):
+            return value
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return self._wrap(value(*self._in(args), **self._in(kwargs)))
+
+        if name in ("item", "tolist"):
+            PretendArray.num_synchronizations += 1
+            return value
+        return method
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._wrap(self._array[self._key(key)])
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._array[self._key(key)] = self._in(value)
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __iter__(self) -> Any:
+        return (self._wrap(item) for item in self._array)
+
+    def _scalar(self) -> Any:
+        if self._array.size != 1:
+            raise TypeError("only single-element arrays can be converted to Python scalars")
+        PretendArray.num_synchronizations += 1
+        return self._array.reshape(())[()]
+
+    def __bool__(self) -> bool:
+        if self._array.size != 1:
+            raise ValueError("The truth value of an array with more than one element is ambiguous.")
+        return bool(self._scalar())
+
+    def __int__(self) -> int:
+        return int(self._scalar())
+
+    def __float__(self) -> float:
+        return float(self._scalar())
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar())
+
+    def __index__(self) -> int:
+        return self._scalar().__index__()  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"{self._array!r} on gpu:{self._index}"
+
+    # ---- inside ---------------------------------------------------------------------------
+
+    def _wrap(self, value: Any) -> Any:
+        return wrap(value, self._index)
+
+    def _in(self, value: Any) -> Any:
+        return unwrap(value, self._index)
+
+    def _key(self, key: Any) -> Any:
+        if isinstance(key, tuple):
+            return tuple(self._key(k) for k in key)
+        if isinstance(key, (list, range)) or type(key) is np.ndarray:
+            return np.asarray(key)  # CuPy takes lists and host arrays as indices
+        return unwrap(key, self._index)
+
+
+def wrap(value: Any, index: int) -> Any:
+    """NumPy's results as arrays of the device; scalars become arrays without dimensions."""
+    if isinstance(value, np.ndarray):
+        return PretendArray(value, index)
+    if isinstance(value, np.generic):
+        return PretendArray(np.asarray(value), index)
+    if isinstance(value, (tuple, list)):
+        wrapped = [wrap(v, index) for v in value]
+        if hasattr(value, "_fields"):
+            return type(value)(*wrapped)
+        return type(value)(wrapped)
+    return value
+
+
+def unwrap(value: Any, index: int) -> Any:
+    """The NumPy arrays inside; raises `TypeError` for one of the host or of another device."""
+    if type(value) is PretendArray:
+        if value._index != index:
+            raise TypeError(
+                f"Array device must be same as the current device: gpu:{value._index} given, "
+                f"gpu:{index} needed."
+            )
+        return value._array
+    if isinstance(value, np.ndarray):
+        raise TypeError(f"Unsupported type {type(value)}: an array of the host, gpu:{index} needed.")
+    if isinstance(value, dict):
+        return {k: unwrap(v, index) for k, v in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(unwrap(v, index) for v in value)
+    return value
+
+
+#: Functions of ``xp`` that take arrays of the host, to bring them to the device.
+_FROM_HOST = frozenset({"array", "asarray", "ascontiguousarray", "asfortranarray"})
+#: Functions that look at a shape or a dtype only; NumPy's own serve host and device.
+ABOUT_DTYPES = frozenset(
+    "dtype finfo iinfo result_type promote_types can_cast issubdtype common_type min_scalar_type "
+    "broadcast_shapes ndim shape size".split()
+)
+
+
+class _Ufunc:
+    """A universal function, called on arrays of one device."""
+
+    def __init__(self, ufunc: Any, index: int) -> None:
+        self._ufunc = ufunc
+        self._index = index
+        self.__name__ = ufunc.__name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return wrap(
+            self._ufunc(*unwrap(args, self._index), **unwrap(kwargs, self._index)), self._index
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._ufunc, name)
+        if not callable(value):
+            return value
+        return _function(value, self._index)
+
+
+def _function(function: Any, index: int) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return wrap(function(*unwrap(args, index), **unwrap(kwargs, index)), index)
+
+    return call
+
+
+class PretendModule:
+    """``xp`` of a pretend GPU: those functions of NumPy that CuPy has too."""
+
+    def __init__(self, index: int, module: Any = np, lacking: frozenset[str] = LACKING) -> None:
+        self._index = index
+        self._module = module
+        self._lacking = lacking
+        self.__name__ = f"pretend {module.__name__}"
+
+    def __getattr__(self, name: str) -> Any:
+        value = self._make(name)
+        self.__dict__[name] = value
+        return value
+
+    def _make(self, name: str) -> Any:
+        if name in self._lacking or name.startswith("_"):
+            raise AttributeError(f"CuPy has no {self._module.__name__}.{name}")
+        value = getattr(self._module, name)
+        if name == "ndarray":
+            return PretendArray
+        if name == "linalg":
+            return PretendModule(self._index, np.linalg, _LACKING_IN_LINALG)
+        if name in ("fft", "random", "lib", "stride_tricks"):
+            return PretendModule(self._index, value, frozenset())
+        if name == "broadcast" or (name in ABOUT_DTYPES and not isinstance(value, type)):
+            return self._about(value)
+        if name in _FROM_HOST:
+            return self._from_host(value)
+        if isinstance(value, np.ufunc):
+            return _Ufunc(value, self._index)
+        if isinstance(value, type) or not callable(value):
+            return value
+        return _function(value, self._index)
+
+    def _about(self, function: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            plain = [a._array if type(a) is PretendArray else a for a in args]
+            return function(*plain, **kwargs)
+
+        return call
+
+    def _from_host(self, function: Any) -> Any:
+        def call(value: Any, *args: Any, **kwargs: Any) -> Any:
+            if type(value) is PretendArray:
+                value = unwrap(value, self._index)
+            elif isinstance(value, (list, tuple)):
+                value = [v._array if type(v) is PretendArray else v for v in value]
+            return wrap(np.asarray(function(value, *args, **kwargs)), self._index)
+
+        return call
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__} on gpu:{self._index}>"

@@ -1,0 +1,114 @@
+"""Array modules: NumPy for the host, CuPy for a GPU, and a pretend GPU for machines without one.
+
+The rest of the engine reaches CuPy through this module and `kernels.cuda` only. A *device* here is
+``"cpu"``, ``"gpu:0"``, ``"gpu:1"``, ...
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dataflow.kernels.pretend import PretendArray, PretendModule
+
+#: How many pretend GPUs a process has from its start; `pretend_gpus` changes it.
+PRETEND_VARIABLE = "DATAFLOW_PRETEND_GPUS"
+
+
+class GPU(NamedTuple):
+    """A GPU of this process: its name, and its memory in bytes (0 for a pretend one)."""
+
+    description: str
+    memory_bytes: int
+
+
+class _Pretend(threading.local):
+    count: int | None = None
+
+
+_pretend = _Pretend()
+
+
+def num_pretend_gpus() -> int:
+    """How many pretend GPUs there are: set by `pretend_gpus`, else by the environment."""
+    if _pretend.count is not None:
+        return _pretend.count
+    text = os.environ.get(PRETEND_VARIABLE, "")
+    return int(text) if text.isdigit() else 0
+
+
+class pretend_gpus:  # noqa: N801  a context manager, used like a function
+    """Pretends that this process has ``count`` GPUs, for sessions that are made from now on.
+
+    A pretend GPU computes with NumPy, and refuses what a GPU refuses: to mix its arrays with the
+    host's. Placement, copies and what a graph costs in copies can be seen with it; speed can not.
+    Used as a function it holds for the thread until it is called again (0: no more); as a context
+    manager, inside the block. `DATAFLOW_PRETEND_GPUS=1` in the environment does the same for all
+    of a process. Real GPUs are hidden in the meantime.
+    """
+
+    def __init__(self, count: int = 1) -> None:
+        if count < 0:
+            raise ValueError(f"the number of pretend GPUs must not be negative, got {count}")
+        self._before = _pretend.count
+        _pretend.count = count
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        _pretend.count = self._before
+
+
+@functools.cache
+def _real_gpus() -> tuple[GPU, ...]:
+    """The GPUs that CuPy finds; empty where anything is missing. Never raises."""
+    if importlib.util.find_spec("cupy") is None:
+        return ()
+    try:
+        cupy = importlib.import_module("cupy")
+        found = []
+        for i in range(cupy.cuda.runtime.getDeviceCount()):
+            properties = cupy.cuda.runtime.getDeviceProperties(i)
+            name = properties["name"]
+            text = name.decode() if isinstance(name, bytes) else str(name)
+            found.append(GPU(text, int(properties["totalGlobalMem"])))
+        return tuple(found)
+    except Exception:  # no driver, no device, a broken install: all mean no GPU
+        return ()
+
+
+def gpus() -> tuple[GPU, ...]:
+    """The GPUs of this process, pretend ones where there are any."""
+    count = num_pretend_gpus()
+    return (GPU("pretend GPU on NumPy", 0),) * count if count else _real_gpus()
+
+
+def array_module(device: str) -> Any:
+    """``xp`` for a device. Raises `ImportError` for a GPU where CuPy is not installed."""
+    if device == "cpu":
+        return np
+    if num_pretend_gpus():
+        return pretend_module(int(device.partition(":")[2] or 0))
+    return importlib.import_module("cupy")
+
+
+@functools.cache
+def pretend_module(index: int) -> PretendModule:
+    """The array module of one pretend GPU."""
+    return PretendModule(index)
+
+
+def is_device_array(value: Any) -> bool:
+    """Whether ``value`` is an array in a GPU's memory (a real one's or a pretend one's)."""
+    return type(value) is PretendArray or type(value).__module__.startswith("cupy")
+
+
+def to_host(value: Any) -> Any:
+    """A device's array as a NumPy array, copied; anything else as it is."""
+    return value.get() if is_device_array(value) else value

@@ -1,0 +1,68 @@
+"""Nodes that must run in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+
+
+class Groups:
+    """Union-find over operations."""
+
+    def __init__(self) -> None:
+        self._parent: dict[Operation, Operation] = {}
+
+    def find(self, op: Operation) -> Operation:
+        """The operation that stands for the group of ``op``."""
+        root = op
+        while (parent := self._parent.get(root, root)) is not root:
+            root = parent
+        while op is not root:
+            op, self._parent[op] = self._parent[op], root
+        return root
+
+    def join(self, a: Operation, b: Operation) -> None:
+        """Makes one group of two."""
+        a, b = self.find(a), self.find(b)
+        if a is not b:
+            self._parent[b] = a
+
+
+def reference_inputs(op: Operation) -> list[Tensor]:
+    """The inputs through which ``op`` changes a variable, or holds a queue or iterator."""
+    result = []
+    at = 0
+    for arg in op.op_def.inputs:
+        if arg.number_attr is not None:
+            count = op.attrs[arg.number_attr]
+        elif arg.type_list_attr is not None:
+            count = len(op.attrs[arg.type_list_attr])
+        else:
+            count = 1
+        if arg.is_ref:
+            result += op.inputs[at : at + count]
+        else:
+            result += [
+                tensor
+                for tensor in op.inputs[at : at + count]
+                if tensor.dtype.base_dtype.kind == "x"  # resource and variant: process-local
+            ]
+        at += count
+    return result
+
+
+def join_colocated(ops: Sequence[Operation], groups: Groups) -> None:
+    """Joins nodes that share a variable or resource, or ask for it with ``colocate_with``."""
+    members = set(ops)
+    by_name = {op.name: op for op in ops}
+    for op in ops:
+        for tensor in reference_inputs(op):
+            if tensor.op in members:
+                groups.join(tensor.op, op)
+        for group in op.attrs.get("_class") or ():
+            text = group.decode() if isinstance(group, bytes) else group
+            leader = by_name.get(text.removeprefix("loc:@"))
+            if leader is not None:
+                groups.join(leader, op)

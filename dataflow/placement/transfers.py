@@ -1,0 +1,113 @@
+"""Copies between memories as nodes: each value goes to each memory once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from dataflow.device_spec import DeviceSpec
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.transfer import copy_to_device, copy_to_host
+from dataflow.placement.memory import ANY, DEVICE, memory_of
+from dataflow.rewrites.working_graph import WorkingGraph
+
+CPU = "cpu"
+
+
+class Placed(NamedTuple):
+    """What to run in place of the given nodes.
+
+    ``kernel_devices``: ``"gpu:0"`` for each node whose kernel runs on that GPU (the others' run on
+    the CPU); ``origin`` leads from these nodes to the given ones.
+    """
+
+    ops: list[Operation]
+    fetches: list[Tensor]
+    feeds: list[Tensor]
+    origin: dict[Operation, Operation]
+    kernel_devices: dict[Operation, str]
+
+
+def short_name(device: str) -> str:
+    """``"cpu"`` or ``"gpu:0"`` for a device's full name."""
+    spec = DeviceSpec.from_string(device)
+    return f"gpu:{spec.device_index or 0}" if spec.device_type == "GPU" else CPU
+
+
+def insert_copies(
+    ops: Sequence[Operation],
+    fetches: Sequence[Tensor],
+    fetch_operations: Iterable[Operation],
+    feeds: Sequence[Tensor],
+    devices: dict[Operation, str],
+) -> Placed:
+    """The nodes with a copy wherever a value is needed in another memory than its own.
+
+    ``devices``: the full device name of each node, from `place`. Fed values arrive in the host's
+    memory; fetched ones are left where they are.
+    """
+    work = WorkingGraph(ops, fetches, fetch_operations, feeds)
+    kernel_devices: dict[Operation, str] = {}
+    place_of: dict[Tensor, str] = dict.fromkeys(work.feed_tensors, CPU)
+    wanted: list[tuple[Operation, tuple[str, ...]]] = []
+    for op in [o for o in work.graph.get_operations() if o in work.origin_ops]:
+        full_name = devices[work.origin[op]]
+        op.device = full_name
+        device = short_name(full_name)
+        if device == CPU:
+            wanted.append((op, (CPU,) * len(op.inputs)))
+            place_of.update((t, CPU) for t in op.outputs if t not in place_of)
+            continue
+        memory = memory_of(op)
+        if not memory.on_host:
+            kernel_devices[op] = device
+        wanted.append(
+            (op, tuple(device if m == DEVICE else m if m == ANY else CPU for m in memory.inputs))
+        )
+        for tensor, where in zip(op.outputs, memory.outputs, strict=True):
+            place_of.setdefault(tensor, device if where == DEVICE else CPU)
+    copies: dict[tuple[Tensor, str], Tensor] = {}
+    for op, places in wanted:
+        for i, (tensor, place) in enumerate(zip(op.inputs, places, strict=True)):
+            if place == ANY or place_of[tensor] == place:
+                continue
+            source = tensor
+            if op.type in ("Switch", "RefSwitch") and i == 1:
+                source = _behind_identities(tensor, work.fixed)
+                if place_of[source] == place:
+                    work.set_input(op, i, source)
+                    continue
+            copy = copies.get((source, place))
+            if copy is None:
+                copy = copies[source, place] = _copy(work, source, place_of[source], place, devices)
+                place_of[copy] = place
+                kernel_devices[copy.op] = place if place != CPU else place_of[source]
+            work.set_input(op, i, copy)
+    return Placed(
+        work.needed(), work.fetch_tensors(), work.feed_tensors, work.origin, kernel_devices
+    )
+
+
+def _behind_identities(tensor: Tensor, fixed: set[Tensor]) -> Tensor:
+    """What an Identity is a copy of: all switches of a cond must test one and the same tensor."""
+    while tensor.op.type == "Identity" and tensor not in fixed and not tensor.op._control_inputs:
+        if tensor.op.inputs[0].dtype.is_ref:
+            break
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+def _copy(
+    work: WorkingGraph, tensor: Tensor, source: str, place: str, devices: dict[Operation, str]
+) -> Tensor:
+    op_def = copy_to_host if place == CPU else copy_to_device
+    if place == CPU and source == CPU:
+        raise AssertionError(f"{tensor.name} is on the host already")
+    name = f"{tensor.op.name}/copy_to_{'host' if place == CPU else place.replace(':', '_')}"
+    if tensor.value_index:
+        name += f"_{tensor.value_index}"
+    copy = work.add_unary(op_def, tensor, name)
+    on_gpu = place if place != CPU else source
+    copy.op.device = next(d for d in devices.values() if short_name(d) == on_gpu)
+    return copy
