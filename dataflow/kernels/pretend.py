@@ -14,18 +14,24 @@ import numpy as np
 
 #: Names of NumPy that CuPy (14.2) has not.
 LACKING = frozenset(
-    """
-    asmatrix block bmat busday_count busday_offset busdaycalendar bytes_ char character clongdouble
-    complex256 core ctypeslib datetime64 datetime_as_string datetime_data einsum_path emath errstate
-    f2py flexible float128 frompyfunc fromregex geomspace getbufsize geterr geterrcall
-    histogram_bin_edges info insert is_busday isnat longdouble ma matrix matvec memmap nanpercentile
-    nanquantile ndenumerate nditer nested_iters object_ polyder polydiv polyint rec recarray record
-    setbufsize seterr seterrcall spacing str_ strings test timedelta64 unstack vecdot vecmat void
-    """.split()
+    {
+        *("asmatrix", "block", "bmat", "busday_count", "busday_offset", "busdaycalendar"),
+        *("bytes_", "char", "character", "clongdouble", "complex256", "core", "ctypeslib"),
+        *("datetime64", "datetime_as_string", "datetime_data", "einsum_path", "emath"),
+        *("errstate", "f2py", "flexible", "float128", "frompyfunc", "fromregex", "geomspace"),
+        *("getbufsize", "geterr", "geterrcall", "histogram_bin_edges", "info", "insert"),
+        *("is_busday", "isnat", "longdouble", "ma", "matrix", "matvec", "memmap"),
+        *("nanpercentile", "nanquantile", "ndenumerate", "nditer", "nested_iters", "object_"),
+        *("polyder", "polydiv", "polyint", "rec", "recarray", "record", "setbufsize", "seterr"),
+        *("seterrcall", "spacing", "str_", "strings", "test", "timedelta64", "unstack", "vecdot"),
+        *("vecmat", "void"),
+    }
 )
 _LACKING_IN_LINALG = frozenset(
-    "cross diagonal matmul matrix_norm matrix_transpose multi_dot outer svdvals tensordot trace "
-    "vecdot vector_norm".split()
+    {
+        *("cross", "diagonal", "matmul", "matrix_norm", "matrix_transpose", "multi_dot", "outer"),
+        *("svdvals", "tensordot", "trace", """, ""vecdot", "vector_norm"),
+    }
 )
 _NUMBERS = "biufc"
 _SCALARS = (bool, int, float, complex, np.generic, type(None), str, slice, type(Ellipsis))
@@ -58,12 +64,12 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         return f"gpu:{self._index}"
 
     @property
-    def T(self) -> PretendArray:
+    def T(self) -> Any:
         """The transposed array."""
         return self._wrap(self._array.T)
 
     @property
-    def real(self) -> PretendArray:
+    def real(self) -> Any:
         """The real parts."""
         return self._wrap(self._array.real)
 
@@ -72,7 +78,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         self._array.real = self._in(value)
 
     @property
-    def imag(self) -> PretendArray:
+    def imag(self) -> Any:
         """The imaginary parts."""
         return self._wrap(self._array.imag)
 
@@ -194,7 +200,9 @@ def unwrap(value: Any, index: int) -> Any:
             )
         return value._array
     if isinstance(value, np.ndarray):
-        raise TypeError(f"Unsupported type {type(value)}: an array of the host, gpu:{index} needed.")
+        raise TypeError(
+            f"Unsupported type {type(value)}: an array of the host, gpu:{index} needed."
+        )
     if isinstance(value, dict):
         return {k: unwrap(v, index) for k, v in value.items()}
     if isinstance(value, (tuple, list)):
@@ -206,8 +214,10 @@ def unwrap(value: Any, index: int) -> Any:
 _FROM_HOST = frozenset({"array", "asarray", "ascontiguousarray", "asfortranarray"})
 #: Functions that look at a shape or a dtype only; NumPy's own serve host and device.
 ABOUT_DTYPES = frozenset(
-    "dtype finfo iinfo result_type promote_types can_cast issubdtype common_type min_scalar_type "
-    "broadcast_shapes ndim shape size".split()
+    {
+        *("dtype", "finfo", "iinfo", "result_type", "promote_types", "can_cast", "issubdtype"),
+        *("common_type", "min_scalar_type", """, ""broadcast_shapes", "ndim", "shape", "size"),
+    }
 )
 
 

@@ -19,14 +19,16 @@ ANY = "any"
 
 #: Names of arguments that say how to compute.
 _HOST_ARGUMENTS = frozenset(
-    """
-    axis axes begin block_shape concat_dim crops depth dim dimension dims element_shape end
-    fft_length filter_sizes global_step index input_sizes k lengths max_num_elements max_size
-    min_size multiples n nbins new_global_step num num_cols num_lower num_required num_rows
-    num_samples num_segments num_upper orig_input_shape output_shape paddings perm pred
-    reduction_indices reps row_shape seed shape shift size size_splits sizes split_dim strides
-    a_shape
-    """.split()
+    {
+        *("axis", "axes", "begin", "block_shape", "concat_dim", "crops", "depth", "dim"),
+        *("dimension", "dims", "element_shape", "end", "fft_length", "filter_sizes"),
+        *("global_step", "index", "input_sizes", "k", "lengths", "max_num_elements", "max_size"),
+        *("min_size", "multiples", "n", "nbins", "new_global_step", "num", "num_cols"),
+        *("num_lower", "num_required", "num_rows", "num_samples", "num_segments", "num_upper"),
+        *("orig_input_shape", "output_shape", "paddings", "perm", "pred", "reduction_indices"),
+        *("reps", "row_shape", "seed", "shape", "shift", "size", "size_splits", "sizes"),
+        *("split_dim", "strides", "a_shape"),
+    }
 )
 #: Arguments of these names are data in some ops: there they are on the device.
 _DEVICE_ARGUMENTS = frozenset({"UnravelIndex.dims", "Concat.values"})
@@ -77,9 +79,7 @@ def memory_of(op: Operation) -> Memory:
         if not tensor.dtype.base_dtype.kind or tensor.dtype.base_dtype.kind in "Sx":
             inputs[i] = HOST  # nothing but the host can hold it
     on_host = op.type in _HOST_OUTPUTS
-    outputs = [
-        HOST if on_host or t.dtype.base_dtype.kind in "Sx" else DEVICE for t in op.outputs
-    ]
+    outputs = [HOST if on_host or t.dtype.base_dtype.kind in "Sx" else DEVICE for t in op.outputs]
     if op.type in ("Merge", "RefMerge"):
         outputs[1] = HOST  # the number of the branch
     return Memory(tuple(inputs), tuple(outputs), on_host)

@@ -20,12 +20,14 @@ from dataflow.placement.groups import Groups, join_colocated, reference_inputs
 _PREFIX = "/job:localhost/replica:0/task:0"
 #: Ops that the code generator writes itself; they run where their values are.
 _WITHOUT_KERNEL = frozenset(
-    """
-    Const Identity IdentityN StopGradient PreventGradient PlaceholderWithDefault RefIdentity
-    Snapshot LoopCond Enter RefEnter Exit RefExit NextIteration RefNextIteration Merge RefMerge
-    Switch RefSwitch DebugGradientIdentity Placeholder PlaceholderV2 VariableV2 Variable
-    TemporaryVariable NoOp ControlTrigger EmptyTensorList TensorListPushBack TensorListPopBack
-    """.split()
+    {
+        *("Const", "Identity", "IdentityN", "StopGradient", "PreventGradient"),
+        *("PlaceholderWithDefault", "RefIdentity", "Snapshot", "LoopCond", "Enter", "RefEnter"),
+        *("Exit", "RefExit", "NextIteration", "RefNextIteration", "Merge", "RefMerge", "Switch"),
+        *("RefSwitch", "DebugGradientIdentity", "Placeholder", "PlaceholderV2", "VariableV2"),
+        *("Variable", "TemporaryVariable", "NoOp", "ControlTrigger", "EmptyTensorList"),
+        *("TensorListPushBack", "TensorListPopBack"),
+    }
 )
 _VARIABLES = frozenset({"VariableV2", "Variable", "TemporaryVariable"})
 #: The types of variables that a GPU holds, as in TensorFlow.

@@ -45,7 +45,11 @@ class VariableResource:
             array = self.array = np.array(array)
             return array
         host = type(array) is np.ndarray
-        if sys.getrefcount(array) > 3 or array.base is not None or (host and not array.flags.writeable):
+        if (
+            sys.getrefcount(array) > 3
+            or array.base is not None
+            or (host and not array.flags.writeable)
+        ):
             array = self.array = array.copy()
         return array
 
