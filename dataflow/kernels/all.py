@@ -55,6 +55,7 @@ from dataflow.kernels import (
     tensor_array as _tensor_array,  # noqa: F401
     tensor_list as _tensor_list,  # noqa: F401
     training as _training,  # noqa: F401
+    transfer as _transfer,  # noqa: F401
     unicode as _unicode,  # noqa: F401
 )
 from dataflow.kernels.fused import elementwise as _fused_elementwise  # noqa: F401

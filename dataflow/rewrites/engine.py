@@ -48,6 +48,7 @@ class Rewritten(NamedTuple):
 
     ops: list[Operation]
     fetches: list[Tensor]
+    fetch_operations: list[Operation]
     feeds: list[Tensor]
     journal: list[Hit]
     origin: dict[Operation, Operation]

@@ -57,8 +57,6 @@ class Plan:
         #: Nodes that rewrites made or copied -> the user's nodes; empty before rewriting.
         self.origin: dict[Operation, Operation] = {}
         self._converters = [make_feed_converter(t) for t in feeds]
-        #: ``"gpu:0"`` for the nodes whose kernels run there.
-        self._kernel_devices: dict[Operation, str] = {}
         self._compile(self.ops, fetches.tensors, fetches.operations, feeds)
         self._rebuild = fetches.rebuild
         self._scopes = self._thread_scopes()
@@ -95,14 +93,11 @@ class Plan:
         origin: dict[Operation, Operation] | None = None,
     ) -> None:
         """Places the nodes, puts in the copies that this needs, and generates the function."""
-        placed = self.place(ops, fetches, fetch_operations, feeds)
-        if origin:
-            placed = placed._replace(
-                origin={op: origin.get(old, old) for op, old in placed.origin.items()} or origin
-            )
+        placed = self.place(ops, fetches, fetch_operations, feeds, origin)
         self.origin = placed.origin
         self.compiled_ops = placed.ops
-        self._kernel_devices = placed.kernel_devices
+        #: ``"gpu:0"`` for the nodes whose kernels run there.
+        self.kernel_devices = placed.kernel_devices
         self.generated = self.generator(placed).generate()
         self.function = self.generated.function
 
@@ -112,24 +107,38 @@ class Plan:
         fetches: list[Tensor],
         fetch_operations: Iterable[Operation],
         feeds: list[Tensor],
+        origin: dict[Operation, Operation] | None = None,
     ) -> Placed:
-        """The nodes with the copies between memories that their devices ask for."""
+        """The nodes with the copies between memories that their devices ask for.
+
+        ``origin`` leads from the given nodes to the user's; the result's does so from its own.
+        """
         session = self.session
         devices = place(ops, session._local_devices, session._config)
         if not session._has_gpu or not any("GPU" in d for d in devices.values()):
-            return Placed(ops, fetches, feeds, {}, {})
-        return insert_copies(ops, fetches, fetch_operations, feeds, devices)
+            return Placed(ops, fetches, feeds, origin or {}, {})
+        placed = insert_copies(ops, fetches, fetch_operations, feeds, devices)
+        if origin:
+            placed = placed._replace(
+                origin={op: origin.get(given, given) for op, given in placed.origin.items()}
+            )
+        return placed
 
     def generator(self, placed: Placed, trace: bool = False) -> Generator:
         """What writes the function for placed nodes."""
+        where = placed.kernel_devices
+
+        def bind_constant(op: Operation, value: Any) -> Any:
+            return array_module(where[op]).asarray(value) if op in where else value
+
         return Generator(
             placed.ops,
             placed.fetches,
             placed.feeds,
-            self.bind_kernel,
+            lambda op: self.bind_kernel(op, where.get(op, "cpu")),
             self.bind_variable,
             trace,
-            self.bind_constant if placed.kernel_devices else None,
+            bind_constant if where else None,
         )
 
     def _thread_scopes(self) -> tuple[Callable[[], Any], ...]:
@@ -148,9 +157,8 @@ class Plan:
         """The generated Python code."""
         return self.generated.source
 
-    def bind_kernel(self, op: Operation) -> Callable[..., Any]:
-        """The kernel of a node, ready to be called with its inputs."""
-        where = self._kernel_devices.get(op, "cpu")
+    def bind_kernel(self, op: Operation, where: str = "cpu") -> Callable[..., Any]:
+        """The kernel of a node on a device, ready to be called with its inputs."""
         device = where.partition(":")[0]
         found = get_kernel(op.type, device, op.op_def.family)
         if found is None:
@@ -176,11 +184,6 @@ class Plan:
             device,
         )
         return bind(found, context, op.attrs)
-
-    def bind_constant(self, op: Operation, value: Any) -> Any:
-        """A constant's value, in the memory of its device."""
-        where = self._kernel_devices.get(op, "cpu")
-        return value if where == "cpu" else array_module(where).asarray(value)
 
     def bind_variable(self, op: Operation) -> Any:
         """The variable behind a VariableV2 node."""

@@ -77,6 +77,16 @@ def fused(tf: Any, x: Any, y: Any) -> Any:
     return fused_op([x, y], program=program, T=tf.float32, output_shape=(3, 2), name="fused")
 
 
+def copied(op: str) -> Sample:
+    def build(tf: Any, x: Any) -> Any:
+        from dataflow.ops import transfer
+
+        copy = transfer.copy_to_host if op == "_CopyToHost" else transfer.copy_to_device
+        return copy(x, name="copy")
+
+    return Sample(op, build, (START,), lambda x: x, gradient=(), oracle=False, note="internal")
+
+
 def scatter(op: str, name: str, function: Any) -> Sample:
     return Sample(
         op,
@@ -207,6 +217,8 @@ SAMPLES = [
     scatter_nd("ScatterNdUpdate", "scatter_nd_update", lambda a, b: b),
     scatter_nd("ScatterNdAdd", "scatter_nd_add", np.add),
     scatter_nd("ScatterNdSub", "scatter_nd_sub", np.subtract),
+    copied("_CopyToDevice"),
+    copied("_CopyToHost"),
     Sample(
         "_Fused",
         fused,
