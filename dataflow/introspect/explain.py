@@ -10,7 +10,9 @@ import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dataflow.introspect.graph_json import node_to_dict
+from dataflow.graph.printing import mimebundle
+from dataflow.introspect.graph_json import graph_to_dict, node_to_dict
+from dataflow.introspect.rewrite_history import RewriteHistory, RewriteStep
 from dataflow.runtime.codegen import ALIASES, VARIABLES
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan
@@ -47,6 +49,8 @@ class Explanation(NamedTuple):
     what is left of it when it is rewritten; ``journal`` the rewrites in the order in which they
     fitted, as dictionaries of `rewrites.journal.Hit`; ``kernels`` the source of each fused kernel
     by its node; ``source`` the plan as Python; ``order`` the nodes that cost a line of it.
+    ``graph`` holds the nodes of the whole graph, ``steps`` what each rewrite makes of it; pruning
+    is the first.
     """
 
     fetches: list[str]
@@ -58,13 +62,28 @@ class Explanation(NamedTuple):
     source: str
     order: list[str]
     lifetimes: list[Lifetime]
+    graph: list[dict[str, Any]]
+    steps: list[RewriteStep]
+
+    def player(self, **options: Any) -> Any:
+        """The rewrites one by one, before and after: a `dataflow_widgets.RewritePlayer`."""
+        from dataflow_widgets import RewritePlayer
+
+        return RewritePlayer(self, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-safe dictionaries and lists."""
-        return {**self._asdict(), "lifetimes": [value._asdict() for value in self.lifetimes]}
+        return {
+            **self._asdict(),
+            "lifetimes": [value._asdict() for value in self.lifetimes],
+            "steps": [step._asdict() for step in self.steps],
+        }
 
     def __repr__(self) -> str:
         return "\n".join(f"{title}\n{_indent(body)}" for title, body in self._sections())
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
+        return mimebundle(self, include, exclude)
 
     def _repr_html_(self) -> str:
         first, *rest = self._sections()
@@ -113,7 +132,9 @@ def explain(session: Any, fetches: Any, feed_dict: Any = None) -> Explanation:
         feeds = [graph.as_graph_element(t, allow_operation=False) for t in feed_dict]
     plan = Plan(session, FetchPlan(graph, fetches), feeds)
     before = [node_to_dict(op) for op in plan.ops]
-    plan.rewrite()
+    nodes = graph_to_dict(graph)["nodes"]
+    history = RewriteHistory(nodes, plan.ops, plan.feeds)
+    plan.rewrite(history.watch)
     generated = plan.generated
     order = [line.op.name for line in generated.lines if line.op is not None]
     return Explanation(
@@ -126,6 +147,8 @@ def explain(session: Any, fetches: Any, feed_dict: Any = None) -> Explanation:
         generated.source,
         order,
         _lifetimes(plan),
+        nodes,
+        history.finish(),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -9,10 +10,11 @@ from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites import dead_branches, debug_ops, dedupe, dependencies, folding, fusion, gates
-from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.journal import Hit, WatchedJournal
 from dataflow.rewrites.working_graph import WorkingGraph
 
 Rule = Callable[[Tensor], Tensor | None]
+Watch = Callable[[WorkingGraph, Hit], None]
 
 #: Rules by the op type of the tensor that they look at, in order of registration.
 _rules: dict[str, list[tuple[str, Rule]]] = {}
@@ -106,10 +108,16 @@ def apply(
     fetch_operations: Iterable[Operation],
     feeds: Sequence[Tensor],
     switches: Switches,
+    watch: Watch | None = None,
 ) -> Rewritten:
-    """Rewrites the nodes of one plan; the originals stay as they are."""
+    """Rewrites the nodes of one plan; the originals stay as they are.
+
+    ``watch(work, hit)`` is called after each rewrite, with the graph as it is then.
+    """
     work = WorkingGraph(ops, fetches, fetch_operations, feeds)
     journal: list[Hit] = []
+    if watch is not None:
+        journal = WatchedJournal(functools.partial(watch, work))
     if switches.debug_ops:
         debug_ops.run(work, journal)
     _simplify(work, switches, journal)
@@ -155,8 +163,8 @@ def _run_rules(work: WorkingGraph, switches: Switches, journal: list[Hit]) -> No
                 if hit is None:
                     break
                 rule, replacement = hit
-                journal.append(Hit.of(rule, tensor, replacement))
                 work.replace(tensor, replacement)
+                journal.append(Hit.of(rule, tensor, replacement))
                 if replacement.op in work.origin_ops or len(replacement.op.outputs) != 1:
                     break
                 tensor = replacement

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dataflow.graph.tensor import Tensor
@@ -35,3 +36,16 @@ class Hit(NamedTuple):
             (tensor.op.name,),
             (replacement.op.name,),
         )
+
+
+class WatchedJournal(list[Hit]):
+    """A journal that calls ``tell(hit)`` after each entry; every rewrite is made before its entry."""
+
+    def __init__(self, tell: Callable[[Hit], None]) -> None:
+        super().__init__()
+        self._tell = tell
+
+    def append(self, hit: Hit) -> None:
+        """Writes a hit down, and tells."""
+        super().append(hit)
+        self._tell(hit)

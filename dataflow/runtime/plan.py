@@ -64,8 +64,11 @@ class Plan:
         #: Runs until the plan is rewritten: a graph that runs once is not worth the work.
         self._runs_left = _RUNS_BEFORE_REWRITING if self._switches is not None else -1
 
-    def rewrite(self) -> None:
-        """Applies the rewrites and compiles again; the results stay the same to rounding."""
+    def rewrite(self, watch: Any = None) -> None:
+        """Applies the rewrites and compiles again; the results stay the same to rounding.
+
+        ``watch`` is handed to `rewrites.engine.apply`.
+        """
         self._runs_left = -1
         keep_freed_memory()
         if self._switches is None or len(self.ops) < self._switches.min_nodes:
@@ -73,7 +76,12 @@ class Plan:
         from dataflow.rewrites import engine, rules  # noqa: F401
 
         rewritten = engine.apply(
-            self.ops, self.fetches.tensors, self.fetches.operations, self.feeds, self._switches
+            self.ops,
+            self.fetches.tensors,
+            self.fetches.operations,
+            self.feeds,
+            self._switches,
+            watch,
         )
         self.journal = rewritten.journal
         self._compile(

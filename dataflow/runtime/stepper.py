@@ -145,7 +145,11 @@ def _trace_plan(plan: Plan, everything: bool) -> _Traced:
 
 #: The rewrites that leave out nodes which only a control edge holds, and change no other.
 _UNREAD_ONLY = Switches(
-    arithmetic=False, constant_folding=False, common_subgraphs=False, remapping=False
+    arithmetic=False,
+    constant_folding=False,
+    common_subgraphs=False,
+    remapping=False,
+    dead_branches=False,
 )
 
 

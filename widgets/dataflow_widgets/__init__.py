@@ -13,6 +13,7 @@ from typing import Any
 
 _HOMES = {
     "GraphView": "dataflow_widgets.graph_view",
+    "RewritePlayer": "dataflow_widgets.rewrite_player",
     "Stepper": "dataflow_widgets.stepper",
 }
 

@@ -1,4 +1,4 @@
-"""What a notebook shows for a graph, tensor, operation or session.
+"""What a notebook shows for a graph, tensor, operation, session or explanation of a run.
 
 `dataflow` looks `mimebundle` up when an object is first displayed; it never imports this package.
 """
@@ -29,6 +29,8 @@ def mimebundle(obj: Any, include: Any = None, exclude: Any = None) -> Any:
 
 
 def _bundle(obj: Any) -> Any:
+    if hasattr(obj, "player"):
+        return obj.player()._repr_mimebundle_()
     from dataflow_widgets.graph_view import GraphView
 
     graph, focus = graph_and_focus(obj)
@@ -40,6 +42,8 @@ def _bundle(obj: Any) -> Any:
 
 
 def _static(obj: Any) -> Any:
+    if hasattr(obj, "player"):  # an Explanation has words of its own
+        return {"text/plain": repr(obj), "text/html": obj._repr_html_()}, {}
     from dataflow.introspect.graph_json import graph_to_dict
     from dataflow_widgets.static.draw import graph_svg
     from dataflow_widgets.static.html import picture_html

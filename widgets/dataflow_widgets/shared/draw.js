@@ -125,7 +125,7 @@ export function stateOf(item, marks) {
   return states;
 }
 
-export function mark(drawing, visible, model, marks) {
+export function mark(drawing, visible, model, marks, tags = null) {
   const stateById = new Map();
   for (const item of visible.items) {
     const element = drawing.elements.get(item.id);
@@ -136,10 +136,10 @@ export function mark(drawing, visible, model, marks) {
     const sides = marks?.first ? ["first", "second"].filter((side) => item.members.some((i) => marks[side].has(i))) : [];
     for (const side of ["first", "second"]) element.classList.toggle(`df-${side}`, sides.includes(side));
     const letters = sides.length === 2 ? "A and B" : sides[0] === "first" ? "only A" : sides[0] === "second" ? "only B" : "";
-    const word = letters || ["fetched", "fed", "pruned"].filter((state) => states.includes(state)).join(", ");
+    const word = tags?.get(item.id) || letters || ["fetched", "fed", "pruned"].filter((state) => states.includes(state)).join(", ");
     const tag = element.querySelector(".df-tag");
     if (tag.textContent !== word) tag.textContent = word;
-    element.setAttribute("aria-label", spoken(item, model) + (states.length ? `, ${states.join(", ")}` : "") + (letters ? `, needed by ${letters}` : ""));
+    element.setAttribute("aria-label", spoken(item, model) + (states.length ? `, ${states.join(", ")}` : "") + (letters ? `, needed by ${letters}` : "") + (tags?.has(item.id) ? `, ${tags.get(item.id)}` : ""));
   }
   for (const edge of visible.edges) {
     const element = drawing.edgeElements.get(edge.id);

@@ -1,10 +1,12 @@
 // Everything that is sent to a page, in one module.  A new widget is one line here.
 import graphView from "../graph_view/graph_view.js";
+import rewritePlayer from "../rewrite_player/rewrite_player.js";
 import stepper from "../stepper/stepper.js";
 import { useStyle } from "./style.js";
 
 export const widgets = {
   graph_view: useStyle(graphView),
+  rewrite_player: useStyle(rewritePlayer),
   stepper: useStyle(stepper),
 };
 

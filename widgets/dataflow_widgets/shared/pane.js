@@ -27,6 +27,7 @@ export class GraphPane {
     this.scale = null; // null: fit to the width
     this.direction = options.direction ?? "down";
     this.classes = new Map(); // item id -> Set of extra classes
+    this.tags = null; // item id -> a word above it
     this.fills = null;
     this.generation = 0;
     this.scroller = h("div", { class: "df-scroller", tabindex: -1, ...QUIET });
@@ -59,6 +60,16 @@ export class GraphPane {
   dispose() {
     this.generation += 1;
     this.observer?.disconnect();
+  }
+
+  /** Another graph in place of this one, everything open unless it is large. */
+  setModel(model, only = null) {
+    this.model = model;
+    this.only = only;
+    this.open = model.initialOpen(FULL_LIMIT, only);
+    this.seenScopes = new Set(model.allScopes());
+    this.selected = null;
+    this.drawing = null; // nothing of the old graph is compared with the new one
   }
 
   /** Scopes that appeared since are open if everything still fits. */
@@ -152,7 +163,7 @@ export class GraphPane {
 
   paint() {
     if (!this.drawing) return;
-    this.states = mark(this.drawing, this.visible, this.model, this.marks);
+    this.states = mark(this.drawing, this.visible, this.model, this.marks, this.tags);
     this.element.classList.toggle("df-marked", Boolean(this.marks));
     for (const [id, element] of this.drawing.elements) {
       for (const name of element.dataset.extra?.split(" ") ?? []) if (name) element.classList.remove(name);

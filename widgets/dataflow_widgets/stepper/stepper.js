@@ -3,16 +3,15 @@
 import { branchForm } from "../shared/branch.js";
 import { QUIET, button, h, plural } from "../shared/dom.js";
 import { exporters, standaloneSvg } from "../shared/exports.js";
-import { icon } from "../shared/icons.js";
 import { Inspector } from "../shared/inspector.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
+import { Playback } from "../shared/playback.js";
 import { Replay, parseCondition } from "../shared/replay.js";
 import { guarded, menu, shell } from "../shared/shell.js";
 import { openSnapshot } from "../shared/snapshot.js";
 import { dropStore, pack, pictureOf, scene, storeOf } from "../shared/store.js";
 import { brief, bytes, renderValue, seconds } from "../shared/values.js";
 
-const SPEEDS = [["½ per s", 2000], ["1 per s", 1000], ["2 per s", 500], ["5 per s", 200], ["20 per s", 50]];
 const PATIENCE_MS = 6000;
 const MAX_CARDS = 40;
 
@@ -61,7 +60,6 @@ class StepperView {
     this.other = null; // the run that this one is compared with
     this.breaks = [];
     this.watches = new Set();
-    this.timer = null;
     this.pane = new GraphPane(this.graph, {
       host: store.host,
       only: this.trace.only?.length ? new Set(this.trace.only) : null,
@@ -91,7 +89,7 @@ class StepperView {
     const failed = () => frame.fail(model.get("failure"));
     model.on("change:failure", failed);
     this.dispose = () => {
-      this.pause();
+      this.playback.pause();
       clearTimeout(this.keeper);
       forget();
       model.off("change:failure", failed);
@@ -113,14 +111,14 @@ class StepperView {
 
   buildControls() {
     const { frame, pane, model, store } = this;
-    this.slider = h("input", { type: "range", class: "df-slider", min: 0, max: this.replay.steps.length, value: 0, "aria-label": "step", oninput: () => this.go(Number(this.slider.value)), ...QUIET });
-    this.speed = h("select", { class: "df-select", "aria-label": "speed", ...QUIET }, ...SPEEDS.map(([name, ms]) => h("option", { value: ms, selected: ms === 1000 }, name)));
-    this.player = h("button", { type: "button", class: "df-button df-play", onclick: () => (this.timer ? this.pause() : this.play()), ...QUIET });
-    this.counter = h("output", { class: "df-counter" });
-    this.first = button(icon("first"), "To the start", () => this.go(0));
-    this.back = button(icon("back"), "One step back", () => this.go(this.replay.at - 1));
-    this.forward = button(icon("forward"), "One step forward", () => this.go(this.replay.at + 1));
-    this.end = button(icon("end"), "To the end", () => this.go(this.replay.steps.length));
+    this.playback = new Playback({
+      unit: "step",
+      at: () => this.replay.at,
+      length: () => this.replay.steps.length,
+      go: (to) => this.go(to),
+      stop: (at) => this.replay.breakAt(at),
+      stopped: (why) => frame.say(`${this.sentence()} Stopped: ${why}.`),
+    });
     this.until = button("Run to node", "Run until the selected node is done", () => this.runToNode());
     const state = async () => ({
       ...Object.fromEntries(["marks", "title", "height"].map((key) => [key, model.get(key)])),
@@ -129,8 +127,7 @@ class StepperView {
       standalone: true,
     });
     const saving = menu("Save ▾", "Save as SVG, PNG, DOT or HTML", exporters(pane, "stepper", frame, state, model));
-    this.showPlayer();
-    frame.toolbar.append(this.first, this.back, this.player, this.forward, this.end, this.slider, this.counter, this.speed, this.until, saving, pane.zoomBar);
+    frame.toolbar.append(...this.playback.elements, this.until, saving, pane.zoomBar);
 
     // Several runs: training steps and branches
     this.runSlider = h("input", { type: "range", class: "df-slider", min: 0, max: 0, value: 0, "aria-label": "run", oninput: () => this.switchTo(Number(this.runSlider.value)), ...QUIET });
@@ -139,10 +136,6 @@ class StepperView {
     this.runBar = h("div", { class: "df-toolbar df-run-bar", role: "toolbar", "aria-label": "runs", hidden: true }, "Run", this.runSlider, this.runName, this.compare);
     frame.toolbar.after(this.runBar);
     this.listRuns();
-  }
-
-  showPlayer() {
-    this.player.replaceChildren(icon(this.timer ? "pause" : "play"), this.timer ? " Pause" : " Play");
   }
 
   buildSide() {
@@ -167,25 +160,6 @@ class StepperView {
     this.replay.go(to);
     this.paint();
     if (this.pane.selected) this.show(this.pane.itemById(this.pane.selected));
-  }
-
-  play() {
-    if (this.replay.at === this.replay.steps.length) this.replay.go(0);
-    const tick = () => {
-      const hit = this.replay.breakAt(this.replay.at + 1);
-      this.go(this.replay.at + 1);
-      if (hit) this.frame.say(`${this.sentence()} Stopped: ${hit}.`);
-      if (this.replay.at >= this.replay.steps.length || hit) this.pause();
-      else this.timer = setTimeout(tick, Number(this.speed.value));
-    };
-    this.timer = setTimeout(tick, Math.min(300, Number(this.speed.value)));
-    this.showPlayer();
-  }
-
-  pause() {
-    clearTimeout(this.timer);
-    this.timer = null;
-    this.showPlayer();
   }
 
   runToNode() {
@@ -332,13 +306,8 @@ class StepperView {
     const { replay, pane } = this;
     const total = replay.steps.length;
     const state = replay.state();
-    this.slider.max = total;
-    this.slider.value = replay.at;
-    this.counter.textContent = `${replay.at} / ${total}`;
     const sentence = this.sentence();
-    this.slider.setAttribute("aria-valuetext", sentence);
-    this.first.disabled = this.back.disabled = replay.at === 0;
-    this.forward.disabled = this.end.disabled = replay.at === total;
+    this.playback.paint(sentence);
     this.runSlider.value = this.number;
     this.runName.textContent = replay.run.label ?? "";
     const other = this.compared();

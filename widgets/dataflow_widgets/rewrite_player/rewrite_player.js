@@ -1,0 +1,220 @@
+// RewritePlayer: pruning and each rewrite of a plan, before and after.
+import { QUIET, button, h, plural } from "../shared/dom.js";
+import { exporters, standaloneSvg } from "../shared/exports.js";
+import { Inspector } from "../shared/inspector.js";
+import { GraphPane, layoutNote } from "../shared/pane.js";
+import { Playback } from "../shared/playback.js";
+import { RewriteHistory } from "../shared/rewrites.js";
+import { guarded, menu, shell } from "../shared/shell.js";
+import { dropStore, pictureOf, storeOf } from "../shared/store.js";
+
+const PATIENCE_MS = 6000;
+const NEARBY_FROM = 30; // larger graphs show what a rewrite touches, at first
+
+function initialize({ model }) {
+  storeOf(model);
+  return () => dropStore(model);
+}
+
+function render({ model, el }) {
+  const store = storeOf(model);
+  const title = model.get("title");
+  const frame = shell("rewrite-player", title || "rewrites", title);
+  frame.body.style.setProperty("--df-height", `${model.get("height")}px`);
+  el.append(frame.element);
+  store.send({ kind: "opened" });
+  let view = null;
+  let gone = false;
+  const start = () => {
+    if (!view && store.extra.steps) view = new RewriteView(model, store, frame);
+  };
+  const forget = store.on((event, detail) => {
+    if (event === "error") frame.fail(detail);
+    start();
+  });
+  guarded(frame, async () => start())();
+  setTimeout(() => {
+    if (!view && !gone) frame.say("No rewrites have arrived: the kernel is busy or gone. Run the cell again.");
+  }, PATIENCE_MS);
+  return () => {
+    gone = true;
+    forget();
+    view?.dispose();
+    store.send({ kind: "closed" });
+  };
+}
+
+class RewriteView {
+  constructor(model, store, frame) {
+    Object.assign(this, { model, store, frame });
+    this.history = new RewriteHistory(store.graph.nodes, store.extra.steps);
+    this.position = Math.min(1, this.history.steps.length);
+    this.panes = ["before", "after"].map((side) => this.makePane(side));
+    this.build();
+    this.dispose = () => {
+      this.playback.pause();
+      clearTimeout(this.keeper);
+      for (const pane of this.panes) pane.dispose();
+    };
+    this.go(this.position);
+  }
+
+  makePane(side) {
+    const { store, frame } = this;
+    const pane = new GraphPane(store.graph, {
+      host: this.model.get("standalone") ? null : store.host,
+      empty: side === "after" ? "Nothing is left here." : "Nothing was here.",
+      ask: () => store.host.ask({ send: (message) => store.send(message) }),
+      onselect: (item) => {
+        this.inspector.model = pane.model;
+        this.selecting = pane;
+        this.inspector.show(item, null);
+      },
+      onlayout: (result) => {
+        frame.note(layoutNote(result));
+        frame.element.dataset.drawn = String(result.nodes.size);
+      },
+      onkey: (event) => this.key(event),
+    });
+    return pane;
+  }
+
+  build() {
+    const { frame, history, store } = this;
+    this.playback = new Playback({ unit: "rewrite", at: () => this.position, length: () => history.steps.length, go: (to) => this.go(to) });
+    this.mode = this.choice("show", [["both", "Side by side"], ["before", "Before"], ["after", "After"]]);
+    this.extent = this.choice("how much", [["near", "What it touches"], ["all", "Whole graph"]]);
+    this.extent.value = history.nodes.length > NEARBY_FROM ? "near" : "all";
+    this.swap = button("Swap (t)", "Show the other side: before or after", () => this.toggle());
+    this.find = h("input", { class: "df-search", type: "search", placeholder: "Find a rewrite or node", "aria-label": "find a rewrite by its name, equation or node", ...QUIET });
+    this.find.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      const found = history.find(this.find.value, this.position);
+      if (found === null) frame.say(`No rewrite matches ${this.find.value.trim() || "nothing"}.`);
+      else this.go(found);
+    });
+    const [before, after] = this.panes;
+    const state = async () => ({
+      ...Object.fromEntries(["title", "height"].map((key) => [key, this.model.get(key)])),
+      payload: { ...store.extra, nodes: history.nodes },
+      standalone: true,
+    });
+    const saving = menu("Save ▾", "Save as SVG, PNG, DOT or HTML", exporters(after, "rewrites", frame, state, this.model));
+    frame.toolbar.append(...this.playback.elements, this.mode, this.swap, this.extent, this.find, saving, before.zoomBar);
+    before.zoomBar.replaceChildren(
+      ...[["+", "Zoom in", (pane) => pane.zoom(1.25)], ["−", "Zoom out", (pane) => pane.zoom(0.8)], ["Fit", "Fit the graphs to the width", (pane) => pane.fit()]].map(([label, words, act]) => button(label, words, () => this.panes.forEach(act))),
+    );
+    this.equation = h("p", { class: "df-equation" });
+    this.kernel = h("details", { class: "df-kernel", hidden: true }, h("summary", { tabindex: 0, ...QUIET }, "The fused kernel, generated"), h("pre", { class: "df-text", tabindex: 0, ...QUIET }));
+    this.list = h("ol", { class: "df-rules" });
+    this.inspector = new Inspector(store.graph, {
+      goto: (index) => guarded(frame, () => this.selecting.expose(index, { focus: true }))(),
+      close: () => this.selecting.select(null),
+      toggle: (item) => this.selecting.toggle(item),
+      light: () => {},
+      isolate: (indices) => this.selecting.isolate(indices),
+      ask: (message) => store.question(message),
+    });
+    const plan = h("details", {}, h("summary", { tabindex: 0, ...QUIET }, "The plan as Python"), h("pre", { class: "df-text", tabindex: 0, ...QUIET }, store.extra.plan ?? ""));
+    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.equation, this.kernel, this.inspector.element, h("h4", {}, "Rewrites and their hits"), this.list, plan);
+    this.columns = this.panes.map((pane, i) => h("section", { class: "df-column", "aria-label": i ? "after" : "before" }, h("h4", {}, i ? "After" : "Before"), pane.element));
+    frame.body.append(h("div", { class: "df-columns" }, this.columns), this.side);
+    this.listRules();
+  }
+
+  choice(name, options) {
+    return h("select", { class: "df-select", "aria-label": name, onchange: () => this.go(this.position), ...QUIET }, ...options.map(([value, text]) => h("option", { value }, text)));
+  }
+
+  listRules() {
+    this.ruleButtons = this.history.rules().map((rule) => {
+      const act = () => this.go(rule.positions.find((position) => position > this.position) ?? rule.positions[0]);
+      return [rule, h("button", { type: "button", class: "df-link", title: `${rule.rule}: go to its next hit`, onclick: act, ...QUIET }, rule.equation)];
+    });
+    this.list.replaceChildren(...this.ruleButtons.map(([rule, link]) => h("li", {}, link, ` × ${rule.hits}`)));
+  }
+
+  key(event) {
+    const actions = { n: () => this.go(this.position + 1), p: () => this.go(this.position - 1), t: () => this.toggle() };
+    if (!actions[event.key]) return false;
+    actions[event.key]();
+    return true;
+  }
+
+  toggle() {
+    this.mode.value = this.mode.value === "after" ? "before" : "after";
+    this.go(this.position);
+  }
+
+  go(to) {
+    this.position = Math.max(0, Math.min(this.history.steps.length, to));
+    return guarded(this.frame, () => this.paint())();
+  }
+
+  async paint() {
+    const { history, position, frame } = this;
+    const step = history.steps[position - 1];
+    const sentence = history.sentence(position);
+    this.playback.paint(sentence);
+    frame.say(sentence);
+    frame.element.dataset.step = String(position);
+    this.equation.textContent = step ? step.equation : "The graph as it was built";
+    this.kernel.hidden = !step?.kernel;
+    if (step?.kernel) {
+      this.kernel.lastChild.textContent = step.kernel;
+      this.kernel.open = true;
+    }
+    for (const [rule, link] of this.ruleButtons) {
+      if (rule.positions.includes(position)) link.setAttribute("aria-current", "step");
+      else link.removeAttribute("aria-current");
+    }
+    this.inspector.show(null);
+    const change = position ? history.change(position) : null;
+    const both = this.mode.value === "both";
+    this.columns[0].hidden = Boolean(change) && !both && this.mode.value !== "before";
+    this.columns[1].hidden = !change || (!both && this.mode.value !== "after");
+    this.columns[0].firstChild.textContent = change ? "Before" : "As built";
+    this.swap.disabled = this.mode.disabled = this.extent.disabled = !change;
+    const models = change ? [change.before, change.after] : [history.graphAtStart(), null];
+    await Promise.all(this.panes.map((pane, i) => (this.columns[i].hidden ? null : this.fill(pane, models[i], change))));
+    if (position === this.position) this.keep();
+  }
+
+  async fill(pane, graph, change) {
+    const near = change && this.extent.value === "near" ? new Set([...change.near].map((name) => graph.indexOf.get(name)).filter((index) => index !== undefined)) : null;
+    pane.setModel(graph, near);
+    pane.tags = null;
+    pane.classes = new Map();
+    await pane.update();
+    if (!change || pane.model !== graph) return;
+    const kinds = [[change.gone, "goes", "df-goes"], [change.added, "new", "df-comes"], [change.rewired, "rewired", "df-rewired"]];
+    pane.tags = new Map();
+    for (const [names, word, name] of kinds) {
+      for (const one of names) {
+        const item = graph.indexOf.has(one) ? pane.itemOf(graph.indexOf.get(one)) : null;
+        if (!item || pane.tags.has(item.id)) continue;
+        pane.tags.set(item.id, item.members.length > 1 ? `has ${word === "goes" ? "going" : word}` : word);
+        pane.classes.set(item.id, new Set([name]));
+      }
+    }
+    pane.paint();
+    const first = [...pane.classes.keys()][0];
+    if (first) pane.reveal(first);
+  }
+
+  keep() {
+    if (this.model.get("standalone") || !this.store.heard) return;
+    clearTimeout(this.keeper);
+    this.keeper = setTimeout(async () => {
+      const pane = this.columns[1].hidden ? this.panes[0] : this.panes[1];
+      const text = await pictureOf(standaloneSvg(pane.drawing.root));
+      if (text === this.saved) return;
+      this.saved = text;
+      this.model.set("picture", text);
+      this.model.save_changes();
+    }, 1500);
+  }
+}
+
+export default { initialize, render };
