@@ -9,7 +9,7 @@ import { guarded, menu, shell } from "../shared/shell.js";
 import { dropStore, pictureOf, storeOf } from "../shared/store.js";
 
 const PATIENCE_MS = 6000;
-const NEARBY_FROM = 30; // larger graphs show what a rewrite touches, at first
+const NEARBY_FROM = 15; // larger graphs show what a rewrite touches, at first
 
 function initialize({ model }) {
   storeOf(model);
@@ -106,6 +106,7 @@ class RewriteView {
       ...[["+", "Zoom in", (pane) => pane.zoom(1.25)], ["−", "Zoom out", (pane) => pane.zoom(0.8)], ["Fit", "Fit the graphs to the width", (pane) => pane.fit()]].map(([label, words, act]) => button(label, words, () => this.panes.forEach(act))),
     );
     this.equation = h("p", { class: "df-equation" });
+    this.rule = h("p", { class: "df-rule" });
     this.kernel = h("details", { class: "df-kernel", hidden: true }, h("summary", { tabindex: 0, ...QUIET }, "The fused kernel, generated"), h("pre", { class: "df-text", tabindex: 0, ...QUIET }));
     this.list = h("ol", { class: "df-rules" });
     this.inspector = new Inspector(store.graph, {
@@ -117,7 +118,7 @@ class RewriteView {
       ask: (message) => store.question(message),
     });
     const plan = h("details", {}, h("summary", { tabindex: 0, ...QUIET }, "The plan as Python"), h("pre", { class: "df-text", tabindex: 0, ...QUIET }, store.extra.plan ?? ""));
-    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.equation, this.kernel, this.inspector.element, h("h4", {}, "Rewrites and their hits"), this.list, plan);
+    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.rule, this.equation, this.kernel, this.inspector.element, h("h4", {}, "Rewrites and their hits"), this.list, plan);
     this.columns = this.panes.map((pane, i) => h("section", { class: "df-column", "aria-label": i ? "after" : "before" }, h("h4", {}, i ? "After" : "Before"), pane.element));
     frame.body.append(h("div", { class: "df-columns" }, this.columns), this.side);
     this.listRules();
@@ -159,6 +160,7 @@ class RewriteView {
     this.playback.paint(sentence);
     frame.say(sentence);
     frame.element.dataset.step = String(position);
+    this.rule.textContent = step ? `${step.rule.replaceAll("_", " ")}${step.at ? `, at ${step.at}` : ""}` : "";
     this.equation.textContent = step ? step.equation : "The graph as it was built";
     this.kernel.hidden = !step?.kernel;
     if (step?.kernel) {

@@ -78,8 +78,8 @@ export class RewriteHistory {
     if (!position) return `The graph as it was built: ${plural(count, "node")}. ${plural(this.steps.length, "step")} to come.`;
     const step = this.steps[position - 1];
     const { gone, added, rewired } = this.change(position);
-    const place = step.at ? ` at ${step.at}` : "";
-    const more = step.num_hits > 1 ? ` and ${step.num_hits - 1} more` : "";
-    return `Step ${position} of ${this.steps.length}: ${step.equation}${place}${more}. ${plural(gone.size, "node")} ${gone.size === 1 ? "goes" : "go"}, ${plural(added.size, "node")} ${added.size === 1 ? "is" : "are"} new, ${rewired.size} rewired, ${plural(count, "node")} left.`;
+    const place = step.at ? `, at ${step.at}${step.num_hits > 1 ? ` and ${step.num_hits - 1} more` : ""}` : "";
+    const say = (names, one, many) => `${names.size || "no"} ${names.size === 1 ? `node ${one}` : `nodes ${many}`}`;
+    return `Step ${position} of ${this.steps.length}${place}: ${step.equation.replace(/\.$/, "")}. ${say(gone, "goes", "go")}, ${say(added, "is new", "are new")}, ${say(rewired, "is rewired", "are rewired")}, ${count} left.`;
   }
 }

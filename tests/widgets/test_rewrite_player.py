@@ -1,0 +1,97 @@
+"""`RewritePlayer` in Python: what it sends, says and refuses."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import dataflow as tf
+from dataflow_widgets import RewritePlayer
+from dataflow_widgets.display import mimebundle
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Iterator[Any]:
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def explained() -> Any:
+    x = tf.placeholder(tf.float32, [2], name="x")
+    tf.negative(x, name="unused")
+    y = tf.tanh(tf.multiply(x, 1.0, name="once"), name="y")
+    with tf.Session() as session:
+        return session.explain(y, [x])
+
+
+def test_three_ways_to_open_it() -> None:
+    x = tf.placeholder(tf.float32, [2], name="x")
+    y = tf.multiply(x, 1.0, name="y")
+    with tf.Session() as session:
+        told = session.explain(y, [x])
+        players = [RewritePlayer(session, y, [x]), told.player(title="mine"), RewritePlayer(told)]
+    assert len({json.dumps(player.payload) for player in players}) == 1
+    assert players[1].title == "mine"
+
+
+def test_describe_is_the_same_in_words() -> None:
+    words = explained().player().describe()
+    assert words.splitlines() == [
+        "Run of y:0: 5 nodes in the graph, 1 left after pruning and 1 rewrite; the plan has 1 line.",
+        "  1. what no fetch needs -> nothing: unused goes; 4 nodes left",
+        "  2. x * 1 -> x, at once:0: once/y, once go; 2 nodes left",
+        "Hits: what no fetch needs -> nothing (1); x * 1 -> x (1).",
+    ]
+
+
+def test_wrong_arguments() -> None:
+    with pytest.raises(TypeError, match=r"Did you mean height="):
+        RewritePlayer(explained(), hight=3)
+    with pytest.raises(TypeError, match="takes a session and fetches"):
+        RewritePlayer(3)
+
+
+def test_an_explanation_shows_the_player_and_a_picture() -> None:
+    told = explained()
+    data, _ = told._repr_mimebundle_()
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert '<img alt="Run of y:0' in data["text/html"]
+    assert data["text/plain"] == repr(told)
+
+
+def test_without_anywidget_the_words_remain(monkeypatch: pytest.MonkeyPatch) -> None:
+    import dataflow_widgets.display as display
+
+    def missing(_: Any) -> Any:
+        raise ImportError("no anywidget")
+
+    monkeypatch.setattr(display, "_bundle", missing)
+    told = explained()
+    data, _ = mimebundle(told)
+    assert data["text/html"] == told._repr_html_()
+
+
+def test_a_page_that_knows_nothing_is_sent_everything_again() -> None:
+    player = explained().player()
+    sent = player.payload
+    player._receive(player, {"kind": "hello", "version": len(sent["nodes"])}, [])
+    assert player.payload == {}
+    player._receive(player, {"kind": "hello", "version": 0}, [])
+    assert player.payload == sent
+
+
+def test_what_a_notebook_keeps_is_small() -> None:
+    x = tf.placeholder(tf.float32, [None, 300], name="x")
+    hidden = tf.layers.dense(x, 200, activation=tf.nn.relu)
+    loss = tf.reduce_mean(tf.square(tf.layers.dense(hidden, 1)))
+    train = tf.train.AdamOptimizer().minimize(loss)
+    with tf.Session() as session:
+        player = RewritePlayer(session, train, [x])
+    player._receive(player, {"kind": "hello", "version": 10_000}, [])
+    kept = json.dumps({k: v for k, v in player.get_state().items() if k != "_css"}, default=str)
+    assert len(kept) < 60_000
+    assert len(zlib.compress(kept.encode())) < 20_000
