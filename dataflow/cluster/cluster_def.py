@@ -1,4 +1,4 @@
-"""`ClusterDef`, TensorFlow's protocol buffer of a cluster, written and read without a library.
+"""`ClusterDef`, TensorFlow's protocol buffer of a cluster.
 
 The layout (cluster.proto): a ClusterDef holds jobs (field 1); a JobDef holds its name (field 1) and
 a map of tasks (field 2) whose entries hold index (field 1) and address (field 2).
@@ -6,10 +6,9 @@ a map of tasks (field 2) whose entries hold index (field 1) and address (field 2
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+from dataflow.data.protobuf_wire import WireError, bytes_field, fields, varint_field
 
 
 class TaskMap(dict[int, str]):
@@ -32,7 +31,7 @@ class ClusterDef:
 
     def SerializeToString(self) -> bytes:
         """Return the protocol buffer's bytes."""
-        return b"".join(_field(1, _job_bytes(job)) for job in self.job)
+        return b"".join(bytes_field(1, _job_bytes(job)) for job in self.job)
 
     def ParseFromString(self, data: bytes) -> None:
         """Replace the content by what ``data`` says. Raises ValueError for other bytes."""
@@ -62,59 +61,19 @@ def from_cluster_def(definition: Any) -> dict[str, dict[int, str]]:
     return {job.name: dict(job.tasks) for job in parsed.job}
 
 
-def _varint(value: int) -> bytes:
-    result = bytearray()
-    while value > 0x7F:
-        result.append(value & 0x7F | 0x80)
-        value >>= 7
-    result.append(value)
-    return bytes(result)
-
-
-def _field(number: int, data: bytes) -> bytes:
-    return _varint(number << 3 | _BYTES) + _varint(len(data)) + data
-
-
 def _job_bytes(job: JobDef) -> bytes:
     entries = (
-        _field(2, _varint(1 << 3 | _VARINT) + _varint(index) + _field(2, address.encode()))
+        bytes_field(2, varint_field(1, index) + bytes_field(2, address.encode()))
         for index, address in sorted(job.tasks.items())
     )
-    return _field(1, job.name.encode()) + b"".join(entries)
+    return bytes_field(1, job.name.encode()) + b"".join(entries)
 
 
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        if at >= len(data) or shift > 63:
-            raise ValueError("The bytes are no ClusterDef: a number is cut off.")
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, at
-        shift += 7
-
-
-def _fields(data: bytes) -> Iterator[tuple[int, Any]]:
-    at = 0
-    while at < len(data):
-        tag, at = _read_varint(data, at)
-        kind = tag & 7
-        if kind == _VARINT:
-            value, at = _read_varint(data, at)
-            yield tag >> 3, value
-            continue
-        if kind == _BYTES:
-            size, at = _read_varint(data, at)
-        elif kind in (_FIXED32, _FIXED64):
-            size = 4 if kind == _FIXED32 else 8
-        else:
-            raise ValueError(f"The bytes are no ClusterDef: wire type {kind}.")
-        if at + size > len(data):
-            raise ValueError("The bytes are no ClusterDef: a field is cut off.")
-        yield tag >> 3, data[at : at + size]
-        at += size
+def _fields(data: bytes) -> list[tuple[int, Any]]:
+    try:
+        return [(number, value) for number, _, value in fields(data)]
+    except WireError as e:
+        raise ValueError(f"The bytes are no ClusterDef: {e}.") from e
 
 
 def _read_job(data: Any) -> JobDef:

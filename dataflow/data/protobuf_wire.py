@@ -1,4 +1,4 @@
-"""The wire format of protocol buffers, read without the protobuf package.
+"""The wire format of protocol buffers, read and written without the protobuf package.
 
 So that `Example` messages and the index of a TensorFlow checkpoint can be read where that package is
 not installed. Source: the encoding chapter of the protocol buffers documentation.
@@ -30,6 +30,26 @@ def read_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
         if byte < 0x80:
             return result & 0xFFFFFFFFFFFFFFFF, position
         shift += 7
+
+
+def write_varint(value: int) -> bytes:
+    """An unsigned integer as a varint."""
+    result = bytearray()
+    while value > 0x7F:
+        result.append(value & 0x7F | 0x80)
+        value >>= 7
+    result.append(value)
+    return bytes(result)
+
+
+def bytes_field(number: int, data: bytes) -> bytes:
+    """A field of bytes: text, a nested message, or a packed list."""
+    return write_varint(number << 3 | BYTES) + write_varint(len(data)) + data
+
+
+def varint_field(number: int, value: int) -> bytes:
+    """A field of one unsigned integer."""
+    return write_varint(number << 3 | VARINT) + write_varint(value)
 
 
 def fields(data: bytes | memoryview) -> Iterator[tuple[int, int, Any]]:

@@ -10,82 +10,35 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.data.protobuf_wire import (
+    BYTES,
+    FIXED32,
+    VARINT,
+    bytes_field,
+    fields,
+    packed_int64,
+    signed,
+    varint_field,
+)
 from dataflow.dtypes import as_dtype
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
-        if shift > 63:
-            raise ValueError("a number is too long")
-
-
-def fields(data: bytes) -> Iterator[tuple[int, int, Any]]:
-    """(number, wire type, value) of each field; raises `ValueError` for bytes that are cut short."""
-    at, end = 0, len(data)
-    try:
-        while at < end:
-            tag, at = _varint(data, at)
-            kind = tag & 7
-            if kind == 2:
-                size, at = _varint(data, at)
-                if at + size > end:
-                    raise ValueError("the message is cut short")
-                yield tag >> 3, kind, data[at : at + size]
-                at += size
-            elif kind == 0:
-                value, at = _varint(data, at)
-                yield tag >> 3, kind, value
-            elif kind in (1, 5):
-                size = 8 if kind == 1 else 4
-                if at + size > end:
-                    raise ValueError("the message is cut short")
-                yield tag >> 3, kind, data[at : at + size]
-                at += size
-            else:
-                raise ValueError(f"wire type {kind} does not exist")
-    except IndexError:
-        raise ValueError("the message is cut short") from None
-
-
-def packed_varints(data: bytes) -> Any:
-    """A packed list of varints as int64, without a loop over them."""
-    raw = np.frombuffer(data, np.uint8)
-    if not raw.size:
-        return np.zeros(0, np.int64)
-    last = raw < 128
-    if not last[-1]:
-        raise ValueError("the message is cut short")
-    if last.all():
-        return raw.astype(np.int64)
-    ends = np.flatnonzero(last)
-    starts = np.r_[0, ends[:-1] + 1]
-    if int((ends - starts).max()) > 9:
-        raise ValueError("a number is too long")
-    shifts = (np.arange(raw.size) - np.repeat(starts, ends - starts + 1)) * 7
-    parts = (raw & 0x7F).astype(np.uint64) << shifts.astype(np.uint64)
-    return np.add.reduceat(parts, starts).view(np.int64)
-
-
-def _signed(value: int) -> int:
-    return value - (1 << 64) if value >= 1 << 63 else value
+def _packed(kind: int, value: Any) -> bytes:
+    """A number of fixed size that stands alone as a packed list of one."""
+    if kind == BYTES:
+        return value  # type: ignore[no-any-return]
+    return int(value).to_bytes(4 if kind == FIXED32 else 8, "little")
 
 
 def feature_values(data: bytes) -> tuple[str, Any]:
     """A ``Feature`` as (dtype name, values); ("", None) where no kind is set."""
     for number, kind, value in fields(data):
-        if kind != 2:
+        if kind != BYTES:
             continue
         if number == 1:
-            return "string", [v for n, k, v in fields(value) if n == 1 and k == 2]
+            return "string", [v for n, k, v in fields(value) if n == 1 and k == BYTES]
         if number == 2:
-            parts = [v for n, k, v in fields(value) if n == 1 and k in (2, 5)]
+            parts = [_packed(k, v) for n, k, v in fields(value) if n == 1 and k in (BYTES, FIXED32)]
             raw = b"".join(parts)
             if len(raw) % 4:
                 raise ValueError("a list of floats is cut short")
@@ -95,7 +48,7 @@ def feature_values(data: bytes) -> tuple[str, Any]:
             for n, k, v in fields(value):
                 if n == 1:
                     numbers.append(
-                        packed_varints(v) if k == 2 else np.array([_signed(v)], np.int64)
+                        packed_int64(v) if k == BYTES else np.array([signed(v)], np.int64)
                     )
             return "int64", np.concatenate(numbers) if len(numbers) != 2 else numbers[1]
     return "", None
@@ -103,7 +56,7 @@ def feature_values(data: bytes) -> tuple[str, Any]:
 
 def _map_entries(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     for number, kind, entry in fields(data):
-        if number == 1 and kind == 2:
+        if number == 1 and kind == BYTES:
             key, value = b"", b""
             for n, _, v in fields(entry):
                 if n == 1:
@@ -117,50 +70,37 @@ def read_example(data: bytes, wanted: Any) -> dict[bytes, tuple[str, Any]]:
     """The features of a serialized ``Example`` whose names are in ``wanted``."""
     found: dict[bytes, tuple[str, Any]] = {}
     for number, kind, value in fields(data):
-        if number == 1 and kind == 2:
+        if number == 1 and kind == BYTES:
             for key, feature in _map_entries(value):
                 if key in wanted:
                     found[key] = feature_values(feature)
     return found
 
 
-def _write_varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def _write_bytes(number: int, value: bytes) -> bytes:
-    return _write_varint(number << 3 | 2) + _write_varint(len(value)) + value
-
-
 def tensor_bytes(value: Any) -> bytes:
     """An array as a serialized ``TensorProto``."""
     array = np.asarray(value) if not isinstance(value, bytes) else np.asarray(value, object)
     dtype = as_dtype(array.dtype)
-    shape = b"".join(_write_bytes(2, b"\x08" + _write_varint(size)) for size in array.shape)
-    out = b"\x08" + _write_varint(dtype.as_datatype_enum) + _write_bytes(2, shape)
+    shape = b"".join(bytes_field(2, varint_field(1, size)) for size in array.shape)
+    out = varint_field(1, dtype.as_datatype_enum) + bytes_field(2, shape)
     if array.dtype.kind == "O":
-        return out + b"".join(_write_bytes(8, text) for text in array.reshape(-1).tolist())
+        return out + b"".join(bytes_field(8, text) for text in array.reshape(-1).tolist())
     raw = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)).tobytes()
-    return out + (_write_bytes(4, raw) if raw else b"")
+    return out + (bytes_field(4, raw) if raw else b"")
 
 
 #: Fields of a TensorProto that list values one by one: number -> how to read a packed list.
 _LISTS = {
     5: lambda raw: np.frombuffer(raw, "<f4"),
     6: lambda raw: np.frombuffer(raw, "<f8"),
-    7: packed_varints,
+    7: packed_int64,
     9: lambda raw: np.frombuffer(raw, "<f4").view("<c8"),
-    10: packed_varints,
-    11: packed_varints,
+    10: packed_int64,
+    11: packed_int64,
     12: lambda raw: np.frombuffer(raw, "<f8").view("<c16"),
-    13: packed_varints,
-    16: packed_varints,
-    17: packed_varints,
+    13: packed_int64,
+    16: packed_int64,
+    17: packed_int64,
 }
 
 
@@ -168,24 +108,24 @@ def tensor_from_bytes(data: bytes) -> Any:
     """The array of a serialized ``TensorProto``; raises `ValueError` for other bytes."""
     enum, sizes, content, texts, lists = 0, [], None, [], []
     for number, kind, value in fields(data):
-        if number == 1 and kind == 0:
+        if number == 1 and kind == VARINT:
             enum = value
-        elif number == 2 and kind == 2:
+        elif number == 2 and kind == BYTES:
             for n, k, dim in fields(value):
-                if n == 2 and k == 2:
-                    size = next((v for m, j, v in fields(dim) if m == 1 and j == 0), 0)
+                if n == 2 and k == BYTES:
+                    size = next((v for m, j, v in fields(dim) if m == 1 and j == VARINT), 0)
                     if size >= 1 << 63:
                         raise ValueError("a size is not known")
                     sizes.append(size)
-        elif number == 4 and kind == 2:
+        elif number == 4 and kind == BYTES:
             content = value
-        elif number == 8 and kind == 2:
+        elif number == 8 and kind == BYTES:
             texts.append(value)
         elif number in _LISTS:
-            if kind == 0:
-                lists.append(np.array([_signed(value)], np.int64))
+            if kind == VARINT:
+                lists.append(np.array([signed(value)], np.int64))
             else:
-                lists.append(_LISTS[number](value))
+                lists.append(_LISTS[number](_packed(kind, value)))
     try:
         dtype = as_dtype(enum)
         target = dtype.numpy

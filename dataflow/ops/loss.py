@@ -119,7 +119,13 @@ def sparse_softmax_cross_entropy_gradient(op: Any, grad_loss: Any, grad_backprop
     return [to_features, None]
 
 
-def _need_both(labels: Any, logits: Any) -> None:
+def _only_named(function: str, sentinel: Any, labels: Any, logits: Any) -> None:
+    """Early releases took the logits first: what is given by position might be the wrong way round."""
+    if sentinel is not None:
+        raise ValueError(
+            f"Only call `{function}` with named arguments (labels=..., logits=..., ...): an argument "
+            "was given by its position."
+        )
     if labels is None or logits is None:
         raise ValueError("Both `labels` and `logits` must be provided.")
 
@@ -192,6 +198,7 @@ def _one_of(axis: int | None, dim: int | None) -> int:
 
 
 def softmax_cross_entropy_with_logits(
+    _sentinel: Any = None,
     labels: Any = None,
     logits: Any = None,
     dim: int = -1,
@@ -204,21 +211,21 @@ def softmax_cross_entropy_with_logits(
     """
     if axis is not None and dim != -1:
         raise ValueError("Cannot specify both 'axis' and 'dim'.")
-    _need_both(labels, logits)
+    _only_named("softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "softmax_cross_entropy_with_logits_sg", [logits, labels]) as scope:
         labels = array_ops.stop_gradient(labels, name="labels_stop_gradient")
         return _softmax_cross_entropy(labels, logits, dim if axis is None else axis, scope)
 
 
 def sparse_softmax_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, name: str | None = None
+    _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
     """``-log(softmax(logits)[label])`` for class numbers ``labels``.
 
     Shape: logits [..., classes], labels and result [...]. Raises
     `ValueError` when the ranks do not fit; a label outside [0, classes) fails at run time.
     """
-    _need_both(labels, logits)
+    _only_named("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):
         labels = convert_to_tensor(labels)
         logits = convert_to_tensor(logits)
@@ -275,14 +282,14 @@ def _same_shape(targets: Tensor, logits: Tensor, names: str) -> None:
 
 
 def sigmoid_cross_entropy_with_logits(
-    labels: Any = None, logits: Any = None, name: str | None = None
+    _sentinel: Any = None, labels: Any = None, logits: Any = None, name: str | None = None
 ) -> Tensor:
     """The cross entropy of independent yes-or-no classes, element by element.
 
     ``max(x, 0) - x * z + log(1 + exp(-abs(x)))`` for logits x and labels z, which never overflows.
     Shape: labels and logits of one shape, which the result has.
     """
-    _need_both(labels, logits)
+    _only_named("sigmoid_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "logistic_loss", [logits, labels]) as scope:
         logits = convert_to_tensor(logits, name="logits")
         labels = convert_to_tensor(labels, logits.dtype.base_dtype, name="labels")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow import dtypes
-from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.array import identity, ones_like
 from dataflow.ops.initializers import constant_initializer
@@ -118,12 +117,7 @@ class ProximalAdagradOptimizer(Optimizer):
 
     def _prepare(self) -> None:
         self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
-        self._l1_tensor = convert_to_tensor(
-            self._l1_regularization_strength, name="l1_regularization_strength"
-        )
-        self._l2_tensor = convert_to_tensor(
-            self._l2_regularization_strength, name="l2_regularization_strength"
-        )
+        self._l1_tensor, self._l2_tensor = self._strengths()
 
     def _apply_dense(self, grad: Any, var: Any) -> Any:
         return apply_proximal_adagrad(

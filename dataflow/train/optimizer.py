@@ -360,6 +360,12 @@ class Optimizer:
         """The tensor of a hyperparameter: a number, a tensor, or a function that returns one."""
         return convert_to_tensor(self._call_if_callable(param), name=name)
 
+    def _strengths(self) -> tuple[Any, Any]:
+        """The tensors of ``l1_regularization_strength`` and ``l2_regularization_strength``."""
+        names = ("l1_regularization_strength", "l2_regularization_strength")
+        l1, l2 = (self._hyperparameter(getattr(self, f"_{name}"), name) for name in names)
+        return l1, l2
+
     def _cast(self, tensor: Any, var: Any) -> Any:
         """A hyperparameter in the dtype of ``var``."""
         return cast(tensor, var.dtype.base_dtype)

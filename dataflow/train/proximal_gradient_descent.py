@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops.training import (
     apply_proximal_gradient_descent,
     sparse_apply_proximal_gradient_descent,
@@ -34,12 +33,7 @@ class ProximalGradientDescentOptimizer(Optimizer):
 
     def _prepare(self) -> None:
         self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
-        self._l1_tensor = convert_to_tensor(
-            self._l1_regularization_strength, name="l1_regularization_strength"
-        )
-        self._l2_tensor = convert_to_tensor(
-            self._l2_regularization_strength, name="l2_regularization_strength"
-        )
+        self._l1_tensor, self._l2_tensor = self._strengths()
 
     def _scalars(self, var: Any) -> list[Any]:
         tensors = [self._learning_rate_tensor, self._l1_tensor, self._l2_tensor]

@@ -95,6 +95,21 @@ BAD: list[tuple[str, Callable[[], Any], str]] = [
         lambda: tf.nn.sigmoid_cross_entropy_with_logits(labels=_zeros(2, 3), logits=_zeros(2, 4)),
         "must have the same shape",
     ),
+    (
+        "softmax by position",
+        lambda: tf.nn.softmax_cross_entropy_with_logits(_zeros(2, 3), _zeros(2, 3)),
+        "Only call `softmax_cross_entropy_with_logits` with named arguments",
+    ),
+    (
+        "sparse by position",
+        lambda: tf.nn.sparse_softmax_cross_entropy_with_logits(_zeros(2, 3), logits=_zeros(2, 3)),
+        "Only call `sparse_softmax_cross_entropy_with_logits` with named arguments",
+    ),
+    (
+        "sigmoid by position",
+        lambda: tf.nn.sigmoid_cross_entropy_with_logits(_zeros(2, 3), _zeros(2, 3)),
+        "Only call `sigmoid_cross_entropy_with_logits` with named arguments",
+    ),
     ("dropout", lambda: tf.nn.dropout(_zeros(2), 1.5), r"in the range \[0, 1\)"),
     (
         "sampler",

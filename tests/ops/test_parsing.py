@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import dataflow as tf
+from dataflow.data.protobuf_wire import packed_int64
 from dataflow.kernels.example_reader import (
-    packed_varints,
     read_example,
     tensor_bytes,
     tensor_from_bytes,
@@ -82,7 +82,7 @@ def test_a_sparse_feature_joins_indices_and_values() -> None:
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20))
 def test_varints_are_read_without_a_loop(numbers: list[int]) -> None:
     data = b"".join(_varint(n & (2**64 - 1)) for n in numbers)
-    np.testing.assert_array_equal(packed_varints(data), np.array(numbers, np.int64))
+    np.testing.assert_array_equal(packed_int64(data), np.array(numbers, np.int64))
 
 
 @settings(max_examples=200)
