@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from dataflow.contrib import legacy_seq2seq as seq2seq
 from dataflow.ops.activation import (
     crelu,
     elu,

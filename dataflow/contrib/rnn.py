@@ -13,6 +13,11 @@ from dataflow.rnn.cells import (
     RNNCell,
 )
 from dataflow.rnn.loops import static_bidirectional_rnn, static_rnn
+from dataflow.rnn.projections import (
+    EmbeddingWrapper,
+    InputProjectionWrapper,
+    OutputProjectionWrapper,
+)
 
 LSTMBlockCell = BasicLSTMCell
 GRUBlockCell = GRUCell
@@ -22,12 +27,15 @@ __all__ = [
     "BasicRNNCell",
     "DeviceWrapper",
     "DropoutWrapper",
+    "EmbeddingWrapper",
     "GRUBlockCell",
     "GRUCell",
+    "InputProjectionWrapper",
     "LSTMBlockCell",
     "LSTMCell",
     "LSTMStateTuple",
     "MultiRNNCell",
+    "OutputProjectionWrapper",
     "RNNCell",
     "ResidualWrapper",
     "static_bidirectional_rnn",

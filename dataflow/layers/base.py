@@ -196,9 +196,6 @@ class Layer:
         if self._reuse:
             with variable_scope(scope if scope is not None else self._base_name) as captured:
                 self._scope = captured
-        elif scope is None and self._given_name is not None:
-            with variable_scope(self._given_name) as captured:
-                self._scope = captured
         else:
             with variable_scope(scope, default_name=self._base_name) as captured:
                 self._scope = captured

@@ -138,3 +138,13 @@ def test_bad_input() -> None:
         tf.layers.conv2d(tf.zeros([1, 8, 8, 3]), 4, (3, 3, 3))
     with pytest.raises(TypeError, match="unknown"):
         tf.layers.Dense(2, unknown=1)
+
+
+def test_objects_of_one_name_get_names_of_their_own() -> None:
+    x = tf.zeros([2, 3])
+    first, second = tf.layers.Dense(2, name="d"), tf.layers.Dense(2, name="d")
+    first(x), second(x), first(x)
+    assert names() == ["d/kernel", "d/bias", "d_1/kernel", "d_1/bias"]
+    with tf.variable_scope("", reuse=True):
+        tf.layers.Dense(2, name="d")(x)
+    assert len(names()) == 4

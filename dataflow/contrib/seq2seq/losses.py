@@ -1,4 +1,4 @@
-"""``tf.contrib.seq2seq``: the loss of sequences."""
+"""Losses of sequences: weighted cross entropy over steps and batch."""
 
 from __future__ import annotations
 
