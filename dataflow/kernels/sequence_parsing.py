@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.dtypes import DType
 from dataflow.data.protobuf_wire import fields
+from dataflow.dtypes import DType
 from dataflow.kernels.example_reader import _map_entries, feature_values
 from dataflow.kernels.parsing import _dense_rows, _sparse_rows
 from dataflow.kernels.registry import kernel
