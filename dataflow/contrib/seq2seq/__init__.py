@@ -22,7 +22,7 @@ from dataflow.contrib.seq2seq.decoder import (
     Decoder,
     dynamic_decode,
 )
-from dataflow.contrib.seq2seq.helpers import (
+from dataflow.contrib.seq2seq.decoder_inputs import (
     CustomHelper,
     GreedyEmbeddingHelper,
     Helper,

@@ -13,7 +13,7 @@ import numpy as np
 from dataflow import dtypes
 from dataflow.contrib.seq2seq.beam_trees import gather_tree, gather_tree_from_array
 from dataflow.contrib.seq2seq.decoder import Decoder
-from dataflow.contrib.seq2seq.helpers import as_embedding_fn
+from dataflow.contrib.seq2seq.decoder_inputs import as_embedding_fn
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops import array
