@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from dataflow import errors
 from dataflow.cluster import channel
 from dataflow.cluster.channel import Link, LinkPool
@@ -44,10 +46,18 @@ from dataflow.runtime.codegen import ALIASES, VARIABLES
 
 #: Nodes that a task may run before they are asked for: reads, which nobody notices.
 _READS = frozenset({"Const", "Gather", "GatherV2"}) | ALIASES | VARIABLES
-#: Reads that were done at the end of one step are used by the next if it follows this soon, and if
-#: nothing else was run from this process in between. What another process writes in that time may
-#: be missed, as if this step had begun so much earlier.
-AHEAD_SECONDS = 0.002
+#: The answer to a gradient brings the new parameters: reads that were done at the end of one step
+#: are used by the next, in a loop that runs one training step after the other. That saves a third
+#: of the time of a small step. What it means: the step began up to this much earlier than it was
+#: asked for. It is asynchronous training only (a step that waits for a queue, as synchronous ones
+#: do for their token, reads nothing ahead; nor does one that only reads), the next step of the same
+#: kind, with nothing else run from this process in between, and what a worker does to variables is
+#: seen by its own next step. Two processes that order their steps by other means than the cluster
+#: (a pipe, a file) could tell the difference if they were quicker than this; a message through Ray
+#: is not. ``DATAFLOW_READ_AHEAD=0`` switches it off. The staleness that a task reports counts from
+#: these reads.
+AHEAD_SECONDS = 0.0005
+_READ_AHEAD = os.environ.get("DATAFLOW_READ_AHEAD", "1") != "0"
 
 _num_runs = 0
 
@@ -68,7 +78,8 @@ def _ahead_channels(piece: Piece, home: str) -> list[tuple[int, int]] | None:
     first = [s for s in piece.segments if not s.num_pending]
     transfers = [t for s in first for t in s.transfers]
     if (
-        piece.feeds
+        not _READ_AHEAD
+        or piece.feeds
         or not transfers
         or len(first) == len(piece.segments)
         or any(t.task != home for t in transfers)
@@ -234,7 +245,8 @@ class MasterSession:
             run.trace(recorders, keep_values)
         self._active.add(run)
         try:
-            return run.run(values, timeout_seconds or self.timeout_seconds)
+            with np.errstate(all="ignore"):
+                return run.run(values, timeout_seconds or self.timeout_seconds)
         finally:
             self._active.discard(run)
 

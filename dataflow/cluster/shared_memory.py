@@ -23,6 +23,8 @@ DATA_OFFSET = 64
 FREE, BUSY = 0, 1
 
 _PROBE_BYTES = 32
+#: Segments of one link: each is an open file of the sender, of which a process may have 1024.
+_MAX_SEGMENTS = 48
 
 
 def can_create() -> bool:
@@ -109,7 +111,7 @@ class OutgoingSegments:
 
     def _make(self, size: int) -> int | None:
         capacity = size + size // 8
-        if self.total_bytes + capacity > self.limit_bytes:
+        if self.total_bytes + capacity > self.limit_bytes or len(self._segments) >= _MAX_SEGMENTS:
             return None
         try:
             fd = os.memfd_create("dataflow-tensors")

@@ -29,7 +29,7 @@ from dataflow.runtime.resources import KernelContext
 
 _RUNS_BEFORE_REWRITING = 2
 #: Ops that call BLAS; a plan with one of them runs with BLAS's own threads asleep.
-_CALLS_BLAS = frozenset(
+CALLS_BLAS = frozenset(
     {
         *("MatMul", "SparseMatMul", "BatchMatMul", "BatchMatMulV2", "Einsum", "L2Loss"),
         *("BiasAddGrad", "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
@@ -151,7 +151,7 @@ class Plan:
 
     def _thread_scopes(self) -> tuple[Callable[[], Any], ...]:
         """The contexts that a run needs so that its kernels use as many threads as they may."""
-        blas = any(op.type in _CALLS_BLAS for op in self.ops)
+        blas = any(op.type in CALLS_BLAS for op in self.ops)
         limit = self.session._config.intra_op_parallelism_threads
         if not blas and not limit:
             return ()

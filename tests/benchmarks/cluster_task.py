@@ -126,24 +126,25 @@ def measure(tf, server, index, name, size, seconds):
             with tf.Session(server.target, config=config) as session:
                 while len(session.run(missing)):
                     time.sleep(0.01)
-        with tf.train.MonitoredTrainingSession(
-            server.target,
-            is_chief=index == 0,
-            hooks=[hook],
-            config=config,
-            save_checkpoint_secs=None,
-            save_summaries_steps=None,
-            save_summaries_secs=None,
-            log_step_count_steps=None,
-            stop_grace_period_secs=1,
-        ) as session:
-            # Whoever ends first leaves the other waiting for a token; the time-out ends that, and
-            # what was counted until then is what counts.
-            counted = [0, 0.0]
-            try:
+        # Whoever ends first leaves the other waiting for a token; the time-out ends that, there or
+        # in the chief's queue runner, and what was counted until then is what counts.
+        counted = [0, 0.0]
+        try:
+            with tf.train.MonitoredTrainingSession(
+                server.target,
+                is_chief=index == 0,
+                hooks=[hook],
+                config=config,
+                save_checkpoint_secs=None,
+                save_summaries_steps=None,
+                save_summaries_secs=None,
+                log_step_count_steps=None,
+                stop_grace_period_secs=1,
+            ) as session:
                 loop(session, step, seconds, counted)
-            except (tf.errors.DeadlineExceededError, tf.errors.CancelledError):
-                pass
+        except (tf.errors.DeadlineExceededError, tf.errors.CancelledError):
+            if not counted[0]:
+                raise
         return counted[0] / max(counted[1], 1e-9)
 
 
