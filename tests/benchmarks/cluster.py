@@ -71,18 +71,22 @@ class Engine:
 
     def rate(self, program: str, size: int, seconds: float) -> float:
         """Return the steps per second of both workers together."""
-        for process in self.processes[1:]:
-            assert process.stdin is not None
-            process.stdin.write(f"{program} {size} {seconds}\n")
+        # Tokens and gradients that the last measurement left on the server would hold up this one.
+        self._ask(self.processes[1:2], "reset 0 0")
+        return self._ask(self.processes[1:], f"{program} {size} {seconds}")
+
+    def _ask(self, processes: list[Any], line: str) -> float:
+        for process in processes:
+            process.stdin.write(line + "\n")
             process.stdin.flush()
-        total = 0.0
-        for process in self.processes[1:]:
-            assert process.stdout is not None
-            answer = json.loads(process.stdout.readline() or '{"error": "the process ended"}')
+        answers = [
+            json.loads(process.stdout.readline() or '{"error": "the process ended"}')
+            for process in processes
+        ]
+        for answer in answers:
             if "error" in answer:
                 raise RuntimeError(answer["error"])
-            total += answer["rate"]
-        return total
+        return float(sum(answer["rate"] for answer in answers))
 
     def memory_bytes(self) -> int:
         """Return the proportional memory of the three processes."""

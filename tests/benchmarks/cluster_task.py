@@ -174,7 +174,11 @@ def main():
     for line in sys.stdin:
         name, size, seconds = line.split()
         try:
-            rate = measure(tf, server, index, name, int(size), float(seconds))
+            rate = 0.0
+            if name == "reset":
+                tf.Session.reset(server.target)
+            else:
+                rate = measure(tf, server, index, name, int(size), float(seconds))
             print(json.dumps({"rate": rate}), flush=True)
         except Exception as error:
             print(json.dumps({"error": f"{type(error).__name__}: {error}"[:300]}), flush=True)
