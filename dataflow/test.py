@@ -37,7 +37,7 @@ def is_built_with_rocm() -> bool:
 
 
 def is_gpu_available(cuda_only: bool = False, min_cuda_compute_capability: Any = None) -> bool:
-    """Whether this machine has a GPU that CuPy can use."""
+    """Whether this process has a GPU: one that CuPy can use, or a pretend one (`pretend_gpus`)."""
     return any(d.device_type == "GPU" for d in list_local_devices())
 
 

@@ -48,8 +48,12 @@ class WorkingGraph:
         self._ops: dict[Operation, Operation] = {}
         self._current: Operation | None = None
         self._started = 0
+        computed = {op.name for op in ops}
         for tensor in feeds:
-            op = self._add(f"_fed_{len(self._new)}", _ARG, [], {}, tensor.op)
+            name = tensor.op.name  # the fed node is not computed, its other outputs may be
+            if name in computed or name in self.graph._by_name:
+                name = f"{name}/fed_{tensor.value_index}"
+            op = self._add(name, _ARG, [], {}, tensor.op)
             new = Tensor(op, 0, tensor.dtype, tensor.dims)
             op.outputs = [new]
             self._new[tensor] = new

@@ -1,0 +1,299 @@
+"""Which nodes go to a GPU, and where copies are put: seen on pretend GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.kernels.xp import gpus, num_pretend_gpus, pretend_gpus
+from dataflow.placement.memory import memory_of
+from dataflow.runtime.stepper import record
+
+ON_CPU = tf.ConfigProto(device_count={"GPU": 0})
+
+
+@pytest.fixture(autouse=True)
+def one_gpu() -> Iterator[Any]:
+    with pretend_gpus(1), tf.Graph().as_default() as graph:
+        yield graph
+
+
+def devices_of(session: Any, fetches: Any, feeds: Any = None) -> dict[str, str]:
+    """Runs, and gives for each node of the recorded run the short name of its device."""
+    trace = record(session, fetches, feeds)
+    return {s.op_name: s.device.rpartition("device:")[2] for s in trace.steps}
+
+
+def test_pretend_gpus_hold_in_their_block_only() -> None:
+    with pretend_gpus(2):
+        assert num_pretend_gpus() == 2 and len(gpus()) == 2
+        with pretend_gpus(0):
+            assert num_pretend_gpus() == 0
+        assert num_pretend_gpus() == 2
+    assert num_pretend_gpus() == 1
+    with pytest.raises(ValueError, match="negative"):
+        pretend_gpus(-1)
+
+
+def test_listed_among_the_devices() -> None:
+    from dataflow.python.client import device_lib
+
+    listed = device_lib.list_local_devices()
+    assert [d.device_type for d in listed] == ["CPU", "GPU"]
+    assert "pretend" in listed[1].physical_device_desc
+    assert tf.test.is_gpu_available() and tf.test.gpu_device_name() == "/device:GPU:0"
+    with tf.Session() as session:
+        assert [d.name for d in session.list_devices()][1].endswith("/device:GPU:0")
+
+
+def test_what_has_a_kernel_goes_to_the_gpu_and_the_rest_does_not() -> None:
+    x = tf.constant([[1.0, 2.0]], name="x")
+    y = tf.square(x, name="y")
+    text = tf.as_string(y, name="text")
+    with tf.Session() as session:
+        found = devices_of(session, text)
+        assert session.run(text)[0, 0].startswith(b"1.0")
+    assert found["x"] == found["y"] == "GPU:0"
+    assert found["text"] == "CPU:0"
+    assert found["y/copy_to_host"] == "GPU:0"
+
+
+def test_a_pin_decides() -> None:
+    with tf.device("/cpu:0"):
+        a = tf.constant([1.0, 2.0], name="a")
+    with tf.device("/gpu:0"):
+        b = tf.identity(a * 2.0, name="b")
+    with tf.device("/cpu:0"):
+        c = tf.identity(b, name="c")
+    with tf.Session() as session:
+        found = devices_of(session, c)
+        assert session.run(c).tolist() == [2, 4]
+    assert (found["a"], found["b"], found["c"]) == ("CPU:0", "GPU:0", "CPU:0")
+    assert "a/copy_to_gpu_0" in found and "b/copy_to_host" in found
+
+
+def test_a_value_is_copied_once_for_all_that_use_it() -> None:
+    with tf.device("/cpu:0"):
+        a = tf.placeholder(tf.float32, [3], name="a")
+    with tf.device("/gpu:0"):
+        total = (a + 1.0) * (a - 1.0) + a
+    with tf.Session() as session:
+        trace = record(session, total, {a: np.arange(3, dtype=np.float32)})
+    copies = [s for s in trace.steps if s.op_type == "_CopyToDevice"]
+    assert len(copies) == 1
+    assert trace.result.tolist() == [-1, 1, 5]
+
+
+def test_shapes_and_axes_stay_on_the_host() -> None:
+    x = tf.placeholder(tf.float32, [None, 4], name="x")
+    y = tf.reshape(x, [-1, tf.shape(x)[0] * 2], name="y")
+    z = tf.reduce_sum(y, axis=1, name="z")
+    with tf.Session() as session:
+        trace = record(session, z, {x: np.ones((2, 4), np.float32)})
+    assert trace.result.tolist() == [4, 4]
+    kinds = [s.op_type for s in trace.steps]
+    assert kinds.count("_CopyToDevice") == 1 and "_CopyToHost" not in kinds
+
+
+def test_int32_arithmetic_is_the_hosts() -> None:
+    a = tf.constant([1, 2, 3])
+    b = tf.add(a, 1, name="b")
+    memory = memory_of(b.op)
+    assert memory.on_host and set(memory.inputs) == set(memory.outputs) == {"host"}
+    c = tf.cast(b, tf.float32)
+    assert memory_of(c.op).outputs == ("device",)
+    with tf.Session() as session:
+        assert session.run(c).tolist() == [2, 3, 4]
+
+
+def test_integer_variables_and_strings_are_refused_on_a_gpu() -> None:
+    with tf.device("/gpu:0"):
+        count = tf.Variable(0, name="count")
+        text = tf.constant("a", name="text")
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError) as e:
+            session.run(count.initializer)
+        for part in ("count", "int32", "VariableV2", "/cpu:0"):
+            assert part in str(e.value)
+        assert "allow_soft_placement" in str(e.value) and "test_gpu_placement" in str(e.value)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="strings live in the host"):
+            session.run(text)
+    with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as session:
+        session.run(count.initializer)
+        assert session.run([count, text]) == [0, b"a"]
+
+
+def test_an_op_without_a_kernel_is_named() -> None:
+    with tf.device("/gpu:0"):
+        y, _ = tf.unique([1.0, 1.0, 2.0], name="distinct")
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"distinct.*Unique.*CPU only"):
+            session.run(y)
+    with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as session:
+        assert session.run(y).tolist() == [1, 2]
+
+
+def test_ops_on_a_variable_stay_with_it() -> None:
+    with tf.device("/gpu:0"):
+        v = tf.Variable(tf.zeros([2]), name="v")
+    with tf.device("/cpu:0"):
+        step = tf.assign_add(v, [1.0, 2.0], name="step")
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert devices_of(session, step)["step"] == "GPU:0"
+        assert session.run(v).tolist() == [1, 2]
+
+
+def test_what_a_run_sees_of_a_variable_is_not_changed_later() -> None:
+    v = tf.Variable([1.0, 2.0])
+    with tf.Session() as session:
+        session.run(v.initializer)
+        before = session.run(v)
+        session.run(tf.assign_add(v, [1.0, 1.0]))
+        assert before.tolist() == [1, 2] and session.run(v).tolist() == [2, 3]
+
+
+def test_placement_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    y = tf.square(tf.constant(2.0, name="x"), name="y")
+    with tf.Session(config=tf.ConfigProto(log_device_placement=True)) as session:
+        session.run(y)
+    lines = capsys.readouterr().err.splitlines()
+    assert "y: (Square): /job:localhost/replica:0/task:0/device:GPU:0" in lines
+
+
+def test_no_gpu_where_the_config_says_so() -> None:
+    y = tf.square(tf.constant(2.0, name="x"), name="y")
+    with tf.Session(config=ON_CPU) as session:
+        assert set(devices_of(session, y).values()) == {""}  # as they were built: not pinned
+
+
+def test_two_gpus_hand_values_over() -> None:
+    with pretend_gpus(2):
+        with tf.device("/gpu:0"):
+            a = tf.constant([1.0, 2.0]) * 3.0
+        with tf.device("/gpu:1"):
+            b = a + 1.0
+        with tf.Session() as session:
+            trace = record(session, b)
+            assert session.run(b).tolist() == [4, 7]
+    copies = [s for s in trace.steps if s.op_type == "_CopyToDevice"]
+    assert [s.device.rpartition("device:")[2] for s in copies] == ["GPU:1"]
+
+
+def test_copies_are_seen_in_run_metadata() -> None:
+    x = tf.placeholder(tf.float32, [2], name="x")
+    y = tf.square(x, name="y")
+    metadata = tf.RunMetadata()
+    with tf.Session() as session:
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        session.run(y, {x: [1.0, 2.0]}, options=options, run_metadata=metadata)
+    names = {n.node_name: d.device for d in metadata.step_stats.dev_stats for n in d.node_stats}
+    copy = next(name for name in names if name.endswith("copy_to_gpu_0"))
+    assert copy == "x/copy_to_gpu_0" and names[copy].endswith("GPU:0")
+
+
+def train(config: Any, optimizer: Any) -> tuple[list[float], np.ndarray]:
+    with tf.Graph().as_default():
+        return _train(config, optimizer)
+
+
+def _train(config: Any, optimizer: Any) -> tuple[list[float], np.ndarray]:
+    tf.set_random_seed(3)
+    rng = np.random.RandomState(0)
+    data = rng.rand(64, 8, 8, 1).astype(np.float32)
+    target = rng.randint(0, 3, 64)
+    x = tf.placeholder(tf.float32, [None, 8, 8, 1])
+    labels = tf.placeholder(tf.int64, [None])
+    h = tf.layers.conv2d(x, 4, 3, activation=tf.nn.relu)
+    h = tf.layers.batch_normalization(h, training=True)
+    h = tf.layers.flatten(tf.layers.max_pooling2d(h, 2, 2))
+    logits = tf.layers.dense(tf.nn.dropout(h, 0.9, seed=5), 3)
+    loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
+    accuracy = tf.reduce_mean(tf.cast(tf.equal(tf.argmax(logits, 1), labels), tf.float32))
+    step = optimizer().minimize(loss, global_step=tf.train.get_or_create_global_step())
+    with tf.Session(config=config) as session:
+        session.run(tf.global_variables_initializer())
+        losses = []
+        for i in range(6):
+            part = slice(8 * i, 8 * i + 8)
+            feeds = {x: data[part], labels: target[part]}
+            losses.append(session.run([loss, accuracy, step], feeds)[0])
+        assert session.run(tf.train.get_global_step()) == 6
+        return losses, session.run(tf.trainable_variables()[0])
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        lambda: tf.train.GradientDescentOptimizer(0.1),
+        lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
+        lambda: tf.train.AdamOptimizer(0.01),
+        lambda: tf.train.RMSPropOptimizer(0.01, momentum=0.5, centered=True),
+        lambda: tf.train.FtrlOptimizer(0.1, l1_regularization_strength=0.01),
+    ],
+    ids=["sgd", "nesterov", "adam", "rmsprop", "ftrl"],
+)
+def test_training_on_the_gpu_is_training_on_the_cpu(optimizer: Any) -> None:
+    losses, weights = train(None, optimizer)
+    expected, expected_weights = train(ON_CPU, optimizer)
+    np.testing.assert_allclose(losses, expected, rtol=2e-4)
+    np.testing.assert_allclose(weights, expected_weights, rtol=2e-3, atol=2e-5)
+
+
+def test_loops_and_branches_on_the_gpu() -> None:
+    x = tf.placeholder(tf.float32, [2])
+
+    def body(i: Any, y: Any) -> Any:
+        return i + 1, tf.cond(tf.reduce_sum(y) < 20.0, lambda: y * 2.0, lambda: y - 1.0)
+
+    _, y = tf.while_loop(lambda i, _: i < 5, body, [tf.constant(0), x])
+    slope = tf.gradients(y, x)[0]
+    feeds = {x: np.array([1.0, 2.0], np.float32)}
+    with tf.Session() as session, tf.Session(config=ON_CPU) as plain:
+        for got, want in zip(
+            session.run([y, slope], feeds), plain.run([y, slope], feeds), strict=True
+        ):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_embeddings_and_sparse_updates_on_the_gpu() -> None:
+    def run(config: Any) -> Any:
+        table = tf.get_variable("table", initializer=np.arange(12, dtype=np.float32).reshape(6, 2))
+        rows = tf.nn.embedding_lookup(table, [1, 4, 1])
+        step = tf.train.AdagradOptimizer(0.5).minimize(tf.reduce_sum(tf.square(rows)))
+        with tf.Session(config=config) as session:
+            session.run(tf.global_variables_initializer())
+            for _ in range(4):
+                session.run(step)
+            return session.run(table)
+
+    result = run(None)
+    with tf.Graph().as_default():
+        np.testing.assert_allclose(result, run(ON_CPU), rtol=1e-6)
+
+
+def test_queues_and_callables_feed_a_gpu() -> None:
+    queue = tf.FIFOQueue(4, [tf.float32], shapes=[[2]])
+    put = queue.enqueue_many([[[1.0, 2.0], [3.0, 4.0]]])
+    y = tf.square(queue.dequeue(), name="y")
+    x = tf.placeholder(tf.float32, [2])
+    z = x + 1.0
+    with tf.Session() as session:
+        session.run(put)
+        assert session.run(y).tolist() == [1, 4]
+        call = session.make_callable(z, [x])
+        assert [call(np.float32([i, i])).tolist() for i in range(4)][3] == [4, 4]
+
+
+def test_an_error_of_a_kernel_names_the_users_node() -> None:
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    w = tf.placeholder(tf.float32, [None, 2], name="w")
+    y = tf.matmul(x, w, name="product")
+    with tf.Session() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="product") as e:
+            session.run(y, {x: np.ones((2, 3)), w: np.ones((4, 2))})
+    assert e.value.op is y.op
