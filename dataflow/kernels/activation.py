@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from dataflow.kernels.fused.mapping import MappedOp
 from dataflow.kernels.reduce import row_maxima, row_sums
 from dataflow.kernels.registry import kernel
 
@@ -21,7 +24,24 @@ def relu_kernel(xp: Any) -> Any:
 @kernel("ReluGrad", factory=True)
 def relu_grad_kernel(xp: Any) -> Any:
     multiply, greater = xp.multiply, xp.greater
-    return lambda dy, x: multiply(dy, greater(x, 0))
+    if xp is not np:
+        return lambda dy, x: multiply(dy, greater(x, 0))
+
+    def by_ufuncs(operands: list[Any]) -> Any:
+        dy, x = operands
+        return multiply(dy, greater(x, 0))
+
+    return lambda dy, x: _RELU_GRADIENT(dy.dtype, [dy, x], by_ufuncs)
+
+
+_RELU_GRADIENT = MappedOp(
+    2,
+    ("Const", (0.0,)),
+    ("Greater", (1, 2)),
+    ("Const", (1.0,)),
+    ("Select", (3, 4, 2)),
+    ("Mul", (0, 5)),
+)
 
 
 @kernel("Relu6")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple, scalar_int
+from dataflow.kernels.fused.mapping import MappedOp
 from dataflow.kernels.registry import kernel
 
 
@@ -206,11 +207,20 @@ def select_kernel(xp: Any, condition: Any, x: Any, y: Any) -> Any:
         raise ValueError(
             f"the condition has shape {list(condition.shape)}, x and y {list(x.shape)}"
         )
-    return xp.where(condition, x, y)
+    return _choose(xp, condition, x, y)
 
 
 @kernel("SelectV2")
 def select_v2_kernel(xp: Any, condition: Any, x: Any, y: Any) -> Any:
+    return _choose(xp, condition, x, y)
+
+
+_SELECT = MappedOp(3, ("Select", (0, 1, 2)))
+
+
+def _choose(xp: Any, condition: Any, x: Any, y: Any) -> Any:
+    if xp is np:  # where() jumps at every element, which costs most where it cannot be foreseen
+        return _SELECT(x.dtype, [condition, x, y], lambda operands: np.where(*operands))
     return xp.where(condition, x, y)
 
 

@@ -6,6 +6,7 @@ Of equal maxima the first in row-major order gets the gradient, as in TensorFlow
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.fused.mapping import Mapping
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window, window
@@ -139,10 +141,11 @@ def _max_pool(xp: Any, x: Any, windows: Windows) -> Any:
     out = xp.empty(_output_shape(x.shape, windows), x.dtype)
     if out.size == 0:
         return out
-    tiled = all(
-        w.taps > 1 and w.before == w.after == 0 and w.size == w.count * w.taps
-        for w in windows.values()
-    )
+    tiled = _is_tiled(windows)
+    if tiled and xp is np:
+        mapping = _max_pool_mapping(x.dtype, _num_taps(windows))
+        if mapping is not None and mapping.run(out.shape, _tap_views(x, windows), [out]):
+            return out
 
     def work(piece: slice) -> None:
         part, target = x[piece], out[piece]
@@ -155,6 +158,62 @@ def _max_pool(xp: Any, x: Any, windows: Windows) -> Any:
 
     _run(xp, x.shape, windows, work)
     return out
+
+
+def _num_taps(windows: Windows) -> int:
+    return int(np.prod([w.taps for w in windows.values()]))
+
+
+def _is_tiled(windows: Windows) -> bool:
+    """True when the windows cover the array without overlap, gap or padding."""
+    return all(
+        w.taps > 1 and w.before == w.after == 0 and w.size == w.count * w.taps
+        for w in windows.values()
+    )
+
+
+def _tap_views(x: Any, windows: Windows) -> list[Any]:
+    """For each tap the elements that it meets, in the shape of the output."""
+    return [x[frm] for _, _, frm in _taps(windows, x.ndim)]
+
+
+#: Windows with more taps than this are left to NumPy: a step of machine code for each would spill.
+_MAX_NATIVE_TAPS = 9
+
+
+@functools.cache
+def _max_pool_mapping(dtype: Any, taps: int) -> Mapping | None:
+    """The maximum over all taps."""
+    if not 2 <= taps <= _MAX_NATIVE_TAPS:
+        return None
+    first = ("Maximum", (0, 1))
+    rest = [("Maximum", (taps + i, 2 + i)) for i in range(taps - 2)]
+    return Mapping.of(dtype, (first, *rest), (2 * taps - 2,))
+
+
+@functools.cache
+def _max_pool_gradient_mapping(dtype: Any, taps: int) -> Mapping | None:
+    """From all taps, the maximum and its gradient: the gradient where a tap is the first maximum."""
+    if not 2 <= taps <= _MAX_NATIVE_TAPS:
+        return None
+    y, grad = taps, taps + 1
+    steps: list[tuple[str, tuple[Any, ...]]] = [("Const", (0.0,)), ("Const", (1.0,))]
+    zero, one = taps + 2, taps + 3
+
+    def step(op: str, *operands: int) -> int:
+        steps.append((op, operands))
+        return taps + 1 + len(steps)
+
+    found, results = None, []
+    for tap in range(taps):
+        equal = step("Equal", tap, y)
+        if found is None:
+            found = first = equal
+        else:
+            first = step("LogicalAnd", equal, step("LogicalNot", found))
+            found = step("LogicalOr", equal, found)
+        results.append(step("Mul", grad, step("Select", first, one, zero)))
+    return Mapping.of(dtype, tuple(steps), tuple(results))
 
 
 def _tiled_maximum(xp: Any, x: Any, axis: int, w: Window) -> Any:
@@ -189,6 +248,11 @@ def _max_pool_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windows) -> 
     shape = _output_shape(x.shape, windows)
     _check_shape("orig_output", y, shape)
     _check_shape("grad", grad, shape)
+    if xp is np and x.size and x.dtype == grad.dtype and windows and _is_tiled(windows):
+        mapping = _max_pool_gradient_mapping(x.dtype, _num_taps(windows))
+        inputs, out = [*_tap_views(x, windows), y, grad], np.empty_like(x)
+        if mapping is not None and mapping.run(shape, inputs, _tap_views(out, windows)):
+            return out
     out = xp.zeros(x.shape, grad.dtype)
     if out.size == 0 or grad.size == 0:
         return out

@@ -48,18 +48,6 @@ RULES = {
 }
 
 
-@pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compiles at the first request, in this thread."""
-
-    def get(lazy: native.Lazy) -> native.Function:
-        if lazy.function is None:
-            lazy.function = native.compile_loop(lazy.loop)
-        return lazy.function
-
-    monkeypatch.setattr(native.Lazy, "get", get)
-
-
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", RULES)
 @pytest.mark.usefixtures("at_once")

@@ -7,12 +7,15 @@ plain calls, because there is nothing to save.
 
 Measured on two cores, 4 million floats, eight ops (milliseconds): NumPy op by op 11.1, these blocks
 6.0 (3.4 when two threads share them), numba 8.4 (34 with its parallel target), numexpr with two
-threads 23. So the back end is NumPy itself: no compiler stalls a first run, and NaN and infinity
-behave as in the unfused ops.
+threads 23. So the back end is NumPy itself for all chains with functions like ``exp``. Chains of
+arithmetic and comparisons alone become machine code once they run often, where llvmlite is
+installed (`mapping`): a bias and a relu over a million floats take 0.2 ms instead of 0.7. NaN and
+infinity behave as in the unfused ops.
 """
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -20,6 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
+from dataflow.kernels.fused.mapping import Mapping, mapped
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 
@@ -217,11 +221,15 @@ def _scalar(x: Any) -> Any:
 def fused_kernel(xp: Any, *, program: Any) -> Callable[..., Any]:
     compiled = compile_program(program, xp)
     small = compiled.small
+    mapping = None
+    if not program.reduction and not INSTRUCTIONS[program.steps[-1][0]].is_bool:
+        result = program.num_inputs + len(program.steps) - 1
+        mapping = Mapping.of(program.dtype, program.steps, (result,))
 
-    def run(inputs: list[Any]) -> Any:
+    def blocks(inputs: list[Any]) -> Any:
         for x in inputs:
             if x.size > _SMALL_ELEMENTS:
                 return run_blocks(program, compiled, inputs)
         return small(*inputs)
 
-    return run
+    return blocks if mapping is None else functools.partial(mapped, mapping, otherwise=blocks)

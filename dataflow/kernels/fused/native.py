@@ -36,7 +36,7 @@ class Loop(NamedTuple):
 
     ``inputs`` has a letter for each array: ``v`` for elements that lie side by side along the
     innermost axis, ``u`` for one element for the whole innermost axis, ``r`` as ``v`` in the row
-    that the index names, ``n`` for one number for all. Value i is input i, or the result of a step; ``steps`` are (op type,
+    that the index names, ``n`` for one number for all, ``b`` for truth values side by side. Value i is input i, or the result of a step; ``steps`` are (op type,
     operand numbers), or ``("Const", (number,))``; ``results`` are (value, letter) of what is
     stored; ``rank`` counts the axes around the innermost one.
     """
@@ -164,8 +164,8 @@ _UNARY = {"Sqrt": "sqrt", "Abs": "fabs"}
 _COMPOSED = frozenset(
     {
         *("BiasAdd", "Square", "SquaredDifference", "Reciprocal", "Inv", "Rsqrt", "Relu", "Relu6"),
-        *("ReluGrad", "SigmoidGrad", "TanhGrad", "Maximum", "Minimum", "Select", "Neg"),
-        *("LogicalNot", "Const", "Copysign"),
+        *("ReluGrad", "SigmoidGrad", "TanhGrad", "Maximum", "Minimum", "Neg", "Select"),
+        *("SelectV2", "LogicalNot", "Const", "Copysign"),
     }
 )
 #: The op types that steps may have.
@@ -220,7 +220,7 @@ class _Writer:
             return self.put(f"{_TRUTHS[op]} {self.truth} {x[0]}, {x[1]}")
         if op in _UNARY:
             return self._intrinsic(_UNARY[op], *x)
-        if op == "Select":
+        if op in ("Select", "SelectV2"):
             return self.put(f"select {self.truth} {x[0]}, {t} {x[1]}, {t} {x[2]}")
         match op:
             case "BiasAdd":
@@ -268,8 +268,8 @@ class _Writer:
         operands = ", ".join(f"{self.type} {v}" for v in x)
         return self.put(f"call {self.type} @llvm.{name}.{self.intrinsic}({operands})")
 
-    def element_address(self, number: int, index: str) -> str:
-        return self.put(f"getelementptr {self.element}, ptr %row{number}, i64 {index}")
+    def element_address(self, number: int, index: str, kind: str) -> str:
+        return self.put(f"getelementptr {kind}, ptr %row{number}, i64 {index}")
 
     def body(self, index: str) -> None:
         """Loads, steps and stores at one place of the innermost axis."""
@@ -279,7 +279,14 @@ class _Writer:
             if letter in "un":
                 values.append(self.spread(f"%u{i}"))
                 continue
-            address = self.element_address(i, index)
+            if letter == "b":
+                address = self.element_address(i, index, "i8")
+                kind = "i8" if self.lanes == 1 else f"<{self.lanes} x i8>"
+                byte = self.put(f"load {kind}, ptr {address}, align 1")
+                zero = "0" if self.lanes == 1 else "zeroinitializer"
+                values.append(self.put(f"icmp ne {kind} {byte}, {zero}"))
+                continue
+            address = self.element_address(i, index, self.element)
             values.append(self.put(f"load {self.type}, ptr {address}, align {align}"))
         for op, operands in self.loop.steps:
             if op == "Const":
@@ -287,7 +294,7 @@ class _Writer:
             else:
                 values.append(self.step(op, *[values[o] for o in operands]))
         for i, (value, _) in enumerate(self.loop.results, len(self.loop.inputs)):
-            address = self.element_address(i, index)
+            address = self.element_address(i, index, self.element)
             self.lines.append(f"  store {self.type} {values[value]}, ptr {address}, align {align}")
 
 

@@ -1,0 +1,152 @@
+"""Loops in machine code over NumPy arrays of any layout: `native`'s loops, found and called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.fused.native import OPS, Function, Lazy, Loop, address_of, lazy
+from dataflow.kernels.parallel import run_pieces
+
+#: Below this NumPy's calls cost no more than finding and calling a loop.
+SMALL_ELEMENTS = 4096
+#: With more bytes than this to move, another thread takes a share; waking it takes about 0.1 ms.
+_SHARED_BYTES = 8 << 20
+_PIECE_BYTES = 2 << 20
+_MAX_RANK = 3
+
+Steps = tuple[tuple[str, tuple[Any, ...]], ...]
+
+
+class Mapping:
+    """Steps (as those of a `Loop`) over arrays that are broadcast to one shape."""
+
+    def __init__(self, dtype: Any, steps: Steps, results: tuple[int, ...]) -> None:
+        self.dtype = np.dtype(dtype)
+        self.steps = steps
+        self.results = results
+        self._loops: dict[tuple[str, int], Lazy] = {}
+
+    @classmethod
+    def of(cls, dtype: Any, steps: Steps, results: tuple[int, ...]) -> Mapping | None:
+        """The mapping; ``None`` where machine code has no such op or type."""
+        if np.dtype(dtype).char not in "fd" or any(op not in OPS for op, _ in steps):
+            return None
+        return cls(dtype, steps, results)
+
+    def run(self, shape: tuple[int, ...], inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
+        """Fills ``outputs``, of ``shape``; ``False`` where that is not possible (yet)."""
+        arrays = [*inputs, *outputs]
+        letters: list[str] = []
+        strides: list[tuple[int, ...]] = []
+        for x in arrays:
+            if x.size == 1 and x.dtype == self.dtype:
+                letters.append("n")
+                continue
+            if x.dtype != self.dtype and x.dtype.char != "?":
+                return False
+            letters.append("v" if x.dtype == self.dtype else "b")
+            strides.append(x.strides if x.shape == shape else np.broadcast_to(x, shape).strides)
+        if not strides or "n" in letters[len(inputs) :]:
+            return False
+        axes = _merged_axes(shape, strides)
+        if not axes or len(axes) - 1 > _MAX_RANK:
+            return False
+        innermost = iter(axes[-1][1])
+        for i, letter in enumerate(letters):
+            if letter == "n":
+                continue
+            step = next(innermost)
+            if step == 0 and letter == "v" and i < len(inputs):
+                letters[i] = "u"
+            elif step != arrays[i].itemsize:
+                return False
+        function = self._loop("".join(letters), len(inputs), len(axes) - 1).get()
+        if function is None:
+            return False
+        values = [
+            x.reshape(-1)[0] if letter == "n" else address_of(x)
+            for x, letter in zip(arrays, letters, strict=True)
+        ]
+        _call(function, axes, values, self.dtype.itemsize)
+        return True
+
+    def _loop(self, letters: str, num_inputs: int, rank: int) -> Lazy:
+        found = self._loops.get((letters, rank))
+        if found is None:
+            results = tuple(zip(self.results, letters[num_inputs:], strict=True))
+            loop = Loop(self.dtype.name, letters[:num_inputs], self.steps, results, rank)
+            found = self._loops[letters, rank] = lazy(loop)
+        return found
+
+
+#: Length of an axis, and its stride in each array.
+_Axis = tuple[int, tuple[int, ...]]
+
+
+def _merged_axes(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list[_Axis]:
+    """The axes, those joined that are one axis in all arrays; none where there is no element."""
+    axes: list[_Axis] = []
+    for length, *steps in zip(shape, *strides, strict=True):
+        if length == 0:
+            return []
+        if length == 1:
+            continue
+        if axes and all(outer == s * length for outer, s in zip(axes[-1][1], steps, strict=True)):
+            axes[-1] = (axes[-1][0] * length, tuple(steps))
+        else:
+            axes.append((length, tuple(steps)))
+    return axes
+
+
+def _call(function: Function, axes: list[_Axis], values: list[Any], item_bytes: int) -> None:
+    """One call, or one for each piece of the first axis, shared by the threads."""
+    lengths = [length for length, _ in axes]
+    strides = [s for steps in zip(*(a[1] for a in axes[:-1]), strict=True) for s in steps]
+    size_bytes = int(np.prod(lengths)) * item_bytes * len(values)
+    if size_bytes < _SHARED_BYTES:
+        function(*lengths, *values, *strides)
+        return
+    step = max(1, _PIECE_BYTES * lengths[0] // size_bytes)
+
+    def work(start: int) -> None:
+        steps = iter(axes[0][1])
+        here = [
+            v if letter == "n" else v + start * next(steps)
+            for v, letter in zip(values, function.letters, strict=True)
+        ]
+        function(min(step, lengths[0] - start), *lengths[1:], *here, *strides)
+
+    run_pieces(range(0, lengths[0], step), lambda: work)
+
+
+def mapped(mapping: Mapping, inputs: list[Any], otherwise: Callable[[list[Any]], Any]) -> Any:
+    """The result of a mapping with one result, or of ``otherwise(inputs)`` where it cannot run."""
+    shape: tuple[int, ...] = np.shape(inputs[0])
+    for x in inputs[1:]:
+        if np.shape(x) != shape:
+            shape = np.broadcast_shapes(*[np.shape(x) for x in inputs])
+            break
+    size = 1
+    for length in shape:
+        size *= length
+    if size >= SMALL_ELEMENTS:
+        out = np.empty(shape, mapping.dtype)
+        if mapping.run(shape, inputs, (out,)):
+            return out
+    return otherwise(inputs)
+
+
+class MappedOp:
+    """One op as a mapping, for whatever type its operands have."""
+
+    def __init__(self, num_inputs: int, *steps: tuple[str, tuple[Any, ...]]) -> None:
+        results = (num_inputs + len(steps) - 1,)
+        self._mappings = {char: Mapping(np.dtype(char), steps, results) for char in "fd"}
+
+    def __call__(self, dtype: Any, inputs: list[Any], otherwise: Callable[[list[Any]], Any]) -> Any:
+        """As `mapped`; ``dtype`` is the result's."""
+        mapping = self._mappings.get(dtype.char)
+        return otherwise(inputs) if mapping is None else mapped(mapping, inputs, otherwise)

@@ -1,0 +1,114 @@
+"""Kernels that run as machine code give what their NumPy forms give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dataflow.kernels import activation, gather_scatter, pooling
+from dataflow.kernels.fused import elementwise, mapping, native
+
+pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
+
+
+@pytest.fixture
+def both(
+    at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> Callable[[Callable[[], Any]], tuple[Any, Any]]:
+    """Calls a function with machine code, then without; fails if no machine code ran."""
+    monkeypatch.setattr(mapping, "SMALL_ELEMENTS", 0)
+    compiled = native.Lazy.get
+    calls: list[str] = []
+
+    def call(function: Callable[[], Any]) -> tuple[Any, Any]:
+        monkeypatch.setattr(native.Lazy, "get", lambda lazy: calls.append("get") or compiled(lazy))
+        with np.errstate(all="ignore"):
+            fast = function()
+            assert calls
+            monkeypatch.setattr(native.Lazy, "get", lambda lazy: None)
+            return fast, function()
+
+    return call
+
+
+def _array(rng: Any, shape: tuple[int, ...], dtype: str = "float32") -> Any:
+    """Numbers among which some are equal, some infinite and some are none."""
+    x = rng.integers(-2, 3, shape).astype(dtype)
+    x.reshape(-1)[:: max(x.size // 7, 1)] = rng.choice([np.nan, np.inf, -np.inf, -0.0])
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("taps", [(2, 2), (1, 3), (3, 3), (4, 4)])
+def test_max_pooling_and_its_gradient(both: Any, taps: tuple[int, int], dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    sizes = [1, *taps, 1]
+    windows = {"ksize": sizes, "strides": sizes, "padding": "VALID", "explicit_paddings": []}
+    x = _array(rng, (3, 4 * taps[0], 5 * taps[1], 19), dtype)
+    if taps == (4, 4):  # too many taps for a loop
+        assert pooling._max_pool_mapping(x.dtype, 16) is None
+        return
+    y, wanted = both(lambda: pooling.max_pool_kernel(np, x, **windows))
+    np.testing.assert_array_equal(y, wanted)
+    grad = _array(rng, y.shape, dtype)
+    got, wanted = both(lambda: pooling.max_pool_grad_kernel(np, x, y, grad, **windows))
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("shapes", [((7, 21),) * 3, ((21,), (7, 21), ()), ((7, 21), (7, 1), (21,))])
+def test_selection(both: Any, shapes: Any) -> None:
+    rng = np.random.default_rng(1)
+    condition = rng.random(shapes[0]) < 0.5
+    x, y = _array(rng, shapes[1]), np.asarray(_array(rng, shapes[2]))
+    got, wanted = both(lambda: gather_scatter.select_v2_kernel(np, condition, x, y))
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_the_gradient_of_relu(both: Any) -> None:
+    rng = np.random.default_rng(2)
+    dy, x = _array(rng, (5, 33)), _array(rng, (5, 33))
+    got, wanted = both(lambda: activation.relu_grad_kernel(np)(dy, x))
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [((9, 21), (21,)), ((9, 21), (9, 1)), ((9, 21), ()), ((3, 5, 7), (5, 1)), ((4, 1, 6), (5, 1))],
+)
+def test_a_fused_chain_with_broadcasting(both: Any, shapes: Any) -> None:
+    rng = np.random.default_rng(3)
+    program = elementwise.Program(2, (("Add", (0, 1)), ("Relu", (2,)), ("Mul", (3, 0))), "float32")
+    run = elementwise.fused_kernel(np, program=program)
+    inputs = [np.asarray(_array(rng, shape)) for shape in shapes]
+    got, wanted = both(lambda: run(inputs))
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_columns_of_a_transposed_matrix_are_left_to_numpy(at_once: None) -> None:
+    x = np.ones((70, 80), np.float32).T
+    double = mapping.Mapping.of("float32", (("Add", (0, 0)),), (1,))
+    assert double is not None
+    assert not double.run(x.shape, [x], [np.empty(x.shape, np.float32)])
+
+
+def test_large_arrays_are_divided_among_threads(
+    at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mapping, "_SHARED_BYTES", 64)
+    monkeypatch.setattr(mapping, "_PIECE_BYTES", 999)
+    x, bias = np.arange(4000, dtype=np.float32).reshape(100, 40), np.ones(40, np.float32)
+    plus = mapping.Mapping.of("float32", (("Add", (0, 1)),), (2,))
+    out = np.empty_like(x)
+    assert plus is not None and plus.run(x.shape, [x, bias], [out])
+    np.testing.assert_array_equal(out, x + 1)
+
+
+def test_empty_arrays_and_integers_are_left_to_numpy(at_once: None) -> None:
+    empty = np.empty((0, 3), np.float32)
+    double = mapping.Mapping.of("float32", (("Add", (0, 0)),), (1,))
+    assert double is not None and not double.run(empty.shape, [empty], [empty.copy()])
+    assert mapping.Mapping.of("int32", (("Add", (0, 0)),), (1,)) is None
+    assert mapping.Mapping.of("float32", (("Exp", (0,)),), (1,)) is None
