@@ -22,7 +22,10 @@ from dataflow.errors import InvalidArgumentError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.blas import single_threaded
+from dataflow.placement.placer import local_devices
+from dataflow.rewrites.engine import Switches
 from dataflow.runtime.codegen import DEAD, GeneratedPlan, Generator
+from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.control_structure import CONTROL_OPS
 from dataflow.runtime.plan import CALLS_BLAS, Plan, explain_error
 from dataflow.runtime.resources import Cancellation, ResourceManager
@@ -64,6 +67,10 @@ class TaskSession:
         self._resources = resources
         self._cancellation = StepCancellation()
         self._has_gpu = has_gpu
+        # Functions within a node (those of datasets) are planned here, as in a session of their own.
+        self._config = ConfigProto()
+        self._local_devices = local_devices(self._config, num_gpus=int(has_gpu))
+        self._rewrite_switches = Switches.from_config(self._config)
         self._states: dict[str, dict[str, Any]] = {}
 
     def _op_state(self, op_name: str) -> dict[str, Any]:

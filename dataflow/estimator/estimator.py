@@ -182,8 +182,11 @@ class Estimator:
         return spec
 
     @contextlib.contextmanager
-    def _new_graph(self) -> Iterator[Graph]:
-        with Graph().as_default() as graph, graph.device(self._config.device_fn):
+    def _new_graph(self, device_fn: Any = None) -> Iterator[Graph]:
+        with (
+            Graph().as_default() as graph,
+            graph.device(device_fn or self._config.device_fn),
+        ):
             set_random_seed(self._config.tf_random_seed)
             yield graph
 
@@ -222,8 +225,10 @@ class Estimator:
         return self
 
     def _train(self, input_fn: Any, hooks: list[Any], listeners: list[Any]) -> Any:
+        from dataflow.estimator.cluster_training import device_function
+
         config = self._config
-        with self._new_graph() as graph:
+        with self._new_graph(device_function(config)) as graph:
             step = create_global_step(graph)
             features, labels = self._features_and_labels(input_fn, ModeKeys.TRAIN)
             spec = self._call_model_fn(features, labels, ModeKeys.TRAIN)

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import copy
-import json
 import os
 from typing import Any
 
+from dataflow.estimator.cluster_task import task_from_environment
+from dataflow.runtime.config import ConfigProto
+
 _UNSET = object()
-
-
-class TaskType:
-    """Names of tasks in a cluster."""
-
-    MASTER = "master"
-    PS = "ps"
-    WORKER = "worker"
-    CHIEF = "chief"
-    EVALUATOR = "evaluator"
 
 
 class RunConfig:
@@ -25,6 +17,11 @@ class RunConfig:
 
     Checkpoints come every ``save_checkpoints_secs`` seconds (600) or ``save_checkpoints_steps``
     steps; giving both is a `ValueError`.
+
+    The environment variable TF_CONFIG (JSON: ``{"cluster": {job: [addresses]}, "task": {"type":
+    job, "index": n}}``) makes this process a task of a cluster: see `train_and_evaluate`. A task
+    sees only itself and the parameter servers (``session_config.device_filters``), so that workers
+    do not wait for each other. Raises `ValueError` for a TF_CONFIG that does not hold together.
     """
 
     def __init__(
@@ -86,22 +83,21 @@ class RunConfig:
         self.experimental_max_worker_delay_secs = experimental_max_worker_delay_secs
         self.session_creation_timeout_secs = session_creation_timeout_secs
         self.checkpoint_save_graph_def = checkpoint_save_graph_def
-        environment = json.loads(os.environ.get("TF_CONFIG") or "{}")
-        task = environment.get("task", {})
-        self.task_type = task.get("type", TaskType.WORKER)
-        self.task_id = int(task.get("index", 0))
-        cluster = environment.get("cluster", {})
-        self.cluster_spec = cluster
-        self.num_ps_replicas = len(cluster.get(TaskType.PS, []))
-        self.num_worker_replicas = len(cluster.get(TaskType.WORKER, [])) + bool(
-            cluster.get(TaskType.CHIEF) or cluster.get(TaskType.MASTER) or not cluster
-        )
-        self.is_chief = not cluster or self.task_type in (TaskType.CHIEF, TaskType.MASTER)
-        self.global_id_in_cluster = self.task_id
-        addresses = cluster.get(self.task_type, [])
-        self.master = f"grpc://{addresses[self.task_id]}" if addresses else ""
+        task = task_from_environment()
+        self.task_type = task.task_type
+        self.task_id = task.task_id
+        self.is_chief = task.is_chief
+        self.cluster_spec = task.cluster_spec
+        self.num_ps_replicas = task.num_ps_replicas
+        self.num_worker_replicas = task.num_worker_replicas
+        self.global_id_in_cluster = task.global_id_in_cluster
+        self.master = task.master
         self.evaluation_master = ""
-        self.service = environment.get("service")
+        self.service = task.service
+        if self.session_config is None and task.device_filters is not None:
+            self.session_config = ConfigProto(
+                allow_soft_placement=True, device_filters=list(task.device_filters)
+            )
 
     def replace(self, **kwargs: Any) -> RunConfig:
         """A copy with other values; raises `ValueError` for unknown names."""

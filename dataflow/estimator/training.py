@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, NamedTuple
 
 from dataflow import logging
+from dataflow.estimator.cluster_task import TaskType
+from dataflow.estimator.cluster_training import (
+    CheckpointEvaluator,
+    EvaluateCheckpoints,
+    run_task,
+)
 from dataflow.estimator.estimator import Estimator
-from dataflow.train.saving_hooks import CheckpointSaverListener
 
 
 class _TrainFields(NamedTuple):
@@ -77,66 +81,20 @@ class EvalSpec(_EvalFields):
         )  # fmt: skip
 
 
-class _EvaluateCheckpoints(CheckpointSaverListener):
-    """Evaluates when a checkpoint was saved, but not more often than every throttle_secs."""
-
-    def __init__(self, estimator: Estimator, spec: EvalSpec, max_steps: int | None) -> None:
-        self._estimator = estimator
-        self._spec = spec
-        self._max_steps = max_steps
-        self._last_time: float | None = None
-        self._is_first = True
-        self.last_step: int | None = None
-        self.metrics: dict[str, Any] | None = None
-        self.exports: list[Any] = []
-
-    def after_save(self, session: Any, global_step_value: int) -> None:
-        """Evaluates, if it is time; the checkpoint before the first step does not count."""
-        if self._is_first:
-            self._is_first = False
-            self._last_time = time.monotonic()
-            return
-        since = time.monotonic() - (self._last_time or 0.0)
-        last = self._max_steps is not None and global_step_value >= self._max_steps
-        if not last and since < self._spec.throttle_secs:
-            return
-        self.evaluate(global_step_value, last)
-
-    def end(self, session: Any, global_step_value: int) -> None:
-        """Evaluates the last checkpoint, unless that was done."""
-        if global_step_value != self.last_step:
-            self.evaluate(global_step_value, True)
-
-    def evaluate(self, step: int, is_last: bool) -> None:
-        """Evaluates and exports the latest checkpoint."""
-        spec, estimator = self._spec, self._estimator
-        self._last_time = time.monotonic()
-        self.last_step = step
-        self.metrics = estimator.evaluate(
-            spec.input_fn, steps=spec.steps, hooks=spec.hooks, name=spec.name
-        )
-        if spec.exporters:
-            import os
-
-            self.exports = [
-                exporter.export(
-                    estimator=estimator,
-                    export_path=os.path.join(estimator.model_dir, "export", exporter.name),
-                    checkpoint_path=estimator.latest_checkpoint(),
-                    eval_result=self.metrics,
-                    is_the_final_export=is_last,
-                )
-                for exporter in spec.exporters
-            ]
-
-
 def train_and_evaluate(
     estimator: Estimator, train_spec: TrainSpec, eval_spec: EvalSpec
 ) -> tuple[dict[str, Any] | None, list[Any]]:
-    """Trains, evaluating checkpoints on the way and at the end, in this process.
+    """Trains, evaluating checkpoints on the way and at the end.
 
-    Returns the last evaluation's metrics and what the exporters returned. Evaluations follow
-    checkpoints: ``RunConfig(save_checkpoints_steps=...)`` says how often they are written.
+    Without a cluster all in this process: returns the last evaluation's metrics and what the
+    exporters returned. Evaluations follow checkpoints: ``RunConfig(save_checkpoints_steps=...)``
+    says how often they are written.
+
+    Where TF_CONFIG names a cluster (see `RunConfig`), this process is one of its tasks, and all run
+    the same program: the chief and the workers train (a worker begins 5 seconds after the one
+    before it), with variables on the parameter servers; a ``ps`` serves them until it is ended; the
+    evaluator, which stands outside the cluster, evaluates and exports each new checkpoint until
+    ``max_steps``. ``model_dir`` must be one folder that they share. Returns (None, []).
     """
     if not isinstance(estimator, Estimator):
         raise TypeError(f"`estimator` must have type `tf.estimator.Estimator`, got {estimator!r}")
@@ -144,13 +102,17 @@ def train_and_evaluate(
         raise TypeError(f"`train_spec` must have type `tf.estimator.TrainSpec`, got {train_spec!r}")
     if not isinstance(eval_spec, EvalSpec):
         raise TypeError(f"`eval_spec` must have type `tf.estimator.EvalSpec`, got {eval_spec!r}")
-    listener = _EvaluateCheckpoints(estimator, eval_spec, train_spec.max_steps)
+    if estimator.config.cluster_spec.jobs or estimator.config.task_type == TaskType.EVALUATOR:
+        run_task(estimator, train_spec, eval_spec)
+        return None, []
+    evaluator = CheckpointEvaluator(estimator, eval_spec, train_spec.max_steps)
+    listener = EvaluateCheckpoints(evaluator, eval_spec.throttle_secs, train_spec.max_steps)
     estimator.train(
         train_spec.input_fn,
         hooks=list(train_spec.hooks),
         max_steps=train_spec.max_steps,
         saving_listeners=[*train_spec.saving_listeners, listener],
     )
-    if listener.metrics is None:
+    if evaluator.metrics is None:
         logging.warning("train_and_evaluate: nothing was trained; the evaluation is skipped.")
-    return listener.metrics, listener.exports
+    return evaluator.metrics, evaluator.exports

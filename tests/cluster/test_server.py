@@ -429,3 +429,15 @@ def test_closing_a_queue_wakes_who_waits_in_another_session(cluster):
             session.run(close)
         thread.join(10)
     assert isinstance(outcome[0], tf.errors.OutOfRangeError)
+
+
+def test_the_functions_of_a_dataset_run_in_the_task(cluster):
+    """More rounds than a plan runs before it is rewritten."""
+    with tf.device("/job:worker/task:0"):
+        dataset = tf.data.Dataset.range(40).map(lambda x: x * x + 1).filter(lambda x: x > 1)
+        following = dataset.make_one_shot_iterator().get_next()
+    with tf.Session(cluster["worker:0"].target) as session:
+        got = [session.run(following) for _ in range(39)]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(following)
+    assert got == [x * x + 1 for x in range(1, 40)]
