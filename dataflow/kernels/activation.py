@@ -31,7 +31,7 @@ def relu_grad_kernel(xp: Any) -> Any:
         dy, x = operands
         return multiply(dy, greater(x, 0))
 
-    return lambda dy, x: _RELU_GRADIENT(dy.dtype, [dy, x], by_ufuncs)
+    return lambda dy, x, reused=None: _RELU_GRADIENT(dy.dtype, [dy, x], by_ufuncs, reused)
 
 
 _RELU_GRADIENT = MappedOp(

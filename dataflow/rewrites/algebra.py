@@ -79,6 +79,18 @@ def power_two(t: Tensor) -> Tensor | None:
 
 
 @rewrite("Pow")
+def power_three_or_four(t: Tensor) -> Tensor | None:
+    """x ** 3 -> x x x and x ** 4 -> square(square(x)), which can be fused"""
+    x, y = t.op._inputs
+    if t.dtype.base_dtype.kind != "f" or y.dims != ():
+        return None
+    square = get_op("Square")
+    if is_all(y, 3):
+        return get_op("Mul")(square(x), x)  # type: ignore[no-any-return]
+    return square(square(x)) if is_all(y, 4) else None
+
+
+@rewrite("Pow")
 def power_one(t: Tensor) -> Tensor | None:
     """x ** 1 -> x"""
     x, y = t.op._inputs

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
+from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites import dead_branches, debug_ops, dedupe, dependencies, folding, fusion, gates
 from dataflow.rewrites.journal import Hit, WatchedJournal
@@ -151,8 +152,10 @@ def _simplify(work: WorkingGraph, switches: Switches, journal: list[Hit]) -> Non
 
 def _run_rules(work: WorkingGraph, switches: Switches, journal: list[Hit]) -> None:
     """Applies rules from the sources down, again and again at a node while one fits."""
+    ops = work.needed()
+    changed = gates.changed_variables(ops)
     with use_graph(work.graph):
-        for op in list(work.needed()):
+        for op in ops:
             if len(op.outputs) != 1:
                 continue
             tensor = op.outputs[0]
@@ -163,6 +166,9 @@ def _run_rules(work: WorkingGraph, switches: Switches, journal: list[Hit]) -> No
                 if hit is None:
                     break
                 rule, replacement = hit
+                if changed and gates.variable_read(replacement.op) in changed:
+                    # A value computed from a variable stays when the variable changes.
+                    replacement = get_op("Identity")(replacement)
                 work.replace(tensor, replacement)
                 journal.append(Hit.of(rule, tensor, replacement))
                 if replacement.op in work.origin_ops or len(replacement.op.outputs) != 1:

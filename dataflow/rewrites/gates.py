@@ -25,10 +25,10 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
     if any(op.type in NEVER_MERGED and op.type not in _BOOKKEEPING for op in ops):
         return  # inside control flow a control edge says in which branch a node is
     gates: dict[Operation, set[Operation]] = {}
-    changed = _changed_variables(ops)
+    changed = changed_variables(ops)
     for op in ops:
         if op.type == "Identity" and not op._inputs[0].dtype.is_ref:
-            if changed and _variable_read(op._inputs[0].op) in changed:
+            if changed and variable_read(op._inputs[0].op) in changed:
                 continue  # the copy of a variable's value, taken here, before it changes
             awaited = _pure_members(op._control_inputs)
             if awaited is not None:
@@ -120,10 +120,10 @@ def _readers(members: set[Operation]) -> list[Operation]:
 
 def _is_read(op: Operation) -> bool:
     """True for the Identity of a variable, whose value is taken by whoever uses it."""
-    return _variable_read(op) is not None
+    return variable_read(op) is not None
 
 
-def _variable_read(op: Operation) -> Operation | None:
+def variable_read(op: Operation) -> Operation | None:
     """The variable (or what hands on its reference) whose value a chain of identities gives."""
     while op.type in _PASSING:
         if op._inputs[0].dtype.is_ref:
@@ -139,7 +139,7 @@ def _behind(op: Operation) -> Operation:
     return op
 
 
-def _changed_variables(ops: list[Operation]) -> set[Operation]:
+def changed_variables(ops: list[Operation]) -> set[Operation]:
     """Variables that a node of this plan may assign to."""
     return {
         _behind(t.op) for op in ops if op.type not in _PASSING for t in op._inputs if t.dtype.is_ref

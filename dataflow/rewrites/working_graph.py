@@ -25,6 +25,7 @@ class _Arg:
 
 
 _ARG: Any = _Arg()
+_PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
 
 
 class WorkingGraph:
@@ -58,10 +59,13 @@ class WorkingGraph:
             op.outputs = [new]
             self._new[tensor] = new
             self.fixed.add(new)
+            if tensor.op.type in _PLACEHOLDERS:
+                self._ops[tensor.op] = op  # who waits for it waits for the feed
         self.feed_tensors = [self._new[t] for t in feeds]
         back_edges: list[tuple[Operation, int, Tensor]] = []
         for op in ops:
-            self._copy(op, back_edges)
+            if op not in self._ops:
+                self._copy(op, back_edges)
         for new_op, index, tensor in back_edges:
             new_op._inputs[index]._consumers.remove(new_op)
             new_op._inputs[index] = self._new[tensor]

@@ -112,7 +112,8 @@ class Generator:
 
     ``bind_kernel(op)`` gives the callable for a node, ``bind_variable(op)`` its
     `VariableResource`; with ``trace`` the function takes a hook first, called after each node as
-    ``hook(node number, outputs)``.
+    ``hook(node number, outputs)``; with ``reuse`` a value may take over the buffer of one that dies
+    (see `buffers`).
     """
 
     _count = 0
@@ -126,6 +127,7 @@ class Generator:
         bind_variable: Callable[[Operation], Any],
         trace: bool = False,
         bind_constant: Callable[[Operation, Any], Any] | None = None,
+        reuse: bool = False,
     ) -> None:
         self.ops = list(ops)
         self.fetches = list(fetches)
@@ -134,6 +136,7 @@ class Generator:
         self._bind_variable = bind_variable
         self._bind_constant = bind_constant
         self.trace = trace
+        self._reuse = reuse
         self.values: dict[Tensor, Value] = {}
         self.globals: dict[str, Any] = {"uninitialized": uninitialized, "DEAD": DEAD}
         self.lines: list[Line] = []
@@ -143,6 +146,8 @@ class Generator:
         self._checked: dict[str, None] = {}
         self._reads: list[str] = []
         self.reused: dict[str, str] = {}
+        #: Expressions of all inputs, by the index of the line that computes one output of them.
+        self._operands: dict[int, list[str]] = {}
         self.structured = any(op.type in control_structure.CONTROL_OPS for op in self.ops)
 
     def generate(self) -> GeneratedPlan:
@@ -299,22 +304,27 @@ class Generator:
                 left, right = (self.use(t) for t in op.inputs)
                 name = self.output_name(op.outputs[0])
                 self.values[op.outputs[0]] = Value(name)
+                self._operands[len(self.lines)] = [left, right]
                 self.add_line(f"{name} = {left} {operator} {right}", op, (name,))
                 return
         number = self._numbers[op]
         self.globals[f"k{number}"] = self._bind_kernel(op)
         arguments: list[str] = []
+        flat: list[str] = []
         inputs = iter(op.inputs)
         for arg in op.op_def.inputs:
             use = self.use_ref if arg.is_ref else self.use
             if arg.number_attr is not None:
                 items = [use(next(inputs)) for _ in range(op.attrs[arg.number_attr])]
+                flat += items
                 arguments.append(f"[{', '.join(items)}]")
             elif arg.type_list_attr is not None:
                 items = [use(next(inputs)) for _ in op.attrs[arg.type_list_attr]]
+                flat += items
                 arguments.append(f"[{', '.join(items)}]")
             else:
                 arguments.append(use(next(inputs)))
+                flat.append(arguments[-1])
         call = f"k{number}({', '.join(arguments)})"
         names: list[str] = []
         refs = [a for a in op.op_def.outputs if a.is_ref]
@@ -333,6 +343,7 @@ class Generator:
         if not names:
             self.add_line(call, op)
         elif op.op_def._single_output:
+            self._operands[len(self.lines)] = flat
             self.add_line(f"{names[0]} = {call}", op, (names[0],))
         else:
             comma = "," if len(names) == 1 else ""
@@ -367,6 +378,8 @@ class Generator:
         for name in dead_fetches:
             text.append(f"    {name} = DEAD")
         drops = self._last_uses_between_blocks() if self.structured else self._last_uses()
+        if self._reuse and not self.structured and not self.trace:
+            self._write_in_place(drops)
         for i, line in enumerate(self.lines):
             drop = drops.get(i)
             suffix = f"; del {', '.join(drop)}" if drop else ""
@@ -388,6 +401,34 @@ class Generator:
             drops,
             self.reused,
         )
+
+    def _write_in_place(self, drops: dict[int, list[str]]) -> None:
+        """Lines whose result takes over the buffer of an input that dies there."""
+        from dataflow.runtime import buffers
+
+        if not any(buffers.is_large(t) for op in self.ops for t in op.outputs):
+            return
+        shapes = buffers.Shapes(self.ops, self.feeds)
+        free: set[str] = set()
+        for line in self.lines:
+            if line.op is None or not buffers.keeps_nothing(line.op):
+                free.difference_update(line.reads)
+            if line.op is not None and line.op.type in buffers.OWN_MEMORY and len(line.sets) == 1:
+                free.update(line.sets)
+        for i, operands in self._operands.items():
+            line = self.lines[i]
+            op = line.op
+            if op is None or i not in drops or op.outputs[0] not in self.values:
+                continue
+            number = self._numbers[op]
+            found = buffers.choose(op, number, operands, set(drops[i]), free, shapes)
+            if found is None:
+                continue
+            position, call = found
+            if call.function is not None:
+                self.globals[f"o{number}"] = call.function
+            self.lines[i] = line._replace(text=f"{line.sets[0]} = {call.text}")
+            self.reused[line.sets[0]] = operands[position]
 
     def _last_uses_between_blocks(self) -> dict[int, list[str]]:
         """As `_last_uses`, for a plan with loops or branches.

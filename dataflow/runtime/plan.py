@@ -57,10 +57,10 @@ class Plan:
         #: Nodes that rewrites made or copied -> the user's nodes; empty before rewriting.
         self.origin: dict[Operation, Operation] = {}
         self._converters = [make_feed_converter(t) for t in feeds]
+        self._switches = session._rewrite_switches
         self._compile(self.ops, fetches.tensors, fetches.operations, feeds)
         self._rebuild = fetches.rebuild
         self._scopes = self._thread_scopes()
-        self._switches = session._rewrite_switches
         #: Runs until the plan is rewritten: a graph that runs once is not worth the work.
         self._runs_left = _RUNS_BEFORE_REWRITING if self._switches is not None else -1
 
@@ -106,7 +106,9 @@ class Plan:
         self.compiled_ops = placed.ops
         #: ``"gpu:0"`` for the nodes whose kernels run there.
         self.kernel_devices = placed.kernel_devices
-        self.generated = self.generator(placed).generate()
+        # Before the rewrites a plan is compiled quickly; it may never run again.
+        reuse = origin is not None and self._switches.reuse and not placed.kernel_devices
+        self.generated = self.generator(placed, reuse=reuse).generate()
         self.function = self.generated.function
 
     def place(
@@ -132,7 +134,7 @@ class Plan:
             )
         return placed
 
-    def generator(self, placed: Placed, trace: bool = False) -> Generator:
+    def generator(self, placed: Placed, trace: bool = False, reuse: bool = False) -> Generator:
         """What writes the function for placed nodes."""
         where = placed.kernel_devices
 
@@ -147,6 +149,7 @@ class Plan:
             self.bind_variable,
             trace,
             bind_constant if where else None,
+            reuse,
         )
 
     def _thread_scopes(self) -> tuple[Callable[[], Any], ...]:

@@ -327,3 +327,33 @@ def test_a_static_shape_keeps_the_effects_behind_its_tensor() -> None:
         assert [np.asarray(r).tolist() for r in plan.run([])] == [[2], 4, [3]]
         np.testing.assert_array_equal(s.run(v), [2.0, 3.0])
         assert s.run(queue.size()) == 1
+
+
+def test_a_fed_placeholder_can_be_waited_for() -> None:
+    x = tf.placeholder(tf.float32, [2])
+    with tf.control_dependencies([x]):
+        y = tf.constant([3.0, 4.0]) * 2.0
+    with tf.Session() as s:
+        assert rewritten(s, [y, x.op], [x]).run([[1.0, 2.0]])[0].tolist() == [6.0, 8.0]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="must feed"):
+            rewritten(s, y, []).run([])
+
+
+def test_a_value_computed_from_a_variable_stays_when_the_variable_changes() -> None:
+    v = tf.Variable(2.0)
+    seen = [
+        v * 1.0,
+        tf.identity(v.read_value()),
+        tf.negative(tf.negative(v.read_value())),
+        tf.cast(v, tf.float32),
+    ]
+    with tf.control_dependencies(seen):
+        change = tf.assign(v, 10.0)
+    with tf.control_dependencies([change]):
+        later = [t + 0.5 for t in seen]
+    with tf.Session() as s:
+        s.run(v.initializer)
+        plain = s.run(later)
+        s.run(v.initializer)
+        assert rewritten(s, later, []).run([]) == plain
+        assert plain[:3] == [2.5, 2.5, 2.5]

@@ -15,7 +15,6 @@ infinity behave as in the unfused ops.
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -157,8 +156,10 @@ def _scratch(count: int, flags: int, dtype: Any) -> tuple[list[Any], list[Any]]:
     return buffers[:count], truths[:flags]
 
 
-def run_blocks(program: Program, compiled: Compiled, inputs: list[Any]) -> Any:
-    """Computes a large result block by block."""
+def run_blocks(
+    program: Program, compiled: Compiled, inputs: list[Any], reused: int | None = None
+) -> Any:
+    """Computes a large result block by block, over input number ``reused`` when that fits."""
     shape = np.broadcast_shapes(*[np.shape(x) for x in inputs])
     size = int(np.prod(shape))
     dtype = np.dtype(program.dtype)
@@ -178,7 +179,13 @@ def run_blocks(program: Program, compiled: Compiled, inputs: list[Any]) -> Any:
         return compiled.small(*inputs)
     starts = range(0, rows, step)
     partial: list[Any] = [None] * len(starts)
-    out = None if program.reduction else np.empty((rows, *row_shape), out_dtype)
+    out = None
+    if not program.reduction:
+        taken = None if reused is None else inputs[reused]
+        if taken is not None and taken.shape == shape and taken.flags.c_contiguous:
+            out = taken.reshape(rows, *row_shape)
+        else:
+            out = np.empty((rows, *row_shape), out_dtype)
 
     def make_worker() -> Callable[[int], None]:
         scratch, flags = _scratch(compiled.num_scratch, compiled.num_flags, dtype)
@@ -226,10 +233,17 @@ def fused_kernel(xp: Any, *, program: Any) -> Callable[..., Any]:
         result = program.num_inputs + len(program.steps) - 1
         mapping = Mapping.of(program.dtype, program.steps, (result,))
 
-    def blocks(inputs: list[Any]) -> Any:
+    def blocks(inputs: list[Any], reused: int | None = None) -> Any:
         for x in inputs:
             if x.size > _SMALL_ELEMENTS:
-                return run_blocks(program, compiled, inputs)
+                return run_blocks(program, compiled, inputs, reused)
         return small(*inputs)
 
-    return blocks if mapping is None else functools.partial(mapped, mapping, otherwise=blocks)
+    if mapping is None:
+        return blocks
+    loops = mapping
+
+    def run(inputs: list[Any], reused: int | None = None) -> Any:
+        return mapped(loops, inputs, lambda operands: blocks(operands, reused), reused)
+
+    return run

@@ -122,8 +122,17 @@ def _call(function: Function, axes: list[_Axis], values: list[Any], item_bytes: 
     run_pieces(range(0, lengths[0], step), lambda: work)
 
 
-def mapped(mapping: Mapping, inputs: list[Any], otherwise: Callable[[list[Any]], Any]) -> Any:
-    """The result of a mapping with one result, or of ``otherwise(inputs)`` where it cannot run."""
+def mapped(
+    mapping: Mapping,
+    inputs: list[Any],
+    otherwise: Callable[[list[Any]], Any],
+    reused: int | None = None,
+) -> Any:
+    """The result of a mapping with one result, or of ``otherwise(inputs)`` where it cannot run.
+
+    It is written over input number ``reused`` where that has its shape and type; nobody else may
+    look at that input.
+    """
     shape: tuple[int, ...] = np.shape(inputs[0])
     for x in inputs[1:]:
         if np.shape(x) != shape:
@@ -133,7 +142,9 @@ def mapped(mapping: Mapping, inputs: list[Any], otherwise: Callable[[list[Any]],
     for length in shape:
         size *= length
     if size >= SMALL_ELEMENTS:
-        out = np.empty(shape, mapping.dtype)
+        out = None if reused is None else inputs[reused]
+        if out is None or out.shape != shape or out.dtype != mapping.dtype:
+            out = np.empty(shape, mapping.dtype)
         if mapping.run(shape, inputs, (out,)):
             return out
     return otherwise(inputs)
@@ -146,7 +157,13 @@ class MappedOp:
         results = (num_inputs + len(steps) - 1,)
         self._mappings = {char: Mapping(np.dtype(char), steps, results) for char in "fd"}
 
-    def __call__(self, dtype: Any, inputs: list[Any], otherwise: Callable[[list[Any]], Any]) -> Any:
+    def __call__(
+        self,
+        dtype: Any,
+        inputs: list[Any],
+        otherwise: Callable[[list[Any]], Any],
+        reused: int | None = None,
+    ) -> Any:
         """As `mapped`; ``dtype`` is the result's."""
         mapping = self._mappings.get(dtype.char)
-        return otherwise(inputs) if mapping is None else mapped(mapping, inputs, otherwise)
+        return otherwise(inputs) if mapping is None else mapped(mapping, inputs, otherwise, reused)

@@ -1,0 +1,399 @@
+"""Buffers that are taken over: where it happens, and that nobody can see it."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.graph.registry import get_op
+from dataflow.kernels.fused import elementwise
+from dataflow.rewrites import fusion
+from dataflow.runtime import buffers
+from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.plan import Plan
+from tests.samples import all_samples
+from tests.samples.base import Sample
+
+
+@pytest.fixture(autouse=True)
+def graph(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(buffers, "_WORTHWHILE_ELEMENTS", 1)
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+@pytest.fixture
+def unfused() -> Any:
+    """A configuration without fusion, so that each op is a line of its own."""
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.remapping = 2  # OFF
+    return config
+
+
+def rewritten(session: Any, fetches: Any, feeds: list[Any]) -> Plan:
+    plan = Plan(session, FetchPlan(session.graph, fetches, session), feeds)
+    plan.rewrite()
+    return plan
+
+
+def check(fetches: Any, feeds: dict[Any, Any], config: Any) -> Plan:
+    """What the rewritten plan gives is what the plain one gives, and feeds stay as they are."""
+    kept = [np.array(v) for v in feeds.values()]
+    with tf.Session(config=config) as s:
+        s.run(tf.global_variables_initializer())
+        plain = Plan(s, FetchPlan(s.graph, fetches, s), list(feeds)).run(feeds.values())
+        plan = rewritten(s, fetches, list(feeds))
+        for _ in range(2):
+            got = plan.run(feeds.values())
+            for want, have in zip(plain, got, strict=True):
+                np.testing.assert_array_equal(have, want)
+    for before, after in zip(kept, feeds.values(), strict=True):
+        np.testing.assert_array_equal(after, before)
+    return plan
+
+
+A = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
+
+
+def test_a_chain_is_computed_in_one_buffer(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [None, 4])
+    y = tf.nn.relu(tf.exp(x * 2.0) - x)
+    plan = check([y], {x: A}, unfused)
+    assert len(plan.generated.reused) == 3
+
+
+def test_either_operand_may_be_taken_over(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [3, 4])
+    kept = tf.exp(x)
+    plan = check([kept, kept - tf.sin(x), kept / tf.cos(x)], {x: A}, unfused)
+    assert len(plan.generated.reused) == 2
+
+
+def test_gradients_of_activations(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [None, 4])
+    W = tf.Variable(np.eye(4, dtype=np.float32) - 0.3)
+    h = tf.nn.relu(tf.matmul(x, W))
+    h2 = tf.nn.relu(tf.matmul(h, W))
+    (gradient,) = tf.gradients(tf.reduce_sum(tf.square(h2)), [W.value()], stop_gradients=[])
+    plan = check([gradient], {x: A}, unfused)
+    reused = plan.generated.reused
+    lines = {line.sets[0]: line.op.type for line in plan.generated.lines if line.sets}
+    assert "ReluGrad" in {lines[local] for local in reused}
+
+
+def test_explain_says_so(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [None, 4])
+    y = tf.exp(tf.sin(x, name="inner"), name="outer")
+    with tf.Session(config=unfused) as s:
+        explanation = s.explain(y, [x])
+    (outer,) = [v for v in explanation.lifetimes if v.tensor == "outer:0"]
+    (inner,) = [v for v in explanation.lifetimes if v.tensor == "inner:0"]
+    assert outer.buffer == f"the buffer of {inner.local}, which is dead by then"
+    assert "which is dead by then" in repr(explanation)
+
+
+def test_the_memory_optimizer_is_its_switch(unfused: Any) -> None:
+    unfused.graph_options.rewrite_options.memory_optimization = 1  # NO_MEM_OPT
+    x = tf.placeholder(tf.float32, [None, 4])
+    assert not check([tf.exp(tf.sin(x))], {x: A}, unfused).generated.reused
+
+
+def test_shapes_that_may_differ_are_left_alone(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [None, 4])
+    y = tf.placeholder(tf.float32, [None, 4])
+    plan = check([tf.exp(x) + tf.sin(y)], {x: A[:1], y: A}, unfused)
+    assert not plan.generated.reused
+    plan = check([tf.exp(x) * tf.constant([1.0, 2, 3, 4])], {x: A}, unfused)
+    assert plan.generated.reused
+    plan = check([tf.exp(x) * tf.constant(np.ones((3, 4), np.float32))], {x: A[:1]}, unfused)
+    assert not plan.generated.reused
+
+
+def test_a_batch_of_unknown_size_is_known_to_be_the_same(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [None, 4])
+    y = tf.matmul(x, tf.constant(np.ones((4, 4), np.float32))) * tf.exp(x)
+    assert check([y], {x: A}, unfused).generated.reused
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda t: tf.reshape(t, [4, 3]),
+        lambda t: tf.transpose(t),
+        lambda t: tf.expand_dims(t, 0),
+        lambda t: t[1:],
+        lambda t: tf.split(t, 2, 1)[1],
+        lambda t: tf.unstack(t)[2],
+        lambda t: tf.squeeze(tf.expand_dims(t, 0)),
+        lambda t: tf.identity(t),
+        lambda t: tf.broadcast_to(t, [2, 3, 4]),
+        lambda t: tf.py_func(lambda v: v, [t], tf.float32),
+        lambda t: tf.tuple([t, t * 2.0])[0],
+        lambda t: tf.stop_gradient(t),
+        lambda t: tf.diag_part(tf.reshape(t, [3, 4])[:3, :3]),
+    ],
+)
+def test_views_of_a_value_are_left_alone(view: Any, unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [3, 4])
+    t = tf.exp(x)
+    seen = view(t)
+    with tf.control_dependencies([seen]):
+        after = tf.sqrt(t)
+    with tf.control_dependencies([after]):
+        late = tf.identity(seen) * 1.5
+    check([after, late], {x: A}, unfused)
+    check([late, seen, after], {x: A}, unfused)
+
+
+def test_feeds_constants_and_variables_are_left_alone(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [3, 4])
+    c = tf.constant(A)
+    v = tf.Variable(A)
+    fetches = [tf.exp(x), tf.exp(c), tf.exp(v), tf.exp(v.value()), tf.nn.relu(tf.identity(x))]
+    plan = check(fetches, {x: A.copy()}, unfused)
+    assert not plan.generated.reused
+    inner = tf.sin(x)
+    assert not check([tf.exp(inner)], {inner: A.copy()}, unfused).generated.reused
+
+
+def test_variables_that_are_read_late(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [3, 4])
+    v = tf.Variable(np.zeros((3, 4), np.float32))
+    t = tf.exp(x)
+    assigned = tf.assign(v, t)
+    with tf.control_dependencies([assigned]):
+        changed = tf.sqrt(t)  # t dies here; the variable must have its own copy
+    with tf.control_dependencies([changed]):
+        late = v.read_value()
+    check([changed, late], {x: A}, unfused)
+
+
+def test_queues_and_tensor_arrays_keep_what_they_were_given(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [3, 4])
+    queue = tf.FIFOQueue(10, tf.float32, [[3, 4]])
+    t = tf.exp(x)
+    with tf.control_dependencies([queue.enqueue(t)]):
+        after = tf.sqrt(t)
+    with tf.control_dependencies([after]):
+        out = queue.dequeue()
+    check([after, out], {x: A}, unfused)
+    array = tf.TensorArray(tf.float32, 1)
+    u = tf.sin(x)
+    array = array.write(0, u)
+    with tf.control_dependencies([array.flow]):
+        after = tf.abs(u)
+    with tf.control_dependencies([after]):
+        out = array.read(0)
+    check([after, out], {x: A}, unfused)
+
+
+def test_sums_of_several(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [3, 4])
+    kept = tf.cos(x)
+    plan = check(
+        [kept, tf.add_n([tf.exp(x), kept, tf.sin(x)]), tf.add_n([kept, tf.tan(x)])],
+        {x: A},
+        unfused,
+    )
+    assert len(plan.generated.reused) == 2
+    # The order of a sum of three is kept, so that its rounding is.
+    plan = check([kept, tf.add_n([kept, tf.exp(x), tf.sin(x)])], {x: A}, unfused)
+    assert not plan.generated.reused
+
+
+def test_biases(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [None, 4])
+    b = tf.Variable([1.0, 2.0, 3.0, 4.0])
+    assert check([tf.nn.bias_add(tf.exp(x), b)], {x: A}, unfused).generated.reused
+    image = tf.exp(tf.reshape(x, [1, 4, 3, 1]))
+    first = tf.nn.bias_add(image, b, data_format="NCHW")
+    check([first], {x: A}, unfused)
+
+
+def test_fused_kernels_write_over_an_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusion, "_WORTHWHILE_ELEMENTS", 1)
+    x = tf.placeholder(tf.float32, [None, 512])
+    W = tf.Variable(np.eye(512, dtype=np.float32))
+    product = tf.matmul(x, W)
+    y = tf.nn.relu(product + tf.Variable(np.ones(512, np.float32))) * 3.0
+    value = np.random.default_rng(0).standard_normal((300, 512)).astype(np.float32)
+    plan = check([y], {x: value}, None)
+    assert list(plan.generated.reused.values()) == [plan.generated.values[_fused_input(plan)]]
+    kept = check([y, product], {x: value}, None)
+    assert not kept.generated.reused
+
+
+def _fused_input(plan: Plan) -> Any:
+    (fused,) = [op for op in plan.compiled_ops if op.type == "_Fused"]
+    return next(t for t in fused.inputs if t.op.type == "MatMul")
+
+
+def test_what_a_caller_was_given_stays_his(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [3, 4])
+    y = tf.exp(tf.sin(x))
+    with tf.Session(config=unfused) as s:
+        results = [s.run(y, {x: A * i}) for i in range(6)]
+    for i, result in enumerate(results):
+        np.testing.assert_array_equal(result, np.exp(np.sin(A * i)))
+
+
+def test_threads_of_one_session_do_not_see_each_other(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [3, 4])
+    y = tf.nn.relu(tf.exp(x * 2.0) - x)
+    problems: list[Any] = []
+
+    def work(session: Any, i: int) -> None:
+        value = A * i
+        for _ in range(50):
+            got = session.run(y, {x: value})
+            if not np.array_equal(got, np.maximum(np.exp(value * 2) - value, 0)):
+                problems.append(i)
+
+    with tf.Session(config=unfused) as a, tf.Session(config=unfused) as b:
+        threads = [threading.Thread(target=work, args=([a, b][i % 2], i)) for i in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join(60)
+    assert not problems
+
+
+def test_errors_in_place_name_the_node(unfused: Any) -> None:
+    x = tf.placeholder(tf.float32, [None, 4])
+    y = tf.placeholder(tf.float32, [4])
+    z = tf.add_n([tf.exp(x), tf.placeholder_with_default(tf.reshape(tf.sin(y), [-1, 4]), None)])
+    with tf.Session(config=unfused) as s:
+        plan = rewritten(s, z, [x, y])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="AddN"):
+            plan.run([A, np.ones(4, np.float32)])
+
+
+LISTED = buffers.OWN_MEMORY | buffers.KEEPS_NOTHING | buffers._REDUCTIONS
+SAMPLES = [s for s in all_samples() if s.op in LISTED]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=[s.id for s in SAMPLES])
+def test_listed_kernels_keep_to_what_the_lists_say(sample: Sample) -> None:
+    tensors = [tf.constant(i) for i in sample.inputs]
+    outputs = sample.build(tf, *tensors)
+    outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    with tf.Session() as session:
+        if sample.setup is not None:
+            sample.setup(tf, session)
+        plan = Plan(session, FetchPlan(session.graph, outputs, session), tensors)
+        for op in plan.ops:
+            if op.type not in buffers.OWN_MEMORY and not buffers.keeps_nothing(op):
+                continue
+            if any(t.dtype.is_ref for t in op.inputs):
+                continue
+            if any(t.dtype.name not in ("float32", "float64") for t in op.outputs):
+                continue
+            values = [np.asarray(v) for v in session.run(list(op.inputs))]
+            arguments: list[Any] = []
+            position = 0
+            for arg in op.op_def.inputs:
+                count = op.attrs[arg.number_attr] if arg.number_attr else 1
+                if arg.type_list_attr:
+                    count = len(op.attrs[arg.type_list_attr])
+                part = values[position : position + count]
+                arguments.append(part if arg.is_list else part[0])
+                position += count
+            before = [v.copy() for v in values]
+            results = plan.bind_kernel(op)(*arguments)
+            for result in results if isinstance(results, tuple) else [results]:
+                if isinstance(result, np.ndarray) and result.size:
+                    assert not any(np.shares_memory(result, v) for v in values), op.type
+                    if op.type in buffers.OWN_MEMORY:
+                        assert result.flags.writeable
+                        assert all(
+                            s or n == 1 for s, n in zip(result.strides, result.shape, strict=True)
+                        )
+            for value, old in zip(values, before, strict=True):
+                np.testing.assert_array_equal(value, old)
+
+
+def test_every_listed_op_exists() -> None:
+    for op_type in LISTED:
+        get_op(op_type)
+
+
+def random_graph(rng: Any, x: Any, v: Any) -> list[Any]:
+    """A few dozen random ops over [n, 4] matrices; returns what to fetch."""
+    # A read is a look at the variable, as in TensorFlow; what is computed from it stays.
+    values = [x, tf.tanh(v), tf.constant(A), tf.exp(x * 0.1)]
+    waits: list[Any] = []
+
+    def pick() -> Any:
+        return values[rng.integers(max(0, len(values) - 6), len(values))]
+
+    unary = [
+        tf.tanh,
+        tf.sin,
+        tf.nn.relu,
+        tf.nn.sigmoid,
+        tf.abs,
+        tf.square,
+        tf.identity,
+        tf.negative,
+    ]
+    binary = [tf.add, tf.subtract, tf.multiply, tf.maximum]
+    for _ in range(int(rng.integers(8, 30))):
+        kind = rng.integers(0, 12)
+        a, b = pick(), pick()
+        with tf.control_dependencies(waits[-1:] if rng.random() < 0.2 else []):
+            if kind < 4:
+                t = unary[rng.integers(len(unary))](a)
+            elif kind < 7:
+                t = binary[rng.integers(len(binary))](a, b)
+            elif kind == 7:
+                t = tf.reshape(tf.reshape(a, [-1]), [3, 4])
+            elif kind == 8:
+                t = tf.transpose(tf.transpose(a) * 0.5)
+            elif kind == 9:
+                left, right = tf.split(a, 2, 1)
+                t = tf.concat([right, left * 0.3], 1)
+            elif kind == 10:
+                t = tf.add_n([a, b, pick()])
+            elif rng.random() < 0.5:
+                with tf.control_dependencies(values):
+                    change = tf.assign(v, tf.tanh(a))
+                waits.append(change)
+                with tf.control_dependencies([change]):
+                    t = v.read_value() * float(rng.integers(1, 3))
+            else:
+                t = tf.nn.bias_add(tf.tanh(a), tf.reduce_mean(b, 0))
+        values.append(t)
+    chosen = rng.choice(len(values), int(rng.integers(1, 4)), replace=False)
+    return [values[-1], *(values[i] for i in chosen)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("fuse", [False, True])
+def test_random_graphs(seed: int, fuse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fusion, "_WORTHWHILE_ELEMENTS", 1)
+    monkeypatch.setattr(elementwise, "_SMALL_ELEMENTS", 0)
+    rng = np.random.default_rng(seed)
+    x = tf.placeholder(tf.float32, [3, 4])
+    v = tf.Variable(A * 0.5)
+    fetches = random_graph(rng, x, v)
+    config = tf.ConfigProto()
+    if not fuse:
+        config.graph_options.rewrite_options.remapping = 2  # OFF
+    value = rng.standard_normal((3, 4)).astype(np.float32)
+    plain_config = tf.ConfigProto()
+    plain_config.graph_options.rewrite_options.disable_meta_optimizer = True
+    kept = value.copy()
+    with tf.Session(config=plain_config) as plain, tf.Session(config=config) as s:
+        plain.run(v.initializer)
+        s.run(v.initializer)
+        plan = rewritten(s, fetches, [x])
+        for _ in range(3):
+            want, got = plain.run(fetches, {x: value}), plan.run([value])
+            for w, g in zip(want, got, strict=True):
+                np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(s.run(v), plain.run(v), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(value, kept)
