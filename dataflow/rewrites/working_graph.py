@@ -72,7 +72,7 @@ class WorkingGraph:
             self._new[tensor]._consumers.append(new_op)
         self._fetches = [self._new[t] for t in fetches]
         self._fetch_operations = [self._ops[op] for op in fetch_operations]
-        self.origin_ops = set(self._ops.values())
+        self.origin_ops = {op for op in self._ops.values() if op.op_def is not _ARG}
 
     def _add(
         self, name: str, op_def: Any, inputs: list[Tensor], attrs: dict[str, Any], origin: Operation
