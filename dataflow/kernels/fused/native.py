@@ -250,7 +250,9 @@ class _Writer:
                 )
                 return self.step("Select", takes, x[1], x[0])
             case "ReluGrad":
-                return self.step("Select", self.step("Greater", x[1], 0.0), x[0], 0.0)
+                # A factor, not a choice: an infinite gradient times zero is NaN, as unfused.
+                factor = self.step("Select", self.step("Greater", x[1], 0.0), 1.0, 0.0)
+                return self.step("Mul", x[0], factor)
             case "SigmoidGrad":
                 slope = self.step("Mul", self.step("Sub", 1.0, x[0]), x[0])
                 return self.step("Mul", slope, x[1])
