@@ -15,6 +15,7 @@ _HOMES = {
     "GraphView": "dataflow_widgets.graph_view",
     "RewritePlayer": "dataflow_widgets.rewrite_player",
     "Stepper": "dataflow_widgets.stepper",
+    "TrainingMonitor": "dataflow_widgets.training_monitor",
 }
 
 __all__ = [*_HOMES, "load_ipython_extension"]

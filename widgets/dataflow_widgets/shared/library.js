@@ -2,12 +2,14 @@
 import graphView from "../graph_view/graph_view.js";
 import rewritePlayer from "../rewrite_player/rewrite_player.js";
 import stepper from "../stepper/stepper.js";
+import trainingMonitor from "../training_monitor/training_monitor.js";
 import { useStyle } from "./style.js";
 
 export const widgets = {
   graph_view: useStyle(graphView),
   rewrite_player: useStyle(rewritePlayer),
   stepper: useStyle(stepper),
+  training_monitor: useStyle(trainingMonitor),
 };
 
 export { adopt } from "./style.js";

@@ -82,7 +82,7 @@ export class Store {
       this.extra.trace.runs.push(message.run);
       this.emit("run", message);
     } else if (message.kind === "error") this.emit("error", message.text);
-    else this.emit(message.kind, message);
+    else this.emit(message.kind, { ...message, buffers });
   }
 
   emit(event, detail) {

@@ -1,0 +1,512 @@
+"""TrainingMonitor without a browser: what is logged, what is sent, what is kept, where it comes
+from."""
+
+from __future__ import annotations
+
+import json
+import math
+from base64 import b64decode
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow_widgets import TrainingMonitor
+from dataflow_widgets.base import Delivery
+from dataflow_widgets.pacing import Pacer
+from dataflow_widgets.training_monitor import MAX_RUNS
+from dataflow_widgets.training_monitor.curves import CAPACITY, Curve
+from dataflow_widgets.training_monitor.picture import ticks
+from dataflow_widgets.training_monitor.runs import duration
+from dataflow_widgets.training_monitor.summaries import MAX_SLICES, Distribution, confusion, samples
+from tests.widgets.graphs import EVIL
+
+PATIENCE = 30.0
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    tf.reset_default_graph()
+    Delivery.begun = True
+    # The pacer's thread stays out: a test says itself when to send.
+    monkeypatch.setattr(Pacer, "ask", lambda self, *, after=0.0: None)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, Any]]:
+    messages: list[tuple[Any, Any]] = []
+    monkeypatch.setattr(
+        TrainingMonitor,
+        "send",
+        lambda self, content, buffers=None: messages.append((content, buffers)),
+    )
+    return messages
+
+
+def rows_of(message: Any, buffers: Any) -> dict[tuple[str, str], np.ndarray]:
+    """The rows of each curve of an update, as the page reads them."""
+    numbers, at, found = np.frombuffer(buffers[0]), 0, {}
+    for curve in message["curves"]:
+        size = curve["rows"] * 4
+        found[curve["run"], curve["name"]] = numbers[at : at + size].reshape(-1, 4)
+        at += size
+    return found
+
+
+# ---- curves -----------------------------------------------------------------------------------
+
+
+def test_a_short_curve_is_kept_as_it_is() -> None:
+    curve = Curve()
+    for i in range(10):
+        curve.append(i, i * 0.5)
+    assert curve.rows()[:, 1].tolist() == [i * 0.5 for i in range(10)]
+    assert (curve.stride, len(curve)) == (1, 10)
+
+
+def test_a_long_curve_keeps_its_mean_and_extremes_in_bounded_memory() -> None:
+    curve = Curve()
+    values = np.random.default_rng(0).normal(size=50_000)
+    values[31_415] = 99.0
+    values[27_182] = -77.0
+    for i, value in enumerate(values):
+        curve.append(i, value)
+    rows = curve.rows()
+    assert len(rows) <= CAPACITY
+    assert curve.stride == 64
+    assert curve.extremes() == (-77.0, 99.0)
+    assert rows[-1, 0] == 49_999
+    whole = values[: 64 * (len(values) // 64)].reshape(-1, 64)
+    np.testing.assert_allclose(rows[: len(whole), 1], whole.mean(axis=1), atol=1e-12)
+    np.testing.assert_array_equal(rows[: len(whole), 2], whole.min(axis=1))
+    np.testing.assert_array_equal(rows[: len(whole), 3], whole.max(axis=1))
+
+
+def test_values_that_are_not_finite_are_counted_and_left_out() -> None:
+    curve = Curve()
+    for i in range(2 * CAPACITY + 2):
+        curve.append(i, math.nan if i % 4 < 2 else (math.inf if i == 6 else 1.0))
+    rows = curve.rows()
+    assert curve.first_bad == 0
+    assert curve.num_bad == 2 * (CAPACITY // 2) + 2 + 1
+    assert set(rows[np.isfinite(rows[:, 1]), 1]) == {1.0}
+    assert np.isnan(rows[:, 1]).any() or curve.stride == 4
+    only = Curve()
+    only.append(0, math.nan)
+    assert only.extremes() is None
+
+
+# ---- histograms, matrices, samples -------------------------------------------------------------
+
+
+def test_histograms_over_time_are_thinned_and_end_with_the_newest() -> None:
+    shown = Distribution()
+    for step in range(500):
+        shown.append(step, np.arange(10.0) + step)
+    table = shown.table()
+    assert 10 < len(table) <= MAX_SLICES
+    assert table[-1, 0] == 499
+    assert table[-1, 1:4].tolist() == [499.0, 508.0, 0.0]
+    assert np.all(np.diff(table[:, 0]) > 0)
+    assert np.all(table[:, 4:].sum(axis=1) == 10)
+
+
+@pytest.mark.parametrize("value", [np.full(5, 2.0), np.array([2.0])])
+def test_a_histogram_of_equal_values_has_one_bin(value: Any) -> None:
+    shown = Distribution()
+    shown.append(1, value)
+    assert np.count_nonzero(shown.table()[0, 4:]) == 1
+
+
+def test_a_histogram_says_how_many_are_not_finite() -> None:
+    shown = Distribution()
+    shown.append(1, np.array([1.0, math.nan, math.inf, 3.0]))
+    assert shown.table()[0, 1:4].tolist() == [1.0, 3.0, 2.0]
+    shown.append(2, np.array([math.nan]))
+    assert np.isnan(shown.table()[1, 1])
+
+
+def test_confusion_counts_as_scikit_learn_does() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(0)
+    true, predicted = rng.integers(0, 7, 300), rng.integers(0, 7, 300)
+    made = confusion(true, np.eye(7)[predicted], None, None)
+    np.testing.assert_array_equal(made.counts, metrics.confusion_matrix(true, predicted))
+    assert made.accuracy == metrics.accuracy_score(true, predicted)
+
+
+def test_the_most_frequent_mistakes_come_first() -> None:
+    made = confusion([0, 0, 0, 1, 2], [1, 1, 0, 2, 2], ["a", b"b", "c"], 3)
+    assert made.confused() == [("a", "b", 2), ("b", "c", 1)]
+
+
+@pytest.mark.parametrize(
+    ("true", "predicted", "names", "says"),
+    [
+        ([0, 1], [0], None, "one each"),
+        ([], [], None, "at least one"),
+        ([-1], [0], None, "negative"),
+        ([0, 3], [0, 1], ["a", "b"], "has 2 names"),
+        ([0, 500], [0, 1], None, "at most 100"),
+    ],
+)
+def test_a_bad_confusion(true: Any, predicted: Any, names: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        confusion(true, predicted, names, None)
+
+
+def test_class_numbers_must_be_whole() -> None:
+    with pytest.raises(TypeError, match="class numbers"):
+        confusion([0.5], [0], None, None)
+
+
+def test_images_are_bytes_of_a_bounded_size() -> None:
+    made = samples(np.ones((30, 100, 80)) * 0.5, np.zeros(30, int), None, ["x"], None, None)
+    assert made.images is not None
+    assert made.images.shape == (24, 50, 40, 1)
+    assert made.images.max() == made.images.min() == 128
+    assert made.predicted == ["x"] * 24
+    flat = samples(np.arange(8).reshape(2, 4), [0, 1], [1, 1], None, (2, 2), None)
+    assert flat.images is not None
+    assert (int(flat.images.min()), int(flat.images.max())) == (0, 255)
+    assert flat.true == ["1", "1"]
+
+
+def test_texts_are_samples_too() -> None:
+    made = samples([b"good film", "bad film"], ["+", "-"], ["+", "+"], None, None, 5)
+    assert made.texts == ["good film", "bad film"]
+    assert made.images is None
+
+
+@pytest.mark.parametrize(
+    ("inputs", "predicted", "says"),
+    [
+        (np.zeros((2, 4)), [0, 1], "image_shape="),
+        (np.zeros((2, 4, 4)), [0], "1 labels for 2 inputs"),
+        ([], [], "at least one input"),
+    ],
+)
+def test_bad_samples(inputs: Any, predicted: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        samples(inputs, predicted, None, None, None, None)
+
+
+# ---- logging -----------------------------------------------------------------------------------
+
+
+def test_log_makes_curves_and_histograms() -> None:
+    monitor = TrainingMonitor()
+    for step in range(5):
+        monitor.log(step, {"val/loss": np.float32(step)}, accuracy=[0.5], w=np.arange(3))
+    run = monitor._runs["run"]
+    assert set(run.curves) == {"val/loss", "accuracy"}
+    assert set(run.histograms) == {"w"}
+    words = monitor.describe()
+    assert "run: running, step 4" in words
+    assert "val/loss: 4 at step 4, between 0 and 4, 5 points" in words
+
+
+def test_a_step_back_is_a_new_run() -> None:
+    monitor = TrainingMonitor()
+    for _ in range(2):
+        for step in range(3):
+            monitor.log(step, loss=step)
+            monitor.log(step, other=step)
+    assert monitor.runs == ["run", "run 2"]
+    assert monitor._runs["run"].status == "done"
+
+
+def test_what_cannot_be_logged_is_refused_whole() -> None:
+    monitor = TrainingMonitor()
+    with pytest.raises(TypeError, match="name must be a number"):
+        monitor.log(0, loss=1.0, name="text")
+    assert monitor._runs["run"].curves == {}
+    with pytest.raises(ValueError, match="at most 100"):
+        monitor.log(0, {f"c{i}": 0.0 for i in range(101)})
+
+
+def test_runs_are_bounded() -> None:
+    monitor = TrainingMonitor()
+    for i in range(MAX_RUNS):
+        monitor.start(f"r{i}")
+    with pytest.raises(ValueError, match="at most 50 runs"):
+        monitor.start("one more")
+
+
+def test_progress_and_time_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    monitor = TrainingMonitor()
+    assert monitor.start(steps=100) == "run"
+    for step in range(0, 50, 10):
+        monitor.log(step, loss=1.0)
+        now[0] += 20.0
+    assert monitor._runs["run"].seconds_left is None, "idle for 20 seconds"
+    monitor.log(50, loss=1.0)
+    assert monitor._runs["run"].seconds_left == 100.0
+    assert "step 50 of 100, about 1 min 40 s left" in monitor.describe()
+    monitor.finish()
+    assert "run: done" in monitor.describe()
+    with pytest.raises(KeyError, match="no run 'x'"):
+        monitor.finish("x")
+
+
+def test_durations() -> None:
+    assert [duration(s) for s in (8.4, 185, 7800)] == ["8 s", "3 min 5 s", "2 h 10 min"]
+
+
+def test_log_is_still_the_logger_of_ipywidgets(caplog: pytest.LogCaptureFixture) -> None:
+    monitor: Any = TrainingMonitor()
+    monitor.log.warning("from inside %s", "ipywidgets")
+    assert "from inside ipywidgets" in caplog.text
+
+
+def test_no_reserved_trait_names() -> None:
+    own = set(TrainingMonitor.class_own_traits()) - {"_esm", "_css"}
+    assert not own & {"log", "keys", "comm", "layout"}
+
+
+def test_unknown_options_are_refused() -> None:
+    with pytest.raises(TypeError, match="Did you mean title="):
+        TrainingMonitor(titel="x")
+    with pytest.raises(TypeError, match="monitor.log"):
+        TrainingMonitor([1, 2])
+
+
+# ---- to the page -------------------------------------------------------------------------------
+
+
+def test_nothing_is_sent_before_it_is_shown(sent: list[Any]) -> None:
+    asked = []
+    monitor = TrainingMonitor()
+    monitor._pacer = type("P", (), {"ask": lambda *_, **__: asked.append(1)})()
+    monitor.log(0, loss=1.0)
+    assert asked == []
+    assert sent == []
+
+
+def test_the_page_gets_all_and_then_what_is_new(sent: list[Any]) -> None:
+    monitor = TrainingMonitor()
+    for step in range(10):
+        monitor.log(step, loss=float(step))
+    monitor._receive(None, {"kind": "hello"}, [])
+    message, buffers = sent.pop()
+    assert message["whole"]
+    assert rows_of(message, buffers)["run", "loss"][:, 1].tolist() == list(range(10))
+    monitor.log(10, loss=10.0, w=np.arange(4))
+    monitor._flush()
+    message, buffers = sent.pop()
+    (curve,) = message["curves"]
+    assert (curve["from"], curve["rows"]) == (10, 1)
+    (histogram,) = message["histograms"]
+    assert histogram["name"] == "w"
+    monitor._flush()
+    assert sent.pop()[0]["curves"] == []
+
+
+def test_a_page_that_copies_the_updates_has_the_curve(sent: list[Any]) -> None:
+    """Also over merges of rows, and while a row still grows."""
+    monitor = TrainingMonitor()
+    monitor._receive(None, {"kind": "hello"}, [])
+    page = np.zeros((0, 4))
+    for step in range(4500):
+        monitor.log(step, loss=math.sin(step / 50))
+        if step % 7 == 0:
+            sent.clear()
+            monitor._flush()
+            message, buffers = sent[-1]
+            (curve,) = message["curves"]
+            assert curve["from"] <= len(page), "no gap"
+            page = np.concatenate([page[: curve["from"]], rows_of(message, buffers)["run", "loss"]])
+    sent.clear()
+    monitor._flush()
+    (message, buffers) = sent[-1]
+    page = np.concatenate(
+        [page[: message["curves"][0]["from"]], rows_of(message, buffers)["run", "loss"]]
+    )
+    np.testing.assert_array_equal(page, monitor._runs["run"].curves["loss"].rows())
+
+
+def test_until_the_page_answers_it_gets_all_again(sent: list[Any]) -> None:
+    monitor = TrainingMonitor()
+    monitor._repr_mimebundle_()
+    for step in range(3):
+        monitor.log(step, loss=1.0)
+        monitor._flush()
+    assert [len(rows_of(*one)["run", "loss"]) for one in sent] == [1, 2, 3]
+
+
+def test_an_update_is_json_and_small(sent: list[Any]) -> None:
+    monitor = TrainingMonitor()
+    for k in range(10):
+        for step in range(3000):
+            monitor.log(step, run=f"r{k}", loss=float(step), accuracy=0.5)
+    monitor._receive(None, {"kind": "hello"}, [])
+    message, buffers = sent.pop()
+    json.dumps(message, allow_nan=False)
+    assert len(buffers[0]) <= 20 * CAPACITY * 32
+    for k in range(10):
+        monitor.log(3000, run=f"r{k}", loss=1.0, accuracy=0.5)
+    monitor._flush()
+    message, buffers = sent.pop()
+    assert len(buffers[0]) <= 20 * 32
+    assert len(json.dumps(message)) < 8000
+
+
+def test_what_a_notebook_keeps_is_small() -> None:
+    monitor = TrainingMonitor(title=EVIL)
+    rng = np.random.default_rng(0)
+    for k in range(10):
+        for step in range(1200):
+            monitor.log(step, run=f"r{k}", loss=rng.normal(), accuracy=rng.normal())
+    data, _ = monitor._repr_mimebundle_()
+    assert "data:image/svg+xml" in data["text/html"]
+    assert "<img alt=" in data["text/html"]
+    kept = sum(len(str(monitor.get_state()[k])) for k in ("picture", "words", "_esm"))
+    assert len(data["text/html"]) + kept < 60_000
+    assert monitor.get_state()["payload"] == {}
+
+
+def test_the_picture_is_an_svg_with_names_as_text() -> None:
+    monitor = TrainingMonitor(title=EVIL)
+    for step in range(5):
+        monitor.log(step, {EVIL: step, "all bad": math.nan}, run=EVIL)
+    monitor.confusion([0, 1], [0, 1], [EVIL, "b"], run=EVIL)
+    svg = monitor.to_svg()
+    tree = ElementTree.fromstring(svg)
+    tags = {element.tag.rpartition("}")[2] for element in tree.iter()}
+    assert tags <= {"svg", "style", "rect", "text", "path", "g"}
+    assert EVIL in "".join(tree.itertext())
+    assert "only NaN or infinite values" in svg
+    assert "nan" not in "".join(e.get("d", "") for e in tree.iter())
+    data, _ = monitor._repr_mimebundle_()
+    assert "<script" not in data["text/html"]
+    assert "<svg" not in data["text/html"]
+    import zlib
+
+    assert zlib.decompress(b64decode(monitor.picture), wbits=-15).decode() == svg
+
+
+def test_an_empty_monitor_has_words_and_a_picture() -> None:
+    monitor = TrainingMonitor()
+    assert monitor.describe() == "Training monitor: nothing has been logged yet."
+    assert "No points yet." in monitor.to_svg()
+
+
+def test_ticks_are_round() -> None:
+    assert ticks(0, 100, 5) == [0, 20, 40, 60, 80, 100]
+    assert ticks(2, 2, 5) == [2]
+
+
+# ---- background jobs ---------------------------------------------------------------------------
+
+
+def test_a_job_is_followed_to_its_end() -> None:
+    x = tf.placeholder(tf.float32, [3], name="x")
+    with tf.Session() as session:
+        job = tf.train.background(
+            tf.reduce_sum(x),
+            session=session,
+            steps=5,
+            feed=lambda step: {x: [step, step, step]},
+            fetches={"sum": tf.reduce_sum(x), "x": x},
+            name="adds",
+        )
+        job.pause()
+        monitor = TrainingMonitor(job)
+        job.resume()
+        job.result(PATIENCE)
+        assert job.wait(PATIENCE)
+    run = monitor._runs["adds"]
+    assert run.curves["sum"].last == 12.0
+    assert len(run.histograms["x"]) >= 1
+    assert monitor._runs["adds"].state()["status"] in ("running", "done")
+    monitor.close()
+    assert job._listeners == ()
+
+
+def test_the_page_steers_a_job(sent: list[Any]) -> None:
+    job = tf.train.background(lambda job: 1.0, name="steered", learning_rate=0.1)
+    monitor = TrainingMonitor(job)
+
+    def ask(action: str, **more: Any) -> Any:
+        sent.clear()
+        message = {"kind": "control", "id": 7, "run": "steered", "action": action, **more}
+        monitor._receive(None, message, [])
+        return sent[-1][0]
+
+    ask("rate", value=0.5)
+    assert job.learning_rate == 0.5
+    ask("pause")
+    job.pause(wait=True)
+    assert job.status == "paused"
+    ask("resume")
+    assert "finite" in ask("rate", value="nan")["error"]
+    assert "cannot 'explode'" in ask("explode")["error"]
+    ask("stop")
+    assert job.wait(PATIENCE)
+    assert "has ended" in ask("rate", value=0.2)["error"]
+    sent.clear()
+    monitor._receive(None, {"kind": "control", "id": 8, "run": "no", "action": "stop"}, [])
+    assert "no background job" in sent[-1][0]["error"]
+
+
+def test_a_failed_job_says_why() -> None:
+    def step(job: Any) -> None:
+        raise ValueError("too bad")
+
+    job = tf.train.background(step, name="bad")
+    job.wait(PATIENCE)
+    monitor = TrainingMonitor(job)
+    assert monitor._runs["bad"].state()["error"] == "ValueError: too bad"
+    assert "bad: failed" in monitor.describe()
+
+
+# ---- hooks and callbacks -----------------------------------------------------------------------
+
+
+def test_a_hook_logs_a_monitored_session() -> None:
+    step = tf.train.get_or_create_global_step()
+    up = tf.assign_add(step, 1)
+    loss = tf.cast(step, tf.float32) * 2.0
+    monitor = TrainingMonitor()
+    hook = monitor.hook({"loss": loss, "by name": loss.name}, every=2, steps=6)
+    with tf.train.MonitoredSession(hooks=[hook]) as session:
+        for _ in range(6):
+            session.run(up)
+    run = monitor._runs["estimator"]
+    assert run.status == "done"
+    assert run.curves["loss"].num_points == 3
+    assert set(run.curves) == {"loss", "by name"}
+
+
+def test_a_hook_needs_names() -> None:
+    monitor = TrainingMonitor()
+    with pytest.raises(TypeError, match="dict"):
+        monitor.hook(tf.constant(1.0))
+    with pytest.raises(ValueError, match="at least 1"):
+        monitor.hook({}, every=0)
+
+
+def test_keras_fit_is_logged() -> None:
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,), name="dense")])
+    model.compile("sgd", "mse")
+    x = np.random.default_rng(0).normal(size=(16, 2)).astype("float32")
+    y = x.sum(axis=1)
+    monitor = TrainingMonitor()
+    model.fit(
+        x,
+        y,
+        batch_size=4,
+        epochs=3,
+        verbose=0,
+        validation_data=(x, y),
+        callbacks=[monitor.keras_callback()],
+    )
+    run = monitor._runs["fit"]
+    assert (run.status, run.steps, run.step) == ("done", 12, 12)
+    assert run.curves["loss"].num_points == 12
+    assert run.curves["val_loss"].num_points == 3
+    assert len(run.histograms["weights/dense/kernel"]) == 3
