@@ -7,8 +7,9 @@ from typing import Any
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.fused.elementwise import Program, compile_program
+from dataflow.kernels.fused.elementwise import compile_program
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
+from dataflow.kernels.fused.program import Program
 from dataflow.ops.fused import fused_op
 from dataflow.rewrites.effects import NEVER_MERGED
 from dataflow.rewrites.journal import Hit

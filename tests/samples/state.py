@@ -70,7 +70,7 @@ def old_variable(tf: Any, x: Any) -> Any:
 
 
 def fused(tf: Any, x: Any, y: Any) -> Any:
-    from dataflow.kernels.fused.elementwise import Program
+    from dataflow.kernels.fused.program import Program
     from dataflow.ops.fused import fused_op
 
     program = Program(2, (("Mul", (0, 1)), ("Tanh", (2,))), "float32")

@@ -21,8 +21,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.kernels.cuda.compiler import can_compile
+from dataflow.kernels.cuda.fused import bind_fused
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.mapping import Mapping, mapped
+from dataflow.kernels.fused.program import Program
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 
@@ -31,19 +34,6 @@ BLOCK_ELEMENTS = 65_536
 #: From this size on, another thread takes a share of the blocks; waking it takes about 0.1 ms.
 _SHARED_ELEMENTS = 1 << 20
 _SMALL_ELEMENTS = BLOCK_ELEMENTS
-
-
-class Program(NamedTuple):
-    """A chain in static single assignment: value i is input i, or the result of a step.
-
-    ``steps`` are (op type, operand numbers); ``dtype`` the NumPy dtype of all values that are no
-    truth values; ``reduction`` is ``""``, ``"Sum"`` or ``"Mean"`` over all elements.
-    """
-
-    num_inputs: int
-    steps: tuple[tuple[str, tuple[int, ...]], ...]
-    dtype: str
-    reduction: str = ""
 
 
 class Compiled(NamedTuple):
@@ -56,15 +46,16 @@ class Compiled(NamedTuple):
     source: str
 
 
-_cache: dict[Program, Compiled] = {}
+_cache: dict[tuple[Program, str], Compiled] = {}
 _local = threading.local()
 
 
 def compile_program(program: Program, xp: Any = np) -> Compiled:
     """Generates (once for each program) the function for small arrays and that for a block."""
-    found = _cache.get(program)
+    key = (program, repr(xp))  # the functions hold their array module
+    found = _cache.get(key)
     if found is None:
-        found = _cache[program] = _generate(program, xp)
+        found = _cache[key] = _generate(program, xp)
     return found
 
 
@@ -224,9 +215,11 @@ def _scalar(x: Any) -> Any:
     return x.reshape(-1)[0] if isinstance(x, np.ndarray) else x
 
 
-@kernel("_Fused", factory=True, cpu_only="the GPU has its own generator in kernels/cuda")
+@kernel("_Fused", factory=True)
 def fused_kernel(xp: Any, *, program: Any) -> Callable[..., Any]:
-    compiled = compile_program(program, xp)
+    if xp is not np:
+        return _bind_on_gpu(xp, program)
+    compiled = compile_program(program)
     small = compiled.small
     mapping = None
     if not program.reduction and not INSTRUCTIONS[program.steps[-1][0]].is_bool:
@@ -247,3 +240,10 @@ def fused_kernel(xp: Any, *, program: Any) -> Callable[..., Any]:
         return mapped(loops, inputs, lambda operands: blocks(operands, reused), reused)
 
     return run
+
+
+def _bind_on_gpu(xp: Any, program: Program) -> Callable[..., Any]:
+    if can_compile(xp):
+        return bind_fused(xp, program)
+    small = compile_program(program, xp).small  # a pretend GPU without a compiler: op by op
+    return lambda inputs: small(*inputs)

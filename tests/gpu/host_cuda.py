@@ -1,0 +1,114 @@
+"""CUDA C run on the CPU: a C++ compiler and a few definitions in place of a GPU.
+
+Blocks run one after the other, the threads of a block as threads with a barrier, so that what a
+kernel computes (indices, sums over a block, rounding apart) can be checked where no GPU is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_SHIM = r"""
+#include <cmath>
+#include <cstdint>
+#include <utility>
+using namespace std;
+struct Position { unsigned x, y, z; };
+static thread_local Position threadIdx, blockIdx;
+static Position blockDim, gridDim;
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __restrict__
+#define __shared__ static
+static unsigned __umulhi(unsigned a, unsigned b) { return (uint64_t)a * b >> 32; }
+"""
+#: Kernels whose threads wait for each other need real threads; the others run one by one.
+_WITH_BARRIER = r"""
+#include <barrier>
+#include <thread>
+#include <vector>
+static barrier<>* everybody = nullptr;
+static void __syncthreads() { everybody->arrive_and_wait(); }
+template <typename F> static void run_block(unsigned threads, F run) {
+  barrier<> all(threads);
+  everybody = &all;
+  vector<thread> running;
+  for (unsigned t = 0; t < threads; ++t) running.emplace_back(run, t);
+  for (auto& one : running) one.join();
+}
+"""
+_WITHOUT_BARRIER = r"""
+template <typename F> static void run_block(unsigned threads, F run) {
+  for (unsigned t = 0; t < threads; ++t) run(t);
+}
+"""
+_LAUNCH = r"""
+template <typename... A, size_t... K>
+static void call(void (*kernel)(A...), void** a, index_sequence<K...>) { kernel(*(A*)a[K]...); }
+template <typename... A>
+static void launch(void (*kernel)(A...), unsigned* grid, unsigned* block, void** a) {
+  gridDim = {grid[0], grid[1], grid[2]};
+  blockDim = {block[0], block[1], block[2]};
+  for (unsigned b = 0; b < grid[0] * grid[1] * grid[2]; ++b) {
+    Position here = {b % grid[0], b / grid[0] % grid[1], b / grid[0] / grid[1]};
+    run_block(block[0] * block[1] * block[2], [&](unsigned t) {
+      blockIdx = here;
+      threadIdx = {t % block[0], t / block[0] % block[1], t / block[0] / block[1]};
+      call(kernel, a, index_sequence_for<A...>{});
+    });
+  }
+}
+extern "C" void go(unsigned* grid, unsigned* block, void** a) { launch(NAME, grid, block, a); }
+"""
+
+
+def compiler() -> str | None:
+    """The C++ compiler of this machine."""
+    return shutil.which("g++")
+
+
+class HostCompiler:
+    """Compiles CUDA C into a folder; called as ``compiler(source, name)``. ``launches`` counts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.launches: list[str] = []
+
+    def __call__(self, source: str, name: str) -> Any:
+        together = "__syncthreads" in source
+        text = _SHIM + (_WITH_BARRIER if together else _WITHOUT_BARRIER)
+        text += source + _LAUNCH.replace("NAME", name)
+        stem = self.folder / hashlib.sha256(text.encode()).hexdigest()[:16]
+        library = stem.with_suffix(".so")
+        if not library.exists():
+            stem.with_suffix(".cpp").write_text(text)
+            subprocess.run(
+                ["g++", "-std=c++20", "-O0", "-w", "-shared", "-fPIC", "-pthread"]
+                + ["-o", str(library), str(stem.with_suffix(".cpp"))],
+                check=True,
+                capture_output=True,
+                timeout=120,
+            )
+        go = ctypes.CDLL(str(library)).go
+
+        def launch(grid: Any, block: Any, arguments: Any) -> None:
+            self.launches.append(name)
+            kept = []
+            for value in arguments:
+                if isinstance(value, np.generic):
+                    kept.append(np.asarray(value))
+                else:  # the address of the array's memory
+                    kept.append(np.asarray(value._array.ctypes.data, np.uint64))
+            pointers = (ctypes.c_void_p * len(kept))(*[a.ctypes.data for a in kept])
+            three = [(ctypes.c_uint * 3)(*(*d, 1, 1)[:3]) for d in (grid, block)]
+            go(three[0], three[1], pointers)
+
+        return launch
