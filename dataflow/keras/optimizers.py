@@ -6,18 +6,19 @@ from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.keras import backend as K
-from dataflow.keras.serialization import lookup
+from dataflow.keras import backend as K, learning_rate_schedules, learning_rate_schedules as schedules
+from dataflow.keras.serialization import lookup, serialize
 from dataflow.ops.clip import clip_by_norm, clip_by_value
+from dataflow.ops.control_flow import group
 from dataflow.ops.elementary import abs_, sqrt, square
 from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.ops.initializers import Constant as constant_initializer
 from dataflow.ops.math import cast, maximum, pow_
 from dataflow.ops.state import assign, assign_add, assign_sub
 from dataflow.train.adadelta import AdadeltaOptimizer
-from dataflow.train.adagrad import AdagradOptimizer
 from dataflow.train.adam import AdamOptimizer
+from dataflow.train.ftrl import FtrlOptimizer
 from dataflow.train.gradient_descent import GradientDescentOptimizer
-from dataflow.train.momentum import MomentumOptimizer
 from dataflow.train.optimizer import Optimizer as TrainOptimizer
 
 
@@ -25,21 +26,25 @@ class Optimizer:
     """Names its settings; variables are made when a model first trains.
 
     ``clipnorm`` and ``clipvalue`` cut each gradient; ``decay`` divides the learning rate by
-    ``1 + decay * iterations``.
+    ``1 + decay * iterations``; ``lr`` is the older name of ``learning_rate``, which may also be one
+    of `tf.keras.optimizers.schedules`.
     """
 
-    def __init__(self, lr: Any, decay: float, kwargs: dict[str, Any], **settings: Any) -> None:
-        lr = kwargs.pop("learning_rate", lr)
+    def __init__(self, learning_rate: Any, name: str, kwargs: dict[str, Any], **settings: Any) -> None:  # fmt: skip
+        learning_rate = kwargs.pop("lr", learning_rate)
+        self.decay = float(kwargs.pop("decay", 0.0))
         self.clipnorm = kwargs.pop("clipnorm", None)
         self.clipvalue = kwargs.pop("clipvalue", None)
-        kwargs.pop("name", None)
         if kwargs:
             raise TypeError(
                 f"Unexpected keyword argument passed to optimizer: {next(iter(kwargs))}"
             )
-        self._config = {**settings, "decay": decay}
-        self._initial_lr = float(lr)
-        self.decay = decay
+        if isinstance(learning_rate, dict):
+            learning_rate = learning_rate_schedules.deserialize(learning_rate)
+        self._name = name
+        self._config = settings
+        self._schedule = learning_rate if callable(learning_rate) else None
+        self._initial_lr = 0.0 if self._schedule else float(learning_rate)
         self._graph: Any = None
         self._inner: Any = None
         self._made: dict[str, Any] = {}
@@ -51,17 +56,25 @@ class Optimizer:
         if not self._made:
             self._graph = graph
             with graph.as_default(), graph.name_scope(type(self).__name__):
-                self._made["lr"] = K.variable(self._initial_lr, name="lr")
+                if self._schedule is None:
+                    self._made["lr"] = K.variable(self._initial_lr, name="lr")
                 self._made["iterations"] = K.variable(0, dtype="int64", name="iterations")
         return self._made
 
     @property
     def lr(self) -> Any:
-        """The learning rate's variable: see `tf.keras.backend.get_value` and ``set_value``."""
+        """The learning rate's variable: see `tf.keras.backend.get_value` and ``set_value``.
+
+        A schedule, where one was given.
+        """
+        if self._schedule is not None:
+            return self._schedule
         return self._variables_here()["lr"]
 
     @lr.setter
     def lr(self, value: Any) -> None:
+        if self._schedule is not None:
+            raise ValueError("The learning rate follows a schedule, so it cannot be set.")
         K.set_value(self.lr, value)
 
     learning_rate = lr
@@ -77,32 +90,61 @@ class Optimizer:
         raise NotImplementedError
 
     def _rate(self) -> Any:
-        rate = self.lr.value()
+        steps = self.iterations.value()
+        rate = self.lr.value() if self._schedule is None else self._schedule(steps)
         if self.decay:
-            rate = rate / (1.0 + self.decay * cast(self.iterations.value(), rate.dtype.base_dtype))
+            rate = rate / (1.0 + self.decay * cast(steps, rate.dtype.base_dtype))
         return rate
 
-    def get_updates(self, loss: Any, params: Any) -> list[Any]:
-        """Ops of one step; constraints of the variables are applied after it."""
-        if self._graph is not None and self._graph is not loss.graph:
-            self._graph, self._made, self._inner = None, {}, None
-        if self._inner is None:
-            self._inner = self._make(self._rate())
-        self._params = list(params)
-        pairs = self._inner.compute_gradients(loss, params)
-        if all(g is None for g, _ in pairs):
+    def get_gradients(self, loss: Any, params: Any) -> list[Any]:
+        """The gradient of ``loss`` for each of ``params``, cut as the optimizer says.
+
+        Raises `ValueError` where none depends on them.
+        """
+        found = self._inner_here(loss.graph).compute_gradients(loss, params)
+        if all(g is None for g, _ in found):
             raise ValueError(
                 "No gradient reaches any trainable weight: the loss does not depend on them "
                 "through differentiable ops (argmax, round and comparisons have no gradient)."
             )
-        pairs = [(self._clipped(g), v) for g, v in pairs if g is not None]
-        step = self._inner.apply_gradients(pairs)
+        return [None if g is None else self._clipped(g) for g, _ in found]
+
+    def apply_gradients(self, grads_and_vars: Any, name: str | None = None) -> Any:
+        """An op that makes one step with gradients that are already there."""
+        pairs = [(g, v) for g, v in grads_and_vars if g is not None]
+        inner = self._inner_here(pairs[0][1].graph)
+        self._params = [v for _, v in pairs]
+        step = inner.apply_gradients(pairs)
         with default_graph().control_dependencies([step]):
-            constrained = [
-                assign(v, v.constraint(_read(v))) for _, v in pairs if v.constraint is not None
-            ]
             counted = assign_add(self.iterations, 1).op
-        return [step, counted, *constrained]
+            constrained = [
+                assign(v, v.constraint(_read(v))).op for _, v in pairs if v.constraint is not None
+            ]
+        return group(step, counted, *constrained, name=name)
+
+    def get_updates(self, loss: Any, params: Any) -> list[Any]:
+        """Ops of one step; constraints of the variables are applied after it."""
+        gradients = self.get_gradients(loss, params)
+        step = self.apply_gradients(zip(gradients, params, strict=True))
+        self._params = list(params)
+        return [step]
+
+    def minimize(self, loss: Any, var_list: Any, grad_loss: Any = None, name: Any = None) -> Any:
+        """An op that makes one step down ``loss``, a tensor (or a function that returns one)."""
+        if grad_loss is not None:
+            raise NotImplementedError("minimize(grad_loss=...) is not supported.")
+        loss = loss() if callable(loss) else loss
+        params = list(var_list() if callable(var_list) else var_list)
+        return self.apply_gradients(
+            zip(self.get_gradients(loss, params), params, strict=True), name=name
+        )
+
+    def _inner_here(self, graph: Any) -> Any:
+        if self._graph is not None and self._graph is not graph:
+            self._graph, self._made, self._inner = None, {}, None
+        if self._inner is None:
+            self._inner = self._make(self._rate())
+        return self._inner
 
     def _clipped(self, gradient: Any) -> Any:
         if self.clipnorm is None and self.clipvalue is None:
@@ -123,8 +165,9 @@ class Optimizer:
         inner = self._inner
         others = sorted(inner._non_slot_dict.items(), key=lambda item: item[0][0])
         slots = [inner.get_slot(p, n) for n in sorted(inner.get_slot_names()) for p in self._params]
+        own = [v for key, v in self._made.items() if key != "lr"]
         return [
-            self._made["iterations"],
+            *own,
             *(v for _, v in others),
             *(v for v in slots if v is not None),
         ]
@@ -143,8 +186,12 @@ class Optimizer:
 
     def get_config(self) -> dict[str, Any]:
         """The settings, with the learning rate as it is now."""
-        rate = float(K.get_value(self.lr)) if self._made else self._initial_lr
-        config = {"lr": rate, **self._config}
+        rate: Any = self._initial_lr
+        if self._schedule is not None:
+            rate = serialize(self._schedule)
+        elif self._made:
+            rate = float(K.get_value(self.lr))
+        config = {"name": self._name, "learning_rate": rate, "decay": self.decay, **self._config}
         for key in ("clipnorm", "clipvalue"):
             if getattr(self, key) is not None:
                 config[key] = getattr(self, key)
@@ -156,85 +203,13 @@ class Optimizer:
         return cls(**config)
 
 
+def _epsilon(value: Any) -> float:
+    return K.epsilon() if value is None else float(value)
+
+
 def _read(variable: Any) -> Any:
     # An assignment of nothing reads after the control dependencies; the snapshot may be earlier.
     return assign_add(variable, 0 * variable.value())
-
-
-class SGD(Optimizer):
-    """Gradient descent, with momentum (Nesterov's) if asked for."""
-
-    def __init__(
-        self,
-        lr: Any = 0.01,
-        momentum: float = 0.0,
-        decay: float = 0.0,
-        nesterov: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(lr, decay, kwargs, momentum=momentum, nesterov=nesterov)
-        self.momentum = momentum
-        self.nesterov = nesterov
-
-    def _make(self, lr: Any) -> Any:
-        if not self.momentum:
-            return GradientDescentOptimizer(lr)
-        return MomentumOptimizer(lr, self.momentum, use_nesterov=self.nesterov)
-
-
-class Adam(Optimizer):
-    """Kingma and Ba 2015."""
-
-    def __init__(
-        self,
-        lr: Any = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: Any = None,
-        decay: float = 0.0,
-        amsgrad: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        if amsgrad:
-            raise NotImplementedError("Adam(amsgrad=True) is not supported.")
-        epsilon = K.epsilon() if epsilon is None else epsilon
-        super().__init__(lr, decay, kwargs, beta_1=beta_1, beta_2=beta_2, epsilon=epsilon)
-
-    def _make(self, lr: Any) -> Any:
-        c = self._config
-        return AdamOptimizer(lr, c["beta_1"], c["beta_2"], c["epsilon"])
-
-
-class Adagrad(Optimizer):
-    """Duchi et al. 2011."""
-
-    def __init__(
-        self, lr: Any = 0.01, epsilon: Any = None, decay: float = 0.0, **kwargs: Any
-    ) -> None:
-        epsilon = K.epsilon() if epsilon is None else epsilon
-        super().__init__(lr, decay, kwargs, epsilon=epsilon)
-
-    def _make(self, lr: Any) -> Any:
-        # TensorFlow's rule has no epsilon: starting the sums at it is as safe.
-        return AdagradOptimizer(lr, initial_accumulator_value=max(self._config["epsilon"], 1e-10))
-
-
-class Adadelta(Optimizer):
-    """Zeiler 2012."""
-
-    def __init__(
-        self,
-        lr: Any = 1.0,
-        rho: float = 0.95,
-        epsilon: Any = None,
-        decay: float = 0.0,
-        **kwargs: Any,
-    ) -> None:
-        epsilon = K.epsilon() if epsilon is None else epsilon
-        super().__init__(lr, decay, kwargs, rho=rho, epsilon=epsilon)
-
-    def _make(self, lr: Any) -> Any:
-        return AdadeltaOptimizer(lr, self._config["rho"], self._config["epsilon"])
 
 
 class _Rule(TrainOptimizer):
@@ -246,11 +221,19 @@ class _Rule(TrainOptimizer):
         super().__init__(False, type(owner).__name__)
         self._lr = lr
         self._owner = owner
+        self._setting = owner._config
 
     def _create_slots(self, var_list: list[Any]) -> None:
         for var in var_list:
             for slot in self.slots:
                 self._zeros_slot(var, slot, self._name)
+
+    def _step_number(self) -> Any:
+        return cast(self._owner.iterations.value(), "float32") + 1.0
+
+    def _mean(self, slot: Any, value: Any, part: float) -> Any:
+        """The slot after it moved ``1 - part`` of the way towards ``value``."""
+        return assign(slot, part * slot + (1.0 - part) * value)
 
     def _apply_sparse(self, grad: Any, var: Any) -> Any:
         return self._apply_dense(convert_to_tensor(grad), var)
@@ -261,71 +244,275 @@ class _Rule(TrainOptimizer):
         return self._apply_dense(grad, var)
 
 
+class _MomentumRule(_Rule):
+    """Keras's: the rate is inside what is accumulated, so a step keeps the rate it was made with."""
+
+    slots = ("momentum",)
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        momentum = self._setting["momentum"]
+        slot = self.get_slot(var, "momentum")
+        step = assign(slot, momentum * slot - self._lr * grad)
+        if self._setting["nesterov"]:
+            step = momentum * step - self._lr * grad
+        return assign_add(var, step).op
+
+
+class SGD(Optimizer):
+    """Gradient descent, with momentum (Nesterov's) if asked for."""
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.01,
+        momentum: float = 0.0,
+        nesterov: bool = False,
+        name: str = "SGD",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate, name, kwargs, momentum=momentum, nesterov=nesterov)
+
+    def _make(self, lr: Any) -> Any:
+        return _MomentumRule(lr, self) if self._config["momentum"] else GradientDescentOptimizer(lr)
+
+
+class _AmsgradRule(_Rule):
+    slots = ("m", "v", "vhat")
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        c, t = self._setting, self._step_number()
+        m = self._mean(self.get_slot(var, "m"), grad, c["beta_1"])
+        v = self._mean(self.get_slot(var, "v"), square(grad), c["beta_2"])
+        largest = self.get_slot(var, "vhat")
+        largest = assign(largest, maximum(largest, v))
+        rate = self._lr * sqrt(1.0 - pow_(c["beta_2"], t)) / (1.0 - pow_(c["beta_1"], t))
+        return assign_sub(var, rate * m / (sqrt(largest) + c["epsilon"])).op
+
+
+class Adam(Optimizer):
+    """Kingma and Ba 2015; with ``amsgrad``, Reddi et al. 2018."""
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        beta_1: float = 0.9,
+        beta_2: float = 0.999,
+        epsilon: Any = 1e-7,
+        amsgrad: bool = False,
+        name: str = "Adam",
+        **kwargs: Any,
+    ) -> None:
+        settings = {"beta_1": beta_1, "beta_2": beta_2, "epsilon": _epsilon(epsilon)}
+        super().__init__(learning_rate, name, kwargs, **settings, amsgrad=amsgrad)
+
+    def _make(self, lr: Any) -> Any:
+        c = self._config
+        if c["amsgrad"]:
+            return _AmsgradRule(lr, self)
+        return AdamOptimizer(lr, c["beta_1"], c["beta_2"], c["epsilon"])
+
+
+class _AdagradRule(_Rule):
+    def _create_slots(self, var_list: list[Any]) -> None:
+        start = constant_initializer(self._setting["initial_accumulator_value"])
+        for var in var_list:
+            self._get_or_make_slot_with_initializer(
+                var, start, var.shape, var.dtype.base_dtype, "accumulator", self._name
+            )
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        total = assign_add(self.get_slot(var, "accumulator"), square(grad))
+        return assign_sub(var, self._lr * grad / (sqrt(total) + self._setting["epsilon"])).op
+
+
+class Adagrad(Optimizer):
+    """Duchi et al. 2011."""
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        initial_accumulator_value: float = 0.1,
+        epsilon: Any = 1e-7,
+        name: str = "Adagrad",
+        **kwargs: Any,
+    ) -> None:
+        if initial_accumulator_value < 0.0:
+            raise ValueError(
+                f"initial_accumulator_value must be non-negative: {initial_accumulator_value}"
+            )
+        super().__init__(
+            learning_rate,
+            name,
+            kwargs,
+            initial_accumulator_value=initial_accumulator_value,
+            epsilon=_epsilon(epsilon),
+        )
+
+    def _make(self, lr: Any) -> Any:
+        return _AdagradRule(lr, self)
+
+
+class Adadelta(Optimizer):
+    """Zeiler 2012."""
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        rho: float = 0.95,
+        epsilon: Any = 1e-7,
+        name: str = "Adadelta",
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate, name, kwargs, rho=rho, epsilon=_epsilon(epsilon))
+
+    def _make(self, lr: Any) -> Any:
+        return AdadeltaOptimizer(lr, self._config["rho"], self._config["epsilon"])
+
+
 class _RMSpropRule(_Rule):
     slots = ("rms",)
 
     def _apply_dense(self, grad: Any, var: Any) -> Any:
-        c = self._owner._config
-        rms = self.get_slot(var, "rms")
-        new = assign(rms, c["rho"] * rms + (1.0 - c["rho"]) * square(grad))
-        return assign_sub(var, self._lr * grad / (sqrt(new) + c["epsilon"])).op
+        c = self._setting
+        spread = self._mean(self.get_slot(var, "rms"), square(grad), c["rho"])
+        if c["centered"]:
+            spread = spread - square(self._mean(self.get_slot(var, "mg"), grad, c["rho"]))
+        if not c["momentum"]:
+            return assign_sub(var, self._lr * grad / (sqrt(spread) + c["epsilon"])).op
+        slot = self.get_slot(var, "momentum")
+        step = c["momentum"] * slot + self._lr * grad / sqrt(spread + c["epsilon"])
+        return assign_sub(var, assign(slot, step)).op
 
 
 class RMSprop(Optimizer):
-    """Tieleman and Hinton 2012; epsilon is added after the root."""
+    """Tieleman and Hinton 2012; without momentum, epsilon is added after the root."""
 
     def __init__(
         self,
-        lr: Any = 0.001,
+        learning_rate: Any = 0.001,
         rho: float = 0.9,
-        epsilon: Any = None,
-        decay: float = 0.0,
+        momentum: float = 0.0,
+        epsilon: Any = 1e-7,
+        centered: bool = False,
+        name: str = "RMSprop",
         **kwargs: Any,
     ) -> None:
-        epsilon = K.epsilon() if epsilon is None else epsilon
-        super().__init__(lr, decay, kwargs, rho=rho, epsilon=epsilon)
+        if not 0 <= momentum <= 1:
+            raise ValueError("`momentum` must be between [0, 1].")
+        settings = {"rho": rho, "momentum": momentum, "epsilon": _epsilon(epsilon)}
+        super().__init__(learning_rate, name, kwargs, **settings, centered=centered)
 
     def _make(self, lr: Any) -> Any:
-        return _RMSpropRule(lr, self)
+        rule = _RMSpropRule(lr, self)
+        wanted = {"rms": True, "mg": self._config["centered"], "momentum": self._config["momentum"]}
+        rule.slots = tuple(slot for slot, needed in wanted.items() if needed)
+        return rule
 
 
 class _AdamaxRule(_Rule):
-    slots = ("m", "u")
+    slots = ("m", "v")
 
     def _apply_dense(self, grad: Any, var: Any) -> Any:
-        c = self._owner._config
-        m, u = self.get_slot(var, "m"), self.get_slot(var, "u")
-        t = cast(self._owner.iterations.value(), "float32") + 1.0
-        new_m = assign(m, c["beta_1"] * m + (1.0 - c["beta_1"]) * grad)
-        new_u = assign(u, maximum(c["beta_2"] * u, abs_(grad)))
-        rate = self._lr / (1.0 - pow_(c["beta_1"], t))
-        return assign_sub(var, rate * new_m / (new_u + c["epsilon"])).op
+        c = self._setting
+        m = self._mean(self.get_slot(var, "m"), grad, c["beta_1"])
+        largest = self.get_slot(var, "v")
+        largest = assign(largest, maximum(c["beta_2"] * largest, abs_(grad)))
+        rate = self._lr / (1.0 - pow_(c["beta_1"], self._step_number()))
+        return assign_sub(var, rate * m / (largest + c["epsilon"])).op
 
 
-class Adamax(Optimizer):
-    """Adam with the largest gradient in place of the mean square (Kingma and Ba 2015)."""
+class _NadamRule(_Rule):
+    slots = ("m", "v")
 
+    def _prepare(self) -> None:
+        beta, t = self._setting["beta_1"], self._step_number()
+        product = self._owner._made["momentum_cache"]
+        # The warming momentum of this step and the next (Dozat 2016, section 3).
+        self._now, self._next = (
+            beta * (1.0 - 0.5 * pow_(0.96, 0.004 * step)) for step in (t, t + 1.0)
+        )
+        self._product = product.value() * self._now
+        super()._prepare()
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        c = self._setting
+        m = self._mean(self.get_slot(var, "m"), grad, c["beta_1"])
+        v = self._mean(self.get_slot(var, "v"), square(grad), c["beta_2"])
+        m_hat = m / (1.0 - self._product * self._next)
+        v_hat = v / (1.0 - pow_(c["beta_2"], self._step_number()))
+        ahead = (1.0 - self._now) * grad / (1.0 - self._product) + self._next * m_hat
+        return assign_sub(var, self._lr * ahead / (sqrt(v_hat) + c["epsilon"])).op
+
+    def _finish(self, update_ops: Any, name_scope: str) -> Any:
+        with default_graph().control_dependencies(update_ops):
+            kept = assign(self._owner._made["momentum_cache"], self._product).op
+        return super()._finish([*update_ops, kept], name_scope)
+
+
+class _OfMoments(Optimizer):
     def __init__(
         self,
-        lr: Any = 0.002,
+        learning_rate: Any = 0.001,
         beta_1: float = 0.9,
         beta_2: float = 0.999,
-        epsilon: Any = None,
-        decay: float = 0.0,
+        epsilon: Any = 1e-7,
+        name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        epsilon = K.epsilon() if epsilon is None else epsilon
-        super().__init__(lr, decay, kwargs, beta_1=beta_1, beta_2=beta_2, epsilon=epsilon)
+        settings = {"beta_1": beta_1, "beta_2": beta_2, "epsilon": _epsilon(epsilon)}
+        super().__init__(learning_rate, name or type(self).__name__, kwargs, **settings)
+
+
+class Adamax(_OfMoments):
+    """Adam with the largest gradient in place of the mean square (Kingma and Ba 2015)."""
 
     def _make(self, lr: Any) -> Any:
         return _AdamaxRule(lr, self)
+
+
+class Nadam(_OfMoments):
+    """Adam with Nesterov's momentum (Dozat 2016)."""
+
+    def _make(self, lr: Any) -> Any:
+        made = self._variables_here()
+        with made["iterations"].graph.name_scope("Nadam"):
+            made["momentum_cache"] = K.variable(1.0, name="momentum_cache")
+        return _NadamRule(lr, self)
+
+
+class Ftrl(Optimizer):
+    """McMahan et al. 2013."""
+
+    def __init__(
+        self,
+        learning_rate: Any = 0.001,
+        learning_rate_power: float = -0.5,
+        initial_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        name: str = "Ftrl",
+        l2_shrinkage_regularization_strength: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            learning_rate,
+            name,
+            kwargs,
+            learning_rate_power=learning_rate_power,
+            initial_accumulator_value=initial_accumulator_value,
+            l1_regularization_strength=l1_regularization_strength,
+            l2_regularization_strength=l2_regularization_strength,
+            l2_shrinkage_regularization_strength=l2_shrinkage_regularization_strength,
+        )
+
+    def _make(self, lr: Any) -> Any:
+        return FtrlOptimizer(lr, **self._config)
 
 
 class TFOptimizer(Optimizer):
     """An optimizer of `tf.train`, as `compile` takes it."""
 
     def __init__(self, optimizer: TrainOptimizer) -> None:
-        super().__init__(0.0, 0.0, {})
+        super().__init__(0.0, type(optimizer).__name__, {})
         self.optimizer = optimizer
 
     def _make(self, lr: Any) -> Any:
@@ -350,7 +537,7 @@ class TFOptimizer(Optimizer):
         )
 
 
-_CLASSES: dict[str, Any] = {c.__name__: c for c in (SGD, Adam, Adagrad, Adadelta, RMSprop, Adamax)}
+_CLASSES: dict[str, Any] = {c.__name__: c for c in (SGD, Adam, Adagrad, Adadelta, RMSprop, Adamax, Nadam, Ftrl)}
 _BY_NAME = {**_CLASSES, **{name.lower(): cls for name, cls in _CLASSES.items()}}
 
 

@@ -57,11 +57,16 @@ def test_xor_is_learnt_and_named_as_in_tensorflow():
 
 
 @pytest.mark.parametrize(
-    "optimizer", ["sgd", "rmsprop", "adagrad", "adadelta", "adam", "adamax", "momentum", "tf"]
+    "optimizer", ["sgd", "rmsprop", "adam", "adamax", "nadam", "ftrl", "adagrad", "momentum", "schedule", "tf"]
 )
 def test_every_optimizer_lowers_a_linear_loss(optimizer):
     if optimizer == "momentum":
         optimizer = keras.optimizers.SGD(0.05, momentum=0.9, nesterov=True, clipnorm=5.0)
+    elif optimizer == "schedule":
+        schedule = keras.optimizers.schedules.ExponentialDecay(0.05, 10, 0.9)
+        optimizer = keras.optimizers.Adam(schedule, amsgrad=True)
+    elif optimizer in ("ftrl", "adagrad"):
+        optimizer = keras.optimizers.get({"class_name": optimizer, "config": {"lr": 0.1}})
     elif optimizer == "tf":
         optimizer = tf.train.GradientDescentOptimizer(0.1)
     x = np.random.randn(64, 3).astype("float32")

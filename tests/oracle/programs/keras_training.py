@@ -16,7 +16,24 @@ for kind in ("LSTM", "GRU", "SimpleRNN"):
         x[0, 3:] = 0
         x[1, 1] = 0
         result[f"{kind}_{backwards}"] = model.predict(x)
+schedules = keras.optimizers.schedules
 for name, optimizer in {
+    "momentum_decay": keras.optimizers.SGD(0.1, momentum=0.9, decay=0.3),
+    "clipnorm": keras.optimizers.SGD(0.1, clipnorm=0.2),
+    "clipvalue": keras.optimizers.SGD(lr=0.1, clipvalue=0.05),
+    "centered": keras.optimizers.RMSprop(0.01, centered=True),
+    "rms_momentum": keras.optimizers.RMSprop(0.01, momentum=0.8),
+    "rms_both": keras.optimizers.RMSprop(0.01, momentum=0.8, centered=True),
+    "amsgrad": keras.optimizers.Adam(0.05, amsgrad=True),
+    "adamax": keras.optimizers.Adamax(0.02),
+    "nadam": keras.optimizers.Nadam(0.02),
+    "adagrad": keras.optimizers.Adagrad(0.1),
+    "adadelta": keras.optimizers.Adadelta(0.5),
+    "ftrl": keras.optimizers.Ftrl(0.1, l1_regularization_strength=0.01),
+    "exponential": keras.optimizers.SGD(schedules.ExponentialDecay(0.2, 5, 0.5)),
+    "inverse": keras.optimizers.SGD(schedules.InverseTimeDecay(0.2, 5, 0.5, staircase=True)),
+    "polynomial": keras.optimizers.SGD(schedules.PolynomialDecay(0.2, 10, 0.01, power=2.0)),
+    "piecewise": keras.optimizers.SGD(schedules.PiecewiseConstantDecay([4, 9], [0.3, 0.1, 0.01])),
     "rmsprop": keras.optimizers.RMSprop(0.01),
     "adam": keras.optimizers.Adam(0.01),
     "nesterov": keras.optimizers.SGD(0.1, momentum=0.9, nesterov=True),

@@ -1,0 +1,149 @@
+"""`tf.keras.optimizers.schedules`: learning rates that follow the number of steps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.train import learning_rate_decay
+
+__all__ = ["ExponentialDecay", "InverseTimeDecay", "LearningRateSchedule"]
+__all__ += ["PiecewiseConstantDecay", "PolynomialDecay", "deserialize", "serialize"]
+
+
+class LearningRateSchedule:
+    """Define ``__call__(step)``, which returns the rate as a tensor, and ``get_config``."""
+
+    def __call__(self, step: Any) -> Any:
+        raise NotImplementedError("Learning rate schedule must override __call__")
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments."""
+        raise NotImplementedError("Learning rate schedule must override get_config")
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> LearningRateSchedule:
+        """The schedule of a config."""
+        return cls(**config)
+
+
+class _Decay(LearningRateSchedule):
+    """One of `tf.train`'s decays with its arguments, the step apart."""
+
+    _function: Any
+
+    def __init__(self, first: Any, **settings: Any) -> None:
+        self._first = first
+        self._settings = settings
+
+    def __call__(self, step: Any) -> Any:
+        return type(self)._function(self._first, step, **self._settings)
+
+    def get_config(self) -> dict[str, Any]:
+        return {"initial_learning_rate": self._first, **self._settings}
+
+
+class ExponentialDecay(_Decay):
+    """``initial_learning_rate * decay_rate ** (step / decay_steps)``; in steps if ``staircase``."""
+
+    _function = staticmethod(learning_rate_decay.exponential_decay)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        decay_rate: Any,
+        staircase: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(
+            initial_learning_rate,
+            decay_steps=decay_steps,
+            decay_rate=decay_rate,
+            staircase=staircase,
+            name=name,
+        )
+
+
+class InverseTimeDecay(_Decay):
+    """``initial_learning_rate / (1 + decay_rate * step / decay_steps)``."""
+
+    _function = staticmethod(learning_rate_decay.inverse_time_decay)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        decay_rate: Any,
+        staircase: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(
+            initial_learning_rate,
+            decay_steps=decay_steps,
+            decay_rate=decay_rate,
+            staircase=staircase,
+            name=name,
+        )
+
+
+class PolynomialDecay(_Decay):
+    """From ``initial_learning_rate`` to ``end_learning_rate`` in ``decay_steps`` steps."""
+
+    _function = staticmethod(learning_rate_decay.polynomial_decay)
+
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        end_learning_rate: Any = 0.0001,
+        power: float = 1.0,
+        cycle: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(
+            initial_learning_rate,
+            decay_steps=decay_steps,
+            end_learning_rate=end_learning_rate,
+            power=power,
+            cycle=cycle,
+            name=name,
+        )
+
+
+class PiecewiseConstantDecay(LearningRateSchedule):
+    """``values[i]`` up to step ``boundaries[i]``, the last value after them."""
+
+    def __init__(self, boundaries: Any, values: Any, name: str | None = None) -> None:
+        if len(boundaries) != len(values) - 1:
+            raise ValueError(
+                "The length of boundaries should be 1 less than the length of values; got "
+                f"{len(boundaries)} and {len(values)}."
+            )
+        self._settings = {"boundaries": list(boundaries), "values": list(values), "name": name}
+
+    def __call__(self, step: Any) -> Any:
+        return learning_rate_decay.piecewise_constant(step, **self._settings)
+
+    def get_config(self) -> dict[str, Any]:
+        return dict(self._settings)
+
+
+_CLASSES: dict[str, Any] = {
+    c.__name__: c
+    for c in (ExponentialDecay, InverseTimeDecay, PolynomialDecay, PiecewiseConstantDecay)
+}
+
+
+def serialize(learning_rate_schedule: Any) -> dict[str, Any]:
+    """The schedule as JSON can hold it."""
+    from dataflow.keras.serialization import serialize as as_config
+
+    return as_config(learning_rate_schedule)  # type: ignore[no-any-return]
+
+
+def deserialize(config: Any, custom_objects: Any = None) -> Any:
+    """The schedule that `serialize` described."""
+    from dataflow.keras.serialization import custom_object_scope, deserialize as make
+
+    with custom_object_scope(custom_objects or {}):
+        return make("learning rate schedule", config, _CLASSES)
