@@ -9,6 +9,7 @@ from dataflow.keras.serialization import lookup
 from dataflow.ops import array
 from dataflow.ops.activation import softplus
 from dataflow.ops.clip import clip_by_value
+from dataflow.ops.comparison import equal, logical_or
 from dataflow.ops.elementary import abs_, log, square
 from dataflow.ops.loss import (
     sigmoid_cross_entropy_with_logits,
@@ -17,7 +18,7 @@ from dataflow.ops.loss import (
 )
 from dataflow.ops.math import cast, maximum
 from dataflow.ops.normalization import l2_normalize
-from dataflow.ops.reduce import reduce_max, reduce_mean, reduce_sum
+from dataflow.ops.reduce import reduce_all, reduce_max, reduce_mean, reduce_sum
 
 
 def _same(y_true: Any, y_pred: Any) -> tuple[Any, Any]:
@@ -51,15 +52,24 @@ def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> Any:
     return reduce_mean(square(first - second), axis=-1)
 
 
+def _signs(y_true: Any) -> Any:
+    """Labels -1 and 1; where all are 0 or 1, 0 stands for -1."""
+    is_zero_or_one = reduce_all(logical_or(equal(y_true, 0.0), equal(y_true, 1.0)))
+    binary = cast(is_zero_or_one, y_true.dtype.base_dtype)
+    return y_true * (1.0 + binary) - binary
+
+
 def hinge(y_true: Any, y_pred: Any) -> Any:
-    """Mean of ``max(1 - y_true y_pred, 0)``; labels -1 and 1."""
+    """Mean of ``max(1 - y_true y_pred, 0)``; labels -1 and 1, or 0 and 1."""
     y_true, y_pred = _same(y_true, y_pred)
+    y_true = _signs(y_true)
     return reduce_mean(maximum(1.0 - y_true * y_pred, 0.0), axis=-1)
 
 
 def squared_hinge(y_true: Any, y_pred: Any) -> Any:
-    """Mean of ``max(1 - y_true y_pred, 0)**2``."""
+    """Mean of ``max(1 - y_true y_pred, 0)**2``; labels as of `hinge`."""
     y_true, y_pred = _same(y_true, y_pred)
+    y_true = _signs(y_true)
     return reduce_mean(square(maximum(1.0 - y_true * y_pred, 0.0)), axis=-1)
 
 
@@ -114,13 +124,17 @@ def binary_cross_entropy(target: Any, output: Any, from_logits: bool = False) ->
 
 
 def categorical_crossentropy(
-    y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0
+    y_true: Any,
+    y_pred: Any,
+    from_logits: bool = False,
+    label_smoothing: float = 0.0,
+    axis: int = -1,
 ) -> Any:
-    """Cross-entropy with one-hot labels."""
+    """Cross-entropy with one-hot labels along ``axis``."""
     y_true, y_pred = _same(y_true, y_pred)
     if label_smoothing:
-        y_true = y_true * (1.0 - label_smoothing) + label_smoothing / y_pred.shape[-1].value
-    return cross_entropy(y_true, y_pred, from_logits)
+        y_true = y_true * (1.0 - label_smoothing) + label_smoothing / y_pred.shape[axis].value
+    return cross_entropy(y_true, y_pred, from_logits, axis)
 
 
 def sparse_categorical_crossentropy(
@@ -139,7 +153,7 @@ def sparse_categorical_crossentropy(
 
 
 def binary_crossentropy(
-    y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0
+    y_true: Any, y_pred: Any, from_logits: bool = False, label_smoothing: float = 0.0
 ) -> Any:
     """Mean cross-entropy of yes-or-no labels over the last axis."""
     y_true, y_pred = _same(y_true, y_pred)
@@ -230,12 +244,14 @@ SquaredHinge = _class("SquaredHinge", squared_hinge)
 KLDivergence = _class("KLDivergence", kullback_leibler_divergence)
 Poisson = _class("Poisson", poisson)
 LogCosh = _class("LogCosh", logcosh)
+CategoricalHinge = _class("CategoricalHinge", categorical_hinge)
+CosineSimilarity = _class("CosineSimilarity", cosine_proximity)
 mse = MSE = mean_squared_error
 mae = MAE = mean_absolute_error
 mape = MAPE = mean_absolute_percentage_error
 msle = MSLE = mean_squared_logarithmic_error
 kld = KLD = kullback_leibler_divergence
-cosine = cosine_proximity
+cosine = cosine_similarity = cosine_proximity
 
 _FUNCTIONS = (
     *(mean_squared_error, mean_absolute_error, mean_absolute_percentage_error),
@@ -245,7 +261,7 @@ _FUNCTIONS = (
 )
 BY_NAME: dict[str, Any] = {f.__name__: f for f in _FUNCTIONS}
 BY_NAME.update(mse=mse, MSE=mse, mae=mae, MAE=mae, mape=mape, MAPE=mape, msle=msle, MSLE=msle)
-BY_NAME.update(kld=kld, KLD=kld, cosine=cosine_proximity)
+BY_NAME.update(kld=kld, KLD=kld, cosine=cosine_proximity, cosine_similarity=cosine_proximity)
 _CLASSES = {c.__name__: c for c in Loss.__subclasses__()}
 
 

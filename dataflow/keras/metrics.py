@@ -1,21 +1,39 @@
 """`tf.keras.metrics`: functions, averaged over examples, and objects that count in variables."""
 
+# ruff: noqa: F401  (names for users)
+
 from __future__ import annotations
 
 from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
-from dataflow.graph.default_stacks import default_graph
 from dataflow.keras import backend as K, losses
-from dataflow.keras.serialization import lookup
+from dataflow.keras.base_metric import (
+    Mean,
+    MeanMetricWrapper,
+    Metric,
+    Sum,
+    weights_like,
+)
+from dataflow.keras.confusion_metrics import (
+    AUC,
+    FalseNegatives,
+    FalsePositives,
+    MeanIoU,
+    MeanTensor,
+    Precision,
+    Recall,
+    SensitivityAtSpecificity,
+    SpecificityAtSensitivity,
+    TrueNegatives,
+    TruePositives,
+)
+from dataflow.keras.serialization import lookup, serialize
 from dataflow.ops import array
 from dataflow.ops.comparison import equal, greater
-from dataflow.ops.control_flow import group
-from dataflow.ops.elementary import round_, sqrt
+from dataflow.ops.elementary import abs_, round_, sqrt
 from dataflow.ops.math import cast, div_no_nan
-from dataflow.ops.reduce import argmax, reduce_mean, reduce_sum
-from dataflow.ops.state import assign_add
-from dataflow.ops.variables import Variable
+from dataflow.ops.reduce import argmax, reduce_mean
 
 mean_squared_error = mse = MSE = losses.mean_squared_error
 mean_absolute_error = mae = MAE = losses.mean_absolute_error
@@ -29,6 +47,7 @@ hinge = losses.hinge
 squared_hinge = losses.squared_hinge
 poisson = losses.poisson
 cosine_proximity = cosine = losses.cosine_proximity
+categorical_hinge = losses.categorical_hinge
 
 
 def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
@@ -71,118 +90,9 @@ def sparse_top_k_categorical_accuracy(y_true: Any, y_pred: Any, k: int = 5) -> A
     return cast(in_top_k(y_pred, labels, k), K.floatx())
 
 
-class Metric:
-    """A value that is counted over batches, in variables.
-
-    Subclasses define ``update_state(y_true, y_pred, sample_weight=None)``, which returns an op,
-    and ``result()``, a tensor. Each call of `add_weight` makes a variable.
-    """
-
-    def __init__(self, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
-        self.name = name or K.unique_name(type(self).__name__.lower())
-        self.dtype = dtype or K.floatx()
-        self.weights: list[Any] = []
-
-    def add_weight(
-        self, name: str, shape: Any = (), initializer: Any = "zeros", dtype: Any = None
-    ) -> Any:
-        """A variable that starts (and is reset) at 0."""
-        with default_graph().name_scope(self.name), default_graph().control_dependencies(None):
-            variable = Variable(
-                array.zeros(list(shape), dtype or self.dtype), trainable=False, name=name
-            )
-        self.weights.append(variable)
-        return variable
-
-    @property
-    def variables(self) -> list[Any]:
-        """The variables."""
-        return self.weights
-
-    def update_state(self, *args: Any, **kwargs: Any) -> Any:
-        """An op that counts a batch."""
-        raise NotImplementedError
-
-    def result(self) -> Any:
-        """The value so far."""
-        raise NotImplementedError
-
-    def reset_states(self) -> None:
-        """Sets all variables to 0, in Keras's session."""
-        import numpy as np
-
-        K.batch_set_value([(v, np.zeros(v.shape.as_list())) for v in self.weights])
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The value after counting this batch too."""
-        update = self.update_state(*args, **kwargs)
-        with default_graph().control_dependencies([update]):
-            return array.identity(self.result())
-
-    def get_config(self) -> dict[str, Any]:
-        """The arguments."""
-        return {"name": self.name}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Metric:
-        """The metric of a config."""
-        return cls(**config)
-
-
-class Sum(Metric):
-    """The sum of all values."""
-
-    def __init__(self, name: str = "sum", dtype: Any = None) -> None:
-        super().__init__(name, dtype)
-        self.total = self.add_weight("total")
-
-    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        values = cast(convert_to_tensor(values), self.dtype)
-        if sample_weight is not None:
-            values = values * cast(sample_weight, self.dtype)
-        return assign_add(self.total, reduce_sum(values)).op
-
-    def result(self) -> Any:
-        # A read of its own, so that it can be made to come after an update.
-        return assign_add(self.total, 0.0)
-
-
-class Mean(Metric):
-    """The (weighted) mean of all values."""
-
-    def __init__(self, name: str = "mean", dtype: Any = None) -> None:
-        super().__init__(name, dtype)
-        self.total = self.add_weight("total")
-        self.count = self.add_weight("count")
-
-    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
-        values = cast(convert_to_tensor(values), self.dtype)
-        if sample_weight is None:
-            count = cast(array.size(values), self.dtype)
-        else:
-            weights = cast(sample_weight, self.dtype) * array.ones_like(values)
-            values, count = values * weights, reduce_sum(weights)
-        return group(assign_add(self.total, reduce_sum(values)), assign_add(self.count, count))
-
-    def result(self) -> Any:
-        return div_no_nan(assign_add(self.total, 0.0), assign_add(self.count, 0.0))
-
-
-class MeanMetricWrapper(Mean):
-    """The mean of a function of (y_true, y_pred)."""
-
-    def __init__(self, fn: Any, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
-        super().__init__(name or fn.__name__, dtype)
-        self._fn = fn
-        self._settings = kwargs
-
-    def update_state(  # type: ignore[override]
-        self, y_true: Any, y_pred: Any, sample_weight: Any = None
-    ) -> Any:
-        return super().update_state(self._fn(y_true, y_pred, **self._settings), sample_weight)
-
-    def get_config(self) -> dict[str, Any]:
-        return {"name": self.name, **self._settings}
+def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
+    """The cosine of the angle; `losses.cosine_similarity` is minus it."""
+    return -losses.cosine_proximity(y_true, y_pred, axis)
 
 
 def _class(name: str, function: Any) -> type[MeanMetricWrapper]:
@@ -205,6 +115,36 @@ CategoricalCrossentropy = _class("CategoricalCrossentropy", categorical_crossent
 SparseCategoricalCrossentropy = _class(
     "SparseCategoricalCrossentropy", sparse_categorical_crossentropy
 )
+SparseTopKCategoricalAccuracy = _class(
+    "SparseTopKCategoricalAccuracy", sparse_top_k_categorical_accuracy
+)
+MeanAbsolutePercentageError = _class("MeanAbsolutePercentageError", mean_absolute_percentage_error)
+MeanSquaredLogarithmicError = _class("MeanSquaredLogarithmicError", mean_squared_logarithmic_error)
+CosineSimilarity = _class("CosineSimilarity", cosine_similarity)
+Hinge = _class("Hinge", hinge)
+SquaredHinge = _class("SquaredHinge", squared_hinge)
+CategoricalHinge = _class("CategoricalHinge", categorical_hinge)
+LogCoshError = _class("LogCoshError", losses.logcosh)
+Poisson = _class("Poisson", poisson)
+KLDivergence = _class("KLDivergence", kullback_leibler_divergence)
+
+
+class MeanRelativeError(Mean):
+    """The mean of ``|y_pred - y_true| / normalizer``; 0 where the normalizer is 0."""
+
+    def __init__(self, normalizer: Any, name: str | None = None, dtype: Any = None) -> None:
+        super().__init__(name or "mean_relative_error", dtype)
+        self.normalizer = normalizer
+
+    def update_state(  # type: ignore[override]
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+    ) -> Any:
+        scale = cast(convert_to_tensor(self.normalizer), self.dtype)
+        difference = abs_(cast(y_true, self.dtype) - cast(y_pred, self.dtype))
+        return super().update_state(div_no_nan(difference, scale), sample_weight)
+
+    def get_config(self) -> dict[str, Any]:
+        return {"name": self.name, "normalizer": serialize(self.normalizer)}
 
 
 class RootMeanSquaredError(MeanMetricWrapper):
@@ -217,48 +157,8 @@ class RootMeanSquaredError(MeanMetricWrapper):
         return sqrt(super().result())
 
 
-class _Ratio(Metric):
-    def __init__(self, thresholds: float = 0.5, name: Any = None, dtype: Any = None) -> None:
-        super().__init__(name or type(self).__name__.lower(), dtype)
-        self.thresholds = 0.5 if thresholds is None else thresholds
-        self.hits = self.add_weight("true_positives")
-        self.total = self.add_weight("total")
-
-    def _counted(self, actual: Any, guess: Any) -> Any:
-        raise NotImplementedError
-
-    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> Any:
-        guess = cast(greater(y_pred, self.thresholds), self.dtype)
-        actual = array.reshape(cast(y_true, self.dtype), array.shape(guess))
-        weights: Any = 1.0 if sample_weight is None else cast(sample_weight, self.dtype)
-        if sample_weight is not None and guess.shape.ndims == 2:
-            weights = array.expand_dims(weights, -1)
-        hits = reduce_sum(actual * guess * weights)
-        return group(
-            assign_add(self.hits, hits),
-            assign_add(self.total, reduce_sum(self._counted(actual, guess) * weights)),
-        )
-
-    def result(self) -> Any:
-        return div_no_nan(assign_add(self.hits, 0.0), assign_add(self.total, 0.0))
-
-
-class Precision(_Ratio):
-    """How many of the positive guesses are right."""
-
-    def _counted(self, actual: Any, guess: Any) -> Any:
-        return guess
-
-
-class Recall(_Ratio):
-    """How many of the positives are found."""
-
-    def _counted(self, actual: Any, guess: Any) -> Any:
-        return actual
-
-
 _FUNCTIONS = (
-    *(binary_accuracy, categorical_accuracy, sparse_categorical_accuracy),
+    *(cosine_similarity, binary_accuracy, categorical_accuracy, sparse_categorical_accuracy),
     *(top_k_categorical_accuracy, sparse_top_k_categorical_accuracy),
 )
 _BY_NAME: dict[str, Any] = {**losses.BY_NAME, **{f.__name__: f for f in _FUNCTIONS}}

@@ -6,13 +6,13 @@ from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.keras import backend as K, learning_rate_schedules, learning_rate_schedules as schedules
+from dataflow.keras import backend as K, learning_rate_schedules as schedules
 from dataflow.keras.serialization import lookup, serialize
 from dataflow.ops.clip import clip_by_norm, clip_by_value
 from dataflow.ops.control_flow import group
 from dataflow.ops.elementary import abs_, sqrt, square
 from dataflow.ops.indexed_slices import IndexedSlices
-from dataflow.ops.initializers import Constant as constant_initializer
+from dataflow.ops.initializers import Constant
 from dataflow.ops.math import cast, maximum, pow_
 from dataflow.ops.state import assign, assign_add, assign_sub
 from dataflow.train.adadelta import AdadeltaOptimizer
@@ -40,7 +40,7 @@ class Optimizer:
                 f"Unexpected keyword argument passed to optimizer: {next(iter(kwargs))}"
             )
         if isinstance(learning_rate, dict):
-            learning_rate = learning_rate_schedules.deserialize(learning_rate)
+            learning_rate = schedules.deserialize(learning_rate)
         self._name = name
         self._config = settings
         self._schedule = learning_rate if callable(learning_rate) else None
@@ -313,7 +313,7 @@ class Adam(Optimizer):
 
 class _AdagradRule(_Rule):
     def _create_slots(self, var_list: list[Any]) -> None:
-        start = constant_initializer(self._setting["initial_accumulator_value"])
+        start = Constant(self._setting["initial_accumulator_value"])
         for var in var_list:
             self._get_or_make_slot_with_initializer(
                 var, start, var.shape, var.dtype.base_dtype, "accumulator", self._name
@@ -537,7 +537,9 @@ class TFOptimizer(Optimizer):
         )
 
 
-_CLASSES: dict[str, Any] = {c.__name__: c for c in (SGD, Adam, Adagrad, Adadelta, RMSprop, Adamax, Nadam, Ftrl)}
+_CLASSES: dict[str, Any] = {
+    c.__name__: c for c in (SGD, Adam, Adagrad, Adadelta, RMSprop, Adamax, Nadam, Ftrl)
+}
 _BY_NAME = {**_CLASSES, **{name.lower(): cls for name, cls in _CLASSES.items()}}
 
 

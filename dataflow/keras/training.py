@@ -17,7 +17,6 @@ from dataflow.keras import (
     optimizers,
     training_data as data,
 )
-from dataflow.ops import array
 from dataflow.ops.math import cast
 from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.sources import placeholder
@@ -71,19 +70,18 @@ class Training:
         sample_weight_mode: Any = None,
         weighted_metrics: Any = None,
         target_tensors: Any = None,
+        distribute: Any = None,
         **kwargs: Any,
     ) -> None:
         """Says how to train: an optimizer, a loss, and metrics to watch, by name or object.
 
         ``metrics=["accuracy"]`` is the accuracy that fits the loss. For several outputs, lists or
-        dicts by output name.
+        dicts by output name. ``weighted_metrics`` count sample weights, ``metrics`` do not;
+        ``sample_weight_mode="temporal"`` takes a weight for each step.
 
         Raises `ValueError` for unknown names.
         """
-        for name, value in (
-            ("sample_weight_mode", sample_weight_mode),
-            ("target_tensors", target_tensors),
-        ):
+        for name, value in (("target_tensors", target_tensors), ("distribute", distribute)):
             if value is not None:
                 raise NotImplementedError(f"compile({name}=...) is not supported.")
         if kwargs:
@@ -91,11 +89,16 @@ class Training:
         with self._graph.as_default():
             self.optimizer = optimizers.get(optimizer)
         self.loss = loss
-        self._metrics = [*(metrics or []), *(weighted_metrics or [])]
-        if isinstance(metrics, dict):
-            self._metrics = metrics  # type: ignore[assignment]
+        self._metrics, self._weighted_metrics = metrics or [], weighted_metrics or []
         self.loss_weights = loss_weights
-        self._compile_arguments = {"loss": loss, "metrics": metrics, "loss_weights": loss_weights}
+        self.sample_weight_mode = sample_weight_mode
+        self._compile_arguments = {
+            "loss": loss,
+            "metrics": metrics,
+            "loss_weights": loss_weights,
+            "sample_weight_mode": sample_weight_mode,
+            "weighted_metrics": weighted_metrics,
+        }
         for one in nest.flatten(loss) if isinstance(loss, (list, tuple, dict)) else [loss]:
             losses_module.get(one)
         self._stale()
@@ -125,20 +128,18 @@ class Training:
         names = self.output_names  # type: ignore[attr-defined]
         functions = [losses_module.get(x) for x in self._per_output(self.loss, "loss")]
         weights = self._per_output(self.loss_weights, "loss_weights")
-        if isinstance(self._metrics, dict):
-            wanted = self._per_output(self._metrics, "metrics")
-            watched = [w if isinstance(w, (list, tuple)) else [w] if w else [] for w in wanted]
-        elif any(isinstance(m, (list, tuple)) for m in self._metrics):
-            watched = [list(m) for m in self._per_output(self._metrics, "metrics")]
-        else:
-            watched = [list(self._metrics) for _ in names]
+        modes = self._per_output(self.sample_weight_mode, "sample_weight_mode")
+        watched = self._watched(self._metrics, "metrics")
+        weighted = self._watched(self._weighted_metrics, "weighted_metrics")
         targets, sample_weights, terms, each, values, titles = [], [], [], [], [], []
         objects: list[Any] = []
-        for name, output, function, weight, some in zip(
-            names, self.outputs, functions, weights, watched, strict=True
+        trained: list[str] = []
+        for number, (name, output, function, weight) in enumerate(
+            zip(names, self.outputs, functions, weights, strict=True)
         ):
             if function is None:
                 continue
+            trained.append(name)
             kind = getattr(function, "__name__", getattr(function, "name", ""))
             dims = None if output.dims is None else list(output.dims)
             if "sparse" in kind and dims is not None:
@@ -147,7 +148,12 @@ class Training:
                 dims = [None] * len(dims) if len(dims) else dims
             dtype = "int64" if "sparse" in kind else output.dtype.base_dtype
             target = placeholder(dtype, dims, name=f"{name}_target")
-            sample_weight = placeholder(K.floatx(), [None], name=f"{name}_sample_weights")
+            if modes[number] not in (None, "temporal"):
+                raise ValueError(
+                    f"sample_weight_mode is None or 'temporal', got {modes[number]!r}."
+                )
+            rank = 2 if modes[number] == "temporal" else 1
+            sample_weight = placeholder(K.floatx(), [None] * rank, name=f"{name}_sample_weights")
             targets.append(target)
             sample_weights.append(sample_weight)
             with self._graph.name_scope(f"loss/{name}_loss"):
@@ -155,11 +161,16 @@ class Training:
                 term = _weighted_mean(raw(target, output), sample_weight, _mask(output))
             each.append(term)
             terms.append(term if weight is None else float(weight) * term)
-            for metric in some:
-                title, value, made = self._metric(metric, function, target, output, sample_weight)
+            mask = _mask(output)
+            for metric, counted, prefix in (
+                *((m, mask, "") for m in watched[number]),
+                *((m, _masked(sample_weight, mask), "weighted_") for m in weighted[number]),
+            ):
+                title, value, made = self._metric(metric, function, target, output, counted)
+                title = prefix + title
                 titles.append(title if len(names) == 1 else f"{name}_{title}")
                 values.append(value)
-                objects.extend(made)
+                objects.append(made)
         if not terms:
             raise RuntimeError("The model has no loss to train with: compile(optimizer, loss=...).")
         inputs = {t.op for t in self.inputs} | {t.op for t in [*targets, *sample_weights]}
@@ -170,30 +181,41 @@ class Training:
             if _reached_from(penalty, inputs):
                 total = total + penalty
         self.total_loss = total
-        named = [f"{n}_loss" for n in names] if len(each) > 1 else []
+        named = [f"{n}_loss" for n in trained] if len(each) > 1 else []
         self.metrics_names = ["loss", *named, *titles]
-        self.targets, self.sample_weights = targets, sample_weights
+        self.targets, self.sample_weights, self._target_names = targets, sample_weights, trained
         self._reported = [total, *(each if named else []), *values]
         self._metric_objects = objects
+        self._num_losses = 1 + len(named)
         self._trained = "compiled"
         self._train_ops: Any = None
 
+    def _watched(self, metrics: Any, what: str) -> list[list[Any]]:
+        """The metrics of each output; a flat list is for all of them."""
+        names = self.output_names  # type: ignore[attr-defined]
+        if isinstance(metrics, dict) or any(isinstance(m, (list, tuple)) for m in metrics):
+            wanted = self._per_output(metrics, what)
+            return [list(w) if isinstance(w, (list, tuple)) else [w] if w else [] for w in wanted]
+        return [list(metrics) for _ in names]
+
     def _metric(
         self, metric: Any, loss: Any, target: Any, output: Any, sample_weight: Any
-    ) -> tuple[str, Any, list[Any]]:
-        title: Any = None
+    ) -> tuple[str, Any, Any]:
+        """A metric's title, its value after a batch, and the object that counts it."""
         if metric in ("acc", "accuracy", "ce", "crossentropy"):
             title = "acc" if metric in ("acc", "accuracy") else "ce"
-            function = metrics_module.of_name(metric, loss, output)
+            made = metrics_module.MeanMetricWrapper(
+                metrics_module.of_name(metric, loss, output), title
+            )
         else:
-            function = metrics_module.get(metric)
-        if isinstance(function, metrics_module.Metric):
-            value = function(target, output, sample_weight=sample_weight)
-            return function.name, value, [function]
-        title = title or getattr(function, "__name__", getattr(function, "name", "metric"))
-        with self._graph.name_scope(f"metrics/{title}"):
-            value = function(target, output)
-            return title, _weighted_mean(value, sample_weight, _mask(output)), []
+            made = metrics_module.get(metric)
+            if not isinstance(made, metrics_module.Metric):
+                title = getattr(made, "__name__", getattr(made, "name", "metric"))
+                function = made.call if isinstance(made, losses_module.Loss) else made
+                made = metrics_module.MeanMetricWrapper(function, title)
+        with self._graph.name_scope(f"metrics/{made.name}"):
+            value = made(target, output, sample_weight=sample_weight)
+        return made.name, value, made
 
     def _make_train_function(self) -> Any:
         if self._train_ops is None:
@@ -271,15 +293,19 @@ class Training:
         ins = data.check_shapes(ins, self.inputs, self.input_names, "input")  # type: ignore[attr-defined]
         if y is None:
             raise ValueError("Targets are missing: fit(x, y), or a dataset of pairs (x, y).")
-        names = [t.op.name.removesuffix("_target") for t in self.targets]
+        names = self._target_names
         outs = data.check_shapes(data.as_arrays(y, names, "target"), self.targets, names, "target")
         count = data.check_lengths([*ins, *outs])
-        if sample_weight is not None:
-            weights = [np.asarray(sample_weight, "float32").reshape(-1)] * len(outs)
-        elif class_weight is not None:
-            weights = [_class_weights(class_weight, out) for out in outs]
-        else:
-            weights = [np.ones(count, "float32")] * len(outs)
+        given = data.per_output(sample_weight, names, "sample_weight")
+        classes = data.per_output(class_weight, names, "class_weight")
+        weights = [
+            data.weights_of(out, one, per_class, tensor.shape.ndims)
+            for out, one, per_class, tensor in zip(
+                outs, given, classes, self.sample_weights, strict=True
+            )
+        ]
+        if count == 0:
+            raise ValueError("The arrays are empty.")
         data.check_lengths([*ins, *weights])
         return [*ins, *outs, *weights]
 
@@ -293,20 +319,29 @@ class Training:
         return self._standard(*element)
 
     def train_on_batch(
-        self, x: Any, y: Any = None, sample_weight: Any = None, class_weight: Any = None
+        self,
+        x: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        class_weight: Any = None,
+        reset_metrics: bool = True,
     ) -> Any:
         """One step; returns the loss, or [loss, metrics...]."""
         self._need_compiled()
         with self._graph.as_default():
             self._ready(x)
             arrays = self._standard(x, y, sample_weight, class_weight)
+            self._reset_metrics(reset_metrics)
             return _scalars(self._function("train")(arrays))
 
-    def test_on_batch(self, x: Any, y: Any = None, sample_weight: Any = None) -> Any:
+    def test_on_batch(
+        self, x: Any, y: Any = None, sample_weight: Any = None, reset_metrics: bool = True
+    ) -> Any:
         """The loss (and metrics) of a batch."""
         self._need_compiled()
         with self._graph.as_default():
             self._ready(x)
+            self._reset_metrics(reset_metrics)
             return _scalars(self._function("test")(self._standard(x, y, sample_weight)))
 
     def predict_on_batch(self, x: Any) -> Any:
@@ -331,13 +366,19 @@ class Training:
         initial_epoch: int = 0,
         steps_per_epoch: int | None = None,
         validation_steps: int | None = None,
+        validation_freq: Any = 1,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
         **kwargs: Any,
     ) -> Any:
         """Trains, and returns a `History` whose ``history`` has a list per loss and metric.
 
         ``x`` and ``y``: arrays (lists or dicts of them for several inputs), or ``x`` a `tf.data`
         dataset or a generator of pairs. ``validation_split`` takes the last part, unshuffled.
-        ``verbose``: 0 silent, 1 a bar, 2 a line per epoch.
+        ``validation_freq``: after every so many epochs, or after those in a list (from 1).
+        ``verbose``: 0 silent, 1 a bar, 2 a line per epoch. ``max_queue_size``, ``workers`` and
+        ``use_multiprocessing`` are accepted; batches are made in this thread.
 
         Raises `ValueError` for data that does not fit, `RuntimeError` before `compile`.
         """
@@ -387,7 +428,7 @@ class Training:
                     order = random.permutation(len(arrays[0])) if shuffle else None
                     stream = data.batches(arrays, size, order)
                 logs = self._run("train", stream, every)
-                if has_validation:
+                if has_validation and data.is_due(epoch + 1, validation_freq):
                     if held is not None:
                         found = self._run("test", data.batches(held, size), None, reset=True)
                     else:
@@ -408,12 +449,16 @@ class Training:
             return data.DatasetBatches(x, K.get_session())
         return data.GeneratorBatches(x)
 
-    def _reset_metrics(self) -> None:
-        for metric in getattr(self, "_metric_objects", []):
+    def reset_metrics(self) -> None:
+        """Counts all metrics from the start."""
+        self._reset_metrics()
+
+    def _reset_metrics(self, wanted: bool = True) -> None:
+        for metric in getattr(self, "_metric_objects", []) if wanted else []:
             metric.reset_states()
 
     def _run(self, kind: str, stream: Any, every: Any, reset: bool = False) -> Logs:
-        """Mean loss and metrics over batches; metric objects give their last value."""
+        """Mean losses over the batches' examples, and what the metrics have counted."""
         if reset:
             self._reset_metrics()
         sums: Any = None
@@ -423,8 +468,8 @@ class Training:
             size = len(arrays[0])
             if every is not None:
                 every.on_batch_begin(number, {"batch": number, "size": size})
-            last = [float(v) for v in run(arrays)]
-            values = np.asarray(last) * size
+            last = [v if np.ndim(v) else float(v) for v in run(arrays)]
+            values = np.asarray(last[: self._num_losses]) * size
             sums = values if sums is None else sums + values
             count += size
             if every is not None:
@@ -434,12 +479,8 @@ class Training:
                     break
         if sums is None:
             raise ValueError("There was no batch: the data is empty (or its iterator has ended).")
-        means = list(sums / count)
-        objects = {m.name for m in self._metric_objects}
-        return Logs(
-            (name, float(last[i]) if name in objects else float(means[i]))
-            for i, name in enumerate(self.metrics_names)
-        )
+        means = [float(mean) for mean in sums / count]
+        return Logs(zip(self.metrics_names, [*means, *last[self._num_losses :]], strict=True))
 
     def _evaluate(self, pair: Any, batch_size: int, steps: int | None) -> Logs:
         if data.is_dataset(pair) or data.is_generator(pair):
@@ -464,6 +505,10 @@ class Training:
         verbose: int = 1,
         sample_weight: Any = None,
         steps: int | None = None,
+        callbacks: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
         **kwargs: Any,
     ) -> Any:
         """The loss, or [loss, metrics...] in the order of ``metrics_names``."""
@@ -485,6 +530,10 @@ class Training:
         batch_size: int | None = None,
         verbose: int = 0,
         steps: int | None = None,
+        callbacks: Any = None,
+        max_queue_size: int = 10,
+        workers: int = 1,
+        use_multiprocessing: bool = False,
         **kwargs: Any,
     ) -> Any:
         """The outputs as arrays, batch by batch."""
@@ -515,11 +564,10 @@ class Training:
 
 
 def _refuse_unknown(what: str, kwargs: dict[str, Any]) -> None:
-    """Arguments that only steer threads are accepted; raises `TypeError` for others."""
+    """Raises `TypeError` for an argument that there is not."""
     for key in kwargs:
-        if key not in ("max_queue_size", "workers", "use_multiprocessing"):
-            advice = " It is called epochs." if key == "nb_epoch" else ""
-            raise TypeError(f"{what}: unexpected argument {key!r}.{advice}")
+        advice = " It is called epochs." if key == "nb_epoch" else ""
+        raise TypeError(f"{what}: unexpected argument {key!r}.{advice}")
 
 
 def _scalars(values: list[Any]) -> Any:
@@ -542,28 +590,22 @@ def _mask(output: Any) -> Any:
     return (getattr(output, "_extras", None) or {}).get("mask")
 
 
+def _masked(weights: Any, mask: Any) -> Any:
+    """Weights that are 0 where the mask is not set."""
+    if mask is None:
+        return weights
+    return metrics_module.weights_like(weights, mask) * cast(mask, K.floatx())
+
+
 def _weighted_mean(values: Any, weights: Any, mask: Any) -> Any:
+    """The mean over the values that the mask leaves, each times its weight."""
     values = cast(values, K.floatx())
-    rank = values.shape.ndims
-    if rank == 0:
+    if values.shape.ndims == 0:
         return values
-    if mask is not None and rank == mask.shape.ndims:
+    if mask is not None and mask.shape.ndims == values.shape.ndims:
         kept = cast(mask, K.floatx())
         values = values * kept / reduce_mean(kept)
-    if rank is not None and rank > 1:
-        values = reduce_mean(values, axis=list(range(1, rank)))
-    if rank is None:
-        values = array.reshape(values, [-1])
-    return reduce_mean(values * weights)
-
-
-def _class_weights(weights: dict[int, float], targets: Any) -> Any:
-    flat = targets.argmax(-1) if targets.ndim > 1 and targets.shape[1] > 1 else targets.reshape(-1)
-    classes = set(np.unique(flat).tolist())
-    missing = classes - set(weights)
-    if missing:
-        raise ValueError(f"class_weight must contain all classes in the data; missing: {missing}")
-    return np.asarray([weights[int(c)] for c in flat], "float32")
+    return reduce_mean(values * metrics_module.weights_like(weights, values))
 
 
 def _reached_from(target: Any, fed: set[Any]) -> bool:

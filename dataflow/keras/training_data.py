@@ -79,6 +79,63 @@ def check_lengths(arrays: list[Array]) -> int:
     return lengths.pop() if lengths else 0
 
 
+def per_output(value: Any, names: list[str], what: str) -> list[Any]:
+    """One for each output, from one for all, a list, or a dict by name; raises `ValueError`."""
+    if isinstance(value, dict) and any(isinstance(key, str) for key in value):
+        unknown = [key for key in value if key not in names]
+        if unknown:
+            raise ValueError(f"{what}: unknown outputs {unknown}. There are: {names}.")
+        return [value.get(name) for name in names]
+    if isinstance(value, (list, tuple)) and (
+        len(names) > 1 or (len(value) == 1 and np.ndim(value[0]))
+    ):
+        if len(value) != len(names):
+            raise ValueError(
+                f"{what}: got {len(value)} for {len(names)} outputs, {', '.join(names)}."
+            )
+        return list(value)
+    return [value] * len(names)
+
+
+def weights_of(targets: Array, given: Any, per_class: Any, rank: int) -> Array:
+    """A weight for each example (``rank`` 1) or each step (2).
+
+    Raises `ValueError` for an array of another rank, or a class without a weight.
+    """
+    weights = np.ones(targets.shape[:rank], "float32")
+    if per_class is not None:
+        weights *= _class_weights(per_class, targets, weights.shape)
+    if given is None:
+        return weights
+    array = np.asarray(given, "float32")
+    if array.ndim == rank + 1 and array.shape[-1] == 1:
+        array = array[..., 0]
+    if array.ndim != rank:
+        advice = " For a weight per step: compile(sample_weight_mode='temporal')."
+        raise ValueError(
+            f"sample_weight must have {rank} axes, got shape {array.shape}.{advice if rank == 1 else ''}"
+        )
+    return array if per_class is None else array * weights
+
+
+def _class_weights(weights: dict[int, float], targets: Array, shape: Any) -> Array:
+    classes = targets.argmax(-1) if targets.ndim > 1 and targets.shape[-1] > 1 else targets
+    classes = classes.reshape(shape)
+    missing = set(np.unique(classes).tolist()) - set(weights)
+    if missing:
+        raise ValueError(f"class_weight must contain all classes in the data; missing: {missing}")
+    return np.vectorize(lambda c: weights[int(c)], otypes=["float32"])(classes)
+
+
+def is_due(epoch: int, frequency: Any) -> bool:
+    """Whether to validate after an epoch (counted from 1): every so many, or those in a list."""
+    if isinstance(frequency, int):
+        if frequency < 1:
+            raise ValueError(f"validation_freq must be 1 or more, got {frequency}.")
+        return epoch % frequency == 0
+    return epoch in frequency
+
+
 def split_off(arrays: list[Array], part: float) -> tuple[list[Array], list[Array]]:
     """The first and the last part of each array, before any shuffling; raises `ValueError`."""
     if not 0 < part < 1:

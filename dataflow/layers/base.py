@@ -86,7 +86,7 @@ class Layer:
         self.input_spec: InputSpec | None = None
         self._dtype = None if dtype is None else as_dtype(dtype).base_dtype
         self._activity_regularizer = activity_regularizer
-        self._base_name = name or _snake_case(type(self).__name__)
+        self._base_name = name or snake_case(type(self).__name__)
         self._given_name = name
         self._reuse = kwargs.pop("_reuse", None)
         self._scope: Any = None
@@ -260,7 +260,7 @@ class Layer:
         return sum(v.shape.num_elements() or 0 for v in self.weights)
 
 
-def _snake_case(name: str) -> str:
+def snake_case(name: str) -> str:
     text = re.sub(r"(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
     text = re.sub(r"([a-z])([A-Z])", r"\1_\2", text).lower()
     return "private" + text if text[0] == "_" else text

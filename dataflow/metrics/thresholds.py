@@ -129,7 +129,7 @@ def auc(
         def area(counts: dict[str, Any], name: str) -> Tensor:
             tp, fn, tn, fp = (counts[k] for k in _COUNTS)
             if curve == "PR" and summation_method == "careful_interpolation":
-                return _interpolated_area(tp, fp, fn, name)
+                return interpolated_area(tp, fp, fn, name)
             recall = divide(tp + 1e-6, tp + fn + 1e-6)
             if curve == "ROC":
                 x, y = divide(fp, fp + tn + 1e-6), recall
@@ -152,7 +152,7 @@ def auc(
         )
 
 
-def _interpolated_area(tp: Any, fp: Any, fn: Any, name: str) -> Tensor:
+def interpolated_area(tp: Any, fp: Any, fn: Any, name: str) -> Tensor:
     """Between two cuts true positives grow linearly with positives; precision does not."""
     positives = tp + fp
     gained = tp[:-1] - tp[1:]

@@ -57,7 +57,8 @@ def test_xor_is_learnt_and_named_as_in_tensorflow():
 
 
 @pytest.mark.parametrize(
-    "optimizer", ["sgd", "rmsprop", "adam", "adamax", "nadam", "ftrl", "adagrad", "momentum", "schedule", "tf"]
+    "optimizer",
+    ["sgd", "rmsprop", "adam", "adamax", "nadam", "ftrl", "adagrad", "momentum", "schedule", "tf"],
 )
 def test_every_optimizer_lowers_a_linear_loss(optimizer):
     if optimizer == "momentum":

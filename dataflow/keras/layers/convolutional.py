@@ -13,15 +13,18 @@ from dataflow.ops import array
 from dataflow.ops.image_geometry import resize_bilinear, resize_nearest_neighbor
 
 
-class _Conv(Layer):
-    def __init__(
-        self,
+def _arguments(rank: int, dilates: bool = True) -> Any:
+    """The ``__init__`` of a convolution; strides and dilations default to one for each axis."""
+    one: Any = 1 if rank == 1 else (1,) * rank
+
+    def initialize(
+        self: Any,
         filters: int,
         kernel_size: Any,
-        strides: Any = 1,
+        strides: Any = one,
         padding: str = "valid",
         data_format: str | None = None,
-        dilation_rate: Any = 1,
+        dilation_rate: Any = one,
         activation: Any = None,
         use_bias: bool = True,
         kernel_initializer: Any = "glorot_uniform",
@@ -45,9 +48,14 @@ class _Conv(Layer):
                 "bias_constraint": bias_constraint,
             }
         )
-        if self._dilates:
+        if dilates:
             settings["dilation_rate"] = dilation_rate
-        super().__init__(
+        elif dilation_rate not in (1, one):
+            raise NotImplementedError(
+                f"{type(self).__name__}(dilation_rate={dilation_rate}) is not supported; strides are."
+            )
+        Layer.__init__(
+            self,
             filters,
             kernel_size,
             strides=strides,
@@ -58,28 +66,31 @@ class _Conv(Layer):
             **kwargs,
         )
 
-    _dilates = True
+    return initialize
 
 
-class Conv1D(_Conv, convolutional.Conv1D):
+class Conv1D(Layer, convolutional.Conv1D):
     """Convolution along one axis. Input [batch, steps, channels]."""
 
-    def build(self, input_shape: Any) -> None:
-        super().build(input_shape)
+    __init__ = _arguments(1)
 
 
-class Conv2D(_Conv, convolutional.Conv2D):
+class Conv2D(Layer, convolutional.Conv2D):
     """Convolution of images. Input [batch, height, width, channels]."""
 
+    __init__ = _arguments(2)
 
-class Conv3D(_Conv, convolutional.Conv3D):
+
+class Conv3D(Layer, convolutional.Conv3D):
     """Convolution of volumes. Input [batch, depth, height, width, channels]."""
 
+    __init__ = _arguments(3)
 
-class Conv2DTranspose(_Conv, convolutional.Conv2DTranspose):
+
+class Conv2DTranspose(Layer, convolutional.Conv2DTranspose):
     """Transposed convolution of images: strides enlarge."""
 
-    _dilates = False
+    __init__ = _arguments(2, dilates=False)
 
 
 class SeparableConv2D(Layer, convolutional.SeparableConv2D):
@@ -89,10 +100,10 @@ class SeparableConv2D(Layer, convolutional.SeparableConv2D):
         self,
         filters: int,
         kernel_size: Any,
-        strides: Any = 1,
+        strides: Any = (1, 1),
         padding: str = "valid",
         data_format: str | None = None,
-        dilation_rate: Any = 1,
+        dilation_rate: Any = (1, 1),
         depth_multiplier: int = 1,
         activation: Any = None,
         use_bias: bool = True,

@@ -10,41 +10,57 @@ from dataflow.layers import pooling
 from dataflow.ops.reduce import reduce_max, reduce_mean
 
 
-class _Windows(Layer):
-    def __init__(
-        self,
-        pool_size: Any = 2,
+def _arguments(size: Any) -> Any:
+    """The ``__init__`` of a pooling over windows of ``size`` where nothing else is said."""
+
+    def initialize(
+        self: Any,
+        pool_size: Any = size,
         strides: Any = None,
         padding: str = "valid",
         data_format: str | None = None,
         **kwargs: Any,
     ) -> None:
         layout = data_format or K.image_data_format()
-        super().__init__(pool_size, strides, padding=padding, data_format=layout, **kwargs)
+        Layer.__init__(self, pool_size, strides, padding=padding, data_format=layout, **kwargs)
+
+    return initialize
 
 
-class MaxPooling1D(_Windows, pooling.MaxPooling1D):
+class MaxPooling1D(Layer, pooling.MaxPooling1D):
     """The largest value of each window along one axis."""
 
+    __init__ = _arguments(2)
 
-class MaxPooling2D(_Windows, pooling.MaxPooling2D):
+
+class MaxPooling2D(Layer, pooling.MaxPooling2D):
     """The largest value of each window of images."""
 
+    __init__ = _arguments((2, 2))
 
-class MaxPooling3D(_Windows, pooling.MaxPooling3D):
+
+class MaxPooling3D(Layer, pooling.MaxPooling3D):
     """The largest value of each window of volumes."""
 
+    __init__ = _arguments((2, 2, 2))
 
-class AveragePooling1D(_Windows, pooling.AveragePooling1D):
+
+class AveragePooling1D(Layer, pooling.AveragePooling1D):
     """The mean of each window along one axis."""
 
+    __init__ = _arguments(2)
 
-class AveragePooling2D(_Windows, pooling.AveragePooling2D):
+
+class AveragePooling2D(Layer, pooling.AveragePooling2D):
     """The mean of each window of images."""
 
+    __init__ = _arguments((2, 2))
 
-class AveragePooling3D(_Windows, pooling.AveragePooling3D):
+
+class AveragePooling3D(Layer, pooling.AveragePooling3D):
     """The mean of each window of volumes."""
+
+    __init__ = _arguments((2, 2, 2))
 
 
 class _Global(Layer):

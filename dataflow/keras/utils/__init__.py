@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,8 @@ from dataflow.keras.serialization import (
     get_custom_objects,
     serialize as serialize_keras_object,
 )
+
+from dataflow.keras.utils.data_files import get_file
 
 __all__ = ["CustomObjectScope", "Sequence", "custom_object_scope", "get_custom_objects"]
 __all__ += ["get_file", "normalize", "plot_model", "serialize_keras_object", "to_categorical"]
@@ -56,34 +57,6 @@ class Sequence:
 
     def on_epoch_end(self) -> None:
         """After each epoch."""
-
-
-def get_file(
-    fname: str,
-    origin: str | None = None,
-    untar: bool = False,
-    md5_hash: str | None = None,
-    file_hash: str | None = None,
-    cache_subdir: str = "datasets",
-    hash_algorithm: str = "auto",
-    extract: bool = False,
-    archive_format: str = "auto",
-    cache_dir: str | None = None,
-) -> str:
-    """The path of a file in Keras's cache, as it is (nothing is unpacked).
-
-    Nothing is downloaded: raises `FileNotFoundError` that says where to put the file.
-    """
-    folder = os.path.join(
-        cache_dir or os.path.join(os.path.expanduser("~"), ".keras"), cache_subdir
-    )
-    path = os.path.join(folder, fname)
-    if os.path.exists(path):
-        return path
-    raise FileNotFoundError(
-        f"get_file does not download. Fetch {origin or fname} yourself, and put it at {path}; "
-        "data sets that dataflow knows are in the package dataflow_datasets."
-    )
 
 
 def plot_model(model: Any, to_file: str = "model.png", **kwargs: Any) -> None:

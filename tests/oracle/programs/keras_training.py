@@ -24,7 +24,7 @@ for name, optimizer in {
     "centered": keras.optimizers.RMSprop(0.01, centered=True),
     "rms_momentum": keras.optimizers.RMSprop(0.01, momentum=0.8),
     "rms_both": keras.optimizers.RMSprop(0.01, momentum=0.8, centered=True),
-    "amsgrad": keras.optimizers.Adam(0.05, amsgrad=True),
+    "amsgrad": keras.optimizers.Adam(0.01, amsgrad=True),
     "adamax": keras.optimizers.Adamax(0.02),
     "nadam": keras.optimizers.Nadam(0.02),
     "adagrad": keras.optimizers.Adagrad(0.1),

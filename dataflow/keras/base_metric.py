@@ -1,0 +1,147 @@
+"""What metrics of `tf.keras` have in common: variables that count, and what is read from them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.default_stacks import default_graph
+from dataflow.keras import backend as K
+from dataflow.layers.base import snake_case
+from dataflow.ops import array
+from dataflow.ops.control_flow import group
+from dataflow.ops.math import cast, div_no_nan
+from dataflow.ops.reduce import reduce_sum
+from dataflow.ops.state import assign_add
+from dataflow.ops.variables import Variable
+
+
+def weights_like(weights: Any, values: Any) -> Any:
+    """Weights with as many axes as ``values``: axes of 1 are added after theirs.
+
+    A last axis of 1 that ``values`` have not is dropped.
+    """
+    weights = cast(weights, K.floatx())
+    rank, wanted = weights.shape.ndims, values.shape.ndims
+    if rank is None or wanted is None or rank == 0:
+        return weights
+    if rank == wanted + 1:
+        return array.squeeze(weights, [-1])
+    for _ in range(wanted - rank):
+        weights = array.expand_dims(weights, -1)
+    return weights
+
+
+class Metric:
+    """A value that is counted over batches, in variables.
+
+    Subclasses define ``update_state(y_true, y_pred, sample_weight=None)``, which returns an op,
+    and ``result()``, a tensor. Each call of `add_weight` makes a variable.
+    """
+
+    def __init__(self, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+        self.name = name or K.unique_name(snake_case(type(self).__name__))
+        self.dtype = dtype or K.floatx()
+        self.weights: list[Any] = []
+
+    def add_weight(
+        self, name: str, shape: Any = (), initializer: Any = "zeros", dtype: Any = None
+    ) -> Any:
+        """A variable that starts (and is reset) at 0."""
+        with default_graph().name_scope(self.name), default_graph().control_dependencies(None):
+            variable = Variable(
+                array.zeros(list(shape), dtype or self.dtype), trainable=False, name=name
+            )
+        self.weights.append(variable)
+        return variable
+
+    @property
+    def variables(self) -> list[Any]:
+        """The variables."""
+        return self.weights
+
+    def update_state(self, *args: Any, **kwargs: Any) -> Any:
+        """An op that counts a batch."""
+        raise NotImplementedError
+
+    def result(self) -> Any:
+        """The value so far."""
+        raise NotImplementedError
+
+    def reset_states(self) -> None:
+        """Sets all variables to 0, in Keras's session."""
+        K.batch_set_value([(v, np.zeros(v.shape.as_list())) for v in self.weights])
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The value after counting this batch too."""
+        update = self.update_state(*args, **kwargs)
+        with default_graph().control_dependencies([update]):
+            return array.identity(self.result())
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments."""
+        return {"name": self.name}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Metric:
+        """The metric of a config."""
+        return cls(**config)
+
+
+class Sum(Metric):
+    """The sum of all values."""
+
+    def __init__(self, name: str = "sum", dtype: Any = None) -> None:
+        super().__init__(name, dtype)
+        self.total = self.add_weight("total")
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+        values = cast(convert_to_tensor(values), self.dtype)
+        if sample_weight is not None:
+            values = values * weights_like(convert_to_tensor(sample_weight), values)
+        return assign_add(self.total, reduce_sum(values)).op
+
+    def result(self) -> Any:
+        # A read of its own, so that it can be made to come after an update.
+        return self.total.read_value()
+
+
+class Mean(Metric):
+    """The (weighted) mean of all values."""
+
+    def __init__(self, name: str = "mean", dtype: Any = None) -> None:
+        super().__init__(name, dtype)
+        self.total = self.add_weight("total")
+        self.count = self.add_weight("count")
+
+    def update_state(self, values: Any, sample_weight: Any = None) -> Any:
+        values = cast(convert_to_tensor(values), self.dtype)
+        if sample_weight is None:
+            count = cast(array.size(values), self.dtype)
+        else:
+            sample_weight = weights_like(convert_to_tensor(sample_weight), values)
+            weights = cast(sample_weight, self.dtype) * array.ones_like(values)
+            values, count = values * weights, reduce_sum(weights)
+        return group(assign_add(self.total, reduce_sum(values)), assign_add(self.count, count))
+
+    def result(self) -> Any:
+        return div_no_nan(self.total.read_value(), self.count.read_value())
+
+
+class MeanMetricWrapper(Mean):
+    """The mean of a function of (y_true, y_pred)."""
+
+    def __init__(self, fn: Any, name: str | None = None, dtype: Any = None, **kwargs: Any) -> None:
+        super().__init__(name or fn.__name__, dtype)
+        self._fn = fn
+        self._settings = kwargs
+
+    def update_state(  # type: ignore[override]
+        self, y_true: Any, y_pred: Any, sample_weight: Any = None
+    ) -> Any:
+        return super().update_state(self._fn(y_true, y_pred, **self._settings), sample_weight)
+
+    def get_config(self) -> dict[str, Any]:
+        return {"name": self.name, **self._settings}
