@@ -8,6 +8,7 @@ from dataflow.keras import (
     callbacks,
     constraints,
     datasets,
+    estimator,
     initializers,
     layers,
     losses,
@@ -23,7 +24,16 @@ from dataflow.keras.models import Model, Sequential
 
 __all__ = [
     *("Input", "Model", "Sequential", "activations", "backend", "callbacks", "constraints"),
-    *("datasets", "initializers", "layers", "losses", "metrics", "models", "optimizers"),
+    *(
+        "datasets",
+        "estimator",
+        "initializers",
+        "layers",
+        "losses",
+        "metrics",
+        "models",
+        "optimizers",
+    ),
     *("preprocessing", "regularizers", "utils"),
 ]
 

@@ -76,7 +76,10 @@ def set_session(session: Any) -> None:
 
 def _initialize_variables(session: Any, graph: Any) -> None:
     state = _state(graph)
-    variables = graph.get_collection(GraphKeys.GLOBAL_VARIABLES)
+    variables = [
+        *graph.get_collection(GraphKeys.GLOBAL_VARIABLES),
+        *graph.get_collection(GraphKeys.LOCAL_VARIABLES),
+    ]
     new = [v for v in variables if (id(session), v.name) not in state.initialized]
     if not new:
         return

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.keras import backend as K
@@ -52,7 +53,10 @@ class Metric:
         """A variable that starts (and is reset) at 0."""
         with default_graph().name_scope(self.name), default_graph().control_dependencies(None):
             variable = Variable(
-                array.zeros(list(shape), dtype or self.dtype), trainable=False, name=name
+                array.zeros(list(shape), dtype or self.dtype),
+                trainable=False,
+                collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
+                name=name,
             )
         self.weights.append(variable)
         return variable

@@ -119,7 +119,11 @@ class PiecewiseConstantDecay(LearningRateSchedule):
                 "The length of boundaries should be 1 less than the length of values; got "
                 f"{len(boundaries)} and {len(values)}."
             )
-        self._settings = {"boundaries": list(boundaries), "values": list(values), "name": name}
+        self._settings: dict[str, Any] = {
+            "boundaries": list(boundaries),
+            "values": list(values),
+            "name": name,
+        }
 
     def __call__(self, step: Any) -> Any:
         return learning_rate_decay.piecewise_constant(step, **self._settings)

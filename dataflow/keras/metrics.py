@@ -13,7 +13,6 @@ from dataflow.keras.base_metric import (
     MeanMetricWrapper,
     Metric,
     Sum,
-    weights_like,
 )
 from dataflow.keras.confusion_metrics import (
     AUC,

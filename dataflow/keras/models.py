@@ -25,7 +25,7 @@ def model_from_json(json_string: str, custom_objects: Any = None) -> Any:
 
 
 def clone_model(model: Any, input_tensors: Any = None) -> Any:
-    """A model of the same architecture, with new weights."""
-    if input_tensors is not None:
-        raise NotImplementedError("clone_model(input_tensors=...) is not supported.")
-    return type(model).from_config(model.get_config())
+    """A model of the same architecture, with new weights; on ``input_tensors`` where given."""
+    if input_tensors is not None and not isinstance(input_tensors, (list, tuple)):
+        input_tensors = [input_tensors]
+    return type(model).from_config(model.get_config(), inputs=input_tensors)

@@ -269,11 +269,17 @@ class Model(Training, Layer):
         }
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """The model of a config, with new weights."""
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Any = None, inputs: Any = None
+    ) -> Any:
+        """The model of a config, with new weights; on ``inputs``, a list of tensors, if given."""
         from dataflow.keras.layers import deserialize
+        from dataflow.keras.layers.core import InputLayer
 
         layers = [deserialize(c, custom_objects) for c in config["layers"]]
+        if inputs is not None:
+            for (index, *_), tensor in zip(config["inputs"], inputs, strict=True):
+                layers[index] = InputLayer(input_tensor=tensor, name=layers[index].name)
         tensors: dict[tuple[int, ...], Any] = {}
         for index, *_ in config["inputs"]:
             tensors[(index, 0, 0)] = layers[index].output

@@ -369,7 +369,7 @@ class Adadelta(Optimizer):
 
 
 class _RMSpropRule(_Rule):
-    slots = ("rms",)
+    slots: tuple[str, ...] = ("rms",)
 
     def _apply_dense(self, grad: Any, var: Any) -> Any:
         c = self._setting

@@ -15,6 +15,7 @@ import numpy as np
 
 from dataflow.errors import DataLossError
 from dataflow.keras import backend as K
+from dataflow.keras.sequential import class_name
 from dataflow.keras.serialization import custom_object_scope, serialize
 from dataflow.train.safetensors_store import read_arrays, read_metadata, write_arrays
 
@@ -73,7 +74,7 @@ def save_model(
     """
     path = _target(filepath, overwrite)
     note: dict[str, Any] = {
-        "model": {"class_name": _class_name(model), "config": model.get_config()},
+        "model": {"class_name": class_name(model), "config": model.get_config()},
         "order": [layer.name for layer in model.layers if layer.weights],
     }
     with model._graph.as_default():
@@ -86,12 +87,6 @@ def save_model(
             for i, value in enumerate(model.optimizer.get_weights()):
                 arrays[f"optimizer_weights/{i}"] = value
     write_arrays(path, arrays, {_KEY: json.dumps(note)})
-
-
-def _class_name(model: Any) -> str:
-    from dataflow.keras.sequential import Sequential
-
-    return "Sequential" if isinstance(model, Sequential) else "Model"
 
 
 def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) -> Any:
@@ -124,7 +119,7 @@ def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) 
             if values:
                 count = len(values)
                 ordered = [arrays[f"optimizer_weights/{i}"] for i in range(count)]
-                model._make_train_function()
+                model._make_train_operations()
                 model.optimizer.set_weights(ordered)
     return model
 

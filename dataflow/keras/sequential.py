@@ -132,9 +132,20 @@ class Sequential(Model):
         return {"name": self.name, "layers": [serialize(layer) for layer in self._layers]}
 
     @classmethod
-    def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Any:
-        """The model of a config, with new weights."""
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: Any = None, inputs: Any = None
+    ) -> Any:
+        """The model of a config, with new weights; on ``inputs``, a list of one tensor, if given."""
         from dataflow.keras.layers import deserialize
 
-        layers = [deserialize(c, custom_objects) for c in config["layers"]]
-        return cls(layers, name=config.get("name"))
+        described = config["layers"]
+        first = [Input(tensor=tensor) for tensor in inputs or ()]
+        if first:
+            described = [c for c in described if c["class_name"] != "InputLayer"]
+        layers = [deserialize(c, custom_objects) for c in described]
+        return cls([*first, *layers], name=config.get("name"))
+
+
+def class_name(model: Any) -> str:
+    """What a file calls the model's class: a subclass of `Model` is saved as its layers."""
+    return "Sequential" if isinstance(model, Sequential) else "Model"

@@ -17,6 +17,8 @@ from dataflow.keras import (
     optimizers,
     training_data as data,
 )
+from dataflow.keras.base_metric import MeanMetricWrapper, Metric, weights_like
+from dataflow.ops import array
 from dataflow.ops.math import cast
 from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.sources import placeholder
@@ -77,13 +79,14 @@ class Training:
 
         ``metrics=["accuracy"]`` is the accuracy that fits the loss. For several outputs, lists or
         dicts by output name. ``weighted_metrics`` count sample weights, ``metrics`` do not;
-        ``sample_weight_mode="temporal"`` takes a weight for each step.
+        ``sample_weight_mode="temporal"`` takes a weight for each step. ``target_tensors`` are
+        tensors to compare with, in place of placeholders for ``y``; the inputs must be tensors too
+        (`Input(tensor=...)`).
 
         Raises `ValueError` for unknown names.
         """
-        for name, value in (("target_tensors", target_tensors), ("distribute", distribute)):
-            if value is not None:
-                raise NotImplementedError(f"compile({name}=...) is not supported.")
+        if distribute is not None:
+            raise NotImplementedError("compile(distribute=...) is not supported.")
         if kwargs:
             raise TypeError(f"compile: unexpected argument {next(iter(kwargs))!r}.")
         with self._graph.as_default():
@@ -92,6 +95,7 @@ class Training:
         self._metrics, self._weighted_metrics = metrics or [], weighted_metrics or []
         self.loss_weights = loss_weights
         self.sample_weight_mode = sample_weight_mode
+        self._target_tensors = target_tensors
         self._compile_arguments = {
             "loss": loss,
             "metrics": metrics,
@@ -128,12 +132,14 @@ class Training:
         names = self.output_names  # type: ignore[attr-defined]
         functions = [losses_module.get(x) for x in self._per_output(self.loss, "loss")]
         weights = self._per_output(self.loss_weights, "loss_weights")
+        given = self._per_output(self._target_tensors, "target_tensors")
         modes = self._per_output(self.sample_weight_mode, "sample_weight_mode")
         watched = self._watched(self._metrics, "metrics")
         weighted = self._watched(self._weighted_metrics, "weighted_metrics")
         targets, sample_weights, terms, each, values, titles = [], [], [], [], [], []
         objects: list[Any] = []
         trained: list[str] = []
+        fed: list[str] = []
         for number, (name, output, function, weight) in enumerate(
             zip(names, self.outputs, functions, weights, strict=True)
         ):
@@ -141,21 +147,15 @@ class Training:
                 continue
             trained.append(name)
             kind = getattr(function, "__name__", getattr(function, "name", ""))
-            dims = None if output.dims is None else list(output.dims)
-            if "sparse" in kind and dims is not None:
-                dims = [*dims[:-1], 1]
-            elif kind not in losses_module.BY_NAME and dims is not None:
-                dims = [None] * len(dims) if len(dims) else dims
-            dtype = "int64" if "sparse" in kind else output.dtype.base_dtype
-            target = placeholder(dtype, dims, name=f"{name}_target")
-            if modes[number] not in (None, "temporal"):
-                raise ValueError(
-                    f"sample_weight_mode is None or 'temporal', got {modes[number]!r}."
-                )
-            rank = 2 if modes[number] == "temporal" else 1
-            sample_weight = placeholder(K.floatx(), [None] * rank, name=f"{name}_sample_weights")
-            targets.append(target)
-            sample_weights.append(sample_weight)
+            if given[number] is None:
+                target, sample_weight = self._placeholders(name, output, kind, modes[number])
+                targets.append(target)
+                sample_weights.append(sample_weight)
+                fed.append(name)
+            else:
+                target, sample_weight = given[number], None
+                if target.shape.ndims == 1 and output.shape.ndims == 2 and "sparse" not in kind:
+                    target = array.expand_dims(target, -1)
             with self._graph.name_scope(f"loss/{name}_loss"):
                 raw = function.call if isinstance(function, losses_module.Loss) else function
                 term = _weighted_mean(raw(target, output), sample_weight, _mask(output))
@@ -183,12 +183,28 @@ class Training:
         self.total_loss = total
         named = [f"{n}_loss" for n in trained] if len(each) > 1 else []
         self.metrics_names = ["loss", *named, *titles]
-        self.targets, self.sample_weights, self._target_names = targets, sample_weights, trained
+        self.targets, self.sample_weights, self._target_names = targets, sample_weights, fed
         self._reported = [total, *(each if named else []), *values]
         self._metric_objects = objects
         self._num_losses = 1 + len(named)
         self._trained = "compiled"
         self._train_ops: Any = None
+
+    def _placeholders(self, name: str, output: Any, kind: str, mode: Any) -> tuple[Any, Any]:
+        """What an output is compared with, and the weights of its examples (or steps)."""
+        dims = None if output.dims is None else list(output.dims)
+        if "sparse" in kind and dims is not None:
+            dims = [*dims[:-1], 1]
+        elif kind not in losses_module.BY_NAME and dims is not None:
+            dims = [None] * len(dims) if len(dims) else dims
+        if mode not in (None, "temporal"):
+            raise ValueError(f"sample_weight_mode is None or 'temporal', got {mode!r}.")
+        dtype = "int64" if "sparse" in kind else output.dtype.base_dtype
+        rank = 2 if mode == "temporal" else 1
+        return (
+            placeholder(dtype, dims, name=f"{name}_target"),
+            placeholder(K.floatx(), [None] * rank, name=f"{name}_sample_weights"),
+        )
 
     def _watched(self, metrics: Any, what: str) -> list[list[Any]]:
         """The metrics of each output; a flat list is for all of them."""
@@ -204,20 +220,19 @@ class Training:
         """A metric's title, its value after a batch, and the object that counts it."""
         if metric in ("acc", "accuracy", "ce", "crossentropy"):
             title = "acc" if metric in ("acc", "accuracy") else "ce"
-            made = metrics_module.MeanMetricWrapper(
-                metrics_module.of_name(metric, loss, output), title
-            )
+            made = MeanMetricWrapper(metrics_module.of_name(metric, loss, output), title)
         else:
             made = metrics_module.get(metric)
-            if not isinstance(made, metrics_module.Metric):
+            if not isinstance(made, Metric):
                 title = getattr(made, "__name__", getattr(made, "name", "metric"))
                 function = made.call if isinstance(made, losses_module.Loss) else made
-                made = metrics_module.MeanMetricWrapper(function, title)
+                made = MeanMetricWrapper(function, title)
         with self._graph.name_scope(f"metrics/{made.name}"):
             value = made(target, output, sample_weight=sample_weight)
         return made.name, value, made
 
-    def _make_train_function(self) -> Any:
+    def _make_train_operations(self) -> Any:
+        """The ops of one step, made once."""
         if self._train_ops is None:
             with self._graph.as_default(), self._graph.name_scope("training"):
                 weights = self.trainable_weights  # type: ignore[attr-defined]
@@ -227,7 +242,6 @@ class Training:
                 updates = [u for u in self.updates if _reached_from(u, fed)]  # type: ignore[attr-defined]
                 steps = self.optimizer.get_updates(self.total_loss, weights)
                 self._train_ops = [*steps, *updates]
-                K.get_session()
         return self._train_ops
 
     # ---- one batch ------------------------------------------------------------------------
@@ -238,7 +252,7 @@ class Training:
         if kind == "train" and frozen != getattr(self, "_trained_names", frozen):
             self._train_ops = None  # layers were frozen or freed since
             self._functions.clear()
-        train_ops = self._make_train_function() if kind == "train" else []
+        train_ops = self._make_train_operations() if kind == "train" else []
         if kind == "train":
             self._trained_names = frozen
         session = K.get_session()
@@ -291,7 +305,7 @@ class Training:
         """Inputs, targets and weights as checked arrays of one length."""
         ins = data.as_arrays(x, self.input_names, "input")  # type: ignore[attr-defined]
         ins = data.check_shapes(ins, self.inputs, self.input_names, "input")  # type: ignore[attr-defined]
-        if y is None:
+        if y is None and self.targets:
             raise ValueError("Targets are missing: fit(x, y), or a dataset of pairs (x, y).")
         names = self._target_names
         outs = data.check_shapes(data.as_arrays(y, names, "target"), self.targets, names, "target")
@@ -592,9 +606,9 @@ def _mask(output: Any) -> Any:
 
 def _masked(weights: Any, mask: Any) -> Any:
     """Weights that are 0 where the mask is not set."""
-    if mask is None:
-        return weights
-    return metrics_module.weights_like(weights, mask) * cast(mask, K.floatx())
+    if mask is None or weights is None:
+        return weights if mask is None else mask
+    return weights_like(weights, mask) * cast(mask, K.floatx())
 
 
 def _weighted_mean(values: Any, weights: Any, mask: Any) -> Any:
@@ -605,7 +619,9 @@ def _weighted_mean(values: Any, weights: Any, mask: Any) -> Any:
     if mask is not None and mask.shape.ndims == values.shape.ndims:
         kept = cast(mask, K.floatx())
         values = values * kept / reduce_mean(kept)
-    return reduce_mean(values * metrics_module.weights_like(weights, values))
+    if weights is None:
+        return reduce_mean(values)
+    return reduce_mean(values * weights_like(weights, values))
 
 
 def _reached_from(target: Any, fed: set[Any]) -> bool:

@@ -124,7 +124,8 @@ def _class_weights(weights: dict[int, float], targets: Array, shape: Any) -> Arr
     missing = set(np.unique(classes).tolist()) - set(weights)
     if missing:
         raise ValueError(f"class_weight must contain all classes in the data; missing: {missing}")
-    return np.vectorize(lambda c: weights[int(c)], otypes=["float32"])(classes)
+    result: Array = np.vectorize(lambda c: weights[int(c)], otypes=["float32"])(classes)
+    return result
 
 
 def is_due(epoch: int, frequency: Any) -> bool:

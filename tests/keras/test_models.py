@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import http.server
+import tarfile
+import threading
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -240,9 +247,52 @@ def test_to_categorical():
         keras.utils.to_categorical([3], 3)
 
 
-def test_get_file_says_where_to_put_the_file(tmp_path):
+def test_get_file_says_where_to_put_the_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("DATAFLOW_OFFLINE", "1")
+    arguments = {"origin": "http://localhost/a.txt", "cache_dir": str(tmp_path)}
     with pytest.raises(FileNotFoundError, match="put it at"):
-        keras.utils.get_file("a.txt", "an origin", cache_dir=str(tmp_path))
-    (tmp_path / "datasets").mkdir()
+        keras.utils.get_file("a.txt", **arguments)
+    (tmp_path / "datasets").mkdir(exist_ok=True)
     (tmp_path / "datasets" / "a.txt").write_text("here")
-    assert keras.utils.get_file("a.txt", "an origin", cache_dir=str(tmp_path)).endswith("a.txt")
+    assert keras.utils.get_file("a.txt", **arguments).endswith("a.txt")
+    md5 = hashlib.md5(b"here").hexdigest()
+    assert keras.utils.get_file(file_hash=md5, **arguments).endswith("a.txt")
+    with pytest.raises(FileNotFoundError, match="DATAFLOW_OFFLINE"):
+        keras.utils.get_file("a.txt", file_hash="0" * 64, **arguments)
+
+
+@pytest.fixture
+def served(tmp_path):
+    """The address of a folder on loopback that holds an archive of one file."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    (tmp_path / "flowers").mkdir()
+    (tmp_path / "flowers" / "rose.txt").write_text("red")
+    with tarfile.open(folder / "flowers.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "flowers", "flowers")
+    handler = functools.partial(Quiet, directory=str(folder))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join(10)
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *args):
+        pass
+
+
+def test_get_file_downloads_checks_and_unpacks(served, tmp_path, monkeypatch):
+    monkeypatch.delenv("DATAFLOW_OFFLINE", raising=False)
+    origin = served + "/flowers.tar.gz"
+    arguments = {"origin": origin, "cache_dir": str(tmp_path / "cache")}
+    folder = Path(keras.utils.get_file("flowers", untar=True, **arguments))
+    assert (folder / "rose.txt").read_text() == "red"
+    path = Path(keras.utils.get_file(cache_subdir="other", extract=True, **arguments))
+    assert path.name == "flowers.tar.gz"
+    assert (path.parent / "flowers" / "rose.txt").read_text() == "red"
+    with pytest.raises(ValueError, match="has not the hash"):
+        keras.utils.get_file("new.tar.gz", file_hash="0" * 32, **arguments)
+    assert not (tmp_path / "cache" / "datasets" / "new.tar.gz").exists()

@@ -1,0 +1,163 @@
+"""`tf.keras.estimator`: a compiled model as an `Estimator`."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from dataflow.estimator.estimator import Estimator
+from dataflow.estimator.export_outputs import PredictOutput
+from dataflow.estimator.model_fn import EstimatorSpec, ModeKeys
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.keras import backend as K, models, optimizers
+from dataflow.keras.network import Model
+from dataflow.keras.sequential import Sequential
+from dataflow.keras.serialization import custom_object_scope, serialize
+from dataflow.ops.array import expand_dims
+from dataflow.ops.control_flow import group
+from dataflow.ops.math import cast
+from dataflow.ops.sources import placeholder
+from dataflow.ops.state import assign, assign_add
+from dataflow.train.global_step import get_or_create_global_step
+from dataflow.train.scaffold import Scaffold
+
+__all__ = ["model_to_estimator"]
+
+
+def model_to_estimator(
+    keras_model: Any = None,
+    keras_model_path: Any = None,
+    custom_objects: Any = None,
+    model_dir: Any = None,
+    config: Any = None,
+    checkpoint_format: str = "saver",
+) -> Estimator:
+    """An `Estimator` that trains, evaluates and exports copies of a compiled Keras model.
+
+    The model (or the file of one, ``keras_model_path``) gives the architecture, the loss, the
+    metrics, the optimizer's settings, and the weights to begin with; it is not changed itself.
+    ``input_fn`` gives features by the names in ``keras_model.input_names`` (or one tensor), and
+    labels by those in ``output_names`` (or one tensor).
+
+    Raises `ValueError` unless there is one of both, or where the model is not compiled.
+    """
+    if (keras_model is None) == (keras_model_path is None):
+        raise ValueError(
+            "Either `keras_model` or `keras_model_path` needs to be provided, not both."
+        )
+    if checkpoint_format not in (None, "saver", "checkpoint"):
+        raise ValueError(
+            f"checkpoint_format is 'saver' or 'checkpoint', got {checkpoint_format!r}."
+        )
+    if keras_model is None:
+        keras_model = models.load_model(keras_model_path, custom_objects)
+    if keras_model.optimizer is None:
+        raise ValueError(
+            "The given keras model has not been compiled yet: call model.compile(optimizer, loss) "
+            "before model_to_estimator."
+        )
+    if not keras_model.outputs:
+        raise ValueError(
+            "model_to_estimator: the model does not know its inputs yet. Give its first layer "
+            "input_shape=..., or use Input and Model(inputs, outputs)."
+        )
+    made_by = Sequential if isinstance(keras_model, Sequential) else Model
+    architecture = keras_model.get_config()
+    with keras_model._graph.as_default():
+        values = keras_model.get_weights()
+
+    def model_fn(features: Any, labels: Any, mode: str) -> EstimatorSpec:
+        K.set_learning_phase(int(mode == ModeKeys.TRAIN))
+        with custom_object_scope(custom_objects or {}):
+            inputs = _in_order(features, keras_model.input_names, "features")
+            tensors = [_fitting(t, i) for t, i in zip(inputs, keras_model.inputs, strict=True)]
+            model = made_by.from_config(architecture, inputs=tensors)
+        scaffold = _scaffold_that_sets(model.weights, values)
+        predictions = dict(zip(keras_model.output_names, model.outputs, strict=True))
+        if mode == ModeKeys.PREDICT:
+            return EstimatorSpec(
+                mode,
+                predictions=predictions,
+                scaffold=scaffold,
+                export_outputs={"serving_default": PredictOutput(predictions)},
+            )
+        arguments = copy.copy(keras_model._compile_arguments)
+        if arguments["metrics"]:
+            arguments["metrics"] = _fresh(arguments["metrics"])
+        if arguments["weighted_metrics"]:
+            arguments["weighted_metrics"] = _fresh(arguments["weighted_metrics"])
+        targets = _in_order(labels, keras_model.output_names, "labels")
+        model.compile(_same_optimizer(keras_model.optimizer), target_tensors=targets, **arguments)
+        counted = zip(model._metric_objects, model._reported[model._num_losses :], strict=True)
+        metrics = {metric.name: (metric.result(), update) for metric, update in counted}
+        train_op = None
+        if mode == ModeKeys.TRAIN:
+            steps = model._make_train_operations()
+            train_op = group(*steps, assign_add(get_or_create_global_step(), 1))
+        return EstimatorSpec(
+            mode,
+            predictions=predictions,
+            loss=model.total_loss,
+            train_op=train_op,
+            eval_metric_ops=None if mode == ModeKeys.TRAIN else metrics,
+            scaffold=scaffold,
+        )
+
+    return Estimator(model_fn, model_dir=model_dir, config=config)
+
+
+def _in_order(given: Any, names: list[str], what: str) -> list[Any]:
+    """Tensors in the order of ``names``; raises `ValueError` where the names differ."""
+    if isinstance(given, dict):
+        if set(given) != set(names):
+            raise ValueError(
+                f"model_to_estimator: the input_fn gives {what} called {sorted(given)}, the model "
+                f"has {names}."
+            )
+        found = [given[name] for name in names]
+    else:
+        found = list(given) if isinstance(given, (list, tuple)) else [given]
+    if len(found) != len(names) or found[0] is None:
+        raise ValueError(
+            f"model_to_estimator: the model needs {len(names)} {what} ({', '.join(names)}); the "
+            f"input_fn gives {'none' if found[0] is None else len(found)}."
+        )
+    return [convert_to_tensor(value) for value in found]
+
+
+def _fitting(tensor: Any, like: Any) -> Any:
+    """The feature with the dtype and the static shape of the model's input."""
+    tensor = cast(tensor, like.dtype.base_dtype)
+    if tensor.shape.ndims == 1 and like.shape.ndims == 2:
+        tensor = expand_dims(tensor, -1)
+    tensor.set_shape(like.shape)
+    return tensor
+
+
+def _scaffold_that_sets(variables: list[Any], values: list[Any]) -> Scaffold:
+    """A scaffold that starts ``variables`` with ``values`` where there is no checkpoint."""
+    feed, assigns = {}, []
+    for variable, value in zip(variables, values, strict=True):
+        given = placeholder(variable.dtype.base_dtype, variable.shape)
+        assigns.append(assign(variable, given).op)
+        feed[given] = value
+    return Scaffold(init_fn=lambda scaffold, session: session.run(assigns, feed))
+
+
+def _fresh(metrics: Any) -> Any:
+    """Metric objects anew, as those given have variables in another graph."""
+    if isinstance(metrics, dict):
+        return {name: _fresh(value) for name, value in metrics.items()}
+    if isinstance(metrics, (list, tuple)):
+        return [_fresh(value) for value in metrics]
+    if hasattr(metrics, "update_state"):
+        return type(metrics).from_config(metrics.get_config())
+    return metrics
+
+
+def _same_optimizer(optimizer: Any) -> Any:
+    if isinstance(optimizer, optimizers.TFOptimizer):
+        inner = copy.copy(optimizer.optimizer)
+        inner._slots, inner._non_slot_dict = {}, {}
+        return inner
+    return optimizers.get(serialize(optimizer))
