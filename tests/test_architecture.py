@@ -32,7 +32,7 @@ LAYERS = {
         *("data", "train", "layers", "rnn", "losses", "metrics", "estimator", "feature_column"),
         *("summary", "cluster", "introspect", "keras", "saved_model"),
     ),
-    6: ("cli",),
+    6: ("cli", "course"),
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 # Modules that only gather names for users (dataflow/__init__.py, dataflow/nn.py, ...) stand on top.

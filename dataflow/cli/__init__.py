@@ -1,4 +1,4 @@
-"""The `dataflow` command: `dataflow lab` and `dataflow doctor`."""
+"""The `dataflow` command: `dataflow lab`, `dataflow doctor` and `dataflow course`."""
 
 from __future__ import annotations
 
@@ -44,6 +44,21 @@ def build_parser() -> argparse.ArgumentParser:
         description="Say what this machine has, and what to do about what is missing.",
     )
     doctor.add_argument("--json", action="store_true", help="print a JSON object instead of text")
+
+    course = commands.add_parser(
+        "course",
+        help="for teachers: who did what, from a class's notebooks",
+        description="Read the notebooks of a class. Nothing is run, and nothing is sent anywhere.",
+    )
+    actions = course.add_subparsers(dest="action", required=True, metavar="ACTION")
+    report = actions.add_parser(
+        "report",
+        help="list exercises and questions: right, not yet, not tried",
+        description="List what each learner did, from the saved notebooks under FOLDER: one "
+        "folder for each learner, or one notebook for each.",
+    )
+    report.add_argument("folder", metavar="FOLDER", help="where the notebooks are")
+    report.add_argument("--csv", action="store_true", help="print a line per task as CSV")
     return parser
 
 
@@ -63,6 +78,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     if extra:
         parser.error(f"unrecognized arguments: {' '.join(extra)}")
+    if options.command == "course":
+        return _run_report(options.folder, as_csv=options.csv)
     from dataflow.cli.doctor import run_doctor
 
     return run_doctor(as_json=options.json)
+
+
+def _run_report(folder: str, *, as_csv: bool) -> int:
+    from dataflow.course import report
+
+    try:
+        found = report(folder)
+    except NotADirectoryError as e:
+        print(f"dataflow course report: {e}", file=sys.stderr)
+        return 2
+    print(found.to_csv() if as_csv else found, end="" if as_csv else "\n")
+    return 0

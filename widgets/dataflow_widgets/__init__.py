@@ -1,6 +1,6 @@
 """Widgets that show what the engine does: the graph, live; a run, step by step.
 
-In a notebook: ``from dataflow_widgets import GraphView, Stepper``, or just display a graph, tensor
+In a notebook: ``from dataflow_widgets import GraphView, Stepper, predict``, or just display a graph, tensor
 or session. ``%load_ext dataflow_widgets`` adds ``%%graph``, which shows what a cell added.
 
 Names load when they are first used, so that the static pictures need neither anywidget nor Jupyter.
@@ -13,22 +13,26 @@ from typing import Any
 
 _HOMES = {
     "GraphView": "dataflow_widgets.graph_view",
+    "Predict": "dataflow_widgets.predict",
     "RewritePlayer": "dataflow_widgets.rewrite_player",
     "Stepper": "dataflow_widgets.stepper",
     "TrainingMonitor": "dataflow_widgets.training_monitor",
 }
+_MODULES = ("predict",)
 
-__all__ = [*_HOMES, "load_ipython_extension"]
+__all__ = [*_HOMES, *_MODULES, "load_ipython_extension"]
 
 
 def __getattr__(name: str) -> Any:
     if name in _HOMES:
         return getattr(importlib.import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"dataflow_widgets.{name}")
     raise AttributeError(f"module 'dataflow_widgets' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES])
+    return sorted([*globals(), *_HOMES, *_MODULES])
 
 
 def load_ipython_extension(ipython: Any) -> None:

@@ -139,17 +139,21 @@ class Widget(anywidget.AnyWidget):
         The picture is an ``<img>`` with an SVG data URI: GitHub, nbconvert and untrusted notebooks
         show that, while they drop ``image/svg+xml``.
         """
-        from dataflow_widgets.static.html import picture_html
-
         shown = super()._repr_mimebundle_(**kwargs)
         data, metadata = shown if isinstance(shown, tuple) else (shown or {}, {})
         words = self.words or self.describe()
         data["text/plain"] = words
         try:
-            data["text/html"] = picture_html(self._draw(), words)
+            data["text/html"] = self._html(words)
         except Exception as e:  # a picture that fails must not hide the widget
             self._last_error = f"{type(e).__name__}: {e}"
         return data, metadata
+
+    def _html(self, words: str) -> str:
+        """What stands for the widget where none can run; ``words`` say the same."""
+        from dataflow_widgets.static.html import picture_html
+
+        return picture_html(self._draw(), words)
 
 
 def refuse_unknown(cls: type, allowed: set[str], given: dict[str, Any]) -> None:

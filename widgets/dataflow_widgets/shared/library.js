@@ -1,5 +1,6 @@
 // Everything that is sent to a page, in one module.  A new widget is one line here.
 import graphView from "../graph_view/graph_view.js";
+import predict from "../predict/predict.js";
 import rewritePlayer from "../rewrite_player/rewrite_player.js";
 import stepper from "../stepper/stepper.js";
 import trainingMonitor from "../training_monitor/training_monitor.js";
@@ -7,6 +8,7 @@ import { useStyle } from "./style.js";
 
 export const widgets = {
   graph_view: useStyle(graphView),
+  predict: useStyle(predict),
   rewrite_player: useStyle(rewritePlayer),
   stepper: useStyle(stepper),
   training_monitor: useStyle(trainingMonitor),

@@ -13,7 +13,8 @@ export class GraphPane {
   /**
    * @param model   GraphModel
    * @param options host: EngineHost or null; ask(): ask the kernel for the engine;
-   *                onselect(item), onactivate(item), onlayout(result)
+   *                onselect(item), onactivate(item), onlayout(result);
+   *                word(item): what the widget itself says of an item, if anything
    */
   constructor(model, options = {}) {
     this.model = model;
@@ -171,6 +172,12 @@ export class GraphPane {
       if (id === this.selected) extra.push("df-selected");
       element.dataset.extra = extra.join(" ");
       element.classList.add(...extra);
+      const word = this.options.word?.(this.itemById(id));
+      if (word) {
+        const tag = element.querySelector(".df-tag");
+        tag.textContent = [word, tag.textContent].filter(Boolean).join(", ");
+        element.setAttribute("aria-label", `${element.getAttribute("aria-label")}, ${word}`);
+      }
       const colour = this.fills?.get(id);
       if (colour) element.style.setProperty("--df-own-fill", colour);
       else element.style.removeProperty("--df-own-fill");

@@ -1,0 +1,138 @@
+"""Attempts at exercises and questions, kept in the notebook and nowhere else.
+
+A check's output carries them under `MIME`; a Predict widget carries them in its saved state. An
+attempt is ``{"right": bool, "words": str}``, with ``"given"`` where a widget keeps the answer and
+``"shown": True`` where the learner asked to see it. Nothing is written to any other file, and
+nothing is sent anywhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+MIME = "application/vnd.dataflow.attempts+json"
+WIDGET_STATE_MIME = "application/vnd.jupyter.widget-state+json"
+
+_MAX_NOTEBOOK_BYTES = 50_000_000
+_MAX_ATTEMPTS = 50  # of one exercise: an endless "Run all" must not make the notebook fat
+
+Attempt = dict[str, Any]
+_of_this_kernel: dict[str, list[Attempt]] = {}
+
+
+def earlier(name: str) -> list[Attempt]:
+    """The attempts at ``name`` so far: in this kernel, else in the saved notebook it belongs to."""
+    if name not in _of_this_kernel:
+        path = notebook_path()
+        kept = _of_saved(path).get(name, []) if path is not None else []
+        _of_this_kernel[name] = kept
+    return list(_of_this_kernel[name])
+
+
+def add(name: str, attempt: Attempt) -> list[Attempt]:
+    """Keeps one more attempt; returns all. The same right answer again is not another attempt."""
+    known = earlier(name)
+    if not (known and known[-1].get("right") and known[-1] == attempt):
+        known = [*known, attempt][-_MAX_ATTEMPTS:]
+    _of_this_kernel[name] = known
+    return list(known)
+
+
+def forget(name: str | None = None) -> None:
+    """Begins again: forgets the attempts at ``name``, or at everything, in this kernel."""
+    if name is None:
+        _of_this_kernel.clear()
+    else:
+        _of_this_kernel[name] = []
+
+
+def num_wrong(attempts: Iterable[Attempt]) -> int:
+    """How many of ``attempts`` were wrong answers."""
+    return sum(not a["right"] and not a.get("shown") for a in attempts)
+
+
+def notebook_path() -> Path | None:
+    """The notebook that this kernel belongs to, as far as the Jupyter server tells."""
+    told = os.environ.get("JPY_SESSION_NAME", "")
+    path = Path(told)
+    return path if path.suffix == ".ipynb" and path.is_file() else None
+
+
+def read_notebook(path: Path) -> dict[str, Any]:
+    """The notebook's JSON. Raises `ValueError` for what is not one, and `OSError`."""
+    if path.stat().st_size > _MAX_NOTEBOOK_BYTES:
+        raise ValueError(f"larger than {_MAX_NOTEBOOK_BYTES // 1_000_000} MB")
+    try:
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError as e:
+        raise ValueError("nested too deeply") from e
+    if not isinstance(notebook, dict) or not isinstance(notebook.get("cells"), list):
+        raise ValueError("not a notebook of format 4")
+    return notebook
+
+
+def of_notebook(notebook: Mapping[str, Any]) -> dict[str, list[Attempt]]:
+    """Every attempt that a notebook holds, by exercise; what is malformed is left out.
+
+    Where a notebook holds several records of one exercise, the longest counts.
+    """
+    found: dict[str, list[Attempt]] = {}
+    for name, attempts in [*_in_outputs(notebook), *_in_widgets(notebook)]:
+        good = [_cleaned(a) for a in attempts if _is_attempt(a)][-_MAX_ATTEMPTS:]
+        if good and len(good) > len(found.get(name, [])):
+            found[name] = good
+    return found
+
+
+def _of_saved(path: Path) -> dict[str, list[Attempt]]:
+    try:
+        return of_notebook(read_notebook(path))
+    except (OSError, ValueError):
+        return {}  # a damaged file has no attempts; it must not stop the lesson
+
+
+def _in_outputs(notebook: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    for cell in notebook["cells"]:
+        outputs = cell.get("outputs") if isinstance(cell, Mapping) else None
+        for output in outputs if isinstance(outputs, list) else []:
+            data = output.get("data") if isinstance(output, Mapping) else None
+            record = data.get(MIME) if isinstance(data, Mapping) else None
+            if isinstance(record, Mapping):
+                yield from _record(record.get("exercise"), record.get("attempts"))
+
+
+def _in_widgets(notebook: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    part: Any = notebook.get("metadata")
+    for key in ("widgets", WIDGET_STATE_MIME, "state"):
+        part = part.get(key) if isinstance(part, Mapping) else None
+    for model in part.values() if isinstance(part, Mapping) else []:
+        state = model.get("state") if isinstance(model, Mapping) else None
+        if isinstance(state, Mapping) and state.get("kind") == "predict":
+            yield from _record(state.get("name"), state.get("answers"))
+
+
+def _record(name: Any, attempts: Any) -> Iterator[tuple[str, list[Any]]]:
+    if isinstance(name, str) and name and isinstance(attempts, list):
+        yield name, attempts
+
+
+def _is_attempt(value: Any) -> bool:
+    return (
+        isinstance(value, Mapping)
+        and isinstance(value.get("right"), bool)
+        and isinstance(value.get("words"), str)
+    )
+
+
+def _cleaned(attempt: Mapping[str, Any]) -> Attempt:
+    kept: Attempt = {"right": attempt["right"], "words": attempt["words"]}
+    for key in ("given", "hint"):
+        if key in attempt:
+            kept[key] = attempt[key]
+    if attempt.get("shown") is True:
+        kept["shown"] = True
+    return kept

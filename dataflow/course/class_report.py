@@ -1,0 +1,178 @@
+"""The teacher's mode: who did what, read from a class's saved notebooks."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from dataflow.course.attempts import Attempt, of_notebook, read_notebook
+
+_CHECK_CALL = re.compile(r"\bcheck\.(lesson\d+\.\w+)\s*\(")
+_QUESTION_NAME = re.compile(r"""\bname\s*=\s*["'](lesson\d+\.\w+)["']""")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+COLUMNS = ("learner", "notebook", "task", "state", "tries", "wrong", "last words")
+
+
+@dataclass(frozen=True)
+class TaskRecord:
+    """What one learner did with one exercise or question."""
+
+    name: str
+    attempts: list[Attempt]
+
+    @property
+    def state(self) -> str:
+        """ "right", "shown" (the learner had the answer shown), "not yet" or "not tried"."""
+        if any(a["right"] for a in self.attempts):
+            return "right"
+        if any(a.get("shown") for a in self.attempts):
+            return "shown"
+        return "not yet" if self.attempts else "not tried"
+
+    @property
+    def num_wrong(self) -> int:
+        """Wrong tries before the first right one."""
+        count = 0
+        for attempt in self.attempts:
+            if attempt["right"]:
+                break
+            count += not attempt.get("shown")
+        return count
+
+    @property
+    def num_tries(self) -> int:
+        """Answers that were given, up to the first right one."""
+        return self.num_wrong + (self.state == "right")
+
+
+@dataclass(frozen=True)
+class NotebookRecord:
+    """What one notebook holds; ``problem`` says why it could not be read, if so."""
+
+    learner: str
+    notebook: str
+    tasks: list[TaskRecord] = field(default_factory=list)
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class ClassReport:
+    """Notebooks of a class, by learner. Prints as a table; `to_csv` has a line per task."""
+
+    notebooks: list[NotebookRecord]
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """A row for each task: `COLUMNS`."""
+        rows: list[tuple[Any, ...]] = []
+        for each in self.notebooks:
+            if each.problem:
+                rows.append((each.learner, each.notebook, "", "unreadable", 0, 0, each.problem))
+            for task in each.tasks:
+                last = _plain(task.attempts[-1]["words"]) if task.attempts else ""
+                told = (task.name, task.state, task.num_tries, task.num_wrong, last)
+                rows.append((each.learner, each.notebook, *told))
+        return rows
+
+    def to_csv(self) -> str:
+        """The rows as CSV, with a head; text that a spreadsheet would take for a formula is quoted."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows([_no_formula(cell) for cell in row] for row in self.rows())
+        return out.getvalue()
+
+    def _summary(self) -> list[tuple[str, str, str, str]]:
+        lines = []
+        for each in self.notebooks:
+            if each.problem:
+                lines.append((each.learner, each.notebook, "", f"cannot be read: {each.problem}"))
+                continue
+            num_right = sum(t.state == "right" for t in each.tasks)
+            done = ", ".join(_task_words(t) for t in each.tasks) or "no exercises in it"
+            lines.append((each.learner, each.notebook, f"{num_right} of {len(each.tasks)}", done))
+        return lines
+
+    def __repr__(self) -> str:
+        if not self.notebooks:
+            return "No notebooks."
+        table = [("learner", "notebook", "right", "what was done"), *self._summary()]
+        widths = [max(len(row[i]) for row in table) for i in range(3)]
+        return "\n".join(
+            "  ".join([*(row[i].ljust(widths[i]) for i in range(3)), row[3]]).rstrip()
+            for row in table
+        )
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{c}</th>" for c in ("learner", "notebook", "right", "what was done"))
+        body = "".join(
+            "<tr>" + "".join(f"<td style='text-align:left'>{escape(c)}</td>" for c in row) + "</tr>"
+            for row in self._summary()
+        )
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def read_folder(folder: Any) -> ClassReport:
+    """Reads every notebook under ``folder``.
+
+    A learner is the first folder below ``folder``; for notebooks that lie in it directly, the
+    file's own name. Notebooks without exercises are left out; damaged ones are named. Notebooks are
+    read, never run. Raises `NotADirectoryError`.
+    """
+    root = Path(folder)
+    if not root.is_dir():
+        raise NotADirectoryError(f"no such folder: {root}")
+    found = []
+    for path in sorted(root.rglob("*.ipynb")):
+        relative = path.relative_to(root)
+        if any(part.startswith(".") for part in relative.parts) or not path.is_file():
+            continue
+        deep = len(relative.parts) > 1
+        learner = _plain(relative.parts[0] if deep else path.stem)
+        name = _plain("/".join(relative.parts[1:]) if deep else path.name)
+        try:
+            tasks = _tasks(read_notebook(path))
+        except (OSError, ValueError) as e:
+            found.append(NotebookRecord(learner, name, problem=_plain(str(e))))
+            continue
+        if tasks:
+            found.append(NotebookRecord(learner, name, tasks))
+    return ClassReport(found)
+
+
+def _tasks(notebook: Mapping[str, Any]) -> list[TaskRecord]:
+    """The tasks that the cells name, in their order, then others that were attempted."""
+    attempts = of_notebook(notebook)
+    names: dict[str, None] = {}
+    for cell in notebook["cells"]:
+        if not isinstance(cell, Mapping) or cell.get("cell_type") != "code":
+            continue
+        source = cell.get("source", "")
+        text = "".join(map(str, source)) if isinstance(source, list) else str(source)
+        for pattern in (_CHECK_CALL, _QUESTION_NAME):
+            names.update(dict.fromkeys(pattern.findall(text)))
+    names.update(dict.fromkeys(attempts))
+    return [TaskRecord(_plain(name), attempts.get(name, [])) for name in names]
+
+
+def _task_words(task: TaskRecord) -> str:
+    short = task.name.partition(".")[2] or task.name
+    if task.state == "right":
+        return f"{short} right at try {task.num_tries}"
+    if task.state == "not yet":
+        return f"{short} not yet after {task.num_wrong}"
+    return f"{short} {task.state}"
+
+
+def _plain(text: str) -> str:
+    """On one line, without what a terminal would obey."""
+    return _CONTROL.sub(" ", text).strip()
+
+
+def _no_formula(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in ("=", "+", "-", "@") else cell

@@ -1,0 +1,153 @@
+"""How a check is written, and what it says.
+
+    @exercise("first hint", "second hint")
+    def ex1(tensor):
+        expect(tensor.shape.as_list() == [5, 7], f"the shape is {tensor.shape}, needed (5, 7)")
+        return "Right: rows of the first, columns of the second."
+
+The check says right and why, or what is wrong, with the first hint at the first wrong try and the
+second from the second try on. An answer that is still ``...`` is not a try.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from typing import Any, NoReturn
+
+from dataflow.course import attempts as records
+
+
+class WrongAnswer(Exception):
+    """What is wrong with an answer, in words for the learner."""
+
+
+def expect(condition: Any, message: str) -> None:
+    """Ends the check with what is wrong, unless ``condition`` holds."""
+    if not condition:
+        raise WrongAnswer(message)
+
+
+def wrong(message: str) -> NoReturn:
+    """Ends the check with what is wrong."""
+    raise WrongAnswer(message)
+
+
+_LOOKS = {
+    "right": ("✓", "Right", "#1a7f37"),
+    "wrong": ("✗", "Not yet", "#b35900"),
+    "open": ("…", "Open", "#59636e"),
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a check says: ``state`` is "right", "wrong" or "open" (nothing to check yet).
+
+    True in a condition when right. Its rich display carries the attempts, which is how they get
+    into the notebook.
+    """
+
+    name: str
+    state: str
+    words: str
+    hint: str = ""
+    attempts: tuple[records.Attempt, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.state == "right"
+
+    def __repr__(self) -> str:
+        sign, word, _ = _LOOKS[self.state]
+        words = self.words
+        if words.startswith(word):  # "Right: ..." needs no second "Right"
+            words = words[len(word) :].lstrip(" :.")
+        text = f"{sign} {word}. {words}" if words else f"{sign} {word}."
+        return f"{text}\n  Hint: {self.hint}" if self.hint else text
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        colour = _LOOKS[self.state][2]
+        head, _, rest = repr(self).partition("\n")
+        html = (
+            f'<div role="status" style="border-left:4px solid {colour};padding:4px 12px;'
+            f'white-space:pre-wrap">{escape(head)}'
+            + (f"\n<em>{escape(rest.strip())}</em>" if rest else "")
+            + "</div>"
+        )
+        record = {"exercise": self.name, "attempts": list(self.attempts)}
+        return {"text/plain": repr(self), "text/html": html, records.MIME: record}
+
+
+def exercise(*hints: str) -> Callable[[Callable[..., str]], Callable[..., Verdict]]:
+    """Makes a check of a function that returns why the answer is right, or calls `expect`.
+
+    ``hints`` are two or more, from a nudge to nearly the answer. The exercise is called after its
+    module and function, ``lesson05.ex2``. What the learner's own code raises while it is tried is
+    told as part of the verdict; calling the check with the wrong number of arguments is a
+    `TypeError`, as for any function.
+    """
+    if len(hints) < 2:
+        raise ValueError("an exercise has at least two hints: a nudge, and nearly the answer")
+
+    def decorate(function: Callable[..., str]) -> Callable[..., Verdict]:
+        name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def check(*args: Any, **kwargs: Any) -> Verdict:
+            given = signature.bind(*args, **kwargs).arguments.values()
+            if any(is_blank(value) for value in given):
+                known = records.earlier(name)
+                words = "Nothing to check yet: put your answer in place of the dots."
+                return Verdict(name, "open", words, attempts=tuple(known))
+            try:
+                words = function(*args, **kwargs)
+            except WrongAnswer as e:
+                return _not_yet(name, str(e), hints)
+            except Exception as e:  # the learner's code failed while it was tried
+                return _not_yet(name, _failure_words(e), hints)
+            known = records.add(name, {"right": True, "words": words})
+            return Verdict(name, "right", words, attempts=tuple(known))
+
+        return check
+
+    return decorate
+
+
+def _not_yet(name: str, words: str, hints: tuple[str, ...]) -> Verdict:
+    before = records.num_wrong(records.earlier(name))
+    hint = hints[min(before, len(hints) - 1)]
+    known = records.add(name, {"right": False, "words": words})
+    if before >= len(hints):
+        hint += " (A solution is at the end of the lesson.)"
+    return Verdict(name, "wrong", words, hint, tuple(known))
+
+
+def _failure_words(error: Exception) -> str:
+    line = ""
+    trace = error.__traceback__
+    while trace is not None:
+        # Cells have made-up file names: <ipython-input-...>, or a folder ipykernel_... of no files.
+        file = trace.tb_frame.f_code.co_filename
+        if "ipykernel" in file or file.startswith("<"):
+            line = f" (line {trace.tb_lineno} of your cell)"
+        trace = trace.tb_next
+    message = str(error).strip()
+    return f"while your answer was tried it raised {type(error).__name__}{line}: {message}"
+
+
+def is_blank(value: Any) -> bool:
+    """Whether an answer is still open: ``...``, or a function with nothing but ``...`` in it."""
+    if value is ...:
+        return True
+    if not isinstance(value, types.FunctionType):
+        return False
+    idle = {"RESUME", "NOP", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE", "COPY_FREE_VARS"}
+    code = list(dis.get_instructions(value))
+    returned = [i.argval for i in code if i.opname in ("RETURN_CONST", "LOAD_CONST")]
+    return all(i.opname in idle for i in code) and all(v is None or v is ... for v in returned)

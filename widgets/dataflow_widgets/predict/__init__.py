@@ -1,0 +1,106 @@
+"""Predict, then run: questions that are answered on the graph and graded by the engine.
+
+    from dataflow_widgets import predict
+    predict.pruned(pow_op, session=sess, name="lesson02.q1")
+
+Each function makes a `Predict` widget. ``name`` is what the answers are kept under; ``text`` replaces
+the question's own words, ``hints`` (two) its hints, and ``explain`` adds to its explanation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from dataflow_widgets.predict.choices import ChoiceQuestion, ShapeQuestion, ValueQuestion
+from dataflow_widgets.predict.graph_questions import OrderQuestion, PrunedQuestion
+from dataflow_widgets.predict.recording import Access, Recording
+from dataflow_widgets.predict.stale import StaleQuestion
+from dataflow_widgets.predict.widget import Predict
+
+__all__ = ["Access", "Predict", "Recording", "choice", "order", "pruned", "recording", "shape"]
+__all__ += ["stale_read", "value"]
+
+
+def pruned(
+    fetches: Any,
+    feed_dict: Any = None,
+    *,
+    session: Any = None,
+    graph: Any = None,
+    **options: Any,
+) -> Predict:
+    """Which nodes will a run of ``fetches`` with ``feed_dict`` leave out? Click them in the graph.
+
+    The graph is ``graph``, the session's, or the default one. Graded by `needed_operations`, which
+    is what the session itself asks. With ``session`` the run is made once and told in the
+    explanation; its variables are afterwards what they were.
+    """
+    return Predict(PrunedQuestion(fetches, feed_dict, session, graph), **options)
+
+
+def order(
+    session: Any, fetches: Any, feed_dict: Any = None, *, ops: Any = None, **options: Any
+) -> Predict:
+    """In which order can the nodes of this run be computed? Any order that respects the edges is
+    right.
+
+    The run is recorded once; its variables are afterwards what they were. ``ops`` restricts the
+    question to some operations or tensors. Raises `ValueError` for fewer than two nodes or more
+    than twelve.
+    """
+    return Predict(OrderQuestion(session, fetches, feed_dict, ops), **options)
+
+
+def shape(
+    tensor: Any,
+    shapes: Sequence[Any] = (),
+    *,
+    dtypes: Sequence[Any] | None = None,
+    shown: str = "",
+    **options: Any,
+) -> Predict:
+    """What is the shape (and with ``dtypes`` the dtype) of a tensor?
+
+    ``tensor`` is a tensor, or a function that builds one: then "none: it is an error" is a choice
+    too, and the explanation holds the error. ``shapes`` are the wrong choices; the right one comes
+    from the engine's shape rule. ``shown`` is the line of code that the question shows.
+    """
+    return Predict(ShapeQuestion(tensor, shapes, dtypes, shown), **options)
+
+
+def value(session: Any, fetches: Any, feed_dict: Any = None, **options: Any) -> Predict:
+    """Which value will this run return? A number, list, True or False is typed in.
+
+    The run is made once; its variables are afterwards what they were. Numbers count as equal when
+    they agree to three digits.
+    """
+    return Predict(ValueQuestion(session, fetches, feed_dict), **options)
+
+
+def stale_read(record: Recording | Iterable[Access], **options: Any) -> Predict:
+    """Which reads were stale: overtaken by another worker's write before their own was made?
+
+    ``record`` is a `recording` of real runs, or accesses in order of time.
+    """
+    return Predict(StaleQuestion(list(record)), **options)
+
+
+def recording(workers: Mapping[Any, str]) -> Recording:
+    """Records which worker reads and writes which variable: ``with predict.recording({s0: "a"})``.
+
+    ``workers`` maps sessions to the workers' names.
+    """
+    return Recording(workers)
+
+
+def choice(
+    text: str,
+    choices: Sequence[str],
+    answer: int | Callable[[], int],
+    explain: str = "",
+    **options: Any,
+) -> Predict:
+    """A plain question. ``answer`` is the index of the right choice, or a function that works it
+    out with the engine, called when the question is made."""
+    return Predict(ChoiceQuestion(text, choices, answer), explain=explain, **options)

@@ -1,0 +1,249 @@
+"""Questions about a run of a graph: which nodes it leaves out, in which order it computes them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from dataflow_widgets.predict.question import Grade, Question, brief, listed, picks, subset_grade
+from dataflow_widgets.words import plural
+
+_MAX_ORDERED = 12
+
+
+def recorded_run(session: Any, fetches: Any, feed_dict: Any) -> Any:
+    """The `Trace` of one real run; the session's variables are afterwards what they were."""
+    from dataflow.introspect import variables
+    from dataflow.runtime.stepper import record
+
+    before = variables.snapshot(session)
+    try:
+        return record(session, fetches, feed_dict)
+    finally:
+        if before is not None:
+            variables.restore(session, before)
+
+
+def fetch_words(graph: Any, fetches: Any) -> str:
+    """The names of what is fetched."""
+    from dataflow.introspect.graph_json import resolve
+
+    elements, _ = resolve(graph, fetches)
+    return listed([getattr(e, "op", e).name for e in elements])
+
+
+class PrunedQuestion(Question):
+    """Which nodes does a run leave out?"""
+
+    form = "nodes"
+
+    def __init__(self, fetches: Any, feed_dict: Any, session: Any, graph: Any) -> None:
+        from dataflow.introspect.graph_json import graph_to_dict, needed_names
+
+        graph = graph if graph is not None else getattr(session, "graph", None)
+        if graph is None:
+            from dataflow.graph.default_stacks import default_graph
+
+            graph = default_graph()
+        self.nodes = graph_to_dict(graph)["nodes"]
+        self._names = [node["name"] for node in self.nodes]
+        self._of = needed_names(graph, fetches, feed_dict)
+        self._pruned = set(self._of["pruned"])
+        self._fetched = fetch_words(graph, fetches)
+        fed = listed(self._of["fed"]) if self._of["fed"] else ""
+        self.text = (
+            f"A run fetches {self._fetched}"
+            + (f" and is fed {fed}" if fed else "")
+            + ". Which nodes will be pruned: neither computed nor fed? Mark them in the graph."
+        )
+        self.hints = (
+            f"Start at {self._fetched} and walk back, against the arrows"
+            + (f"; stop at {fed}, whose value is given" if fed else "")
+            + ". What you never reach is pruned.",
+            "Take each node in turn: is there a path along the arrows from it to "
+            f"{self._fetched}{' that no fed node cuts' if fed else ''}? If not, mark it.",
+        )
+        self._trace = recorded_run(session, fetches, feed_dict) if session is not None else None
+
+    def options_words(self) -> str:
+        from dataflow_widgets.words import describe_nodes
+
+        return describe_nodes(self.nodes, limit=60)
+
+    def grade(self, given: Any, tries: int) -> Grade:
+        marked = set(picks(given, self._names, "node names"))
+        grade = subset_grade(marked, self._pruned, "pruned node")
+        if grade.right or not tries:
+            return grade
+        false = [name for name in self._names if name in marked - self._pruned]
+        if false:
+            return Grade(False, f"{grade.words} {false[0]} is not pruned: {self._why(false[0])}.")
+        return grade
+
+    def _why(self, name: str) -> str:
+        if name in self._of["fed"]:
+            return "its value is fed, so it is part of the run"
+        if name in self._of["fetched"]:
+            return "you asked for it"
+        return " -> ".join(self._path(name)) + " is a path to what is fetched"
+
+    def _path(self, start: str) -> list[str]:
+        """The shortest path from ``start`` to a fetched node through nodes that run."""
+        needed, fetched = set(self._of["needed"]), set(self._of["fetched"])
+        readers: dict[str, list[str]] = {}
+        for node in self.nodes:
+            for source in node["inputs"]:
+                readers.setdefault(source.lstrip("^").partition(":")[0], []).append(node["name"])
+        paths = [[start]]
+        seen = {start}
+        for path in paths:
+            if path[-1] in fetched:
+                return path
+            for reader in readers.get(path[-1], []):
+                if reader in needed and reader not in seen:
+                    seen.add(reader)
+                    paths.append([*path, reader])
+        return [start]
+
+    def given_words(self, given: Any) -> str:
+        return listed(given) if given else "no node"
+
+    def explanation(self) -> str:
+        pruned = [n for n in self._names if n in self._pruned]
+        words = (
+            f"Pruned: {listed(pruned)}. Needed for {self._fetched}: {listed(self._of['needed'])}."
+        )
+        if self._trace is not None:
+            words += (
+                f" The real run took {plural(len(self._trace.steps), 'step')}"
+                f" ({', '.join(step.op_name for step in self._trace.steps[:12])}"
+                f"{', ...' if len(self._trace.steps) > 12 else ''})"
+                f" and returned {brief(self._trace.result)}."
+            )
+        return words
+
+    def marks(self) -> dict[str, Any]:
+        index = {name: i for i, name in enumerate(self._names)}
+        keys = ("fetched", "fed", "needed")
+        return {key: sorted(index[n] for n in self._of[key]) for key in keys}
+
+
+class OrderQuestion(Question):
+    """In which order can the nodes of a run be computed?"""
+
+    form = "order"
+
+    def __init__(self, session: Any, fetches: Any, feed_dict: Any, ops: Any) -> None:
+        self._trace = recorded_run(session, fetches, feed_dict)
+        graph = session.graph
+        ran = list(dict.fromkeys(step.op_name for step in self._trace.steps))
+        self._before = _ancestors(graph, ran, set(self._trace.feeds))
+        if ops is not None:
+            wanted = {getattr(op, "op", op).name for op in ops}
+            unknown = wanted - set(ran)
+            if unknown:
+                raise ValueError(
+                    f"ops= names {listed(sorted(unknown))}, which this run does not compute"
+                )
+            ran = [name for name in ran if name in wanted]
+        if not 2 <= len(ran) <= _MAX_ORDERED:
+            raise ValueError(
+                f"this run computes {plural(len(ran), 'node')}; a question has 2 to {_MAX_ORDERED}. "
+                "Choose some with ops=."
+            )
+        self._ran = ran
+        self._items = self._shuffled(ran)
+        self._types = {name: graph.get_operation_by_name(name).type for name in ran}
+        self.text = (
+            f"A run fetches {fetch_words(graph, fetches)}. Put its nodes in an order in which they "
+            "can be computed. More than one order can be right."
+        )
+        self.hints = (
+            "A node can run when everything that it reads is there. Which nodes read nothing?",
+            "Go along each edge: its beginning stands before its end. Nodes with no path between "
+            "them may stand either way.",
+        )
+
+    def _shuffled(self, names: Sequence[str]) -> list[str]:
+        """The same mixed order each time, and not a right one where there is a wrong one."""
+        dice = random.Random(" ".join(names))
+        items = list(names)
+        for _ in range(20):
+            dice.shuffle(items)
+            if self._broken(items):
+                break
+        return items
+
+    def _broken(self, order: Sequence[str]) -> list[tuple[str, str]]:
+        """Pairs (node, what it needs) where the node stands before what it needs."""
+        place = {name: i for i, name in enumerate(order)}
+        return [
+            (name, needed)
+            for name in order
+            for needed in sorted(self._before[name] & set(order), key=place.__getitem__)
+            if place[needed] > place[name]
+        ]
+
+    def public(self) -> dict[str, Any]:
+        return {
+            "items": [
+                {"id": name, "text": f"{name}  ({self._types[name]})"} for name in self._items
+            ]
+        }
+
+    def options_words(self) -> str:
+        return "\n".join(f"  {name}: {self._types[name]}" for name in self._items)
+
+    def grade(self, given: Any, tries: int) -> Grade:
+        order = picks(given, self._items, "nodes")
+        if len(order) != len(self._items):
+            raise ValueError(f"needed all {len(self._items)} nodes, got {len(order)}")
+        broken = self._broken(order)
+        if not broken:
+            same = order == self._ran
+            return Grade(
+                True,
+                "Right: it is the very order of the recorded run."
+                if same
+                else "Right: every node comes after what it needs. The recorded run took another "
+                "order, just as valid.",
+            )
+        total = sum(len(self._before[n] & set(order)) for n in order)
+        words = f"{total - len(broken)} of {total} dependencies are respected."
+        if tries:
+            first, second = broken[0]
+            words += f" {first} stands before {second}, whose value it needs."
+        return Grade(False, words)
+
+    def given_words(self, given: Any) -> str:
+        return " -> ".join(given)
+
+    def explanation(self) -> str:
+        free = [
+            (a, b)
+            for i, a in enumerate(self._ran)
+            for b in self._ran[i + 1 :]
+            if a not in self._before[b] and b not in self._before[a]
+        ]
+        words = f"The recorded run computed {', then '.join(self._ran)}."
+        if free:
+            a, b = free[-1]
+            words += (
+                f" It could have been otherwise: no path joins {a} and {b}, so either may come "
+                "first, or both at once on two processors."
+            )
+        else:
+            words += " Each node needs the one before it, so there is no other order."
+        return words
+
+
+def _ancestors(graph: Any, ran: Sequence[str], fed: set[str]) -> dict[str, set[str]]:
+    """For each operation of a run, in execution order, the names of all those it needs."""
+    before: dict[str, set[str]] = {}
+    for name in ran:
+        op = graph.get_operation_by_name(name)
+        sources = [t.op.name for t in op.inputs if t.name not in fed]
+        sources += [c.name for c in op.control_inputs]
+        before[name] = set().union(*({s} | before.get(s, set()) for s in sources if s in before))
+    return before
