@@ -3,7 +3,8 @@
     python tools/book.py [--lessons FOLDER] [--site FOLDER]
 
 Pages hold static pictures in place of widgets, as a page without a kernel cannot run one. The
-index lists lessons and their headings and narrows them to what is typed.
+index lists lessons and their sections and narrows them to what is typed. While it runs them, it says
+how long each took and how much memory its kernel did.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import os
 import re
 import shutil
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import nbformat
+from jinja2 import DictLoader
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
@@ -33,39 +36,68 @@ body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem aut
         color-scheme: light dark; }}
 input {{ font: inherit; width: 100%; padding: .4rem; box-sizing: border-box; }}
 li[hidden] {{ display: none; }}
+ul ul {{ padding-left: 1.2rem; }}
+#entries > li {{ margin-top: .6rem; }}
 </style>
+<main>
 <h1>Lessons</h1>
 <label>Search <input type="search" id="query" autofocus></label>
 <p role="status" aria-live="polite" id="count"></p>
 <ul id="entries">
 {entries}
 </ul>
+</main>
 <script>
-const entries = [...document.querySelectorAll("#entries li")];
+const lessons = [...document.querySelectorAll("#entries > li")];
 document.getElementById("query").addEventListener("input", (event) => {{
   const words = event.target.value.toLowerCase().split(/\\s+/).filter(Boolean);
-  for (const entry of entries) {{
-    const text = entry.dataset.text;
-    entry.hidden = !words.every((word) => text.includes(word));
+  let shown = 0;
+  for (const lesson of lessons) {{
+    const sections = [...lesson.querySelectorAll("li")];
+    const found = sections.filter((section) =>
+      words.every((word) => section.dataset.text.includes(word)));
+    const whole = words.every((word) => lesson.dataset.text.includes(word));
+    for (const section of sections) section.hidden = words.length > 0 && !found.includes(section);
+    lesson.hidden = !whole;
+    shown += found.length || (whole ? 1 : 0);
   }}
-  const shown = entries.filter((entry) => !entry.hidden).length;
   document.getElementById("count").textContent = words.length ? `${{shown}} found` : "";
 }});
 </script>
 </html>
 """
 
+# A solution waits behind its summary; each page leads back to the index.
+TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
+{%- block body_header -%}{{ super() }}<nav><a href="index.html">All lessons</a></nav>{%- endblock -%}
+{%- block codecell -%}
+{%- if 'solution' in cell.metadata.get('tags', []) -%}
+<details class="solution"><summary>Solution</summary>{{ super() }}</details>
+{%- else -%}{{ super() }}{%- endif -%}
+{%- endblock -%}
+"""
 
-def run_notebook(path: Path) -> Any:
-    """Execute a notebook in its folder; raises nbclient's CellExecutionError where a cell does."""
+MEMORY = """
+import resource as _resource, sys as _sys
+_unit = 1 if _sys.platform == "darwin" else 1024
+print(_resource.getrusage(_resource.RUSAGE_SELF).ru_maxrss * _unit)
+"""
+
+
+def run_notebook(path: Path) -> tuple[Any, int]:
+    """Execute a notebook in its folder: the notebook, and its kernel's largest size in bytes.
+
+    Raises nbclient's CellExecutionError where a cell does.
+    """
     notebook = nbformat.read(path, as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell(MEMORY))
     NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_SECONDS,
         kernel_name="python3",
         resources={"metadata": {"path": str(path.parent)}},
     ).execute()
-    return notebook
+    return notebook, int(notebook.cells.pop().outputs[0]["text"])
 
 
 def drop_widgets(notebook: Any) -> None:
@@ -80,6 +112,8 @@ def to_html(notebook: Any) -> str:
     """The page. Nothing is loaded from elsewhere: the exporter's addresses are emptied."""
     exporter = HTMLExporter(
         template_name="lab",
+        template_file="lesson.html.j2",
+        extra_loaders=[DictLoader({"lesson.html.j2": TEMPLATE})],
         exclude_input_prompt=True,
         exclude_output_prompt=True,
         mathjax_url="",
@@ -97,7 +131,7 @@ def to_html(notebook: Any) -> str:
     body = re.sub(
         r'<script type="module">(?:(?!</script>).)*mermaid.*?</script>', "", body, flags=re.S
     )
-    return body
+    return re.sub(r'href="(\d\d_\w+)\.ipynb(#[^"]*)?"', r'href="\1.html\2"', body)
 
 
 def headings(notebook: Any) -> list[str]:
@@ -109,6 +143,37 @@ def headings(notebook: Any) -> list[str]:
         for line in cell.source.splitlines()
     ]
     return [line.lstrip("#").strip() for line in lines if re.match(r"#{1,3} ", line)]
+
+
+def sections(notebook: Any, page: str) -> list[tuple[str, str, str]]:
+    """Heading, anchor in the page, and text for the search, of each `##` section."""
+    anchors = re.findall(r'<h2 id="([^"]*)"', page)
+    found: list[tuple[str, list[str]]] = []
+    for cell in notebook.cells:
+        for part in re.split(r"(?m)^(?=## )", cell.source) if cell.cell_type == "markdown" else []:
+            if part.startswith("## "):
+                found.append((part.partition("\n")[0][3:].strip(), []))
+            if found:
+                found[-1][1].append(part)
+        if cell.cell_type == "code" and found:
+            found[-1][1].append(cell.source)
+    return [
+        (title, anchor, " ".join(" ".join(text).split()).lower())
+        for (title, text), anchor in zip(found, anchors, strict=True)
+    ]
+
+
+def entry(name: str, title: str, text: str, parts: list[tuple[str, str, str]]) -> str:
+    """A lesson's entry in the index, with its sections."""
+    lines = [
+        f'<li data-text="{html.escape(words)}"><a href="{html.escape(f"{name}#{anchor}")}">'
+        f"{html.escape(heading)}</a></li>"
+        for heading, anchor, words in parts
+    ]
+    return (
+        f'<li data-text="{html.escape(text)}"><a href="{html.escape(name)}">{html.escape(title)}</a>'
+        f"<ul>{''.join(lines)}</ul></li>"
+    )
 
 
 def text_of(notebook: Any) -> str:
@@ -123,18 +188,18 @@ def build(lessons: Path, site: Path) -> list[Path]:
     shutil.copytree(lessons, work, ignore=shutil.ignore_patterns(".*"))
     entries, pages = [], []
     for path in sorted(work.glob("[0-9]*.ipynb")):
-        print(f"Running {path.name}", flush=True)
-        notebook = run_notebook(path)
+        print(f"{path.name}: ", end="", flush=True)
+        start_seconds = time.monotonic()
+        notebook, num_bytes = run_notebook(path)
+        seconds = time.monotonic() - start_seconds
+        print(f"{seconds:.1f} s, {num_bytes / 1e6:.0f} MB", flush=True)
         drop_widgets(notebook)
-        titles = headings(notebook) or [path.stem]
         page = site / f"{path.stem}.html"
-        page.write_text(to_html(notebook), encoding="utf-8")
+        text = to_html(notebook)
+        page.write_text(text, encoding="utf-8")
         pages.append(page)
-        rest = " &middot; ".join(html.escape(title) for title in titles[1:])
-        entries.append(
-            f'<li data-text="{html.escape(text_of(notebook))}">'
-            f'<a href="{html.escape(page.name)}">{html.escape(titles[0])}</a><br>{rest}</li>'
-        )
+        title = (headings(notebook) or [path.stem])[0]
+        entries.append(entry(page.name, title, text_of(notebook), sections(notebook, text)))
     index = site / "index.html"
     index.write_text(INDEX.format(entries="\n".join(entries)), encoding="utf-8")
     shutil.rmtree(work)

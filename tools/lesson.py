@@ -85,7 +85,9 @@ def _cell(number: int, role: str, name: str, lines: list[str], taken: set[str]) 
     source = "\n".join(lines).strip("\n")
     if role in ("exercise", "check", "solution"):
         if not re.fullmatch(r"ex\d+", name):
-            raise LessonError(f"line {number}: a cell [{role}] has an id ex1, ex2, ...; got {name!r}")
+            raise LessonError(
+                f"line {number}: a cell [{role}] has an id ex1, ex2, ...; got {name!r}"
+            )
         name = name if role == "exercise" else f"{role}-{name}"
     elif not name:
         name = next(f"cell-{i:02}" for i in range(1, 1000) if f"cell-{i:02}" not in taken)

@@ -1,6 +1,7 @@
 """The course's own machinery: exercises that check themselves, and a report for teachers.
 
-In a lesson: ``from dataflow.course import check``, then ``check.lesson02.ex1(...)``. A teacher
+In a lesson: ``from dataflow.course import check``, then ``check.lesson02.ex1(...)``; `figure` shows a
+matplotlib figure with a description. A teacher
 calls `report` on a folder of collected notebooks, or ``dataflow course report FOLDER``.
 """
 
@@ -8,7 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["report"]
+__all__ = ["figure", "report"]
+
+
+def figure(drawn: Any, alt: str, dpi: int = 80) -> Any:
+    """Shows a matplotlib figure with ``alt``, a description; see `dataflow.course.figures.figure`."""
+    from dataflow.course.figures import figure
+
+    return figure(drawn, alt, dpi)
 
 
 def report(folder: Any) -> Any:

@@ -27,6 +27,16 @@ class WrongAnswer(Exception):
     """What is wrong with an answer, in words for the learner."""
 
 
+class StillOpen(Exception):
+    """There is nothing to check yet."""
+
+
+def begun(condition: Any) -> None:
+    """Ends the check as "nothing to check yet" unless ``condition`` holds: an empty graph, say."""
+    if not condition:
+        raise StillOpen
+
+
 def expect(condition: Any, message: str) -> None:
     """Ends the check with what is wrong, unless ``condition`` holds."""
     if not condition:
@@ -101,12 +111,12 @@ def exercise(*hints: str) -> Callable[[Callable[..., str]], Callable[..., Verdic
         @functools.wraps(function)
         def check(*args: Any, **kwargs: Any) -> Verdict:
             given = signature.bind(*args, **kwargs).arguments.values()
-            if any(is_blank(value) for value in given):
-                known = records.earlier(name)
-                words = "Nothing to check yet: put your answer in place of the dots."
-                return Verdict(name, "open", words, attempts=tuple(known))
             try:
+                begun(not any(is_blank(value) for value in given))
                 words = function(*args, **kwargs)
+            except StillOpen:
+                words = "Nothing to check yet: put your answer in place of the dots."
+                return Verdict(name, "open", words, attempts=tuple(records.earlier(name)))
             except WrongAnswer as e:
                 return _not_yet(name, str(e), hints)
             except Exception as e:  # the learner's code failed while it was tried

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from tests.browser.jupyter_server import ROOT
+from tools.lesson import role_of
 
 LESSONS = sorted((ROOT / "lessons").glob("[0-9]*.ipynb"))
 # The manager says so in place of a widget that it cannot make.
@@ -34,6 +36,8 @@ def test_lesson_runs_in_jupyterlab(path: Path, lab_page, jupyter_server):
     lab_page.run_all_cells(timeout_seconds=400)
     cells = lab_page.cells()
     ran = [cell for cell in cells if cell["type"] == "code" and cell["source"].strip()]
+    stored = nbformat.read(path, as_version=4).cells
+    hidden = {index for index, cell in enumerate(stored) if role_of(cell) == "solution"}
     assert ran, "a lesson without a code cell"
     # A collapsed solution shows no prompt; its number says that it ran.
     assert not [cell["index"] for cell in ran if not cell["number"]]
@@ -41,6 +45,7 @@ def test_lesson_runs_in_jupyterlab(path: Path, lab_page, jupyter_server):
         cell["index"]
         for cell in ran
         for output in cell["outputs"]
+        if cell["index"] not in hidden
         if "application/vnd.jupyter.widget-view+json" in output.get("data", {})
     ]
     for index in widgets:
@@ -52,6 +57,8 @@ def test_lesson_runs_in_jupyterlab(path: Path, lab_page, jupyter_server):
             " && !words.some((word) => element.innerText.includes(word))",
             arg=[output.element_handle(), BROKEN_WIDGET_WORDS],
         )
+    for index in hidden:  # collapsed: the learner opens it
+        assert not lab_page.cell(index).locator(".cm-content").is_visible()
     lab_page.screenshot(f"lesson-{path.stem}")
 
 

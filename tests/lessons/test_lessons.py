@@ -1,18 +1,47 @@
-"""Every lesson runs from its first cell to its last, in a kernel of its own."""
+"""Every lesson runs from its first cell to its last, offline, with every exercise answered.
+
+Between an exercise and its check come, one after the other: the learner's empty cell (the check says
+that it is open), wrong answers (it says what is wrong, with a first and a second hint), and the
+solution (right). The stored notebook as it is, is run by the browser test and by `make book`.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
-import nbformat
+import nbformat.v4 as v4
 import pytest
 from nbclient import NotebookClient
 
-ROOT = Path(__file__).resolve().parents[2]
-LESSONS = sorted((ROOT / "lessons").glob("[0-9]*.ipynb"))
+from dataflow.course.attempts import MIME
+from tests.lessons.notebooks import LESSONS, ROOT, by_role, code, mistakes_of, read
+from tools.lesson import exercise_of, role_of
+
 CELL_TIMEOUT_SECONDS = 180
+MAX_KERNEL_BYTES = 1_500_000_000
+
+# Runs before the first cell of every kernel of these tests: what leaves the machine fails.
+OFFLINE = """
+import socket
+_connect = socket.socket.connect
+def _stay(self, address):
+    host = address[0] if isinstance(address, tuple) else "localhost"
+    # Connecting a datagram socket sends nothing; Ray asks for this machine's address that way.
+    if self.type == socket.SOCK_STREAM and host not in ("127.0.0.1", "::1", "localhost", "0.0.0.0"):
+        raise OSError(f"a lesson went to the network: {address!r}")
+    return _connect(self, address)
+socket.socket.connect = _stay
+"""
+MEMORY = """
+import resource as _resource, sys as _sys
+_unit = 1 if _sys.platform == "darwin" else 1024
+print(_resource.getrusage(_resource.RUSAGE_SELF).ru_maxrss * _unit)
+"""
 
 
 def starts_a_cluster(path: Path) -> bool:
@@ -30,17 +59,57 @@ def parameters() -> list:
     ]
 
 
+def answered(path: Path) -> Any:
+    """The lesson with every exercise tried blank, wrong (twice or more) and right."""
+    notebook = read(path)
+    solutions, checks = by_role(notebook, "solution"), by_role(notebook, "check")
+    mistakes = mistakes_of(path)
+    cells = []
+    for cell in notebook.cells:
+        role = role_of(cell)
+        if role == "check":
+            continue
+        cells.append(cell)
+        if role != "exercise":
+            continue
+        name = exercise_of(cell)
+        cells.append(_check(checks[name], "open"))
+        for source in mistakes[name]:
+            cells += [v4.new_code_cell(source), _check(checks[name], "wrong")]
+        if len(mistakes[name]) == 1:  # the same again: the second hint
+            cells.append(_check(checks[name], "wrong"))
+        cells += [v4.new_code_cell(solutions[name].source), _check(checks[name], "right")]
+    notebook.cells = [*cells, v4.new_code_cell(MEMORY)]
+    return notebook
+
+
+def _check(cell: Any, expected: str) -> Any:
+    return v4.new_code_cell(cell.source, metadata={"expected": expected})
+
+
+def verdict(cell: Any) -> tuple[str, str, list[Any]]:
+    """State, words and attempts that a check showed."""
+    (shown,) = [o["data"] for o in cell.outputs if MIME in o.get("data", {})]
+    text = shown["text/plain"]
+    state = {"✓": "right", "✗": "wrong", "…": "open"}[text[0]]
+    return state, text, shown[MIME]["attempts"]
+
+
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("path", parameters())
-def test_lesson_runs(path, tmp_path, monkeypatch):
+def test_lesson_runs_and_its_exercises_check_themselves(path, tmp_path, monkeypatch):
     # A copy: what a lesson writes beside itself stays out of the checkout.
     folder = tmp_path / "lessons"
     shutil.copytree(ROOT / "lessons", folder, ignore=shutil.ignore_patterns(".*"))
     python_path = [str(ROOT), str(ROOT / "widgets"), str(ROOT / "datasets")]
     python_path += [os.environ["PYTHONPATH"]] if os.environ.get("PYTHONPATH") else []
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(python_path))
+    startup = tmp_path / "ipython" / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "00-offline.py").write_text(OFFLINE)
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    notebook = nbformat.read(path, as_version=4)
+    monkeypatch.setenv("MPLBACKEND", "agg")
+    notebook = answered(path)
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_SECONDS,
@@ -48,9 +117,48 @@ def test_lesson_runs(path, tmp_path, monkeypatch):
         resources={"metadata": {"path": str(folder)}},
     )
     client.execute()
-    ran = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
-    assert all(cell.execution_count for cell in ran)
-    assert ran, "a lesson without a code cell"
+    assert all(cell.execution_count for cell in code(notebook))
+    num_bytes = int(notebook.cells[-1].outputs[0]["text"])
+    assert num_bytes < MAX_KERNEL_BYTES, "the kernel's memory"
+    wrong: list[tuple[str, str]] = []
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            assert "image/png" not in output.get("data", {}), f"{cell.id}: show figures by figure()"
+        expected = cell.metadata.get("expected")
+        if expected is None:
+            continue
+        state, text, attempts = verdict(cell)
+        assert state == expected, f"{cell.source}: {text}"
+        if state == "wrong":
+            wrong.append((text, text.partition("Hint:")[2]))
+            assert wrong[-1][1], "a wrong answer without a hint"
+        if state == "right":
+            assert wrong[0][1] != wrong[1][1], f"{cell.source}: the second hint is the first again"
+            assert len(attempts) == len(wrong) + 1
+            wrong = []
+    assert wrong == []
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=lambda p: p.stem)
+def test_blank_answers_are_open(path):
+    """What a learner finds is ``...``, so that "Run all" on an untouched lesson fails nowhere."""
+    for name, cell in by_role(read(path), "exercise").items():
+        assert "..." in cell.source, f"{name}: no ... to be replaced"
+
+
+def test_the_network_is_out_of_reach(tmp_path):
+    """The guard of these tests itself, so that 'offline' means something."""
+    program = OFFLINE + (
+        "import urllib.request\n"
+        "try:\n"
+        "    socket.create_connection(('203.0.113.7', 80), timeout=5)\n"
+        "except OSError as e:\n"
+        "    print(e)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "went to the network" in done.stdout
 
 
 def test_there_are_lessons():

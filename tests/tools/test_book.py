@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import subprocess
 import sys
@@ -63,6 +64,31 @@ def test_pages_hold_outputs_and_pictures_and_load_nothing(checkout, tmp_path, le
     ]
     # The lesson itself is as it was.
     assert nbformat.read(lessons / "01_graphs.ipynb", 4).cells[1].outputs == []
+
+
+def test_sections_are_linked_solutions_wait_and_pages_lead_on(checkout, tmp_path, lessons):
+    solution = v4.new_code_cell("print('the ' + 'answer')", metadata={"tags": ["solution"]})
+    cells = [
+        v4.new_markdown_cell('# 1 · Graphs\n\n## Edges and "nodes"\n\nfirst'),
+        v4.new_code_cell("print('in sight')"),
+        v4.new_markdown_cell("## Next\n\n[on](02_sessions.ipynb#Runs)"),
+        solution,
+    ]
+    write_lesson(lessons, "01_graphs.ipynb", cells)
+    write_lesson(lessons, "02_sessions.ipynb", [v4.new_markdown_cell("# 2 · Runs\n\n## Runs")])
+    result = build(checkout, tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"01_graphs.ipynb: [\d.]+ s, \d+ MB", result.stdout)
+    page = (tmp_path / "site" / "01_graphs.html").read_text()
+    (details,) = re.findall(r'<details class="solution">.*?</details>', page, flags=re.S)
+    assert "the answer" in details and "in sight" not in details
+    assert 'href="02_sessions.html#Runs"' in page
+    assert 'href="index.html"' in page
+    index = (tmp_path / "site" / "index.html").read_text()
+    for target in re.findall(r'<a href="([^"]+)"', index):
+        name, _, anchor = html.unescape(target).partition("#")
+        text = (tmp_path / "site" / name).read_text()
+        assert not anchor or f'id="{anchor}"' in text
 
 
 def test_a_lesson_that_fails_fails_the_book(checkout, tmp_path, lessons):

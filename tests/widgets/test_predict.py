@@ -70,6 +70,17 @@ def test_pruned_under_a_feed_and_with_nothing_pruned() -> None:
     assert everything.answer([]).startswith("Right: there is no pruned node")
 
 
+def test_any_nodes_can_be_asked_for() -> None:
+    ops = lesson()
+    q = predict.nodes("Which nodes multiply?", lambda op: op.type == "Mul", explain="Type Mul.")
+    assert "1 node is not marked yet" in q.answer(["mul_op"])
+    assert "x does not belong to them" in q.answer(["mul_op", "x"])
+    assert q.answer(["useless", "mul_op"]).endswith("meant: mul_op and useless. Type Mul.")
+    assert predict.nodes("Which?", [ops["x"], "y"]).answer(["x", "y"]).startswith("Right: 2 nodes")
+    with pytest.raises(ValueError, match="not in this graph: z"):
+        predict.nodes("Which?", ["z"])
+
+
 def test_public_traits_do_not_tell_the_answer() -> None:
     ops = lesson()
     with tf.Session() as sess:

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from dataflow_widgets.predict.choices import ChoiceQuestion, ShapeQuestion, ValueQuestion
-from dataflow_widgets.predict.graph_questions import OrderQuestion, PrunedQuestion
+from dataflow_widgets.predict.graph_questions import NodesQuestion, OrderQuestion, PrunedQuestion
 from dataflow_widgets.predict.recording import Access, Recording
 from dataflow_widgets.predict.stale import StaleQuestion
 from dataflow_widgets.predict.widget import Predict
 
-__all__ = ["Access", "Predict", "Recording", "choice", "order", "pruned", "recording", "shape"]
-__all__ += ["stale_read", "value"]
+__all__ = ["Access", "Predict", "Recording", "choice", "nodes", "order", "pruned", "recording"]
+__all__ += ["shape", "stale_read", "value"]
 
 
 def pruned(
@@ -37,6 +37,19 @@ def pruned(
     explanation; its variables are afterwards what they were.
     """
     return Predict(PrunedQuestion(fetches, feed_dict, session, graph), **options)
+
+
+def nodes(text: str, right: Any, *, graph: Any = None, **options: Any) -> Predict:
+    """Any question that is answered by marking nodes. ``graph`` is the default one if not given.
+
+    ``right`` are the operations, tensors or names that are meant, or a function of an operation
+    that is true for them, so that the engine finds them.
+    """
+    if graph is None:
+        from dataflow.graph.default_stacks import default_graph
+
+        graph = default_graph()
+    return Predict(NodesQuestion(text, right, graph), **options)
 
 
 def order(

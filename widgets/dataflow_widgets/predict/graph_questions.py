@@ -33,30 +33,77 @@ def fetch_words(graph: Any, fetches: Any) -> str:
     return listed([getattr(e, "op", e).name for e in elements])
 
 
-class PrunedQuestion(Question):
-    """Which nodes does a run leave out?"""
+class NodesQuestion(Question):
+    """Which nodes of a graph are meant?"""
 
     form = "nodes"
+    what = "node"
+    hints = (
+        "Take each node in turn and ask the question of it alone.",
+        "Look at what goes into the node and at what comes out of it.",
+    )
+
+    def __init__(self, text: str, right: Any, graph: Any) -> None:
+        """``right``: operations, tensors or names, or a function of an operation, true where
+        meant."""
+        from dataflow.introspect.graph_json import graph_to_dict
+
+        if callable(right) and not hasattr(right, "op"):
+            right = [op for op in graph.get_operations() if right(op)]
+        self.text = text
+        self.nodes = graph_to_dict(graph)["nodes"]
+        self._names = [node["name"] for node in self.nodes]
+        self._right = {
+            each if isinstance(each, str) else getattr(each, "op", each).name for each in right
+        }
+        if self._right - set(self._names):
+            raise ValueError(f"not in this graph: {listed(sorted(self._right - set(self._names)))}")
+
+    def options_words(self) -> str:
+        from dataflow_widgets.words import describe_nodes
+
+        return describe_nodes(self.nodes, limit=60)
+
+    def grade(self, given: Any, tries: int) -> Grade:
+        marked = set(picks(given, self._names, "node names"))
+        grade = subset_grade(marked, self._right, self.what)
+        false = [name for name in self._names if name in marked - self._right]
+        if grade.right or not tries or not false:
+            return grade
+        return Grade(False, f"{grade.words} {self._why_not(false[0])}")
+
+    def _why_not(self, name: str) -> str:
+        return f"{name} does not belong to them."
+
+    def given_words(self, given: Any) -> str:
+        return listed(given) if given else "no node"
+
+    def explanation(self) -> str:
+        return f"The nodes meant: {listed([n for n in self._names if n in self._right])}."
+
+
+class PrunedQuestion(NodesQuestion):
+    """Which nodes does a run leave out?"""
+
+    what = "pruned node"
 
     def __init__(self, fetches: Any, feed_dict: Any, session: Any, graph: Any) -> None:
-        from dataflow.introspect.graph_json import graph_to_dict, needed_names
+        from dataflow.introspect.graph_json import needed_names
 
         graph = graph if graph is not None else getattr(session, "graph", None)
         if graph is None:
             from dataflow.graph.default_stacks import default_graph
 
             graph = default_graph()
-        self.nodes = graph_to_dict(graph)["nodes"]
-        self._names = [node["name"] for node in self.nodes]
         self._of = needed_names(graph, fetches, feed_dict)
-        self._pruned = set(self._of["pruned"])
         self._fetched = fetch_words(graph, fetches)
         fed = listed(self._of["fed"]) if self._of["fed"] else ""
-        self.text = (
+        text = (
             f"A run fetches {self._fetched}"
             + (f" and is fed {fed}" if fed else "")
             + ". Which nodes will be pruned: neither computed nor fed? Mark them in the graph."
         )
+        super().__init__(text, self._of["pruned"], graph)
         self.hints = (
             f"Start at {self._fetched} and walk back, against the arrows"
             + (f"; stop at {fed}, whose value is given" if fed else "")
@@ -66,27 +113,14 @@ class PrunedQuestion(Question):
         )
         self._trace = recorded_run(session, fetches, feed_dict) if session is not None else None
 
-    def options_words(self) -> str:
-        from dataflow_widgets.words import describe_nodes
-
-        return describe_nodes(self.nodes, limit=60)
-
-    def grade(self, given: Any, tries: int) -> Grade:
-        marked = set(picks(given, self._names, "node names"))
-        grade = subset_grade(marked, self._pruned, "pruned node")
-        if grade.right or not tries:
-            return grade
-        false = [name for name in self._names if name in marked - self._pruned]
-        if false:
-            return Grade(False, f"{grade.words} {false[0]} is not pruned: {self._why(false[0])}.")
-        return grade
-
-    def _why(self, name: str) -> str:
+    def _why_not(self, name: str) -> str:
         if name in self._of["fed"]:
-            return "its value is fed, so it is part of the run"
-        if name in self._of["fetched"]:
-            return "you asked for it"
-        return " -> ".join(self._path(name)) + " is a path to what is fetched"
+            why = "its value is fed, so it is part of the run"
+        elif name in self._of["fetched"]:
+            why = "you asked for it"
+        else:
+            why = " -> ".join(self._path(name)) + " is a path to what is fetched"
+        return f"{name} is not pruned: {why}."
 
     def _path(self, start: str) -> list[str]:
         """The shortest path from ``start`` to a fetched node through nodes that run."""
@@ -106,11 +140,8 @@ class PrunedQuestion(Question):
                     paths.append([*path, reader])
         return [start]
 
-    def given_words(self, given: Any) -> str:
-        return listed(given) if given else "no node"
-
     def explanation(self) -> str:
-        pruned = [n for n in self._names if n in self._pruned]
+        pruned = [n for n in self._names if n in self._right]
         words = (
             f"Pruned: {listed(pruned)}. Needed for {self._fetched}: {listed(self._of['needed'])}."
         )

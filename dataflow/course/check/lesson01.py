@@ -1,0 +1,87 @@
+"""Checks of lesson 1: nodes, edges, names, shapes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dataflow.compat.v1 as tf
+from dataflow.course.exercise import begun, exercise, expect
+
+
+@exercise(
+    "Write one line for each letter: two constants, one addition, two multiplications.",
+    'tf.constant(2.0, name="b"), tf.add(b, c, name="d") and so on, all inside the with block.',
+)
+def ex1(graph: Any) -> str:
+    """The graph of d = b + c, e = c * 2, a = d * e."""
+    expect(isinstance(graph, tf.Graph), f"graph is {type(graph).__name__}, needed a tf.Graph")
+    ops = {op.name: op for op in graph.get_operations()}
+    begun(ops)
+    missing = [name for name in "bcdea" if name not in ops]
+    expect(not missing, f"no node is called {', '.join(missing)}; there are {', '.join(ops)}")
+    with tf.Session(graph=graph) as session:
+        first = session.run({name: f"{name}:0" for name in "bca"})
+        expect(
+            (first["b"], first["c"]) == (2.0, 1.0),
+            f"b is {first['b']} and c is {first['c']}, needed 2.0 and 1.0",
+        )
+        # Other numbers: a graph that only happens to give 6 is found out.
+        other = session.run({name: f"{name}:0" for name in "dea"}, {"b:0": 5.0, "c:0": 4.0})
+    expect(other["d"] == 9.0, f"with b = 5 and c = 4, d is {other['d']}, needed b + c = 9")
+    expect(other["e"] == 8.0, f"with c = 4, e is {other['e']}, needed c * 2 = 8")
+    expect(other["a"] == 72.0, f"with b = 5 and c = 4, a is {other['a']}, needed d * e = 72")
+    return (
+        f"Right: {len(ops)} nodes, and a is {first['a']}. Fed with b = 5 and c = 4 the same graph "
+        "gives 72."
+    )
+
+
+@exercise(
+    "Two scopes stand before the operation's own name. After what is an operation called that was "
+    "given no name?",
+    "Scopes are joined by slashes; a tensor's name ends with a colon and the number of the output.",
+)
+def ex2(name: Any) -> str:
+    """The name of an addition inside two scopes."""
+    with tf.Graph().as_default(), tf.name_scope("outer"), tf.name_scope("inner"):
+        real = tf.add(1, 2).name
+    expect(isinstance(name, str), f"a name is a string, got {type(name).__name__}")
+    expect(
+        name != real.partition(":")[0],
+        f"{name!r} is the name of the operation. Which of its outputs is z?",
+    )
+    expect(name == real, f"z is not called {name!r}")
+    return f"Right: the graph says {real!r}."
+
+
+@exercise(
+    "tf.zeros([5, 3]) is a matrix of that shape.",
+    "tf.matmul(first, second) is the product; assign it to product, and print it.",
+)
+def ex3(product: Any) -> str:
+    """The product of a [5, 3] and a [3, 7] matrix, unrun."""
+    expect(
+        isinstance(product, tf.Tensor),
+        f"product is {type(product).__name__}, needed a tensor: let the graph work out the shape",
+    )
+    expect(product.op.type == "MatMul", f"product is made by {product.op.type}, needed MatMul")
+    shapes = [t.shape.as_list() for t in product.op.inputs]
+    expect(
+        shapes == [[5, 3], [3, 7]], f"the factors have shapes {shapes}, needed [5, 3] and [3, 7]"
+    )
+    return f"Right: {product.shape}. The inner 3 is summed over, the outer 5 and 7 remain."
+
+
+@exercise(
+    "Which three whole numbers greater than 1 have the product 24?",
+    "tf.zeros([...], dtype=tf.int32) with three lengths whose product is 24.",
+)
+def ex4(block: Any) -> str:
+    """A whole-numbered tensor of rank 3 with 24 elements."""
+    expect(isinstance(block, tf.Tensor), f"block is {type(block).__name__}, needed a tensor")
+    shape = block.shape
+    expect(shape.ndims == 3, f"the rank is {shape.ndims} (shape {shape}), needed 3")
+    expect(shape.num_elements() == 24, f"{shape} has {shape.num_elements()} elements, needed 24")
+    expect(1 not in shape.as_list(), f"{shape} has an axis of length 1")
+    expect(block.dtype.is_integer, f"the dtype is {block.dtype.name}, needed whole numbers")
+    return f"Right: {shape} of {block.dtype.name}."

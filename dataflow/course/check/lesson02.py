@@ -1,0 +1,86 @@
+"""Checks of lesson 2: what a run computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dataflow.course.exercise import exercise, expect
+
+
+@exercise(
+    "Start at each of the two fetches and go against the arrows.",
+    "y reads nothing. add_op reads two nodes. Those, and the fetches themselves, are all.",
+)
+def ex1(session: Any, names: Any) -> str:
+    """The nodes that a run of add_op and y computes."""
+    needed = session.needed(["add_op:0", "y:0"])
+    expect(
+        isinstance(names, (set, frozenset, list, tuple)) and all(isinstance(n, str) for n in names),
+        "names is a set of strings: {'x', 'y'}",
+    )
+    known = {op.name for op in session.graph.get_operations()}
+    unknown = sorted(set(names) - known)
+    expect(not unknown, f"there is no node called {', '.join(unknown)}")
+    extra = sorted(set(names) - needed)
+    missing = len(needed - set(names))
+    expect(not extra, f"{extra[0] if extra else ''} is not computed: neither fetch reads it")
+    expect(not missing, f"all that you named are computed, but {missing} more must be")
+    return f"Right: {', '.join(sorted(needed))}, as the session says."
+
+
+@exercise(
+    "A node needs what it reads: make one that reads useless.",
+    "Any operation will do: tf.negative(useless), or useless + 1.",
+)
+def ex2(session: Any, useful: Any) -> str:
+    """A new node that needs ``useless``."""
+    graph = session.graph
+    element = graph.as_graph_element(useful)
+    op = getattr(element, "op", element)
+    expect(op.name != "useless", "that is useless itself; add a node that reads it")
+    needed = session.needed(element)
+    expect("useless" in needed, f"a run of {op.name} computes {', '.join(sorted(needed))}")
+    value = session.run(element)
+    return f"Right: a run of {op.name} needs useless, and returns {value}."
+
+
+@exercise(
+    "How many times does your function call sess.run? Each run computes what it needs afresh.",
+    "run takes a list of fetches, and returns a list of values.",
+)
+def ex3(session: Any, both: Callable[[Any], Any]) -> str:
+    """Two values from one run."""
+    from dataflow.runtime.events import subscribe
+
+    expect(callable(both), f"both is {type(both).__name__}, needed a function")
+    runs: list[Any] = []
+    stop = subscribe(runs.append)
+    try:
+        values = both(session)
+    finally:
+        stop()
+    real = session.run(["mul_op:0", "pow_op:0"])
+    values = list(values.values()) if isinstance(values, dict) else values
+    got = list(values) if isinstance(values, (list, tuple)) else values
+    expect(got == real, f"it returned {values}, needed the values of mul_op and pow_op, {real}")
+    times = sum("mul_op" in run.needed for run in runs)
+    expect(times == 1, f"the values are right, but mul_op was computed {times} times")
+    return f"Right: {real}, and mul_op was computed once."
+
+
+@exercise(
+    "What does pow_op read? If those tensors are given, nothing above them is needed.",
+    "feeds = {add_op: ..., mul_op: ...}, with two numbers of which the first to the power of the "
+    "second is 32.",
+)
+def ex4(session: Any, feeds: Any) -> str:
+    """Feeds that leave nothing but pow_op to compute, for the result 32."""
+    expect(isinstance(feeds, dict), "feeds is a dictionary: {tensor: value}")
+    needed = session.needed("pow_op:0", feeds)
+    rest = sorted(needed - {"pow_op"})
+    expect("pow_op" in needed, "pow_op itself is fed, so nothing is computed at all")
+    expect(not rest, f"with these feeds the run still computes {', '.join(rest)}")
+    value = session.run("pow_op:0", feeds)
+    expect(value == 32, f"pow_op is the only node left, but it returns {value}, needed 32")
+    return "Right: one node is computed, and it returns 32."

@@ -1,0 +1,149 @@
+"""Checks of exercises: verdicts, hints in turn, blank answers, and what the notebook keeps of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dataflow.course import attempts, check
+from dataflow.course.attempts import MIME
+from dataflow.course.exercise import Verdict, begun, exercise, expect, is_blank
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    attempts.forget()
+    yield
+    attempts.forget()
+
+
+def seven() -> Callable[..., Verdict]:
+    @exercise("It is odd.", "It is the one after six.")
+    def ex7(value: Any) -> str:
+        """Seven."""
+        begun(value != [])
+        expect(value + 0 == 7, f"got {value}, needed another number")
+        return f"Right: {value}."
+
+    return ex7
+
+
+def test_hints_come_one_after_the_other() -> None:
+    ex7 = seven()
+    first, second, third = ex7(1), ex7(2), ex7(3)
+    assert [v.state for v in (first, second, third)] == ["wrong"] * 3
+    assert first.hint == "It is odd."
+    assert second.hint == "It is the one after six."
+    assert third.hint.startswith(second.hint) and "end of the lesson" in third.hint
+    assert repr(first) == "✗ Not yet. got 1, needed another number\n  Hint: It is odd."
+    right = ex7(7)
+    assert right and repr(right) == "✓ Right. 7."
+    assert [a["right"] for a in right.attempts] == [False, False, False, True]
+    assert len(ex7(7).attempts) == 4, "the same right answer again is no new attempt"
+
+
+def test_what_is_blank_is_no_attempt() -> None:
+    ex7 = seven()
+
+    def empty() -> None: ...
+
+    def documented() -> None:
+        """Says what to do."""
+
+    for blank in (..., empty, documented, []):
+        assert ex7(blank).state == "open"
+    assert ex7(1).hint == "It is odd.", "blank answers use up no hint"
+    captured = 7
+
+    def returns_none() -> None:
+        print(captured)
+
+    assert not is_blank(returns_none)
+    assert not is_blank(lambda: 7)
+    assert not is_blank(None)
+
+
+def test_what_the_answer_raises_is_told() -> None:
+    @exercise("a", "b")
+    def ex1(function: Any) -> str:
+        function()
+        return "Right."
+
+    scope: dict[str, Any] = {}
+    exec(compile("def f():\n    x = 1\n    return x / 0\n", "<cell 3>", "exec"), scope)
+    told = ex1(scope["f"])
+    assert told.state == "wrong"
+    assert "ZeroDivisionError (line 3 of your cell)" in told.words
+
+
+def test_a_check_called_wrongly_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="missing a required argument"):
+        seven()()
+    with pytest.raises(ValueError, match="two hints"):
+        exercise("only one")
+
+
+def test_display_carries_the_attempts_and_escapes_markup() -> None:
+    ex7 = seven()
+    bundle = ex7(8)._repr_mimebundle_()
+    assert bundle[MIME]["attempts"] == [{"right": False, "words": "got 8, needed another number"}]
+    json.dumps(bundle)
+
+    @exercise("<b>hint</b>", "b")
+    def ex8(value: str) -> str:
+        expect(False, value)
+        return ""
+
+    html = ex8("<img src=x onerror=alert(1)>")._repr_mimebundle_()["text/html"]
+    assert "<img" not in html and "<b>" not in html and "&lt;img" in html
+
+
+def notebook(*outputs: dict[str, Any], source: str = "") -> dict[str, Any]:
+    cell = {"cell_type": "code", "source": source, "outputs": [{"data": o} for o in outputs]}
+    return {"nbformat": 4, "metadata": {}, "cells": [cell]}
+
+
+def test_attempts_come_back_from_the_saved_notebook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ex7 = seven()
+    path = tmp_path / "lesson.ipynb"
+    path.write_text(json.dumps(notebook(ex7(1)._repr_mimebundle_())))
+    attempts.forget()
+    monkeypatch.setenv("JPY_SESSION_NAME", str(path))
+    assert ex7(2).hint == "It is the one after six.", "the first wrong try is in the notebook"
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"cells": 3}', "[" * 100_000, '{"cells": [3]}'])
+def test_a_damaged_notebook_stops_nobody(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lesson.ipynb"
+    path.write_text(text)
+    monkeypatch.setenv("JPY_SESSION_NAME", str(path))
+    assert seven()(1).hint == "It is odd."
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        3,
+        {"exercise": 3, "attempts": []},
+        {"exercise": "a", "attempts": 3},
+        {"exercise": "a", "attempts": [3, {"right": "yes", "words": "x"}, {"right": True}]},
+    ],
+)
+def test_malformed_records_are_left_out(record: Any) -> None:
+    assert attempts.of_notebook(notebook({MIME: record})) == {}
+
+
+def test_lessons_are_found_and_a_missing_one_is_named() -> None:
+    assert "lesson01" in check.lessons()
+    assert check.lesson02.ex1.__doc__
+    with pytest.raises(AttributeError, match="no checks called 'lesson99'; there are lesson01"):
+        _ = check.lesson99

@@ -1,0 +1,51 @@
+"""The lessons as the tests of them see them."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from tools.lesson import exercise_of, role_of
+
+ROOT = Path(__file__).resolve().parents[2]
+LESSONS = sorted((ROOT / "lessons").glob("[0-9]*.ipynb"))
+MISTAKES = Path(__file__).parent / "mistakes"
+
+
+def number_of(path: Path) -> int:
+    return int(path.stem[:2])
+
+
+def read(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)
+
+
+def code(notebook: Any) -> list[Any]:
+    return [c for c in notebook.cells if c.cell_type == "code" and c.source.strip()]
+
+
+def by_role(notebook: Any, role: str) -> dict[str, Any]:
+    """Cells of a role, by the exercise they belong to."""
+    return {exercise_of(c): c for c in notebook.cells if role_of(c) == role}
+
+
+def headings(notebook: Any) -> list[str]:
+    """The second-level headings, in order."""
+    text = "\n".join(c.source for c in notebook.cells if c.cell_type == "markdown")
+    text = re.sub(r"```.*?```", "", text, flags=re.S)
+    return [line[3:].strip() for line in text.splitlines() if line.startswith("## ")]
+
+
+def mistakes_of(path: Path) -> dict[str, list[str]]:
+    """Wrong answers to each exercise of a lesson: source that stands in for the learner's cell."""
+    home = MISTAKES / f"lesson{number_of(path):02}.py"
+    spec = importlib.util.spec_from_file_location(f"mistakes_{home.stem}", home)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: dict[str, list[str]] = module.MISTAKES
+    return found
