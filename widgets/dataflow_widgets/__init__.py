@@ -1,7 +1,8 @@
 """Widgets that show what the engine does: the graph, live; a run, step by step.
 
-In a notebook: ``from dataflow_widgets import GraphView, Stepper, predict``, or just display a graph, tensor
-or session. ``%load_ext dataflow_widgets`` adds ``%%graph``, which shows what a cell added.
+In a notebook: ``from dataflow_widgets import GraphView, Stepper, predict``, or just display a
+graph, tensor or session. ``%load_ext dataflow_widgets`` adds ``%%graph``, which shows what a cell
+added.
 
 Names load when they are first used, so that the static pictures need neither anywidget nor Jupyter.
 """
