@@ -59,6 +59,7 @@ def _with_timeout(session: Any, fetches: Any, feed_dict: Any, timeout_ms: int) -
 def fill_metadata(run_metadata: Any, trace: Any, started_seconds: float) -> None:
     """Writes a recorded run into a ``RunMetadata`` protocol buffer."""
     devices: dict[str, Any] = {}
+    ran = {step.op_name for step in trace.steps}
     for step in trace.steps:
         device = step.device or "/device:CPU:0"
         if "/job:" not in device:
@@ -72,7 +73,7 @@ def fill_metadata(run_metadata: Any, trace: Any, started_seconds: float) -> None
             op_end_rel_micros=max(1, int(step.seconds * 1e6)),
             all_end_rel_micros=max(1, int(step.seconds * 1e6)),
             timeline_label=f"{step.op_name} = {step.op_type}("
-            + ", ".join(_input_names(trace.graph, step.op_name))
+            + ", ".join(_input_names(trace.graph, step.op_name, ran))
             + ")",
             scheduled_micros=int((started_seconds + step.start_seconds) * 1e6),
         )
@@ -86,12 +87,34 @@ def fill_metadata(run_metadata: Any, trace: Any, started_seconds: float) -> None
             description.allocation_description.allocated_bytes = int(value.nbytes)
 
 
-def _input_names(graph: Any, op_name: str) -> list[str]:
+def _input_names(graph: Any, op_name: str, ran: set[str]) -> list[str]:
+    """What a node read, control inputs with a ``^``; a node that did not run stands for its own.
+
+    Such a node is an Identity or a group whose work was left out, so that its readers wait for what
+    is behind it.
+    """
     try:
         op = graph.get_operation_by_name(op_name)
     except KeyError:
         return []
-    return [t.op.name for t in op.inputs] + ["^" + c.name for c in op.control_inputs]
+    names: dict[str, None] = {}
+    seen = {op}
+
+    def add(source: Any, mark: str) -> None:
+        if source.name in ran or not (source.inputs or source.control_inputs):
+            names[mark + source.name] = None
+        elif source not in seen:
+            seen.add(source)
+            for t in source.inputs:
+                add(t.op, mark)
+            for control in source.control_inputs:
+                add(control, "^")
+
+    for t in op.inputs:
+        add(t.op, "")
+    for control in op.control_inputs:
+        add(control, "^")
+    return list(names)
 
 
 def _shape_proto(shape: tuple[int, ...]) -> Any:

@@ -17,6 +17,7 @@ _HOMES = {
     "Predict": "dataflow_widgets.predict",
     "RewritePlayer": "dataflow_widgets.rewrite_player",
     "Stepper": "dataflow_widgets.stepper",
+    "Timeline": "dataflow_widgets.timeline",
     "TrainingMonitor": "dataflow_widgets.training_monitor",
 }
 _MODULES = ("predict",)

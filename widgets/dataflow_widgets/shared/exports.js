@@ -35,7 +35,7 @@ export function standaloneSvg(root, background = true) {
   return new XMLSerializer().serializeToString(copy);
 }
 
-async function png(svg) {
+export async function png(svg) {
   const image = new Image();
   const url = URL.createObjectURL(new Blob([svg], { type: "image/svg+xml" }));
   try {

@@ -3,6 +3,7 @@ import graphView from "../graph_view/graph_view.js";
 import predict from "../predict/predict.js";
 import rewritePlayer from "../rewrite_player/rewrite_player.js";
 import stepper from "../stepper/stepper.js";
+import timeline from "../timeline/timeline.js";
 import trainingMonitor from "../training_monitor/training_monitor.js";
 import { useStyle } from "./style.js";
 
@@ -11,6 +12,7 @@ export const widgets = {
   predict: useStyle(predict),
   rewrite_player: useStyle(rewritePlayer),
   stepper: useStyle(stepper),
+  timeline: useStyle(timeline),
   training_monitor: useStyle(trainingMonitor),
 };
 

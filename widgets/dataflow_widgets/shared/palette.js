@@ -1,7 +1,7 @@
 // Fill colours by op type, device, time or memory, with the legend that says them in words.
 import { bytes, seconds } from "./values.js";
 
-const HUES = ["#8ecae6", "#ffb703", "#95d5b2", "#f4a6a6", "#cdb4db", "#ffd6a5", "#a0c4ff", "#d4e09b", "#e5989b", "#b8c0ff", "#98f5e1", "#e9c46a"];
+export const HUES = ["#8ecae6", "#ffb703", "#95d5b2", "#f4a6a6", "#cdb4db", "#ffd6a5", "#a0c4ff", "#d4e09b", "#e5989b", "#b8c0ff", "#98f5e1", "#e9c46a"];
 const SEVERAL = "#d0d0d0";
 
 function warm(t) {

@@ -1,0 +1,463 @@
+"""RewritePlayer and Timeline in a page: by mouse, by keyboard alone, in both themes, saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import dataflow as tf
+from dataflow_widgets import RewritePlayer, Timeline
+from tests.browser.bare_page import BarePage
+from tests.browser.lab_page import screenshot_folder
+from tests.browser.test_widget_pages import CONTRAST
+from tests.widgets.graphs import EVIL
+from tests.widgets.test_timeline import made_up
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+
+UNGUARDED = """() => [...document.querySelectorAll(
+    '.df-widget :is(button, input, select, textarea, summary, [tabindex])')]
+    .filter((e) => e.dataset.lmSuppressShortcuts !== 'true').map((e) => e.outerHTML)"""
+
+
+@pytest.fixture
+def bare(chromium: Browser) -> Iterator[BarePage]:
+    page = BarePage(chromium)
+    yield page
+    assert page.outside == [], "requests that leave the page"
+    assert page.failures() == []
+    page.close()
+
+
+def traits(widget: Any) -> dict[str, Any]:
+    """The state that a page gets of a widget."""
+    keys = ("kind", "title", "height", "marks", "picture", "words", "failure", "payload")
+    return json.loads(json.dumps({key: getattr(widget, key) for key in keys}))
+
+
+def player(title: str = "") -> dict[str, Any]:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.placeholder(tf.float32, [None, 256], name="x")
+        tf.square(x, name="unused")
+        y = tf.log(tf.add(1.0, tf.exp(tf.multiply(x, 1.0, name="once"))), name="softened")
+        z = tf.reduce_sum(tf.square(tf.tanh(y) * 2.0 + 1.0), name="z")
+        return traits(RewritePlayer(session, z, [x], title=title))
+
+
+def run_of_two_tasks() -> dict[str, Any]:
+    return traits(Timeline(made_up()))
+
+
+def show_player(bare: BarePage, **more: Any) -> Any:
+    bare.show(player() | more)
+    bare.page.locator('.df-widget[data-step="1"]').wait_for()
+    bare.page.locator(".df-column:not([hidden]) .df-pane[data-attempt] .df-node").last.wait_for()
+    return bare.page.locator(".df-rewrite-player")
+
+
+def show_timeline(bare: BarePage) -> Any:
+    bare.show(run_of_two_tasks())
+    bare.page.locator('.df-widget[data-drawn="4"]').wait_for()
+    return bare.page.locator(".df-timeline")
+
+
+def tags(bare: BarePage, side: str) -> dict[str, str]:
+    return bare.page.evaluate(
+        """(side) => Object.fromEntries([...document.querySelectorAll(
+             `.df-column[aria-label=${side}] .df-node`)].map((e) =>
+             [e.querySelector('title').textContent, e.querySelector('.df-tag').textContent]))""",
+        side,
+    )
+
+
+def wait_tag(bare: BarePage, side: str, word: str) -> None:
+    bare.page.locator(f".df-column[aria-label={side}] .df-tag", has_text=word).first.wait_for(
+        state="attached"
+    )
+
+
+# ---- RewritePlayer ----------------------------------------------------------------------------
+
+
+def test_pruning_is_shown_first_then_each_rewrite(bare: BarePage) -> None:
+    inside = show_player(bare)
+    wait_tag(bare, "before", "goes")
+    assert tags(bare, "before")["unused"] == "goes"
+    assert "unused" not in tags(bare, "after")
+    assert "what no fetch needs -> nothing" in inside.locator(".df-status").text_content()
+    seen = []
+    forward = inside.get_by_role("button", name="One rewrite forward")
+    while forward.is_enabled():
+        forward.click()
+        seen.append(inside.locator(".df-equation").text_content())
+    assert "x * 1 -> x" in seen
+    assert any("softplus" in equation for equation in seen)
+    assert seen[-1].endswith("one kernel")
+    assert "def block(" in inside.locator(".df-kernel pre").text_content()
+    wait_tag(bare, "after", "new")
+    words = inside.locator(".df-status").text_content()
+    assert f"Step {len(seen) + 1} of {len(seen) + 1}, at z:0" in words
+    assert "1 node is new" in words
+    inside.get_by_role("button", name="To the start").click()
+    assert "The graph as it was built" in inside.locator(".df-status").text_content()
+    assert inside.locator(".df-column:not([hidden])").count() == 1
+
+
+def test_what_goes_comes_and_is_rewired_is_said_in_words(bare: BarePage) -> None:
+    inside = show_player(bare)
+    inside.get_by_role("button", name="log(1 + exp(x))").click()
+    wait_tag(bare, "after", "new")
+    before, after = tags(bare, "before"), tags(bare, "after")
+    assert {name for name, tag in before.items() if tag == "goes"} >= {"softened", "Add", "Exp"}
+    assert after["softened/rewritten/Softplus"] == "new"
+    assert after["Tanh"] == before["Tanh"] == "rewired"
+    label = bare.page.locator(".df-column[aria-label=after] .df-comes").get_attribute("aria-label")
+    assert label.endswith(", new")
+
+
+def test_jump_by_list_and_by_name(bare: BarePage) -> None:
+    inside = show_player(bare)
+    rules = inside.locator(".df-rules li").all_text_contents()
+    assert rules[0] == "what no fetch needs -> nothing × 1"
+    inside.get_by_role("button", name="x * 1 -> x").click()
+    assert inside.locator(".df-equation").text_content() == "x * 1 -> x"
+    assert inside.locator("[aria-current=step]").text_content() == "x * 1 -> x"
+    box = inside.get_by_role("searchbox")
+    box.fill("softplus")
+    box.press("Enter")
+    assert "softplus" in inside.locator(".df-equation").text_content()
+    box.fill("nothing of the sort")
+    box.press("Enter")
+    assert "No rewrite matches" in inside.locator(".df-status").text_content()
+
+
+def test_toggled_instead_of_side_by_side(bare: BarePage) -> None:
+    inside = show_player(bare)
+    inside.get_by_label("show").select_option("after")
+    assert inside.locator(".df-column:not([hidden])").get_attribute("aria-label") == "after"
+    inside.get_by_role("button", name="Swap").click()
+    assert inside.locator(".df-column:not([hidden])").get_attribute("aria-label") == "before"
+    inside.get_by_label("show").select_option("both")
+    assert inside.locator(".df-column:not([hidden])").count() == 2
+    inside.get_by_label("how much").select_option("near")
+    inside.get_by_role("button", name="x * 1 -> x").click()
+    bare.page.locator(".df-column[aria-label=before] .df-node").nth(3).wait_for(state="attached")
+    bare.page.wait_for_function(
+        "() => document.querySelectorAll('.df-column[aria-label=before] .df-node').length === 4"
+    )
+    wait_tag(bare, "before", "goes")
+    assert set(tags(bare, "before")) == {"x", "once", "once/y", "Exp"}
+
+
+def test_playing_ends_at_the_end(bare: BarePage) -> None:
+    inside = show_player(bare)
+    inside.get_by_label("speed").select_option("50")
+    inside.get_by_role("button", name="Play").click()
+    bare.page.wait_for_function(
+        "() => document.querySelector('.df-counter').textContent.match(/^(\\d+) \\/ \\1$/)"
+    )
+    assert inside.get_by_role("button", name="Play").is_visible()
+
+
+def test_the_player_by_keyboard_alone(bare: BarePage) -> None:
+    show_player(bare)
+    page = bare.page
+    page.evaluate("document.activeElement.blur()")
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.title") == "One rewrite forward":
+            break
+    page.keyboard.press("Enter")
+    page.locator('.df-widget[data-step="2"]').wait_for()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.classList.contains('df-node')"):
+            break
+    page.keyboard.press("n")
+    page.locator('.df-widget[data-step="3"]').wait_for()
+    assert page.evaluate(UNGUARDED) == []
+
+
+def test_hostile_names_and_equations_are_text(bare: BarePage) -> None:
+    state = player(title=EVIL)
+    step = state["payload"]["steps"][1]
+    step |= {"equation": EVIL, "rule": EVIL, "at": EVIL, "kernel": EVIL}
+    step["put"][0] = step["put"][0] | {"op": "<img src=x onerror=hacked=1>"}
+    state["payload"]["plan"] = EVIL
+    bare.show(state)
+    bare.page.locator('.df-widget[data-step="1"]').wait_for()
+    bare.page.get_by_role("button", name="One rewrite forward").click()
+    assert bare.page.locator(".df-equation").text_content() == EVIL
+    assert bare.page.locator(".df-kernel pre").text_content() == EVIL
+    assert bare.page.evaluate("window.hacked") is None
+    assert bare.page.locator("main img, main script").count() == 0
+
+
+# ---- Timeline ---------------------------------------------------------------------------------
+
+
+def test_lanes_bars_copies_and_waits(bare: BarePage) -> None:
+    inside = show_timeline(bare)
+    lanes = inside.locator(".df-lane-name").all_text_contents()
+    assert [lane[:8] for lane in lanes] == ["/job:ps/", "/job:wor"]
+    assert inside.locator(".df-bar").count() == 4
+    copies = inside.locator(".df-copy > title").all_text_contents()
+    assert copies[0].startswith("Send w from /job:ps/")
+    assert "Recv on /job:worker/" in copies[0]
+    waits = inside.locator(".df-wait > title").all_text_contents()
+    assert "waits for w, 40 µs" in waits
+    assert "idle, 10 µs" in waits
+    assert "Critical path: 3 ops, 45 µs. 2 copies" in inside.locator(".df-status").text_content()
+
+
+def test_selecting_an_op_tells_all_of_it(bare: BarePage) -> None:
+    inside = show_timeline(bare)
+    inside.locator('.df-bar[aria-label^="MatMul product"]').click()
+    facts = inside.locator(".df-op").inner_text()
+    for fact in ("product", "MatMul", "40 µs", "30 µs, 28.6 % of the run", "400 B", "on it"):
+        assert fact in facts
+    assert "30 µs before it began" in facts
+    assert "40 µs before it, for w" in facts
+    inside.locator(".df-op").get_by_role("button", name="total").click()
+    assert inside.locator(".df-op h4").text_content() == "total"
+
+
+def test_zoom_and_pan_by_mouse(bare: BarePage) -> None:
+    inside = show_timeline(bare)
+    page = bare.page
+    bar = '.df-bar[aria-label^="MatMul product"] > rect'
+    width = float(page.locator(bar).get_attribute("width"))
+    box = page.locator(bar).bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(*middle)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -100)
+    page.keyboard.up("Control")
+    page.wait_for_function(
+        "([bar, w]) => Number(document.querySelector(bar).getAttribute('width')) > w * 1.2",
+        arg=[bar, width],
+    )
+    after = page.locator(bar).bounding_box()
+    assert abs(after["x"] + after["width"] / 2 - middle[0]) < 4, "what is under the pointer stays"
+    page.mouse.down()
+    page.mouse.move(middle[0] - 60, middle[1], steps=4)
+    page.mouse.up()
+    page.wait_for_function(
+        "([bar, x]) => document.querySelector(bar).getBoundingClientRect().x < x - 40",
+        arg=[bar, after["x"]],
+    )
+    assert inside.locator(".df-op h4").count() == 0, "a drag selects nothing"
+    page.get_by_role("button", name="Fit").click()
+    page.wait_for_function(
+        "([bar, w]) => Math.abs(document.querySelector(bar).getAttribute('width') - w) < 1",
+        arg=[bar, width],
+    )
+
+
+def test_the_timeline_by_keyboard_alone(bare: BarePage) -> None:
+    inside = show_timeline(bare)
+    page = bare.page
+    page.evaluate("document.activeElement.blur()")
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.classList.contains('df-bar')"):
+            break
+    assert page.locator('.df-bar[tabindex="0"]').count() == 1
+    seen = []
+    for key in ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp", "End", "Home"):
+        page.keyboard.press(key)
+        seen.append(
+            page.evaluate("document.activeElement.getAttribute('aria-label')").split(",")[0]
+        )
+    assert seen == [
+        *("Sum total", "Neg late", "MatMul product", "Identity w", "Sum total", "Identity w")
+    ]
+    page.keyboard.press("c")
+    assert page.locator(".df-bar.df-critical").count() == 3
+    assert inside.get_by_role("button", name="Critical path", exact=True).get_attribute(
+        "aria-pressed"
+    )
+    page.keyboard.press("Enter")
+    assert inside.locator(".df-op h4").text_content() == "w"
+    before = page.locator(".df-tick + text").all_text_contents()
+    page.keyboard.press("+")
+    page.wait_for_function(
+        "(t) => [...document.querySelectorAll('.df-tick + text')].map((e) => e.textContent)"
+        ".join() !== t.join()",
+        arg=before,
+    )
+    assert page.evaluate("document.activeElement.classList.contains('df-bar')"), "focus stays"
+    page.keyboard.press("0")
+    page.keyboard.press("/")
+    page.keyboard.type("neg")
+    assert "1 match for neg" in inside.locator(".df-status").text_content()
+    page.keyboard.press("Enter")
+    assert inside.locator(".df-op h4").text_content() == "late"
+    assert page.evaluate(UNGUARDED) == []
+
+
+def test_the_table_says_the_same(bare: BarePage) -> None:
+    inside = show_timeline(bare)
+    inside.locator(".df-as-table > summary").click()
+    rows = inside.locator(".df-as-table tbody tr")
+    rows.nth(3).wait_for()
+    assert rows.count() == 4
+    assert rows.nth(1).locator("th, td").all_text_contents() == [
+        *("product", "MatMul", "/job:worker/replica:0/task:0/device:CPU:0"),
+        *("40 µs", "30 µs", "400 B", "yes"),
+    ]
+
+
+def test_many_ops_stay_quick(bare: BarePage) -> None:
+    state = run_of_two_tasks()
+    ops = [[i % 4, i % 2, 0, i * 10, 9, 4, [i - 1] if i else []] for i in range(20_000)]
+    state["payload"] |= {
+        "ops": ops,
+        "duration": 200_000,
+        "copies": [],
+        "waits": [],
+        "critical": [0],
+    }
+    bare.show(state)
+    bare.page.locator('.df-widget[data-drawn="20000"]').wait_for()
+    assert bare.page.locator(".df-bar").count() < 3000, "what cannot be told apart is drawn once"
+    for _ in range(8):
+        bare.page.get_by_role("button", name="Zoom in").click()
+    bare.page.wait_for_function("() => document.querySelectorAll('.df-bar-text').length > 5")
+
+
+def test_hostile_names_in_a_timeline(bare: BarePage) -> None:
+    metadata = made_up()
+    metadata.step_stats.dev_stats[0].device = EVIL
+    for node in metadata.step_stats.dev_stats[1].node_stats:
+        node.node_name = f"{EVIL}{node.node_name}"
+    bare.show(traits(Timeline(metadata, title=EVIL)))
+    bare.page.locator('.df-widget[data-drawn="4"]').wait_for()
+    bare.page.locator(".df-bar").last.click()
+    bare.page.locator(".df-as-table > summary").click()
+    assert EVIL in bare.page.locator(".df-lane-name").all_text_contents()
+    assert bare.page.evaluate("window.hacked") is None
+    assert bare.page.locator("main img, main script").count() == 0
+
+
+# ---- both -------------------------------------------------------------------------------------
+
+SHOW = {"rewrite_player": show_player, "timeline": show_timeline}
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("which", sorted(SHOW))
+def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, which: str) -> None:
+    import axe_playwright_python
+
+    axe = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+    bare = BarePage(chromium, dark=dark)
+    inside = SHOW[which](bare)
+    if which == "timeline":
+        inside.get_by_role("button", name="Critical path", exact=True).click()
+        inside.locator(".df-bar").nth(1).click()
+        inside.locator(".df-as-table > summary").click()
+        inside.locator("tbody tr").last.wait_for()
+    else:
+        inside.get_by_role("button", name="log(1 + exp(x))").click()
+        wait_tag(bare, "after", "new")
+        bare.page.locator(".df-node.df-comes").click()
+    bare.page.wait_for_timeout(400)  # until colours have settled
+    bare.page.evaluate(axe)
+    found = bare.page.evaluate(
+        """() => axe.run(document.querySelector('main')).then((r) => r.violations
+             .filter((v) => ['serious', 'critical'].includes(v.impact))
+             .map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 200))]))"""
+    )
+    assert found == []
+    if which == "rewrite_player":
+        assert bare.page.evaluate(CONTRAST) == []
+    folder = screenshot_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    inside.screenshot(path=folder / f"{which}_{'dark' if dark else 'light'}.png")
+    bare.close()
+
+
+@pytest.mark.parametrize("which", sorted(SHOW))
+def test_no_sideways_overflow_at_400_percent(bare: BarePage, which: str) -> None:
+    """400% zoom of a 1280 px window leaves 320 px."""
+    bare.page.set_viewport_size({"width": 320, "height": 700})
+    SHOW[which](bare)
+    assert bare.page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+@pytest.mark.parametrize("which", sorted(SHOW))
+def test_reduced_motion(bare: BarePage, which: str) -> None:
+    bare.page.emulate_media(reduced_motion="reduce")
+    SHOW[which](bare)
+    moving = bare.page.evaluate(
+        """() => [...document.querySelectorAll('.df-widget *')].filter((e) => {
+             const s = getComputedStyle(e);
+             return s.animationName !== 'none' || !['0s', ''].includes(s.transitionDuration);
+           }).map((e) => e.className.baseVal ?? e.className)"""
+    )
+    assert moving == []
+
+
+@pytest.mark.parametrize("which", sorted(SHOW))
+def test_saved_page_works_offline(bare: BarePage, chromium: Browser, which: str) -> None:
+    SHOW[which](bare)
+    bare.page.get_by_role("button", name="Save").click()
+    with bare.page.expect_download() as download:
+        bare.page.get_by_role("menuitem", name="HTML").click()
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda e: errors.append(str(e)))
+    page.set_content(download.value.path().read_text(encoding="utf-8"))
+    if which == "timeline":
+        page.locator('.df-widget[data-drawn="4"]').wait_for()
+        page.locator(".df-bar").first.click()
+        assert page.locator(".df-op h4").text_content() == "w"
+    else:
+        page.locator('.df-widget[data-step="1"]').wait_for()
+        page.get_by_role("button", name="To the end").click()
+        page.locator(".df-column[aria-label=after] .df-node").first.wait_for()
+        assert page.locator(".df-equation").text_content().endswith("one kernel")
+    assert errors == []
+    context.close()
+
+
+@pytest.mark.parametrize("which", sorted(SHOW))
+def test_without_a_kernel_the_kept_words_show(bare: BarePage, which: str) -> None:
+    state = player() if which == "rewrite_player" else run_of_two_tasks()
+    bare.show(state | {"payload": {}}, library="", engine="")
+    words = bare.page.locator(".df-kept pre").text_content()
+    assert words == state["words"]
+    assert words.startswith("Run of")
+    bare.page.get_by_text("No kernel has answered").wait_for(timeout=10_000)
+
+
+@pytest.mark.parametrize("which", sorted(SHOW))
+def test_a_busy_kernel_and_an_error_are_said(bare: BarePage, which: str) -> None:
+    state = player() if which == "rewrite_player" else run_of_two_tasks()
+    bare.show(state | {"payload": {}})
+    bare.page.get_by_text("the kernel is busy or gone").first.wait_for(timeout=12_000)
+    bare.page.evaluate("models[0].custom({kind: 'error', text: 'KeyError: <b>x</b>'})")
+    assert "KeyError: <b>x</b>" in bare.page.get_by_role("alert").text_content()
+    bare.page.evaluate("(p) => models[0].update('payload', p)", state["payload"])
+    bare.page.locator(".df-widget[data-drawn]").wait_for()
+
+
+def test_ten_of_each_on_a_page(bare: BarePage) -> None:
+    states = [player(), run_of_two_tasks()]
+    for _ in range(10):
+        for state in states:
+            bare.show(state)
+    bare.page.locator(".df-timeline[data-drawn]").nth(9).wait_for()
+    bare.page.locator(".df-rewrite-player[data-drawn]").nth(9).wait_for(timeout=60_000)
+    kinds = [m["kind"] for m in bare.page.evaluate("sent")]
+    assert kinds.count("library") == 1
+    assert kinds.count("engine") == 1

@@ -1,0 +1,102 @@
+// A recorded run as bars: lanes, name scopes above the ops, ticks, and what fits into a view.  Pure
+// data, no DOM: runs under node.  Times are microseconds since the run began.
+
+/** Ops as objects from what the kernel sent: [name number, lane, row, start, duration, bytes, inputs]. */
+export function readRun({ nodes, lanes, ops, duration, copies, waits, critical }) {
+  const read = ops.map(([node, lane, row, start, length, bytes, inputs], index) => ({ index, name: nodes[node].name, type: nodes[node].op, lane, row, start, duration: length, end: start + length, bytes, inputs, outputs: [], critical: false }));
+  for (const op of read) for (const source of op.inputs) read[source].outputs.push(op.index);
+  for (const index of critical) read[index].critical = true;
+  return {
+    lanes,
+    ops: read,
+    duration,
+    critical,
+    copies: copies.map(([source, target, start, end, bytes]) => ({ source, target, start, end, bytes })),
+    waits: waits.map(([lane, start, end, op, source]) => ({ lane, start, end, op, source })),
+  };
+}
+
+/** Runs of ops beside each other in one row that share a name scope: [{path, start, end, count}]. */
+export function scopeBands(ops, depth) {
+  const bands = [];
+  let open = null;
+  for (const op of [...ops].sort((a, b) => a.start - b.start)) {
+    const parts = op.name.split("/");
+    const path = parts.length > depth + 1 ? parts.slice(0, depth + 1).join("/") : null;
+    if (open && path === open.path) {
+      open.end = Math.max(open.end, op.end);
+      open.count += 1;
+    } else {
+      open = path === null ? null : { path, start: op.start, end: op.end, count: 1 };
+      if (open) bands.push(open);
+    }
+  }
+  return bands;
+}
+
+export const BAR = 20;
+export const BAND = 14;
+export const HEAD = 18;
+
+/** Where each lane lies: {lanes: [{top, bands: [[...], ...], rows, y(row), height}], height}. */
+export function stack(run, depth = 2) {
+  let top = 0;
+  const lanes = run.lanes.map((name, lane) => {
+    const ops = run.ops.filter((op) => op.lane === lane);
+    const rows = Math.max(0, ...ops.map((op) => op.row)) + 1;
+    const bands = Array.from({ length: depth }, (_, level) => scopeBands(ops, level)).filter((level) => level.length);
+    const first = top + HEAD + bands.length * BAND;
+    const placed = { name, top, bands, rows, ops, y: (row) => first + row * BAR, height: HEAD + bands.length * BAND + rows * BAR + 8 };
+    top += placed.height;
+    return placed;
+  });
+  return { lanes, height: top };
+}
+
+/** Round times for an axis of `width` px from `from` to `to`. */
+export function ticks(from, to, width) {
+  const least = (to - from) / Math.max(1, width / 90);
+  const power = 10 ** Math.floor(Math.log10(Math.max(least, 1e-9)));
+  const step = [1, 2, 5, 10].map((k) => k * power).find((s) => s >= least);
+  const found = [];
+  for (let t = Math.ceil(from / step) * step; t <= to; t += step) found.push(t);
+  return found;
+}
+
+/** A view [from, to] zoomed by `factor` about `centre`, inside the run and at least 1 µs wide. */
+export function zoomed([from, to], factor, centre, duration) {
+  const width = Math.min(duration, Math.max(1, (to - from) / factor));
+  const start = centre - ((centre - from) / (to - from)) * width;
+  return panned([start, start + width], 0, duration);
+}
+
+export function panned([from, to], by, duration) {
+  const width = to - from;
+  const start = Math.max(0, Math.min(duration - width, from + by));
+  return [start, start + width];
+}
+
+/** The op that is next to `op` for an arrow key: in its lane by time, or in the lane above or below. */
+export function neighbour(run, op, key) {
+  const lane = (n) => run.ops.filter((other) => other.lane === n).sort((a, b) => a.start - b.start || a.index - b.index);
+  if (key === "ArrowLeft" || key === "ArrowRight") {
+    const mine = lane(op.lane);
+    return mine[mine.indexOf(op) + (key === "ArrowRight" ? 1 : -1)] ?? op;
+  }
+  const step = key === "ArrowDown" ? 1 : -1;
+  for (let n = op.lane + step; n >= 0 && n < run.lanes.length; n += step) {
+    const others = lane(n);
+    if (others.length) return others.reduce((best, other) => (Math.abs(other.start - op.start) < Math.abs(best.start - op.start) ? other : best));
+  }
+  return op;
+}
+
+/** Seconds by op type, the longest first: [[type, µs, count]]. */
+export function byType(run) {
+  const types = new Map();
+  for (const op of run.ops) {
+    const known = types.get(op.type) ?? [0, 0];
+    types.set(op.type, [known[0] + op.duration, known[1] + 1]);
+  }
+  return [...types].map(([type, [total, count]]) => [type, total, count]).sort((a, b) => b[1] - a[1]);
+}
