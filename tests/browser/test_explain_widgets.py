@@ -328,7 +328,7 @@ def test_many_ops_stay_quick(bare: BarePage) -> None:
     bare.show(state)
     bare.page.locator('.df-widget[data-drawn="20000"]').wait_for()
     assert bare.page.locator(".df-bar").count() < 3000, "what cannot be told apart is drawn once"
-    for _ in range(8):
+    for _ in range(11):
         bare.page.get_by_role("button", name="Zoom in").click()
     bare.page.wait_for_function("() => document.querySelectorAll('.df-bar-text').length > 5")
 
