@@ -11,6 +11,7 @@ that fails changes nothing.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.cuda.updates import update_on_gpu
 from dataflow.kernels.fused import native
 from dataflow.kernels.fused.tracing import trace
 from dataflow.kernels.parallel import run_pieces
@@ -74,7 +76,8 @@ def update_dense(context: Any, refs: list[Any], grad: Any, rule: Rule, *scalars:
             )
         arrays = [ref.exclusive() for ref in refs]
         size = arrays[0].size
-        if xp is np and _update_natively(arrays, grad, None, rule, scalars):
+        update = _update_natively if xp is np else functools.partial(update_on_gpu, xp)
+        if update(arrays, grad, None, rule, scalars):
             return
         if size <= BLOCK or xp is not np:
             rule(xp, _scratch(context, shape, arrays[0].dtype), *arrays, grad, *scalars)
@@ -199,6 +202,8 @@ def update_rows(
         for where in _rounds(xp, indices):
             rows = indices if where is None else indices[where]
             part = grad if where is None else grad[where]
+            if xp is not np and update_on_gpu(xp, arrays, part, rows, rule, scalars):
+                continue
             parts = [array[rows] for array in arrays]
             rule(xp, (xp.empty_like(parts[0]), xp.empty_like(parts[0])), *parts, part, *scalars)
             for array, changed in zip(arrays, parts, strict=True):

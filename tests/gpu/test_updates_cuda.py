@@ -1,0 +1,51 @@
+"""Optimizers' CUDA kernels, run on the CPU: every rule, dense and by rows, as on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+OPTIMIZERS = {
+    "sgd": lambda: tf.train.GradientDescentOptimizer(0.1),
+    "momentum": lambda: tf.train.MomentumOptimizer(0.1, 0.9),
+    "nesterov": lambda: tf.train.MomentumOptimizer(0.1, 0.9, use_nesterov=True),
+    "adam": lambda: tf.train.AdamOptimizer(0.1),
+    "adagrad": lambda: tf.train.AdagradOptimizer(0.1),
+    "adadelta": lambda: tf.train.AdadeltaOptimizer(1.0),
+    "rmsprop": lambda: tf.train.RMSPropOptimizer(0.1, momentum=0.5),
+    "centered": lambda: tf.train.RMSPropOptimizer(0.1, centered=True),
+    "ftrl": lambda: tf.train.FtrlOptimizer(0.1, l1_regularization_strength=0.01),
+    "proximal": lambda: tf.train.ProximalAdagradOptimizer(0.1, l2_regularization_strength=0.1),
+}
+#: Rules that look at a number to decide what to do; CuPy's functions compute them.
+WITH_BRANCHES = {"ftrl", "proximal"}
+
+
+def run(optimizer: Any, sparse: bool, config: Any) -> Any:
+    with tf.Graph().as_default():
+        start = np.linspace(-1, 1, 21, dtype=np.float32).reshape(7, 3)
+        v = tf.get_variable("v", initializer=start)
+        x = tf.nn.embedding_lookup(v, [1, 5, 1, 6]) if sparse else v
+        step = optimizer().minimize(tf.reduce_sum(tf.square(x - 0.3) * x))
+        with tf.Session(config=config) as session:
+            session.run(tf.global_variables_initializer())
+            for _ in range(5):
+                session.run(step)
+            return session.run(v)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "rows"])
+def test_same_as_on_the_cpu(cuda_on_host: Any, name: str, sparse: bool) -> None:
+    got = run(OPTIMIZERS[name], sparse, None)
+    launched = cuda_on_host.launches.count("update")
+    want = run(OPTIMIZERS[name], sparse, tf.ConfigProto(device_count={"GPU": 0}))
+    np.testing.assert_allclose(got, want, rtol=2e-5, atol=1e-6)
+    if name in WITH_BRANCHES:
+        assert launched == 0
+    elif not (sparse and name in ("adam", "sgd")):  # their sparse updates are made of other ops
+        assert launched == 5
