@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels import direct_conv
 from dataflow.kernels.blas import add_product
 from dataflow.kernels.parallel import matrix_product, num_workers, run_pieces_of
 from dataflow.kernels.registry import kernel
@@ -213,6 +214,11 @@ def _is_thin(problem: _Problem) -> bool:
     return width.taps * problem.channels < _THIN_ROW and depth.taps * height.taps > 1
 
 
+def _may_be_direct(xp: Any, x: Any, problem: _Problem) -> bool:
+    depth = problem.windows[0]
+    return xp is np and x.dtype.char == "f" and depth.size == depth.taps == depth.count == 1
+
+
 def _forward(xp: Any, x: Any, filters: Any, problem: _Problem) -> Any:
     out = xp.empty(problem.output_shape, x.dtype)
     if out.size == 0:
@@ -224,6 +230,10 @@ def _forward(xp: Any, x: Any, filters: Any, problem: _Problem) -> Any:
         matrix = filters.reshape(problem.channels, problem.outputs)
         product = _product(xp, x.reshape(-1, problem.channels), matrix)
         return product.reshape(problem.output_shape)
+    if _may_be_direct(xp, x, problem) and direct_conv.forward(
+        x[:, 0], filters[0], *problem.windows[1:], out[:, 0]
+    ):
+        return out
     if _is_thin(problem):
         patches = _Patches(xp, problem, x.dtype)
         matrix = filters.reshape(-1, problem.outputs)
@@ -274,6 +284,10 @@ def _filter_gradient(xp: Any, x: Any, grad: Any, problem: _Problem) -> Any:
         matrix = grad.reshape(-1, problem.outputs)
         product = _product(xp, x.reshape(-1, problem.channels).T, matrix)
         return product.reshape(problem.filter_shape)
+    if _may_be_direct(xp, x, problem) and direct_conv.filter_gradient(
+        x[:, 0], grad[:, 0], *problem.windows[1:], out[0]
+    ):
+        return out
     totals: list[Any] = []  # each thread adds up its own
 
     def own_total() -> Any:
@@ -328,6 +342,10 @@ def _input_gradient(xp: Any, filters: Any, grad: Any, problem: _Problem) -> Any:
         return product.reshape(problem.input_shape)
     out = xp.zeros(problem.input_shape, grad.dtype)
     if grad.size == 0 or out.size == 0:
+        return out
+    if _may_be_direct(xp, grad, problem) and direct_conv.input_gradient(
+        filters[0], grad[:, 0], *problem.windows[1:], out[:, 0]
+    ):
         return out
     rows = _Rows(xp, problem, grad.dtype)
     depth, height, _ = problem.windows

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dataflow.kernels.fused import native
@@ -11,9 +13,9 @@ from dataflow.kernels.fused import native
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiles a loop at the first request, in this thread."""
 
-    def get(lazy: native.Lazy) -> native.Function:
+    def get(lazy: native.Lazy[Any]) -> Any:
         if lazy.function is None:
-            lazy.function = native.compile_loop(lazy.loop)
+            lazy.function = lazy.build()
         return lazy.function
 
     monkeypatch.setattr(native.Lazy, "get", get)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from typing import Any
@@ -157,7 +158,7 @@ LOOP = native.Loop("float32", "v", (("Square", (0,)),), ((1, "v"),))
 
 
 def test_a_loop_is_compiled_in_the_background_when_it_was_asked_for_often_enough() -> None:
-    lazy = native.Lazy(LOOP)
+    lazy = native.Lazy(functools.partial(native.compile_loop, LOOP))
     assert [lazy.get() for _ in range(native._ASKED_BEFORE_COMPILING - 1)] == [None] * (
         native._ASKED_BEFORE_COMPILING - 1
     )
@@ -169,13 +170,13 @@ def test_a_loop_is_compiled_in_the_background_when_it_was_asked_for_often_enough
 
 def test_without_llvmlite_numpy_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
-    lazy = native.Lazy(LOOP)
+    lazy = native.Lazy(functools.partial(native.compile_loop, LOOP))
     lazy._compile()
     assert lazy.function is None
 
 
 def test_a_loop_that_cannot_be_compiled_gives_one_warning() -> None:
-    lazy = native.Lazy(LOOP._replace(steps=(("Exp", (0,)),)))
+    lazy = native.Lazy(lambda: native.compile_loop(LOOP._replace(steps=(("Exp", (0,)),))))
     with pytest.warns(UserWarning, match="NumPy computes it: no machine code for the op type"):
         lazy._compile()
     assert lazy.function is None

@@ -27,7 +27,7 @@ class Mapping:
         self.dtype = np.dtype(dtype)
         self.steps = steps
         self.results = results
-        self._loops: dict[tuple[str, int], Lazy] = {}
+        self._loops: dict[tuple[str, int], Lazy[Function]] = {}
 
     @classmethod
     def of(cls, dtype: Any, steps: Steps, results: tuple[int, ...]) -> Mapping | None:
@@ -73,7 +73,7 @@ class Mapping:
         _call(function, axes, values, self.dtype.itemsize)
         return True
 
-    def _loop(self, letters: str, num_inputs: int, rank: int) -> Lazy:
+    def _loop(self, letters: str, num_inputs: int, rank: int) -> Lazy[Function]:
         found = self._loops.get((letters, rank))
         if found is None:
             results = tuple(zip(self.results, letters[num_inputs:], strict=True))

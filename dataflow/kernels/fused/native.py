@@ -19,16 +19,20 @@ llvmlite is not installed, `Lazy.get` gives ``None`` and the caller goes on with
 from __future__ import annotations
 
 import ctypes
+import functools
 import struct
 import threading
 import warnings
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
 #: Times that a loop is asked for before it is compiled: a graph that runs twice is not worth it.
 _ASKED_BEFORE_COMPILING = 20
 _VECTOR_BYTES = 64
+
+Compiled = TypeVar("Compiled")
 
 
 class Loop(NamedTuple):
@@ -78,18 +82,18 @@ class Function:
         self._code(self._pack(*table))
 
 
-class Lazy:
-    """A loop that is compiled in the background once `get` was called often enough."""
+class Lazy(Generic[Compiled]):
+    """What ``build`` compiles, in the background once `get` was called often enough."""
 
-    __slots__ = ("asked", "function", "loop")
+    __slots__ = ("asked", "build", "function")
 
-    def __init__(self, loop: Loop) -> None:
-        self.loop = loop
+    def __init__(self, build: Callable[[], Compiled]) -> None:
+        self.build = build
         self.asked = 0
-        self.function: Function | None = None
+        self.function: Compiled | None = None
 
-    def get(self) -> Function | None:
-        """The compiled loop, or ``None`` while there is none."""
+    def get(self) -> Compiled | None:
+        """The compiled function, or ``None`` while there is none."""
         if self.function is None and self.asked < _ASKED_BEFORE_COMPILING:
             self.asked += 1
             if self.asked == _ASKED_BEFORE_COMPILING:
@@ -98,26 +102,31 @@ class Lazy:
 
     def _compile(self) -> None:
         try:
-            self.function = compile_loop(self.loop)
+            self.function = self.build()
         except ImportError:
             pass  # llvmlite is optional
         except Exception as e:
             warnings.warn(f"A loop could not be compiled; NumPy computes it: {e}", stacklevel=1)
 
 
-_lazy: dict[Loop, Lazy] = {}
+_lazy: dict[Loop, Lazy[Function]] = {}
 _lock = threading.Lock()
 #: Engines own the machine code; it lives as long as the process.
 _engines: list[Any] = []
 
 
-def lazy(loop: Loop) -> Lazy:
+def lazy(loop: Loop) -> Lazy[Function]:
     """The one `Lazy` of a loop."""
-    return _lazy.setdefault(loop, Lazy(loop))
+    return _lazy.setdefault(loop, Lazy(functools.partial(compile_loop, loop)))
 
 
 def compile_loop(loop: Loop) -> Function:
     """Compiles at once; `ImportError` without llvmlite, `RuntimeError` where LLVM refuses."""
+    return Function(loop, compile_source(source(loop)))
+
+
+def compile_source(text: str) -> int:
+    """The address of the function ``loop`` in LLVM's assembly language, as machine code."""
     import llvmlite.binding as llvm
 
     with _lock:
@@ -130,13 +139,12 @@ def compile_loop(loop: Loop) -> Function:
             opt=2,
             jit=True,
         )
-        module = llvm.parse_assembly(source(loop))
+        module = llvm.parse_assembly(text)
         module.verify()
         engine = llvm.create_mcjit_compiler(module, machine)
         engine.finalize_object()
         _engines.append(engine)
-        address = engine.get_function_address("loop")
-    return Function(loop, address)
+        return engine.get_function_address("loop")  # type: ignore[no-any-return]
 
 
 def address_of(array: Any) -> int:

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from dataflow.kernels.fused.native import Lazy, Loop, lazy
+from dataflow.kernels.fused.native import Function, Lazy, Loop, lazy
 
 _FUNCTIONS = {
     "add": "Add",
@@ -110,7 +110,7 @@ class _Array:
 class Traced(NamedTuple):
     """A rule's loop, and which of its arrays it changes, in the order of the loop's results."""
 
-    loop: Lazy
+    loop: Lazy[Function]
     changed: tuple[int, ...]
 
 

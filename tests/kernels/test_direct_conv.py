@@ -1,0 +1,169 @@
+"""Convolutions made of tiles in registers give what those made of BLAS's products give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dataflow.kernels import conv, direct_conv
+from dataflow.kernels.fused import native, products
+
+pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
+
+
+@pytest.fixture(autouse=True)
+def direct(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However small the problem; other processors run the same code with smaller vectors."""
+    monkeypatch.setattr(products, "is_available", lambda: True)
+    monkeypatch.setattr(direct_conv, "_SMALL_PRODUCT", 0)
+
+
+#: (batch, height, width, channels, filter height, filter width, outputs)
+SIZES = [(3, 9, 15, 3, 3, 5, 32), (2, 12, 7, 16, 5, 3, 16), (5, 4, 13, 32, 2, 2, 48)]
+CASES = [
+    {"padding": "SAME"},
+    {"padding": "VALID"},
+    {"padding": "SAME", "strides": [1, 2, 2, 1]},
+    {"padding": "VALID", "strides": [1, 2, 3, 1]},
+    {"padding": "SAME", "strides": [1, 3, 1, 1]},
+    {"padding": "SAME", "dilations": [1, 2, 2, 1]},
+    {"padding": "VALID", "dilations": [1, 1, 3, 1]},
+    {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 3, 1, 0, 2, 0, 0]},
+    {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 1, 1, 2, 2, 0, 0], "strides": [1, 2, 2, 1]},
+    {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 6, 6, 0, 0, 0, 0]},
+]
+
+
+def _attributes(case: dict[str, Any]) -> dict[str, Any]:
+    defaults = {
+        "strides": [1, 1, 1, 1],
+        "dilations": [1, 1, 1, 1],
+        "explicit_paddings": [],
+        "data_format": "NHWC",
+    }
+    return defaults | case
+
+
+def _compare(
+    monkeypatch: pytest.MonkeyPatch, name: str, function: Any, *, may_be_blas: bool = False
+) -> None:
+    """The result with tiles and without; fails when the tiles were not used."""
+    used: list[bool] = []
+    original = getattr(direct_conv, name)
+
+    def watched(*arguments: Any) -> bool:
+        used.append(original(*arguments))
+        return used[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(direct_conv, name, watched)
+        got = function()
+        assert used == [True] or may_be_blas
+        patch.setattr(direct_conv, name, lambda *arguments: False)
+        wanted = function()
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: "-".join(map(str, c.values())))
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: "x".join(map(str, s)))
+def test_all_three_convolutions(
+    monkeypatch: pytest.MonkeyPatch, size: tuple[int, ...], case: dict[str, Any]
+) -> None:
+    batch, high, wide, channels, taps_high, taps_wide, outputs = size
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((batch, high, wide, channels)).astype(np.float32)
+    filters = rng.standard_normal((taps_high, taps_wide, channels, outputs)).astype(np.float32)
+    attributes = _attributes(case)
+
+    def forward() -> Any:
+        return conv.conv2d_kernel(np, x, filters, **attributes)
+
+    _compare(monkeypatch, "forward", forward)
+    grad = rng.standard_normal(forward().shape).astype(np.float32)
+    _compare(
+        monkeypatch,
+        "filter_gradient",
+        lambda: conv.conv2d_backprop_filter_kernel(
+            np, x, np.array(filters.shape), grad, **attributes
+        ),
+    )
+    if channels % products.LANES:
+        return
+    irregular = attributes["padding"] == "EXPLICIT"  # more padding than a phase has taps
+    _compare(
+        monkeypatch,
+        "input_gradient",
+        lambda: conv.conv2d_backprop_input_kernel(
+            np, np.array(x.shape), filters, grad, **attributes
+        ),
+        may_be_blas=irregular,
+    )
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 3000])
+def test_pieces_of_the_batch_and_chunks_of_lines(
+    monkeypatch: pytest.MonkeyPatch, piece_bytes: int
+) -> None:
+    monkeypatch.setattr(direct_conv, "_PIECE_BYTES", piece_bytes)
+    monkeypatch.setattr(direct_conv, "_CHUNK_BYTES", piece_bytes)
+    test_all_three_convolutions(monkeypatch, SIZES[1], CASES[0])
+
+
+def test_phases_that_were_done_are_undone_when_another_is_left_to_blas(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    forward = direct_conv.forward
+    calls: list[bool] = []
+
+    def second_fails(*arguments: Any) -> bool:
+        calls.append(len(calls) != 1 and forward(*arguments))
+        return calls[-1]
+
+    rng = np.random.default_rng(2)
+    filters = rng.random((3, 3, 16, 16), np.float32)
+    grad = rng.random((2, 4, 4, 16), np.float32)
+    attributes = _attributes({"padding": "SAME", "strides": [1, 2, 2, 1]})
+    sizes = np.array([2, 8, 8, 16])
+    wanted = conv.conv2d_backprop_input_kernel(np, sizes, filters, grad, **attributes)
+    monkeypatch.setattr(direct_conv, "forward", second_fails)
+    got = conv.conv2d_backprop_input_kernel(np, sizes, filters, grad, **attributes)
+    assert calls == [True, False]
+    np.testing.assert_allclose(got, wanted, rtol=1e-5)
+
+
+def test_what_is_not_compiled_yet_is_left_to_blas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native.Lazy, "get", lambda lazy: None)
+    x, filters = np.ones((1, 4, 4, 1), np.float32), np.ones((2, 2, 1, 16), np.float32)
+    got = conv.conv2d_kernel(np, x, filters, **_attributes({"padding": "VALID"}))
+    np.testing.assert_array_equal(got, np.full((1, 3, 3, 16), 4))
+
+
+def test_nan_and_infinity_reach_the_windows_that_see_them_and_no_others() -> None:
+    x = np.ones((1, 5, 6, 1), np.float32)
+    x[0, 0, 0] = np.nan
+    x[0, 4, 5] = np.inf
+    filters = np.ones((2, 2, 1, 16), np.float32)
+    got = conv.conv2d_kernel(np, x, filters, **_attributes({"padding": "VALID"}))
+    wanted = np.full((1, 4, 5, 16), 4, np.float32)
+    wanted[0, 0, 0], wanted[0, 3, 4] = np.nan, np.inf
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("adds", [False, True])
+def test_a_product_with_strides(adds: bool) -> None:
+    rng = np.random.default_rng(1)
+    left, right = rng.random((2, 3, 10), np.float32), rng.random((10, 32), np.float32)
+    out = rng.random((2, 3, 32), np.float32)
+    wanted = left @ right + (out if adds else 0)
+    run = products.compile_product(products.Tile(3, 2, 40, 128, 4, 128, adds))
+    addresses = [native.address_of(a) for a in (left, right, out)]
+    run(*addresses, [products.Axis(2, 120, 0, 384)], [products.Axis(10)])
+    np.testing.assert_allclose(out, wanted, rtol=1e-5)
+
+
+def test_without_avx_512_nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "is_available", lambda: False)
+    with pytest.raises(ImportError):
+        products.compile_product(products.Tile(1, 1, 4, 64, 4, 64, False))
