@@ -19,13 +19,17 @@ before it is written. Small values therefore keep buffers of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
+
+if TYPE_CHECKING:
+    from dataflow.runtime.codegen import Generator
+    from dataflow.runtime.concurrency import Part
 
 #: Values of fewer elements keep their own buffer; an unknown dimension counts as this many.
 _WORTHWHILE_ELEMENTS = 65_536
@@ -145,6 +149,42 @@ def _broadcast(shapes: list[tuple[Any, ...] | None]) -> tuple[Any, ...] | None:
         else:
             result.append(next(iter(sizes), 1))
     return tuple(reversed(result))
+
+
+def write_in_place(
+    generator: Generator, drops: dict[int, list[str]], parts: Sequence[Part]
+) -> dict[str, str]:
+    """Rewrites lines whose result takes over the buffer of an input that dies there.
+
+    Returns the local of each such result, with the one whose buffer it takes.
+    """
+    reused: dict[str, str] = {}
+    if not any(is_large(t) for op in generator.ops for t in op.outputs):
+        return reused
+    shapes = Shapes(generator.ops, generator.feeds)
+    free: set[str] = set()
+    for line in generator.lines:
+        if line.op is None or not keeps_nothing(line.op):
+            free.difference_update(line.reads)
+        if line.op is not None and line.op.type in OWN_MEMORY and len(line.sets) == 1:
+            free.update(line.sets)
+    for part in parts:  # read by another thread, who knows when
+        free.difference_update(part.takes)
+    for i, operands in generator.operands.items():
+        line = generator.lines[i]
+        op = line.op
+        if op is None or i not in drops:
+            continue
+        number = generator.numbers[op]
+        found = choose(op, number, operands, set(drops[i]), free, shapes)
+        if found is None:
+            continue
+        position, call = found
+        if call.function is not None:
+            generator.globals[f"o{number}"] = call.function
+        generator.lines[i] = line._replace(text=f"{line.sets[0]} = {call.text}")
+        reused[line.sets[0]] = operands[position]
+    return reused
 
 
 def choose(

@@ -11,15 +11,20 @@ TensorFlow's reference variables do, whose read shares the buffer that assignmen
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.graph.operation import Operation
 from dataflow.graph.printing import describe_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.kernels.parallel import Later
 from dataflow.runtime import control_structure
 from dataflow.runtime.resources import uninitialized
+
+if TYPE_CHECKING:
+    from dataflow.runtime import concurrency
 
 #: Ops whose output is their first input; no kernel is called for them.
 ALIASES = frozenset(
@@ -113,7 +118,8 @@ class Generator:
     ``bind_kernel(op)`` gives the callable for a node, ``bind_variable(op)`` its
     `VariableResource`; with ``trace`` the function takes a hook first, called after each node as
     ``hook(node number, outputs)``; with ``reuse`` a value may take over the buffer of one that dies
-    (see `buffers`).
+    (see `buffers`). Independent parts are shared by ``threads`` threads where that pays (see
+    `concurrency`), each of whose kernels uses at most ``kernel_threads``, if that is not 0.
     """
 
     _count = 0
@@ -128,6 +134,8 @@ class Generator:
         trace: bool = False,
         bind_constant: Callable[[Operation, Any], Any] | None = None,
         reuse: bool = False,
+        threads: int = 1,
+        kernel_threads: int = 0,
     ) -> None:
         self.ops = list(ops)
         self.fetches = list(fetches)
@@ -137,17 +145,18 @@ class Generator:
         self._bind_constant = bind_constant
         self.trace = trace
         self._reuse = reuse
+        self._threads, self._limit = threads, kernel_threads
         self.values: dict[Tensor, Value] = {}
         self.globals: dict[str, Any] = {"uninitialized": uninitialized, "DEAD": DEAD}
         self.lines: list[Line] = []
         self.indent = 1
-        self._numbers: dict[Operation, int] = {op: i for i, op in enumerate(self.ops)}
+        self.numbers: dict[Operation, int] = {op: i for i, op in enumerate(self.ops)}
         self._assigned: set[str] = set()
         self._checked: dict[str, None] = {}
         self._reads: list[str] = []
         self.reused: dict[str, str] = {}
         #: Expressions of all inputs, by the index of the line that computes one output of them.
-        self._operands: dict[int, list[str]] = {}
+        self.operands: dict[int, list[str]] = {}
         self.structured = any(op.type in control_structure.CONTROL_OPS for op in self.ops)
 
     def generate(self) -> GeneratedPlan:
@@ -211,7 +220,7 @@ class Generator:
 
     def output_name(self, tensor: Tensor) -> str:
         """The local variable for an output."""
-        number = self._numbers[tensor.op]
+        number = self.numbers[tensor.op]
         return f"t{number}" if len(tensor.op.outputs) == 1 else f"t{number}_{tensor.value_index}"
 
     def add_line(self, text: str, op: Operation | None = None, sets: tuple[str, ...] = ()) -> None:
@@ -232,7 +241,7 @@ class Generator:
         elif kind in _NO_CODE:
             pass
         elif kind in VARIABLES:
-            name = f"v{self._numbers[op]}"
+            name = f"v{self.numbers[op]}"
             self.globals[name] = self._bind_variable(op)
             self.values[op.outputs[0]] = Value(name, True)
             return
@@ -245,8 +254,8 @@ class Generator:
             pass
         elif kind == "Placeholder" or kind == "PlaceholderV2":
             tensor = op.outputs[0]
-            self.add_line(f"unfed_{self._numbers[op]}()", op)
-            self.globals[f"unfed_{self._numbers[op]}"] = _unfed(tensor)
+            self.add_line(f"unfed_{self.numbers[op]}()", op)
+            self.globals[f"unfed_{self.numbers[op]}"] = _unfed(tensor)
             self.values[tensor] = Value("None")
         else:
             self._emit_kernel(op)
@@ -263,7 +272,7 @@ class Generator:
         self.values.setdefault(op.outputs[0], value)
 
     def _emit_const(self, op: Operation) -> None:
-        name = f"c{self._numbers[op]}"
+        name = f"c{self.numbers[op]}"
         value = op.attrs["value"]
         if not value.shape and value.dtype != object:
             value = value[()]
@@ -304,10 +313,10 @@ class Generator:
                 left, right = (self.use(t) for t in op.inputs)
                 name = self.output_name(op.outputs[0])
                 self.values[op.outputs[0]] = Value(name)
-                self._operands[len(self.lines)] = [left, right]
+                self.operands[len(self.lines)] = [left, right]
                 self.add_line(f"{name} = {left} {operator} {right}", op, (name,))
                 return
-        number = self._numbers[op]
+        number = self.numbers[op]
         self.globals[f"k{number}"] = self._bind_kernel(op)
         arguments: list[str] = []
         flat: list[str] = []
@@ -343,7 +352,7 @@ class Generator:
         if not names:
             self.add_line(call, op)
         elif op.op_def._single_output:
-            self._operands[len(self.lines)] = flat
+            self.operands[len(self.lines)] = flat
             self.add_line(f"{names[0]} = {call}", op, (names[0],))
         else:
             comma = "," if len(names) == 1 else ""
@@ -364,7 +373,7 @@ class Generator:
                 items.append(value.text)
                 self._reads.append(value.text)
         comma = "," if len(items) == 1 else ""
-        self.add_line(f"hook({self._numbers[op]}, ({', '.join(items)}{comma}))")
+        self.add_line(f"hook({self.numbers[op]}, ({', '.join(items)}{comma}))")
 
     # ---- the function ---------------------------------------------------------------------
 
@@ -378,14 +387,26 @@ class Generator:
         for name in dead_fetches:
             text.append(f"    {name} = DEAD")
         drops = self._last_uses_between_blocks() if self.structured else self._last_uses()
-        if self._reuse and not self.structured and not self.trace:
-            self._write_in_place(drops)
-        for i, line in enumerate(self.lines):
-            drop = drops.get(i)
-            suffix = f"; del {', '.join(drop)}" if drop else ""
-            text.append("    " * line.indent + line.text + suffix)
-            if line.op is not None:
-                line_ops[len(text)] = line.op
+        parts: Sequence[concurrency.Part] = ()
+        if not self.structured and not self.trace:
+            if self._threads > 1:
+                from dataflow.runtime import concurrency
+
+                parts = concurrency.find(self.lines, self._threads - 1, self._limit == 1)
+            if self._reuse:
+                from dataflow.runtime import buffers
+
+                self.reused = buffers.write_in_place(self, drops, parts)
+        if parts:
+            self.globals["later"] = functools.partial(Later, limit=self._limit)
+            concurrency.write(self.lines, drops, parts, text, line_ops)
+        else:
+            for i, line in enumerate(self.lines):
+                drop = drops.get(i)
+                suffix = f"; del {', '.join(drop)}" if drop else ""
+                text.append("    " * line.indent + line.text + suffix)
+                if line.op is not None:
+                    line_ops[len(text)] = line.op
         Generator._count += 1
         filename = f"<dataflow plan {Generator._count}>"
         source = "\n".join(text) + "\n"
@@ -401,34 +422,6 @@ class Generator:
             drops,
             self.reused,
         )
-
-    def _write_in_place(self, drops: dict[int, list[str]]) -> None:
-        """Lines whose result takes over the buffer of an input that dies there."""
-        from dataflow.runtime import buffers
-
-        if not any(buffers.is_large(t) for op in self.ops for t in op.outputs):
-            return
-        shapes = buffers.Shapes(self.ops, self.feeds)
-        free: set[str] = set()
-        for line in self.lines:
-            if line.op is None or not buffers.keeps_nothing(line.op):
-                free.difference_update(line.reads)
-            if line.op is not None and line.op.type in buffers.OWN_MEMORY and len(line.sets) == 1:
-                free.update(line.sets)
-        for i, operands in self._operands.items():
-            line = self.lines[i]
-            op = line.op
-            if op is None or i not in drops or op.outputs[0] not in self.values:
-                continue
-            number = self._numbers[op]
-            found = buffers.choose(op, number, operands, set(drops[i]), free, shapes)
-            if found is None:
-                continue
-            position, call = found
-            if call.function is not None:
-                self.globals[f"o{number}"] = call.function
-            self.lines[i] = line._replace(text=f"{line.sets[0]} = {call.text}")
-            self.reused[line.sets[0]] = operands[position]
 
     def _last_uses_between_blocks(self) -> dict[int, list[str]]:
         """As `_last_uses`, for a plan with loops or branches.

@@ -13,7 +13,7 @@ import numpy as np
 from dataflow.errors import InvalidArgumentError, OpError, UnimplementedError, UnknownError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.blas import single_threaded
+from dataflow.kernels.blas import num_threads, single_threaded
 from dataflow.kernels.memory import keep_freed_memory
 from dataflow.kernels.parallel import limited_to
 from dataflow.kernels.registry import bind, cpu_only_reason, get_kernel
@@ -107,8 +107,8 @@ class Plan:
         #: ``"gpu:0"`` for the nodes whose kernels run there.
         self.kernel_devices = placed.kernel_devices
         # Before the rewrites a plan is compiled quickly; it may never run again.
-        reuse = origin is not None and self._switches.reuse and not placed.kernel_devices
-        self.generated = self.generator(placed, reuse=reuse).generate()
+        final = origin is not None and not placed.kernel_devices
+        self.generated = self.generator(placed, final=final).generate()
         self.function = self.generated.function
 
     def place(
@@ -134,7 +134,7 @@ class Plan:
             )
         return placed
 
-    def generator(self, placed: Placed, trace: bool = False, reuse: bool = False) -> Generator:
+    def generator(self, placed: Placed, trace: bool = False, final: bool = False) -> Generator:
         """What writes the function for placed nodes."""
         where = placed.kernel_devices
 
@@ -149,8 +149,15 @@ class Plan:
             self.bind_variable,
             trace,
             bind_constant if where else None,
-            reuse,
+            reuse=final and self._switches.reuse,
+            threads=self._num_threads() if final else 1,
+            kernel_threads=self.session._config.intra_op_parallelism_threads,
         )
+
+    def _num_threads(self) -> int:
+        """How many threads may share this plan's parts."""
+        limit = self.session._config.inter_op_parallelism_threads
+        return min(limit, num_threads()) if limit > 0 else num_threads()
 
     def _thread_scopes(self) -> tuple[Callable[[], Any], ...]:
         """The contexts that a run needs so that its kernels use as many threads as they may."""

@@ -32,7 +32,7 @@ from dataflow.kernels.registry import kernel
 #: With half of it, two threads spend their time on handing over the interpreter's lock.
 BLOCK_ELEMENTS = 65_536
 #: From this size on, another thread takes a share of the blocks; waking it takes about 0.1 ms.
-_SHARED_ELEMENTS = 1 << 20
+SHARED_ELEMENTS = 1 << 20
 _SMALL_ELEMENTS = BLOCK_ELEMENTS
 
 
@@ -199,7 +199,7 @@ def run_blocks(
 
         return work
 
-    if size >= _SHARED_ELEMENTS:
+    if size >= SHARED_ELEMENTS:
         run_pieces(starts, make_worker)
     else:
         work = make_worker()

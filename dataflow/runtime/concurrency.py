@@ -1,0 +1,241 @@
+"""Parts of a plan that another thread computes meanwhile.
+
+The lines of a plan run in one order. A *part* is a stretch of them that nothing needs for a while:
+it becomes a function of its own, which a helper thread may begin, and whose result is asked for
+where it is first used. When no helper was free by then, the part runs where it is asked for, so
+that a busy machine loses nothing but a function call.
+
+Only nodes without effects are in a part. It may read variables, if no line until its result is
+needed changes one; its buffers are its own. So results, state and the order of reads and writes are
+those of a run in one thread.
+
+Whether it pays is judged by a cost in microseconds, from static shapes. Kernels that use several
+threads themselves (large products, convolutions, large fused chains and updates) count nothing:
+both processors work already. Measured on two cores: with nothing else running, two parts of 17 ms take
+0.51 of their time one after the other; with other processes on both cores 0.98, and two parts of
+0.17 ms 1.06, hence the least cost of a part.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dataflow.graph.operation import Operation
+from dataflow.kernels.fused.elementwise import SHARED_ELEMENTS
+from dataflow.kernels.parallel import LARGE_PRODUCT
+from dataflow.rewrites.dedupe import can_merge
+
+if TYPE_CHECKING:
+    from dataflow.runtime.codegen import Line
+
+#: What a part must cost, and what must be done beside it: waking a thread takes some 20 us.
+LEAST_MICROSECONDS = 150.0
+_GUESSED_SIZE = 32
+#: Longer parts are not looked for: looking takes time, too.
+_MOST_LINES = 64
+_LOCAL = re.compile(r"[tf]\d")
+_READ = re.compile(r"\bv\d+\.")
+_PRODUCTS = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2"})
+_CONVOLUTIONS = frozenset({"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"})
+#: Multiplications that a core does in a microsecond, in BLAS and in LAPACK.
+_BLAS_RATE, _LAPACK_RATE = 60e3, 5e3
+#: Operations of LAPACK on a matrix of n x n, in n^3.
+_CUBIC = {
+    "Cholesky": 0.3,
+    "MatrixInverse": 1.0,
+    "MatrixSolve": 0.7,
+    "MatrixDeterminant": 0.3,
+    "MatrixTriangularSolve": 0.5,
+    "Qr": 4.0,
+    "SelfAdjointEigV2": 10.0,
+    "Svd": 20.0,
+}
+#: Microseconds an element of the largest operand.
+_SLOW = {
+    "TopKV2": 0.05,
+    "FFT": 0.02,
+    "FFT2D": 0.02,
+    "RFFT": 0.02,
+    "IFFT": 0.02,
+    "Lgamma": 0.02,
+    "Digamma": 0.02,
+    "Pow": 0.02,
+    "Softmax": 0.005,
+    "Erf": 0.01,
+    "ResizeBilinear": 0.02,
+    "ResizeBicubic": 0.05,
+    "LRN": 0.02,
+    "Tanh": 0.003,
+    "Exp": 0.002,
+    "Sigmoid": 0.004,
+    "Sin": 0.005,
+    "Cos": 0.005,
+    "Log": 0.002,
+}
+_ORDINARY = 0.0007
+
+
+class Part(NamedTuple):
+    """Lines ``first`` to ``last`` (both included), whose result is first needed at ``needed``.
+
+    ``takes`` are the locals that it reads from outside, ``gives`` those that are read later.
+    """
+
+    first: int
+    last: int
+    needed: int
+    takes: tuple[str, ...]
+    gives: tuple[str, ...]
+
+
+def _size(dims: Any) -> int:
+    if dims is None:
+        return 1
+    return math.prod(_GUESSED_SIZE if d is None else d for d in dims)
+
+
+def microseconds(op: Operation, single: bool) -> float:
+    """About how long a node keeps its thread busy while another has nothing to do.
+
+    ``single``: kernels may use one thread only.
+    """
+    if op.type in _PRODUCTS:
+        inner = _size((op.inputs[0].dims or (None,))[-1:])
+        if op.attrs.get("transpose_a") or op.attrs.get("adj_x"):
+            inner = _size((op.inputs[0].dims or (None, None))[-2:-1])
+        multiplications = _size(op.outputs[0].dims) * inner
+        if multiplications >= LARGE_PRODUCT and not single:
+            return 0.0
+        return multiplications / _BLAS_RATE
+    if op.type in _CONVOLUTIONS:
+        if not single:
+            return 0.0
+        sizes = [_size(t.dims) for t in (*op.inputs, *op.outputs)]
+        return float(max(sizes)) * _size((op.inputs[0].dims or (None,))[-1:]) * 9 / _BLAS_RATE
+    largest = max((_size(t.dims) for t in (*op.inputs, *op.outputs)), default=1)
+    if op.type in _CUBIC:
+        n = _size((op.inputs[0].dims or (None,))[-1:])
+        return _CUBIC[op.type] * largest * n / _LAPACK_RATE
+    shared = largest >= SHARED_ELEMENTS and not single
+    if op.type == "_Fused":
+        return 0.0 if shared else largest * _ORDINARY * len(op.attrs["program"].steps)
+    if op.type.startswith(("Apply", "SparseApply")):
+        return 0.0 if shared else largest * 4 * _ORDINARY
+    return largest * _SLOW.get(op.type, _ORDINARY)
+
+
+def find(lines: Sequence[Line], most: int, single: bool) -> list[Part]:
+    """Parts worth handing to another thread; at any time at most ``most`` of them are under way."""
+    search = _Search(lines, single)
+    if most < 1 or search.done[-1] < 2 * LEAST_MICROSECONDS:
+        return []
+    parts: list[Part] = []
+    first = 0
+    while first < len(lines):
+        found = search.longest(first)
+        busy = 0 if found is None else sum(part.needed > found.first for part in parts)
+        if found is None or busy >= most:
+            first += 1
+            continue
+        parts.append(found)
+        first = found.last + 1
+    return parts
+
+
+def _is_pure(op: Operation) -> bool:
+    return can_merge(op) and not any(t.dtype.is_ref for t in op.inputs)
+
+
+class _Search:
+    """What is known of each line when parts are looked for."""
+
+    def __init__(self, lines: Sequence[Line], single: bool) -> None:
+        self.lines = lines
+        self.costs = [microseconds(x.op, single) if x.op is not None else 0.0 for x in lines]
+        self.pure = [x.op is not None and _is_pure(x.op) for x in lines]
+        #: Microseconds, and changes of state, before each line.
+        self.done = [0.0, *itertools.accumulate(self.costs)]
+        self.changes = [0, *itertools.accumulate(not pure for pure in self.pure)]
+        self.uses: dict[str, list[int]] = {}
+        for i, line in enumerate(lines):
+            for name in line.reads:
+                self.uses.setdefault(name, []).append(i)
+
+    def longest(self, first: int) -> Part | None:
+        """The part from ``first`` with the most work, among those with as much beside them."""
+        best: tuple[int, int] | None = None
+        most = 0.0
+        made: list[str] = []
+        reads_variable = False
+        for last in range(first, min(first + _MOST_LINES, len(self.lines))):
+            if not self.pure[last]:
+                break
+            line = self.lines[last]
+            made.extend(line.sets)
+            reads_variable = reads_variable or _READ.search(line.text) is not None
+            work = self.done[last + 1] - self.done[first]
+            if work < LEAST_MICROSECONDS or self.costs[last] < 1.0:
+                continue
+            needed = min((n for name in made if (n := self._use_after(name, last))), default=0)
+            beside = min(work, self.done[needed] - self.done[last + 1]) if needed else 0.0
+            if beside < LEAST_MICROSECONDS or beside <= most:
+                continue
+            if reads_variable and self.changes[needed] > self.changes[last + 1]:
+                continue
+            best, most = (last, needed), beside
+        if best is None:
+            return None
+        last, needed = best
+        inside = [name for line in self.lines[first : last + 1] for name in line.sets]
+        read = {name for line in self.lines[first : last + 1] for name in line.reads}
+        takes = sorted(name for name in read.difference(inside) if _LOCAL.match(name))
+        gives = [name for name in dict.fromkeys(inside) if self._use_after(name, last)]
+        return Part(first, last, needed, tuple(takes), tuple(gives))
+
+    def _use_after(self, name: str, line: int) -> int:
+        """The first line after ``line`` that reads a local; 0 when none does."""
+        uses = self.uses.get(name, [])
+        i = bisect.bisect_right(uses, line)
+        return uses[i] if i < len(uses) else 0
+
+
+def write(
+    lines: Sequence[Line],
+    drops: dict[int, list[str]],
+    parts: Sequence[Part],
+    text: list[str],
+    line_ops: dict[int, Operation],
+) -> None:
+    """Appends the lines to ``text``, each part as a function that is handed out."""
+    starts = {part.first: part for part in parts}
+    wanted: dict[int, list[Part]] = {}
+    for part in parts:
+        wanted.setdefault(part.needed, []).append(part)
+    current: Part | None = None
+    for i, line in enumerate(lines):
+        for part in wanted.get(i, ()):
+            comma = "," if len(part.gives) == 1 else ""
+            name = f"p{part.first}"
+            text.append(f"    {', '.join(part.gives)}{comma} = {name}(); del {name}")
+        if i in starts:
+            current = starts[i]
+            bound = ", ".join(f"{n}={n}" for n in current.takes)
+            text.append(f"    def p{i}({bound}):")
+        drop = drops.get(i, [])
+        suffix = f"; del {', '.join(drop)}" if drop else ""
+        text.append("    " * (line.indent + (current is not None)) + line.text + suffix)
+        if line.op is not None:
+            line_ops[len(text)] = line.op
+        if current is not None and i == current.last:
+            comma = "," if len(current.gives) == 1 else ""
+            text.append(f"        return {', '.join(current.gives)}{comma}")
+            inside = {n for j in range(current.first, i + 1) for n in drops.get(j, ())}
+            dead = [n for n in current.takes if n in inside]
+            suffix = f"; del {', '.join(dead)}" if dead else ""
+            text.append(f"    p{current.first} = later(p{current.first}){suffix}")
+            current = None

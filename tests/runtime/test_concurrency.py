@@ -1,0 +1,266 @@
+"""Parts of a plan on another thread: which, and that results, state and errors stay the same."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.kernels import parallel
+from dataflow.runtime import buffers, concurrency, plan as plans
+from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.plan import Plan
+
+
+@pytest.fixture(autouse=True)
+def graph(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(plans, "num_threads", lambda: 2)
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every stretch of lines is worth another thread."""
+    monkeypatch.setattr(concurrency, "LEAST_MICROSECONDS", 1e-9)
+    monkeypatch.setattr(concurrency, "microseconds", lambda op, single: 2.0)
+
+
+def rewritten(fetches: Any, feeds: list[Any], session: Any) -> Plan:
+    plan = Plan(session, FetchPlan(session.graph, fetches, session), feeds)
+    plan.rewrite()
+    return plan
+
+
+def towers(x: Any, size: int = 256, depth: int = 4) -> list[Any]:
+    results = []
+    for number in range(2):
+        h = x
+        for i in range(depth):
+            weights = np.full((size, size), 0.01 + 0.001 * (number + i), np.float32)
+            h = tf.tanh(tf.matmul(h, tf.Variable(weights)))
+        results.append(h)
+    return results
+
+
+def test_a_tower_of_products_is_a_part() -> None:
+    x = tf.placeholder(tf.float32, [256, 256])
+    y = tf.add_n(towers(x))
+    value = np.random.default_rng(0).standard_normal((256, 256)).astype(np.float32)
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        plain = s.run(y, {x: value})
+        plan = rewritten(y, [x], s)
+        assert plan.source.count("later(") == 1
+        for _ in range(5):
+            np.testing.assert_array_equal(plan.run([value]), plain)
+
+
+@pytest.mark.parametrize("size", [8, 64])
+def test_small_work_stays_in_one_thread(size: int) -> None:
+    x = tf.placeholder(tf.float32, [size, size])
+    with tf.Session() as s:
+        plan = rewritten(tf.add_n(towers(x, size)), [x], s)
+    assert "later(" not in plan.source
+
+
+def test_one_after_the_other_is_no_part() -> None:
+    x = tf.placeholder(tf.float32, [256, 256])
+    first, _ = towers(x, depth=8)
+    with tf.Session() as s:
+        assert "later(" not in rewritten(first, [x], s).source
+
+
+def test_one_thread_is_strictly_serial(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = tf.placeholder(tf.float32, [256, 256])
+    y = tf.add_n(towers(x))
+    config = tf.ConfigProto(inter_op_parallelism_threads=1)
+    with tf.Session(config=config) as s:
+        assert "later(" not in rewritten(y, [x], s).source
+    config = tf.ConfigProto(inter_op_parallelism_threads=2, intra_op_parallelism_threads=1)
+    seen: list[int] = []
+    with tf.Session(config=config) as s:
+        s.run(tf.global_variables_initializer())
+        plan = rewritten(y, [x], s)
+        monkeypatch.setattr(parallel, "np", _Counting(seen))
+        plan.run([np.ones((256, 256), np.float32)])
+    assert seen and set(seen) == {1}
+
+
+class _Counting:
+    """NumPy, as kernels see it, noting how many threads a product may use."""
+
+    def __init__(self, seen: list[int]) -> None:
+        self._seen = seen
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "dot":
+            self._seen.append(parallel.num_workers())
+        return getattr(np, name)
+
+
+def test_large_products_share_their_own_work_instead() -> None:
+    x = tf.placeholder(tf.float32, [512, 512])
+    W = tf.Variable(np.ones((512, 512), np.float32))
+    y = tf.matmul(tf.matmul(x, W), W) + tf.matmul(tf.matmul(x, x), x)
+    with tf.Session() as s:
+        assert "later(" not in rewritten(y, [x], s).source
+    # With one thread for each kernel they are parts like any other.
+    config = tf.ConfigProto(intra_op_parallelism_threads=1)
+    with tf.Session(config=config) as s:
+        assert "later(" in rewritten(y, [x], s).source
+
+
+def test_loops_branches_and_recorded_runs_have_no_parts(eager: None) -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    y = tf.cond(tf.reduce_sum(x) > 0, lambda: tf.exp(x), lambda: tf.sin(x))
+    z = tf.add_n([tf.sin(tf.exp(y)), tf.cos(tf.exp(x))])
+    with tf.Session() as s:
+        assert "later(" not in rewritten(z, [x], s).source
+
+
+def test_an_error_in_a_part_names_its_node(eager: None) -> None:
+    x = tf.placeholder(tf.float32, name="x")
+    y = tf.placeholder(tf.float32, name="y")
+    bad = tf.sin(tf.matmul(x, y, name="product"))
+    z = tf.exp(tf.cos(x)) + tf.reduce_sum(bad)
+    config = tf.ConfigProto()
+    config.graph_options.rewrite_options.remapping = 2  # OFF
+    with tf.Session(config=config) as s:
+        plan = rewritten(z, [x, y], s)
+        assert "later(" in plan.source
+        for _ in range(3):
+            with pytest.raises(tf.errors.InvalidArgumentError) as e:
+                plan.run([np.ones((2, 3)), np.ones((2, 3))])
+            assert e.value.op is bad.op.inputs[0].op
+            assert "now of shape (2, 3)" in str(e.value)
+            good = plan.run([np.ones((2, 2)), np.ones((2, 2))])
+            assert good.shape == (2, 2)
+
+
+def test_who_is_not_helped_does_it_himself() -> None:
+    released = threading.Event()
+    helpers = parallel._helpers(os.getpid())
+    blockers = [parallel.Later(lambda: released.wait(10)) for _ in helpers]
+    caller = threading.current_thread()
+    assert parallel.Later(threading.current_thread)() is caller
+    released.set()
+    for blocker in blockers:
+        blocker()
+
+
+def test_a_helper_takes_over_and_hands_on_errors() -> None:
+    started = threading.Event()
+
+    def wait() -> Any:
+        started.set()
+        return threading.current_thread()
+
+    later = parallel.Later(wait)
+    if started.wait(10):
+        assert later() is not threading.current_thread()
+
+    def fail() -> None:
+        started.set()
+        raise ValueError("mine")
+
+    started.clear()
+    later = parallel.Later(fail)
+    started.wait(10)
+    with pytest.raises(ValueError, match="mine"):
+        later()
+
+
+def random_graph(rng: Any, x: Any, v: Any) -> list[Any]:
+    """Ops over [3, 3] matrices, with assignments that wait for what came before them."""
+    values = [x, tf.tanh(v), tf.exp(x)]
+
+    def pick() -> Any:
+        return values[rng.integers(max(0, len(values) - 8), len(values))]
+
+    for _ in range(int(rng.integers(10, 40))):
+        kind, a, b = rng.integers(0, 8), pick(), pick()
+        if kind < 3:
+            t = [tf.sin, tf.tanh, tf.nn.relu][kind](a)
+        elif kind < 6:
+            t = [tf.add, tf.multiply, tf.matmul][kind - 3](a, tf.tanh(b))
+        elif kind == 6:
+            t = tf.reshape(tf.transpose(a), [3, 3])
+        else:
+            with tf.control_dependencies(values):
+                change = tf.assign(v, tf.tanh(a))
+            with tf.control_dependencies([change]):
+                t = tf.sin(v.read_value())
+        values.append(t)
+    chosen = rng.choice(len(values), 2, replace=False)
+    return [values[-1], *(values[i] for i in chosen)]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_graphs(seed: int, eager: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(buffers, "_WORTHWHILE_ELEMENTS", 1)
+    rng = np.random.default_rng(seed)
+    x = tf.placeholder(tf.float32, [3, 3])
+    start = rng.standard_normal((3, 3)).astype(np.float32)
+    v = tf.Variable(start)
+    fetches = random_graph(rng, x, v)
+    serial = tf.ConfigProto()
+    serial.graph_options.rewrite_options.disable_meta_optimizer = True
+    value = rng.standard_normal((3, 3)).astype(np.float32)
+    with tf.Session(config=serial) as plain, tf.Session() as s:
+        plain.run(v.initializer)
+        s.run(v.initializer)
+        plan = rewritten(fetches, [x], s)
+        for _ in range(4):
+            want, got = plain.run(fetches, {x: value}), plan.run([value])
+            for w, g in zip(want, got, strict=True):
+                np.testing.assert_allclose(g, w, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(s.run(v), plain.run(v), rtol=1e-5, atol=1e-6)
+
+
+def test_sessions_and_threads_at_once(eager: None) -> None:
+    x = tf.placeholder(tf.float32, [16, 16])
+    y = tf.add_n(towers(x, 16, 3))
+    rng = np.random.default_rng(0)
+    inputs = [rng.standard_normal((16, 16)).astype(np.float32) for _ in range(4)]
+    problems: list[Any] = []
+
+    def work(session: Any, value: Any, want: Any) -> None:
+        try:
+            for _ in range(60):
+                np.testing.assert_array_equal(session.run(y, {x: value}), want)
+        except BaseException as e:
+            problems.append(e)
+
+    with tf.Session() as a, tf.Session() as b:
+        for s in (a, b):
+            s.run(tf.global_variables_initializer())
+        wants = [a.run(y, {x: v}) for v in inputs]
+        threads = [
+            threading.Thread(target=work, args=([a, b][i % 2], inputs[i], wants[i]))
+            for i in range(4)
+        ]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join(60)
+        (plan,) = [p for p in a._plans.values() if p.fetches.tensors == [y]]
+        assert "later(" in plan.source
+    assert not problems
+
+
+def test_random_ops_keep_their_order(eager: None) -> None:
+    def run(config: Any) -> list[Any]:
+        with tf.Graph().as_default():
+            tf.set_random_seed(3)
+            parts = [tf.sin(tf.exp(tf.random_uniform([4], seed=i))) for i in range(4)]
+            y = tf.add_n(parts)
+            with tf.Session(config=config) as s:
+                return [s.run(y) for _ in range(6)]
+
+    serial = tf.ConfigProto(inter_op_parallelism_threads=1)
+    np.testing.assert_allclose(run(None), run(serial), rtol=1e-6)
