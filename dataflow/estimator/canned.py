@@ -151,7 +151,7 @@ def dnn_model_fn(
             mode,
             logits,
             labels,
-            lambda loss: _with_updates(
+            train_op_fn=lambda loss: _with_updates(
                 lambda: optimizer.minimize(loss, global_step=get_global_step())
             ),
         )
@@ -189,7 +189,7 @@ def linear_model_fn(
             mode,
             logits,
             labels,
-            lambda loss: optimizer.minimize(loss, global_step=get_global_step()),
+            train_op_fn=lambda loss: optimizer.minimize(loss, global_step=get_global_step()),
         )
 
 
@@ -258,11 +258,11 @@ def combined_model_fn(
         return _with_updates(make)
 
     total = logits[0] + logits[1] if len(logits) == 2 else logits[0]
-    return head.create_estimator_spec(features, mode, total, labels, train_op)
+    return head.create_estimator_spec(features, mode, total, labels, train_op_fn=train_op)
 
 
 def baseline_model_fn(
-    features: Any, labels: Any, mode: str, head: Head, optimizer: Any
+    features: Any, labels: Any, mode: str, head: Head, optimizer: Any, config: Any
 ) -> EstimatorSpec:
     """A bias that ignores the features: it learns the mean label."""
     _check_features(features)
@@ -278,5 +278,5 @@ def baseline_model_fn(
         mode,
         logits,
         labels,
-        lambda loss: optimizer.minimize(loss, global_step=get_global_step()),
+        train_op_fn=lambda loss: optimizer.minimize(loss, global_step=get_global_step()),
     )

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.estimator import canned
+from dataflow.estimator.class_heads import class_head
 from dataflow.estimator.estimator import Estimator
-from dataflow.estimator.heads import RegressionHead, class_head
+from dataflow.estimator.regression_heads import RegressionHead
 from dataflow.losses import Reduction
 from dataflow.ops.activation import relu
 
 
-def _bound(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+def bound(function: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
     """The ``model_fn`` that calls ``function`` with the arguments that an estimator was made with."""
 
     def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
@@ -50,7 +51,7 @@ class DNNClassifier(Estimator):
     ) -> None:
         head = class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
 
-        model_fn = _bound(
+        model_fn = bound(
             canned.dnn_model_fn,
             head,
             hidden_units,
@@ -85,7 +86,7 @@ class DNNRegressor(Estimator):
     ) -> None:
         head = RegressionHead(label_dimension, weight_column, loss_reduction)
 
-        model_fn = _bound(
+        model_fn = bound(
             canned.dnn_model_fn,
             head,
             hidden_units,
@@ -118,7 +119,7 @@ class LinearClassifier(Estimator):
     ) -> None:
         head = class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
 
-        model_fn = _bound(
+        model_fn = bound(
             canned.linear_model_fn,
             head,
             feature_columns,
@@ -147,7 +148,7 @@ class LinearRegressor(Estimator):
     ) -> None:
         head = RegressionHead(label_dimension, weight_column, loss_reduction)
 
-        model_fn = _bound(
+        model_fn = bound(
             canned.linear_model_fn,
             head,
             feature_columns,
@@ -183,7 +184,7 @@ class DNNLinearCombinedClassifier(Estimator):
     ) -> None:
         head = class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
 
-        model_fn = _bound(
+        model_fn = bound(
             canned.combined_model_fn,
             head,
             linear_feature_columns,
@@ -224,7 +225,7 @@ class DNNLinearCombinedRegressor(Estimator):
     ) -> None:
         head = RegressionHead(label_dimension, weight_column, loss_reduction)
 
-        model_fn = _bound(
+        model_fn = bound(
             canned.combined_model_fn,
             head,
             linear_feature_columns,
@@ -256,10 +257,7 @@ class BaselineClassifier(Estimator):
     ) -> None:
         head = class_head(n_classes, weight_column, label_vocabulary, loss_reduction)
 
-        def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
-            return canned.baseline_model_fn(features, labels, mode, head, optimizer)
-
-        super().__init__(model_fn, model_dir, config, warm_start_from=None)
+        super().__init__(bound(canned.baseline_model_fn, head, optimizer), model_dir, config)
 
 
 class BaselineRegressor(Estimator):
@@ -276,7 +274,4 @@ class BaselineRegressor(Estimator):
     ) -> None:
         head = RegressionHead(label_dimension, weight_column, loss_reduction)
 
-        def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
-            return canned.baseline_model_fn(features, labels, mode, head, optimizer)
-
-        super().__init__(model_fn, model_dir, config, warm_start_from=None)
+        super().__init__(bound(canned.baseline_model_fn, head, optimizer), model_dir, config)

@@ -429,15 +429,8 @@ class Estimator:
         Returns its path. ``serving_input_receiver_fn()`` gives a `ServingInputReceiver`. Raises
         `ValueError` before training.
         """
-        from dataflow.estimator.export import export_estimator
-
-        return export_estimator(
-            self,
-            export_dir_base,
-            serving_input_receiver_fn,
-            assets_extra,
-            as_text,
-            checkpoint_path or self._trained(),
+        return self.export_saved_model(
+            export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path
         )
 
     def export_saved_model(
@@ -449,11 +442,44 @@ class Estimator:
         checkpoint_path: Any = None,
         experimental_mode: str = ModeKeys.PREDICT,
     ) -> bytes:
-        """`export_savedmodel` under its later name; for serving only."""
-        if experimental_mode != ModeKeys.PREDICT:
-            raise NotImplementedError("export_saved_model exports for PREDICT only.")
-        return self.export_savedmodel(
-            export_dir_base, serving_input_receiver_fn, assets_extra, as_text, checkpoint_path
+        """`export_savedmodel` under its later name, for another mode too.
+
+        For TRAIN and EVAL the function gives a `SupervisedInputReceiver`, see
+        `experimental_export_all_saved_models`.
+        """
+        return self.experimental_export_all_saved_models(
+            export_dir_base,
+            {experimental_mode: serving_input_receiver_fn},
+            assets_extra,
+            as_text,
+            checkpoint_path,
+        )
+
+    def experimental_export_all_saved_models(
+        self,
+        export_dir_base: Any,
+        input_receiver_fn_map: dict[str, Any],
+        assets_extra: Any = None,
+        as_text: bool = False,
+        checkpoint_path: Any = None,
+    ) -> bytes:
+        """Writes a SavedModel with a graph for each mode: ``{ModeKeys.TRAIN: receiver_fn, ...}``.
+
+        Their tags are "train", "eval" and "serve"; they share their variables. Features and labels
+        of the first two come from
+        `tf.estimator.experimental.build_raw_supervised_input_receiver_fn`; their signatures "train"
+        and "eval" have the loss, the predictions and the metrics. Returns the folder. Raises
+        `ValueError` before training and for an unknown mode.
+        """
+        from dataflow.estimator.export import export_estimator
+
+        return export_estimator(
+            self,
+            export_dir_base,
+            input_receiver_fn_map,
+            assets_extra,
+            as_text,
+            checkpoint_path or self._trained(),
         )
 
 

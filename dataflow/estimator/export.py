@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 from dataflow import dtypes, logging
 from dataflow.estimator.export_outputs import (
     ClassificationOutput,
+    EvalOutput,
     ExportOutput,
     PredictOutput,
     RegressionOutput,
+    TrainOutput,
 )
 from dataflow.estimator.model_fn import ModeKeys
 from dataflow.ops.parsing import parse_example
@@ -21,13 +23,17 @@ from dataflow.ops.sources import placeholder
 
 __all__ = [
     "ClassificationOutput",
+    "EvalOutput",
     "ExportOutput",
     "PredictOutput",
     "RegressionOutput",
     "ServingInputReceiver",
+    "SupervisedInputReceiver",
     "TensorServingInputReceiver",
+    "TrainOutput",
     "build_parsing_serving_input_receiver_fn",
     "build_raw_serving_input_receiver_fn",
+    "build_raw_supervised_input_receiver_fn",
     "export_estimator",
 ]
 
@@ -72,6 +78,51 @@ class TensorServingInputReceiver(_Receiver):
         return super().__new__(cls, features, receiver_tensors, receiver_tensors_alternatives)
 
 
+class SupervisedInputReceiver(NamedTuple):
+    """Features and labels for the model, and the placeholders that requests fill."""
+
+    features: Any
+    labels: Any
+    receiver_tensors: Any
+
+
+def build_raw_supervised_input_receiver_fn(
+    features: Any, labels: Any, default_batch_size: int | None = None
+) -> Callable[[], SupervisedInputReceiver]:
+    """A receiver of features and labels: placeholders like the given tensors (or dicts of them).
+
+    Raises `ValueError` for a name that both have.
+    """
+
+    def supervised_input_receiver_fn() -> SupervisedInputReceiver:
+        named_features = features if isinstance(features, dict) else {"input": features}
+        named_labels = labels if isinstance(labels, dict) else {"label": labels}
+        both = sorted(set(named_features) & set(named_labels))
+        if both:
+            raise ValueError(
+                f"Features and labels must have distinct keys. Found overlapping keys: {both}"
+            )
+        x = _placeholders(named_features, default_batch_size)
+        y = _placeholders(named_labels, default_batch_size)
+        return SupervisedInputReceiver(
+            x if isinstance(features, dict) else x["input"],
+            y if isinstance(labels, dict) else y["label"],
+            {**x, **y},
+        )
+
+    return supervised_input_receiver_fn
+
+
+def _placeholders(like: dict[str, Any], batch_size: int | None) -> dict[str, Any]:
+    """Placeholders like these tensors, of any batch size or this one."""
+    result = {}
+    for name, tensor in like.items():
+        dims = getattr(tensor.shape, "_dims", tensor.shape)
+        shape = None if dims is None else [batch_size, *dims[1:]]
+        result[name] = placeholder(tensor.dtype, shape, name=name)
+    return result
+
+
 def build_parsing_serving_input_receiver_fn(
     feature_spec: dict[str, Any], default_batch_size: int | None = None
 ) -> Callable[[], ServingInputReceiver]:
@@ -90,55 +141,44 @@ def build_raw_serving_input_receiver_fn(
     """A receiver of the features themselves: placeholders like the given tensors."""
 
     def serving_input_receiver_fn() -> ServingInputReceiver:
-        received = {}
-        for name, like in features.items():
-            dims = getattr(like.shape, "_dims", like.shape)
-            shape = None if dims is None else [default_batch_size, *dims[1:]]
-            received[name] = placeholder(like.dtype, shape, name=name)
+        received = _placeholders(features, default_batch_size)
         return ServingInputReceiver(dict(received), received)
 
     return serving_input_receiver_fn
 
 
+#: The tag of each mode's graph, in the order in which they are written; the first one's variables
+#: are saved, and training has them all.
+_TAGS = {ModeKeys.TRAIN: "train", ModeKeys.EVAL: "eval", ModeKeys.PREDICT: "serve"}
+#: The collection that holds the training op of an exported graph.
+_TRAIN_OP_COLLECTION = "saved_model_train_op"
+
+
 def export_estimator(
     estimator: Any,
     export_dir_base: Any,
-    receiver_fn: Callable[[], Any],
+    receiver_fns: dict[str, Callable[[], Any]],
     assets_extra: dict[str, Any] | None,
     as_text: bool,
     checkpoint: str,
 ) -> bytes:
-    """Builds the model for PREDICT, restores the checkpoint, and writes a SavedModel."""
-    from dataflow.ops.lookup import tables_initializer
-    from dataflow.runtime.session import Session
-    from dataflow.saved_model.builder import SavedModelBuilder
-    from dataflow.train.global_step import create_global_step
-    from dataflow.train.saver import Saver
+    """Builds the model for each mode, restores the checkpoint, and writes a SavedModel of them all.
 
-    with estimator._new_graph() as graph:
-        create_global_step(graph)
-        receiver = receiver_fn()
-        spec = estimator._call_model_fn(receiver.features, None, ModeKeys.PREDICT)
-        outputs = spec.export_outputs
-        if outputs is None:
-            raise ValueError(
-                "export_outputs must be defined to export: give them to EstimatorSpec, for example "
-                "{'predict': tf.estimator.export.PredictOutput(predictions)}."
-            )
-        signatures = _signatures(outputs, receiver.receiver_tensors)
-        saver = Saver()
-        with Session(graph=graph) as session:
-            saver.restore(session, checkpoint)
-            folder = _timestamped(os.fspath(export_dir_base))
-            builder = SavedModelBuilder(folder)
-            builder.add_meta_graph_and_variables(
-                session,
-                ["serve"],
-                signature_def_map=signatures,
-                main_op=tables_initializer(),
-                saver=saver,
-            )
-            builder.save(as_text)
+    Raises `ValueError` for no mode or an unknown one.
+    """
+    from dataflow.saved_model.builder import SavedModelBuilder
+
+    unknown = sorted(set(receiver_fns) - set(_TAGS))
+    if unknown or not receiver_fns:
+        raise ValueError(
+            f"No valid modes for exporting found. Got {sorted(receiver_fns)}, needed are keys of "
+            f"tf.estimator.ModeKeys: {sorted(_TAGS)}."
+        )
+    folder = _timestamped(os.fspath(export_dir_base))
+    builder = SavedModelBuilder(folder)
+    for i, mode in enumerate(mode for mode in _TAGS if mode in receiver_fns):
+        _add_mode(builder, estimator, mode, receiver_fns[mode], checkpoint, is_first=i == 0)
+    builder.save(as_text)
     for name, source in (assets_extra or {}).items():
         target = os.path.join(folder, "assets.extra", name)
         os.makedirs(os.path.dirname(target), exist_ok=True)
@@ -146,7 +186,53 @@ def export_estimator(
     return folder.encode()
 
 
-def _signatures(outputs: dict[str, Any], receiver_tensors: dict[str, Any]) -> dict[str, Any]:
+def _add_mode(
+    builder: Any,
+    estimator: Any,
+    mode: str,
+    receiver_fn: Callable[[], Any],
+    checkpoint: str,
+    is_first: bool,
+) -> None:
+    from dataflow.ops.control_flow import group
+    from dataflow.ops.lookup import tables_initializer
+    from dataflow.ops.variables import local_variables_initializer
+    from dataflow.runtime.session import Session
+    from dataflow.train.global_step import create_global_step
+    from dataflow.train.saver import Saver
+
+    with estimator._new_graph() as graph:
+        create_global_step(graph)
+        receiver = receiver_fn()
+        labels = getattr(receiver, "labels", None)
+        spec = estimator._call_model_fn(receiver.features, labels, mode)
+        if mode == ModeKeys.PREDICT:
+            signatures = _signatures(spec.export_outputs, receiver.receiver_tensors)
+        else:
+            kind: Any = TrainOutput if mode == ModeKeys.TRAIN else EvalOutput
+            output = kind(spec.loss, spec.predictions, spec.eval_metric_ops)
+            signatures = {_TAGS[mode]: output.as_signature_def(receiver.receiver_tensors)}
+        if spec.train_op is not None:
+            graph.add_to_collection(_TRAIN_OP_COLLECTION, spec.train_op)
+        added = {
+            "signature_def_map": signatures,
+            "main_op": group(tables_initializer(), local_variables_initializer()),
+        }
+        saver = Saver()
+        if not is_first:
+            builder.add_meta_graph([_TAGS[mode]], saver=saver, **added)
+            return
+        with Session(graph=graph) as session:
+            saver.restore(session, checkpoint)
+            builder.add_meta_graph_and_variables(session, [_TAGS[mode]], saver=saver, **added)
+
+
+def _signatures(outputs: Any, receiver_tensors: dict[str, Any]) -> dict[str, Any]:
+    if outputs is None:
+        raise ValueError(
+            "export_outputs must be defined to export: give them to EstimatorSpec, for example "
+            "{'predict': tf.estimator.export.PredictOutput(predictions)}."
+        )
     named = dict(outputs)
     if len(named) == 1:
         named.setdefault("serving_default", next(iter(named.values())))

@@ -73,3 +73,67 @@ class RegressionOutput(ExportOutput):
         from dataflow.saved_model.signature_def_utils import regression_signature_def
 
         return regression_signature_def(_examples(receiver_tensors), self.value)
+
+
+class _SupervisedOutput(ExportOutput):
+    """Loss, predictions (``predictions/<key>``) and metrics (``metrics/<key>/value``, ``update_op``)."""
+
+    method_name = ""
+
+    def __init__(self, loss: Any = None, predictions: Any = None, metrics: Any = None) -> None:
+        self.loss = loss
+        self.predictions = predictions
+        self.metrics = metrics
+
+    def outputs(self) -> dict[str, Any]:
+        """All tensors by name."""
+        result = {} if self.loss is None else {"loss": self.loss}
+        predictions = self.predictions
+        if predictions is not None and not isinstance(predictions, dict):
+            result["predictions"] = predictions
+        else:
+            for key, tensor in (predictions or {}).items():
+                result[f"predictions/{_joined(key)}"] = tensor
+        for key, (value, update) in (self.metrics or {}).items():
+            result[f"metrics/{_joined(key)}/value"] = value
+            result[f"metrics/{_joined(key)}/update_op"] = update
+        return result
+
+    def as_signature_def(self, receiver_tensors: dict[str, Any]) -> Any:
+        """A signature of training or evaluation."""
+        from dataflow.saved_model.signature_def_utils import build_signature_def
+        from dataflow.saved_model.tensor_infos import build_tensor_info
+
+        return build_signature_def(
+            {key: build_tensor_info(t) for key, t in receiver_tensors.items()},
+            {key: build_tensor_info(_tensor(t)) for key, t in self.outputs().items()},
+            self.method_name,
+        )
+
+
+def _joined(key: Any) -> str:
+    return "/".join(key) if isinstance(key, tuple) else str(key)
+
+
+def _tensor(value: Any) -> Any:
+    """The update of a metric may be an operation, which a signature cannot hold."""
+    from dataflow.graph.operation import Operation
+    from dataflow.ops.graph_scopes import control_dependencies
+    from dataflow.ops.sources import constant
+
+    if not isinstance(value, Operation):
+        return value
+    with control_dependencies([value]):
+        return constant([], name="metric_op_wrapper")
+
+
+class TrainOutput(_SupervisedOutput):
+    """What a graph that trains gives."""
+
+    method_name = "tensorflow/supervised/training"
+
+
+class EvalOutput(_SupervisedOutput):
+    """What a graph that evaluates gives."""
+
+    method_name = "tensorflow/supervised/eval"
