@@ -24,10 +24,13 @@ _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>wid
 window.sent = []; window.failures = [];
 addEventListener("error", (e) => failures.push(String(e.message)));
 addEventListener("unhandledrejection", (e) => failures.push(String(e.reason)));
+async function pack(text) {
+  const packed = new Blob([text]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  return new DataView(await new Response(packed).arrayBuffer());
+}
 function makeModel(state, kernel) {
   const handlers = new Map();
   const emit = (event, ...args) => (handlers.get(event) ?? []).slice().forEach((f) => f(...args));
-  const bytes = (text) => new DataView(new TextEncoder().encode(text).buffer);
   return {
     get: (k) => state[k],
     set: (k, v) => { state[k] = v; },
@@ -39,7 +42,7 @@ function makeModel(state, kernel) {
     send(message) {
       sent.push(message);
       const text = { library: kernel.library, engine: kernel.engine }[message.kind];
-      const answer = () => emit("msg:custom", { kind: message.kind }, [bytes(text)]);
+      const answer = async () => emit("msg:custom", { kind: message.kind }, [await pack(text)]);
       if (text) setTimeout(answer, kernel.delay ?? 0);
     },
   };

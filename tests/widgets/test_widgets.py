@@ -13,7 +13,7 @@ import pytest
 import dataflow as tf
 from dataflow.runtime import events
 from dataflow_widgets import GraphView, Stepper, live
-from dataflow_widgets.base import Delivery, built
+from dataflow_widgets.base import Delivery, packed
 from dataflow_widgets.display import behind, mimebundle
 from tests.widgets import graphs
 
@@ -274,8 +274,8 @@ def test_library_and_engine_travel_on_request(sent: list[Any]) -> None:
     view._receive(view, {"kind": "library"}, [])
     view._receive(view, {"kind": "engine"}, [])
     assert [(c["kind"], len(b[0])) for c, b in sent] == [
-        ("library", len(built("library.js"))),
-        ("engine", len(built("graphviz.js"))),
+        ("library", len(packed("library.js"))),
+        ("engine", len(packed("graphviz.js"))),
     ]
 
 
@@ -286,8 +286,8 @@ def test_only_the_first_widget_of_a_kernel_brings_library_and_engine(
     first = GraphView(graphs.lesson())
     assert GraphView(graphs.lesson()).bundle == b""
     (length,) = struct.unpack("<I", first.bundle[:4])
-    assert first.bundle[4 : 4 + length] == built("library.js")
-    assert first.bundle[4 + length :] == built("graphviz.js")
+    assert first.bundle[4 : 4 + length] == packed("library.js")
+    assert first.bundle[4 + length :] == packed("graphviz.js")
     first._receive(first, {"kind": "hello", "version": 6, "engine": True}, [])
     assert first.bundle == b""
     assert first.payload == {}, "a saved notebook must not carry the graph"

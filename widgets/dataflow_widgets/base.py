@@ -24,9 +24,10 @@ BUILT = Path(__file__).parent / "built"
 
 
 @cache
-def built(name: str) -> bytes:
-    """A file of ``built/``, read once per process."""
-    return (BUILT / name).read_bytes()
+def packed(name: str) -> bytes:
+    """A file of ``built/`` as it is sent to a page: deflated, once per process."""
+    compress = zlib.compressobj(level=9, wbits=-15)
+    return compress.compress((BUILT / name).read_bytes()) + compress.flush()
 
 
 class Delivery:
@@ -58,8 +59,8 @@ class Widget(anywidget.AnyWidget):
     def __init__(self, **traits: Any) -> None:
         if not Delivery.begun:
             Delivery.begun = True
-            library = built("library.js")
-            traits["bundle"] = struct.pack("<I", len(library)) + library + built("graphviz.js")
+            library = packed("library.js")
+            traits["bundle"] = struct.pack("<I", len(library)) + library + packed("graphviz.js")
         traits["token"] = secrets.token_hex(6)
         self._num_open = 0
         super().__init__(**traits)
@@ -82,9 +83,9 @@ class Widget(anywidget.AnyWidget):
     def _handle(self, content: dict[str, Any], buffers: list[Any]) -> None:
         kind = content.get("kind")
         if kind == "library":
-            self.send({"kind": "library"}, [built("library.js")])
+            self.send({"kind": "library"}, [packed("library.js")])
         elif kind == "engine":
-            self.send({"kind": "engine"}, [built("graphviz.js")])
+            self.send({"kind": "engine"}, [packed("graphviz.js")])
         elif kind == "hello":
             with self.hold_sync():
                 self.payload = {}

@@ -4,6 +4,7 @@ import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { deflateRawSync } from "node:zlib";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -43,7 +44,9 @@ const stale = [];
 let total = 0;
 for (const [name, content] of Object.entries(files)) {
   const size = Buffer.byteLength(content);
-  if (name.endsWith(".js")) total += size;
+  // Library and engine are sent deflated (see base.py); the loader is stored as it is.
+  const sent = name === "loader.js" ? size : deflateRawSync(content, { level: 9 }).length;
+  if (name.endsWith(".js")) total += sent;
   const path = join(target, name);
   if (process.argv.includes("--check")) {
     if (!existsSync(path) || readFileSync(path, "utf8") !== content) stale.push(name);
@@ -51,8 +54,8 @@ for (const [name, content] of Object.entries(files)) {
     mkdirSync(target, { recursive: true });
     writeFileSync(path, content);
   }
-  console.log(`${name}  ${(size / 1000).toFixed(1)} kB`);
+  console.log(`${name}  ${(size / 1000).toFixed(1)} kB, sent as ${(sent / 1000).toFixed(1)} kB`);
 }
-console.log(`JavaScript in all: ${(total / 1000).toFixed(0)} kB of ${LIMIT / 1000} kB`);
+console.log(`JavaScript sent in all: ${(total / 1000).toFixed(0)} kB of ${LIMIT / 1000} kB`);
 if (total > LIMIT) throw new Error("more JavaScript than a page should get");
 if (stale.length) throw new Error(`not what the sources build to: ${stale.join(", ")}; run npm run build`);

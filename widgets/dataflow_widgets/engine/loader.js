@@ -4,7 +4,8 @@
 const KEY = Symbol.for(`dataflow.widgets.library/${__VERSION__}`);
 const PATIENCE_MS = 4000;
 
-const decode = (view) => new TextDecoder().decode(new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
+/** Everything large comes deflated. */
+const inflate = (bytes) => new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
 
 /** {ready: Promise of the library module, take(text), asked}: one per page. */
 function shelf() {
@@ -19,12 +20,15 @@ function shelf() {
       source: null,
       module: null,
       ready,
-      async take(text) {
+      async take(packed) {
         if (this.source) return;
-        this.source = text;
+        this.source = packed; // so that a second answer is not taken too
         this.loads += 1;
-        const url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+        let url;
         try {
+          if (typeof DecompressionStream === "undefined") throw new Error("this browser is too old, update it");
+          const text = await inflate(packed);
+          url = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
           this.module = await import(/* @vite-ignore */ url);
           this.module.adopt?.(text);
           arrived.resolve(this.module);
@@ -54,7 +58,7 @@ function prepare(model) {
   });
   const here = shelf();
   model.on("msg:custom", (message, buffers) => {
-    if (message?.kind === "library" && buffers?.length) here.take(decode(buffers[0]));
+    if (message?.kind === "library" && buffers?.length) here.take(buffers[0]);
   });
   // The first widget of a kernel brings library and engine along: no question, so a busy kernel
   // cannot delay it.  They are taken out at once so that no saved notebook holds them.
@@ -62,8 +66,8 @@ function prepare(model) {
   if (bundle?.byteLength) {
     const size = new DataView(bundle.buffer, bundle.byteOffset, 4).getUint32(0, true);
     const part = (from, length) => new DataView(bundle.buffer, bundle.byteOffset + from, length);
-    here.take(decode(part(4, size)));
-    here.graphviz ??= decode(part(4 + size, bundle.byteLength - 4 - size));
+    here.take(part(4, size));
+    here.graphviz ??= part(4 + size, bundle.byteLength - 4 - size);
     model.set("bundle", new DataView(new ArrayBuffer(0))); // the kernel empties its own on hello
   }
   if (!here.source && Date.now() - here.asked > 2000) {
@@ -83,18 +87,12 @@ function prepare(model) {
   return prepared.get(key);
 }
 
-async function inflate(text) {
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return new Response(stream).text();
-}
-
 /** The picture and the words that the notebook keeps. */
 async function showKept(model, box) {
   const picture = model.get("picture");
   if (picture && typeof DecompressionStream !== "undefined") {
     try {
-      const svg = await inflate(picture);
+      const svg = await inflate(Uint8Array.from(atob(picture), (c) => c.charCodeAt(0)));
       const image = document.createElement("img");
       image.alt = model.get("words") || "graph";
       image.style.maxWidth = "100%";

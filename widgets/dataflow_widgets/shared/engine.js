@@ -26,9 +26,20 @@ export class EngineHost {
   /** Asks the kernel through `model`, unless somebody has just done so. */
   ask(model) {
     const now = Date.now();
-    if (this.source || now - this.asked < 2500) return;
+    if (this.source || this.coming || now - this.asked < 2500) return;
     this.asked = now;
     model.send({ kind: "engine" });
+  }
+
+  /** Takes the engine as the kernel sends it: deflated. */
+  async take(packed) {
+    if (this.source || this.coming) return;
+    this.coming = true;
+    try {
+      this.setSource(await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text());
+    } finally {
+      this.coming = false;
+    }
   }
 
   setSource(text) {
@@ -156,6 +167,6 @@ const SHELF = Symbol.for(`dataflow.widgets.library/${__VERSION__}`);
 export function engineHost() {
   globalThis[KEY] ??= new EngineHost();
   const brought = globalThis[SHELF]?.graphviz; // by the first widget of a kernel
-  if (brought) globalThis[KEY].setSource(brought);
+  if (brought) globalThis[KEY].take(brought);
   return globalThis[KEY];
 }

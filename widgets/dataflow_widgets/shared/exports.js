@@ -2,6 +2,7 @@
 // that works with no kernel and no network.
 import { download, h } from "./dom.js";
 import { exportDot } from "./dot.js";
+import { pack } from "./store.js";
 import { source } from "./style.js";
 
 const COPIED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-family", "font-weight", "visibility", "display"];
@@ -56,7 +57,7 @@ export async function png(svg) {
 const json = (value) => JSON.stringify(value).replace(/</g, "\\u003c").replace(/\u2028|\u2029/g, " ");
 
 /** One HTML page around the widget's own module and a state that needs no kernel. */
-export function standaloneHtml(model, state, title) {
+export async function standaloneHtml(model, state, title) {
   const safe = title.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]);
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -65,7 +66,8 @@ export function standaloneHtml(model, state, title) {
 <body><main id="widget"></main>
 <script type="module">
 const state = ${json(state)};
-const source = ${json(source())};
+const packed = Uint8Array.from(atob(${json(await pack(source(), false))}), (c) => c.charCodeAt(0));
+const source = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate-raw"))).text();
 const model = { get: (k) => state[k], set: (k, v) => { state[k] = v; }, save_changes() {}, send() {}, on() {}, off() {} };
 const module = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
 module.adopt(source);
@@ -82,7 +84,7 @@ export function exporters(pane, name, frame, htmlState, model) {
     ["Picture (SVG)", () => download(`${name}.svg`, svg(), "image/svg+xml")],
     ["Picture (PNG)", () => png(svg()).then((blob) => download(`${name}.png`, blob)).catch((e) => frame.fail(e.message))],
     ["Graphviz (DOT)", () => download(`${name}.dot`, exportDot(pane.visible, pane.model, { direction: pane.direction, classes: classesOf(pane) }), "text/vnd.graphviz")],
-    ["Web page (HTML)", () => htmlState().then((state) => download(`${name}.html`, standaloneHtml(model, state, name), "text/html"))],
+    ["Web page (HTML)", () => htmlState().then((state) => standaloneHtml(model, state, name)).then((page) => download(`${name}.html`, page, "text/html"))],
   ];
 }
 

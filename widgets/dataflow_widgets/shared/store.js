@@ -63,8 +63,7 @@ export class Store {
     if (!message || typeof message !== "object") return;
     this.heard = true;
     if (message.kind === "engine" && buffers?.length) {
-      const view = buffers[0];
-      this.host.setSource(new TextDecoder().decode(view.buffer ? new Uint8Array(view.buffer, view.byteOffset, view.byteLength) : view));
+      this.host.take(buffers[0]).catch((error) => this.emit("error", `Graphviz did not arrive whole: ${error.message}`));
     } else if (message.kind === "ops") {
       const added = this.graph.add(message.nodes);
       this.emit("graph", { added, fresh: message.fresh });

@@ -100,7 +100,7 @@ class TimelineView {
     const saving = menu("Save ▾", "Save as SVG, PNG or HTML", [
       ["Picture (SVG)", () => download("timeline.svg", svg(), "image/svg+xml")],
       ["Picture (PNG)", () => png(svg()).then((blob) => download("timeline.png", blob)).catch((e) => frame.fail(e.message))],
-      ["Web page (HTML)", () => download("timeline.html", standaloneHtml(model, state(), "timeline"), "text/html")],
+      ["Web page (HTML)", () => standaloneHtml(model, state(), "timeline").then((page) => download("timeline.html", page, "text/html"))],
     ]);
     frame.toolbar.append(
       button("−", "Zoom out", () => this.zoom(0.5)),
