@@ -12,6 +12,11 @@ from dataflow_widgets.words import plural
 _MAX_ORDERED = 12
 
 
+def op_name(element: Any) -> str:
+    """The operation's name for an operation, a tensor, a variable or a name."""
+    return element if isinstance(element, str) else str(getattr(element, "op", element).name)
+
+
 def recorded_run(session: Any, fetches: Any, feed_dict: Any) -> Any:
     """The `Trace` of one real run; the session's variables are afterwards what they were."""
     from dataflow.introspect import variables
@@ -30,7 +35,7 @@ def fetch_words(graph: Any, fetches: Any) -> str:
     from dataflow.introspect.graph_json import resolve
 
     elements, _ = resolve(graph, fetches)
-    return listed([getattr(e, "op", e).name for e in elements])
+    return listed([op_name(e) for e in elements])
 
 
 class NodesQuestion(Question):
@@ -53,9 +58,7 @@ class NodesQuestion(Question):
         self.text = text
         self.nodes = graph_to_dict(graph)["nodes"]
         self._names = [node["name"] for node in self.nodes]
-        self._right = {
-            each if isinstance(each, str) else getattr(each, "op", each).name for each in right
-        }
+        self._right = {op_name(each) for each in right}
         if self._right - set(self._names):
             raise ValueError(f"not in this graph: {listed(sorted(self._right - set(self._names)))}")
 
@@ -171,7 +174,7 @@ class OrderQuestion(Question):
         ran = list(dict.fromkeys(step.op_name for step in self._trace.steps))
         self._before = _ancestors(graph, ran, set(self._trace.feeds))
         if ops is not None:
-            wanted = {getattr(op, "op", op).name for op in ops}
+            wanted = {op_name(each) for each in ops}
             unknown = wanted - set(ran)
             if unknown:
                 raise ValueError(

@@ -1,0 +1,133 @@
+"""Checks of lesson 3: placeholders, feeds, functions as graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import dataflow.compat.v1 as tf
+from dataflow.course.exercise import exercise, expect
+
+
+def _is_tensor(name: str, value: Any) -> None:
+    expect(isinstance(value, tf.Tensor), f"{name} is {type(value).__name__}, needed a tensor")
+
+
+def _is_hole(name: str, value: Any) -> None:
+    _is_tensor(name, value)
+    expect(
+        value.op.type in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault"),
+        f"{name} is made by {value.op.type}, needed a placeholder",
+    )
+
+
+@exercise(
+    "tf.placeholder(tf.float32), with no shape at all, takes every shape.",
+    "fahrenheit is built from celsius with *, / and +, as you would write it for a number.",
+)
+def ex1(celsius: Any, fahrenheit: Any) -> str:
+    """Celsius to Fahrenheit, for a number and for lists."""
+    _is_hole("celsius", celsius)
+    _is_tensor("fahrenheit", fahrenheit)
+    with tf.Session(graph=celsius.graph) as session:
+        for value in (100.0, [0.0, -40.0, 37.0], [12.5]):
+            try:
+                got = session.run(fahrenheit, {celsius: value})
+            except ValueError as e:
+                expect(False, f"it does not take {value}: {e}")
+            needed = np.asarray(value) * 1.8 + 32
+            expect(
+                np.shape(got) == needed.shape and np.allclose(got, needed, rtol=1e-4),
+                f"for {value} it gives {np.asarray(got).tolist()}, needed "
+                f"{needed.round(2).tolist()}",
+            )
+    return "Right: 100 gives 212, -40 stays -40, and a list works as well as a number."
+
+
+@exercise(
+    "The first length is not known, the second is: [None, ...].",
+    "tf.reduce_mean has an axis=; axis 0 goes down the columns, axis 1 along the rows.",
+)
+def ex2(table: Any, means: Any) -> str:
+    """The mean of each row of a table of four columns."""
+    _is_hole("table", table)
+    _is_tensor("means", means)
+    shape = table.shape
+    expect(shape.ndims == 2, f"the shape of table is {shape}, needed two axes")
+    lengths = shape.as_list()
+    expect(lengths[0] is None, f"table takes {lengths[0]} rows only, needed any number")
+    expect(lengths[1] == 4, f"table has {lengths[1]} columns, needed exactly 4")
+    values = np.arange(20.0).reshape(5, 4) ** 2
+    with tf.Session(graph=table.graph) as session:
+        for rows in (values, values[:1]):
+            got = session.run(means, {table: rows})
+            needed = rows.mean(axis=1)
+            expect(
+                np.shape(got) == needed.shape,
+                f"for {len(rows)} rows of 4 the means have shape {np.shape(got)}, needed "
+                f"{needed.shape}",
+            )
+            expect(np.allclose(got, needed), "the numbers are not the means of the rows")
+    return f"Right: {table.shape} goes in, {means.shape} comes out."
+
+
+@exercise(
+    "How many nodes are there after the first call, and after the second?",
+    "Before the function: a placeholder, its cube, a session. In the function: only session.run with "
+    "a feed_dict.",
+)
+def ex3(cubes: Callable[[list[float]], Any]) -> str:
+    """Cubes by the engine, from a graph that does not grow."""
+    from dataflow.runtime.events import subscribe
+
+    graph = tf.get_default_graph()
+    runs: list[Any] = []
+    stop = subscribe(runs.append)
+    sizes = []
+    try:
+        for numbers in ([1.0, 2.0], [3.0], [-2.0, 0.5, 4.0]):
+            got = cubes(list(numbers))
+            expect(
+                isinstance(got, (list, np.ndarray)) and np.allclose(got, np.power(numbers, 3)),
+                f"cubes({numbers}) returned {got}, needed {np.power(numbers, 3).tolist()}",
+            )
+            graphs = {id(run.graph): run.graph for run in runs} or {id(graph): graph}
+            sizes.append((len(graphs), sum(len(g.get_operations()) for g in graphs.values())))
+    finally:
+        stop()
+    expect(runs, "the cubes are right, but no session ran: let the engine compute them")
+    expect(
+        len(set(sizes)) == 1,
+        f"the cubes are right, but the graph grew: {' then '.join(str(n) for _, n in sizes)} nodes",
+    )
+    return f"Right: three calls, and still {sizes[0][1]} nodes."
+
+
+@exercise(
+    "One placeholder is plain, the other has a default.",
+    "tf.placeholder_with_default(1.0, []) is the gain.",
+)
+def ex4(signal: Any, gain: Any, scaled: Any) -> str:
+    """A gain that is 1 unless it is fed."""
+    _is_hole("signal", signal)
+    _is_tensor("gain", gain)
+    _is_tensor("scaled", scaled)
+    with tf.Session(graph=signal.graph) as session:
+        try:
+            plain = session.run(scaled, {signal: 3.0})
+        except tf.errors.InvalidArgumentError:
+            expect(False, "with the signal alone the run fails: gain has no value of its own")
+        expect(plain == 3.0, f"with the signal 3 alone it gives {plain}, needed 3")
+        louder = session.run(scaled, {signal: [3.0, -1.0], gain: 2.0})
+        expect(
+            np.allclose(louder, [6.0, -2.0]),
+            f"with the signal [3, -1] and the gain 2 it gives {louder}, needed [6, -2]",
+        )
+        try:
+            session.run(scaled, {gain: 2.0})
+        except tf.errors.InvalidArgumentError:
+            return "Right: 3 stays 3, a gain of 2 doubles, and the signal must be fed."
+    expect(False, "without a signal the run should fail, but it returned a value")
+    return ""

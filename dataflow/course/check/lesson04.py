@@ -1,0 +1,137 @@
+"""Checks of lesson 4: variables, their initialisation, and who shares them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import dataflow.compat.v1 as tf
+from dataflow.course.exercise import exercise, expect
+
+
+def _is_variable(name: str, value: Any) -> None:
+    expect(
+        isinstance(value, tf.Variable), f"{name} is {type(value).__name__}, needed a tf.Variable"
+    )
+
+
+def _initialised(graph: Any) -> Any:
+    """A session of ``graph`` in which all of its variables have their initial value."""
+    session = tf.Session(graph=graph)
+    variables = graph.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)
+    session.run([v.initializer for v in variables])
+    return session
+
+
+@exercise(
+    "level.assign(...) makes an operation that writes. What is to be written?",
+    "level = tf.Variable(10.0), and step assigns level * 2.0 to it.",
+)
+def ex1(level: Any, step: Any) -> str:
+    """A variable that doubles."""
+    _is_variable("level", level)
+    with tf.Session(graph=level.graph) as session:
+        session.run(level.initializer)
+        seen = [float(session.run(level))]
+        for _ in range(3):
+            session.run(step)
+            seen.append(float(session.run(level)))
+        still = float(session.run(level))
+    told = ", ".join(f"{value:g}" for value in seen)
+    expect(seen[0] == 10, f"level begins at {seen[0]:g}, needed 10")
+    expect(seen[1] != 10, "a run of step leaves level as it was")
+    expect(seen == [10, 20, 40, 80], f"level goes {told}; needed 10, 20, 40, 80")
+    expect(still == 80, "reading level changes it")
+    return f"Right: {told}, one doubling a run."
+
+
+@exercise(
+    "Run the initialiser twice in your head: a gets other numbers. Where do those of b come from?",
+    "a.initialized_value() is a's value once it has one; use it in b's initial value.",
+)
+def ex2(a: Any, b: Any) -> str:
+    """Two variables of which one begins with twice the other."""
+    _is_variable("a", a)
+    _is_variable("b", b)
+    for name, variable in (("a", a), ("b", b)):
+        expect(
+            variable.shape.as_list() == [3], f"{name} has the shape {variable.shape}, needed (3,)"
+        )
+    with tf.Session(graph=a.graph) as session:
+        try:
+            session.run(b.initializer)
+        except tf.errors.FailedPreconditionError:
+            expect(False, "b reads a, and nothing sees to it that a has a value by then")
+    with a.graph.as_default():
+        init = tf.variables_initializer([b, a])
+    begun = []
+    for _ in range(3):
+        with tf.Session(graph=a.graph) as session:
+            session.run(init)
+            begun.append(session.run([a, b]))
+    expect(
+        any(not np.array_equal(begun[0][0], x) for x, _ in begun[1:]),
+        "a begins with the same numbers each time; make them random, without a seed",
+    )
+    x, y = next(((x, y) for x, y in begun if not np.allclose(y, 2 * x)), begun[0])
+    expect(np.allclose(y, 2 * x), f"a begins with {x}, and b with {y}, which is not twice a")
+    return f"Right: {x} and {y}, and the like each time."
+
+
+@exercise(
+    "A ticket needs something that remembers how many were printed.",
+    "assign_add returns the new value. With which number must the variable begin, so that the first "
+    "new value is 100?",
+)
+def ex3(ticket: Any) -> str:
+    """Ticket numbers from 100 on."""
+    expect(
+        hasattr(ticket, "graph"), f"ticket is {type(ticket).__name__}, needed something to be run"
+    )
+    with _initialised(ticket.graph) as session:
+        numbers = [session.run(ticket) for _ in range(4)]
+    expect(all(n is not None for n in numbers), "a run of ticket returns nothing")
+    told = ", ".join(str(n) for n in numbers)
+    expect(len({int(n) for n in numbers}) > 1, f"every run prints the same ticket: {told}")
+    expect([int(n) for n in numbers] == [100, 101, 102, 103], f"the tickets are {told}")
+    with _initialised(ticket.graph) as session:
+        again = int(session.run(ticket))
+    expect(again == 100, f"a new session begins with ticket {again}, needed 100")
+    return f"Right: {told}, and a new session begins with 100 again."
+
+
+@exercise(
+    "How many variables are there after two calls? tf.Variable makes a new one each time.",
+    "tf.get_variable inside tf.variable_scope(name, reuse=tf.AUTO_REUSE) finds it again.",
+)
+def ex4(layer: Callable[[Any], Any]) -> str:
+    """A function whose calls share one weight."""
+    with tf.Graph().as_default() as graph:
+        first = layer(tf.constant(3.0))
+        expect(
+            isinstance(first, tf.Tensor), f"layer returned {type(first).__name__}, needed a tensor"
+        )
+        second = layer(tf.constant([1.0, -4.0]))
+        variables = graph.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)
+        expect(variables, "there is no variable in the graph: the weight cannot be trained")
+        expect(
+            len(variables) == 1,
+            f"two calls made {len(variables)} variables ({', '.join(v.op.name for v in variables)}); "
+            "they do not share",
+        )
+        with _initialised(graph) as session:
+            before = session.run([first, second])
+            expect(
+                np.allclose(before[0], 6.0) and np.allclose(before[1], [2.0, -8.0]),
+                f"with the initial weight it gives {before[0]} for 3 and {before[1]} for [1, -4]; "
+                "needed 6 and [2, -8]",
+            )
+            session.run(variables[0].assign(10.0))
+            after = session.run([first, second])
+        expect(
+            np.allclose(after[0], 30.0) and np.allclose(after[1], [10.0, -40.0]),
+            "after the weight was set to 10, not both calls use it",
+        )
+    return f"Right: one variable, {variables[0].op.name}, for both calls."
