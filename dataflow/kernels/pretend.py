@@ -8,6 +8,7 @@ NumPy arrays; no strings and no objects; results of reductions stay arrays; read
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,36 @@ _LACKING_IN_LINALG = frozenset(
 _NUMBERS = "biufc"
 
 
+class PretendOutOfMemoryError(MemoryError):
+    """A pretend GPU's memory is used up; CuPy's ``OutOfMemoryError`` says the same words."""
+
+
+class PretendMemory:
+    """The memory of one pretend GPU: counts the bytes of its arrays, where it has a limit."""
+
+    def __init__(self, limit_bytes: int = 0) -> None:
+        self.limit_bytes = limit_bytes
+        self.used_bytes = 0
+
+    def take(self, array: PretendArray) -> None:
+        """Counts a new array until nobody holds it. Raises `PretendOutOfMemoryError`."""
+        size = array._array.nbytes
+        if self.used_bytes + size > self.limit_bytes:
+            raise PretendOutOfMemoryError(
+                f"Out of memory allocating {size:,} bytes (allocated so far: "
+                f"{self.used_bytes:,} bytes, limit set to: {self.limit_bytes:,} bytes)."
+            )
+        self.used_bytes += size
+        weakref.finalize(array, self._free, size)
+
+    def _free(self, size: int) -> None:
+        self.used_bytes -= size
+
+
+#: One for each pretend GPU.
+memories: dict[int, PretendMemory] = {}
+
+
 class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
     """An array in the memory of a pretend GPU. ``get()`` copies it to the host."""
 
@@ -50,6 +81,9 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
             raise TypeError(f"Unsupported dtype {array.dtype}: a GPU holds numbers only.")
         self._array = array
         self._index = index
+        memory = memories.get(index)
+        if memory is not None and memory.limit_bytes and array.base is None:
+            memory.take(self)
 
     # ---- what CuPy offers -----------------------------------------------------------------
 

@@ -11,11 +11,12 @@ import importlib
 import importlib.util
 import os
 import threading
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dataflow.kernels.pretend import PretendArray, PretendModule
+from dataflow.kernels.pretend import PretendArray, PretendMemory, PretendModule, memories
 
 #: How many pretend GPUs a process has from its start; `pretend_gpus` changes it.
 PRETEND_VARIABLE = "DATAFLOW_PRETEND_GPUS"
@@ -50,20 +51,27 @@ class pretend_gpus:  # noqa: N801  a context manager, used like a function
     host's. Placement, copies and what a graph costs in copies can be seen with it; speed can not.
     Used as a function it holds for the thread until it is called again (0: no more); as a context
     manager, inside the block. `DATAFLOW_PRETEND_GPUS=1` in the environment does the same for all
-    of a process. Real GPUs are hidden in the meantime.
+    of a process. Real GPUs are hidden in the meantime. ``memory_bytes``: how much memory each has,
+    to see what happens when there is no more; 0 for no limit.
     """
 
-    def __init__(self, count: int = 1) -> None:
+    def __init__(self, count: int = 1, memory_bytes: int = 0) -> None:
         if count < 0:
             raise ValueError(f"the number of pretend GPUs must not be negative, got {count}")
-        self._before = _pretend.count
+        if memory_bytes < 0:
+            raise ValueError(f"memory_bytes must not be negative, got {memory_bytes}")
+        self._before = (_pretend.count, dict(memories))
         _pretend.count = count
+        for index in range(count):
+            memories[index] = PretendMemory(memory_bytes)
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, *_: object) -> None:
-        _pretend.count = self._before
+        _pretend.count = self._before[0]
+        memories.clear()
+        memories.update(self._before[1])
 
 
 @functools.cache
@@ -87,7 +95,10 @@ def _real_gpus() -> tuple[GPU, ...]:
 def gpus() -> tuple[GPU, ...]:
     """The GPUs of this process, pretend ones where there are any."""
     count = num_pretend_gpus()
-    return (GPU("pretend GPU on NumPy", 0),) * count if count else _real_gpus()
+    if not count:
+        return _real_gpus()
+    limits = [memories[i].limit_bytes if i in memories else 0 for i in range(count)]
+    return tuple(GPU("pretend GPU on NumPy", limit) for limit in limits)
 
 
 def array_module(device: str) -> Any:
@@ -103,6 +114,20 @@ def array_module(device: str) -> Any:
 def pretend_module(index: int) -> PretendModule:
     """The array module of one pretend GPU."""
     return PretendModule(index)
+
+
+def on_device(device: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` with CuPy's current device set; unchanged where there is only one GPU."""
+    if device == "cpu" or num_pretend_gpus() or len(_real_gpus()) < 2:
+        return function
+    cupy = importlib.import_module("cupy")
+    where = cupy.cuda.Device(int(device.partition(":")[2] or 0))
+
+    def call(*args: Any) -> Any:
+        with where:
+            return function(*args)
+
+    return call
 
 
 def is_device_array(value: Any) -> bool:

@@ -10,15 +10,26 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.errors import InvalidArgumentError, OpError, UnimplementedError, UnknownError
+from dataflow.errors import (
+    InvalidArgumentError,
+    OpError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+)
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.blas import num_threads, single_threaded
+from dataflow.kernels.cuda.memory import (
+    describe_holders,
+    free_unused_memory,
+    is_out_of_memory,
+)
 from dataflow.kernels.memory import keep_freed_memory
 from dataflow.kernels.parallel import limited_to
 from dataflow.kernels.registry import bind, cpu_only_reason, get_kernel
 from dataflow.kernels.synchronization import release_held
-from dataflow.kernels.xp import array_module, is_device_array, to_host
+from dataflow.kernels.xp import array_module, is_device_array, on_device, to_host
 from dataflow.placement.placer import place
 from dataflow.placement.transfers import Placed, insert_copies
 from dataflow.rewrites.prune import needed_operations
@@ -139,7 +150,9 @@ class Plan:
         where = placed.kernel_devices
 
         def bind_constant(op: Operation, value: Any) -> Any:
-            return array_module(where[op]).asarray(value) if op in where else value
+            if op not in where:
+                return value
+            return on_device(where[op], array_module(where[op]).asarray)(value)
 
         return Generator(
             placed.ops,
@@ -190,7 +203,7 @@ class Plan:
             )
         xp = array_module(where)
         if not found.stateful:
-            return bind(found, xp, op.attrs)
+            return on_device(where, bind(found, xp, op.attrs))
         context = KernelContext(
             xp,
             op.name,
@@ -201,7 +214,7 @@ class Plan:
             self.session,
             device,
         )
-        return bind(found, context, op.attrs)
+        return on_device(where, bind(found, context, op.attrs))
 
     def bind_variable(self, op: Operation) -> Any:
         """The variable behind a VariableV2 node."""
@@ -245,7 +258,23 @@ class Plan:
 
     def explain(self, error: Exception) -> Exception:
         """The error of a run with the node, its inputs, and where it was built."""
+        if is_out_of_memory(error):
+            text = self._no_memory(error)
+            error = ResourceExhaustedError(None, None, text).with_traceback(error.__traceback__)
         return explain_error(error, self.generated, self.origin)
+
+    def _no_memory(self, error: Exception) -> str:
+        """What was asked of the GPU, and which variables hold its memory."""
+        free_unused_memory()
+        held = [
+            (name, variable.array)
+            for name, variable in self.session._resources.items("variable")
+            if is_device_array(variable.array)
+        ]
+        return (
+            f"the GPU has no memory left. {error}\n  held by variables: {describe_holders(held)}\n"
+            "  Use smaller batches, pin some variables to /cpu:0, or close other sessions."
+        )
 
 
 def own(value: Any) -> Any:
@@ -320,8 +349,6 @@ def explain_error(
     ).__module__.startswith("numpy"):
         error_class, text = InvalidArgumentError, str(error)
     elif isinstance(error, MemoryError):
-        from dataflow.errors import ResourceExhaustedError
-
         error_class, text = ResourceExhaustedError, f"out of memory: {error}"
     else:
         error_class, text = UnknownError, f"{type(error).__name__}: {error}"

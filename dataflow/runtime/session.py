@@ -16,6 +16,7 @@ from dataflow.graph.default_stacks import (
 )
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.kernels.cuda.memory import limit_memory
 from dataflow.kernels.xp import gpus
 from dataflow.placement.placer import local_devices
 from dataflow.rewrites.engine import Switches
@@ -65,6 +66,9 @@ class BaseSession:
         self._closed = False
         self._local_devices = local_devices(self._config, num_gpus=len(gpus()))
         self._has_gpu = any("GPU" in name for name in self._local_devices)
+        if self._has_gpu:
+            given: Any = self._config
+            limit_memory(given.gpu_options.per_process_gpu_memory_fraction)
         self._resources = ResourceManager()
         self._cancellation = Cancellation()
         self._states: dict[str, dict[str, Any]] = {}

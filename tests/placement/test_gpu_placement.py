@@ -297,3 +297,22 @@ def test_an_error_of_a_kernel_names_the_users_node() -> None:
         with pytest.raises(tf.errors.InvalidArgumentError, match="product") as e:
             session.run(y, {x: np.ones((2, 3)), w: np.ones((4, 2))})
     assert e.value.op is y.op
+
+
+def test_a_gpu_without_memory_says_who_holds_it_and_the_session_goes_on() -> None:
+    with pretend_gpus(1, memory_bytes=200_000):
+        w = tf.get_variable("w", initializer=np.ones((100, 200), np.float32))
+        x = tf.placeholder(tf.float32, [None, 100], name="x")
+        y = tf.matmul(x, w, name="product")
+        with tf.Session() as session:
+            session.run(w.initializer)
+            with pytest.raises(tf.errors.ResourceExhaustedError) as e:
+                session.run(y, {x: np.ones((50, 100))})
+            for part in ("MatMul 'product'", "40,000 bytes", "limit set to: 200,000", "'w' 0.1 MB"):
+                assert part in str(e.value)
+            assert e.value.op is y.op
+            assert session.run(y, {x: np.ones((1, 100))})[0, 0] == 100
+            assert tf.test.is_gpu_available()
+        from dataflow.runtime.devices import list_local_devices
+
+        assert list_local_devices()[1].memory_limit == 200_000

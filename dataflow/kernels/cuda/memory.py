@@ -1,0 +1,50 @@
+"""A GPU's memory: how much a session may take, and what an error says when there is no more."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from dataflow.kernels.xp import gpus, num_pretend_gpus
+
+
+def limit_memory(fraction: float, index: int = 0) -> None:
+    """At most ``fraction`` of a GPU's memory for this process's arrays; 0: no limit.
+
+    CuPy's pool grows as arrays need it and keeps what it has, which is TensorFlow's
+    ``allow_growth=True``; memory is never taken ahead of its use.
+    """
+    if fraction < 0:
+        raise ValueError(f"per_process_gpu_memory_fraction must not be negative, got {fraction}")
+    if num_pretend_gpus() or not gpus():
+        return
+    cupy = importlib.import_module("cupy")
+    with cupy.cuda.Device(index):
+        pool = cupy.get_default_memory_pool()
+        if fraction:
+            pool.set_limit(fraction=min(1.0, fraction))
+        else:
+            pool.set_limit(size=0)
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether a GPU had no memory left (CuPy's error, or a pretend GPU's)."""
+    return type(error).__name__ in ("OutOfMemoryError", "PretendOutOfMemoryError")
+
+
+def free_unused_memory() -> None:
+    """Gives the pool's unused blocks back, so that what follows an error finds memory."""
+    if num_pretend_gpus() or not gpus():
+        return
+    cupy = importlib.import_module("cupy")
+    cupy.get_default_memory_pool().free_all_blocks()
+
+
+def describe_holders(arrays: list[tuple[str, Any]], most: int = 5) -> str:
+    """Who holds a GPU's memory, the largest first: ``"'w' 12.0 MB, 'w/Adam' 12.0 MB"``."""
+    sizes = sorted(((int(a.nbytes), name) for name, a in arrays), reverse=True)
+    shown = [f"{name!r} {size / 1e6:.1f} MB" for size, name in sizes[:most]]
+    if len(sizes) > most:
+        rest = sum(size for size, _ in sizes[most:])
+        shown.append(f"{len(sizes) - most} more {rest / 1e6:.1f} MB")
+    return ", ".join(shown) or "no variables"
