@@ -27,14 +27,15 @@ def _sample(draw: Draw, num_sampled: int, unique: bool) -> tuple[Any, int]:
     """The sample, and how many draws it took (repeated classes are drawn again)."""
     if not unique:
         return draw(num_sampled), num_sampled
-    drawn = draw(2 * num_sampled)
+    # A set that keeps the order: NumPy's sorting takes four times as long.
+    found: dict[int, None] = {}
+    num_draws = 0
     while True:
-        _, first = np.unique(drawn, return_index=True)
-        if first.size >= num_sampled:
-            first.sort()
-            first = first[:num_sampled]
-            return drawn[first], int(first[-1]) + 1
-        drawn = np.concatenate([drawn, draw(drawn.size)])
+        for drawn in draw(2 * num_sampled).tolist():
+            num_draws += 1
+            found[drawn] = None
+            if len(found) == num_sampled:
+                return np.array(list(found), np.int64), num_draws
 
 
 def _expected(probability: Any, num_sampled: int, num_draws: int) -> Any:

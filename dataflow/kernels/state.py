@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError, OutOfRangeError
+from dataflow.kernels.fused.native import Loop, address_of, lazy
 from dataflow.kernels.registry import kernel
 
 
@@ -76,14 +77,18 @@ def destroy_temporary_variable_kernel(xp: Any, ref: Any) -> Any:
     return value
 
 
+_UNSIGNED = {"i": "I", "l": "L", "q": "Q"}
+
+
 def _rows(xp: Any, ref: Any, indices: Any, updates: Any) -> tuple[Any, Any]:
     """Flat indices and one update row for each; raises for an index outside."""
     array = ref.read()
     flat = xp.reshape(indices, -1)
     size = array.shape[0]
     if flat.size:
-        low, high = int(flat.min()), int(flat.max())
-        if low < 0 or high >= size:
+        # As numbers without a sign, negative ones are large: one pass finds both kinds.
+        unsigned = flat.view(_UNSIGNED[flat.dtype.char]) if flat.dtype.char in _UNSIGNED else flat
+        if int(unsigned.max()) >= size:
             bad = int(xp.argmax((flat < 0) | (flat >= size)))
             raise InvalidArgumentError(
                 None, None, f"indices[{bad}] = {int(flat[bad])} is not in [0, {size})"
@@ -120,6 +125,33 @@ def _apply_to_rows(xp: Any, ufunc: Any, array: Any, flat: Any, rows: Any) -> Non
     array[flat] = part
 
 
+#: One op on the rows that an index names, one after the other.
+_ROW_LOOPS = {
+    (op, np.dtype(dtype).char): lazy(Loop(dtype, "rv", ((op, (0, 1)),), ((2, "r"),), rank=1))
+    for op in ("Add", "Sub")
+    for dtype in ("float32", "float64")
+}
+
+
+def _change_rows(xp: Any, op: str, ref: Any, flat: Any, rows: Any) -> bool:
+    """The scatter as one compiled loop over the rows; ``False`` where there is none (yet)."""
+    loop = _ROW_LOOPS.get((op, rows.dtype.char)) if xp is np else None
+    function = None if loop is None else loop.get()
+    if function is None:
+        return False
+    array = ref.exclusive()
+    rows, numbers = np.ascontiguousarray(rows), np.ascontiguousarray(flat, np.int64)
+    row_bytes = rows.nbytes // numbers.size
+    if row_bytes:
+        where = address_of(array)
+        addresses = (where, address_of(rows), where)
+        strides = (row_bytes, row_bytes, row_bytes)
+        function(
+            numbers.size, row_bytes // rows.itemsize, *addresses, *strides, address_of(numbers)
+        )
+    return True
+
+
 @kernel("ScatterUpdate")
 def scatter_update_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
     with ref.lock:
@@ -131,7 +163,7 @@ def scatter_update_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None
 def scatter_add_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
     with ref.lock:
         flat, rows = _rows(xp, ref, indices, updates)
-        if flat.size:
+        if flat.size and not _change_rows(xp, "Add", ref, flat, rows):
             flat, rows = sum_repeated(xp, flat, rows)
             _apply_to_rows(xp, xp.add, ref.exclusive(), flat, rows)
 
@@ -140,7 +172,7 @@ def scatter_add_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
 def scatter_sub_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
     with ref.lock:
         flat, rows = _rows(xp, ref, indices, updates)
-        if flat.size:
+        if flat.size and not _change_rows(xp, "Sub", ref, flat, rows):
             flat, rows = sum_repeated(xp, flat, rows)
             _apply_to_rows(xp, xp.subtract, ref.exclusive(), flat, rows)
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import activation, gather_scatter, pooling
+from dataflow.dtypes import float32
+from dataflow.kernels import activation, gather_scatter, pooling, state
 from dataflow.kernels.fused import elementwise, mapping, native
+from dataflow.runtime.resources import VariableResource
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
 
@@ -85,6 +87,34 @@ def test_a_fused_chain_with_broadcasting(both: Any, shapes: Any) -> None:
     inputs = [np.asarray(_array(rng, shape)) for shape in shapes]
     got, wanted = both(lambda: run(inputs))
     np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("kernel", [state.scatter_add_kernel, state.scatter_sub_kernel])
+@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+def test_rows_of_a_scatter_are_added_up_where_one_is_named_again(
+    both: Any, kernel: Any, index_type: Any
+) -> None:
+    rng = np.random.default_rng(4)
+    start = rng.integers(0, 9, (6, 19)).astype(np.float32)
+    updates = rng.integers(0, 9, (4, 19)).astype(np.float32)
+    indices = np.array([4, 0, 4, 4], index_type)
+
+    def scatter() -> Any:
+        variable = VariableResource("v", float32)
+        variable.array = start.copy()
+        kernel(np, variable, indices, updates)
+        return variable.array
+
+    got, wanted = both(scatter)
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_a_scatter_leaves_alone_what_a_reader_holds(at_once: None) -> None:
+    variable = VariableResource("v", float32)
+    held = variable.array = np.ones((3, 2), np.float32)
+    state.scatter_add_kernel(np, variable, np.array([1]), np.ones((1, 2), np.float32))
+    np.testing.assert_array_equal(held, np.ones((3, 2)))
+    np.testing.assert_array_equal(variable.array, [[1, 1], [2, 2], [1, 1]])
 
 
 def test_columns_of_a_transposed_matrix_are_left_to_numpy(at_once: None) -> None:

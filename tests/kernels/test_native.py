@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import functools
 import sys
-import time
 from typing import Any
 
 import numpy as np
@@ -157,15 +157,23 @@ def test_axes_strides_and_one_element_for_a_whole_row() -> None:
 LOOP = native.Loop("float32", "v", (("Square", (0,)),), ((1, "v"),))
 
 
-def test_a_loop_is_compiled_in_the_background_when_it_was_asked_for_often_enough() -> None:
+def test_the_number_of_calls_decides_when_a_loop_is_used() -> None:
     lazy = native.Lazy(functools.partial(native.compile_loop, LOOP))
-    assert [lazy.get() for _ in range(native._ASKED_BEFORE_COMPILING - 1)] == [None] * (
-        native._ASKED_BEFORE_COMPILING - 1
-    )
-    end = time.monotonic() + 60
-    while lazy.get() is None and time.monotonic() < end:
-        time.sleep(0.01)
-    assert lazy.get() is not None
+    before = [lazy.get() for _ in range(native._ASKED_BEFORE_USE - 1)]
+    assert before == [None] * len(before)
+    function = lazy.get()
+    assert function is not None
+    assert lazy.get() is function
+
+
+def test_threads_that_ask_at_once_get_one_loop() -> None:
+    builds: list[int] = []
+    lazy = native.Lazy(lambda: builds.append(1) or len(builds))
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for _ in pool.map(lambda _: lazy.get(), range(200)):
+            pass
+    assert builds == [1]
+    assert lazy.get() == 1
 
 
 def test_without_llvmlite_numpy_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

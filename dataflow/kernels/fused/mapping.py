@@ -11,7 +11,7 @@ from dataflow.kernels.fused.native import OPS, Function, Lazy, Loop, address_of,
 from dataflow.kernels.parallel import run_pieces
 
 #: Below this NumPy's calls cost no more than finding and calling a loop.
-SMALL_ELEMENTS = 4096
+SMALL_ELEMENTS = 8192
 #: With more bytes than this to move, another thread takes a share; waking it takes about 0.1 ms.
 _SHARED_BYTES = 8 << 20
 _PIECE_BYTES = 2 << 20
@@ -25,6 +25,7 @@ class Mapping:
 
     def __init__(self, dtype: Any, steps: Steps, results: tuple[int, ...]) -> None:
         self.dtype = np.dtype(dtype)
+        self._char = self.dtype.char
         self.steps = steps
         self.results = results
         self._loops: dict[tuple[str, int], Lazy[Function]] = {}
@@ -39,6 +40,9 @@ class Mapping:
     def run(self, shape: tuple[int, ...], inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
         """Fills ``outputs``, of ``shape``; ``False`` where that is not possible (yet)."""
         arrays = [*inputs, *outputs]
+        flat = self._run_flat(shape, arrays, len(inputs))
+        if flat is not None:
+            return flat
         letters: list[str] = []
         strides: list[tuple[int, ...]] = []
         for x in arrays:
@@ -71,6 +75,30 @@ class Mapping:
             for x, letter in zip(arrays, letters, strict=True)
         ]
         _call(function, axes, values, self.dtype.itemsize)
+        return True
+
+    def _run_flat(self, shape: tuple[int, ...], arrays: list[Any], num_inputs: int) -> bool | None:
+        """`run` for contiguous arrays of one shape, the usual case; ``None`` for any other."""
+        letters = ""
+        for x in arrays:
+            if x.shape != shape or not x.flags.c_contiguous:
+                return None
+            char = x.dtype.char
+            if char != self._char and char != "?":
+                return None
+            letters += "b" if char == "?" else "v"
+        size = arrays[-1].size
+        if not size or letters[-1] == "b":
+            return None
+        function = self._loop(letters, num_inputs, 0).get()
+        if function is None:
+            return False
+        addresses = [address_of(x) for x in arrays]
+        if size * self.dtype.itemsize * len(arrays) < _SHARED_BYTES:
+            function(size, *addresses)
+        else:
+            strides = tuple(x.itemsize for x in arrays)
+            _call(function, [(size, strides)], addresses, self.dtype.itemsize)
         return True
 
     def _loop(self, letters: str, num_inputs: int, rank: int) -> Lazy[Function]:

@@ -12,8 +12,9 @@ compile it (with the interpreter's lock held) where this takes 10 ms (without it
 Results are bit for bit those of the NumPy ops in the same order: every step is one IEEE operation,
 none are contracted. Ops that LLVM has no instruction for (``exp``) stay with NumPy.
 
-A loop is compiled in the background, once it was asked for often enough; until then, and where
-llvmlite is not installed, `Lazy.get` gives ``None`` and the caller goes on with NumPy.
+A loop is compiled in the background once it was asked for often enough (loading llvmlite takes
+0.1 s, a loop 10 ms, both without the interpreter's lock for the most part). Until it is used, and
+where llvmlite is not installed, `Lazy.get` gives ``None`` and the caller goes on with NumPy.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ import numpy as np
 
 #: Times that a loop is asked for before it is compiled: a graph that runs twice is not worth it.
 _ASKED_BEFORE_COMPILING = 20
+#: Times that it is asked for before it is used; by then it is long there.
+_ASKED_BEFORE_USE = 40
 _VECTOR_BYTES = 64
 
 Compiled = TypeVar("Compiled")
@@ -83,22 +86,36 @@ class Function:
 
 
 class Lazy(Generic[Compiled]):
-    """What ``build`` compiles, in the background once `get` was called often enough."""
+    """What ``build`` compiles, once `get` was called often enough.
 
-    __slots__ = ("asked", "build", "function")
+    That happens in the background, but the number of calls alone decides when the result is first
+    used: a program with a seed gives the same bits again.
+    """
+
+    __slots__ = ("_thread", "asked", "build", "function")
 
     def __init__(self, build: Callable[[], Compiled]) -> None:
         self.build = build
         self.asked = 0
         self.function: Compiled | None = None
+        self._thread: threading.Thread | None = None
 
     def get(self) -> Compiled | None:
         """The compiled function, or ``None`` while there is none."""
-        if self.function is None and self.asked < _ASKED_BEFORE_COMPILING:
+        if self.asked >= _ASKED_BEFORE_USE:
+            return self.function
+        with _count_lock:
             self.asked += 1
             if self.asked == _ASKED_BEFORE_COMPILING:
-                threading.Thread(target=self._compile, name="dataflow-compile", daemon=True).start()
-        return self.function
+                self._thread = threading.Thread(
+                    target=self._compile, name="dataflow-compile", daemon=True
+                )
+                self._thread.start()
+            thread = self._thread
+        if self.asked >= _ASKED_BEFORE_USE and thread is not None:
+            thread.join()
+            return self.function
+        return None
 
     def _compile(self) -> None:
         try:
@@ -111,6 +128,7 @@ class Lazy(Generic[Compiled]):
 
 _lazy: dict[Loop, Lazy[Function]] = {}
 _lock = threading.Lock()
+_count_lock = threading.Lock()
 #: Engines own the machine code; it lives as long as the process.
 _engines: list[Any] = []
 
