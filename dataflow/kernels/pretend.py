@@ -9,6 +9,7 @@ NumPy arrays; no strings and no objects; results of reductions stay arrays; read
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,85 @@ class PretendMemory:
 memories: dict[int, PretendMemory] = {}
 
 
+class Recording:
+    """What a stream would have captured: every call, with the arrays that it read and wrote.
+
+    Waiting for the device while it lasts is an error, as it is under CUDA.
+    """
+
+    current: Recording | None = None
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[Callable[[], Any], Any]] = []
+
+    def __enter__(self) -> Recording:
+        Recording.current = self
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        Recording.current = None
+
+    def replay(self) -> None:
+        """Every call again, into the arrays that it wrote first."""
+        for call, result in self.steps:
+            _write_into(result, call())
+
+
+def _write_into(old: Any, new: Any) -> None:
+    if isinstance(old, np.ndarray):
+        if old is not new and not np.may_share_memory(old, new):
+            old[...] = new
+    elif isinstance(old, (tuple, list)):
+        for one, other in zip(old, new, strict=True):
+            _write_into(one, other)
+
+
+def _compute(
+    index: int, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Calls a function of NumPy on arrays of one device."""
+    args, kwargs = unwrap(args, index), unwrap(kwargs, index)
+    if getattr(function, "__name__", "") in _SIZE_KNOWN_LATE:
+        _synchronize()
+    result = _arrays(function(*args, **kwargs))
+    if Recording.current is not None:
+        Recording.current.steps.append((lambda: function(*args, **kwargs), result))
+    return wrap(result, index)
+
+
+def recorded(launch: Callable[..., None]) -> Callable[..., None]:
+    """A launch that a `Recording` keeps as well."""
+
+    def call(*args: Any) -> None:
+        launch(*args)
+        if Recording.current is not None:
+            Recording.current.steps.append((lambda: launch(*args), None))
+
+    return call
+
+
+def _arrays(value: Any) -> Any:
+    """Scalars as arrays, which have a place in memory."""
+    if isinstance(value, np.generic):
+        return np.asarray(value)
+    if type(value) in (tuple, list):
+        return type(value)(_arrays(v) for v in value)
+    return value
+
+
+#: How large their results are depends on values: the host has to wait for them.
+_SIZE_KNOWN_LATE = frozenset({"nonzero", "flatnonzero", "argwhere", "unique", "compress"})
+
+
+def _synchronize() -> None:
+    """The host waits for the device."""
+    PretendArray.num_synchronizations += 1
+    if Recording.current is not None:
+        raise RuntimeError(
+            "cudaErrorStreamCaptureUnsupported: operation not permitted when stream is capturing"
+        )
+
+
 class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
     """An array in the memory of a pretend GPU. ``get()`` copies it to the host."""
 
@@ -89,6 +169,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     def get(self) -> Any:
         """A copy on the host."""
+        _synchronize()
         return self._array.copy()
 
     @property
@@ -108,7 +189,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @real.setter
     def real(self, value: Any) -> None:
-        self._array.real = self._in(value)
+        _compute(self._index, np.copyto, (self.real, value), {})
 
     @property
     def imag(self) -> Any:
@@ -117,7 +198,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
 
     @imag.setter
     def imag(self, value: Any) -> None:
-        self._array.imag = self._in(value)
+        _compute(self._index, np.copyto, (self.imag, value), {})
 
     @property
     def base(self) -> Any:
@@ -125,14 +206,14 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self._array.base
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return self._wrap(getattr(ufunc, method)(*self._in(inputs), **self._in(kwargs)))
+        return _compute(self._index, getattr(ufunc, method), inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if function.__name__ in LACKING or "." in function.__module__.removeprefix("numpy"):
             raise TypeError(f"CuPy has no {function.__module__}.{function.__name__}")
         if function.__name__ in ABOUT_DTYPES:
             return function(*(a._array if type(a) is PretendArray else a for a in args), **kwargs)
-        return self._wrap(function(*self._in(args), **self._in(kwargs)))
+        return _compute(self._index, function, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise TypeError(
@@ -147,19 +228,18 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         if not callable(value):
             return value
 
-        def method(*args: Any, **kwargs: Any) -> Any:
-            return self._wrap(value(*self._in(args), **self._in(kwargs)))
-
         if name in ("item", "tolist"):
-            PretendArray.num_synchronizations += 1
+            _synchronize()
             return value
-        return method
+        return lambda *args, **kwargs: _compute(self._index, value, args, kwargs)
 
     def __getitem__(self, key: Any) -> Any:
-        return self._wrap(self._array[self._key(key)])
+        key = self._key(key)
+        return _compute(self._index, lambda: self._array[key], (), {})
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._array[self._key(key)] = self._in(value)
+        key = self._key(key)
+        _compute(self._index, lambda new: self._array.__setitem__(key, new), (value,), {})
 
     def __len__(self) -> int:
         return len(self._array)
@@ -170,7 +250,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
     def _scalar(self) -> Any:
         if self._array.size != 1:
             raise TypeError("only single-element arrays can be converted to Python scalars")
-        PretendArray.num_synchronizations += 1
+        _synchronize()
         return self._array.reshape(())[()]
 
     def __bool__(self) -> bool:
@@ -198,14 +278,13 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
     def _wrap(self, value: Any) -> Any:
         return wrap(value, self._index)
 
-    def _in(self, value: Any) -> Any:
-        return unwrap(value, self._index)
-
     def _key(self, key: Any) -> Any:
         if isinstance(key, tuple):
             return tuple(self._key(k) for k in key)
         if isinstance(key, (list, range)) or type(key) is np.ndarray:
             return np.asarray(key)  # CuPy takes lists and host arrays as indices
+        if type(key) is PretendArray and key.dtype == bool:
+            _synchronize()  # how many are chosen is known on the device only
         return unwrap(key, self._index)
 
 
@@ -263,9 +342,7 @@ class _Ufunc:
         self.__name__ = ufunc.__name__
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return wrap(
-            self._ufunc(*unwrap(args, self._index), **unwrap(kwargs, self._index)), self._index
-        )
+        return _compute(self._index, self._ufunc, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
         value = getattr(self._ufunc, name)
@@ -275,10 +352,7 @@ class _Ufunc:
 
 
 def _function(function: Any, index: int) -> Any:
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return wrap(function(*unwrap(args, index), **unwrap(kwargs, index)), index)
-
-    return call
+    return lambda *args, **kwargs: _compute(index, function, args, kwargs)
 
 
 class PretendModule:
@@ -324,11 +398,13 @@ class PretendModule:
 
     def _from_host(self, function: Any) -> Any:
         def call(value: Any, *args: Any, **kwargs: Any) -> Any:
-            if type(value) is PretendArray:
-                value = unwrap(value, self._index)
-            elif isinstance(value, (list, tuple)):
-                value = [v._array if type(v) is PretendArray else v for v in value]
-            return wrap(np.asarray(function(value, *args, **kwargs)), self._index)
+            if isinstance(value, np.ndarray) and Recording.current is not None:
+                _synchronize()  # memory of the host that is gone when the capture is replayed
+            if type(value) is not PretendArray and not isinstance(value, (list, tuple)):
+                return wrap(np.asarray(function(value, *args, **kwargs)), self._index)
+            return _compute(
+                self._index, lambda v: np.asarray(function(v, *args, **kwargs)), (value,), {}
+            )
 
         return call
 

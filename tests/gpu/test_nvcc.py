@@ -43,7 +43,7 @@ def sources() -> dict[str, str]:
             traced = trace(rule, arrays, scalars, "float32", by_rows)
             assert traced is not None
             letters = "pn" + "p" * (sum(s is ... for s in scalars) - 2)
-            text = update_source(traced.loop.loop, traced.changed, letters)
+            text = update_source(traced.spec, traced.changed, letters)
             found[f"{name}{by_rows}"] = text
     return found
 

@@ -92,7 +92,7 @@ def update_on_gpu(
             index = "long long"
         length = grad.size // max(1, indices.size)
         rows = [xp.ascontiguousarray(indices), np.int64(length)]
-    source = update_source(traced.loop.loop, traced.changed, letters, index)
+    source = update_source(traced.spec, traced.changed, letters, index)
     launch = compile_kernel(xp, source, "update")
     size = grad.size
     if size:

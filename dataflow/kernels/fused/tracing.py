@@ -108,8 +108,12 @@ class _Array:
 
 
 class Traced(NamedTuple):
-    """A rule's loop, and which of its arrays it changes, in the order of the loop's results."""
+    """A rule as a loop, written down (``spec``) and compiled (``loop``).
 
+    ``changed``: which of its arrays it changes, in the order of the loop's results.
+    """
+
+    spec: Loop
     loop: Lazy[Function]
     changed: tuple[int, ...]
 
@@ -147,4 +151,4 @@ def trace(
         tuple((arrays[i].value, letter) for i in changed),
         1 if by_rows else 0,
     )
-    return Traced(lazy(loop), changed)
+    return Traced(loop, lazy(loop), changed)
