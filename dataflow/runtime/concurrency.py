@@ -10,10 +10,10 @@ needed changes one; its buffers are its own. So results, state and the order of 
 those of a run in one thread.
 
 Whether it pays is judged by a cost in microseconds, from static shapes. Kernels that use several
-threads themselves (large products, convolutions, large fused chains and updates) count nothing:
-both processors work already. Measured on two cores: with nothing else running, two parts of 17 ms take
-0.51 of their time one after the other; with other processes on both cores 0.98, and two parts of
-0.17 ms 1.06, hence the least cost of a part.
+threads themselves (large products, convolutions, large fused chains and updates) are neither in a
+part nor beside one: they need the helper. Measured on two cores: with nothing else running, two
+parts of 17 ms take 0.51 of their time one after the other; with other processes on both cores 0.98,
+and two parts of 0.17 ms 1.06, hence the least cost of a part.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ _MOST_LINES = 64
 _LOCAL = re.compile(r"[tf]\d")
 _READ = re.compile(r"\bv\d+\.")
 _PRODUCTS = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2"})
-_CONVOLUTIONS = frozenset({"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"})
+_WINDOWS = re.compile("Conv[23]D|Depthwise|Pool")
+_SHARED_LOOPS = frozenset({"_Fused", "ReluGrad", "Select", "SelectV2"})
 #: Multiplications that a core does in a microsecond, in BLAS and in LAPACK.
 _BLAS_RATE, _LAPACK_RATE = 60e3, 5e3
 #: Operations of LAPACK on a matrix of n x n, in n^3.
@@ -78,6 +79,14 @@ _SLOW = {
     "Log": 0.002,
 }
 _ORDINARY = 0.0007
+#: They look at shapes, or give views.
+_FREE = frozenset(
+    {
+        *("Shape", "ShapeN", "Size", "Rank", "Reshape", "ExpandDims", "Squeeze", "Transpose"),
+        *("Split", "SplitV", "Unpack", "Slice", "StridedSlice", "BroadcastTo", "Identity"),
+        *("ZerosLike", "OnesLike", "Fill", "BroadcastGradientArgs", "DiagPart", "Real", "Imag"),
+    }
+)
 
 
 class Part(NamedTuple):
@@ -99,22 +108,24 @@ def _size(dims: Any) -> int:
     return math.prod(_GUESSED_SIZE if d is None else d for d in dims)
 
 
-def microseconds(op: Operation, single: bool) -> float:
-    """About how long a node keeps its thread busy while another has nothing to do.
+def microseconds(op: Operation, single: bool) -> float | None:
+    """About how long a node takes; ``None`` for one whose kernel uses several threads itself.
 
     ``single``: kernels may use one thread only.
     """
+    if op.type in _FREE:
+        return 0.0
     if op.type in _PRODUCTS:
         inner = _size((op.inputs[0].dims or (None,))[-1:])
         if op.attrs.get("transpose_a") or op.attrs.get("adj_x"):
             inner = _size((op.inputs[0].dims or (None, None))[-2:-1])
         multiplications = _size(op.outputs[0].dims) * inner
         if multiplications >= LARGE_PRODUCT and not single:
-            return 0.0
+            return None
         return multiplications / _BLAS_RATE
-    if op.type in _CONVOLUTIONS:
+    if _WINDOWS.search(op.type):
         if not single:
-            return 0.0
+            return None
         sizes = [_size(t.dims) for t in (*op.inputs, *op.outputs)]
         return float(max(sizes)) * _size((op.inputs[0].dims or (None,))[-1:]) * 9 / _BLAS_RATE
     largest = max((_size(t.dims) for t in (*op.inputs, *op.outputs)), default=1)
@@ -122,10 +133,12 @@ def microseconds(op: Operation, single: bool) -> float:
         n = _size((op.inputs[0].dims or (None,))[-1:])
         return _CUBIC[op.type] * largest * n / _LAPACK_RATE
     shared = largest >= SHARED_ELEMENTS and not single
+    if shared and op.type in _SHARED_LOOPS:
+        return None
     if op.type == "_Fused":
-        return 0.0 if shared else largest * _ORDINARY * len(op.attrs["program"].steps)
+        return largest * _ORDINARY * len(op.attrs["program"].steps)
     if op.type.startswith(("Apply", "SparseApply")):
-        return 0.0 if shared else largest * 4 * _ORDINARY
+        return None if shared else largest * 4 * _ORDINARY
     return largest * _SLOW.get(op.type, _ORDINARY)
 
 
@@ -156,11 +169,15 @@ class _Search:
 
     def __init__(self, lines: Sequence[Line], single: bool) -> None:
         self.lines = lines
-        self.costs = [microseconds(x.op, single) if x.op is not None else 0.0 for x in lines]
+        costs = [microseconds(x.op, single) if x.op is not None else 0.0 for x in lines]
+        self.costs = [cost or 0.0 for cost in costs]
         self.pure = [x.op is not None and _is_pure(x.op) for x in lines]
+        self.in_part = [p and c is not None for p, c in zip(self.pure, costs, strict=True)]
         #: Microseconds, and changes of state, before each line.
         self.done = [0.0, *itertools.accumulate(self.costs)]
         self.changes = [0, *itertools.accumulate(not pure for pure in self.pure)]
+        #: Kernels that use several threads, before each line.
+        self.shared = [0, *itertools.accumulate(cost is None for cost in costs)]
         self.uses: dict[str, list[int]] = {}
         for i, line in enumerate(lines):
             for name in line.reads:
@@ -173,7 +190,7 @@ class _Search:
         made: list[str] = []
         reads_variable = False
         for last in range(first, min(first + _MOST_LINES, len(self.lines))):
-            if not self.pure[last]:
+            if not self.in_part[last]:
                 break
             line = self.lines[last]
             made.extend(line.sets)
@@ -184,6 +201,8 @@ class _Search:
             needed = min((n for name in made if (n := self._use_after(name, last))), default=0)
             beside = min(work, self.done[needed] - self.done[last + 1]) if needed else 0.0
             if beside < LEAST_MICROSECONDS or beside <= most:
+                continue
+            if self.shared[needed] > self.shared[last + 1]:
                 continue
             if reads_variable and self.changes[needed] > self.changes[last + 1]:
                 continue

@@ -36,7 +36,7 @@ def rewritten(fetches: Any, feeds: list[Any], session: Any) -> Plan:
     return plan
 
 
-def towers(x: Any, size: int = 256, depth: int = 4) -> list[Any]:
+def towers(x: Any, size: int = 192, depth: int = 6) -> list[Any]:
     results = []
     for number in range(2):
         h = x
@@ -48,9 +48,9 @@ def towers(x: Any, size: int = 256, depth: int = 4) -> list[Any]:
 
 
 def test_a_tower_of_products_is_a_part() -> None:
-    x = tf.placeholder(tf.float32, [256, 256])
+    x = tf.placeholder(tf.float32, [192, 192])
     y = tf.add_n(towers(x))
-    value = np.random.default_rng(0).standard_normal((256, 256)).astype(np.float32)
+    value = np.random.default_rng(0).standard_normal((192, 192)).astype(np.float32)
     with tf.Session() as s:
         s.run(tf.global_variables_initializer())
         plain = s.run(y, {x: value})
@@ -69,14 +69,14 @@ def test_small_work_stays_in_one_thread(size: int) -> None:
 
 
 def test_one_after_the_other_is_no_part() -> None:
-    x = tf.placeholder(tf.float32, [256, 256])
+    x = tf.placeholder(tf.float32, [192, 192])
     first, _ = towers(x, depth=8)
     with tf.Session() as s:
         assert "later(" not in rewritten(first, [x], s).source
 
 
 def test_one_thread_is_strictly_serial(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = tf.placeholder(tf.float32, [256, 256])
+    x = tf.placeholder(tf.float32, [192, 192])
     y = tf.add_n(towers(x))
     config = tf.ConfigProto(inter_op_parallelism_threads=1)
     with tf.Session(config=config) as s:
@@ -87,7 +87,7 @@ def test_one_thread_is_strictly_serial(monkeypatch: pytest.MonkeyPatch) -> None:
         s.run(tf.global_variables_initializer())
         plan = rewritten(y, [x], s)
         monkeypatch.setattr(parallel, "np", _Counting(seen))
-        plan.run([np.ones((256, 256), np.float32)])
+        plan.run([np.ones((192, 192), np.float32)])
     assert seen and set(seen) == {1}
 
 
@@ -113,6 +113,16 @@ def test_large_products_share_their_own_work_instead() -> None:
     config = tf.ConfigProto(intra_op_parallelism_threads=1)
     with tf.Session(config=config) as s:
         assert "later(" in rewritten(y, [x], s).source
+
+
+def test_who_needs_the_helper_has_nothing_beside_it() -> None:
+    x = tf.placeholder(tf.float32, [192, 192])
+    one, two = towers(x)
+    image = tf.reshape(two, [1, 192, 192, 1])
+    conv = tf.nn.conv2d(image, tf.ones([3, 3, 1, 1]), [1, 1, 1, 1], "SAME")
+    y = one + tf.reshape(conv, [192, 192])
+    with tf.Session() as s:
+        assert "later(" not in rewritten(y, [x], s).source
 
 
 def test_loops_branches_and_recorded_runs_have_no_parts(eager: None) -> None:
