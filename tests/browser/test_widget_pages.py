@@ -472,6 +472,46 @@ def test_saved_stepper_steps_offline(bare: BarePage, chromium: Browser) -> None:
     context.close()
 
 
+def test_a_step_on_another_task_says_who_waited_for_whom(bare: BarePage) -> None:
+    state = stepper_state()
+    steps = state["payload"]["trace"]["runs"][0]["steps"]
+    for step in steps:
+        step["on"] = "ps 0"
+    steps[2] |= {"on": "worker 0", "recv": [[0, "ps 0", 4, 1e-4]], "wait": [2e-4, 0]}
+    bare.show(state)
+    bare.wait_drawn()
+    for _ in range(3):
+        bare.page.get_by_role("button", name="One step forward").click()
+    assert "'add_op' on worker 0" in bare.page.locator(".df-status").text_content()
+    told = bare.page.locator(".df-travel").all_text_contents()
+    assert told == [
+        "Recv x from ps 0: 4 B, under way for at most 100 µs.",
+        "worker 0 waited 200 µs for x.",
+    ]
+    assert node_locator(bare, "add_op").locator(".df-tag").text_content() == "worker 0"
+    assert node_locator(bare, "add_op").get_attribute("aria-label").endswith(", worker 0")
+    assert bare.page.evaluate(CONTRAST) == []
+
+
+def test_the_branch_taken_and_the_iteration_are_said(bare: BarePage) -> None:
+    state = stepper_state()
+    state["payload"]["nodes"][2] |= {"op": "Merge"}
+    steps = state["payload"]["trace"]["runs"][0]["steps"]
+    taken = steps[2]["out"][0] | {"data": [1]}
+    steps[2] |= {"type": "Merge", "out": [steps[2]["out"][0], taken]}
+    steps.insert(3, dict(steps[1]))
+    bare.show(state)
+    bare.wait_drawn()
+    for words in (
+        "",
+        "iteration 1 of 2",
+        "Branch taken: the value comes from y:0",
+        "iteration 2 of 2",
+    ):
+        bare.page.get_by_role("button", name="One step forward").click()
+        assert words in bare.page.locator(".df-status").text_content()
+
+
 def test_every_focusable_element_of_the_stepper_is_guarded(bare: BarePage) -> None:
     bare.show(stepper_state())
     bare.wait_drawn()

@@ -4,7 +4,7 @@ import { GraphModel } from "../../widgets/dataflow_widgets/shared/graph.js";
 import { countWords, forwardOf, gradientsOf, search, why } from "../../widgets/dataflow_widgets/shared/explain.js";
 import { staticBytes } from "../../widgets/dataflow_widgets/shared/palette.js";
 import { editable } from "../../widgets/dataflow_widgets/shared/branch.js";
-import { Replay, notFinite, parseCondition } from "../../widgets/dataflow_widgets/shared/replay.js";
+import { Replay, branchTaken, notFinite, parseCondition, travels } from "../../widgets/dataflow_widgets/shared/replay.js";
 import { brief, bytes, cells, number, seconds, shade } from "../../widgets/dataflow_widgets/shared/values.js";
 import { layers, lesson, node } from "./graphs.mjs";
 
@@ -214,4 +214,19 @@ test("another run is brought to the same op, or to its end", () => {
   short.go(1);
   long.alignWith(short);
   assert.equal(long.current().i, 2);
+});
+
+test("what a step on several tasks got, sent and waited for", () => {
+  const step = { i: 4, type: "MatMul", on: "worker 0", recv: [[2, "ps 0", 160000, 3.7e-4]], send: [["ps 0", 4]], wait: [3.9e-4, 2] };
+  assert.deepEqual(travels(step, (i) => `op${i}`), ["Recv op2 from ps 0: 156 KB, under way for at most 370 µs.", "Send to ps 0: 4 B.", "worker 0 waited 390 µs for op2."]);
+  assert.deepEqual(travels({ i: 1, on: "ps 0", wait: [0.5, null] }, String), ["ps 0 waited 500.00 ms."]);
+  assert.deepEqual(travels({ i: 1 }, String), []);
+});
+
+test("the branch that a Merge took", () => {
+  const graph = { nodes: [{ inputs: ["no:0", "yes:0"] }] };
+  assert.equal(branchTaken({ i: 0, type: "Merge", out: [scalar(9), scalar(1)] }, graph), "yes:0");
+  assert.equal(branchTaken({ i: 0, type: "Merge", out: [scalar(9), scalar(0)] }, graph), "no:0");
+  assert.equal(branchTaken({ i: 0, type: "Merge", out: [scalar(9), null] }, graph), null);
+  assert.equal(branchTaken({ i: 0, type: "Add", out: [scalar(9), scalar(1)] }, graph), null);
 });

@@ -15,6 +15,7 @@ from dataflow.runtime import events
 from dataflow_widgets import GraphView, Stepper, live
 from dataflow_widgets.base import Delivery, packed
 from dataflow_widgets.display import behind, mimebundle
+from dataflow_widgets.stepper.trace_json import place_words, run_to_dict
 from tests.widgets import graphs
 
 
@@ -585,6 +586,47 @@ def test_a_stepper_that_keeps_samples_alone() -> None:
     with pytest.raises(ValueError, match="Only a sample"):
         stepper._answer({"kind": "value", "op": "doubled", "slot": 0, "run": 0})
     assert "doubled: float32 (200, 300)" in stepper.describe()
+
+
+def test_a_run_on_two_tasks_says_what_travelled() -> None:
+    w = tf.constant([[1.0, 2.0]], name="w")
+    product = tf.multiply(w, 3.0, name="product")
+    total = tf.reduce_sum(product, name="total")
+    with tf.Session() as session:
+        stepper = Stepper(session, total)
+    task = "/job:{}/replica:0/task:0/device:CPU:0"
+    places = {"w": ("ps", 0.0), "product": ("worker", 0.004), "total": ("ps", 0.009)}
+    steps = [
+        step._replace(
+            device=task.format(places.get(step.op_name, ("worker", 0))[0]),
+            start_seconds=places.get(step.op_name, ("worker", 0.003))[1],
+            seconds=0.001,
+        )
+        for step in stepper.trace.steps
+    ]
+    run = run_to_dict(stepper.trace._replace(steps=steps), stepper._nodes, "run")
+    told = {stepper._nodes[step["i"]]["name"]: step for step in run["steps"]}
+    index = {node["name"]: i for i, node in enumerate(stepper._nodes)}
+    assert told["product"]["on"] == "worker 0"
+    assert told["product"]["recv"] == [[index["w"], "ps 0", 8, 0.003]]
+    assert told["w"]["send"] == [["worker 0", 8]]
+    assert [index["product"], "worker 0", 8] in [came[:3] for came in told["total"]["recv"]]
+    assert told["total"]["wait"] == [0.008, index["product"]]
+    plain = run_to_dict(stepper.trace, stepper._nodes, "run")
+    assert not any({"on", "recv", "wait"} & set(step) for step in plain["steps"])
+
+
+@pytest.mark.parametrize(
+    ("device", "words"),
+    [
+        ("/job:ps/replica:0/task:3/device:CPU:0", "ps 3"),
+        ("/job:worker/replica:0/task:1/device:GPU:0", "worker 1 GPU 0"),
+        ("/job:localhost/replica:0/task:0/device:CPU:0", "CPU 0"),
+        ("/device:GPU:1", "GPU 1"),
+    ],
+)
+def test_devices_in_words(device: str, words: str) -> None:
+    assert place_words(device) == words
 
 
 def test_branch_feeds_a_tensor_and_leaves_the_session_alone(sent: list[Any]) -> None:

@@ -1,5 +1,7 @@
 // A recorded run as positions 0 ... n: at position k the first k ops are done.  Pure data.
 
+import { bytes, seconds } from "./values.js";
+
 const isBad = (value) => value === "nan" || value === "inf" || value === "-inf";
 
 /** Whether a value summary holds a NaN or an infinity. */
@@ -45,6 +47,20 @@ export function parseCondition(text, graph) {
 export function differs(a, b) {
   const face = (s) => (s ? JSON.stringify([s.shape, s.data, s.grid, s.images, s.stats]) : "");
   return face(a) !== face(b);
+}
+
+/** What a step of a run on several devices got, sent and waited for, in sentences. */
+export function travels(step, nameOf) {
+  const told = (step.recv ?? []).map(([from, where, size, s]) => `Recv ${nameOf(from)} from ${where}: ${bytes(size)}, under way for at most ${seconds(s)}.`);
+  for (const [where, size] of step.send ?? []) told.push(`Send to ${where}: ${bytes(size)}.`);
+  if (step.wait) told.push(`${step.on} waited ${seconds(step.wait[0])}${step.wait[1] === null ? "" : ` for ${nameOf(step.wait[1])}`}.`);
+  return told;
+}
+
+/** Which input a Merge of a conditional took its value from, or null. */
+export function branchTaken(step, graph) {
+  const slot = /^(Ref)?Merge$/.test(step.type) ? step.out?.[1]?.data?.[0] : undefined;
+  return typeof slot === "number" ? graph.nodes[step.i].inputs[slot] ?? null : null;
 }
 
 export class Replay {

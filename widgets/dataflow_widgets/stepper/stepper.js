@@ -6,7 +6,7 @@ import { exporters, standaloneSvg } from "../shared/exports.js";
 import { Inspector } from "../shared/inspector.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
 import { Playback } from "../shared/playback.js";
-import { Replay, parseCondition } from "../shared/replay.js";
+import { Replay, branchTaken, parseCondition, travels } from "../shared/replay.js";
 import { guarded, menu, shell } from "../shared/shell.js";
 import { openSnapshot } from "../shared/snapshot.js";
 import { dropStore, pack, pictureOf, scene, storeOf } from "../shared/store.js";
@@ -263,7 +263,10 @@ class StepperView {
     const time = seconds(step.s);
     const dead = step.out?.length && step.out.every((summary) => summary === null) ? " It has no value: a branch not taken, or a resource." : "";
     const end = replay.at < total ? "" : replay.run.error ? ` Then it failed: ${replay.run.error}` : " The run is complete.";
-    return `Step ${replay.at} of ${total}: ${step.type} '${this.nameOf(step.i)}'${round ? `, time ${round}` : ""}${time ? ` took ${time}` : ""}.${dead}${end}`;
+    const taken = branchTaken(step, this.graph);
+    const branch = taken ? ` Branch taken: the value comes from ${taken}.` : "";
+    const where = step.on ? ` on ${step.on}` : "";
+    return `Step ${replay.at} of ${total}: ${step.type} '${this.nameOf(step.i)}'${where}${round ? `, iteration ${round} of ${replay.positions.get(step.i).length}` : ""}${time ? ` took ${time}` : ""}.${dead}${branch}${end}`;
   }
 
   card(index, outputs, { pinned = false, open = true } = {}) {
@@ -323,12 +326,14 @@ class StepperView {
         classes.get(item.id).add(name);
       }
     }
+    this.tagPlaces();
     pane.setClasses(classes);
     this.frame.element.dataset.step = String(replay.at);
     const step = replay.current();
-    this.now.replaceChildren(step ? this.card(step.i, step.out) : h("p", { class: "df-hint" }, "Step forward to run the first op."));
+    this.now.replaceChildren(...(step ? [this.card(step.i, step.out), ...travels(step, (index) => this.nameOf(index)).map((text) => h("p", { class: "df-travel" }, text))] : [ h("p", { class: "df-hint" }, "Step forward to run the first op.")]));
     this.watchList.replaceChildren(...[...this.watches].map((index) => this.card(index, replay.valueOf(index), { pinned: true })));
-    this.memory.textContent = `${plural(state.alive.size, "value")} alive, ${bytes(state.aliveBytes)}; ${plural(state.ready.length, "op")} ready${other ? `; ${plural(different.size, "value")} ${different.size === 1 ? "differs" : "differ"} from ${this.trace.runs[this.other].label}` : ""}`;
+    const ready = state.ready.slice(0, 4).map((index) => this.nameOf(index)).join(", ");
+    this.memory.textContent = `${plural(state.alive.size, "value")} alive, ${bytes(state.aliveBytes)}; ${plural(state.ready.length, "op")} ready${ready && ` (${ready}${state.ready.length > 4 ? " …" : ""})`}${other ? `; ${plural(different.size, "value")} ${different.size === 1 ? "differs" : "differ"} from ${this.trace.runs[this.other].label}` : ""}`;
     const cards = [];
     const seen = new Set(step ? [step.i] : []);
     for (let k = replay.at - 2; k >= 0 && cards.length < MAX_CARDS; k--) {
@@ -342,6 +347,18 @@ class StepperView {
     this.frame.say(sentence);
     const item = step && pane.itemOf(step.i);
     if (item) pane.reveal(item.id);
+  }
+
+  /** In a run on several devices or tasks each op says where it runs. */
+  tagPlaces() {
+    const { pane, replay } = this;
+    if (!replay.steps.some((step) => step.on)) return;
+    const places = new Map();
+    for (const { i, on } of replay.steps) {
+      const item = pane.itemOf(i);
+      if (item && on) places.set(item.id, (places.get(item.id) ?? new Set()).add(on));
+    }
+    pane.tags = new Map([...places].map(([id, where]) => [id, where.size > 1 ? `${where.size} places` : [...where][0]]));
   }
 
   show(item) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +12,10 @@ from dataflow_widgets.words import count_words
 
 def run_to_dict(recorded: Any, nodes: list[dict[str, Any]], label: str) -> dict[str, Any]:
     """A trace as JSON-safe data; operations are indices into ``nodes``.
+
+    A run on several devices or tasks also says of a step where it ran (``"on"``), what it got from
+    others (``"recv"``: [op, from where, bytes, seconds under way]), where its value went (``"send"``:
+    [to where, bytes]) and how long its device waited (``"wait"``: [seconds, for which op]).
 
     A step is ``{"i": op, "type": ..., "s": seconds, "in": ops that it reads, "out": summaries}``.
     Beside the steps there are ``fetched``, ``fed``, ``feed_values`` (op to summaries), ``marks``
@@ -36,6 +41,7 @@ def run_to_dict(recorded: Any, nodes: list[dict[str, Any]], label: str) -> dict[
                 "out": [summarize(v) for v in step.outputs or []],
             }
         )
+    _add_travels(recorded, steps, index)
     fetched, fed = ops(recorded.fetches), ops(recorded.feeds)
     feed_values: dict[str, list[Any]] = {}
     for name, value in recorded.feed_values.items():
@@ -60,3 +66,35 @@ def run_to_dict(recorded: Any, nodes: list[dict[str, Any]], label: str) -> dict[
         if op is not None and op.name in index:
             run["failed"] = index[op.name]
     return run
+
+
+def _add_travels(recorded: Any, steps: list[dict[str, Any]], index: dict[str, int]) -> None:
+    if len({step.device for step in recorded.steps if step.device}) < 2:
+        return
+    from dataflow_widgets.timeline.analysis import analyse, step_stats_of
+
+    times = analyse(step_stats_of(recorded))
+    lanes = [place_words(lane) for lane in times.lanes]
+    by_op = {step["i"]: step for step in steps}
+    for op in times.ops:
+        by_op[index[op.name]]["on"] = lanes[op.lane]
+    for copy in times.copies:
+        source, target = times.ops[copy.source], times.ops[copy.target]
+        seconds = (copy.end - copy.start) / 1e6
+        came = [index[source.name], lanes[source.lane], copy.num_bytes, seconds]
+        by_op[index[target.name]].setdefault("recv", []).append(came)
+        sent = [lanes[target.lane], copy.num_bytes]
+        by_op[index[source.name]].setdefault("send", []).append(sent)
+    for wait in times.waits:
+        cause = None if wait.source is None else index[times.ops[wait.source].name]
+        by_op[index[times.ops[wait.op].name]]["wait"] = [(wait.end - wait.start) / 1e6, cause]
+
+
+def place_words(device: str) -> str:
+    """``"ps 0"`` for a task's device, ``"GPU 1"`` for one of this process."""
+    task = re.search(r"/job:(\w+).*/task:(\d+)", device)
+    local = re.search(r"/(?:device:)?(\w+):(\d+)$", device)
+    if task and task[1] != "localhost":
+        gpu = f" GPU {local[2]}" if local and local[1].upper() == "GPU" else ""
+        return f"{task[1]} {task[2]}{gpu}"
+    return f"{local[1].upper()} {local[2]}" if local else device

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from dataflow_widgets.base import Widget, refuse_unknown
-from dataflow_widgets.timeline.analysis import analyse, chrome_trace
+from dataflow_widgets.timeline.analysis import analyse, chrome_trace, step_stats_of
 from dataflow_widgets.timeline.picture import duration_text, timeline_svg
 from dataflow_widgets.words import plural
 
@@ -28,7 +28,7 @@ class Timeline(Widget):
 
     def __init__(self, run: Any, **options: Any) -> None:
         refuse_unknown(Timeline, self._options, options)
-        self._step_stats = _step_stats(run)
+        self._step_stats = step_stats_of(run)
         self._times = analyse(self._step_stats)
         if len(self._times.ops) > _MOST_OPS:
             raise ValueError(
@@ -121,21 +121,3 @@ class Timeline(Widget):
     def _greet(self, version: int, num_runs: int) -> None:
         if version < len(self._names):
             self.payload = self._payload()
-
-
-def _step_stats(run: Any) -> Any:
-    if hasattr(run, "steps") and hasattr(run, "pruned"):  # a recorded run
-        from tensorboard.compat.proto.config_pb2 import RunMetadata
-
-        from dataflow.runtime.run_options import fill_metadata
-
-        metadata = RunMetadata()
-        fill_metadata(metadata, run, 0.0)
-        run = metadata
-    stats = getattr(run, "step_stats", run)
-    if not hasattr(stats, "dev_stats"):
-        raise TypeError(
-            "Timeline takes the RunMetadata of a run, its step_stats, or a recorded run "
-            f"(stepper.trace), got {type(run).__name__}"
-        )
-    return stats

@@ -77,6 +77,25 @@ def chrome_trace(step_stats: Any, **options: Any) -> str:
     return Timeline(step_stats).generate_chrome_trace_format(**options)
 
 
+def step_stats_of(run: Any) -> Any:
+    """The ``StepStats`` of a `RunMetadata` or of a recorded run; raises `TypeError` for others."""
+    if hasattr(run, "steps") and hasattr(run, "pruned"):  # a recorded run
+        from tensorboard.compat.proto.config_pb2 import RunMetadata
+
+        from dataflow.runtime.run_options import fill_metadata
+
+        metadata = RunMetadata()
+        fill_metadata(metadata, run, 0.0)
+        run = metadata
+    stats = getattr(run, "step_stats", run)
+    if not hasattr(stats, "dev_stats"):
+        raise TypeError(
+            "Timeline takes the RunMetadata of a run, its step_stats, or a recorded run "
+            f"(stepper.trace), got {type(run).__name__}"
+        )
+    return stats
+
+
 def analyse(step_stats: Any) -> RunTimes:
     """Takes a run apart. Raises `ValueError` when it has no ops."""
     events = json.loads(chrome_trace(step_stats, show_dataflow=False))["traceEvents"]
