@@ -26,8 +26,11 @@ _METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-# JupyterLab shows neither until the learner opens them.
-_HIDDEN = {"source_hidden": True, "outputs_hidden": True}
+# Collapsed until the learner opens it: a question's source tells its hints, a solution the answer.
+_HIDDEN = {
+    "predict": {"source_hidden": True},
+    "solution": {"source_hidden": True, "outputs_hidden": True},
+}
 
 
 class LessonError(Exception):
@@ -95,8 +98,8 @@ def _cell(number: int, role: str, name: str, lines: list[str], taken: set[str]) 
     if role == "markdown":
         return v4.new_markdown_cell(source, id=name)
     metadata: dict[str, Any] = {} if role == "code" else {"tags": [role]}
-    if role == "solution":
-        metadata["jupyter"] = dict(_HIDDEN)
+    if role in _HIDDEN:
+        metadata["jupyter"] = dict(_HIDDEN[role])
     return v4.new_code_cell(source, id=name, metadata=metadata)
 
 

@@ -80,6 +80,8 @@ def _questions(notebook: Any, number: int) -> list[str]:
         name = f'name="lesson{number:02}.q{place}"'
         if "predict." not in cell.source or name not in cell.source:
             found.append(f"{cell.id}: not predict.something(..., {name})")
+        if not cell.metadata.get("jupyter", {}).get("source_hidden"):
+            found.append(f"{cell.id}: the question's source, with its hints, is not collapsed")
     return found
 
 
@@ -106,6 +108,9 @@ def _exercises(notebook: Any, number: int) -> list[str]:
         hidden = solutions[name].metadata.get("jupyter", {})
         if not (hidden.get("source_hidden") and hidden.get("outputs_hidden")):
             found.append(f"the solution of {name} is not collapsed")
+        # JupyterLab shows the first line of a collapsed cell.
+        if not solutions[name].source.startswith(f"# Solution {name[2:]}\n"):
+            found.append(f"the solution of {name} does not begin with '# Solution {name[2:]}'")
     titles = [c.id for c in notebook.cells if c.source.startswith("## Solutions")]
     if titles and any(order.index(f"solution-{n}") < order.index(titles[0]) for n in names):
         found.append("a solution before the heading Solutions")

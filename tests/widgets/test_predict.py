@@ -221,6 +221,27 @@ def test_recording_of_real_runs_finds_the_stale_read() -> None:
     ]
 
 
+def test_recording_of_two_sessions_of_a_server_tells_values() -> None:
+    w = tf.Variable(1.0, name="w")
+    new = tf.placeholder(tf.float32, [], name="new")
+    write = tf.assign(w, new)
+    server = tf.train.Server.create_local_server()
+    with tf.Session(server.target) as ann, tf.Session(server.target) as bob:
+        ann.run(w.initializer)
+        with predict.recording({ann: "Ann", bob: "Bob"}) as record:
+            seen = [s.run(w) for s in (ann, bob)]
+            ann.run(write, {new: seen[0] + 1.0})
+            bob.run(write, {new: seen[1] + 5.0})
+            bob.run([w.read_value() * 2.0, w.assign_add(1.0)])
+    told = [(a.worker, a.action, a.value if a.value is None else float(a.value)) for a in record]
+    assert told[:4] == [
+        *(("Ann", "read", 1.0), ("Bob", "read", 1.0)),
+        *(("Ann", "write", 2.0), ("Bob", "write", 6.0)),
+    ]
+    assert told[4:] == [("Bob", "read", None), ("Bob", "write", 7.0)]
+    assert list(stale_reads(list(record))) == [1]
+
+
 A = predict.Access
 
 

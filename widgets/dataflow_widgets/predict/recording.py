@@ -22,11 +22,13 @@ class Recording:
     """Listens to the runs of some sessions while it is open, and iterates over the accesses.
 
     A run that only writes (an assignment of a fed value) is a write; a run that reads a variable
-    and writes it, such as ``assign_add`` after a fetch of the value, is a read and then a write.
+    and writes it, such as ``assign_add`` after a fetch of the value, is a read and then a write. The
+    values are those right after the run.
     """
 
     def __init__(self, workers: Mapping[Any, str]) -> None:
         self._workers = {id(session): str(name) for session, name in workers.items()}
+        self._name_of = dict(self._workers)
         self._kept = list(workers)  # so that no id is used twice
         self._accesses: list[Access] = []
         self._stop: Callable[[], None] | None = None
@@ -49,13 +51,30 @@ class Recording:
         worker = self._workers.get(id(event.session))
         if worker is None:
             return
+        reads, writes = accesses_of(event.graph, event.needed, event.fetches)
+        values = self._values(event, {*reads, *writes})
+        for name in reads:
+            # What it was before the same run wrote it is not known any more.
+            value = None if name in writes else values.get(name)
+            self._accesses.append(Access(worker, "read", name, value))
+        for name in writes:
+            self._accesses.append(Access(worker, "write", name, values.get(name)))
+
+    def _values(self, event: Any, names: set[str]) -> dict[str, Any]:
+        """The values of variables right after a run; those of other processes are asked for."""
         from dataflow.introspect.variables import snapshot
 
-        values = snapshot(event.session) or {}
-        reads, writes = accesses_of(event.graph, event.needed, event.fetches)
-        for action, names in (("read", reads), ("write", writes)):
-            for name in names:
-                self._accesses.append(Access(worker, action, name, values.get(name)))
+        kept = snapshot(event.session)
+        if kept is not None:
+            return kept
+        if not names:
+            return {}
+        del self._workers[id(event.session)]  # the question is no access of the worker
+        try:
+            found: dict[str, Any] = event.session.run({name: f"{name}:0" for name in names})
+        finally:
+            self._workers[id(event.session)] = self._name_of[id(event.session)]
+        return found
 
 
 def accesses_of(graph: Any, needed: Any, fetches: Any) -> tuple[list[str], list[str]]:
