@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.browser.bare_page import BarePage
 from tests.browser.test_graph_view import BUILD, node, wait_class, wait_drawn
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Locator
+    from playwright.sync_api import Browser, Locator
 
     from tests.browser.jupyter_server import JupyterServer
     from tests.browser.lab_page import LabPage
@@ -46,6 +48,81 @@ def wait_state(inside: Locator, state: str) -> None:
 
 def check(inside: Locator) -> None:
     inside.get_by_role("button", name="Check", exact=True).click()
+
+
+def question_state(form: str, *, answered: bool) -> dict[str, Any]:
+    """The traits of a real question, as the page gets them."""
+    import dataflow as tf
+    from dataflow.course import attempts
+    from dataflow_widgets import predict
+
+    attempts.forget()
+    with tf.Graph().as_default() as graph:
+        scope: dict[str, Any] = {}
+        exec(SETUP, scope)
+        q = {
+            "nodes": lambda: predict.pruned(scope["pow_op"], session=scope["sess"]),
+            "order": lambda: predict.order(scope["sess"], scope["pow_op"]),
+            "choice": lambda: predict.shape(tf.zeros([2]), [(3,)], dtypes=["int32"]),
+            "value": lambda: predict.value(scope["sess"], scope["pow_op"]),
+            "rows": lambda: predict.stale_read(
+                [predict.Access("a", "read", "w"), predict.Access("a", "write", "w")]
+            ),
+        }[form]()
+        if answered:
+            given = {"nodes": ["mul_op"], "value": "7", "rows": [0], "choice": ["(3,)", "int32"]}
+            items = [item["id"] for item in q.question.get("items", [])]
+            q.answer(given.get(form, items))
+            q.reveal()
+        names = [n for n in q.keys if not n.startswith("_") and n not in ("layout", "bundle")]
+        state: dict[str, Any] = q.get_state([*names, "payload"])
+    assert graph.get_operations()
+    return state
+
+
+FORMS = ["nodes", "order", "choice", "value", "rows"]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("answered", [False, True], ids=["open", "answered"])
+def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, answered: bool) -> None:
+    import axe_playwright_python
+
+    axe = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+    bare = BarePage(chromium, dark=dark)
+    for form in FORMS:
+        bare.show(question_state(form, answered=answered))
+    bare.wait_drawn()
+    assert bare.page.locator(".df-predict").count() == len(FORMS)
+    if not answered:
+        bare.page.locator(".df-node").last.click()
+    bare.page.wait_for_timeout(400)  # until colours have settled
+    bare.page.evaluate(axe)
+    found = bare.page.evaluate(
+        """() => axe.run(document.querySelector('main')).then((r) => r.violations
+             .filter((v) => ['serious', 'critical'].includes(v.impact))
+             .map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 200))]))"""
+    )
+    assert found == []
+    assert bare.failures() == []
+    bare.close()
+
+
+def test_a_kernel_that_does_not_answer(chromium: Browser) -> None:
+    """The page says so; nothing is lost, and a large page zoom does not push anything out."""
+    bare = BarePage(chromium)
+    bare.page.set_viewport_size({"width": 275, "height": 700})  # 1100 px at 400%
+    bare.show(question_state("order", answered=False))
+    bare.page.get_by_role("button", name="Check", exact=True).click()
+    bare.page.get_by_text("The kernel has not answered").wait_for(timeout=15_000)
+    sent = bare.page.evaluate("window.sent.filter((m) => m.kind === 'answer')")
+    assert len(sent) == 1 and len(sent[0]["given"]) == 5
+    wide = bare.page.evaluate(
+        "[...document.querySelectorAll('.df-predict *')]"
+        ".filter((e) => e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.className)"
+    )
+    assert wide == []
+    bare.close()
 
 
 def test_nodes_by_mouse(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
