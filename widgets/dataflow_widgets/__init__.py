@@ -13,6 +13,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "EmbeddingView": "dataflow_widgets.embedding_view",
     "GraphView": "dataflow_widgets.graph_view",
     "Predict": "dataflow_widgets.predict",
     "RewritePlayer": "dataflow_widgets.rewrite_player",

@@ -12,7 +12,7 @@ import secrets
 import struct
 import traceback
 import zlib
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -133,6 +133,12 @@ class Widget(anywidget.AnyWidget):
 
     def _draw(self) -> str:
         raise NotImplementedError
+
+    def _keep_picture(self, max_words: int = 4000) -> None:
+        """Puts a picture made here, and the words, where a saved notebook keeps them."""
+        packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+        self.picture = b64encode(packer.compress(self._draw().encode()) + packer.flush()).decode()
+        self.words = self.describe()[:max_words]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """The widget, with a picture and words for where no widget can run.

@@ -1,4 +1,5 @@
 // Everything that is sent to a page, in one module.  A new widget is one line here.
+import embeddingView from "../embedding_view/embedding_view.js";
 import graphView from "../graph_view/graph_view.js";
 import predict from "../predict/predict.js";
 import rewritePlayer from "../rewrite_player/rewrite_player.js";
@@ -8,6 +9,7 @@ import trainingMonitor from "../training_monitor/training_monitor.js";
 import { useStyle } from "./style.js";
 
 export const widgets = {
+  embedding_view: useStyle(embeddingView),
   graph_view: useStyle(graphView),
   predict: useStyle(predict),
   rewrite_player: useStyle(rewritePlayer),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-import zlib
-from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +22,6 @@ MAX_RUNS = 50
 _SECONDS_BETWEEN_PICTURES = 5.0
 _SECONDS_BETWEEN_WHOLE = 1.0
 _SMALL = 2000  # rows that are cheap to send again until the page has answered
-_MAX_WORDS = 4000
 _DEFAULT = "run"
 
 
@@ -394,10 +391,7 @@ class TrainingMonitor(Widget):
     def _keep(self, now: float) -> None:
         """Puts the picture and the words where a saved notebook keeps them."""
         self._kept_at = now
-        packer = zlib.compressobj(9, zlib.DEFLATED, -15)
-        svg = self._draw().encode()
-        self.picture = b64encode(packer.compress(svg) + packer.flush()).decode()
-        self.words = self.describe()[:_MAX_WORDS]
+        self._keep_picture()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         self._is_shown = True

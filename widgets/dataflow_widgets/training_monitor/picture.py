@@ -9,15 +9,12 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
+from dataflow_widgets.palette import COLOURS
 from dataflow_widgets.training_monitor.curves import HIGH, LOW, MEAN, STEP
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM, _RIGHT = 380, 210, 50, 28, 24, 14
 _MAX_PANELS = 8
 _MAX_POINTS = 1400  # of all curves: the picture travels in the notebook
-COLOURS = (
-    "#1f6fd6", "#d9541e", "#138a4b", "#8a4fd0", "#b8860b",
-    "#c2357a", "#0e8f9a", "#7a5c3e", "#5b7f1d", "#5a6472",
-)  # fmt: skip
 
 
 def monitor_svg(runs: Sequence[Any], title: str = "") -> str:

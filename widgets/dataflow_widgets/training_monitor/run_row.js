@@ -1,7 +1,7 @@
 // One run: what switches its curves on and off, how far it is, and what steers it.
 import { QUIET, button, h } from "../shared/dom.js";
 import { icon } from "../shared/icons.js";
-import { duration, short } from "../shared/numbers.js";
+import { duration } from "../shared/numbers.js";
 import { swatch } from "./chart.js";
 
 const WORDS = { running: "running", paused: "paused", done: "done", stopped: "stopped", failed: "failed", idle: "idle" };
@@ -59,7 +59,7 @@ export class RunRow {
     } else this.bar.hidden = true;
     this.status.textContent = WORDS[status] ?? status;
     const left = secondsLeft !== null && !over && status !== "paused" ? `, ${duration(secondsLeft)} left` : "";
-    this.text.textContent = `step ${short(step)}${steps ? ` of ${short(steps)}` : ""}${left}`;
+    this.text.textContent = `step ${Number(step.toPrecision(12))}${steps ? ` of ${steps}` : ""}${left}`;
     this.steer.hidden = !state.canControl || over;
     this.rateBox.hidden = !state.hasRate;
     if (!old || old.status !== status) {

@@ -111,7 +111,7 @@ class MonitorView {
     frame.toolbar.append(h("label", { class: "df-label" }, "Smoothing ", this.smoother), this.smoothText, this.logger, this.whole, this.tabler, saving);
     this.runBox = h("div", { class: "df-runs", role: "group", "aria-label": "runs" });
     this.empty = h("p", { class: "df-empty" }, "Nothing has been logged yet. Points appear here as soon as training logs them.");
-    this.grid = h("div", { class: "df-panels" });
+    this.grid = h("div", { class: "df-panels df-grid-wide" });
     this.picker = h("select", { class: "df-select", "aria-label": "run whose details are shown", onchange: () => { this.detail = this.picker.value; this.changed(); }, ...QUIET });
     this.pickBox = h("div", { class: "df-picker", hidden: true }, h("label", { class: "df-label" }, "Histograms and predictions of ", this.picker));
     this.details = h("div", { class: "df-panels" });
