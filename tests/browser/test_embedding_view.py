@@ -149,12 +149,12 @@ def test_keyboard_alone(lab_page: LabPage, jupyter_server: JupyterServer) -> Non
     assert "first 200 of 248" in view.locator(".df-table-box").text_content()
     view.get_by_role("button", name="Analogy").focus()
     keyboard.press("Enter")
-    for word in ("boy", "girl", "prince"):
+    for word in ("king", "queen", "prince"):
         keyboard.press("Tab")
         view.get_by_role("searchbox").focus()
         keyboard.type(word)
         keyboard.press("Enter")
-    assert "boy is to girl as prince is to princess." in status.text_content()
+    assert "king is to queen as prince is to princess." in status.text_content()
     count = len(lab_page.cells())
     keyboard.press("d")
     keyboard.press("d")
