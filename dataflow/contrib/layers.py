@@ -5,6 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow import dtypes
+from dataflow.contrib.feature_columns import (  # noqa: F401  (names for users)
+    bucketized_column,
+    create_feature_spec_for_parsing,
+    crossed_column,
+    embedding_column,
+    input_from_feature_columns,
+    one_hot_column,
+    real_valued_column,
+    sparse_column_with_hash_bucket,
+    sparse_column_with_integerized_feature,
+    sparse_column_with_keys,
+    sparse_column_with_vocabulary_file,
+    weighted_sparse_column,
+)
 from dataflow.contrib.framework import add_arg_scope
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor

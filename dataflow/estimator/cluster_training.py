@@ -113,12 +113,13 @@ def run_task(estimator: Any, train_spec: Any, eval_spec: Any) -> None:
     if config.task_type == TaskType.EVALUATOR:
         _evaluate_until_the_end(estimator, train_spec, eval_spec)
     elif config.task_type == TaskType.PS:
-        _start_server(config).join()
+        start_server(config).join()
     else:
         _train(estimator, train_spec, eval_spec)
 
 
-def _start_server(config: Any) -> Server:
+def start_server(config: Any) -> Server:
+    """The server of the configuration's task."""
     return Server(
         config.cluster_spec,
         job_name=config.task_type,
@@ -135,7 +136,7 @@ def _train(estimator: Any, train_spec: Any, eval_spec: Any) -> None:
         listeners.append(
             EvaluateCheckpoints(evaluator, eval_spec.throttle_secs, train_spec.max_steps)
         )
-    server = _start_server(config) if config.master else None
+    server = start_server(config) if config.master else None
     try:
         if config.task_type == TaskType.WORKER:
             longest = config.experimental_max_worker_delay_secs

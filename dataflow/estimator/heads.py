@@ -113,7 +113,7 @@ class Head:
         result = convert_to_tensor(self._loss_fn(labels=labels, logits=logits, **extra))
         if result.dims is not None and len(result.dims) == 1:
             result = array.expand_dims(result, -1)
-        return result  # type: ignore[no-any-return]
+        return result
 
     def loss(
         self,

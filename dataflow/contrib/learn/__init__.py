@@ -1,14 +1,46 @@
-"""``tf.contrib.learn``: what course code uses of it beside the estimators of `tf.estimator`."""
+"""``tf.contrib.learn``: the estimators before `tf.estimator`, with fit(x, y), and experiments."""
 
-from dataflow.contrib.learn import preprocessing
+from __future__ import annotations
 
+from dataflow.contrib.learn import datasets, learn_runner, monitors, preprocessing
+from dataflow.contrib.learn.canned import (
+    DNNClassifier,
+    DNNLinearCombinedClassifier,
+    DNNLinearCombinedRegressor,
+    DNNRegressor,
+    LinearClassifier,
+    LinearRegressor,
+)
+from dataflow.contrib.learn.estimator import (
+    Estimator,
+    ModelFnOps,
+    RunConfig,
+    SKCompat,
+    infer_real_valued_columns_from_input,
+    infer_real_valued_columns_from_input_fn,
+)
+from dataflow.contrib.learn.experiment import Experiment
+from dataflow.contrib.learn.metric_spec import MetricSpec
+from dataflow.contrib.learn.modes import ModeKeys
 
-class ModeKeys:
-    """The modes of `tf.contrib.learn`'s model functions."""
-
-    TRAIN = "train"
-    EVAL = "eval"
-    INFER = "infer"
-
-
-__all__ = ["ModeKeys", "preprocessing"]
+__all__ = [
+    "DNNClassifier",
+    "DNNLinearCombinedClassifier",
+    "DNNLinearCombinedRegressor",
+    "DNNRegressor",
+    "Estimator",
+    "Experiment",
+    "LinearClassifier",
+    "LinearRegressor",
+    "MetricSpec",
+    "ModeKeys",
+    "ModelFnOps",
+    "RunConfig",
+    "SKCompat",
+    "datasets",
+    "infer_real_valued_columns_from_input",
+    "infer_real_valued_columns_from_input_fn",
+    "learn_runner",
+    "monitors",
+    "preprocessing",
+]

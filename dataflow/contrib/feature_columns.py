@@ -1,0 +1,150 @@
+"""The feature columns of `tf.contrib.layers`, made of those of `tf.feature_column`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.feature_column import categorical, crossed, embedding, layers, numeric
+
+#: The column of an array that has no name (``real_valued_column("")``), and its key in features.
+UNNAMED = "x"
+
+
+def real_valued_column(
+    column_name: str,
+    dimension: int = 1,
+    default_value: Any = None,
+    dtype: Any = dtypes.float32,
+    normalizer: Callable[[Any], Any] | None = None,
+) -> Any:
+    """`numeric_column` of ``dimension`` numbers; the name "" is for an array given as ``x``."""
+    if dimension is None:
+        raise ValueError(
+            "real_valued_column: columns of any length (dimension=None) are not part of dataflow."
+        )
+    return numeric.numeric_column(
+        column_name or UNNAMED, (dimension,), default_value, dtype, normalizer
+    )
+
+
+def sparse_column_with_hash_bucket(
+    column_name: str, hash_bucket_size: int, combiner: str = "sum", dtype: Any = dtypes.string
+) -> Any:
+    """`categorical_column_with_hash_bucket`."""
+    return categorical.categorical_column_with_hash_bucket(column_name, hash_bucket_size, dtype)
+
+
+def sparse_column_with_keys(
+    column_name: str,
+    keys: Any,
+    default_value: int = -1,
+    combiner: str = "sum",
+    dtype: Any = dtypes.string,
+) -> Any:
+    """`categorical_column_with_vocabulary_list`."""
+    return categorical.categorical_column_with_vocabulary_list(
+        column_name, keys, dtype, default_value
+    )
+
+
+def sparse_column_with_vocabulary_file(
+    column_name: str,
+    vocabulary_file: str,
+    num_oov_buckets: int = 0,
+    vocab_size: int | None = None,
+    default_value: int = -1,
+    combiner: str = "sum",
+    dtype: Any = dtypes.string,
+) -> Any:
+    """`categorical_column_with_vocabulary_file`."""
+    return categorical.categorical_column_with_vocabulary_file(
+        column_name,
+        vocabulary_file,
+        vocab_size,
+        num_oov_buckets,
+        None if num_oov_buckets else default_value,
+        dtype,
+    )
+
+
+def sparse_column_with_integerized_feature(
+    column_name: str, bucket_size: int, combiner: str = "sum", dtype: Any = dtypes.int64
+) -> Any:
+    """`categorical_column_with_identity`."""
+    return categorical.categorical_column_with_identity(column_name, bucket_size)
+
+
+def weighted_sparse_column(
+    sparse_id_column: Any, weight_column_name: str, dtype: Any = dtypes.float32
+) -> Any:
+    """`weighted_categorical_column`."""
+    return categorical.weighted_categorical_column(sparse_id_column, weight_column_name, dtype)
+
+
+def one_hot_column(sparse_id_column: Any) -> Any:
+    """`indicator_column`."""
+    return embedding.indicator_column(sparse_id_column)
+
+
+def embedding_column(
+    sparse_id_column: Any,
+    dimension: int,
+    combiner: str = "mean",
+    initializer: Any = None,
+    ckpt_to_load_from: Any = None,
+    tensor_name_in_ckpt: str | None = None,
+    max_norm: float | None = None,
+    trainable: bool = True,
+) -> Any:
+    """`tf.feature_column.embedding_column`."""
+    return embedding.embedding_column(
+        sparse_id_column,
+        dimension,
+        combiner,
+        initializer,
+        ckpt_to_load_from,
+        tensor_name_in_ckpt,
+        max_norm,
+        trainable,
+    )
+
+
+def bucketized_column(source_column: Any, boundaries: Any) -> Any:
+    """`tf.feature_column.bucketized_column`."""
+    return numeric.bucketized_column(source_column, boundaries)
+
+
+def crossed_column(
+    columns_to_cross: Any,
+    hash_bucket_size: int,
+    combiner: str = "sum",
+    ckpt_to_load_from: Any = None,
+    tensor_name_in_ckpt: str | None = None,
+    hash_key: int | None = None,
+) -> Any:
+    """`tf.feature_column.crossed_column`; a hashed column is crossed by its feature, hashed once."""
+    keys = [c.key if isinstance(c, categorical.HashedColumn) else c for c in columns_to_cross]
+    return crossed.crossed_column(keys, hash_bucket_size, hash_key)
+
+
+def create_feature_spec_for_parsing(feature_columns: Any) -> dict[str, Any]:
+    """`make_parse_example_spec`."""
+    return layers.make_parse_example_spec(feature_columns)
+
+
+def input_from_feature_columns(
+    columns_to_tensors: dict[str, Any],
+    feature_columns: Any,
+    weight_collections: Any = None,
+    trainable: bool = True,
+    scope: Any = None,
+) -> Any:
+    """`tf.feature_column.input_layer`."""
+    from dataflow.ops.variable_scope import variable_scope
+
+    with variable_scope(scope, "input_from_feature_columns"):
+        return layers.input_layer(
+            columns_to_tensors, feature_columns, weight_collections, trainable
+        )

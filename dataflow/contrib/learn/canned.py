@@ -1,0 +1,340 @@
+"""The canned estimators of `tf.contrib.learn`: losses are means, predictions are plain.
+
+`predict` gives classes (or numbers), `predict_proba` probabilities; those of `tf.estimator` sum
+losses and give dicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dataflow import losses
+from dataflow.contrib.feature_columns import UNNAMED
+from dataflow.contrib.learn.estimator import Estimator
+from dataflow.estimator import canned
+from dataflow.estimator.class_heads import BinaryClassHead, MultiClassHead
+from dataflow.estimator.heads import Head
+from dataflow.estimator.regression_heads import RegressionHead
+from dataflow.ops.activation import relu
+from dataflow.ops.clip import clip_by_global_norm
+
+_MEAN = losses.Reduction.SUM_OVER_BATCH_SIZE
+
+
+class _Canned(Estimator):
+    """A function of `dataflow.estimator.canned` with a head, as an `Estimator`."""
+
+    #: What `predict` takes out of the head's predictions.
+    _plain = "predictions"
+
+    def __init__(
+        self, function: Any, head: Head, arguments: Any, model_dir: Any, config: Any, engineer: Any
+    ) -> None:
+        def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
+            if not isinstance(features, dict):
+                features = {UNNAMED: features}
+            return function(features, labels, mode, head, *arguments, config)
+
+        super().__init__(model_fn, model_dir, config, feature_engineering_fn=engineer)
+
+    def predict(
+        self,
+        x: Any = None,
+        input_fn: Any = None,
+        batch_size: int | None = None,
+        outputs: Any = None,
+        as_iterable: bool = True,
+        iterate_batches: bool = False,
+    ) -> Any:
+        """Classes, or numbers: an iterator, or an array; dicts where ``outputs`` names some."""
+        if outputs is not None:
+            return super().predict(x, input_fn, batch_size, outputs, as_iterable, iterate_batches)
+        return self._plainly(self._plain, x, input_fn, batch_size, as_iterable)
+
+    def _plainly(self, key: str, x: Any, input_fn: Any, batch_size: Any, as_iterable: bool) -> Any:
+        found = Estimator.predict(self, x, input_fn, batch_size, [key])
+
+        def values() -> Iterator[Any]:
+            for row in found:
+                yield row[key] if row[key].shape != (1,) else row[key][0]
+
+        if as_iterable:
+            return values()
+        import numpy as np
+
+        return np.array(list(values()))
+
+
+class _Classifier(_Canned):
+    _plain = "class_ids"
+
+    def predict_classes(
+        self,
+        x: Any = None,
+        input_fn: Any = None,
+        batch_size: int | None = None,
+        as_iterable: bool = True,
+    ) -> Any:
+        """The class of each example."""
+        return self._plainly("class_ids", x, input_fn, batch_size, as_iterable)
+
+    def predict_proba(
+        self,
+        x: Any = None,
+        input_fn: Any = None,
+        batch_size: int | None = None,
+        as_iterable: bool = True,
+    ) -> Any:
+        """The probabilities of the classes for each example."""
+        return self._plainly("probabilities", x, input_fn, batch_size, as_iterable)
+
+
+class _Regressor(_Canned):
+    def predict_scores(
+        self,
+        x: Any = None,
+        input_fn: Any = None,
+        batch_size: int | None = None,
+        as_iterable: bool = True,
+    ) -> Any:
+        """The number of each example."""
+        return self._plainly("predictions", x, input_fn, batch_size, as_iterable)
+
+
+def _class_head(n_classes: int, weights: Any, label_keys: Any) -> Head:
+    if n_classes == 2:
+        return BinaryClassHead(weights, None, label_keys, _MEAN)
+    return MultiClassHead(n_classes, weights, label_keys, _MEAN)
+
+
+def _clipped(optimizer: Any, rate: float, name: str, clip_norm: float | None) -> Any:
+    """The optimizer, ``name`` without one; its gradients' global norm held below ``clip_norm``."""
+    if not clip_norm:
+        return optimizer or name
+
+    def make() -> Any:
+        made = canned.optimizer_instance(optimizer or name, rate)
+        apply = made.apply_gradients
+
+        def apply_gradients(grads_and_vars: Any, *args: Any, **kwargs: Any) -> Any:
+            pairs = [(g, v) for g, v in grads_and_vars if g is not None]
+            grads, _ = clip_by_global_norm([g for g, _ in pairs], clip_norm)
+            return apply(list(zip(grads, [v for _, v in pairs], strict=True)), *args, **kwargs)
+
+        made.apply_gradients = apply_gradients  # type: ignore[method-assign]
+        return made
+
+    return make  # a fresh one for every graph
+
+
+def _deep(
+    hidden_units: Any, columns: Any, optimizer: Any, activation_fn: Any, dropout: Any, clip: Any
+) -> Any:
+    chosen = _clipped(optimizer, 0.05, "Adagrad", clip)
+    return [hidden_units, list(columns), chosen, activation_fn, dropout, False, None]
+
+
+class DNNClassifier(_Classifier):
+    """A deep network for classes."""
+
+    def __init__(
+        self,
+        hidden_units: Any,
+        feature_columns: Any,
+        model_dir: Any = None,
+        n_classes: int = 2,
+        weight_column_name: Any = None,
+        optimizer: Any = None,
+        activation_fn: Any = relu,
+        dropout: Any = None,
+        gradient_clip_norm: float | None = None,
+        enable_centered_bias: bool = False,
+        config: Any = None,
+        feature_engineering_fn: Any = None,
+        embedding_lr_multipliers: Any = None,
+        input_layer_min_slice_size: Any = None,
+        label_keys: Any = None,
+    ) -> None:
+        super().__init__(
+            canned.dnn_model_fn,
+            _class_head(n_classes, weight_column_name, label_keys),
+            _deep(
+                hidden_units, feature_columns, optimizer, activation_fn, dropout, gradient_clip_norm
+            ),
+            model_dir,
+            config,
+            feature_engineering_fn,
+        )
+
+
+class DNNRegressor(_Regressor):
+    """A deep network for numbers."""
+
+    def __init__(
+        self,
+        hidden_units: Any,
+        feature_columns: Any,
+        model_dir: Any = None,
+        weight_column_name: Any = None,
+        optimizer: Any = None,
+        activation_fn: Any = relu,
+        dropout: Any = None,
+        gradient_clip_norm: float | None = None,
+        enable_centered_bias: bool = False,
+        config: Any = None,
+        feature_engineering_fn: Any = None,
+        label_dimension: int = 1,
+        embedding_lr_multipliers: Any = None,
+        input_layer_min_slice_size: Any = None,
+    ) -> None:
+        super().__init__(
+            canned.dnn_model_fn,
+            RegressionHead(label_dimension, weight_column_name, _MEAN),
+            _deep(
+                hidden_units, feature_columns, optimizer, activation_fn, dropout, gradient_clip_norm
+            ),
+            model_dir,
+            config,
+            feature_engineering_fn,
+        )
+
+
+def _linear(columns: Any, optimizer: Any, clip: float | None) -> Any:
+    columns = list(columns)
+    rate = min(0.2, 1.0 / len(columns) ** 0.5)
+    return [columns, _clipped(optimizer, rate, "Ftrl", clip), None, "sum"]
+
+
+class LinearClassifier(_Classifier):
+    """Logistic (softmax) regression."""
+
+    def __init__(
+        self,
+        feature_columns: Any,
+        model_dir: Any = None,
+        n_classes: int = 2,
+        weight_column_name: Any = None,
+        optimizer: Any = None,
+        gradient_clip_norm: float | None = None,
+        enable_centered_bias: bool = False,
+        _joint_weight: bool = False,
+        config: Any = None,
+        feature_engineering_fn: Any = None,
+        label_keys: Any = None,
+    ) -> None:
+        super().__init__(
+            canned.linear_model_fn,
+            _class_head(n_classes, weight_column_name, label_keys),
+            _linear(feature_columns, optimizer, gradient_clip_norm),
+            model_dir,
+            config,
+            feature_engineering_fn,
+        )
+
+
+class LinearRegressor(_Regressor):
+    """Linear regression."""
+
+    def __init__(
+        self,
+        feature_columns: Any,
+        model_dir: Any = None,
+        weight_column_name: Any = None,
+        optimizer: Any = None,
+        gradient_clip_norm: float | None = None,
+        enable_centered_bias: bool = False,
+        label_dimension: int = 1,
+        _joint_weights: bool = False,
+        config: Any = None,
+        feature_engineering_fn: Any = None,
+    ) -> None:
+        super().__init__(
+            canned.linear_model_fn,
+            RegressionHead(label_dimension, weight_column_name, _MEAN),
+            _linear(feature_columns, optimizer, gradient_clip_norm),
+            model_dir,
+            config,
+            feature_engineering_fn,
+        )
+
+
+def _both(
+    linear_columns: Any,
+    linear_optimizer: Any,
+    dnn_columns: Any,
+    dnn_optimizer: Any,
+    hidden_units: Any,
+    activation_fn: Any,
+    dropout: Any,
+) -> Any:
+    return [
+        list(linear_columns or ()), linear_optimizer or "Ftrl", "sum",
+        list(dnn_columns or ()), dnn_optimizer or "Adagrad", hidden_units, activation_fn, dropout,
+        False, None,
+    ]  # fmt: skip
+
+
+class DNNLinearCombinedClassifier(_Classifier):
+    """Wide and deep, for classes."""
+
+    def __init__(
+        self,
+        model_dir: Any = None,
+        n_classes: int = 2,
+        weight_column_name: Any = None,
+        linear_feature_columns: Any = None,
+        linear_optimizer: Any = None,
+        _joint_linear_weights: bool = False,
+        dnn_feature_columns: Any = None,
+        dnn_optimizer: Any = None,
+        dnn_hidden_units: Any = None,
+        dnn_activation_fn: Any = relu,
+        dnn_dropout: Any = None,
+        config: Any = None,
+        feature_engineering_fn: Any = None,
+        label_keys: Any = None,
+    ) -> None:
+        super().__init__(
+            canned.combined_model_fn,
+            _class_head(n_classes, weight_column_name, label_keys),
+            _both(
+                linear_feature_columns, linear_optimizer, dnn_feature_columns, dnn_optimizer,
+                dnn_hidden_units, dnn_activation_fn, dnn_dropout,
+            ),
+            model_dir,
+            config,
+            feature_engineering_fn,
+        )  # fmt: skip
+
+
+class DNNLinearCombinedRegressor(_Regressor):
+    """Wide and deep, for numbers."""
+
+    def __init__(
+        self,
+        model_dir: Any = None,
+        weight_column_name: Any = None,
+        linear_feature_columns: Any = None,
+        linear_optimizer: Any = None,
+        _joint_linear_weights: bool = False,
+        dnn_feature_columns: Any = None,
+        dnn_optimizer: Any = None,
+        dnn_hidden_units: Any = None,
+        dnn_activation_fn: Any = relu,
+        dnn_dropout: Any = None,
+        config: Any = None,
+        feature_engineering_fn: Any = None,
+        label_dimension: int = 1,
+    ) -> None:
+        super().__init__(
+            canned.combined_model_fn,
+            RegressionHead(label_dimension, weight_column_name, _MEAN),
+            _both(
+                linear_feature_columns, linear_optimizer, dnn_feature_columns, dnn_optimizer,
+                dnn_hidden_units, dnn_activation_fn, dnn_dropout,
+            ),
+            model_dir,
+            config,
+            feature_engineering_fn,
+        )  # fmt: skip

@@ -1,0 +1,339 @@
+"""`tf.contrib.learn.Estimator`: `tf.estimator.Estimator` with ``fit(x, y)`` and older returns."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dataflow.contrib.feature_columns import UNNAMED, real_valued_column
+from dataflow.contrib.learn.metric_spec import metric_ops
+from dataflow.contrib.learn.modes import ModeKeys
+from dataflow.contrib.learn.monitors import Monitor
+from dataflow.estimator import estimator as core, run_config
+from dataflow.estimator.head_estimators import add_metrics
+from dataflow.estimator.inputs import numpy_input_fn
+from dataflow.estimator.model_fn import EstimatorSpec
+from dataflow.runtime.config import ConfigProto, GPUOptions
+
+
+class ModelFnOps(NamedTuple):
+    """What a model function returns: predictions, loss, the training op, metrics by name."""
+
+    mode: str
+    predictions: Any = None
+    loss: Any = None
+    train_op: Any = None
+    eval_metric_ops: Any = None
+    output_alternatives: Any = None
+    training_chief_hooks: Any = None
+    training_hooks: Any = None
+    scaffold: Any = None
+
+
+class RunConfig(run_config.RunConfig):
+    """`tf.estimator.RunConfig` with the session's options among its arguments."""
+
+    def __init__(
+        self,
+        master: str | None = None,
+        num_cores: int = 0,
+        log_device_placement: bool = False,
+        gpu_memory_fraction: float = 1.0,
+        tf_random_seed: int | None = None,
+        save_summary_steps: int | None = 100,
+        save_checkpoints_secs: float | None = 600,
+        save_checkpoints_steps: int | None = None,
+        keep_checkpoint_max: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000,
+        log_step_count_steps: int | None = 100,
+        protocol: str | None = None,
+        evaluation_master: str = "",
+        model_dir: Any = None,
+        session_config: Any = None,
+    ) -> None:
+        given = save_checkpoints_steps is not None
+        super().__init__(
+            model_dir=model_dir,
+            tf_random_seed=tf_random_seed,
+            save_summary_steps=save_summary_steps,
+            save_checkpoints_steps=save_checkpoints_steps,
+            save_checkpoints_secs=None if given else save_checkpoints_secs,
+            session_config=session_config,
+            keep_checkpoint_max=keep_checkpoint_max,
+            keep_checkpoint_every_n_hours=keep_checkpoint_every_n_hours,
+            log_step_count_steps=log_step_count_steps,
+            protocol=protocol,
+        )
+        if master is not None:
+            self.master = master
+        self.evaluation_master = evaluation_master
+        if self.session_config is None and (
+            num_cores or log_device_placement or gpu_memory_fraction < 1
+        ):
+            self.session_config = ConfigProto(
+                log_device_placement=log_device_placement,
+                inter_op_parallelism_threads=num_cores,
+                intra_op_parallelism_threads=num_cores,
+                gpu_options=GPUOptions(per_process_gpu_memory_fraction=gpu_memory_fraction),
+            )
+
+
+class Estimator:
+    """A model function with `fit`, `evaluate` and `predict`, on arrays or input functions.
+
+    ``model_fn(features, labels, mode, params, config, model_dir)`` (all after ``labels`` may be left
+    out) returns `ModelFnOps`, or a tuple (predictions, loss, train_op). Arrays ``x`` and ``y`` come
+    in batches of ``batch_size``, all rows at once by default.
+    """
+
+    def __init__(
+        self,
+        model_fn: Callable[..., Any] | None = None,
+        model_dir: Any = None,
+        config: Any = None,
+        params: Any = None,
+        feature_engineering_fn: Callable[..., Any] | None = None,
+    ) -> None:
+        if model_fn is None:
+            raise ValueError("model_fn must be provided to Estimator.")
+        names = set(inspect.signature(model_fn).parameters)
+        if params is not None and "params" not in names:
+            raise ValueError(
+                f"Estimator's model_fn ({model_fn}) has less than 4 arguments, but not None params "
+                f"({params}) are passed."
+            )
+
+        def adapted(features: Any, labels: Any, mode: str, config: Any) -> EstimatorSpec:
+            if feature_engineering_fn is not None:
+                features, labels = feature_engineering_fn(features, labels)
+            extra = {
+                "mode": mode,
+                "params": params,
+                "config": config,
+                "model_dir": config.model_dir,
+            }
+            found = model_fn(features, labels, **{k: v for k, v in extra.items() if k in names})
+            return found if isinstance(found, EstimatorSpec) else _spec(mode, found)
+
+        self._core = core.Estimator(adapted, model_dir, config or RunConfig())
+
+    # ---- reading --------------------------------------------------------------------------
+
+    @property
+    def model_dir(self) -> str:
+        """Where checkpoints and summaries are."""
+        return self._core.model_dir
+
+    @property
+    def config(self) -> Any:
+        """The configuration, with ``model_dir`` set."""
+        return self._core.config
+
+    def get_variable_names(self) -> list[str]:
+        """Names of all variables of the latest checkpoint."""
+        return self._core.get_variable_names()
+
+    def get_variable_value(self, name: str) -> Any:
+        """The value of a variable in the latest checkpoint."""
+        return self._core.get_variable_value(name)
+
+    # ---- working --------------------------------------------------------------------------
+
+    def fit(
+        self,
+        x: Any = None,
+        y: Any = None,
+        input_fn: Any = None,
+        steps: int | None = None,
+        batch_size: int | None = None,
+        monitors: Any = None,
+        max_steps: int | None = None,
+    ) -> Estimator:
+        """Trains on arrays or an ``input_fn``; ``monitors`` are monitors or hooks. Returns itself."""
+        chosen = _input_fn(x, y, input_fn, batch_size, epochs=None, shuffle=True)
+        hooks = list(monitors or [])
+        for hook in hooks:
+            if isinstance(hook, Monitor):
+                hook.set_estimator(self)
+        self._core.train(chosen, hooks, steps, max_steps)
+        return self
+
+    partial_fit = fit
+
+    def evaluate(
+        self,
+        x: Any = None,
+        y: Any = None,
+        input_fn: Any = None,
+        feed_fn: Any = None,
+        batch_size: int | None = None,
+        steps: int | None = None,
+        metrics: Any = None,
+        name: str | None = None,
+        checkpoint_path: Any = None,
+        hooks: Any = None,
+        log_progress: bool = True,
+    ) -> dict[str, Any]:
+        """The metrics by name, with "loss" and "global_step".
+
+        ``metrics``: name to `MetricSpec`, or to a function of (predictions, labels).
+        """
+        if feed_fn is not None:
+            raise ValueError("evaluate: feed_fn is not part of dataflow; give an input_fn.")
+        chosen = _input_fn(x, y, input_fn, batch_size, epochs=1, shuffle=False)
+        estimator = self._core
+        if metrics:
+            estimator = add_metrics(
+                estimator,
+                lambda features, labels, predictions: metric_ops(
+                    metrics, features, labels, predictions
+                ),
+            )
+        return estimator.evaluate(chosen, steps, hooks, checkpoint_path, name)
+
+    def predict(
+        self,
+        x: Any = None,
+        input_fn: Any = None,
+        batch_size: int | None = None,
+        outputs: Any = None,
+        as_iterable: bool = True,
+        iterate_batches: bool = False,
+    ) -> Any:
+        """The predictions of each example: an iterator, or with ``as_iterable=False`` arrays."""
+        chosen = _input_fn(x, None, input_fn, batch_size, epochs=1, shuffle=False)
+        found = self._core.predict(chosen, outputs, yield_single_examples=not iterate_batches)
+        return found if as_iterable else _gathered(list(found), iterate_batches)
+
+    def export_savedmodel(
+        self, export_dir_base: Any, serving_input_fn: Any, *args: Any, **kwargs: Any
+    ) -> bytes:
+        """`tf.estimator.Estimator.export_savedmodel`."""
+        return self._core.export_savedmodel(export_dir_base, serving_input_fn, *args, **kwargs)
+
+
+def _spec(mode: str, found: Any) -> EstimatorSpec:
+    if isinstance(found, ModelFnOps):
+        ops = found
+    elif isinstance(found, tuple) and len(found) == 3:
+        ops = ModelFnOps(mode, *found)
+    else:
+        raise ValueError(
+            "Unrecognized value returned by model_fn, please return ModelFnOps or a tuple "
+            f"(predictions, loss, train_op); got {found!r}."
+        )
+    if mode == ModeKeys.INFER:
+        return EstimatorSpec(mode, ops.predictions)
+    return EstimatorSpec(
+        mode,
+        ops.predictions,
+        ops.loss,
+        ops.train_op,
+        ops.eval_metric_ops,
+        training_chief_hooks=ops.training_chief_hooks,
+        training_hooks=ops.training_hooks,
+        scaffold=ops.scaffold,
+    )
+
+
+def _input_fn(
+    x: Any, y: Any, input_fn: Any, batch_size: int | None, epochs: int | None, shuffle: bool
+) -> Any:
+    """The input function, or one of the arrays; raises `ValueError` for both and for neither."""
+    if input_fn is not None:
+        if x is not None or y is not None:
+            raise ValueError("Can not provide both input_fn and x or y.")
+        if batch_size is not None:
+            raise ValueError("Can not provide both input_fn and batch_size.")
+        return input_fn
+    if x is None:
+        raise ValueError("Either x or input_fn must be provided.")
+    x = {k: np.asarray(v) for k, v in x.items()} if isinstance(x, dict) else {UNNAMED: _numbers(x)}
+    rows = len(next(iter(x.values())))
+    return numpy_input_fn(
+        x,
+        None if y is None else (dict(y) if isinstance(y, dict) else np.asarray(y)),
+        batch_size=batch_size or rows,
+        num_epochs=epochs,
+        shuffle=shuffle,
+    )
+
+
+def _numbers(x: Any) -> Any:
+    """An array of features: Python's and NumPy's float64 become float32."""
+    values = np.asarray(x)
+    return values.astype(np.float32) if values.dtype == np.float64 else values
+
+
+def _gathered(rows: list[Any], batches: bool) -> Any:
+    join: Any = np.concatenate if batches else np.stack
+    if rows and isinstance(rows[0], dict):
+        return {key: join([row[key] for row in rows]) for key in rows[0]}
+    return join(rows) if rows else np.zeros(0)
+
+
+class SKCompat:
+    """An estimator as scikit-learn calls it: arrays in, a dict of arrays out of `predict`."""
+
+    def __init__(self, estimator: Estimator) -> None:
+        self._estimator = estimator
+
+    def fit(
+        self,
+        x: Any,
+        y: Any,
+        batch_size: int = 128,
+        steps: int | None = None,
+        max_steps: int | None = None,
+        monitors: Any = None,
+    ) -> SKCompat:
+        """Trains on arrays."""
+        self._estimator.fit(x, y, None, steps, batch_size, monitors, max_steps)
+        return self
+
+    def score(
+        self,
+        x: Any,
+        y: Any,
+        batch_size: int = 128,
+        steps: int | None = None,
+        metrics: Any = None,
+        name: str | None = None,
+    ) -> dict[str, Any]:
+        """The metrics by name."""
+        return self._estimator.evaluate(
+            x, y, batch_size=batch_size, steps=steps, metrics=metrics, name=name
+        )
+
+    def predict(self, x: Any, batch_size: int = 128, outputs: Any = None) -> Any:
+        """Arrays by name."""
+        found: Iterator[Any] = Estimator.predict(self._estimator, x, None, batch_size, outputs)
+        return _gathered(list(found), False)
+
+
+def infer_real_valued_columns_from_input(x: Any) -> list[Any]:
+    """The real-valued columns of an array [rows, n], or of a dict of arrays."""
+    if not isinstance(x, dict):
+        return [real_valued_column("", _width(_numbers(x)))]
+    return [real_valued_column(name, _width(_numbers(x[name]))) for name in sorted(x)]
+
+
+def infer_real_valued_columns_from_input_fn(input_fn: Callable[[], Any]) -> list[Any]:
+    """The real-valued columns of what an input function gives."""
+    from dataflow.graph.graph import Graph
+
+    with Graph().as_default():
+        features, _ = input_fn()
+        if not isinstance(features, dict):
+            features = {UNNAMED: features}
+        return [real_valued_column(name, _width(features[name])) for name in sorted(features)]
+
+
+def _width(values: Any) -> int:
+    dims = tuple(values.shape)
+    if len(dims) > 2:
+        raise ValueError(f"real-valued columns are of rank 1 or 2, got shape {dims}")
+    return 1 if len(dims) == 1 else int(dims[1])

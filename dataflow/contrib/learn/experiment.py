@@ -1,0 +1,176 @@
+"""`Experiment`: an estimator with what it is trained and evaluated on."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from dataflow.estimator.cluster_training import start_server
+from dataflow.graph.collections import GraphKeys
+
+
+class Experiment:
+    """`train`, `evaluate`, `train_and_evaluate` and `test` of one estimator on its data.
+
+    The estimator is one of `tf.contrib.learn` or of `tf.estimator`. ``min_eval_frequency`` is the
+    number of steps between two evaluations in `train_and_evaluate`; without it there is one, at the
+    end. ``eval_metrics`` are those of ``Estimator.evaluate``, for estimators of `tf.contrib.learn`.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        train_input_fn: Any,
+        eval_input_fn: Any,
+        eval_metrics: Any = None,
+        train_steps: int | None = None,
+        eval_steps: int | None = 100,
+        train_monitors: Any = None,
+        eval_hooks: Any = None,
+        local_eval_frequency: int | None = None,
+        eval_delay_secs: float = 120,
+        continuous_eval_throttle_secs: float = 60,
+        min_eval_frequency: int | None = None,
+        delay_workers_by_global_step: bool = False,
+        export_strategies: Any = None,
+        train_steps_per_iteration: int | None = None,
+    ) -> None:
+        if not hasattr(estimator, "evaluate"):
+            raise ValueError("`estimator` must implement `Evaluable`.")
+        self._estimator = estimator
+        self._is_old = hasattr(estimator, "fit")
+        if eval_metrics and not self._is_old:
+            raise ValueError(
+                "`eval_metrics` must be `None` with a tf.estimator.Estimator: its model_fn says the "
+                "metrics, or use tf.estimator.add_metrics."
+            )
+        if export_strategies:
+            raise NotImplementedError(
+                "Experiment: export_strategies are not part of dataflow; call export_savedmodel, or "
+                "use tf.estimator.train_and_evaluate with exporters."
+            )
+        self._train_input_fn = train_input_fn
+        self._eval_input_fn = eval_input_fn
+        self._eval_metrics = eval_metrics
+        self._train_steps = train_steps
+        self._eval_steps = eval_steps
+        self._train_monitors = list(train_monitors or [])
+        self._eval_hooks = list(eval_hooks or [])
+        self._eval_delay_secs = eval_delay_secs
+        self._throttle_secs = continuous_eval_throttle_secs
+        self._min_eval_frequency = (
+            local_eval_frequency if min_eval_frequency is None else min_eval_frequency
+        )
+        self._steps_per_iteration = train_steps_per_iteration
+
+    @property
+    def estimator(self) -> Any:
+        """The estimator."""
+        return self._estimator
+
+    @property
+    def train_steps(self) -> int | None:
+        """Up to which step is trained."""
+        return self._train_steps
+
+    @property
+    def eval_steps(self) -> int | None:
+        """How many batches are evaluated."""
+        return self._eval_steps
+
+    def _fit(self, steps: int | None = None, max_steps: int | None = None) -> Any:
+        if self._is_old:
+            return self._estimator.fit(
+                input_fn=self._train_input_fn,
+                steps=steps,
+                max_steps=max_steps,
+                monitors=self._train_monitors,
+            )
+        return self._estimator.train(
+            self._train_input_fn, hooks=self._train_monitors, steps=steps, max_steps=max_steps
+        )
+
+    def _evaluate(self, name: str | None, steps: int | None) -> dict[str, Any]:
+        given: dict[str, Any] = {"input_fn": self._eval_input_fn, "steps": steps, "name": name}
+        if self._is_old:
+            given["metrics"] = self._eval_metrics
+        return self._estimator.evaluate(hooks=self._eval_hooks, **given)  # type: ignore[no-any-return]
+
+    def train(self, delay_secs: float | None = None) -> Any:
+        """Trains up to step ``train_steps``; in a cluster, as the task that this process is."""
+        config = self._estimator.config
+        server = start_server(config) if config.cluster_spec.jobs and config.master else None
+        try:
+            if delay_secs:
+                time.sleep(delay_secs)
+            return self._fit(max_steps=self._train_steps)
+        finally:
+            if server is not None:
+                server.stop()
+
+    def evaluate(self, delay_secs: float | None = None, name: str | None = None) -> dict[str, Any]:
+        """Evaluates the latest checkpoint, after ``delay_secs`` (``eval_delay_secs`` by default)."""
+        delay = self._eval_delay_secs if delay_secs is None else delay_secs
+        if delay:
+            time.sleep(delay)
+        return self._evaluate(name or "one_pass", self._eval_steps)
+
+    def train_and_evaluate(self) -> dict[str, Any]:
+        """Trains, with evaluations every ``min_eval_frequency`` steps and one at the end."""
+        every = self._min_eval_frequency or self._steps_per_iteration
+        if not every or self._train_steps is None:
+            self.train()
+            return self._evaluate(None, self._eval_steps)
+        found: dict[str, Any] = {}
+        step = self._reached()
+        while step < self._train_steps:
+            self._fit(max_steps=min(step + every, self._train_steps))
+            now = self._reached()
+            found = self._evaluate(None, self._eval_steps)
+            if now == step:
+                break  # the input has ended
+            step = now
+        return found or self._evaluate(None, self._eval_steps)
+
+    local_run = train_and_evaluate
+
+    def _reached(self) -> int:
+        from dataflow.train.checkpoint_management import latest_checkpoint, load_variable
+
+        found = latest_checkpoint(self._estimator.model_dir)
+        return 0 if found is None else int(load_variable(found, GraphKeys.GLOBAL_STEP))
+
+    def continuous_eval(self, delay_secs: float | None = None, max_evaluations: Any = None) -> Any:
+        """Evaluates each new checkpoint until one of step ``train_steps``; returns the last result.
+
+        ``max_evaluations`` bounds their number.
+        """
+        delay = self._eval_delay_secs if delay_secs is None else delay_secs
+        if delay:
+            time.sleep(delay)
+        seen, count, found = None, 0, None
+        while max_evaluations is None or count < max_evaluations:
+            latest = self._estimator_checkpoint()
+            if latest is None or latest == seen:
+                time.sleep(min(self._throttle_secs, 1.0))
+                continue
+            seen, count = latest, count + 1
+            found = self._evaluate("continuous", self._eval_steps)
+            if self._train_steps is not None and found[GraphKeys.GLOBAL_STEP] >= self._train_steps:
+                break
+        return found
+
+    def _estimator_checkpoint(self) -> str | None:
+        from dataflow.train.checkpoint_management import latest_checkpoint
+
+        return latest_checkpoint(os.fspath(self._estimator.model_dir))
+
+    def run_std_server(self) -> None:
+        """Serves parameters for the others, until the process ends."""
+        start_server(self._estimator.config).join()
+
+    def test(self) -> dict[str, Any]:
+        """One step of training and one batch of evaluation: does it run at all?"""
+        self._fit(steps=1)
+        return self._evaluate("one_pass", 1)

@@ -1,0 +1,1 @@
+"""``tf.contrib.learn.python``: the longer paths of `tf.contrib.learn`."""

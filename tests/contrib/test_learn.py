@@ -1,0 +1,312 @@
+"""`tf.contrib.learn`: fit(x, y), experiments, monitors, and the columns and metrics around them."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+learn = tf.contrib.learn
+layers = tf.contrib.layers
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(90, 2))
+SCORE = X @ [2.0, -1.0]
+TWO = (SCORE > 0).astype(np.int64)
+THREE = np.digitize(SCORE, [-1, 1]).astype(np.int64)
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    before = tf.logging.get_verbosity()
+    tf.logging.set_verbosity(tf.logging.ERROR)
+    yield
+    tf.logging.set_verbosity(before)
+
+
+def columns():
+    return learn.infer_real_valued_columns_from_input(X)
+
+
+CLASSIFIERS = {
+    "deep": lambda folder: learn.DNNClassifier([8], columns(), folder, n_classes=3),
+    "linear": lambda folder: learn.LinearClassifier(
+        columns(), folder, n_classes=3, gradient_clip_norm=5.0
+    ),
+    "both": lambda folder: learn.DNNLinearCombinedClassifier(
+        folder,
+        n_classes=3,
+        linear_feature_columns=columns(),
+        dnn_feature_columns=columns(),
+        dnn_hidden_units=[8],
+        dnn_optimizer=tf.train.AdagradOptimizer(0.1),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_classifiers_on_arrays(kind, tmp_path) -> None:
+    classifier = CLASSIFIERS[kind](str(tmp_path))
+    assert classifier.fit(X, THREE, steps=120) is classifier
+    found = classifier.evaluate(X, THREE)
+    assert found["accuracy"] > 0.85
+    assert found["global_step"] == 120
+    classes = list(classifier.predict(X, as_iterable=True))
+    assert np.mean(np.array(classes) == THREE) == pytest.approx(found["accuracy"])
+    assert classifier.predict_classes(X, as_iterable=False).tolist() == classes
+    shares = np.array(list(classifier.predict_proba(X)))
+    assert shares.shape == (90, 3)
+    np.testing.assert_allclose(shares.sum(1), 1.0, rtol=1e-5)
+    assert shares.argmax(1).tolist() == classes
+
+
+@pytest.mark.parametrize("kind", ["deep", "linear", "both"])
+def test_regressors_on_arrays(kind, tmp_path) -> None:
+    adam = tf.train.AdamOptimizer(0.05)
+    regressor = {
+        "deep": lambda: learn.DNNRegressor([8], columns(), str(tmp_path), optimizer=adam),
+        "linear": lambda: learn.LinearRegressor(columns(), str(tmp_path), optimizer=adam),
+        "both": lambda: learn.DNNLinearCombinedRegressor(
+            str(tmp_path), linear_feature_columns=columns(), linear_optimizer=adam
+        ),
+    }[kind]()
+    regressor.fit(X, SCORE.astype(np.float32), steps=150)
+    # The loss is a mean, where tf.estimator's is a sum over the batch.
+    loss = regressor.evaluate(X, SCORE.astype(np.float32))["loss"]
+    got = np.array(list(regressor.predict(X)))
+    assert loss == pytest.approx(np.mean((got - SCORE) ** 2), rel=1e-3)
+    assert loss < np.var(SCORE) / 10
+    np.testing.assert_allclose(list(regressor.predict_scores(X)), got)
+
+
+def test_the_iris_program_of_the_first_tutorials(tmp_path) -> None:
+    """Written CSV files with a header, columns named "", `fit(x=, y=)`, and a metric of one's own."""
+    iris = learn.datasets.load_dataset("iris")
+    assert iris.data.shape == (150, 4)
+    order = np.random.default_rng(0).permutation(150)
+    for name, rows in (("train", order[:120]), ("test", order[120:])):
+        lines = [f"{len(rows)},4,setosa,versicolor,virginica"]
+        lines += [",".join([*map(str, iris.data[r]), str(iris.target[r])]) for r in rows]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    train, test = (
+        learn.datasets.base.load_csv_with_header(
+            filename=str(tmp_path / f"{name}.csv"), target_dtype=np.int64, features_dtype=np.float32
+        )
+        for name in ("train", "test")
+    )
+    classifier = learn.DNNClassifier(
+        feature_columns=[layers.real_valued_column("", dimension=4)],
+        hidden_units=[10, 20, 10],
+        n_classes=3,
+        model_dir=str(tmp_path / "model"),
+        config=learn.RunConfig(tf_random_seed=1),
+    )
+    classifier.fit(x=train.data, y=train.target, steps=400)
+    found = classifier.evaluate(
+        x=test.data,
+        y=test.target,
+        metrics={
+            "right": learn.MetricSpec(tf.contrib.metrics.streaming_accuracy, "class_ids"),
+            ("again", "class_ids"): lambda predictions, labels: tf.reduce_mean(
+                tf.cast(tf.equal(predictions[:, 0], labels), tf.float32)
+            ),
+        },
+    )
+    assert found["accuracy"] >= 0.9
+    assert found["again"] == pytest.approx(found["accuracy"])
+
+
+def own_model(features, targets, mode, params):
+    features = features["x"] if isinstance(features, dict) else features
+    prediction = layers.linear(features, 1)[:, 0]
+    if mode == learn.ModeKeys.INFER:
+        return learn.ModelFnOps(mode, {"value": prediction})
+    loss = tf.losses.mean_squared_error(targets, prediction)
+    train = layers.optimize_loss(
+        loss, tf.contrib.framework.get_global_step(), params["rate"], "SGD"
+    )
+    if mode == learn.ModeKeys.EVAL:
+        return {"value": prediction}, loss, train
+    return learn.ModelFnOps(mode, {"value": prediction}, loss, train)
+
+
+def own_estimator(folder, **config):
+    config = learn.RunConfig(model_dir=str(folder), **config)
+    return learn.Estimator(own_model, config=config, params={"rate": 0.1})
+
+
+def arrays():
+    return tf.constant(X, tf.float32), tf.constant(SCORE, tf.float32)
+
+
+def test_a_model_function_that_returns_a_tuple_or_ops(tmp_path) -> None:
+    model = own_estimator(tmp_path)
+    model.fit(input_fn=arrays, steps=100)
+    assert model.evaluate(input_fn=arrays, steps=1)["loss"] < 1e-3
+    np.testing.assert_allclose(model.predict(X, as_iterable=False)["value"], SCORE, atol=0.1)
+    got = learn.SKCompat(model).predict(X, batch_size=7)["value"]
+    np.testing.assert_allclose(got, model.predict(X, as_iterable=False)["value"], rtol=1e-5)
+    compatible = learn.SKCompat(own_estimator(tmp_path / "new"))
+    score = compatible.fit(X, SCORE, batch_size=30, steps=100).score(X, SCORE)
+    assert score["loss"] < 1e-2
+
+
+def test_a_validation_monitor_stops_early(tmp_path) -> None:
+    """The validation targets are upside down: the first evaluation stays the best."""
+    model = own_estimator(tmp_path, save_checkpoints_steps=5)
+    monitor = learn.monitors.ValidationMonitor(X, -SCORE, every_n_steps=5, early_stopping_rounds=20)
+    model.fit(X, SCORE, steps=500, monitors=[monitor])
+    assert monitor.early_stopped
+    last = model.evaluate(X, SCORE)["global_step"]
+    assert 20 <= last - monitor.best_step <= 30
+    assert monitor.best_value <= monitor.best_metrics["loss"]
+
+
+def experiment(folder, **more):
+    return learn.Experiment(
+        own_estimator(folder),
+        train_input_fn=arrays,
+        eval_input_fn=arrays,
+        train_steps=40,
+        eval_steps=1,
+        eval_delay_secs=0,
+        **more,
+    )
+
+
+def test_experiments(tmp_path) -> None:
+    plan = experiment(tmp_path / "a", min_eval_frequency=20)
+    found = plan.train_and_evaluate()
+    assert found["global_step"] == 40
+    losses = [
+        value.simple_value
+        for name in os.listdir(tmp_path / "a" / "eval")
+        for event in tf.train.summary_iterator(str(tmp_path / "a" / "eval" / name))
+        for value in event.summary.value
+        if value.tag == "loss"
+    ]
+    assert len(losses) == 2
+    assert losses[1] < losses[0]
+    assert plan.continuous_eval(max_evaluations=3)["global_step"] == 40
+    assert experiment(tmp_path / "b").test()["global_step"] == 1
+
+
+def test_learn_runner(tmp_path) -> None:
+    from dataflow.contrib.learn.python.learn import learn_runner
+
+    found = learn_runner.run(lambda output_dir: experiment(output_dir), str(tmp_path / "a"))
+    assert found["global_step"] == 40
+    config = learn.RunConfig(model_dir=str(tmp_path / "b"))
+    model = learn_runner.run(
+        lambda run_config, hparams: experiment(run_config.model_dir),
+        run_config=config,
+        schedule="train",
+    )
+    assert isinstance(model, learn.Estimator)
+    with pytest.raises(ValueError, match="non-existent task fly"):
+        learn.learn_runner.run(experiment, str(tmp_path / "c"), schedule="fly")
+    with pytest.raises(TypeError, match="did not return an Experiment"):
+        learn.learn_runner.run(lambda folder: None, str(tmp_path))
+
+
+def test_older_columns_are_the_newer_ones() -> None:
+    new = tf.feature_column
+    assert layers.real_valued_column("a", 3) == new.numeric_column("a", 3)
+    words = layers.sparse_column_with_keys("w", ["a", "b"])
+    assert words == new.categorical_column_with_vocabulary_list("w", ["a", "b"])
+    hashed = layers.sparse_column_with_hash_bucket("h", 100)
+    assert hashed == new.categorical_column_with_hash_bucket("h", 100)
+    ids = layers.sparse_column_with_integerized_feature("i", 5)
+    assert ids == new.categorical_column_with_identity("i", 5)
+    assert layers.one_hot_column(words) == new.indicator_column(words)
+    assert layers.crossed_column([words, hashed], 50) == new.crossed_column([words, "h"], 50)
+    age = layers.real_valued_column("age")
+    ages = layers.bucketized_column(age, [18, 65])
+    embedded = layers.embedding_column(hashed, 3, combiner="sum")
+    with tf.Graph().as_default():
+        features = {
+            "w": tf.constant([["a"], ["b"]]),
+            "h": tf.constant([["x"], ["y"]]),
+            "age": tf.constant([[10.0], [70.0]]),
+        }
+        net = layers.input_from_feature_columns(
+            features, [layers.one_hot_column(words), ages, embedded]
+        )
+        with tf.Session() as session:
+            session.run([tf.global_variables_initializer(), tf.tables_initializer()])
+            got = session.run(net)
+    assert got.shape == (2, 3 + 3 + 2)
+    assert got[:, :3].tolist() == [[1, 0, 0], [0, 0, 1]]
+    assert got[:, 6:].tolist() == [[1, 0], [0, 1]]
+
+
+def test_streaming_metrics_take_predictions_first() -> None:
+    with tf.Graph().as_default():
+        predictions, labels = tf.constant([0.9, 0.4, 0.2, 0.8]), tf.constant([1.0, 1.0, 0.0, 0.0])
+        pairs = [
+            (
+                tf.contrib.metrics.streaming_auc(predictions, labels),
+                tf.metrics.auc(labels, predictions),
+            ),
+            (
+                tf.contrib.metrics.streaming_mean_squared_error(predictions, labels),
+                tf.metrics.mean_squared_error(labels, predictions),
+            ),
+        ]
+        plain = tf.contrib.metrics.accuracy(tf.constant([1, 2, 3]), tf.constant([1, 2, 0]))
+        with tf.Session() as session:
+            session.run(tf.local_variables_initializer())
+            for older, newer in pairs:
+                session.run([older[1], newer[1]])
+                assert session.run(older[0]) == session.run(newer[0])
+            assert session.run(plain) == pytest.approx(2 / 3)
+
+
+def test_csv_files_name_the_line_that_is_wrong(tmp_path) -> None:
+    base = learn.datasets.base
+    path = tmp_path / "rows.csv"
+    path.write_text("1.5,2,0\n3,4,1\n")
+    read = base.load_csv_without_header(str(path), np.int64, np.float32)
+    assert read.data.tolist() == [[1.5, 2], [3, 4]]
+    assert read.target.tolist() == [0, 1]
+    for text, error in (
+        ("1,2,0\n3,four,1\n", r"rows.csv, line 2: .*four"),
+        ("1,2,0\n3,1\n", r"rows.csv, line 2: 2 columns, needed are 3"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=error):
+            base.load_csv_without_header(str(path), np.int64, np.float32)
+    path.write_text("1,2,0\n")
+    with pytest.raises(ValueError, match="the header says 1 rows, there are 0"):
+        base.load_csv_with_header(str(path), np.int64, np.float32)
+    path.write_text("a,b\n")
+    with pytest.raises(ValueError, match="line 1: the header must begin"):
+        base.load_csv_with_header(str(path), np.int64, np.float32)
+
+
+MISTAKES = {
+    "both": (lambda m: m.fit(X, SCORE, input_fn=arrays), "both input_fn and x or y"),
+    "neither": (lambda m: m.fit(steps=1), "Either x or input_fn"),
+    "batch": (lambda m: m.fit(input_fn=arrays, batch_size=3), "both input_fn and batch_size"),
+    "key": (
+        lambda m: m.evaluate(
+            X, SCORE, metrics={"a": learn.MetricSpec(tf.metrics.mean, prediction_key="nothing")}
+        ),
+        "prediction_key 'nothing' is not among",
+    ),
+    "metrics": (
+        lambda m: learn.Experiment(
+            tf.estimator.LinearRegressor(columns()), None, None, eval_metrics={"a": None}
+        ),
+        "must be `None`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_named(name, tmp_path) -> None:
+    call, text = MISTAKES[name]
+    with pytest.raises(ValueError, match=text):
+        call(own_estimator(tmp_path))
