@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MAX_TEXT = 80
 # Attributes that say again what the inputs and outputs say already.
-_REPEATED = frozenset({"value", "T", "dtype", "_output_shapes"})
+_REPEATED = frozenset({"value", "T", "dtype", "_output_shapes", "_nodes"})
 
 
 def graph_to_dict(graph: Graph, since: int = 0) -> dict[str, Any]:

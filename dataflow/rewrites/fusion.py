@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from dataflow.graph.default_stacks import use_graph
@@ -20,6 +21,10 @@ _GUESSED_SIZE = 256
 _WORTHWHILE_ELEMENTS = 32_768
 _MAX_STEPS = 32
 _REDUCTIONS = ("Sum", "Mean")
+#: The attribute of a fused node with the user's nodes, one for each step.
+FUSED_NODES = "_nodes"
+#: Programs that could not be compiled; one warning each.
+_refused: set[Program] = set()
 
 
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
@@ -129,12 +134,25 @@ def _fuse(
         value_type.name,
         "" if reduction is None else reduction.type,
     )
+    try:
+        source = compile_program(program).source
+    except Exception as e:  # the nodes stay as they are
+        if program not in _refused:
+            _refused.add(program)
+            warnings.warn(
+                f"A chain of {len(steps)} nodes that ends in {last.name!r} could not be fused; "
+                f"each runs on its own: {type(e).__name__}: {e}",
+                stacklevel=2,
+            )
+        return
     target = last.outputs[0]
     with use_graph(work.graph):
         work.begin(target)
         replacement = fused_op(
             list(inputs), program=program, T=target.dtype, output_shape=target.dims, name="fused"
         )
+        # Whom an error in the kernel is reported for.
+        replacement.op.attrs[FUSED_NODES] = tuple(work.origin[op] for op in members)
         work.replace(target, replacement)
     names = tuple(op.name for op in members) + ((reduction.name,) if reduction else ())
     journal.append(
@@ -145,6 +163,23 @@ def _fuse(
             replacement.name,
             names,
             (replacement.op.name,),
-            compile_program(program).source,
+            source,
         )
     )
+
+
+def failing_step(op: Operation, inputs: list[Any]) -> tuple[Operation, list[Any], Exception] | None:
+    """The user's node whose step of a fused kernel fails, its operands, and its own error.
+
+    Computes the steps one by one; ``None`` when none of them fails alone.
+    """
+    program, nodes = op.attrs["program"], op.attrs.get(FUSED_NODES, ())
+    values = list(inputs)
+    for (op_type, operands), node in zip(program.steps, nodes, strict=False):
+        arguments = [values[o] for o in operands]
+        step = Program(len(arguments), ((op_type, tuple(range(len(arguments)))),), program.dtype)
+        try:
+            values.append(compile_program(step).small(*arguments))
+        except Exception as e:
+            return node, arguments, e
+    return None

@@ -338,6 +338,13 @@ def explain_error(
     op, local_values = failing_op(error, generated.line_ops, generated.filename)
     if op is None:
         return error
+    values = [_value_of(t, generated, local_values) for t in op.inputs]
+    if op.type == "_Fused" and not isinstance(error, (OpError, MemoryError)):
+        from dataflow.rewrites.fusion import failing_step
+
+        found = failing_step(op, values)
+        if found is not None:
+            op, values, error = found
     lines = []
     if isinstance(error, OpError):
         error_class: type[OpError] = type(error)
@@ -354,13 +361,7 @@ def explain_error(
         error_class, text = UnknownError, f"{type(error).__name__}: {error}"
     if error_class.__name__ in ("ShapeError", "DTypeError"):
         error_class = InvalidArgumentError
-    for tensor in op.inputs:
-        name = generated.values.get(tensor, "")
-        value = local_values.get(name)
-        if name.endswith((".array", ".read()")):
-            value = local_values[name.partition(".")[0]].array
-        elif name in local_values and hasattr(value, "exclusive"):
-            value = value.array  # a variable
+    for tensor, value in zip(op.inputs, values, strict=True):
         shape = getattr(value, "shape", None)
         now = f", now of shape {tuple(shape)}" if shape is not None else ""
         lines.append(f"  input {tensor.name!r}: {tensor.dtype.base_dtype.name}{now}")
@@ -371,3 +372,14 @@ def explain_error(
     if origin:
         op = origin.get(op, op)
     return error_class(op, op, message)
+
+
+def _value_of(tensor: Tensor, generated: Any, local_values: dict[str, Any]) -> Any:
+    """The value that a tensor had when the plan stopped; ``None`` when it is gone."""
+    name = generated.values.get(tensor, "")
+    value: Any = local_values.get(name)
+    if name.endswith((".array", ".read()")):
+        return local_values[name.partition(".")[0]].array
+    if name in local_values and hasattr(value, "exclusive"):
+        return value.array  # a variable
+    return value

@@ -357,3 +357,45 @@ def test_a_value_computed_from_a_variable_stays_when_the_variable_changes() -> N
         s.run(v.initializer)
         assert rewritten(s, later, []).run([]) == plain
         assert plain[:3] == [2.5, 2.5, 2.5]
+
+
+@pytest.mark.parametrize("rows", [3, 400])
+def test_errors_in_fused_kernels_name_the_users_node_and_its_inputs(rows: int) -> None:
+    x = tf.placeholder(tf.float32, [None, 512], name="x")
+    y = tf.placeholder(tf.float32, [None, 512], name="y")
+    scaled = tf.multiply(x, 2.0, name="scaled")
+    total = tf.add(tf.exp(scaled), y, name="total")
+    z = tf.sqrt(total, name="root")
+    with tf.Session() as s:
+        plan = rewritten(s, z, [x, y])
+        assert "_Fused" in types(plan)
+        plan.run([np.zeros((rows, 512)), np.zeros((rows, 512))])
+        with pytest.raises(tf.errors.InvalidArgumentError) as e:
+            plan.run([np.zeros((rows, 512)), np.zeros((rows + 1, 512))])
+    assert e.value.op is total.op
+    message = str(e.value)
+    assert "'total'" in message and "test_rewrites.py" in message
+    assert f"'Exp:0': float32, now of shape ({rows}, 512)" in message
+    assert f"'y:0': float32, now of shape ({rows + 1}, 512)" in message
+
+
+def test_a_chain_that_cannot_be_compiled_runs_unfused_with_one_warning(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from dataflow.rewrites import fusion
+
+    def fail(program: Any) -> Any:
+        raise RuntimeError("no compiler today")
+
+    monkeypatch.setattr(fusion, "compile_program", fail)
+    monkeypatch.setattr(fusion, "_refused", set())
+    x = tf.placeholder(tf.float32, [None, 512])
+    y = tf.tanh(x * 2.0 + 1.0)
+    value = np.ones((300, 512), np.float32)
+    with tf.Session() as s:
+        with pytest.warns(UserWarning, match="no compiler today") as warned:
+            plans = [rewritten(s, y, [x]) for _ in range(3)]
+        assert len(warned) == 1
+        for plan in plans:
+            np.testing.assert_allclose(plan.run([value]), np.tanh(3.0), rtol=1e-6)
+            assert types(plan) == ["AddV2", "Mul", "Tanh"]
