@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from dataflow.kernels.conv import Layout, attr_windows, check_gradient
+from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, Mapping
 from dataflow.kernels.parallel import run_pieces_of
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window
@@ -39,6 +41,77 @@ def _add_scaled(xp: Any, target: Any, source: Any, weights: Any) -> None:
         to += frm * xp.tile(weights, target.shape[2])
     else:
         target += source * weights
+
+
+#: Filters with more taps are left to NumPy: a loop has two arrays for each.
+_MAX_NATIVE_TAPS = 9
+#: With fewer channels whole lines are worked on, and the filters repeated along them.
+_FEW_CHANNELS = 32
+
+
+@functools.cache
+def _sum_of_taps(dtype: Any, taps: int) -> Mapping | None:
+    """What the taps meet, and their weights -> the sum of the products."""
+    steps: list[tuple[str, tuple[Any, ...]]] = [("Mul", (0, taps))]
+    for tap in range(1, taps):
+        total = 2 * taps + len(steps) - 1
+        steps += [("Mul", (tap, taps + tap)), ("Add", (total, total + 1))]
+    return Mapping.of(dtype, tuple(steps), (2 * taps + len(steps) - 1,))
+
+
+@functools.cache
+def _products_of_taps(dtype: Any, taps: int) -> Mapping | None:
+    """What the taps meet, and the gradient -> added up, the product for each tap."""
+    steps = tuple(("Mul", (tap, taps)) for tap in range(taps))
+    return Mapping.of(dtype, steps, tuple(range(taps + 1, 2 * taps + 1)), adds=True)
+
+
+def _padded_taps(image: Any, windows: list[Window]) -> list[Any]:
+    """For each tap what it meets at all places, padding included."""
+    needed = [(w.count - 1) * w.stride + w.extent for w in windows]
+    sizes = [max(n, w.before + w.size) for n, w in zip(needed, windows, strict=True)]
+    if sizes != [w.size for w in windows]:
+        padded = np.zeros((image.shape[0], *sizes, image.shape[3]), image.dtype)
+        inside = [slice(w.before, w.before + w.size) for w in windows]
+        padded[:, inside[0], inside[1]] = image
+        image = padded
+    along = [
+        [
+            slice(t * w.dilation, t * w.dilation + (w.count - 1) * w.stride + 1, w.stride)
+            for t in range(w.taps)
+        ]
+        for w in windows
+    ]
+    return [image[:, y, x] for y in along[0] for x in along[1]]
+
+
+def _native_forward(image: Any, weights: Any, windows: list[Window], out: Any) -> bool:
+    """``out`` by one compiled loop, ``weights`` [taps, taps, channels]; ``False`` without one."""
+    taps = windows[0].taps * windows[1].taps
+    mapping = _sum_of_taps(image.dtype, taps) if taps <= _MAX_NATIVE_TAPS else None
+    if mapping is None or out.size < SMALL_ELEMENTS:
+        return False
+    views = _padded_taps(np.ascontiguousarray(image), windows)
+    vectors = list(weights.reshape(taps, -1))
+    if weights.shape[2] < _FEW_CHANNELS and windows[1].stride == 1:
+        places = windows[1].count
+        views = [_lines_of(v) for v in views]
+        vectors = [np.tile(v, places) for v in vectors]
+        out = out.reshape(*out.shape[:2], -1)
+    return mapping.run(out.shape, [*views, *vectors], [out])
+
+
+def _lines_of(view: Any) -> Any:
+    """[n, rows, places, channels] with places side by side as [n, rows, places * channels]."""
+    n, rows, places, channels = view.shape
+    return np.lib.stride_tricks.as_strided(
+        view, (n, rows, places * channels), (*view.strides[:2], view.itemsize), writeable=False
+    )
+
+
+def _turned(w: Window) -> Window:
+    """The window of the gradient: with stride 1 a convolution of what comes back."""
+    return Window(w.count, w.taps, 1, w.dilation, w.extent - 1 - w.before, 0, w.size)
 
 
 def _pieces(batch: int, item_elements: int) -> list[slice]:
@@ -86,6 +159,13 @@ def depthwise_kernel(
     shape = _output_shape(image.shape, filter.shape, windows)
     channels, multiplier = filter.shape[2:]
     out = xp.zeros(shape, input.dtype)
+    if (
+        xp is np
+        and multiplier == 1
+        and input.dtype == filter.dtype
+        and _native_forward(image, filter[..., 0], windows, out)
+    ):
+        return layout.from_last(xp, out)
     wide = out.reshape(*shape[:3], channels, multiplier)
 
     def work(piece: slice) -> None:
@@ -124,6 +204,15 @@ def depthwise_backprop_input_kernel(
     channels, multiplier = filter.shape[2:]
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], channels, multiplier)
     out = xp.zeros(sizes, out_backprop.dtype)
+    turned = [_turned(w) for w in windows]
+    if (
+        xp is np
+        and multiplier == 1
+        and all(w.stride == 1 for w in windows)
+        and all(w.before >= 0 for w in turned)
+        and _native_forward(grad[..., 0], filter[::-1, ::-1, :, 0], turned, out)
+    ):
+        return layout.from_last(xp, out)
 
     def work(piece: slice) -> None:
         part, source = out[piece], grad[piece]
@@ -158,6 +247,15 @@ def depthwise_backprop_filter_kernel(
     check_gradient(grad, _output_shape(image.shape, sizes, windows))
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], *sizes[2:])
     totals: list[Any] = []  # each thread adds up its own
+    taps = sizes[0] * sizes[1]
+    if xp is np and sizes[3] == 1 and taps <= _MAX_NATIVE_TAPS and grad.size >= SMALL_ELEMENTS:
+        mapping = _products_of_taps(grad.dtype, taps)
+        result = np.zeros(sizes, input.dtype)
+        operands = [*_padded_taps(np.ascontiguousarray(image), windows), grad[..., 0]]
+        if mapping is not None and mapping.run(
+            grad.shape[:4], operands, list(result.reshape(taps, -1))
+        ):
+            return result
 
     def make_worker() -> Any:
         total = xp.zeros(sizes, input.dtype)

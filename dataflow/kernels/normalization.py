@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.fused.mapping import ColumnSums, MappedOp
 from dataflow.kernels.registry import kernel
 
 
@@ -22,6 +23,36 @@ def _from_rows(xp: Any, rows: Any, like: Any, data_format: str) -> Any:
         return rows.reshape(like.shape)
     moved = rows.reshape(like.shape[0], *like.shape[2:], like.shape[1])
     return xp.ascontiguousarray(xp.moveaxis(moved, -1, 1))
+
+
+#: x, mean
+_SQUARES = ColumnSums((("Sub", (0, 1)), ("Mul", (2, 2))), (3,))
+#: x, mean, factor, offset
+_NORMALIZE = MappedOp(4, ("Sub", (0, 1)), ("Mul", (4, 2)), ("Add", (5, 3)))
+#: gradient, x, mean
+_GRADIENT_SUMS = ColumnSums((("Sub", (1, 2)), ("Mul", (0, 3))), (0, 4))
+#: gradient, x, mean, factor of the centred x, mean of the gradient, scale
+_GRADIENT = MappedOp(
+    6, ("Sub", (1, 2)), ("Mul", (6, 3)), ("Add", (7, 0)), ("Sub", (8, 4)), ("Mul", (9, 5))
+)
+
+
+def _normalized(operands: list[Any]) -> Any:
+    x, mean, factor, offset = operands
+    result = x - mean
+    result *= factor
+    result += offset
+    return result
+
+
+def _gradient(operands: list[Any]) -> Any:
+    grad, x, mean, centred_factor, grad_mean, factor = operands
+    result = x - mean
+    result *= centred_factor
+    result += grad
+    result -= grad_mean
+    result *= factor
+    return result
 
 
 def _column_means(xp: Any, rows: Any) -> Any:
@@ -57,8 +88,11 @@ def fused_batch_norm_kernel(
     empty = xp.empty(0, kind)
     if is_training:
         used_mean = _column_means(xp, rows)
-        centred = rows - used_mean
-        used_variance = _column_means(xp, xp.square(centred))
+        squares = _SQUARES([rows], [used_mean]) if xp is np else None
+        if squares is None:
+            used_variance = _column_means(xp, xp.square(rows - used_mean))
+        else:
+            used_variance = squares[0] / kind.type(rows.shape[0])
         count = rows.shape[0]
         unbiased = used_variance * kind.type(count / max(1, count - 1))
         if exponential_avg_factor == 1.0:
@@ -70,10 +104,10 @@ def fused_batch_norm_kernel(
     else:
         used_mean, used_variance = mean, variance
         new_mean, new_variance = mean.copy(), variance.copy()
-        centred = rows - used_mean
-    centred *= scale / xp.sqrt(used_variance + kind.type(epsilon))
-    centred += offset
-    y = _from_rows(xp, centred, x, data_format).astype(x.dtype, copy=False)
+    factor = scale / xp.sqrt(used_variance + kind.type(epsilon))
+    operands = [rows, used_mean, factor, offset]
+    result = _NORMALIZE(kind, operands, _normalized) if xp is np else _normalized(operands)
+    y = _from_rows(xp, result, x, data_format).astype(x.dtype, copy=False)
     if is_training:
         return y, new_mean, new_variance, used_mean, used_variance, empty
     return y, new_mean, new_variance, used_mean.copy(), used_variance.copy(), empty
@@ -97,18 +131,23 @@ def fused_batch_norm_grad_kernel(
     rows = _to_rows(xp, x, data_format).astype(kind, copy=False)
     grad = _to_rows(xp, y_backprop, data_format).astype(kind, copy=False)
     inverse = 1 / xp.sqrt(reserve_space_2 + kind.type(epsilon))
-    ones = xp.ones(rows.shape[0], kind)
-    offset_grad = ones @ grad
-    # sum(grad * (x - mean)) column by column, without the centred array
-    product = ones @ (grad * (rows - reserve_space_1))
+    sums = _GRADIENT_SUMS([grad, rows], [reserve_space_1]) if xp is np else None
+    if sums is None:
+        ones = xp.ones(rows.shape[0], kind)
+        sums = [ones @ grad, ones @ (grad * (rows - reserve_space_1))]
+    offset_grad, product = sums
     scale_grad = product * inverse
     if is_training:
         count = kind.type(max(1, rows.shape[0]))
-        result = rows - reserve_space_1
-        result *= -(inverse * scale_grad) / count
-        result += grad
-        result -= offset_grad / count
-        result *= scale * inverse
+        operands = [
+            grad,
+            rows,
+            reserve_space_1,
+            -(inverse * scale_grad) / count,
+            offset_grad / count,
+            scale * inverse,
+        ]
+        result = _GRADIENT(kind, operands, _gradient) if xp is np else _gradient(operands)
     else:
         result = grad * (scale * inverse)
     empty = xp.empty(0, kind)

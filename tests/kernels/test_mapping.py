@@ -9,7 +9,16 @@ import numpy as np
 import pytest
 
 from dataflow.dtypes import float32
-from dataflow.kernels import activation, gather_scatter, pooling, state
+from dataflow.kernels import (
+    activation,
+    bias,
+    depthwise,
+    gather_scatter,
+    normalization,
+    pooling,
+    reduce,
+    state,
+)
 from dataflow.kernels.fused import elementwise, mapping, native
 from dataflow.runtime.resources import VariableResource
 
@@ -21,7 +30,8 @@ def both(
     at_once: None, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[[Callable[[], Any]], tuple[Any, Any]]:
     """Calls a function with machine code, then without; fails if no machine code ran."""
-    monkeypatch.setattr(mapping, "SMALL_ELEMENTS", 0)
+    for module in (mapping, reduce):
+        monkeypatch.setattr(module, "SMALL_ELEMENTS", 0)
     compiled = native.Lazy.get
     calls: list[str] = []
 
@@ -29,7 +39,8 @@ def both(
         monkeypatch.setattr(native.Lazy, "get", lambda lazy: calls.append("get") or compiled(lazy))
         with np.errstate(all="ignore"):
             fast = function()
-            assert calls
+            assert calls, "no machine code was asked for"
+            calls.clear()
             monkeypatch.setattr(native.Lazy, "get", lambda lazy: None)
             return fast, function()
 
@@ -115,6 +126,92 @@ def test_a_scatter_leaves_alone_what_a_reader_holds(at_once: None) -> None:
     state.scatter_add_kernel(np, variable, np.array([1]), np.ones((1, 2), np.float32))
     np.testing.assert_array_equal(held, np.ones((3, 2)))
     np.testing.assert_array_equal(variable.array, [[1, 1], [2, 2], [1, 1]])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(64, 5), (16, 700), (3, 4, 6, 16), (9, 3)])
+def test_sums_over_all_axes_but_the_last(both: Any, shape: tuple[int, ...], dtype: str) -> None:
+    x = np.random.default_rng(5).random(shape).astype(dtype)
+    axes = np.arange(len(shape) - 1)
+    got, wanted = both(lambda: reduce.sum_kernel(np, x, axes, keep_dims=False))
+    np.testing.assert_allclose(got, wanted, rtol=1e-5)
+    assert got.dtype == wanted.dtype
+    got, wanted = both(lambda: bias.bias_add_grad_kernel(np, x, data_format="NHWC"))
+    np.testing.assert_allclose(got, wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+def test_batch_normalization_and_its_gradient(both: Any, data_format: str) -> None:
+    rng = np.random.default_rng(6)
+    shape = (4, 6, 5, 8) if data_format == "NHWC" else (4, 8, 6, 5)
+    x, grad = (rng.standard_normal(shape).astype(np.float32) for _ in range(2))
+    scale, offset = (rng.random(8, np.float32) for _ in range(2))
+    common = {"epsilon": 1e-3, "data_format": data_format, "is_training": True}
+
+    def forward() -> Any:
+        none = np.empty(0, np.float32)
+        return normalization.fused_batch_norm_kernel(
+            np, x, scale, offset, none, none, exponential_avg_factor=1.0, **common
+        )
+
+    got, wanted = both(forward)
+    for a, b in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+    mean, variance = wanted[3:5]
+
+    def backward() -> Any:
+        return normalization.fused_batch_norm_grad_kernel(
+            np, grad, x, scale, mean, variance, np.empty(0, np.float32), **common
+        )
+
+    got, wanted = both(backward)
+    for a, b in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("channels", [3, 40])
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"padding": "SAME"},
+        {"padding": "VALID"},
+        {"padding": "SAME", "dilations": [1, 2, 1, 1]},
+        {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 0, 2, 1, 1, 0, 0]},
+        {"padding": "SAME", "strides": [1, 2, 2, 1]},
+        {"padding": "SAME", "data_format": "NCHW"},
+    ],
+    ids=lambda c: "-".join(map(str, c.values())),
+)
+def test_depthwise_convolution(
+    both: Any, monkeypatch: pytest.MonkeyPatch, channels: int, case: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(depthwise, "SMALL_ELEMENTS", 0)
+    rng = np.random.default_rng(7)
+    attributes = {
+        "strides": [1, 1, 1, 1],
+        "dilations": [1, 1, 1, 1],
+        "explicit_paddings": [],
+        "data_format": "NHWC",
+    } | case
+    x = rng.standard_normal((2, 9, 8, channels)).astype(np.float32)
+    if attributes["data_format"] == "NCHW":
+        x = np.ascontiguousarray(x.transpose(0, 3, 1, 2))
+    filters = rng.standard_normal((3, 2, channels, 1)).astype(np.float32)
+    y, wanted = both(lambda: depthwise.depthwise_kernel(np, x, filters, **attributes))
+    np.testing.assert_allclose(y, wanted, rtol=1e-4, atol=1e-5)
+    grad = rng.standard_normal(y.shape).astype(np.float32)
+    sizes = np.array(filters.shape)
+    got, wanted = both(
+        lambda: depthwise.depthwise_backprop_filter_kernel(np, x, sizes, grad, **attributes)
+    )
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
+    if "strides" in case:
+        return  # left to NumPy
+    sizes = np.array(x.shape)
+    got, wanted = both(
+        lambda: depthwise.depthwise_backprop_input_kernel(np, sizes, filters, grad, **attributes)
+    )
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
 
 
 def test_columns_of_a_transposed_matrix_are_left_to_numpy(at_once: None) -> None:

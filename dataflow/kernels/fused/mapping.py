@@ -23,7 +23,10 @@ Steps = tuple[tuple[str, tuple[Any, ...]], ...]
 class Mapping:
     """Steps (as those of a `Loop`) over arrays that are broadcast to one shape."""
 
-    def __init__(self, dtype: Any, steps: Steps, results: tuple[int, ...]) -> None:
+    def __init__(
+        self, dtype: Any, steps: Steps, results: tuple[int, ...], adds: bool = False
+    ) -> None:
+        self.adds = adds
         self.dtype = np.dtype(dtype)
         self._char = self.dtype.char
         self.steps = steps
@@ -31,30 +34,35 @@ class Mapping:
         self._loops: dict[tuple[str, int], Lazy[Function]] = {}
 
     @classmethod
-    def of(cls, dtype: Any, steps: Steps, results: tuple[int, ...]) -> Mapping | None:
-        """The mapping; ``None`` where machine code has no such op or type."""
+    def of(
+        cls, dtype: Any, steps: Steps, results: tuple[int, ...], adds: bool = False
+    ) -> Mapping | None:
+        """The mapping; ``None`` where machine code has no such op or type.
+
+        With ``adds`` results are added to the outputs, which then may be broadcast, too: all that
+        falls on one element is added up, by one thread.
+        """
         if np.dtype(dtype).char not in "fd" or any(op not in OPS for op, _ in steps):
             return None
-        return cls(dtype, steps, results)
+        return cls(dtype, steps, results, adds)
 
     def run(self, shape: tuple[int, ...], inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
         """Fills ``outputs``, of ``shape``; ``False`` where that is not possible (yet)."""
         arrays = [*inputs, *outputs]
-        flat = self._run_flat(shape, arrays, len(inputs))
-        if flat is not None:
-            return flat
+        if not self.adds:
+            flat = self._run_flat(shape, arrays, len(inputs))
+            if flat is not None:
+                return flat
         letters: list[str] = []
         strides: list[tuple[int, ...]] = []
         for x in arrays:
-            if x.size == 1 and x.dtype == self.dtype:
+            if x.size == 1 and x.dtype == self.dtype and len(letters) < len(inputs):
                 letters.append("n")
                 continue
             if x.dtype != self.dtype and x.dtype.char != "?":
                 return False
             letters.append("v" if x.dtype == self.dtype else "b")
             strides.append(x.strides if x.shape == shape else np.broadcast_to(x, shape).strides)
-        if not strides or "n" in letters[len(inputs) :]:
-            return False
         axes = _merged_axes(shape, strides)
         if not axes or len(axes) - 1 > _MAX_RANK:
             return False
@@ -74,7 +82,11 @@ class Mapping:
             x.reshape(-1)[0] if letter == "n" else address_of(x)
             for x, letter in zip(arrays, letters, strict=True)
         ]
-        _call(function, axes, values, self.dtype.itemsize)
+        if self.adds:
+            lengths = [length for length, _ in axes]
+            function(*lengths, *values, *_outer_strides(axes))
+        else:
+            _call(function, axes, values, self.dtype.itemsize)
         return True
 
     def _run_flat(self, shape: tuple[int, ...], arrays: list[Any], num_inputs: int) -> bool | None:
@@ -104,7 +116,8 @@ class Mapping:
     def _loop(self, letters: str, num_inputs: int, rank: int) -> Lazy[Function]:
         found = self._loops.get((letters, rank))
         if found is None:
-            results = tuple(zip(self.results, letters[num_inputs:], strict=True))
+            stored = "+" * len(self.results) if self.adds else letters[num_inputs:]
+            results = tuple(zip(self.results, stored, strict=True))
             loop = Loop(self.dtype.name, letters[:num_inputs], self.steps, results, rank)
             found = self._loops[letters, rank] = lazy(loop)
         return found
@@ -129,10 +142,15 @@ def _merged_axes(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list
     return axes
 
 
+def _outer_strides(axes: list[_Axis]) -> list[int]:
+    """All of one array together."""
+    return [s for steps in zip(*(a[1] for a in axes[:-1]), strict=True) for s in steps]
+
+
 def _call(function: Function, axes: list[_Axis], values: list[Any], item_bytes: int) -> None:
     """One call, or one for each piece of the first axis, shared by the threads."""
     lengths = [length for length, _ in axes]
-    strides = [s for steps in zip(*(a[1] for a in axes[:-1]), strict=True) for s in steps]
+    strides = _outer_strides(axes)
     size_bytes = int(np.prod(lengths)) * item_bytes * len(values)
     if size_bytes < _SHARED_BYTES:
         function(*lengths, *values, *strides)
@@ -195,3 +213,32 @@ class MappedOp:
         """As `mapped`; ``dtype`` is the result's."""
         mapping = self._mappings.get(dtype.char)
         return otherwise(inputs) if mapping is None else mapped(mapping, inputs, otherwise, reused)
+
+
+#: A matrix is read in rows of at least so many numbers, for sums over its rows.
+_WIDE_ROW = 512
+
+
+class ColumnSums:
+    """Sums over the rows of what steps make of matrices [rows, columns] and vectors [columns]."""
+
+    def __init__(self, steps: Steps, results: tuple[int, ...]) -> None:
+        self.results = results
+        self._mappings = {char: Mapping.of(char, steps, results, adds=True) for char in "fd"}
+
+    def __call__(self, matrices: list[Any], vectors: Sequence[Any] = ()) -> list[Any] | None:
+        """One vector for each result; ``None`` where that is not possible (yet)."""
+        rows, columns = matrices[0].shape
+        mapping = self._mappings.get(matrices[0].dtype.char)
+        if mapping is None or rows * columns < SMALL_ELEMENTS:
+            return None
+        # Several rows as one: otherwise each addition waits for the one before.
+        joined = 1
+        while joined * columns < _WIDE_ROW and rows % (2 * joined) == 0:
+            joined *= 2
+        shape = (rows // joined, joined * columns)
+        wide = [m.reshape(shape) for m in matrices]
+        sums = [np.zeros(shape[1], mapping.dtype) for _ in self.results]
+        if not mapping.run(shape, [*wide, *(np.tile(v, joined) for v in vectors)], sums):
+            return None
+        return [s.reshape(joined, columns).sum(0) if joined > 1 else s for s in sums]

@@ -43,7 +43,8 @@ class Loop(NamedTuple):
 
     ``inputs`` has a letter for each array: ``v`` for elements that lie side by side along the
     innermost axis, ``u`` for one element for the whole innermost axis, ``r`` as ``v`` in the row
-    that the index names, ``n`` for one number for all, ``b`` for truth values side by side. Value i is input i, or the result of a step; ``steps`` are (op type,
+    that the index names, ``n`` for one number for all, ``b`` for truth values side by side. A result
+    may be ``+``: as ``v``, but added to what is there. Value i is input i, or the result of a step; ``steps`` are (op type,
     operand numbers), or ``("Const", (number,))``; ``results`` are (value, letter) of what is
     stored; ``rank`` counts the axes around the innermost one.
     """
@@ -321,8 +322,11 @@ class _Writer:
                 values.append(self.constant(operands[0]))
             else:
                 values.append(self.step(op, *[values[o] for o in operands]))
-        for i, (value, _) in enumerate(self.loop.results, len(self.loop.inputs)):
+        for i, (value, letter) in enumerate(self.loop.results, len(self.loop.inputs)):
             address = self.element_address(i, index, self.element)
+            if letter == "+":
+                before = self.put(f"load {self.type}, ptr {address}, align {align}")
+                values[value] = self.put(f"fadd {self.type} {before}, {values[value]}")
             self.lines.append(f"  store {self.type} {values[value]}, ptr {address}, align {align}")
 
 
