@@ -1,0 +1,82 @@
+"""RewritePlayer and Timeline in a real JupyterLab: displayed, busy kernel, saved and reopened."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.browser.jupyter_server import JupyterServer
+    from tests.browser.lab_page import LabPage
+
+pytestmark = pytest.mark.browser
+
+BUILD = """import dataflow as tf
+x = tf.placeholder(tf.float32, [None, 256], name="x")
+tf.square(x, name="unused")
+y = tf.log(tf.add(1.0, tf.exp(tf.multiply(x, 1.0, name="once"))), name="softened")
+z = tf.reduce_sum(tf.square(tf.tanh(y) * 2.0 + 1.0), name="z")
+sess = tf.Session()"""
+EXPLAIN = "sess.explain(z, [x])"
+TRACE = """import numpy as np
+from dataflow_widgets import Timeline
+metadata = tf.RunMetadata()
+sess.run(z, {x: np.ones((64, 256))}, options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE),
+         run_metadata=metadata)
+timeline = Timeline(metadata)
+display(timeline)
+import time
+time.sleep(8)"""
+
+
+def test_both_in_a_notebook(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
+    name = "explain.ipynb"
+    lab_page.open_notebook(jupyter_server.write_notebook(name, [BUILD, EXPLAIN, TRACE]))
+    lab_page.run_cell(0)
+    lab_page.run_cell(1)
+    player = lab_page.output(1)
+    player.locator('.df-widget[data-step="1"]').wait_for()
+    player.locator(".df-column[aria-label=after] .df-pane[data-attempt=graphviz]").wait_for()
+    player.get_by_role("button", name="log(1 + exp(x))").click()
+    player.locator(".df-node.df-comes").wait_for()
+    assert "softplus" in player.locator(".df-status").text_content()
+    # About asks the kernel for the source of the new op.
+    player.locator(".df-node.df-comes").click()
+    player.get_by_role("button", name="About").click()
+    player.locator(".df-more summary", has_text="Kernel").wait_for()
+
+    lab_page.select_cell(2)
+    lab_page.start_command("notebook:run-cell")
+    timeline = lab_page.output(2)
+    timeline.locator(".df-bar").first.wait_for(timeout=6_000)
+    assert lab_page.cells()[2]["prompt"] == "[*]:", "drawn, and answers, while the kernel is busy"
+    timeline.locator('.df-bar[tabindex="0"]').focus()
+    for key in ("ArrowRight", "Enter", "c", "+", "d", "d"):
+        lab_page.page.keyboard.press(key)
+    assert timeline.locator(".df-op h4").count() == 1
+    player.get_by_role("button", name="To the end").click()
+    assert "one kernel" in player.locator(".df-status").text_content()
+    assert lab_page.cells()[2]["prompt"] == "[*]:"
+    lab_page.wait_until_idle()
+    assert len(lab_page.cells()) == 3, "d d in a widget deletes no cell"
+    timeline.get_by_role("button", name="Fit").click()
+    lab_page.page.wait_for_timeout(2500)  # the page sends its pictures once it has been quiet
+    lab_page.run_code("assert len(timeline.picture) > 300\nassert timeline.payload == {}")
+    lab_page.assert_no_cell_failed()
+
+    lab_page.command("docmanager:save")
+    notebook = json.loads((jupyter_server.folder / name).read_text(encoding="utf-8"))
+    for cell, words in ((1, "Run of z:0"), (2, "Run of ")):
+        (data,) = [o["data"] for o in notebook["cells"][cell]["outputs"] if "data" in o]
+        assert f'<img alt="{words}' in "".join(data["text/html"])
+        assert len(json.dumps(data)) < 60_000
+    widgets = notebook["metadata"].get("widgets", {})
+    assert len(json.dumps(widgets)) < 2 * 60_000
+    lab_page.open_notebook(name)  # a new kernel, which knows nothing of these widgets
+    for cell in (1, 2):
+        image = lab_page.output(cell).locator("img").first
+        image.wait_for()
+        assert image.evaluate("(e) => e.naturalWidth") > 50
+        assert image.get_attribute("alt").startswith("Run of")
