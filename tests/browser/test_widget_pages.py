@@ -395,6 +395,32 @@ def test_hover_pairs_forward_and_gradient(bare: BarePage) -> None:
     assert "dA = dC·Bᵀ" in bare.page.locator(".df-note").text_content()
 
 
+def test_focus_shows_what_hovering_shows(bare: BarePage) -> None:
+    bare.show(graph_state(graphs.layers(1)))
+    bare.wait_drawn()
+    node_locator(bare, "layer0/MatMul").focus()
+    assert bare.page.locator(".df-node.df-pair").count() == 3
+    assert "dA = dC·Bᵀ" in bare.page.locator(".df-note").text_content()
+
+
+def test_edges_are_as_wide_as_what_they_carry(bare: BarePage) -> None:
+    nodes = [
+        graphs.node("small", "Const", shape="(2,)"),
+        graphs.node("large", "Const", shape="(1000, 1000)"),
+        graphs.node("unknown", "Placeholder", shape="(?, 3)"),
+        graphs.node("sum", "AddN", ("small:0", "large:0", "unknown:0"), shape="(?, 3)"),
+    ]
+    bare.show(graph_state(nodes, profile_data={"seconds": {}, "bytes": {"2": 120_000}}))
+    bare.wait_drawn()
+    bare.page.get_by_label("colour by").select_option("memory")
+    widths = bare.page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll('.df-edge')].map((e) =>
+             [e.querySelector('title').textContent.split(':')[0],
+              parseFloat(getComputedStyle(e.querySelector('.df-line')).strokeWidth)]))"""
+    )
+    assert 1 < widths["small"] < widths["unknown"] < widths["large"] <= 8
+
+
 def test_comparison_of_two_fetches(bare: BarePage) -> None:
     marks = {
         "fetched": [4, 5],

@@ -390,7 +390,9 @@ export class GraphPane {
 
   focusIn(event) {
     const node = event.target.closest(".df-node");
-    if (node && node.dataset.id !== this.current) this.setCurrent(node.dataset.id);
+    if (!node) return;
+    if (node.dataset.id !== this.current) this.setCurrent(node.dataset.id);
+    this.hover(event); // what hovering shows, focus shows too
   }
 
   /** The nearest node in a direction; along an edge if one leads there. */
