@@ -69,12 +69,25 @@ document.getElementById("query").addEventListener("input", (event) => {{
 
 # A solution waits behind its summary; each page leads back to the index.
 TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
-{%- block body_header -%}{{ super() }}<nav><a href="index.html">All lessons</a></nav>{%- endblock -%}
+{%- block body_header -%}{{ super() }}
+<style>
+nav.book, details.solution > summary { font: 14px system-ui, sans-serif; padding: 4px 0 4px 8px; }
+details.solution > summary { cursor: pointer; }
+</style>
+<nav class="book"><a href="index.html">All lessons</a></nav>{%- endblock -%}
 {%- block codecell -%}
 {%- if 'solution' in cell.metadata.get('tags', []) -%}
-<details class="solution"><summary>Solution</summary>{{ super() }}</details>
+<details class="solution"><summary>Solution {{ cell.id | replace('solution-ex', '') | e }}</summary>
+{{- super() -}}</details>
 {%- else -%}{{ super() }}{%- endif -%}
 {%- endblock -%}
+"""
+
+# A question in a page cannot be answered, so its answer follows, closed. (Not `_`, which a loop may use.)
+ANSWER = """
+from html import escape as _escape
+from IPython.display import HTML as _HTML
+_HTML(f"<details><summary>Answer</summary><p>{_escape(Out[max(Out)].reveal())}</p></details>")
 """
 
 MEMORY = """
@@ -90,7 +103,7 @@ def run_notebook(path: Path) -> tuple[Any, int]:
     Raises nbclient's CellExecutionError where a cell does.
     """
     notebook = nbformat.read(path, as_version=4)
-    notebook.cells.append(nbformat.v4.new_code_cell(MEMORY))
+    notebook.cells = [*with_answers(notebook.cells), nbformat.v4.new_code_cell(MEMORY)]
     NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_SECONDS,
@@ -98,6 +111,18 @@ def run_notebook(path: Path) -> tuple[Any, int]:
         resources={"metadata": {"path": str(path.parent)}},
     ).execute()
     return notebook, int(notebook.cells.pop().outputs[0]["text"])
+
+
+def with_answers(cells: list[Any]) -> list[Any]:
+    """The cells, with the answer after each question; sources of questions hold hints and go."""
+    result = []
+    for cell in cells:
+        result.append(cell)
+        if "predict" in cell.metadata.get("tags", []):
+            cell.metadata["transient"] = {"remove_source": True}
+            hidden = {"transient": {"remove_source": True}}
+            result.append(nbformat.v4.new_code_cell(ANSWER, metadata=hidden))
+    return result
 
 
 def drop_widgets(notebook: Any) -> None:
@@ -155,7 +180,7 @@ def sections(notebook: Any, page: str) -> list[tuple[str, str, str]]:
                 found.append((part.partition("\n")[0][3:].strip(), []))
             if found:
                 found[-1][1].append(part)
-        if cell.cell_type == "code" and found:
+        if cell.cell_type == "code" and found and "transient" not in cell.metadata:
             found[-1][1].append(cell.source)
     return [
         (title, anchor, " ".join(" ".join(text).split()).lower())
@@ -177,8 +202,9 @@ def entry(name: str, title: str, text: str, parts: list[tuple[str, str, str]]) -
 
 
 def text_of(notebook: Any) -> str:
-    """What the search looks at: every cell's source, on one line."""
-    return " ".join(" ".join(cell.source for cell in notebook.cells).split()).lower()
+    """What the search looks at: the source of every cell that is shown, on one line."""
+    shown = [cell.source for cell in notebook.cells if "transient" not in cell.metadata]
+    return " ".join(" ".join(shown).split()).lower()
 
 
 def build(lessons: Path, site: Path) -> list[Path]:

@@ -91,6 +91,32 @@ def test_sections_are_linked_solutions_wait_and_pages_lead_on(checkout, tmp_path
         assert not anchor or f'id="{anchor}"' in text
 
 
+QUESTION = """
+_ = 0  # as a loop leaves it
+class Question:
+    def reveal(self):
+        return "Because <it> is."
+    def __repr__(self):
+        return "What is it?"
+Question()  # the hint: not to be shown
+"""
+
+
+def test_questions_are_followed_by_their_answer_closed(checkout, tmp_path, lessons):
+    cells = [
+        v4.new_markdown_cell("# 1 · Graphs\n\n## Edges"),
+        v4.new_code_cell(QUESTION, metadata={"tags": ["predict"]}),
+    ]
+    write_lesson(lessons, "01_graphs.ipynb", cells)
+    result = build(checkout, tmp_path)
+    assert result.returncode == 0, result.stderr
+    page = (tmp_path / "site" / "01_graphs.html").read_text()
+    assert "What is it?" in page
+    assert "<details><summary>Answer</summary><p>Because &lt;it&gt; is.</p></details>" in page
+    assert "not to be shown" not in page
+    assert "not to be shown" not in (tmp_path / "site" / "index.html").read_text()
+
+
 def test_a_lesson_that_fails_fails_the_book(checkout, tmp_path, lessons):
     write_lesson(lessons, "01_graphs.ipynb", [v4.new_code_cell("1 / 0")])
     result = build(checkout, tmp_path)
