@@ -172,6 +172,10 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         _synchronize()
         return self._array.copy()
 
+    def set(self, array: Any, stream: Any = None) -> None:
+        """Copies an array of the host into this one's memory."""
+        self._array[...] = array
+
     @property
     def device(self) -> str:
         """Where it lies."""
@@ -234,12 +238,12 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         return lambda *args, **kwargs: _compute(self._index, value, args, kwargs)
 
     def __getitem__(self, key: Any) -> Any:
-        key = self._key(key)
-        return _compute(self._index, lambda: self._array[key], (), {})
+        array, key = self._array, self._key(key)  # a recording must not hold this object
+        return _compute(self._index, lambda: array[key], (), {})
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        key = self._key(key)
-        _compute(self._index, lambda new: self._array.__setitem__(key, new), (value,), {})
+        array, key = self._array, self._key(key)
+        _compute(self._index, lambda new: array.__setitem__(key, new), (value,), {})
 
     def __len__(self) -> int:
         return len(self._array)

@@ -27,7 +27,12 @@ def assign_kernel(xp: Any, ref: Any, value: Any, *, validate_shape: bool) -> Non
                 f"Assign requires shapes of both tensors to match. lhs shape= {list(np.shape(old))} "
                 f"rhs shape= {list(np.shape(value))}",
             )
-        ref.array = xp.array(value) if isinstance(value, np.generic) else value.copy()
+        in_place = xp is not np and old is not None and old.shape == value.shape
+        del old  # else its array would not be exclusive
+        if in_place:
+            ref.exclusive()[...] = value  # the buffer stays: a CUDA graph may know its address
+        else:
+            ref.array = xp.array(value) if isinstance(value, np.generic) else value.copy()
 
 
 def _check_shape(ref: Any, value: Any) -> None:

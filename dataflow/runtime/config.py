@@ -48,7 +48,11 @@ class Options:
 
 
 class GPUOptions(Options):
-    """How a session uses GPUs; ``per_process_gpu_memory_fraction`` 0 means no limit."""
+    """How a session uses GPUs; ``per_process_gpu_memory_fraction`` 0 means no limit.
+
+    ``use_cuda_graphs`` (not TensorFlow's): whether plans whose shapes repeat are captured once and
+    replayed.
+    """
 
     _defaults = {
         "per_process_gpu_memory_fraction": 0.0,
@@ -58,6 +62,7 @@ class GPUOptions(Options):
         "visible_device_list": "",
         "polling_active_delay_usecs": 0,
         "force_gpu_compatible": False,
+        "use_cuda_graphs": True,
         "experimental": None,
     }
 

@@ -119,8 +119,18 @@ class Plan:
         self.kernel_devices = placed.kernel_devices
         # Before the rewrites a plan is compiled quickly; it may never run again.
         final = origin is not None and not placed.kernel_devices
+        self.captures = self._captures(placed) if origin is not None else None
         self.generated = self.generator(placed, final=final).generate()
         self.function = self.generated.function
+
+    def _captures(self, placed: Placed) -> Any:
+        """The plan's CUDA graphs; ``None`` where it can have none."""
+        config: Any = self.session._config
+        if not placed.kernel_devices or not config.gpu_options.use_cuda_graphs:
+            return None
+        from dataflow.runtime.cuda_graph import Captures, why_not
+
+        return None if why_not(placed) else Captures(self, placed)
 
     def place(
         self,
@@ -241,6 +251,10 @@ class Plan:
                 self.rewrite()
             else:
                 self._runs_left -= 1
+        if self.captures is not None:
+            launched = self.captures.run(arguments)
+            if launched is not None:
+                return [own(v) for v in launched]
         try:
             with np.errstate(all="ignore"):
                 if self._scopes:

@@ -1,0 +1,195 @@
+"""Plans on a GPU as CUDA graphs: captured once for each set of shapes, then launched.
+
+A small step is dozens of kernels of a few microseconds, and launching each from Python costs more
+than running it. A graph launches them all at once. What it needs: the same kernels on the same
+buffers every time. So fed values are copied into fixed buffers, variables are updated in place, and
+the graph is dropped when a feed has another shape or a variable another buffer.
+
+A plan can be captured when its nodes run on one GPU, hold no state but variables, and the host has
+nothing to compute from values: shapes are known from the feeds' shapes, nothing waits for the
+device in between. Whether kernels keep to this is seen when it is tried; a plan that cannot be
+captured goes on as it was.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.kernels.cuda.graphs import CapturedWork, CaptureFailed, alias_of, buffer_of
+from dataflow.kernels.xp import array_module, to_host
+from dataflow.placement.groups import reference_inputs
+from dataflow.placement.transfers import Placed
+from dataflow.runtime import control_structure
+from dataflow.runtime.codegen import VARIABLES
+
+#: Runs with the same shapes before a plan is captured: kernels are compiled by then.
+_RUNS_BEFORE_CAPTURE = 3
+#: As many sets of shapes are kept; a plan whose shapes change all the time is not captured.
+_MAX_GRAPHS = 4
+_LOOKS_AT_SHAPES = frozenset({"Shape", "ShapeN", "Size", "Rank"})
+
+
+def why_not(placed: Placed) -> str:
+    """Why a plan cannot be captured; ``""`` when there is no reason to be seen in its nodes."""
+    devices = set(placed.kernel_devices.values())
+    if len(devices) != 1:
+        return "its nodes run on several GPUs" if devices else "it uses no GPU"
+    if any(t in placed.feeds for t in placed.fetches):
+        return "a fed value is fetched"
+    from_values: set[Tensor] = set(placed.feeds)  # on the host, and different in every run
+    for op in placed.ops:
+        if op.type in control_structure.CONTROL_OPS:
+            return f"{op.name!r} ({op.type}) decides what runs"
+        if op.op_def.stateful and op.type not in VARIABLES and not reference_inputs(op):
+            return f"{op.name!r} ({op.type}) keeps state on the host"
+        if any(t.dtype.base_dtype.kind in "Sx" for t in (*op.inputs, *op.outputs)):
+            return f"{op.name!r} ({op.type}) works on strings or handles"
+        if op.type == "_CopyToHost":
+            if any(c in placed.ops for c in op.outputs[0]._consumers):
+                return f"the host computes with {op.inputs[0].name!r}"
+        elif op.type in ("_CopyToDevice", *_LOOKS_AT_SHAPES):
+            if op.type == "_CopyToDevice" and op.inputs[0] in from_values:
+                if op.inputs[0] not in placed.feeds:
+                    return f"{op.inputs[0].name!r} is computed by the host from what is fed"
+        elif any(t in from_values for t in op.inputs):
+            if op in placed.kernel_devices:
+                return f"{op.name!r} ({op.type}) takes a fed value on the host"
+            from_values.update(op.outputs)
+    return ""
+
+
+class Captures:
+    """The CUDA graphs of one plan, by the shapes of its feeds."""
+
+    def __init__(self, plan: Any, placed: Placed) -> None:
+        self._plan = plan
+        self._placed = placed
+        self._index = int(next(iter(placed.kernel_devices.values())).partition(":")[2])
+        self._copied = [
+            op.inputs[0]
+            for op in placed.ops
+            if op.type == "_CopyToDevice" and op.inputs[0] in placed.feeds
+        ]
+        self._body = _body(plan, placed, self._copied)
+        self._variables = [plan.bind_variable(op) for op in placed.ops if op.type in VARIABLES]
+        self._lock = threading.Lock()
+        self._graphs: dict[tuple[Any, ...], _Graph | int] = {}
+        #: Why there are no graphs; "" as long as nothing speaks against them.
+        self.reason = ""
+
+    def run(self, arguments: Sequence[Any]) -> list[Any] | None:
+        """The results by launching a graph; ``None`` when the plan has to run as usual."""
+        if self.reason or not self._lock.acquire(blocking=False):
+            return None  # another thread is using the buffers
+        try:
+            return self._run(arguments)
+        finally:
+            self._lock.release()
+
+    def _run(self, arguments: Sequence[Any]) -> list[Any] | None:
+        key = tuple((np.shape(a), a.dtype) for a in arguments)
+        found = self._graphs.get(key, 0)
+        if isinstance(found, int):
+            if found < _RUNS_BEFORE_CAPTURE:
+                self._graphs[key] = found + 1
+                return None
+            graph = self._capture(key, arguments)
+            return None if graph is None else graph.run(arguments)
+        if not found.is_valid(self._variables):
+            self._graphs[key] = _RUNS_BEFORE_CAPTURE  # captured again in the next run
+            return None
+        return found.run(arguments)
+
+    def _capture(self, key: tuple[Any, ...], arguments: Sequence[Any]) -> _Graph | None:
+        if sum(isinstance(g, _Graph) for g in self._graphs.values()) >= _MAX_GRAPHS:
+            self.reason = "the shapes of what is fed change too often"
+            self._graphs.clear()
+            return None
+        if any(v.array is None for v in self._variables):
+            return None  # the usual way says which variable has no value
+        for variable in self._variables:
+            variable.exclusive()  # a buffer of its own, which updates in place may change
+        try:
+            graph = _Graph(self._index, self._body, self._placed, arguments, self._copied)
+            graph.capture(self._variables)
+        except CaptureFailed as e:
+            self.reason = str(e)
+            return None
+        self._graphs[key] = graph
+        return graph
+
+
+class _Graph:
+    """One captured plan with its buffers."""
+
+    def __init__(
+        self,
+        index: int,
+        body: Any,
+        placed: Placed,
+        arguments: Sequence[Any],
+        copied: Sequence[Tensor],
+    ) -> None:
+        xp = array_module(f"gpu:{index}")
+        self._index = index
+        self._body = body
+        where = {t: i for i, t in enumerate(placed.feeds)}
+        self._fed = [where[t] for t in copied]
+        self._buffers = [xp.empty(np.shape(arguments[i]), arguments[i].dtype) for i in self._fed]
+        self._arguments = list(arguments)  # their shapes are looked at
+
+    def capture(self, variables: Sequence[Any]) -> None:
+        """Captures the plan's kernels. Raises `CaptureFailed`."""
+        # Aliases: whoever held the arrays themselves would make an update copy them first.
+        aliases = [alias_of(v.array) for v in variables]
+        self._seen = [buffer_of(a) for a in aliases]
+        self._work = CapturedWork(
+            self._index, lambda: self._body.function(*self._arguments, *self._buffers), aliases
+        )
+        moved = False
+        for variable, alias, seen in zip(variables, aliases, self._seen, strict=True):
+            if buffer_of(variable.array) != seen:
+                variable.array, moved = alias, True
+        if moved:
+            raise CaptureFailed("a variable gets another buffer in every run")
+
+    def is_valid(self, variables: Sequence[Any]) -> bool:
+        """Whether the variables still lie where they did, and nobody else holds their arrays."""
+        return all(
+            variable.array is not None and buffer_of(variable.exclusive()) == seen
+            for variable, seen in zip(variables, self._seen, strict=True)
+        )
+
+    def run(self, arguments: Sequence[Any]) -> list[Any]:
+        """Copies the fed values into the buffers, launches, and fetches the results."""
+        for buffer, i in zip(self._buffers, self._fed, strict=True):
+            buffer.set(np.ascontiguousarray(arguments[i]))
+        self._work.launch()
+        return [to_host(value) for value in self._work.results]
+
+
+def _body(plan: Any, placed: Placed, copied: Sequence[Tensor]) -> Any:
+    """The plan's function from what is on the device to what is on the device.
+
+    It takes the feeds, of which only the shapes may be looked at, and their copies.
+    """
+    copies = {
+        op.inputs[0]: op.outputs[0]
+        for op in placed.ops
+        if op.type == "_CopyToDevice" and op.inputs[0] in copied
+    }
+    left_out = {copies[t].op for t in copied}
+    ops: list[Operation] = [
+        op for op in placed.ops if op not in left_out and op.type != "_CopyToHost"
+    ]
+    fetches = [t.op.inputs[0] if t.op.type == "_CopyToHost" else t for t in placed.fetches]
+    inner = placed._replace(
+        ops=ops, fetches=fetches, feeds=[*placed.feeds, *[copies[t] for t in copied]]
+    )
+    return plan.generator(inner).generate()
