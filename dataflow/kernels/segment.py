@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.fused.mapping import change_rows
 from dataflow.kernels.registry import kernel
 
 
@@ -38,6 +39,8 @@ def segment_reduce(xp: Any, data: Any, ids: Any, num_segments: int, ufunc: str, 
                 result[empty] = start
             return result
         getattr(xp, ufunc).at(result, ids, data)
+        return result
+    if ufunc == "add" and int(ids.min()) >= 0 and change_rows("Add", result, ids, data):
         return result
     # Rows of a segment brought together, then reduced in one call: much faster than ufunc.at.
     if (ids[1:] < ids[:-1]).any():

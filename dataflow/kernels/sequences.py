@@ -124,6 +124,27 @@ def upper_bound_kernel(xp: Any, rows: Any, values: Any, *, out_type: DType) -> A
     return _search(xp, rows, values, "right", out_type)
 
 
+#: Places of a table with one for each number between the smallest and the largest.
+_LARGEST_TABLE = 1 << 22
+
+
+def _unique_by_table(x: Any) -> tuple[Any, Any, Any]:
+    """`unique_in_order` without sorting, for numbers that do not lie far apart.
+
+    The table is not initialized: it is read only where it was written.
+    """
+    low = x.min()
+    at = x - low if x.dtype.kind == "u" else x.astype(np.int64) - int(low)
+    table = np.empty(int(x.max()) - int(low) + 1, np.int64)
+    places = np.arange(x.size)
+    table[at[::-1]] = places[::-1]  # of several the first, written last, stays
+    first = table[at]
+    is_first = first == places
+    which = (np.cumsum(is_first) - 1)[first]
+    values = x[is_first]
+    return values, which, np.bincount(which, minlength=values.size)
+
+
 def unique_in_order(x: Any) -> tuple[Any, Any, Any]:
     """Different elements by first appearance; for each x its number; how often each appears."""
     if x.dtype.kind == "O":
@@ -134,6 +155,8 @@ def unique_in_order(x: Any) -> tuple[Any, Any, Any]:
         values = np.empty(len(numbers), object)
         values[:] = list(numbers)
         return values, which, np.bincount(which, minlength=len(numbers))
+    if x.size and x.dtype.kind in "iu" and int(x.max()) - int(x.min()) < _LARGEST_TABLE:
+        return _unique_by_table(x)
     values, first, which, counts = np.unique(
         x, return_index=True, return_inverse=True, return_counts=True
     )

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError, OutOfRangeError
-from dataflow.kernels.fused.native import Loop, address_of, lazy
+from dataflow.kernels.fused.mapping import change_rows
 from dataflow.kernels.registry import kernel
 
 
@@ -130,33 +130,6 @@ def _apply_to_rows(xp: Any, ufunc: Any, array: Any, flat: Any, rows: Any) -> Non
     array[flat] = part
 
 
-#: One op on the rows that an index names, one after the other.
-_ROW_LOOPS = {
-    (op, np.dtype(dtype).char): lazy(Loop(dtype, "rv", ((op, (0, 1)),), ((2, "r"),), rank=1))
-    for op in ("Add", "Sub")
-    for dtype in ("float32", "float64")
-}
-
-
-def _change_rows(xp: Any, op: str, ref: Any, flat: Any, rows: Any) -> bool:
-    """The scatter as one compiled loop over the rows; ``False`` where there is none (yet)."""
-    loop = _ROW_LOOPS.get((op, rows.dtype.char)) if xp is np else None
-    function = None if loop is None else loop.get()
-    if function is None:
-        return False
-    array = ref.exclusive()
-    rows, numbers = np.ascontiguousarray(rows), np.ascontiguousarray(flat, np.int64)
-    row_bytes = rows.nbytes // numbers.size
-    if row_bytes:
-        where = address_of(array)
-        addresses = (where, address_of(rows), where)
-        strides = (row_bytes, row_bytes, row_bytes)
-        function(
-            numbers.size, row_bytes // rows.itemsize, *addresses, *strides, address_of(numbers)
-        )
-    return True
-
-
 @kernel("ScatterUpdate")
 def scatter_update_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
     with ref.lock:
@@ -168,7 +141,7 @@ def scatter_update_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None
 def scatter_add_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
     with ref.lock:
         flat, rows = _rows(xp, ref, indices, updates)
-        if flat.size and not _change_rows(xp, "Add", ref, flat, rows):
+        if flat.size and not (xp is np and change_rows("Add", ref.exclusive(), flat, rows)):
             flat, rows = sum_repeated(xp, flat, rows)
             _apply_to_rows(xp, xp.add, ref.exclusive(), flat, rows)
 
@@ -177,7 +150,7 @@ def scatter_add_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
 def scatter_sub_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
     with ref.lock:
         flat, rows = _rows(xp, ref, indices, updates)
-        if flat.size and not _change_rows(xp, "Sub", ref, flat, rows):
+        if flat.size and not (xp is np and change_rows("Sub", ref.exclusive(), flat, rows)):
             flat, rows = sum_repeated(xp, flat, rows)
             _apply_to_rows(xp, xp.subtract, ref.exclusive(), flat, rows)
 

@@ -17,6 +17,7 @@ from dataflow.kernels import (
     normalization,
     pooling,
     reduce,
+    segment,
     state,
 )
 from dataflow.kernels.fused import elementwise, mapping, native
@@ -117,6 +118,14 @@ def test_rows_of_a_scatter_are_added_up_where_one_is_named_again(
         return variable.array
 
     got, wanted = both(scatter)
+    np.testing.assert_array_equal(got, wanted)
+
+
+def test_segment_sums(both: Any) -> None:
+    rng = np.random.default_rng(8)
+    data = rng.integers(0, 9, (6, 21)).astype(np.float32)
+    ids = np.array([2, 0, 2, 5, 2, 0], np.int32)
+    got, wanted = both(lambda: segment.segment_reduce(np, data, ids, 7, "add", 0))
     np.testing.assert_array_equal(got, wanted)
 
 
