@@ -122,6 +122,27 @@ def test_what_goes_comes_and_is_rewired_is_said_in_words(bare: BarePage) -> None
     assert label.endswith(", new")
 
 
+def test_closed_scopes_say_how_many_go(bare: BarePage) -> None:
+    """Two closed scopes: all of one is pruned, half of the other."""
+    nodes = [
+        {"name": f"{scope}/op_{i}", "op": "Neg", "inputs": [], "outputs": []}
+        for scope in ("whole", "half")
+        for i in range(150)
+    ]
+    gone = [n["name"] for n in nodes if n["name"].startswith("whole") or n["name"].endswith("7")]
+    step = {"rule": "pruning", "equation": "e", "at": "", "after": "", "put": [], "num_hits": 1}
+    state = player()
+    state["payload"] |= {"nodes": nodes, "steps": [step | {"removed": gone, "kernel": ""}]}
+    bare.show(state)
+    wait_tag(bare, "before", "go")
+    found = bare.page.evaluate(
+        """() => Object.fromEntries([...document.querySelectorAll(
+             '.df-column[aria-label=before] .df-node')].map((e) =>
+             [e.dataset.id, e.querySelector('.df-tag').textContent]))"""
+    )
+    assert found == {"s:whole": "all go", "s:half": "15 go"}
+
+
 def test_jump_by_list_and_by_name(bare: BarePage) -> None:
     inside = show_player(bare)
     rules = inside.locator(".df-rules li").all_text_contents()

@@ -9,6 +9,7 @@ import { guarded, menu, shell } from "../shared/shell.js";
 import { dropStore, pictureOf, storeOf } from "../shared/store.js";
 
 const PATIENCE_MS = 6000;
+const MOST_NEARBY = 60;
 const NEARBY_FROM = 15; // larger graphs show what a rewrite touches, at first
 
 function initialize({ model }) {
@@ -184,20 +185,23 @@ class RewriteView {
   }
 
   async fill(pane, graph, change) {
-    const near = change && this.extent.value === "near" ? new Set([...change.near].map((name) => graph.indexOf.get(name)).filter((index) => index !== undefined)) : null;
+    // What pruning takes away is most of the graph: there nothing is near.
+    const near = change && this.extent.value === "near" && change.gone.size < MOST_NEARBY ? new Set([...change.near].map((name) => graph.indexOf.get(name)).filter((index) => index !== undefined)) : null;
     pane.setModel(graph, near);
+    if (near && change.near.size <= 2 * MOST_NEARBY) pane.open = new Set(graph.allScopes()); // both sides alike
     pane.tags = null;
     pane.classes = new Map();
     await pane.update();
     if (!change || pane.model !== graph) return;
-    const kinds = [[change.gone, "goes", "df-goes"], [change.added, "new", "df-comes"], [change.rewired, "rewired", "df-rewired"]];
+    const kinds = [[change.gone, "goes", "go", "df-goes"], [change.added, "new", "new", "df-comes"], [change.rewired, "rewired", "rewired", "df-rewired"]];
     pane.tags = new Map();
-    for (const [names, word, name] of kinds) {
-      for (const one of names) {
-        const item = graph.indexOf.has(one) ? pane.itemOf(graph.indexOf.get(one)) : null;
-        if (!item || pane.tags.has(item.id)) continue;
-        pane.tags.set(item.id, item.members.length > 1 ? `has ${word === "goes" ? "going" : word}` : word);
-        pane.classes.set(item.id, new Set([name]));
+    for (const item of pane.visible.items) {
+      for (const [names, one, many, name] of kinds) {
+        const count = item.members.filter((index) => names.has(graph.nodes[index].name)).length;
+        if (!count || pane.tags.has(item.id)) continue;
+        const all = count === item.members.length;
+        pane.tags.set(item.id, item.members.length === 1 ? one : all ? `all ${many}` : `${count} ${many}`);
+        pane.classes.set(item.id, new Set([name, all ? "df-all" : "df-some"]));
       }
     }
     pane.paint();
