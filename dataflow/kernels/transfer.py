@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.cuda.copies import HostToDevice
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.xp import is_device_array, to_host
 
+#: A smaller value is not worth a pinned buffer.
+_PINNED_BYTES = 16_384
 
-@kernel("_CopyToDevice")
-def copy_to_device_kernel(xp: Any, x: Any) -> Any:
+
+@kernel("_CopyToDevice", factory=True)
+def copy_to_device_kernel(xp: Any) -> Callable[[Any], Any]:
     if xp is np:
-        return to_host(x)
-    return xp.asarray(to_host(x) if is_device_array(x) else x)
+        return to_host
+    if getattr(xp, "__name__", "") != "cupy":
+        return lambda x: xp.asarray(to_host(x))
+    pinned: dict[int, HostToDevice] = {}
+
+    def copy(x: Any) -> Any:
+        if is_device_array(x):  # of another GPU
+            return xp.array(x)
+        if x.nbytes < _PINNED_BYTES:
+            return xp.asarray(x)
+        index = xp.cuda.Device().id
+        if index not in pinned:
+            pinned[index] = HostToDevice(index)
+        return pinned[index](x)
+
+    return copy
 
 
 @kernel("_CopyToHost")
