@@ -23,6 +23,10 @@ InputSpec = base.InputSpec
 _COMMON = ("input_shape", "batch_input_shape", "batch_size", "input_dim", "input_length", "weights")
 
 
+#: What TensorFlow 2's files say in addition, where it changes nothing.
+_LATER = {"groups": 1, "ragged": False, "output_padding": None, "keepdims": False}
+
+
 def tag(tensor: Any, key: str, value: Any) -> None:
     """Notes something of Keras's with a tensor: its ``history`` or its ``mask``."""
     if tensor._extras is None:
@@ -304,8 +308,10 @@ class Layer(base.Layer):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """The layer of a config."""
-        return cls(**config)
+        """The layer of a config, written here or by TensorFlow."""
+        accepted = inspect.signature(cls.__init__).parameters
+        later = [k for k, v in _LATER.items() if k in config and config[k] == v]
+        return cls(**{k: v for k, v in config.items() if k not in later or k in accepted})
 
     def __repr__(self) -> str:
         return f"<dataflow.keras.layers.{type(self).__name__} {self.name!r}>"

@@ -145,7 +145,19 @@ class MeanMetricWrapper(Mean):
     def update_state(  # type: ignore[override]
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> Any:
+        y_true, y_pred = convert_to_tensor(y_true), convert_to_tensor(y_pred)
         return super().update_state(self._fn(y_true, y_pred, **self._settings), sample_weight)
 
     def get_config(self) -> dict[str, Any]:
-        return {"name": self.name, **self._settings}
+        own = {"name": self.name, **self._settings}
+        return {**own, "fn": self._fn.__name__} if type(self) is MeanMetricWrapper else own
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> MeanMetricWrapper:
+        """The metric of a config, in which ``fn`` may be a name."""
+        from dataflow.keras import metrics
+
+        config = dict(config)
+        if cls is MeanMetricWrapper:
+            config["fn"] = metrics.get(config["fn"])
+        return cls(**config)

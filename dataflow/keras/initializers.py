@@ -100,6 +100,24 @@ _BY_NAME: dict[str, Any] = {
 }
 
 
+def _without_dtype(function: Any) -> Any:
+    """As TensorFlow 2's files describe it, with a dtype that the layer gives anyway."""
+
+    def make(seed: int | None = None, dtype: Any = None) -> Any:
+        return function(seed)
+
+    return make
+
+
+for _name, _function in {
+    "HeNormal": he_normal,
+    "HeUniform": he_uniform,
+    "LecunNormal": lecun_normal,
+    "LecunUniform": lecun_uniform,
+}.items():
+    _BY_NAME[_name] = _without_dtype(_function)
+
+
 def get(identifier: Any) -> Any:
     """The initializer of a name, a config or itself; ``None`` stays.
 

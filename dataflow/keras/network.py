@@ -215,6 +215,22 @@ class Model(Training, Layer):
         """Ops that `fit` runs, such as those of moving averages."""
         return (list(self._updates) + self._collect("updates")) if self.trainable else []
 
+    @property
+    def state_updates(self) -> list[Any]:
+        """Ops that keep the states of stateful layers."""
+        return [u for layer in self._layers for u in getattr(layer, "state_updates", [])]
+
+    @property
+    def stateful(self) -> bool:
+        """Whether a layer keeps its state from batch to batch."""
+        return any(getattr(layer, "stateful", False) for layer in self._layers)
+
+    def reset_states(self) -> None:
+        """Sets the states of all stateful layers to 0."""
+        for layer in self._layers:
+            if getattr(layer, "stateful", False):
+                layer.reset_states()  # type: ignore[attr-defined]
+
     def count_params(self) -> int:
         """The number of values in all weights."""
         return sum(K.count_params(w) for w in self.weights)
@@ -240,32 +256,24 @@ class Model(Training, Layer):
                 f"{type(self).__name__} is a class of your own, which cannot be saved as data: use "
                 "save_weights, and make the model with its class before load_weights."
             )
-        numbers: dict[int, list[int]] = {}
+        numbers: dict[int, list[Any]] = {}
         for tensor in self.inputs:
-            numbers[id(tensor)] = [self._layers.index(tag_of(tensor, "history")[0]), 0, 0]
-        calls: dict[int, int] = {}
-        nodes = []
+            numbers[id(tensor)] = [tag_of(tensor, "history")[0].name, 0, 0]
+        calls: dict[str, list[Any]] = {layer.name: [] for layer in self._layers}
         for node in self._network_nodes:
-            layer_index = next(i for i, x in enumerate(self._layers) if x is node.layer)
-            call = calls.get(layer_index, 0)
-            calls[layer_index] = call + 1
+            name = node.layer.name
             for i, tensor in enumerate(nest.flatten(node.outputs)):
-                numbers[id(tensor)] = [layer_index, call, i]
-            inputs = nest.flatten(node.inputs)
-            nodes.append(
-                {
-                    "layer": layer_index,
-                    "inputs": [numbers[id(t)] for t in inputs],
-                    "is_list": nest.is_nested(node.inputs),
-                    "kwargs": serialize(node.kwargs),
-                }
-            )
+                numbers[id(tensor)] = [name, len(calls[name]) + _first_call(node.layer), i]
+            kwargs = serialize(node.kwargs)
+            calls[name].append([[*numbers[id(t)], kwargs] for t in nest.flatten(node.inputs)])
         return {
             "name": self.name,
-            "layers": [serialize(layer) for layer in self._layers],
-            "nodes": nodes,
-            "inputs": [numbers[id(t)] for t in self.inputs],
-            "outputs": [numbers[id(t)] for t in self.outputs],
+            "layers": [
+                {**serialize(layer), "name": layer.name, "inbound_nodes": calls[layer.name]}
+                for layer in self._layers
+            ],
+            "input_layers": [numbers[id(t)] for t in self.inputs],
+            "output_layers": [numbers[id(t)] for t in self.outputs],
         }
 
     @classmethod
@@ -276,26 +284,38 @@ class Model(Training, Layer):
         from dataflow.keras.layers import deserialize
         from dataflow.keras.layers.core import InputLayer
 
-        layers = [deserialize(c, custom_objects) for c in config["layers"]]
+        layers = {c["name"]: deserialize(c, custom_objects) for c in config["layers"]}
+        ends = {what: _as_lists(config[what]) for what in ("input_layers", "output_layers")}
         if inputs is not None:
-            for (index, *_), tensor in zip(config["inputs"], inputs, strict=True):
-                layers[index] = InputLayer(input_tensor=tensor, name=layers[index].name)
-        tensors: dict[tuple[int, ...], Any] = {}
-        for index, *_ in config["inputs"]:
-            tensors[(index, 0, 0)] = layers[index].output
-        calls: dict[int, int] = {}
-        for node in config["nodes"]:
-            index = node["layer"]
-            call = calls.get(index, 0)
-            calls[index] = call + 1
-            arguments = [tensors[tuple(k)] for k in node["inputs"]]
-            results = layers[index](
-                arguments if node["is_list"] else arguments[0], **node["kwargs"]
-            )
-            for i, tensor in enumerate(nest.flatten(results)):
-                tensors[(index, call, i)] = tensor
-        ins = [tensors[tuple(k)] for k in config["inputs"]]
-        outs = [tensors[tuple(k)] for k in config["outputs"]]
+            for (name, *_), tensor in zip(ends["input_layers"], inputs, strict=True):
+                layers[name] = InputLayer(input_tensor=tensor, name=name)
+        tensors: dict[tuple[Any, ...], Any] = {
+            (name, 0, 0): layers[name].output for name, *_ in ends["input_layers"]
+        }
+        waiting = [
+            (c["name"], number, node)
+            for c in config["layers"]
+            for number, node in enumerate(c["inbound_nodes"])
+        ]
+        while waiting:
+            later = []
+            for name, number, node in waiting:
+                keys = [tuple(entry[:3]) for entry in node]
+                if any(key not in tensors for key in keys):
+                    later.append((name, number, node))
+                    continue
+                arguments = [tensors[key] for key in keys]
+                kwargs = node[0][3] if len(node[0]) > 3 else {}
+                results = layers[name](arguments if len(arguments) > 1 else arguments[0], **kwargs)
+                for i, tensor in enumerate(nest.flatten(results)):
+                    tensors[(name, number + _first_call(layers[name]), i)] = tensor
+            if len(later) == len(waiting):
+                raise ValueError(
+                    "The architecture is not whole: nothing gives the inputs of "
+                    f"{sorted({name for name, *_ in later})}."
+                )
+            waiting = later
+        ins, outs = ([tensors[tuple(key)] for key in ends[what]] for what in ends)
         return cls(
             ins[0] if len(ins) == 1 else ins,
             outs[0] if len(outs) == 1 else outs,
@@ -311,17 +331,27 @@ class Model(Training, Layer):
 
     # ---- files ----------------------------------------------------------------------------
 
-    def save(self, filepath: Any, overwrite: bool = True, include_optimizer: bool = True) -> None:
-        """Writes architecture, weights and optimizer to one file: see `load_model`."""
+    def save(
+        self,
+        filepath: Any,
+        overwrite: bool = True,
+        include_optimizer: bool = True,
+        save_format: Any = None,
+    ) -> None:
+        """Writes architecture, weights and optimizer to one file: see `load_model`.
+
+        ``save_format``: "h5" (the default for names that end so, where h5py is installed) or
+        "safetensors".
+        """
         from dataflow.keras.saving import save_model
 
-        save_model(self, filepath, overwrite, include_optimizer)
+        save_model(self, filepath, overwrite, include_optimizer, save_format)
 
     def save_weights(self, filepath: Any, overwrite: bool = True, save_format: Any = None) -> None:
-        """Writes the weights to one safetensors file."""
+        """Writes the weights to one file; ``save_format`` as of `save`."""
         from dataflow.keras.saving import save_weights
 
-        save_weights(self, filepath, overwrite)
+        save_weights(self, filepath, overwrite, save_format)
 
     def load_weights(self, filepath: Any, by_name: bool = False) -> None:
         """Reads weights that `save_weights` or `save` wrote."""
@@ -332,6 +362,16 @@ class Model(Training, Layer):
     def get_weights(self) -> list[np.ndarray[Any, Any]]:
         """The values of all variables, layer by layer."""
         return K.batch_get_value(self.weights)
+
+
+def _first_call(layer: Layer) -> int:
+    """The number of a layer's first call: in a model inside a model, 0 is its own input."""
+    return int(isinstance(layer, Model) and bool(layer.inputs))
+
+
+def _as_lists(ends: Any) -> list[Any]:
+    """Layer, call and output of each end; a single one may come without the outer list."""
+    return [ends] if ends and isinstance(ends[0], str) else list(ends)
 
 
 def _nodes_between(inputs: list[Any], outputs: list[Any]) -> list[Node]:

@@ -163,14 +163,9 @@ class Optimizer:
             return []
         # In the order of the model's weights: names differ in a model that was loaded beside it.
         inner = self._inner
-        others = sorted(inner._non_slot_dict.items(), key=lambda item: item[0][0])
-        slots = [inner.get_slot(p, n) for n in sorted(inner.get_slot_names()) for p in self._params]
         own = [v for key, v in self._made.items() if key != "lr"]
-        return [
-            *own,
-            *(v for _, v in others),
-            *(v for v in slots if v is not None),
-        ]
+        slots = [inner.get_slot(p, name) for name in inner._slots for p in self._params]
+        return [*own, *(v for v in slots if v is not None)]
 
     def get_weights(self) -> list[Any]:
         """Values of `weights`."""
@@ -183,6 +178,19 @@ class Optimizer:
                 f"This optimizer has {len(self.weights)} weights, got {len(weights)} arrays."
             )
         K.batch_set_value(list(zip(self.weights, weights, strict=True)))
+        # Powers of Adam's betas follow from the number of steps.
+        steps = int(weights[0]) if weights else 0
+        K.batch_set_value(
+            [
+                (
+                    variable,
+                    self._config[name.removesuffix("_power").replace("beta", "beta_")]
+                    ** (steps + 1),
+                )
+                for (name, _), variable in self._inner._non_slot_dict.items()
+                if name in ("beta1_power", "beta2_power")
+            ]
+        )
 
     def get_config(self) -> dict[str, Any]:
         """The settings, with the learning rate as it is now."""
@@ -403,7 +411,7 @@ class RMSprop(Optimizer):
 
     def _make(self, lr: Any) -> Any:
         rule = _RMSpropRule(lr, self)
-        wanted = {"rms": True, "mg": self._config["centered"], "momentum": self._config["momentum"]}
+        wanted = {"rms": True, "momentum": self._config["momentum"], "mg": self._config["centered"]}
         rule.slots = tuple(slot for slot, needed in wanted.items() if needed)
         return rule
 

@@ -64,6 +64,7 @@ def l1_l2(l1: float = 0.01, l2: float = 0.01) -> L1L2:
 
 
 _BY_NAME: dict[str, Any] = {"l1": l1, "l2": l2, "l1_l2": l1_l2, "L1L2": L1L2}
+_BY_NAME.update(L1=L1L2, L2=L1L2)  # as TensorFlow 2's files call them
 
 
 def get(identifier: Any) -> Any:

@@ -1,7 +1,7 @@
-"""Models in files: one safetensors file with the arrays, and the architecture as JSON in its header.
+"""Models in files: arrays in safetensors, the architecture as JSON in the header; or Keras's HDF5.
 
-Nothing in it is code, so a file from elsewhere is safe to load. The name may end in anything,
-``.h5`` too, but the content is never HDF5.
+Nothing in either is code, so a file from elsewhere is safe to load. A name that ends in ``.h5``,
+``.hdf5`` or ``.keras`` is written as HDF5 where h5py is installed: see `hdf5_format`.
 """
 
 from __future__ import annotations
@@ -14,26 +14,37 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import DataLossError
-from dataflow.keras import backend as K
+from dataflow.keras import backend as K, hdf5_format
 from dataflow.keras.sequential import class_name
 from dataflow.keras.serialization import custom_object_scope, serialize
 from dataflow.train.safetensors_store import read_arrays, read_metadata, write_arrays
 
 _KEY = "keras"
-_HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
-def _target(path: Any, overwrite: bool) -> str:
+def _target(path: Any, overwrite: bool, save_format: Any) -> tuple[str, bool]:
+    """The path, and whether HDF5 is meant; raises `FileExistsError`, `ValueError`."""
     path = os.fspath(path)
+    if save_format not in (None, "h5", "hdf5", "keras", "safetensors"):
+        raise ValueError(
+            f"save_format is 'h5' or 'safetensors', got {save_format!r}. For a checkpoint, use "
+            "tf.train.Saver; for a SavedModel, tf.saved_model."
+        )
     if not overwrite and os.path.exists(path):
         raise FileExistsError(f"{path} exists; pass overwrite=True to replace it.")
-    if path.endswith((".h5", ".hdf5", ".keras")):
+    named = path.endswith(hdf5_format.SUFFIXES)
+    if save_format in ("h5", "hdf5", "keras"):
+        return str(path), True
+    if named and save_format is None and hdf5_format.is_available():
+        return str(path), True
+    if named:
         warnings.warn(
             f"{os.path.basename(path)} is written in dataflow's own format (safetensors), whatever "
-            "its name says: tf.keras here reads it back, programs that expect HDF5 do not.",
+            "its name says: tf.keras here reads it back, programs that expect HDF5 do not. For "
+            "HDF5: pip install 'dataflow-learn[hdf5]'.",
             stacklevel=4,
         )
-    return str(path)
+    return str(path), False
 
 
 def _arrays(model: Any) -> dict[str, Any]:
@@ -54,25 +65,30 @@ def _check(path: Any) -> str:
             message=f"{path} is a folder. SavedModels of TensorFlow are not read here; a model of "
             "tf.keras is one file, written by model.save(path)."
         )
-    with open(path, "rb") as opened:
-        if opened.read(8) == _HDF5:
-            raise DataLossError(
-                message=f"{path} is an HDF5 file, written by another Keras. It cannot be read here: "
-                "there, save the arrays (numpy.savez(path, *model.get_weights())), and here build "
-                "the model and call model.set_weights([...])."
-            )
     return str(path)
 
 
+def _is_hdf5(path: str) -> bool:
+    with open(path, "rb") as opened:
+        return opened.read(8) == hdf5_format.SIGNATURE
+
+
 def save_model(
-    model: Any, filepath: Any, overwrite: bool = True, include_optimizer: bool = True
+    model: Any,
+    filepath: Any,
+    overwrite: bool = True,
+    include_optimizer: bool = True,
+    save_format: Any = None,
 ) -> None:
     """Writes architecture, weights, and what `compile` was given, to one file, in one step.
 
     Raises `FileExistsError` without ``overwrite``, `TypeError` where a layer holds a function
     without a name.
     """
-    path = _target(filepath, overwrite)
+    path, is_hdf5 = _target(filepath, overwrite, save_format)
+    if is_hdf5:
+        hdf5_format.save_model(path, model, include_optimizer)
+        return
     note: dict[str, Any] = {
         "model": {"class_name": class_name(model), "config": model.get_config()},
         "order": [layer.name for layer in model.layers if layer.weights],
@@ -90,7 +106,7 @@ def save_model(
 
 
 def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) -> Any:
-    """The model of a file that `save_model` wrote, ready to predict and to go on training.
+    """The model of a file that `save_model` (or TensorFlow, as HDF5) wrote, ready to predict and to go on training.
 
     ``custom_objects``: your own classes and functions, by name.
 
@@ -100,6 +116,8 @@ def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) 
     from dataflow.keras.layers import deserialize
 
     path = _check(filepath)
+    if _is_hdf5(path):
+        return hdf5_format.load_model(path, custom_objects, compile)
     text = read_metadata(path).get(_KEY)
     if text is None:
         raise ValueError(f"{path} holds arrays but no model: was it written by save_weights?")
@@ -124,11 +142,16 @@ def load_model(filepath: Any, custom_objects: Any = None, compile: bool = True) 
     return model
 
 
-def save_weights(model: Any, filepath: Any, overwrite: bool = True) -> None:
+def save_weights(
+    model: Any, filepath: Any, overwrite: bool = True, save_format: Any = None
+) -> None:
     """Writes the weights only."""
-    path = _target(filepath, overwrite)
+    path, is_hdf5 = _target(filepath, overwrite, save_format)
     if not model.weights:
         raise ValueError("This model has no weights yet: give it an input_shape, or data.")
+    if is_hdf5:
+        hdf5_format.save_weights(path, model)
+        return
     with model._graph.as_default():
         arrays = _arrays(model)
     order = [layer.name for layer in model.layers if layer.weights]
@@ -137,7 +160,11 @@ def save_weights(model: Any, filepath: Any, overwrite: bool = True) -> None:
 
 def load_weights(model: Any, filepath: Any, by_name: bool = False) -> None:
     """Reads weights, layer by layer in order, or into the layers of the same names."""
-    _assign(model, _check(filepath), by_name)
+    path = _check(filepath)
+    if _is_hdf5(path):
+        hdf5_format.load_weights(path, model, by_name)
+    else:
+        _assign(model, path, by_name)
 
 
 def _assign(model: Any, path: str, by_name: bool) -> None:

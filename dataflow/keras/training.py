@@ -266,7 +266,8 @@ class Training:
         phase = K.learning_phase()
         fed_phase = isinstance(phase, Tensor)
         call = session.make_callable(
-            [fetches, train_ops], [*feeds, *([phase] if fed_phase else [])]
+            [fetches, [*train_ops, *self._state_operations()]],
+            [*feeds, *([phase] if fed_phase else [])],
         )
         extra = [np.asarray(kind == "train")] if fed_phase else []
         types = [t.dtype.base_dtype.as_numpy_dtype for t in feeds]
@@ -277,6 +278,21 @@ class Training:
 
         self._functions[(kind, id(session))] = run
         return run
+
+    def _state_operations(self) -> list[Any]:
+        """What keeps the states of stateful layers, of the calls on this model's own inputs."""
+        fed = {tensor.op for tensor in self.inputs}
+        return [u for u in self.state_updates if _reached_from(u, fed)]  # type: ignore[attr-defined]
+
+    def _size(self, batch_size: int | None) -> int:
+        """The batch size, which the inputs' shape may fix; raises `ValueError` for another one."""
+        fixed = self.inputs[0].dims[0] if self.inputs and self.inputs[0].dims else None
+        if fixed is not None and batch_size not in (None, fixed):
+            raise ValueError(
+                f"The `batch_size` argument value {batch_size} is incompatible with the specified "
+                f"batch size of your Input Layer: {fixed}"
+            )
+        return fixed or batch_size or 32
 
     def _need_compiled(self) -> None:
         if self.optimizer is None:
@@ -321,6 +337,7 @@ class Training:
         if count == 0:
             raise ValueError("The arrays are empty.")
         data.check_lengths([*ins, *weights])
+        data.check_whole_batches(count, self.inputs)
         return [*ins, *outs, *weights]
 
     def _batch(self, element: Any) -> list[Any]:
@@ -360,7 +377,14 @@ class Training:
 
     def predict_on_batch(self, x: Any) -> Any:
         """The outputs for a batch."""
-        return self.predict(x, batch_size=max(1, len(x) if hasattr(x, "__len__") else 1))
+        with self._graph.as_default():
+            self._ready(x)
+            names = self.input_names  # type: ignore[attr-defined]
+            arrays = data.as_arrays(x, names, "input")
+            found = self._function("predict")(
+                data.check_shapes(arrays, self.inputs, names, "input")
+            )
+            return found[0] if len(found) == 1 else found
 
     # ---- many batches ---------------------------------------------------------------------
 
@@ -412,7 +436,7 @@ class Training:
                 if validation_split:
                     arrays, held = data.split_off(arrays, validation_split)
             has_validation = held is not None or validation_data is not None
-            size = batch_size or 32
+            size = self._size(batch_size)
             steps = steps_per_epoch
             if arrays is not None:
                 steps = -(-len(arrays[0]) // size)
@@ -534,7 +558,7 @@ class Training:
             else:
                 self._ready(x)
                 given = (x, y) if sample_weight is None else (x, y, sample_weight)
-                logs = self._evaluate(given, batch_size or 32, steps)
+                logs = self._evaluate(given, self._size(batch_size), steps)
             values = [logs[name] for name in self.metrics_names]
             return values[0] if len(values) == 1 else values
 
@@ -562,8 +586,8 @@ class Training:
                 arrays = data.check_shapes(
                     data.as_arrays(x, names, "input"), self.inputs, names, "input"
                 )
-                data.check_lengths(arrays)
-                stream = data.batches(arrays, batch_size or 32)
+                data.check_whole_batches(data.check_lengths(arrays), self.inputs)
+                stream = data.batches(arrays, self._size(batch_size))
             parts: list[list[Any]] = []
             for batch in stream:
                 self._ready(batch[0])

@@ -79,6 +79,17 @@ def check_lengths(arrays: list[Array]) -> int:
     return lengths.pop() if lengths else 0
 
 
+def check_whole_batches(count: int, tensors: list[Any]) -> None:
+    """Raises `ValueError` where the inputs' batch size is fixed and does not divide ``count``."""
+    sizes = {t.dims[0] for t in tensors if t.dims and t.dims[0] is not None}
+    for size in sizes:
+        if count % size:
+            raise ValueError(
+                "In a stateful network, you should only pass inputs with a number of samples that "
+                f"can be divided by the batch size {size}. Found: {count} samples."
+            )
+
+
 def per_output(value: Any, names: list[str], what: str) -> list[Any]:
     """One for each output, from one for all, a list, or a dict by name; raises `ValueError`."""
     if isinstance(value, dict) and any(isinstance(key, str) for key in value):

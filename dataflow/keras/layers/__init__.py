@@ -10,16 +10,19 @@ from dataflow.keras.layers.convolutional import (
     Conv2D,
     Conv2DTranspose,
     Conv3D,
+    Conv3DTranspose,
     Convolution1D,
     Convolution2D,
+    Convolution2DTranspose,
     Convolution3D,
-    Cropping2D,
+    Convolution3DTranspose,
     Deconvolution2D,
+    Deconvolution3D,
+    DepthwiseConv2D,
+    SeparableConv1D,
     SeparableConv2D,
-    UpSampling1D,
-    UpSampling2D,
-    ZeroPadding1D,
-    ZeroPadding2D,
+    SeparableConvolution1D,
+    SeparableConvolution2D,
 )
 from dataflow.keras.layers.core import (
     ELU,
@@ -28,7 +31,6 @@ from dataflow.keras.layers.core import (
     Dense,
     Dropout,
     Flatten,
-    GaussianNoise,
     Input,
     InputLayer,
     Lambda,
@@ -40,10 +42,10 @@ from dataflow.keras.layers.core import (
     RepeatVector,
     Reshape,
     Softmax,
-    SpatialDropout1D,
-    SpatialDropout2D,
+    ThresholdedReLU,
 )
 from dataflow.keras.layers.embeddings import Embedding
+from dataflow.keras.layers.locally_connected import LocallyConnected1D, LocallyConnected2D
 from dataflow.keras.layers.merge import (
     Add,
     Average,
@@ -62,7 +64,15 @@ from dataflow.keras.layers.merge import (
     multiply,
     subtract,
 )
-from dataflow.keras.layers.normalization import BatchNormalization
+from dataflow.keras.layers.noise import (
+    AlphaDropout,
+    GaussianDropout,
+    GaussianNoise,
+    SpatialDropout1D,
+    SpatialDropout2D,
+    SpatialDropout3D,
+)
+from dataflow.keras.layers.normalization import BatchNormalization, LayerNormalization
 from dataflow.keras.layers.pooling import (
     AveragePooling1D,
     AveragePooling2D,
@@ -72,12 +82,14 @@ from dataflow.keras.layers.pooling import (
     AvgPool3D,
     GlobalAveragePooling1D,
     GlobalAveragePooling2D,
+    GlobalAveragePooling3D,
     GlobalAvgPool1D,
     GlobalAvgPool2D,
     GlobalMaxPool1D,
     GlobalMaxPool2D,
     GlobalMaxPooling1D,
     GlobalMaxPooling2D,
+    GlobalMaxPooling3D,
     MaxPool1D,
     MaxPool2D,
     MaxPool3D,
@@ -86,6 +98,19 @@ from dataflow.keras.layers.pooling import (
     MaxPooling3D,
 )
 from dataflow.keras.layers.recurrent import GRU, LSTM, SimpleRNN
+from dataflow.keras.layers.recurrent_convolutional import ConvLSTM2D
+from dataflow.keras.layers.recurrent_cudnn import CuDNNGRU, CuDNNLSTM
+from dataflow.keras.layers.spatial import (
+    Cropping1D,
+    Cropping2D,
+    Cropping3D,
+    UpSampling1D,
+    UpSampling2D,
+    UpSampling3D,
+    ZeroPadding1D,
+    ZeroPadding2D,
+    ZeroPadding3D,
+)
 from dataflow.keras.layers.wrappers import Bidirectional, TimeDistributed, Wrapper
 from dataflow.keras.serialization import deserialize as _deserialize, serialize
 
@@ -97,6 +122,6 @@ def deserialize(config: dict[str, Any], custom_objects: Any = None) -> Any:
     from dataflow.keras.serialization import custom_object_scope
 
     known = {k: v for k, v in globals().items() if isinstance(v, type) and issubclass(v, Layer)}
-    known.update(Model=Model, Sequential=Sequential)
+    known.update(Model=Model, Functional=Model, Sequential=Sequential)
     with custom_object_scope(custom_objects or {}):
         return _deserialize("layer", config, known)

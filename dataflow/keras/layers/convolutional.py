@@ -1,16 +1,18 @@
-"""Convolutions, padding and enlarging of images."""
+"""Convolutions."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from dataflow.keras import backend as K
-from dataflow.keras.base_layer import Layer
+from dataflow.keras import activations, backend as K
+from dataflow.keras.base_layer import InputSpec, Layer
 from dataflow.keras.layers.core import weight_settings
 from dataflow.layers import convolutional
 from dataflow.layers.base import pair
 from dataflow.ops import array
-from dataflow.ops.image_geometry import resize_bilinear, resize_nearest_neighbor
+from dataflow.ops.bias import bias_add
+from dataflow.ops.convolution import depthwise_conv2d
+from dataflow.shapes import TensorShape
 
 
 def _arguments(rank: int, dilates: bool = True) -> Any:
@@ -48,9 +50,10 @@ def _arguments(rank: int, dilates: bool = True) -> Any:
                 "bias_constraint": bias_constraint,
             }
         )
+        causal = rank == 1 and padding == "causal"
         if dilates:
             settings["dilation_rate"] = dilation_rate
-        elif dilation_rate not in (1, one):
+        elif pair(dilation_rate, rank, "dilation_rate") != pair(1, rank, "dilation_rate"):
             raise NotImplementedError(
                 f"{type(self).__name__}(dilation_rate={dilation_rate}) is not supported; strides are."
             )
@@ -59,20 +62,29 @@ def _arguments(rank: int, dilates: bool = True) -> Any:
             filters,
             kernel_size,
             strides=strides,
-            padding=padding,
+            padding="valid" if causal else padding,
             data_format=data_format or K.image_data_format(),
             use_bias=use_bias,
             **settings,
             **kwargs,
         )
+        if causal:
+            self._is_causal = True
 
     return initialize
 
 
 class Conv1D(Layer, convolutional.Conv1D):
-    """Convolution along one axis. Input [batch, steps, channels]."""
+    """Convolution along one axis. Input [batch, steps, channels]; ``padding`` may be "causal"."""
 
     __init__ = _arguments(1)
+    _is_causal = False
+
+    def call(self, inputs: Any) -> Any:
+        if self._is_causal:  # a step sees itself and those before it
+            before = self.dilation_rate[0] * (self.kernel_size[0] - 1)
+            inputs = array.pad(inputs, [[0, 0], [before, 0], [0, 0]])
+        return convolutional.Conv1D.call(self, inputs)
 
 
 class Conv2D(Layer, convolutional.Conv2D):
@@ -93,23 +105,37 @@ class Conv2DTranspose(Layer, convolutional.Conv2DTranspose):
     __init__ = _arguments(2, dilates=False)
 
 
-class SeparableConv2D(Layer, convolutional.SeparableConv2D):
-    """A convolution of each channel, then one of 1 x 1 over channels."""
+class Conv3DTranspose(Layer, convolutional.Conv3DTranspose):
+    """Transposed convolution of volumes: strides enlarge."""
 
-    def __init__(
-        self,
+    __init__ = _arguments(3, dilates=False)
+
+
+def _separable_arguments(rank: int) -> Any:
+    """The ``__init__`` of a separable convolution."""
+    one: Any = 1 if rank == 1 else (1,) * rank
+
+    def initialize(
+        self: Any,
         filters: int,
         kernel_size: Any,
-        strides: Any = (1, 1),
+        strides: Any = one,
         padding: str = "valid",
         data_format: str | None = None,
-        dilation_rate: Any = (1, 1),
+        dilation_rate: Any = one,
         depth_multiplier: int = 1,
         activation: Any = None,
         use_bias: bool = True,
         depthwise_initializer: Any = "glorot_uniform",
         pointwise_initializer: Any = "glorot_uniform",
         bias_initializer: Any = "zeros",
+        depthwise_regularizer: Any = None,
+        pointwise_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        depthwise_constraint: Any = None,
+        pointwise_constraint: Any = None,
+        bias_constraint: Any = None,
         **kwargs: Any,
     ) -> None:
         settings = weight_settings(
@@ -118,9 +144,17 @@ class SeparableConv2D(Layer, convolutional.SeparableConv2D):
                 "depthwise_initializer": depthwise_initializer,
                 "pointwise_initializer": pointwise_initializer,
                 "bias_initializer": bias_initializer,
+                "depthwise_regularizer": depthwise_regularizer,
+                "pointwise_regularizer": pointwise_regularizer,
+                "bias_regularizer": bias_regularizer,
+                "activity_regularizer": activity_regularizer,
+                "depthwise_constraint": depthwise_constraint,
+                "pointwise_constraint": pointwise_constraint,
+                "bias_constraint": bias_constraint,
             }
         )
-        super().__init__(
+        Layer.__init__(
+            self,
             filters,
             kernel_size,
             strides=strides,
@@ -133,115 +167,110 @@ class SeparableConv2D(Layer, convolutional.SeparableConv2D):
             **kwargs,
         )
 
+    return initialize
+
+
+class SeparableConv1D(Layer, convolutional.SeparableConv1D):
+    """A convolution of each channel along one axis, then one of size 1 over channels."""
+
+    __init__ = _separable_arguments(1)
+
+
+class SeparableConv2D(Layer, convolutional.SeparableConv2D):
+    """A convolution of each channel, then one of 1 x 1 over channels."""
+
+    __init__ = _separable_arguments(2)
+
+
+class DepthwiseConv2D(Layer):
+    """A convolution of each channel by itself, with ``depth_multiplier`` filters for each."""
+
+    def __init__(
+        self,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: str = "valid",
+        depth_multiplier: int = 1,
+        data_format: str | None = None,
+        activation: Any = None,
+        use_bias: bool = True,
+        depthwise_initializer: Any = "glorot_uniform",
+        bias_initializer: Any = "zeros",
+        depthwise_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        activity_regularizer: Any = None,
+        depthwise_constraint: Any = None,
+        bias_constraint: Any = None,
+        dilation_rate: Any = (1, 1),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            **weight_settings({"activity_regularizer": activity_regularizer}), **kwargs
+        )
+        self.kernel_size = pair(kernel_size, 2, "kernel_size")
+        self.strides = pair(strides, 2, "strides")
+        self.dilation_rate = pair(dilation_rate, 2, "dilation_rate")
+        self.padding = padding.lower()
+        if self.padding not in ("valid", "same"):
+            raise ValueError(f"DepthwiseConv2D: padding is 'valid' or 'same', got {padding!r}.")
+        self.depth_multiplier = int(depth_multiplier)
+        self.data_format = data_format or K.image_data_format()
+        self.use_bias = use_bias
+        self.activation = activations.get(activation)
+        self.input_spec = InputSpec(ndim=4)
+        self._settings = weight_settings(
+            {
+                "depthwise_initializer": depthwise_initializer,
+                "depthwise_regularizer": depthwise_regularizer,
+                "depthwise_constraint": depthwise_constraint,
+                "bias_initializer": bias_initializer,
+                "bias_regularizer": bias_regularizer,
+                "bias_constraint": bias_constraint,
+            }
+        )
+
+    def _weight(self, name: str, kind: str, shape: list[int]) -> Any:
+        return self.add_weight(
+            name,
+            shape,
+            initializer=self._settings[kind + "_initializer"],
+            regularizer=self._settings[kind + "_regularizer"],
+            constraint=self._settings[kind + "_constraint"],
+        )
+
+    def build(self, input_shape: Any) -> None:
+        axis = 1 if self.data_format == "channels_first" else 3
+        channels = TensorShape(input_shape)[axis].value
+        if channels is None:
+            raise ValueError(f"Layer {self.name}: the number of channels must be known.")
+        shape = [*self.kernel_size, channels, self.depth_multiplier]
+        self.depthwise_kernel = self._weight("depthwise_kernel", "depthwise", shape)
+        self.bias = None
+        if self.use_bias:
+            self.bias = self._weight("bias", "bias", [channels * self.depth_multiplier])
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        first = self.data_format == "channels_first"
+        if first:
+            inputs = array.transpose(inputs, [0, 2, 3, 1])
+        outputs = depthwise_conv2d(
+            inputs,
+            self.depthwise_kernel,
+            [1, *self.strides, 1],
+            self.padding.upper(),
+            rate=list(self.dilation_rate),
+        )
+        if self.bias is not None:
+            outputs = bias_add(outputs, self.bias)
+        outputs = self.activation(outputs)
+        return array.transpose(outputs, [0, 3, 1, 2]) if first else outputs
+
 
 Convolution1D = Conv1D
 Convolution2D = Conv2D
 Convolution3D = Conv3D
-Deconvolution2D = Conv2DTranspose
-
-
-def _sides(value: Any, rank: int, name: str) -> list[tuple[int, int]]:
-    if isinstance(value, int):
-        return [(value, value)] * rank
-    sides = [(v, v) if isinstance(v, int) else tuple(v) for v in value]
-    if rank == 1 and len(sides) == 2 and all(isinstance(v, int) for v in value):
-        sides = [tuple(value)]
-    if len(sides) != rank or any(len(s) != 2 for s in sides):
-        raise ValueError(
-            f"{name}: expected an int, {rank} ints or {rank} pairs of ints; got {value!r}."
-        )
-    return sides
-
-
-class _Spatial(Layer):
-    rank = 2
-
-    def _per_axis(self, data_format: Any, values: Any, outside: Any) -> list[Any]:
-        """One value for each axis, ``outside`` for the batch and the channels."""
-        if (data_format or K.image_data_format()) == "channels_first" and self.rank > 1:
-            return [outside, outside, *values]
-        return [outside, *values, outside]
-
-
-class ZeroPadding1D(_Spatial):
-    """Zeros before and after the steps."""
-
-    rank = 1
-
-    def __init__(self, padding: Any = 1, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.padding = _sides(padding, 1, "ZeroPadding1D")
-
-    def call(self, inputs: Any) -> Any:
-        return array.pad(inputs, self._per_axis(None, self.padding, (0, 0)))
-
-
-class ZeroPadding2D(_Spatial):
-    """Zeros around an image: an int, (rows, columns), or ((top, bottom), (left, right))."""
-
-    def __init__(self, padding: Any = (1, 1), data_format: Any = None, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.padding = _sides(padding, 2, "ZeroPadding2D")
-        self.data_format = data_format
-
-    def call(self, inputs: Any) -> Any:
-        return array.pad(inputs, self._per_axis(self.data_format, self.padding, (0, 0)))
-
-
-class Cropping2D(_Spatial):
-    """Cuts the borders of an image off."""
-
-    def __init__(self, cropping: Any = ((0, 0), (0, 0)), data_format: Any = None, **kwargs: Any) -> None:  # fmt: skip
-        super().__init__(**kwargs)
-        self.cropping = _sides(cropping, 2, "Cropping2D")
-        self.data_format = data_format
-
-    def call(self, inputs: Any) -> Any:
-        slices = [slice(a, -b if b else None) for a, b in self.cropping]
-        return inputs[tuple(self._per_axis(self.data_format, slices, slice(None)))]
-
-
-class UpSampling1D(_Spatial):
-    """Repeats each step ``size`` times."""
-
-    rank = 1
-
-    def __init__(self, size: int = 2, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.size = int(size)
-
-    def call(self, inputs: Any) -> Any:
-        return array.repeat(inputs, self.size, axis=1)
-
-
-class UpSampling2D(_Spatial):
-    """Repeats rows and columns, or interpolates ("bilinear")."""
-
-    def __init__(
-        self,
-        size: Any = (2, 2),
-        data_format: Any = None,
-        interpolation: str = "nearest",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self.size = pair(size, 2, "size")
-        self.data_format = data_format
-        if interpolation not in ("nearest", "bilinear"):
-            raise ValueError(
-                f"UpSampling2D: interpolation is 'nearest' or 'bilinear', got {interpolation!r}."
-            )
-        self.resize = resize_nearest_neighbor if interpolation == "nearest" else resize_bilinear
-
-    def call(self, inputs: Any) -> Any:
-        first = (self.data_format or K.image_data_format()) == "channels_first"
-        if first:
-            inputs = array.transpose(inputs, [0, 2, 3, 1])
-        sizes = array.shape(inputs)[1:3] * list(self.size)
-        outputs = self.resize(inputs, sizes)
-        static = [
-            None if n is None else n * k
-            for n, k in zip(inputs.shape.as_list()[1:3], self.size, strict=True)
-        ]
-        outputs.set_shape([inputs.shape[0], *static, inputs.shape[3]])
-        return array.transpose(outputs, [0, 3, 1, 2]) if first else outputs
+Deconvolution2D = Convolution2DTranspose = Conv2DTranspose
+Deconvolution3D = Convolution3DTranspose = Conv3DTranspose
+SeparableConvolution1D = SeparableConv1D
+SeparableConvolution2D = SeparableConv2D

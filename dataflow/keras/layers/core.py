@@ -12,8 +12,8 @@ from dataflow.keras.base_layer import Layer, Node
 from dataflow.keras.serialization import serialize
 from dataflow.layers import core
 from dataflow.layers.base import smart_cond
-from dataflow.ops import array, normalization as normalization_ops, random
-from dataflow.ops.comparison import not_equal
+from dataflow.ops import array, normalization as normalization_ops
+from dataflow.ops.comparison import greater, not_equal
 from dataflow.ops.math import cast
 from dataflow.ops.reduce import reduce_any
 from dataflow.ops.sources import placeholder
@@ -177,42 +177,6 @@ class Dropout(Layer):
             training,
             lambda: normalization_ops.dropout(
                 inputs, rate=self.rate, noise_shape=self._noise_shape(inputs), seed=self.seed
-            ),
-            lambda: array.identity(inputs),
-        )
-
-
-class SpatialDropout1D(Dropout):
-    """Drops whole channels of [batch, steps, channels]."""
-
-    def __init__(self, rate: float, **kwargs: Any) -> None:
-        super().__init__(rate, noise_shape=(None, 1, None), **kwargs)
-
-
-class SpatialDropout2D(Dropout):
-    """Drops whole channels of [batch, height, width, channels]."""
-
-    def __init__(self, rate: float, **kwargs: Any) -> None:
-        super().__init__(rate, noise_shape=(None, 1, 1, None), **kwargs)
-
-
-class GaussianNoise(Layer):
-    """Adds normal noise while training."""
-
-    supports_masking = True
-
-    def __init__(self, stddev: float, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.stddev = stddev
-
-    def call(self, inputs: Any, training: Any = None) -> Any:
-        return smart_cond(
-            training,
-            lambda: (
-                inputs
-                + random.random_normal(
-                    array.shape(inputs), 0.0, self.stddev, inputs.dtype.base_dtype
-                )
             ),
             lambda: array.identity(inputs),
         )
@@ -394,3 +358,14 @@ class Softmax(Layer):
 
     def call(self, inputs: Any) -> Any:
         return activations.softmax(inputs, self.axis)
+
+
+class ThresholdedReLU(Layer):
+    """x where above ``theta``, else 0 (Konda et al. 2015)."""
+
+    def __init__(self, theta: float = 1.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.theta = theta
+
+    def call(self, inputs: Any) -> Any:
+        return inputs * cast(greater(inputs, self.theta), inputs.dtype.base_dtype)

@@ -111,8 +111,8 @@ class Dot(_Merge):
 
 
 def _function(layer: type[Layer]) -> Any:
-    def function(inputs: Any, **kwargs: Any) -> Any:
-        return layer(**kwargs)(inputs)
+    def function(inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        return layer(*args, **kwargs)(inputs)
 
     function.__doc__ = f"A `{layer.__name__}` layer, applied."
     return function

@@ -1,4 +1,4 @@
-"""Batch normalization."""
+"""Normalization over batches, and over the values of an example."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from typing import Any
 from dataflow.keras.base_layer import Layer
 from dataflow.keras.layers.core import weight_settings
 from dataflow.layers import normalization
+from dataflow.ops import array
+from dataflow.ops.elementary import rsqrt, square
+from dataflow.ops.reduce import reduce_mean
+from dataflow.shapes import TensorShape
 
 
 class BatchNormalization(Layer, normalization.BatchNormalization):
@@ -58,3 +62,72 @@ class BatchNormalization(Layer, normalization.BatchNormalization):
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         return normalization.BatchNormalization.call(self, inputs, training=training)
+
+
+class LayerNormalization(Layer):
+    """Brings each example to mean 0 and variance 1 over ``axis``, then scales and shifts.
+
+    Ba, Kiros and Hinton 2016. ``gamma`` and ``beta`` have the sizes of ``axis``.
+    """
+
+    supports_masking = True
+
+    def __init__(
+        self,
+        axis: Any = -1,
+        epsilon: float = 0.001,
+        center: bool = True,
+        scale: bool = True,
+        beta_initializer: Any = "zeros",
+        gamma_initializer: Any = "ones",
+        beta_regularizer: Any = None,
+        gamma_regularizer: Any = None,
+        beta_constraint: Any = None,
+        gamma_constraint: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.axis = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+        self.epsilon = epsilon
+        self.center = center
+        self.scale = scale
+        self._settings = weight_settings(
+            {
+                "beta_initializer": beta_initializer,
+                "gamma_initializer": gamma_initializer,
+                "beta_regularizer": beta_regularizer,
+                "gamma_regularizer": gamma_regularizer,
+                "beta_constraint": beta_constraint,
+                "gamma_constraint": gamma_constraint,
+            }
+        )
+
+    def _weight(self, name: str, sizes: list[int]) -> Any:
+        return self.add_weight(
+            name,
+            sizes,
+            initializer=self._settings[name + "_initializer"],
+            regularizer=self._settings[name + "_regularizer"],
+            constraint=self._settings[name + "_constraint"],
+        )
+
+    def build(self, input_shape: Any) -> None:
+        sizes = TensorShape(input_shape).as_list()
+        self._axes = sorted(axis % len(sizes) for axis in self.axis)
+        if any(sizes[axis] is None for axis in self._axes):
+            raise ValueError(f"Layer {self.name}: the sizes of axis {self.axis} must be known.")
+        own = [sizes[axis] for axis in self._axes]
+        self.gamma = self._weight("gamma", own) if self.scale else None
+        self.beta = self._weight("beta", own) if self.center else None
+        self._broadcast = [n if i in self._axes else 1 for i, n in enumerate(sizes)]
+        self.built = True
+
+    def call(self, inputs: Any) -> Any:
+        mean = reduce_mean(inputs, axis=self._axes, keepdims=True)
+        variance = reduce_mean(square(inputs - mean), axis=self._axes, keepdims=True)
+        outputs = (inputs - mean) * rsqrt(variance + self.epsilon)
+        if self.gamma is not None:
+            outputs = outputs * array.reshape(self.gamma, self._broadcast)
+        if self.beta is not None:
+            outputs = outputs + array.reshape(self.beta, self._broadcast)
+        return outputs

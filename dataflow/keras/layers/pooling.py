@@ -100,6 +100,19 @@ class GlobalMaxPooling2D(_Global):
     reduce = staticmethod(reduce_max)
 
 
+class GlobalAveragePooling3D(_Global):
+    """The mean over a volume."""
+
+    rank = 3
+
+
+class GlobalMaxPooling3D(_Global):
+    """The largest value over a volume."""
+
+    rank = 3
+    reduce = staticmethod(reduce_max)
+
+
 MaxPool1D = MaxPooling1D
 MaxPool2D = MaxPooling2D
 MaxPool3D = MaxPooling3D

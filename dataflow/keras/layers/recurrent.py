@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.keras import activations
+import numpy as np
+
+from dataflow.keras import activations, backend as K
 from dataflow.keras.base_layer import InputSpec, Layer
 from dataflow.keras.layers.core import weight_settings
 from dataflow.layers.base import smart_cond
@@ -17,6 +19,7 @@ from dataflow.ops.bias import bias_add
 from dataflow.ops.initializers import Ones, Zeros
 from dataflow.ops.math import matmul
 from dataflow.ops.normalization import dropout as drop
+from dataflow.ops.state import assign
 from dataflow.ops.tensor_products import tensordot
 from dataflow.rnn.loops import dynamic_rnn
 from dataflow.shapes import TensorShape
@@ -67,11 +70,6 @@ class _Recurrent(Layer):
         unroll: bool = False,
         **kwargs: Any,
     ) -> None:
-        if stateful:
-            raise NotImplementedError(
-                f"{type(self).__name__}(stateful=True) is not supported; return_state=True gives "
-                "the state, and initial_state= takes it."
-            )
         if kwargs.get("input_dim") is not None and "input_shape" not in kwargs:
             kwargs["input_shape"] = (kwargs.pop("input_length", None), kwargs.pop("input_dim"))
         kwargs.pop("implementation", None)
@@ -86,6 +84,8 @@ class _Recurrent(Layer):
         self.return_sequences = return_sequences
         self.return_state = return_state
         self.go_backwards = go_backwards
+        self.stateful = stateful
+        self.states: list[Any] = []
         self.input_spec = InputSpec(ndim=3)
         self._weight_settings = weight_settings(
             {
@@ -101,6 +101,7 @@ class _Recurrent(Layer):
             }
         )
         self._recurrent_noise: Any = None
+        self._state_updates: list[Any] = []
 
     def _weight(self, name: str, kind: str, shape: list[int], initializer: Any = None) -> Any:
         get = self._weight_settings.get
@@ -113,16 +114,72 @@ class _Recurrent(Layer):
         )
 
     def build(self, input_shape: Any) -> None:
+        if isinstance(input_shape, list):  # the states that it starts from come after the inputs
+            input_shape = input_shape[0]
         depth = TensorShape(input_shape)[-1].value
         if depth is None:
             raise ValueError(f"Layer {self.name}: the last axis of the inputs must be known.")
         columns = self.num_gates * self.units
         self.kernel = self._weight("kernel", "kernel", [depth, columns])
         self.recurrent_kernel = self._weight("recurrent_kernel", "recurrent", [self.units, columns])
-        self.bias = None
+        self.bias: Any = None
         if self.use_bias:
-            self.bias = self._weight("bias", "bias", [columns], self._bias_initializer())
+            self.bias = self._weight("bias", "bias", self._bias_shape(), self._bias_initializer())
+        self._make_states(TensorShape(input_shape)[0].value, [self.units])
         self.built = True
+
+    def _bias_shape(self) -> list[int]:
+        return [self.num_gates * self.units]
+
+    def _input_bias(self) -> Any:
+        """What is added to the projected inputs."""
+        return self.bias
+
+    # ---- states that last from batch to batch ----------------------------------------------
+
+    def _make_states(self, batch_size: int | None, inner: list[Any]) -> None:
+        if not self.stateful:
+            return
+        if batch_size is None or None in inner:
+            raise ValueError(
+                f"Layer {self.name}: a stateful layer needs to know its batch size, as example i "
+                "of a batch goes on where example i of the batch before stopped. Give the first "
+                "layer batch_input_shape=(batch, steps, features), or Input(batch_shape=...)."
+            )
+        self.states = [
+            K.variable(np.zeros([batch_size, *inner]), name=f"state_{i}")
+            for i in range(self.num_states)
+        ]
+
+    def reset_states(self, states: Any = None) -> None:
+        """Sets the states of a stateful layer to 0, or to arrays.
+
+        Raises `AttributeError` for a layer that is not stateful, `ValueError` for other shapes.
+        """
+        if not self.stateful:
+            raise AttributeError("Layer must be stateful.")
+        if not self.states:
+            raise ValueError(f"Layer {self.name} has no states before it is called.")
+        if states is None:
+            values = [np.zeros(state.shape.as_list()) for state in self.states]
+        else:
+            values = list(states) if isinstance(states, (list, tuple)) else [states]
+        if len(values) != len(self.states):
+            raise ValueError(
+                f"Layer {self.name} expects {len(self.states)} states, but it received "
+                f"{len(values)} state values."
+            )
+        K.batch_set_value(list(zip(self.states, values, strict=True)))
+
+    @property
+    def state_updates(self) -> list[Any]:
+        """Ops that keep the states; they run with training, evaluation and prediction."""
+        return list(self._state_updates)
+
+    def _keep(self, last: Any) -> None:
+        """Notes the ops that keep the last states, where the layer is stateful."""
+        pairs = zip(self.states, last, strict=True) if self.states else []
+        self._state_updates += [assign(state, value).op for state, value in pairs]
 
     def _bias_initializer(self) -> Any:
         return None
@@ -164,10 +221,12 @@ class _Recurrent(Layer):
         projected = tensordot(inputs, self.kernel, [[2], [0]])
         projected.set_shape([*inputs.shape.as_list()[:2], self.num_gates * self.units])
         if self.bias is not None:
-            projected = bias_add(projected, self.bias)
+            projected = bias_add(projected, self._input_bias())
         if self.go_backwards:
             projected = array.reverse(projected, [1])
             mask = mask if mask is None else array.reverse(mask, [1])
+        if states is None and self.states:
+            states = tuple(state.read_value() for state in self.states)
         if states is None:
             zeros = array.zeros([batch, self.units], projected.dtype.base_dtype)
             zeros.set_shape([inputs.shape[0], self.units])
@@ -179,6 +238,7 @@ class _Recurrent(Layer):
             initial_state=states,
             dtype=projected.dtype.base_dtype,
         )
+        self._keep(last)
         result = outputs if self.return_sequences else array.identity(last[0])
         return [result, *last] if self.return_state else result
 
@@ -252,7 +312,11 @@ class LSTM(_Recurrent):
 
 
 class GRU(_Recurrent):
-    """Gated recurrent unit (Cho et al. 2014); the reset gate acts before the product."""
+    """Gated recurrent unit (Cho et al. 2014).
+
+    The reset gate acts before the product with the recurrent kernel, or ``reset_after`` it, as
+    cuDNN has it; then ``bias`` is [2, 3 * units].
+    """
 
     num_gates = 3
 
@@ -265,14 +329,32 @@ class GRU(_Recurrent):
         reset_after: bool = False,
         **kwargs: Any,
     ) -> None:
-        if reset_after:
-            raise NotImplementedError("GRU(reset_after=True) is not supported.")
         super().__init__(units, activation, use_bias, **kwargs)
         self.recurrent_activation = activations.get(recurrent_activation)
+        self.reset_after = reset_after
+
+    def _bias_shape(self) -> list[int]:
+        # Reset after the product, the recurrent side needs a bias of its own.
+        columns = self.num_gates * self.units
+        return [2, columns] if self.reset_after else [columns]
+
+    def _input_bias(self) -> Any:
+        return self.bias[0] if self.reset_after else self.bias
+
+    def _recurrent_bias(self) -> Any:
+        return self.bias[1]
 
     def step(self, inputs: Any, states: Any) -> tuple[Any, ...]:
         (h,) = states
         n = self.units
+        if self.reset_after:
+            recurrent = self._recurrent(h, self.recurrent_kernel)
+            if self.bias is not None:
+                recurrent = bias_add(recurrent, self._recurrent_bias())
+            gates = self.recurrent_activation(inputs[:, : 2 * n] + recurrent[:, : 2 * n])
+            z, r = array.split(gates, 2, 1)
+            candidate = self.activation(inputs[:, 2 * n :] + r * recurrent[:, 2 * n :])
+            return (z * h + (1 - z) * candidate,)
         recurrent = self._recurrent(h, self.recurrent_kernel[:, : 2 * n])
         z, r = array.split(self.recurrent_activation(inputs[:, : 2 * n] + recurrent), 2, 1)
         candidate = self._recurrent(r * h, self.recurrent_kernel[:, 2 * n :])

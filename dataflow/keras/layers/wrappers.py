@@ -110,6 +110,21 @@ class Bidirectional(Wrapper):
     def _inner(self) -> list[Any]:
         return [self.forward_layer, self.backward_layer]
 
+    @property
+    def stateful(self) -> bool:
+        """Whether the two layers keep their states."""
+        return bool(self.forward_layer.stateful)
+
+    @property
+    def state_updates(self) -> list[Any]:
+        """Ops that keep the states."""
+        return [u for layer in self._inner() for u in layer.state_updates]
+
+    def reset_states(self) -> None:
+        """Sets the states of both layers to 0."""
+        for layer in self._inner():
+            layer.reset_states()
+
     def _own_config(self) -> dict[str, Any]:
         return {"layer": serialize(self.layer), "merge_mode": self.merge_mode}
 

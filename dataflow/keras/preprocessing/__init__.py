@@ -1,7 +1,7 @@
-"""`tf.keras.preprocessing`: sequences of one length."""
+"""`tf.keras.preprocessing`: sequences and texts as arrays."""
 
 from __future__ import annotations
 
-from dataflow.keras.preprocessing import sequence
+from dataflow.keras.preprocessing import sequence, text
 
-__all__ = ["sequence"]
+__all__ = ["sequence", "text"]

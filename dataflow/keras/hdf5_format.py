@@ -1,0 +1,203 @@
+"""Keras's HDF5 files: models and weights as TensorFlow and Keras write and read them.
+
+A file of weights has one group for each layer, in the order of the attribute ``layer_names``; its
+attribute ``weight_names`` lists the datasets in it. A file of a model keeps these groups in
+``model_weights``, the architecture and what `compile` was given as JSON in the attributes
+``model_config`` and ``training_config``, and the optimizer's variables in ``optimizer_weights``.
+Needs h5py.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import tempfile
+import warnings
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import DataLossError
+from dataflow.keras import backend as K
+from dataflow.keras.sequential import class_name
+from dataflow.keras.serialization import custom_object_scope, serialize
+
+SUFFIXES = (".h5", ".hdf5", ".keras")
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+_VERSION = "2.2.4-tf"
+
+
+def is_available() -> bool:
+    """Whether h5py is installed."""
+    return importlib.util.find_spec("h5py") is not None
+
+
+def _h5py(path: Any) -> Any:
+    if not is_available():
+        raise ImportError(
+            f"{path} is an HDF5 file, and h5py is not installed: pip install "
+            "'dataflow-learn[hdf5]'. Names that do not end in .h5 need none."
+        )
+    import h5py
+
+    return h5py
+
+
+def _ordered_weights(layer: Any) -> list[Any]:
+    """Trainable ones first, as these files have them."""
+    return [*layer.trainable_weights, *layer.non_trainable_weights]
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _write_weights(group: Any, model: Any) -> None:
+    layers = model.layers
+    group.attrs["layer_names"] = [layer.name.encode() for layer in layers]
+    group.attrs["backend"] = b"tensorflow"
+    group.attrs["keras_version"] = _VERSION.encode()
+    for layer in layers:
+        part = group.create_group(layer.name)
+        weights = _ordered_weights(layer)
+        _write_arrays(part, weights, K.batch_get_value(weights))
+
+
+def _write_arrays(group: Any, variables: list[Any], values: list[Any]) -> None:
+    names: list[str] = []
+    for variable, value in zip(variables, values, strict=True):
+        name = variable.name
+        while name in names:  # two calls of one scope
+            name += "_1"
+        names.append(name)
+        group.create_dataset(name, data=np.asarray(value))
+    group.attrs["weight_names"] = np.array([n.encode() for n in names], dtype="S")
+
+
+def _write_whole(path: str, write: Any) -> None:
+    """Writes a file beside ``path`` and moves it there: a reader sees the old one or the new one."""
+    h5py = _h5py(path)
+    folder = os.path.dirname(os.path.abspath(path))
+    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".", suffix=".part")
+    os.close(handle)
+    try:
+        with h5py.File(temporary, "w") as opened:
+            write(opened)
+        os.replace(temporary, path)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+        raise
+
+
+def save_model(path: str, model: Any, include_optimizer: bool) -> None:
+    """Writes architecture, weights, and what `compile` was given."""
+    config = {"class_name": class_name(model), "config": model.get_config()}
+
+    def write(opened: Any) -> None:
+        opened.attrs["backend"] = b"tensorflow"
+        opened.attrs["keras_version"] = _VERSION.encode()
+        opened.attrs["model_config"] = json.dumps(config).encode()
+        _write_weights(opened.create_group("model_weights"), model)
+        if include_optimizer and model.optimizer is not None:
+            training = {
+                "optimizer_config": serialize(model.optimizer),
+                **serialize(model._compile_arguments),
+            }
+            opened.attrs["training_config"] = json.dumps(training).encode()
+            variables = model.optimizer.weights
+            if variables:
+                group = opened.create_group("optimizer_weights")
+                _write_arrays(group, variables, K.batch_get_value(variables))
+
+    with model._graph.as_default():
+        _write_whole(path, write)
+
+
+def save_weights(path: str, model: Any) -> None:
+    """Writes the weights only."""
+    with model._graph.as_default():
+        _write_whole(path, lambda opened: _write_weights(opened, model))
+
+
+def _open(path: str) -> Any:
+    try:
+        return _h5py(path).File(path, "r")
+    except OSError as error:
+        raise DataLossError(message=f"{path} is damaged, or no whole HDF5 file: {error}") from error
+
+
+def load_model(path: str, custom_objects: Any, compile: bool) -> Any:
+    """The model of a file; raises `ValueError` for one of weights only."""
+    from dataflow.keras.layers import deserialize
+
+    with _open(path) as opened, custom_object_scope(custom_objects or {}):
+        text = opened.attrs.get("model_config")
+        if text is None:
+            raise ValueError(
+                f"No model found in {path}: it holds only weights. Build the model, then "
+                "model.load_weights(path)."
+            )
+        model = deserialize(json.loads(_text(text)))
+        _assign(path, opened["model_weights"], model, by_name=False)
+        text = opened.attrs.get("training_config")
+        if not compile or text is None:
+            return model
+        settings = json.loads(_text(text))
+        model.compile(settings.pop("optimizer_config"), **settings)
+        if "optimizer_weights" in opened:
+            values = _arrays(opened["optimizer_weights"])
+            with model._graph.as_default():
+                model._make_train_operations()
+                try:
+                    model.optimizer.set_weights(values)
+                except ValueError as error:
+                    warnings.warn(
+                        f"{path}: the optimizer starts anew, as its saved state does not fit: "
+                        f"{error}",
+                        stacklevel=4,
+                    )
+    return model
+
+
+def load_weights(path: str, model: Any, by_name: bool) -> None:
+    """Reads weights, layer by layer in order, or into the layers of the same names."""
+    with _open(path) as opened:
+        group = opened.get("model_weights", opened)
+        if "layer_names" not in group.attrs:
+            raise ValueError(f"{path} is an HDF5 file, but none of Keras's weights.")
+        _assign(path, group, model, by_name)
+
+
+def _arrays(group: Any) -> list[Any]:
+    return [np.asarray(group[_text(name)]) for name in group.attrs["weight_names"]]
+
+
+def _assign(path: str, group: Any, model: Any, by_name: bool) -> None:
+    stored = [(_text(name), _arrays(group[_text(name)])) for name in group.attrs["layer_names"]]
+    stored = [(name, arrays) for name, arrays in stored if arrays]
+    layers = [layer for layer in model.layers if layer.weights]
+    if by_name:
+        named = dict(stored)
+        pairs = [(layer, named[layer.name]) for layer in layers if layer.name in named]
+    elif len(stored) != len(layers):
+        raise ValueError(
+            f"{path} holds weights of {len(stored)} layers ({', '.join(n for n, _ in stored)}); "
+            f"the model has {len(layers)} with weights ({', '.join(x.name for x in layers)}).\n"
+            "Pass by_name=True to load those that both have."
+        )
+    else:
+        pairs = [(layer, arrays) for layer, (_, arrays) in zip(layers, stored, strict=True)]
+    updates: list[Any] = []
+    for layer, arrays in pairs:
+        weights = _ordered_weights(layer)
+        shapes = [w.shape.as_list() for w in weights]
+        if shapes != [list(a.shape) for a in arrays]:
+            raise ValueError(
+                f"{path}: the weights of layer {layer.name!r} do not fit.\n  the model has: "
+                f"{shapes}\n  the file has: {[list(a.shape) for a in arrays]}"
+            )
+        updates.extend(zip(weights, arrays, strict=True))
+    with model._graph.as_default():
+        K.batch_set_value(updates)

@@ -1,0 +1,97 @@
+"""`CuDNNLSTM` and `CuDNNGRU`: cuDNN's arithmetic and layout of weights, on the kernels that run here.
+
+So weights that were trained with them on a GPU load and give the same numbers without one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.keras.layers.recurrent import GRU, LSTM
+from dataflow.ops import array
+from dataflow.ops.initializers import Ones
+
+_REFUSED = ("activation", "recurrent_activation", "use_bias", "dropout", "recurrent_dropout")
+
+
+def _settings(cls: str, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Arguments without those that cuDNN fixes; raises `TypeError` for them."""
+    for key in (*_REFUSED, "reset_after", "unroll", "implementation"):
+        if key in kwargs:
+            raise TypeError(f"{cls} has no argument {key!r}: cuDNN fixes it.")
+    return kwargs
+
+
+def _refuse_mask(mask: Any) -> None:
+    masks = mask if isinstance(mask, (list, tuple)) else [mask]
+    if masks and masks[0] is not None:
+        raise ValueError("Masking is not supported for CuDNN RNNs.")
+
+
+class _UnitForgetBias:
+    """Zeros, and ones for the forget gate of the recurrent half."""
+
+    def __init__(self, inner: Any, units: int) -> None:
+        self._inner = inner
+        self._units = units
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+        n = self._units
+        parts = [
+            self._inner([5 * n], dtype=dtype),
+            Ones()([n], dtype=dtype),
+            self._inner([2 * n], dtype=dtype),
+        ]
+        return array.concat(parts, 0)
+
+
+class CuDNNLSTM(LSTM):
+    """`LSTM` with sigmoid gates and two biases in one vector of 8 * units; no masks, no dropout."""
+
+    def __init__(self, units: int, unit_forget_bias: bool = True, **kwargs: Any) -> None:
+        super().__init__(
+            units,
+            recurrent_activation="sigmoid",
+            unit_forget_bias=unit_forget_bias,
+            **_settings("CuDNNLSTM", kwargs),
+        )
+
+    def _bias_shape(self) -> list[int]:
+        return [8 * self.units]
+
+    def _bias_initializer(self) -> Any:
+        if not self.unit_forget_bias:
+            return None
+        return _UnitForgetBias(self._weight_settings["bias_initializer"], self.units)
+
+    def _input_bias(self) -> Any:
+        return self.bias[: 4 * self.units] + self.bias[4 * self.units :]
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        _refuse_mask(mask)
+        return super().call(inputs, training=training)
+
+
+class CuDNNGRU(GRU):
+    """`GRU` that resets after the product, with sigmoid gates and a bias of 6 * units; no masks."""
+
+    def __init__(self, units: int, **kwargs: Any) -> None:
+        super().__init__(
+            units,
+            recurrent_activation="sigmoid",
+            reset_after=True,
+            **_settings("CuDNNGRU", kwargs),
+        )
+
+    def _bias_shape(self) -> list[int]:
+        return [6 * self.units]
+
+    def _input_bias(self) -> Any:
+        return self.bias[: 3 * self.units]
+
+    def _recurrent_bias(self) -> Any:
+        return self.bias[3 * self.units :]
+
+    def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
+        _refuse_mask(mask)
+        return super().call(inputs, training=training)

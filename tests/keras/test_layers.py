@@ -1,0 +1,176 @@
+"""Layers, each held against a simpler one that must give the same; TensorFlow is in the oracle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+keras = tf.keras
+layers = keras.layers
+RNG = np.random.RandomState(0)
+STEPS = RNG.randn(2, 6, 3).astype("float32")
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    keras.backend.clear_session()
+    tf.set_random_seed(0)
+    yield
+    keras.backend.clear_session()
+
+
+def model_of(layer, shape, batch=None):
+    entry = keras.Input(shape) if batch is None else keras.Input(batch_shape=(batch, *shape))
+    return keras.Model(entry, layer(entry))
+
+
+def randomize(model, seed=0):
+    random = np.random.RandomState(seed)
+    model.set_weights([random.randn(*w.shape.as_list()) * 0.5 for w in model.weights])
+    return model
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "SimpleRNN"])
+def test_a_stateful_layer_goes_on_where_the_last_batch_stopped(kind):
+    cls = getattr(layers, kind)
+    whole = randomize(model_of(cls(4), (6, 3)))
+    parts = randomize(model_of(cls(4, stateful=True), (2, 3), batch=2))
+    assert (whole.stateful, parts.stateful) == (False, True)
+    for _ in range(2):
+        found = [parts.predict(STEPS[:, i : i + 2]) for i in (0, 2, 4)][-1]
+        np.testing.assert_allclose(found, whole.predict(STEPS), rtol=1e-5)
+        parts.reset_states()
+    with pytest.raises(ValueError, match="divided by the batch size 2"):
+        parts.predict(STEPS[:1, :2])
+    with pytest.raises(ValueError, match="incompatible with the specified batch size"):
+        parts.predict(STEPS[:, :2], batch_size=1)
+    with pytest.raises(ValueError, match="it received 3 state values"):
+        parts.layers[1].reset_states([np.zeros((2, 4))] * 3)
+    with pytest.raises(AttributeError, match="stateful"):
+        whole.layers[1].reset_states()
+    with pytest.raises(ValueError, match="batch_input_shape"):
+        model_of(cls(4, stateful=True), (2, 3))
+
+
+def test_cudnn_layers_are_the_plain_ones_with_other_biases():
+    lstm = model_of(layers.LSTM(4, recurrent_activation="sigmoid"), (6, 3))
+    cudnn = randomize(model_of(layers.CuDNNLSTM(4), (6, 3)))
+    kernel, recurrent, bias = cudnn.get_weights()
+    assert bias.shape == (32,)
+    lstm.set_weights([kernel, recurrent, bias[:16] + bias[16:]])
+    np.testing.assert_allclose(cudnn.predict(STEPS), lstm.predict(STEPS), rtol=1e-5)
+    gru = model_of(layers.GRU(4, recurrent_activation="sigmoid", reset_after=True), (6, 3))
+    cudnn = randomize(model_of(layers.CuDNNGRU(4), (6, 3)))
+    kernel, recurrent, bias = cudnn.get_weights()
+    gru.set_weights([kernel, recurrent, bias.reshape(2, 12)])
+    np.testing.assert_allclose(cudnn.predict(STEPS), gru.predict(STEPS), rtol=1e-5)
+    fresh = model_of(layers.CuDNNLSTM(2), (6, 3)).get_weights()[2]
+    assert fresh.tolist() == [0] * 10 + [1] * 2 + [0] * 4
+    with pytest.raises(ValueError, match="Masking is not supported for CuDNN RNNs"):
+        layers.CuDNNGRU(2)(layers.Masking()(keras.Input((6, 3))))
+    with pytest.raises(TypeError, match="dropout"):
+        layers.CuDNNLSTM(2, dropout=0.5)
+
+
+def test_a_convolutional_lstm_of_one_pixel_is_an_lstm():
+    plain = randomize(model_of(layers.LSTM(4, return_sequences=True), (6, 3)))
+    images = model_of(layers.ConvLSTM2D(4, 1, return_sequences=True), (6, 1, 1, 3))
+    kernel, recurrent, bias = plain.get_weights()
+    images.set_weights([kernel[None, None], recurrent[None, None], bias])
+    found = images.predict(STEPS[:, :, None, None, :])
+    np.testing.assert_allclose(found[:, :, 0, 0], plain.predict(STEPS), rtol=1e-5)
+    first = model_of(layers.ConvLSTM2D(4, 1, data_format="channels_first"), (6, 3, 1, 1))
+    first.set_weights(images.get_weights())
+    found = first.predict(STEPS[..., None, None])
+    np.testing.assert_allclose(found[:, :, 0, 0], plain.predict(STEPS)[:, -1], rtol=1e-5)
+
+
+def test_a_convolutional_lstm_tells_which_way_a_dot_moves():
+    x = np.zeros((64, 4, 6, 6, 1), "float32")
+    y = np.arange(64) % 2
+    for i in range(64):
+        row = RNG.randint(6)
+        for t in range(4):
+            x[i, t, row, t + 1 if y[i] else 4 - t] = 1
+    model = keras.Sequential(
+        [
+            layers.ConvLSTM2D(4, 3, padding="same", dropout=0.05, input_shape=(4, 6, 6, 1)),
+            layers.GlobalMaxPooling2D(),
+            layers.Dense(1, activation="sigmoid"),
+        ]
+    )
+    model.compile(keras.optimizers.Adam(0.03), "binary_crossentropy", ["accuracy"])
+    history = model.fit(x, y, epochs=20, batch_size=16, verbose=0).history
+    assert history["acc"][-1] > 0.9 > history["acc"][0]
+
+
+def test_locally_connected_layers_with_equal_filters_are_convolutions():
+    for local, plain, data in (
+        (layers.LocallyConnected1D(2, 3, strides=2), layers.Conv1D(2, 3, strides=2), STEPS),
+        (layers.LocallyConnected2D(2, (2, 3)), layers.Conv2D(2, (2, 3)), RNG.randn(2, 5, 6, 3)),
+    ):
+        convolution = randomize(model_of(plain, data.shape[1:]))
+        own = model_of(local, data.shape[1:])
+        kernel, bias = convolution.get_weights()
+        places = own.weights[0].shape[0].value
+        flat = np.tile(kernel.reshape(1, -1, 2), (places, 1, 1))
+        own.set_weights([flat, np.broadcast_to(bias, own.weights[1].shape.as_list())])
+        np.testing.assert_allclose(
+            own.predict(data), convolution.predict(data), rtol=1e-4, atol=1e-5
+        )
+
+
+def test_a_causal_convolution_does_not_look_ahead():
+    model = randomize(model_of(layers.Conv1D(2, 3, dilation_rate=2, padding="causal"), (6, 3)))
+    changed = STEPS.copy()
+    changed[:, 4:] += 1
+    before, after = model.predict(STEPS), model.predict(changed)
+    assert before.shape == (2, 6, 2)
+    np.testing.assert_array_equal(before[:, :4], after[:, :4])
+    assert (before[:, 4:] != after[:, 4:]).all()
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        layers.GaussianNoise(0.5),
+        layers.GaussianDropout(0.3),
+        layers.AlphaDropout(0.3),
+        layers.Dropout(0.3),
+    ],
+    ids=lambda layer: type(layer).__name__,
+)
+def test_noise_is_only_there_while_training(layer):
+    layer = type(layer).from_config(layer.get_config())
+    x = RNG.randn(200, 100).astype("float32")
+    entry = keras.Input((100,))
+    model = keras.Model(entry, layer(entry))
+    np.testing.assert_array_equal(model.predict(x), x)
+    phase = keras.backend.learning_phase()
+    noisy = keras.backend.get_session().run(model.output, {model.input: x, phase: True})
+    assert (noisy != x).mean() > 0.9 or isinstance(layer, layers.Dropout)
+    assert abs(noisy.mean() - x.mean()) < 0.03
+    if isinstance(layer, layers.AlphaDropout):
+        assert abs(noisy.std() - x.std()) < 0.03
+
+
+def test_spatial_dropout_drops_whole_channels():
+    entry = keras.Input((4, 4, 4, 10))
+    model = keras.Model(entry, layers.SpatialDropout3D(0.5)(entry))
+    feed = {model.input: np.ones((3, 4, 4, 4, 10)), keras.backend.learning_phase(): True}
+    found = keras.backend.get_session().run(model.output, feed)
+    assert set(np.unique(found)) == {0.0, 2.0}
+    assert (found == found[:, :1, :1, :1]).all()
+
+
+def test_layer_normalization_and_states_by_hand():
+    model = model_of(layers.LayerNormalization(axis=[1, 2], epsilon=0), (6, 3))
+    found = model.predict(STEPS)
+    np.testing.assert_allclose(found.mean((1, 2)), 0, atol=1e-6)
+    np.testing.assert_allclose(found.std((1, 2)), 1, rtol=1e-5)
+    with pytest.raises(ValueError, match="fully defined"):
+        layers.LocallyConnected1D(2, 3)(keras.Input((None, 3)))
+    with pytest.raises(NotImplementedError, match="dilation_rate"):
+        layers.Conv2DTranspose(2, 3, dilation_rate=2)
