@@ -70,7 +70,6 @@ from dataflow.graph.default_stacks import (
     reset_default_graph,
 )
 from dataflow.graph.graph import Graph
-from dataflow.graph.import_graph import import_graph_def
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import (
     RegisterGradient,
@@ -330,6 +329,7 @@ from dataflow.runtime.session import InteractiveSession, Session
 
 if _TYPE_CHECKING:
     # Loaded when first used, by `_LAZY_NAMES` (a test holds the two against each other).
+    from dataflow.graph.import_graph import import_graph_def
     from dataflow.ops.accumulator import (
         ConditionalAccumulator,
         SparseConditionalAccumulator,

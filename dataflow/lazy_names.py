@@ -7,6 +7,7 @@ holds the two against each other.
 from __future__ import annotations
 
 _BY_MODULE: dict[str, tuple[str, ...]] = {
+    "dataflow.graph.import_graph": ("import_graph_def",),
     "dataflow.ops.accumulator": (
         "ConditionalAccumulator",
         "SparseConditionalAccumulator",

@@ -179,4 +179,4 @@ def _frames_of(built_at: str) -> Any:
     place, comma, line = built_at.rpartition(", line ")
     if not comma or not line.isdigit():
         return ()
-    return ((compile("", place, "exec"), int(line)),)
+    return ((compile("", place, "exec"), -int(line)),)

@@ -23,7 +23,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.blas import single_threaded
 from dataflow.placement.placer import local_devices
-from dataflow.rewrites.engine import Switches
+from dataflow.rewrites.switches import Switches
 from dataflow.runtime.codegen import DEAD, GeneratedPlan, Generator
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.control_structure import CONTROL_OPS

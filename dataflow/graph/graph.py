@@ -99,7 +99,10 @@ class Graph:
             attrs.setdefault("_class", leader.colocation_groups())
         op = Operation(self, name, op_def, inputs, control_inputs, attrs, device, frames)
         dtypes = op_def.output_dtypes(attrs)
-        op.outputs = [Tensor(op, i, dtypes[i], d) for i, d in enumerate(dims)]
+        if len(dims) == 1:
+            op.outputs = [Tensor(op, 0, dtypes[0], dims[0])]
+        else:
+            op.outputs = [Tensor(op, i, dtypes[i], d) for i, d in enumerate(dims)]
         if self._device_is_dynamic and not self._colocation_stack:
             op.device = self._apply_device_functions(op)
         if self._gradient_override_map:

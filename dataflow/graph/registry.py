@@ -173,6 +173,7 @@ class OpDef:
         self._plain_attrs: dict[str, Any] | None = None
         if not any(a.required for a in self.attrs):
             self._plain_attrs = {a.name: _normalize_attr(a.kind, a.default) for a in self.attrs}
+        self._list_attrs = [k for k, v in (self._plain_attrs or {}).items() if type(v) is list]
         self._allowed_items = tuple(self.allowed.items())
         self._rule_attrs = keyword_only
         self._num_inputs = len(self.inputs)
@@ -257,11 +258,9 @@ class OpDef:
         self, graph: Any, op_name: str, values: list[Any], given: dict[str, Any]
     ) -> tuple[list[Tensor], dict[str, Any]]:
         if not given and self._plain_attrs is not None:
-            attrs = (
-                {k: list(v) if type(v) is list else v for k, v in self._plain_attrs.items()}
-                if self._plain_attrs
-                else {}
-            )
+            attrs = self._plain_attrs.copy()
+            for key in self._list_attrs:
+                attrs[key] = list(attrs[key])
         else:
             attrs = self._given_attrs(given)
         tensors: list[Tensor] = []

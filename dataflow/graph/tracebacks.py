@@ -10,10 +10,15 @@ from typing import NamedTuple
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _MAX_FRAMES = 3
 
-#: For each code object seen: is it the engine's own, and which notebook cell does it come from?
-_internal: dict[CodeType, bool] = {}
-_cells: dict[CodeType, int | None] = {}
+#: For each code object seen, by its id: is it the engine's own, and which notebook cell does it
+#: come from? (The hash of a code object takes longer the longer the code is.)
+_internal: dict[int, bool] = {}
+_cells: dict[int, int | None] = {}
+#: They stay, so that no id is given to another.
+_codes: list[CodeType] = []
 
+#: Code and position in its bytecode, which is had at once; the line would be looked for from the
+#: start of the code, for each node. A negative position is the line itself.
 RawFrames = tuple[tuple[CodeType, int], ...]
 
 
@@ -62,9 +67,10 @@ def _cell_number(code: CodeType) -> int | None:
 def _classify(code: CodeType) -> bool:
     filename = code.co_filename
     internal = filename.startswith(_PACKAGE) or filename.endswith("contextlib.py")
-    _internal[code] = internal
+    _codes.append(code)
+    _internal[id(code)] = internal
     if not internal:
-        _cells[code] = _cell_number(code)
+        _cells[id(code)] = _cell_number(code)
     return internal
 
 
@@ -74,7 +80,7 @@ def capture() -> RawFrames:
     known = _internal
     while frame is not None:
         code = frame.f_code
-        internal = known.get(code)
+        internal = known.get(id(code))
         if internal is None:
             internal = _classify(code)
         if not internal:
@@ -83,23 +89,35 @@ def capture() -> RawFrames:
     frames: list[tuple[CodeType, int]] = []
     while frame is not None and len(frames) < _MAX_FRAMES:
         code = frame.f_code
-        if code not in known:
+        if id(code) not in known:
             _classify(code)
-        frames.append((code, frame.f_lineno))
+        frames.append((code, frame.f_lasti))
         frame = frame.f_back  # type: ignore[assignment]
     return tuple(frames)
+
+
+def _line_of(code: CodeType, position: int) -> int:
+    if position < 0:
+        return -position
+    for start, end, line in code.co_lines():
+        if start <= position < end and line is not None:
+            return line
+    return code.co_firstlineno
 
 
 def frames_of(raw: RawFrames) -> list[Frame]:
     """The captured frames in readable form, outermost first as in a Python traceback."""
     return [
-        Frame(code.co_filename, line, code.co_name, _cells.get(code))
-        for code, line in reversed(raw)
-        if not _internal.get(code, False)
+        Frame(code.co_filename, _line_of(code, position), code.co_name, _cells.get(id(code)))
+        for code, position in reversed(raw)
+        if not _internal.get(id(code), False)
     ]
 
 
 def where(raw: RawFrames) -> str:
     """``03_mnist.ipynb, cell 4, line 7``: the innermost frame of the user's code."""
-    frames = frames_of(raw)
-    return str(frames[-1]) if frames else "an unknown place"
+    for code, position in raw:
+        if not _internal.get(id(code), False):
+            cell = _cells.get(id(code))
+            return str(Frame(code.co_filename, _line_of(code, position), code.co_name, cell))
+    return "an unknown place"

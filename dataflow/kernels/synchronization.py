@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import CancelledError, InvalidArgumentError, OutOfRangeError
+from dataflow.kernels.mutex import Mutex, held_mutexes
 from dataflow.kernels.queue import _owned, _stack
 from dataflow.kernels.registry import kernel
 
@@ -199,33 +200,6 @@ def stage_clear_kernel(context: Any, *, capacity: int, memory_limit: int) -> tup
     return ()
 
 
-class Mutex:
-    """A lock held by a run. ``owner`` is the thread of that run.
-
-    A thread that finds itself the owner takes the lock over: its own earlier run failed while it
-    held it, for runs of one thread do not overlap.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.condition = threading.Condition()
-        self.owner: int | None = None
-        self.holds = 0
-
-
-_held = threading.local()
-
-
-def release_held() -> None:
-    """Gives back all locks of this thread; called when a run fails."""
-    for mutex in getattr(_held, "mutexes", ()):
-        with mutex.condition:
-            if mutex.owner == threading.get_ident():
-                mutex.owner = None
-                mutex.condition.notify_all()
-    _held.mutexes = []
-
-
 @kernel("MutexV2", stateful=True)
 def mutex_kernel(context: Any) -> Any:
     return context.resource("mutex", lambda: Mutex(context.resource_name))
@@ -237,9 +211,7 @@ def mutex_lock_kernel(context: Any, mutex: Any) -> Any:
     with mutex.condition:
         context.wait(mutex.condition, lambda: mutex.owner is None or mutex.owner == me)
         mutex.owner = me
-    if not hasattr(_held, "mutexes"):
-        _held.mutexes = []
-    _held.mutexes.append(mutex)
+    held_mutexes().append(mutex)
     return mutex
 
 
@@ -248,7 +220,6 @@ def consume_mutex_lock_kernel(xp: Any, mutex_lock: Any) -> tuple[()]:
     with mutex_lock.condition:
         mutex_lock.owner = None
         mutex_lock.condition.notify_all()
-    mutexes = getattr(_held, "mutexes", [])
-    if mutex_lock in mutexes:
-        mutexes.remove(mutex_lock)
+    if mutex_lock in held_mutexes():
+        held_mutexes().remove(mutex_lock)
     return ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
@@ -12,6 +12,7 @@ from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites import dead_branches, debug_ops, dedupe, dependencies, folding, fusion, gates
 from dataflow.rewrites.journal import Hit, WatchedJournal
+from dataflow.rewrites.switches import Switches
 from dataflow.rewrites.working_graph import WorkingGraph
 
 Rule = Callable[[Tensor], Tensor | None]
@@ -55,52 +56,6 @@ class Rewritten(NamedTuple):
     feeds: list[Tensor]
     journal: list[Hit]
     origin: dict[Operation, Operation]
-
-
-class Switches(NamedTuple):
-    """Which groups of rewrites are on.
-
-    ``dead_branches`` is TensorFlow's loop optimizer, ``debug_ops`` its debug stripper (off unless
-    asked for), ``reuse`` its memory optimizer: a dying value's buffer taken over by the next.
-    Graphs of fewer than ``min_nodes`` nodes stay as they are.
-    """
-
-    arithmetic: bool = True
-    constant_folding: bool = True
-    common_subgraphs: bool = True
-    remapping: bool = True
-    dependencies: bool = True
-    dead_branches: bool = True
-    debug_ops: bool = False
-    reuse: bool = True
-    min_nodes: int = 0
-    max_folded_bytes: int = folding.MAX_BYTES
-
-    @classmethod
-    def from_config(cls, config: Any) -> Switches | None:
-        """The switches of a `ConfigProto`; ``None`` when everything is off."""
-        options = config.graph_options.optimizer_options
-        rewriter = config.graph_options.rewrite_options
-        if options.opt_level < 0 or rewriter.disable_meta_optimizer:
-            return None
-        off = rewriter.OFF
-        return cls(
-            arithmetic=rewriter.arithmetic_optimization != off,
-            constant_folding=options.do_constant_folding and rewriter.constant_folding != off,
-            common_subgraphs=options.do_common_subexpression_elimination
-            and rewriter.common_subgraph_elimination != off,
-            remapping=rewriter.remapping != off,
-            dependencies=rewriter.dependency_optimization != off,
-            dead_branches=rewriter.loop_optimization != off,
-            debug_ops=rewriter.debug_stripper in (rewriter.ON, rewriter.AGGRESSIVE),
-            reuse=rewriter.memory_optimization != rewriter.NO_MEM_OPT,
-            min_nodes=rewriter.min_graph_nodes,
-            max_folded_bytes=options.max_folded_constant_in_bytes or folding.MAX_BYTES,
-        )
-
-    def allows(self, group: str) -> bool:
-        """Whether a rule's group is on."""
-        return bool(getattr(self, group))
 
 
 def apply(

@@ -12,9 +12,9 @@ from dataflow.kernels.registry import bind, get_kernel
 from dataflow.ops.sources import make_constant
 from dataflow.rewrites.dedupe import can_merge
 from dataflow.rewrites.effects import CONTROL_FLOW
+from dataflow.rewrites.switches import MAX_FOLDED_BYTES
 from dataflow.shapes import num_elements
 
-MAX_BYTES = 10 * 1024 * 1024
 #: A larger result than its inputs is worth keeping only while it is small.
 _MAX_GROWTH_BYTES = 64 * 1024
 
@@ -43,7 +43,7 @@ def may_fold(tensor: Tensor) -> bool:
     return op.type in _SHAPE_QUESTIONS or (bool(op._inputs) and op._inputs[0].op.type == "Const")
 
 
-def fold(tensor: Tensor, max_bytes: int = MAX_BYTES) -> Tensor | None:
+def fold(tensor: Tensor, max_bytes: int = MAX_FOLDED_BYTES) -> Tensor | None:
     """f(constants) -> a constant
 
     Not when it would be larger than ``max_bytes``, nor much larger than what it is made of.

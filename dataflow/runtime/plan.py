@@ -26,9 +26,9 @@ from dataflow.kernels.cuda.memory import (
     is_out_of_memory,
 )
 from dataflow.kernels.memory import keep_freed_memory
+from dataflow.kernels.mutex import release_held
 from dataflow.kernels.parallel import limited_to
 from dataflow.kernels.registry import bind, cpu_only_reason, get_kernel
-from dataflow.kernels.synchronization import release_held
 from dataflow.kernels.xp import array_module, is_device_array, on_device, to_host
 from dataflow.placement.placer import place
 from dataflow.placement.transfers import Placed, insert_copies

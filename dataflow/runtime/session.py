@@ -19,8 +19,8 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.cuda.memory import limit_memory
 from dataflow.kernels.xp import gpus
 from dataflow.placement.placer import local_devices
-from dataflow.rewrites.engine import Switches
 from dataflow.rewrites.prune import needed_operations
+from dataflow.rewrites.switches import Switches
 from dataflow.runtime import events, targets
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.feeds import flatten_feeds

@@ -11,9 +11,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dataflow.graph.operation import Operation
-from dataflow.kernels.synchronization import release_held
+from dataflow.kernels.mutex import release_held
 from dataflow.kernels.xp import is_device_array, to_host
-from dataflow.rewrites.engine import Switches
+from dataflow.rewrites.switches import Switches
 from dataflow.runtime.codegen import DEAD, GeneratedPlan
 from dataflow.runtime.plan import Plan, explain_error, own
 from dataflow.runtime.value_sample import ValueSample, not_finite, sample_of, size_of
