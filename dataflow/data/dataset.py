@@ -63,9 +63,11 @@ class Dataset:
             if tensor.dims == ():
                 raise ValueError("Unbatching a tensor is only supported for rank >= 1")
             if tensor.dims is not None and tensor.dims[0] is not None:
-                lengths[tensor.dims[0]] = tensor
+                lengths.setdefault(tensor.dims[0], tensor)
         if len(lengths) > 1:
-            text = ", ".join(f"{n} rows ({t.name})" for n, t in lengths.items())
+            known = nested if isinstance(nested, dict) else {}
+            names = {id(t): repr(key) for key, t in known.items()}
+            text = ", ".join(f"{n} rows ({names.get(id(t), t.name)})" for n, t in lengths.items())
             raise ValueError(f"Dimensions of the components are not compatible: {text}")
         structure = Structure.of(nested).with_dims(
             [None if t.dims is None else t.dims[1:] for t in flat]

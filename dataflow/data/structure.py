@@ -15,7 +15,7 @@ from dataflow.shapes import Dims, TensorShape, as_dims
 def to_tensors(value: Any, name: str | None = None) -> Any:
     """The same structure with a tensor for every leaf."""
     if isinstance(value, Mapping):
-        pairs = [(k, to_tensors(v, name)) for k, v in value.items()]
+        pairs = [(k, _of_key(k, v, name)) for k, v in value.items()]
         kind: Any = type(value)
         return dict(pairs) if kind is dict else kind(pairs)
     if isinstance(value, tuple):
@@ -23,6 +23,13 @@ def to_tensors(value: Any, name: str | None = None) -> Any:
         named: Any = type(value)
         return named(*parts) if hasattr(value, "_fields") else tuple(parts)
     return leaf_tensor(value, name)
+
+
+def _of_key(key: Any, value: Any, name: str | None) -> Any:
+    try:
+        return to_tensors(value, name)
+    except ValueError as e:
+        raise ValueError(f"component {key!r}: {e}") from e
 
 
 def leaf_tensor(value: Any, name: str | None = None) -> Tensor:

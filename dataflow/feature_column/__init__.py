@@ -17,3 +17,10 @@ from dataflow.feature_column.embedding import (
 )
 from dataflow.feature_column.layers import input_layer, linear_model, make_parse_example_spec
 from dataflow.feature_column.numeric import bucketized_column, numeric_column
+from dataflow.feature_column.sequence import (
+    sequence_categorical_column_with_hash_bucket,
+    sequence_categorical_column_with_identity,
+    sequence_categorical_column_with_vocabulary_file,
+    sequence_categorical_column_with_vocabulary_list,
+    sequence_numeric_column,
+)

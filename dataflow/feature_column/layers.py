@@ -20,7 +20,7 @@ from dataflow.ops.math import add_n, matmul
 from dataflow.ops.variable_scope import get_variable, variable_scope
 
 
-def _ordered(feature_columns: Any) -> list[Any]:
+def ordered_columns(feature_columns: Any) -> list[Any]:
     """The columns sorted by name; raises `ValueError` for none, duplicates and other things."""
     if isinstance(feature_columns, FeatureColumn):
         feature_columns = [feature_columns]
@@ -42,7 +42,8 @@ def _ordered(feature_columns: Any) -> list[Any]:
     return sorted(columns, key=lambda c: c.name)
 
 
-def _collections(weight_collections: Any) -> list[str]:
+def model_collections(weight_collections: Any) -> list[str]:
+    """The collections of a column's variables."""
     wanted = [*(weight_collections or []), GraphKeys.GLOBAL_VARIABLES, GraphKeys.MODEL_VARIABLES]
     return list(dict.fromkeys(wanted))
 
@@ -61,7 +62,7 @@ def input_layer(
     tensor. Raises `ValueError` for a column that is not dense: wrap it in an `indicator_column` or
     `embedding_column`.
     """
-    columns = _ordered(feature_columns)
+    columns = ordered_columns(feature_columns)
     for column in columns:
         if not isinstance(column, DenseColumn):
             raise ValueError(
@@ -73,7 +74,7 @@ def input_layer(
     with variable_scope(None, default_name="input_layer", values=list(features.values())):
         for column in columns:
             with variable_scope(None, default_name=column.var_scope_name) as scope:
-                tensor = column.dense(known, _collections(weight_collections), trainable)
+                tensor = column.dense(known, model_collections(weight_collections), trainable)
                 size = 1
                 for dim in column.variable_shape:
                     size *= dim
@@ -101,12 +102,12 @@ def linear_model(
     Categorical columns are taken as they are, and looked up: only the rows of the categories that
     occur are read and trained.
     """
-    columns = _ordered(feature_columns)
+    columns = ordered_columns(feature_columns)
     for column in columns:
         if not isinstance(column, (DenseColumn, CategoricalColumn)):
             raise ValueError(f"Items of feature_columns must be columns. Given: {column}")
     known = Features(features)
-    collections = _collections(weight_collections)
+    collections = model_collections(weight_collections)
     sums = []
     with variable_scope(None, default_name="linear_model", values=list(features.values())):
         for column in columns:

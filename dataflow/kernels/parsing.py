@@ -102,27 +102,43 @@ def decode_csv_kernel(
     delimiter, na = field_delim.encode(), na_value.encode()
     rows = []
     wanted = len(defaults)
-    for i, record in enumerate(array.reshape(-1).tolist()):
+    records = array.reshape(-1).tolist()
+    for i, record in enumerate(records):
         found = _csv_fields(record, delimiter, use_quote_delim)
         if select_cols:
             if select_cols[-1] >= len(found):
-                raise ValueError(f"Expect {wanted} fields but have {len(found)} in record {i}")
+                raise ValueError(
+                    f"Expect {wanted} fields but have {len(found)} in record {i}: {_quoted(record)}"
+                )
             found = [found[c] for c in select_cols]
         elif len(found) != wanted:
-            raise ValueError(f"Expect {wanted} fields but have {len(found)} in record {i}")
+            raise ValueError(
+                f"Expect {wanted} fields but have {len(found)} in record {i}: {_quoted(record)}"
+            )
         rows.append(found)
     columns = []
     for j, (default, dtype) in enumerate(zip(defaults, OUT_TYPE, strict=True)):
         column = [row[j] for row in rows]
-        columns.append(_csv_column(column, default, dtype, na, j).reshape(array.shape))
+        columns.append(_csv_column(column, default, dtype, na, j, records).reshape(array.shape))
     return tuple(columns)
 
 
-def _csv_column(column: list[bytes], default: Any, dtype: DType, na: bytes, j: int) -> Any:
+def _quoted(record: bytes) -> str:
+    """A record as an error shows it: in a dataset its text is what tells the row."""
+    text = record.decode("utf-8", "replace")
+    return repr(text if len(text) <= 200 else text[:200] + "...")
+
+
+def _csv_column(
+    column: list[bytes], default: Any, dtype: DType, na: bytes, j: int, records: list[bytes]
+) -> Any:
     values = np.reshape(strings(default) if dtype.kind == "S" else default, -1)
     missing = [i for i, text in enumerate(column) if not text or (na and text == na)]
     if missing and not len(values):
-        raise ValueError(f"Field {j} is required but missing in record {missing[0]}!")
+        raise ValueError(
+            f"Field {j} is required but missing in record {missing[0]}! The record is "
+            f"{_quoted(records[missing[0]])}"
+        )
     if dtype.kind == "S":
         out = text_array(column, (len(column),))
         for i in missing:
@@ -146,7 +162,7 @@ def _csv_column(column: list[bytes], default: Any, dtype: DType, na: bytes, j: i
         except ValueError:
             raise ValueError(
                 f"Field {j} in record {i} is not a valid {dtype.name}: "
-                f"{text.decode('utf-8', 'replace')}"
+                f"{text.decode('utf-8', 'replace')}. The record is {_quoted(records[i])}"
             ) from None
         out[i] = number
     out[missing] = values[0] if missing else 0

@@ -45,6 +45,11 @@ def install(tf: Any) -> None:
     tf.train.SummaryWriter = tf.summary.FileWriter
     tf.image.resize_image_with_crop_or_pad = tf.image.resize_with_crop_or_pad
     tf.contrib = types.SimpleNamespace(
+        feature_column=types.SimpleNamespace(
+            sequence_input_layer=lambda features, columns: tf.keras.experimental.SequenceFeatures(
+                columns
+            )(features)
+        ),
         layers=_contrib_layers(tf),
         rnn=types.SimpleNamespace(
             BasicLSTMCell=tf.nn.rnn_cell.BasicLSTMCell,
