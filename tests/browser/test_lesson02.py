@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -75,3 +77,54 @@ def test_lesson_02(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
 def test_all_of_lesson_02_runs(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
     lab_page.open_notebook("02_sessions.ipynb")
     lab_page.run_all_cells()
+
+
+def answer(lab_page: LabPage, index: int, source: str) -> None:
+    """Puts ``source`` into a cell, runs it and the check after it."""
+    lab_page.select_cell(index)
+    lab_page.page.evaluate(
+        "(source) => window.jupyterapp.shell.currentWidget.content.activeCell"
+        ".model.sharedModel.setSource(source)",
+        source,
+    )
+    lab_page.run_cell(index)
+    lab_page.run_cell(index + 1)
+
+
+def test_what_a_teacher_sees_of_it(
+    lab_page: LabPage, jupyter_server: JupyterServer, tmp_path: Path
+) -> None:
+    jupyter_server.restore_lesson("02_sessions.ipynb")
+    lab_page.open_notebook("02_sessions.ipynb")
+    lab_page.run_all_cells()
+    first, second = code_cell(lab_page, "names = ..."), code_cell(lab_page, "useful = ...")
+    answer(lab_page, first, "names = {'x'}")
+    assert "Hint: Start at each" in lab_page.output_text(first + 1)
+    answer(lab_page, first, "names = {'x', 'y', 'add_op'}")
+    assert lab_page.output_text(first + 1).startswith("✓ Right.")
+    answer(lab_page, second, "useful = add_op")
+    question = lab_page.output(code_cell(lab_page, "predict.pruned(pow_op"))
+    node(question, "useless").click()
+    question.get_by_role("button", name="Check", exact=True).click()
+    question.locator('.df-predict[data-state="right"]').wait_for()
+    lab_page.command("docmanager:save")
+
+    from dataflow.course import report
+
+    (tmp_path / "ada").mkdir()
+    shutil.copy(jupyter_server.folder / "02_sessions.ipynb", tmp_path / "ada")
+    rows = {task: (state, tries) for _, _, task, state, tries, _, _ in report(tmp_path).rows()}
+    assert rows == {
+        "lesson02.q1": ("right", 1),
+        "lesson02.q2": ("not tried", 0),
+        "lesson02.q3": ("not tried", 0),
+        "lesson02.ex1": ("right", 2),
+        "lesson02.ex2": ("not yet", 1),
+        "lesson02.ex3": ("not tried", 0),
+        "lesson02.ex4": ("not tried", 0),
+    }
+    # A second run of everything, in a new kernel, knows what was tried before.
+    lab_page.open_notebook("02_sessions.ipynb")
+    lab_page.run_all_cells()
+    assert "Hint: Any operation will do" in lab_page.output_text(second + 1), "the second hint"
+    jupyter_server.restore_lesson("02_sessions.ipynb")
