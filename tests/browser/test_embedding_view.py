@@ -59,7 +59,7 @@ def find(view: Locator, text: str) -> None:
 
 
 def near(view: Locator) -> list[str]:
-    return view.locator(".df-near button").all_text_contents()
+    return view.locator(".df-near-list button").all_text_contents()
 
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
@@ -116,7 +116,7 @@ def test_an_analogy_by_clicking_three_points(
     lab_page.run_code("assert view.analogy('man', 'woman', 'king', 1)[0][0] == 'queen'")
     lab_page.assert_no_cell_failed()
     view.get_by_role("button", name="Clear").click()
-    assert view.locator(".df-near").count() == 0
+    assert view.locator(".df-near-list").count() == 0
 
 
 def test_keyboard_alone(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
@@ -139,14 +139,14 @@ def test_keyboard_alone(lab_page: LabPage, jupyter_server: JupyterServer) -> Non
     keyboard.press("ArrowDown")
     keyboard.press("Enter")
     assert view.locator(".df-side h4").text_content() == "queen"
-    view.locator(".df-near button").first.focus()
+    view.locator(".df-near-list button").first.focus()
     keyboard.press("Enter")
     assert view.locator(".df-side h4").text_content() != "queen"
     assert view.locator(".df-side button:focus").count() == 1, "focus stays in the list"
     view.get_by_role("button", name="Table").focus()
     keyboard.press("Enter")
     assert "king" in view.locator(".df-values").text_content()
-    assert "first 200 of 248" in view.locator(".df-table-box").text_content()
+    assert "first 200 of 248" in view.locator(".df-values-box").text_content()
     view.get_by_role("button", name="Analogy").focus()
     keyboard.press("Enter")
     for word in ("king", "queen", "prince"):
@@ -213,7 +213,7 @@ view"""
     view = open_view(lab_page, jupyter_server, show)
     assert view.locator(".df-scatter").get_attribute("data-drawn") == "10000"
     find(view, "point 5")
-    view.locator(".df-near").wait_for()
+    view.locator(".df-near-list").wait_for()
     assert near(view)[0] == "point 7", "the kernel answers: so many vectors stay there"
     lab_page.page.wait_for_timeout(300)
     lab_page.screenshot("embedding_view_many", view)
@@ -232,3 +232,34 @@ def test_reopened_without_a_kernel(lab_page: LabPage, jupyter_server: JupyterSer
     image.wait_for()
     assert image.evaluate("(e) => e.naturalWidth") > 300
     assert "248 points" in image.get_attribute("alt")
+
+
+def test_four_hundred_percent_and_no_motion(
+    lab_page: LabPage, jupyter_server: JupyterServer
+) -> None:
+    lab_page.page.emulate_media(reduced_motion="reduce")
+    view = open_view(lab_page, jupyter_server, WORDS)
+    # 1280 px at 400 % is 320 CSS px: nothing is cut off at the side.
+    view.evaluate("(w) => { w.style.width = '320px'; }")
+    find(view, "king")
+    wide = view.evaluate(
+        "(w) => [...w.querySelectorAll('*')].filter((e) => !e.closest('.df-wide, svg') &&"
+        " e.getBoundingClientRect().right > w.getBoundingClientRect().right + 1)"
+        ".map((e) => e.className)"
+    )
+    assert wide == []
+    # New places are there at once, instead of gliding: one drawing, two at most.
+    paints = (
+        "() => { const c = document.querySelector('.df-points').getContext('2d');"
+        " const clear = c.clearRect; window.paints = 0;"
+        " c.clearRect = function (...a) { window.paints += 1; return clear.apply(this, a); }; }"
+    )
+    lab_page.page.evaluate(paints)
+    lab_page.run_code("view._places = view._places[:, ::-1].copy(); view._tell_page(False)")
+    lab_page.wait_for("() => window.paints > 0")
+    lab_page.page.wait_for_timeout(600)
+    calm = lab_page.page.evaluate("window.paints")
+    lab_page.page.emulate_media(reduced_motion="no-preference")
+    lab_page.run_code("view._places = view._places[:, ::-1].copy(); view._tell_page(False)")
+    lab_page.wait_for(f"() => window.paints > {calm} + 4")
+    assert calm <= 4

@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.browser.axe import serious_findings
 from tests.browser.bare_page import BarePage, built, graph_state
 from tests.widgets import graphs
 
@@ -612,9 +612,6 @@ def test_accessibility_and_contrast(chromium: Browser, dark: bool) -> None:
 @pytest.mark.parametrize("which", ["graph_view", "scopes", "stepper"])
 def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, which: str) -> None:
     """axe-core, as packed by axe-playwright-python: no serious or critical finding."""
-    import axe_playwright_python
-
-    axe = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
     states = {
         "graph_view": lambda: shown_lesson(marks=lesson_marks()),
         "scopes": lambda: graph_state(graphs.layers(2)),
@@ -627,13 +624,7 @@ def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, which: str) ->
         bare.page.get_by_role("button", name="One step forward").click()
     bare.page.locator(".df-node").last.click()
     bare.page.wait_for_timeout(400)  # until colours have settled
-    bare.page.evaluate(axe)
-    found = bare.page.evaluate(
-        """() => axe.run(document.querySelector('main')).then((r) => r.violations
-             .filter((v) => ['serious', 'critical'].includes(v.impact))
-             .map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 200))]))"""
-    )
-    assert found == []
+    assert serious_findings(bare.page, "main") == []
     bare.close()
 
 

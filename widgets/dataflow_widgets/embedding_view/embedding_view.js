@@ -106,7 +106,7 @@ class EmbeddingPage {
     frame.toolbar.append(h("div", { class: "df-search-box" }, this.finder, this.results), this.method, this.analogist, this.tabler, saving, zoom);
     this.legend = h("div", { class: "df-legend", role: "group", "aria-label": "groups", hidden: true });
     this.side = h("div", { class: "df-side df-embedding-side" });
-    this.tableBox = h("div", { class: "df-table-box", hidden: true });
+    this.tableBox = h("div", { class: "df-values-box", hidden: true });
     frame.body.append(h("div", { class: "df-embedding-main" }, this.scatter.element, this.legend, this.tableBox), this.side);
   }
 
@@ -251,7 +251,7 @@ class EmbeddingPage {
 
   showSide(found) {
     const { labels, groups, groupNames } = this.data;
-    const list = h("ol", { class: "df-near" }, found.map(([i, cosine]) => h("li", {}, h("button", { type: "button", class: "df-link", onclick: () => this.follow(i), ...QUIET }, labels[i]), h("span", { class: "df-cosine", style: `--df-share:${Math.max(0, cosine * 100).toFixed(0)}%` }, cosine.toFixed(3)))));
+    const list = h("ol", { class: "df-near-list" }, found.map(([i, cosine]) => h("li", {}, h("button", { type: "button", class: "df-link", onclick: () => this.follow(i), ...QUIET }, labels[i]), h("span", { class: "df-cosine", style: `--df-share:${Math.max(0, cosine * 100).toFixed(0)}%` }, cosine.toFixed(3)))));
     const focused = this.side.contains(document.activeElement);
     if (this.isAnalogy) {
       const slot = (k, hint) => h("span", { class: `df-slot${this.picked[k] === undefined ? " df-hint" : ""}` }, this.picked[k] === undefined ? hint : labels[this.picked[k]]);

@@ -246,7 +246,7 @@ export class CurveChart {
     }
     if (end && spots.at(-1) !== end) spots.push(end);
     const group = s("g", { class: `df-line-of ${runClass(index)}`, "data-run": run });
-    if (upper.length > 1) group.append(s("path", { class: "df-band", d: `M${upper.join("L")}L${lower.reverse().join("L")}Z` }));
+    if (upper.length > 1) group.append(s("path", { class: "df-curve-band", d: `M${upper.join("L")}L${lower.reverse().join("L")}Z` }));
     if (smoothed) group.append(s("path", { class: "df-curve df-faint", d: faint }));
     group.append(s("path", { class: "df-curve", d: path }));
     const many = this.lines.length > 1;
@@ -307,5 +307,5 @@ export class CurveChart {
 }
 
 export function swatch(index) {
-  return s("svg", { class: `df-swatch ${runClass(index)}`, viewBox: "-9 -6 18 12", width: 18, height: 12, "aria-hidden": "true" }, s("path", { class: "df-curve", d: "M-9 0H9" }), s("path", { class: "df-spot", d: marker(index) }));
+  return s("svg", { class: `df-run-swatch ${runClass(index)}`, viewBox: "-9 -6 18 12", width: 18, height: 12, "aria-hidden": "true" }, s("path", { class: "df-curve", d: "M-9 0H9" }), s("path", { class: "df-spot", d: marker(index) }));
 }

@@ -29,7 +29,7 @@ function table(names, counts, sums) {
     const cells = names.map((_, c) => {
       const count = counts[r * n + c];
       const share = sums[r] ? count / sums[r] : 0;
-      return h("td", { class: `${r === c ? "df-right" : "df-wrong"}${share > 0.55 ? " df-dense" : ""}`, style: `--df-share:${(share * 100).toFixed(0)}%` }, count ? String(count) : h("span", { class: "df-zero" }, "0"));
+      return h("td", { class: `${r === c ? "df-cell-right" : "df-cell-wrong"}${share > 0.55 ? " df-dense" : ""}`, style: `--df-share:${(share * 100).toFixed(0)}%` }, count ? String(count) : h("span", { class: "df-zero" }, "0"));
     });
     return h("tr", {}, h("th", { scope: "row" }, name), cells);
   });

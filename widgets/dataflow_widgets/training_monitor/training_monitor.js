@@ -115,7 +115,7 @@ class MonitorView {
     this.picker = h("select", { class: "df-select", "aria-label": "run whose details are shown", onchange: () => { this.detail = this.picker.value; this.changed(); }, ...QUIET });
     this.pickBox = h("div", { class: "df-picker", hidden: true }, h("label", { class: "df-label" }, "Histograms and predictions of ", this.picker));
     this.details = h("div", { class: "df-panels" });
-    this.tableBox = h("div", { class: "df-table-box", hidden: true });
+    this.tableBox = h("div", { class: "df-values-box", hidden: true });
     frame.body.append(h("div", { class: "df-monitor" }, this.runBox, this.empty, this.grid, this.tableBox, this.pickBox, this.details));
   }
 
