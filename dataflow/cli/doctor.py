@@ -189,6 +189,16 @@ def check_tensorboard() -> Finding:
     )
 
 
+def check_llvmlite() -> Finding:
+    """llvmlite, with which kernels that run often become machine code."""
+    return _check_distribution(
+        "llvmlite",
+        "llvmlite",
+        "pip install 'dataflow-learn[fast]'; without it optimizers, pooling and convolutions "
+        "run on NumPy alone, more slowly",
+    )
+
+
 def check_browser() -> Finding:
     """A browser for the tests; a learner's own browser is not looked at."""
     path = find_browser()
@@ -230,6 +240,7 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
     check_jupyterlab,
     check_graphviz,
     check_tensorboard,
+    check_llvmlite,
     check_browser,
     check_data,
 )
