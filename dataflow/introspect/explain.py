@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dataflow.graph.printing import mimebundle
 from dataflow.introspect.graph_json import graph_to_dict, node_to_dict
 from dataflow.introspect.rewrite_history import RewriteHistory, RewriteStep
+from dataflow.kernels.cuda.fused import fused_source
 from dataflow.runtime.codegen import ALIASES, VARIABLES
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
-from dataflow.shapes import num_elements
+from dataflow.shapes import Dims, num_elements
 
 if TYPE_CHECKING:
     from dataflow.graph.operation import Operation
@@ -143,13 +144,32 @@ def explain(session: Any, fetches: Any, feed_dict: Any = None) -> Explanation:
         before,
         [node_to_dict(op) for op in plan.compiled_ops],
         [{k: v for k, v in hit._asdict().items() if v != ""} for hit in plan.journal],
-        {hit.added[0]: hit.source for hit in plan.journal if hit.source},
+        _kernels(plan),
         generated.source,
         order,
         _lifetimes(plan),
         nodes,
         history.finish(),
     )
+
+
+def _kernels(plan: Plan) -> dict[str, str]:
+    """The source of each fused kernel by its node, for the device that it runs on."""
+    sources = {hit.added[0]: hit.source for hit in plan.journal if hit.source}
+    for op in plan.kernel_devices:
+        if op.type == "_Fused" and op.name in sources:
+            program = op.attrs["program"]
+            shape = op.outputs[0].dims if not program.reduction else None
+            patterns = "".join(_pattern(t.dims, shape) for t in op.inputs)
+            sources[op.name] = fused_source(program, patterns, len(shape or ()) or 1)
+    return sources
+
+
+def _pattern(dims: Dims, shape: Dims) -> str:
+    """How a GPU's kernel reads an input; as large as the result where nothing else is known."""
+    if dims is None or shape is None or dims == shape:
+        return "f"
+    return "s" if all(d == 1 for d in dims) else "b"
 
 
 def _lifetimes(plan: Plan) -> list[Lifetime]:

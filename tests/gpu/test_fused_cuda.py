@@ -115,3 +115,16 @@ def test_a_session_fuses_for_the_gpu(cuda_on_host: Any) -> None:
     assert "fused" in cuda_on_host.launches
     np.testing.assert_allclose(got[0], want[0], rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(got[1], want[1], rtol=1e-5)
+
+
+def test_the_explanation_shows_the_kernel_that_runs(cuda_on_host: Any) -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [300, 200], name="x")
+        y = tf.tanh(x * 2.0) * tf.exp(-x)
+        with tf.Session() as session:
+            on_gpu_text = session.explain(y, {x: np.zeros((300, 200))})
+        with tf.Session(config=tf.ConfigProto(device_count={"GPU": 0})) as session:
+            on_cpu_text = session.explain(y, {x: np.zeros((300, 200))})
+    assert "__global__ void fused" in "".join(on_gpu_text.kernels.values())
+    assert "__global__" not in "".join(on_cpu_text.kernels.values())
+    assert "def block" in "".join(on_cpu_text.kernels.values())
