@@ -10,6 +10,7 @@ import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from dataflow.errors import UnimplementedError
 from dataflow.graph.printing import mimebundle
 from dataflow.introspect.graph_json import graph_to_dict, node_to_dict
 from dataflow.introspect.rewrite_history import RewriteHistory, RewriteStep
@@ -126,6 +127,15 @@ class Explanation(NamedTuple):
 def explain(session: Any, fetches: Any, feed_dict: Any = None) -> Explanation:
     """Makes the plan for a run, rewrites it and takes it apart; see `Session.explain`."""
     graph = session.graph
+    if session._remote is not None:
+        raise UnimplementedError(
+            None,
+            None,
+            f"explain takes apart a plan of this process, and this session runs on "
+            f"{session.sess_str}, whose tasks make plans of their own. Explain the graph in a "
+            "tf.Session() of this process (without /job: devices), or see where the time goes: "
+            "dataflow_widgets.Timeline(run_metadata).",
+        )
     feeds: list[Tensor]
     if feed_dict is None or isinstance(feed_dict, Mapping):
         feeds = list(flatten_feeds(graph, dict(feed_dict))) if feed_dict else []

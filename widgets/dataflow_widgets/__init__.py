@@ -1,7 +1,8 @@
-"""Widgets that show what the engine does: the graph, live; a run, step by step.
+"""Widgets that show what the engine does: the graph, live; a run, step by step, or by its times;
+what the rewrites make of it.
 
 In a notebook: ``from dataflow_widgets import GraphView, Stepper, predict``, or just display a
-graph, tensor or session. ``%load_ext dataflow_widgets`` adds ``%%graph``, which shows what a cell
+graph, tensor, session, or what ``session.explain(fetches)`` returns. ``%load_ext dataflow_widgets`` adds ``%%graph``, which shows what a cell
 added.
 
 Names load when they are first used, so that the static pictures need neither anywidget nor Jupyter.

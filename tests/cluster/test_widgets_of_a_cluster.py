@@ -1,0 +1,75 @@
+"""Timeline and Stepper of a run on several tasks: a lane for each, what travels, who waits."""
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow_widgets import RewritePlayer, Stepper, Timeline
+from dataflow_widgets.base import Delivery
+
+PS, WORKER = (f"/job:{job}/replica:0/task:0/device:CPU:0" for job in ("ps", "worker"))
+
+
+@pytest.fixture(autouse=True)
+def _no_bundle():
+    Delivery.begun = True
+
+
+@pytest.fixture
+def total(cluster):
+    with tf.device("/job:ps/task:0"):
+        weights = tf.Variable(np.ones([200, 200], np.float32), name="weights")
+    with tf.device("/job:worker/task:0"):
+        product = tf.matmul(weights, weights, name="product")
+    with tf.device("/job:ps/task:0"):
+        result = tf.reduce_sum(product, name="total")
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(weights.initializer)
+        yield session, result
+
+
+def test_a_lane_for_each_task_with_its_copies(total):
+    session, result = total
+    metadata = tf.RunMetadata()
+    session.run(
+        result,
+        options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE),
+        run_metadata=metadata,
+    )
+    times = Timeline(metadata).times
+    assert set(times.lanes) == {PS, WORKER}
+    travelled = {
+        (times.ops[c.source].name, times.lanes[times.ops[c.target].lane], c.num_bytes)
+        for c in times.copies
+    }
+    assert ("weights/read", WORKER, 160_000) in travelled
+    assert ("product", PS, 160_000) in travelled
+    path = [times.ops[i].name for i in times.critical]
+    assert path[-2:] == ["product", "total"]
+
+
+def test_the_stepper_names_tasks_sends_and_receives(total):
+    session, result = total
+    stepper = Stepper(session, result)
+    assert stepper.result == 200.0**3
+    nodes = stepper.payload["nodes"]
+    run = stepper.payload["trace"]["runs"][0]
+    steps = {nodes[step["i"]]["name"]: step for step in run["steps"]}
+    assert steps["product"]["on"] == "worker 0"
+    assert steps["total"]["on"] == "ps 0"
+    (came,) = [
+        each for each in steps["product"]["recv"] if nodes[each[0]]["name"] == "weights/read"
+    ]
+    assert came[1:3] == ["ps 0", 160_000]
+    assert ["ps 0", 160_000] in steps["product"]["send"]
+    sampled = Stepper(session, result, values="sampled")
+    assert sampled.result == stepper.result
+    assert not any(hasattr(v, "base") for step in sampled.trace.steps for v in step.outputs)
+
+
+def test_explain_says_what_to_do_instead(total):
+    session, result = total
+    with pytest.raises(tf.errors.UnimplementedError, match=r"runs on grpc://.*Timeline"):
+        session.explain(result)
+    with pytest.raises(tf.errors.UnimplementedError, match="a plan of this process"):
+        RewritePlayer(session, result)
