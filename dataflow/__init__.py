@@ -287,7 +287,6 @@ from dataflow.ops.variable_scope import (
     get_variable,
     get_variable_scope,
     no_regularizer,
-    variable_creator_scope,
     variable_op_scope,
     variable_scope,
 )
@@ -308,6 +307,7 @@ from dataflow.ops.variables import (
     moving_average_variables,
     report_uninitialized_variables,
     trainable_variables,
+    variable_creator_scope,
     variables_initializer,
 )
 

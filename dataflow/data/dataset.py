@@ -58,7 +58,7 @@ class Dataset:
         """
         nested = to_tensors(tensors, "component")
         flat = flatten(nested)
-        lengths = {}
+        lengths: dict[int, Any] = {}
         for tensor in flat:
             if tensor.dims == ():
                 raise ValueError("Unbatching a tensor is only supported for rank >= 1")

@@ -83,10 +83,10 @@ def numpy_input_fn(
     ``x``: an array, or a dict of arrays, with one row for each example; ``y``: an array or a dict.
     ``num_epochs=None`` goes on for ever. ``shuffle`` must be said: each epoch is then in another
     order: a permutation of all rows, where TensorFlow draws from a queue that holds
-    ``queue_capacity`` of them. The rows are in memory already, and cutting a batch out of them takes
-    no thread, so that ``queue_capacity`` and ``num_threads`` change nothing here (with one thread
-    and no shuffling TensorFlow's batches are the same). Raises `ValueError` for arrays of different lengths (when called), and for keys that x
-    and y share.
+    ``queue_capacity`` of them. The rows are in memory already, and cutting a batch out of them
+    needs no thread: ``queue_capacity`` and ``num_threads`` change nothing here (with one thread and
+    no shuffling TensorFlow's batches are the same). Raises `ValueError` for arrays of different
+    lengths (when called), and for keys that x and y share.
     """
     _check(shuffle, x)
 

@@ -12,7 +12,12 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import array_of
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.variables import PartitionedVariable, SaveSliceInfo, Variable
+from dataflow.ops.variables import (
+    PartitionedVariable,
+    SaveSliceInfo,
+    Variable,
+    VariableSynchronization,
+)
 from dataflow.shapes import TensorShape
 
 
@@ -191,6 +196,8 @@ class VariableScope:
         use_resource: Any = None,
         custom_getter: Any = None,
         constraint: Any = None,
+        synchronization: Any = None,
+        aggregation: Any = None,
     ) -> Any:
         """The variable ``name`` in this scope; see `tf.get_variable`."""
         regularizer = regularizer if regularizer is not None else self._regularizer
@@ -226,6 +233,8 @@ class VariableScope:
                 "validate_shape": validate_shape,
                 "use_resource": use_resource,
                 "constraint": constraint,
+                "synchronization": synchronization,
+                "aggregation": aggregation,
             }
             if dtype is None and isinstance(initializer, Tensor):
                 arguments["dtype"] = initializer.dtype.base_dtype
@@ -254,7 +263,7 @@ def _true_getter(
     if partitioner is not None:
         return _get_partitioned(
             name, shape, as_dtype(dtype), initializer, regularizer, reuse, trainable, collections,
-            caching_device, partitioner, validate_shape, constraint,
+            caching_device, partitioner, validate_shape, constraint, synchronization, aggregation,
         )  # fmt: skip
     if name in _store().partitioned:
         raise ValueError(
@@ -262,7 +271,7 @@ def _true_getter(
         )
     return _get_single(
         name, shape, as_dtype(dtype), initializer, regularizer, reuse, trainable, collections,
-        caching_device, validate_shape, constraint,
+        caching_device, validate_shape, constraint, synchronization, aggregation,
     )  # fmt: skip
 
 
@@ -278,6 +287,8 @@ def _get_single(
     caching_device: Any,
     validate_shape: bool,
     constraint: Any,
+    synchronization: Any = None,
+    aggregation: Any = None,
     partition_info: Any = None,
 ) -> Variable:
     store = _store()
@@ -328,13 +339,19 @@ def _get_single(
         variable_dtype = None  # the value's own: an initializer of 0 makes an int32 variable
     variable = Variable(
         initial_value,
-        trainable=True if trainable is None else trainable,
+        trainable=(
+            synchronization is not VariableSynchronization.ON_READ
+            if trainable is None
+            else trainable
+        ),
         collections=collections,
         caching_device=caching_device,
         name=name,
         dtype=variable_dtype,
         validate_shape=validate_shape,
         constraint=constraint,
+        synchronization=synchronization,
+        aggregation=aggregation,
     )
     store.variables[name] = variable
     if regularizer is not None:
@@ -417,6 +434,8 @@ def _get_partitioned(
     partitioner: Any,
     validate_shape: bool,
     constraint: Any,
+    synchronization: Any,
+    aggregation: Any,
 ) -> Any:
     store = _store()
     dims = shapes.as_dims(shape)
@@ -465,7 +484,8 @@ def _get_partitioned(
             part_shape = part_dims
         part = _get_single(
             f"{name}/part_{i}", part_shape, dtype, part_initializer, regularizer, reuse, trainable,
-            collections, caching_device, validate_shape, constraint, _PartitionInfo(dims, offsets),
+            collections, caching_device, validate_shape, constraint, synchronization, aggregation,
+            _PartitionInfo(dims, offsets),
         )  # fmt: skip
         part._set_save_slice_info(
             SaveSliceInfo(name, [int(d) for d in dims if d is not None], offsets, part_dims)  # type: ignore[arg-type]
@@ -515,6 +535,7 @@ def get_variable(
     return get_variable_scope().get_variable(
         None, name, shape, dtype, initializer, regularizer, None, trainable, collections,
         caching_device, partitioner, validate_shape, use_resource, custom_getter, constraint,
+        synchronization, aggregation,
     )  # fmt: skip
 
 
@@ -682,8 +703,3 @@ def variable_op_scope(
 def no_regularizer(_: Any) -> None:
     """A regularizer that adds nothing, to switch a scope's off."""
     return None
-
-
-def variable_creator_scope(_: Any) -> Any:
-    """Accepted for code of later versions."""
-    return contextlib.nullcontext()

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import enum
+import functools
+import inspect
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from dataflow import dtypes, shapes
@@ -14,8 +19,12 @@ from dataflow.ops import state
 from dataflow.shapes import TensorShape
 
 
-class VariableSynchronization:
-    """Accepted for code of later versions."""
+class VariableSynchronization(enum.Enum):
+    """When copies of a variable on several replicas are brought together.
+
+    A variable keeps what it is given, for code that asks; there is one copy of each here.
+    ``ON_READ`` variables are not trainable.
+    """
 
     AUTO = 0
     NONE = 1
@@ -23,13 +32,76 @@ class VariableSynchronization:
     ON_READ = 3
 
 
-class VariableAggregation:
-    """Accepted for code of later versions."""
+class VariableAggregation(enum.Enum):
+    """How changes of several replicas become one; kept, as `VariableSynchronization` is."""
 
     NONE = 0
     SUM = 1
     MEAN = 2
     ONLY_FIRST_REPLICA = 3
+
+
+def _checked_replication(
+    synchronization: Any, aggregation: Any, trainable: bool | None, name: Any
+) -> tuple[VariableSynchronization, VariableAggregation, bool]:
+    """The three with their defaults; raises `ValueError` for what is none, or does not go together."""
+    if aggregation is None:
+        aggregation = VariableAggregation.NONE
+    elif not isinstance(aggregation, VariableAggregation):
+        raise ValueError(
+            f"Invalid variable aggregation mode: {aggregation} for variable: {name}. Take one of "
+            "tf.VariableAggregation."
+        )
+    if synchronization is None:
+        synchronization = VariableSynchronization.AUTO
+    elif not isinstance(synchronization, VariableSynchronization):
+        raise ValueError(
+            f"Invalid variable synchronization mode: {synchronization} for variable: {name}. Take "
+            "one of tf.VariableSynchronization."
+        )
+    on_read = synchronization is VariableSynchronization.ON_READ
+    if trainable and on_read:
+        raise ValueError(
+            "Synchronization value can be set to VariableSynchronization.ON_READ only for "
+            f"non-trainable variables: pass trainable=False for {name}."
+        )
+    return synchronization, aggregation, not on_read if trainable is None else trainable
+
+
+_CREATORS = "variable_creators"
+
+
+@contextlib.contextmanager
+def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[None]:
+    """Variables of this graph are made by ``variable_creator(next_creator, **kwargs)``.
+
+    ``kwargs`` are `Variable`'s arguments; ``next_creator(**kwargs)`` makes the variable, or calls
+    the creator of the scope around. The innermost scope's is called first. `get_variable` and
+    layers make their variables this way too.
+    """
+    attachments = default_graph()._attachments
+    before = attachments.get(_CREATORS, ())
+    attachments[_CREATORS] = (*before, variable_creator)
+    try:
+        yield
+    finally:
+        attachments[_CREATORS] = before
+
+
+class _MadeByCreators(type):
+    """`Variable(...)` asks the creators of the scopes around."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        creators = default_graph()._attachments.get(_CREATORS, ())
+        if not creators or cls is not Variable:
+            return super().__call__(*args, **kwargs)
+        bound = inspect.signature(Variable.__init__).bind(None, *args, **kwargs)
+        bound.apply_defaults()
+        arguments = dict(list(bound.arguments.items())[1:])
+        make: Callable[..., Any] = super().__call__
+        for creator in creators:
+            make = functools.partial(creator, make)
+        return make(**arguments)
 
 
 class SaveSliceInfo:
@@ -55,7 +127,7 @@ class SaveSliceInfo:
         return full + parts
 
 
-class Variable:
+class Variable(metaclass=_MadeByCreators):
     """A tensor that keeps its value between runs, until an op assigns another one.
 
     ``initial_value`` (a tensor, array, number, or a function that makes one) gives shape, dtype
@@ -69,6 +141,8 @@ class Variable:
 
     SaveSliceInfo = SaveSliceInfo
     __array_priority__ = 100
+    _synchronization = VariableSynchronization.AUTO
+    _aggregation = VariableAggregation.NONE
 
     def __init__(
         self,
@@ -101,7 +175,9 @@ class Variable:
             )
         if constraint is not None and not callable(constraint):
             raise ValueError("The `constraint` argument must be a callable.")
-        trainable = True if trainable is None else trainable
+        self._synchronization, self._aggregation, trainable = _checked_replication(
+            synchronization, aggregation, trainable, name
+        )
         self._trainable = trainable
         self._constraint = constraint
         self._caching_device = caching_device
@@ -214,14 +290,14 @@ class Variable:
         return self._trainable
 
     @property
-    def synchronization(self) -> int:
-        """Accepted for code of later versions."""
-        return VariableSynchronization.AUTO
+    def synchronization(self) -> VariableSynchronization:
+        """What it was made with; ``AUTO`` by default."""
+        return self._synchronization
 
     @property
-    def aggregation(self) -> int:
-        """Accepted for code of later versions."""
-        return VariableAggregation.NONE
+    def aggregation(self) -> VariableAggregation:
+        """What it was made with; ``NONE`` by default."""
+        return self._aggregation
 
     @property
     def constraint(self) -> Any:

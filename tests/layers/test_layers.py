@@ -142,9 +142,10 @@ def test_bad_input() -> None:
 
 def test_objects_of_one_name_get_names_of_their_own() -> None:
     x = tf.zeros([2, 3])
-    first, second = tf.layers.Dense(2, name="d"), tf.layers.Dense(2, name="d")
-    first(x), second(x), first(x)
-    assert names() == ["d/kernel", "d/bias", "d_1/kernel", "d_1/bias"]
-    with tf.variable_scope("", reuse=True):
+    with tf.variable_scope("s"):
+        first, second = tf.layers.Dense(2, name="d"), tf.layers.Dense(2, name="d")
+        first(x), second(x), first(x)
+    assert names() == ["s/d/kernel", "s/d/bias", "s/d_1/kernel", "s/d_1/bias"]
+    with tf.variable_scope("s", reuse=True):
         tf.layers.Dense(2, name="d")(x)
     assert len(names()) == 4

@@ -207,3 +207,37 @@ def test_needs_an_initial_value() -> None:
         tf.Variable(tf.placeholder(tf.float32))
     with pytest.raises(TypeError, match="not iterable"):
         iter(tf.Variable(1.0))
+
+
+def test_creators_make_the_variables_of_a_graph() -> None:
+    """The innermost first; get_variable and layers ask them too; a failure leaves none behind."""
+    asked = []
+
+    def frozen(next_creator, **kwargs):
+        asked.append(kwargs["name"])
+        return next_creator(**{**kwargs, "trainable": False})
+
+    with tf.Graph().as_default():
+        with pytest.raises(RuntimeError), tf.variable_creator_scope(frozen):
+            tf.Variable(1.0, name="a")
+            tf.layers.dense(tf.zeros([1, 2]), 1, name="d")
+            raise RuntimeError
+        tf.Variable(2.0, name="b")
+        assert asked == ["a", "d/kernel", "d/bias"]
+        assert [v.op.name for v in tf.trainable_variables()] == ["b"]
+
+
+def test_replication_is_kept_and_checked() -> None:
+    with tf.Graph().as_default():
+        v = tf.get_variable(
+            "v",
+            [1],
+            synchronization=tf.VariableSynchronization.ON_READ,
+            aggregation=tf.VariableAggregation.MEAN,
+        )
+        assert not v.trainable
+        assert v.aggregation is tf.VariableAggregation.MEAN
+        with pytest.raises(ValueError, match="only for non-trainable"):
+            tf.Variable(1.0, trainable=True, synchronization=tf.VariableSynchronization.ON_READ)
+        with pytest.raises(ValueError, match="Invalid variable aggregation mode: sum"):
+            tf.Variable(1.0, aggregation="sum")
