@@ -14,7 +14,16 @@ import pytest
 from dataflow.cli import browser, doctor, main
 
 NAMES = [
-    *("Python", "NumPy", "CuPy and GPUs", "Ray", "JupyterLab", "Graphviz", "TensorBoard"),
+    *(
+        "Python",
+        "NumPy",
+        "CuPy and GPUs",
+        "Ray",
+        "JupyterLab",
+        "Graphviz",
+        "TensorBoard",
+        "llvmlite",
+    ),
     *("Browser for tests", "Data folder"),
 ]
 
