@@ -47,6 +47,13 @@ def divided_by_one(t: Tensor) -> Tensor | None:
     return _neutral(t, b, a, 1)
 
 
+@rewrite("FloorDiv", "TruncateDiv")
+def divided_by_one_integer(t: Tensor) -> Tensor | None:
+    """x // 1 -> x  (whole numbers; the gradient of a mean divides its counts so)"""
+    a, b = t.op._inputs
+    return _neutral(t, b, a, 1) if t.dtype.base_dtype.kind in "iu" else None
+
+
 @rewrite("Sub")
 def minus_zero(t: Tensor) -> Tensor | None:
     """x - 0 -> x"""

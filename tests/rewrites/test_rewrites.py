@@ -76,6 +76,22 @@ def test_zero_is_dropped_from_whole_numbers() -> None:
     assert types(check((x + 0) * 2, {x: [3, 4]}, "plus_zero_integer")) == ["Mul"]
 
 
+def test_whole_numbers_divided_by_one() -> None:
+    x = tf.placeholder(tf.int32, [3])
+    value = np.array([-7, 0, 7], np.int32)
+    assert types(check((x // 1) * 2, {x: value}, "divided_by_one_integer")) == ["Mul"]
+    y = tf.placeholder(tf.float32, [1])
+    with tf.Session() as s:
+        plan = rewritten(s, y // 1.0, [y])
+        assert plan.run([[1.5]]) == [1.0]
+
+
+def test_powers_of_three_and_four() -> None:
+    x = tf.placeholder(tf.float32, [2, 2])
+    assert types(check(tf.tanh(x**3.0), {x: X}, "power_three_or_four")) == ["Mul", "Square", "Tanh"]
+    assert types(check(tf.tanh(x**4.0), {x: X}, "power_three_or_four")) == ["Square", "Tanh"]
+
+
 def test_log_of_one_plus_exp() -> None:
     x = tf.placeholder(tf.float32, [2, 2])
     plan = check(tf.log(1.0 + tf.exp(x)), {x: X}, "log_of_one_plus_exp")
