@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from base64 import b64decode
 from typing import Any
 from xml.etree import ElementTree
@@ -462,6 +463,21 @@ def test_a_failed_job_says_why() -> None:
     monitor = TrainingMonitor(job)
     assert monitor._runs["bad"].state()["error"] == "ValueError: too bad"
     assert "bad: failed" in monitor.describe()
+
+
+def test_a_job_that_gives_too_much_says_so_and_trains_on() -> None:
+    watched = threading.Event()
+
+    def step(job: Any) -> dict[str, float]:
+        watched.wait(PATIENCE)
+        return {f"c{job.step}-{i}": 0.0 for i in range(40)}
+
+    job = tf.train.background(step, steps=5, name="wide")
+    monitor = TrainingMonitor(job)
+    watched.set()
+    job.result(PATIENCE)
+    assert job.step == 5
+    assert "wide can no longer be followed: a run shows at most 100" in monitor.failure
 
 
 # ---- hooks and callbacks -----------------------------------------------------------------------

@@ -76,11 +76,15 @@ class TrainingMonitor(Widget):
         followed = self._new_run(run or job.name, job.steps, job)
 
         def hear(event: Any) -> None:
-            if event.kind == "step":
-                shown = {k: v for k, v in event.values.items() if _is_numeric(v)}
-                self._log(followed, event.step, shown, is_throttled=True)
-            else:
-                self._follow_status(followed)
+            try:
+                if event.kind == "step":
+                    shown = {k: v for k, v in event.values.items() if _is_numeric(v)}
+                    self._log(followed, event.step, shown, is_throttled=True)
+                else:
+                    self._follow_status(followed)
+            except Exception as e:  # shown here; the training goes on
+                self.failure = f"{followed.name} can no longer be followed: {e}"
+                raise
 
         self._forgets.append(job.listen(hear))
         if job.values and job.step:
