@@ -23,7 +23,7 @@ BIN := $(VENV)/bin
 INSTALL = sh tools/install.sh
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: help lab doctor test oracle bench bench-cluster book lint format clean
+.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu book lint format clean
 
 help:
 	@echo "make lab            open the lessons in JupyterLab (PORT=, ARGS=)"
@@ -32,6 +32,7 @@ help:
 	@echo "make oracle         compare with a real TensorFlow, in an environment of its own"
 	@echo "make bench          time this against TensorFlow and PyTorch"
 	@echo "make bench-cluster  time clusters against TensorFlow's"
+	@echo "make bench-gpu      time a GPU against its copy bandwidth, and PyTorch where it is"
 	@echo "make book           the lessons with their outputs, as a site"
 	@echo "make lint           ruff and mypy"
 
@@ -71,6 +72,9 @@ bench: tests/benchmarks/__main__.py $(VENV)/.installed-bench $(ORACLE_VENV)/.ins
 bench-cluster: tests/benchmarks/cluster.py $(VENV)/.installed-bench $(ORACLE_VENV)/.installed-oracle
 	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \
 	  $(BIN)/python -m tests.benchmarks.cluster $(ARGS)
+
+bench-gpu: $(VENV)/.installed-bench
+	$(BIN)/python -m tests.benchmarks.gpu $(ARGS)
 
 book: $(VENV)/.installed-book
 	$(BIN)/python tools/book.py $(ARGS)
