@@ -18,6 +18,7 @@ from dataflow.keras import (
     preprocessing,
     regularizers,
     utils,
+    wrappers,
 )
 from dataflow.keras.layers.core import Input
 from dataflow.keras.models import Model, Sequential

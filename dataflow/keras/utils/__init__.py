@@ -14,9 +14,17 @@ from dataflow.keras.serialization import (
 )
 
 from dataflow.keras.utils.data_files import get_file
+from dataflow.keras.utils.model_plot import model_to_dot, plot_model
 
 __all__ = ["CustomObjectScope", "Sequence", "custom_object_scope", "get_custom_objects"]
-__all__ += ["get_file", "normalize", "plot_model", "serialize_keras_object", "to_categorical"]
+__all__ += [
+    "get_file",
+    "model_to_dot",
+    "normalize",
+    "plot_model",
+    "serialize_keras_object",
+    "to_categorical",
+]
 
 
 def to_categorical(y: Any, num_classes: int | None = None, dtype: str = "float32") -> Any:
@@ -57,11 +65,3 @@ class Sequence:
 
     def on_epoch_end(self) -> None:
         """After each epoch."""
-
-
-def plot_model(model: Any, to_file: str = "model.png", **kwargs: Any) -> None:
-    """Refused: raises `NotImplementedError` that names what to use instead."""
-    raise NotImplementedError(
-        "plot_model is not supported; use model.summary(), or display the graph in a notebook "
-        "(tf.get_default_graph())."
-    )

@@ -1,0 +1,96 @@
+"""Keras models in scikit-learn, and as pictures."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+keras = tf.keras
+layers = keras.layers
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    keras.backend.clear_session()
+    tf.set_random_seed(0)
+    yield
+    keras.backend.clear_session()
+
+
+def classifier(units=8, loss="categorical_crossentropy"):
+    columns = 1 if loss == "binary_crossentropy" else 3
+    last = "sigmoid" if columns == 1 else "softmax"
+    model = keras.Sequential(
+        [
+            layers.Dense(units, activation="relu", input_dim=2),
+            layers.Dense(columns, activation=last),
+        ]
+    )
+    model.compile(keras.optimizers.Adam(0.05), loss)
+    return model
+
+
+RNG = np.random.RandomState(0)
+Y = np.array(["low", "middle", "high"])[np.arange(60) % 3]
+X = RNG.randn(60, 2) * 0.3 + np.array([[0, 0], [2, 0], [0, 2]])[np.arange(60) % 3]
+
+
+def test_a_classifier_is_searched_and_validated():
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    wrapped = keras.wrappers.scikit_learn.KerasClassifier(classifier, epochs=25, verbose=0)
+    scores = cross_val_score(make_pipeline(StandardScaler(), wrapped), X, Y, cv=3)
+    assert scores.min() > 0.9
+    search = GridSearchCV(wrapped, {"units": [1, 8]}, cv=2).fit(X, Y)
+    assert search.best_params_ == {"units": 8}
+    best = search.best_estimator_
+    assert sorted(set(best.predict(X))) == ["high", "low", "middle"]
+    np.testing.assert_allclose(best.predict_proba(X).sum(1), 1, rtol=1e-5)
+    two = keras.wrappers.scikit_learn.KerasClassifier(classifier, loss="binary_crossentropy")
+    two.set_params(epochs=25, verbose=0).fit(X, Y == "low")
+    assert two.predict_proba(X).shape == (60, 2)
+    assert two.score(X, Y == "low") > 0.9
+    with pytest.raises(ValueError, match="colour is not a legal parameter"):
+        keras.wrappers.scikit_learn.KerasClassifier(classifier, colour=1)
+    with pytest.raises(TypeError, match="build_fn"):
+        keras.wrappers.scikit_learn.KerasClassifier()
+
+
+def test_a_regressor_scores_by_its_loss():
+    def line():
+        model = keras.Sequential([layers.Dense(1, input_dim=2)])
+        model.compile(keras.optimizers.SGD(0.1), "mse")
+        return model
+
+    wrapped = keras.wrappers.scikit_learn.KerasRegressor(line, epochs=30, verbose=0)
+    y = X @ [1.0, -2.0] + 3
+    wrapped.fit(X, y)
+    found = wrapped.predict(X)
+    assert found.shape == (60,)
+    assert wrapped.score(X, y) == pytest.approx(-np.mean((found - y) ** 2), rel=1e-4)
+    assert wrapped.score(X, y) > -0.1
+
+
+def test_a_model_is_drawn(tmp_path):
+    a = keras.Input((3,), name="a")
+    hidden = layers.Dense(4, name="hidden")(a)
+    model = keras.Model(a, layers.add([hidden, layers.Dense(4, name="other")(a)]))
+    keras.utils.plot_model(model, str(tmp_path / "model.dot"), show_shapes=True)
+    text = (tmp_path / "model.dot").read_text()
+    assert 'label="hidden: Dense\\nin: (None, 3)\\nout: (None, 4)"' in text
+    arrows = [line.strip() for line in text.splitlines() if "->" in line]
+    assert len(arrows) == 4 and len(set(arrows)) == 4
+    with pytest.raises(ValueError, match="not yet been built"):
+        keras.utils.plot_model(keras.Sequential([layers.Dense(1)]))
+
+
+def test_a_picture_needs_graphviz(tmp_path, monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(ImportError, match=r"model\.dot"):
+        keras.utils.plot_model(classifier(), str(tmp_path / "model.png"))
