@@ -53,14 +53,25 @@ def recurrent(keras: Any) -> tuple[Any, list[Any], list[Any]]:
 
 
 def nested(keras: Any) -> tuple[Any, list[Any], list[Any]]:
-    """A model inside a model, called twice."""
+    """Models inside a model, one of them called twice, the other with averages that move.
+
+    (Averages of a layer that is called twice depend on which call comes first. And a bias before
+    the normalization would have a gradient of rounding errors only.)
+    """
     layers = keras.layers
     inner = keras.Sequential(
-        [layers.Dense(4, input_shape=(3,)), layers.BatchNormalization(), layers.Dense(2)],
-        name="inner",
+        [layers.Dense(4, activation="tanh", input_shape=(3,)), layers.Dense(2)], name="inner"
+    )
+    last = keras.Sequential(
+        [
+            layers.Dense(3, use_bias=False, input_shape=(2,)),
+            layers.BatchNormalization(),
+            layers.Dense(1),
+        ],
+        name="last",
     )
     a, b = keras.Input((3,), name="a"), keras.Input((3,), name="b")
-    model = keras.Model([a, b], layers.Dense(1)(layers.add([inner(a), inner(b)])))
+    model = keras.Model([a, b], last(layers.add([inner(a), inner(b)])))
     model.compile(keras.optimizers.RMSprop(0.01), "mse")
     inputs = [np.sin(np.arange(12.0)).reshape(4, 3), np.cos(np.arange(12.0)).reshape(4, 3)]
     return model, inputs, [np.arange(4.0)[:, None]]
