@@ -232,6 +232,10 @@ class BaseSession:
         equations, the source of the plan and of its fused kernels, the order of the nodes, and for
         each value when it is made, when it is dropped and what its buffer is. ``feed_dict`` says
         which tensors are fed; their values are not looked at, so a list of tensors does as well.
+        ``explain(...).player()`` shows the rewrites one by one in a notebook.
+
+        Raises what `run` raises for fetches and feeds that do not fit, and `UnimplementedError` in
+        a session on a cluster.
         """
         self._check_open()
         from dataflow.runtime import targets
