@@ -91,6 +91,12 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
 class _MadeByCreators(type):
     """`Variable(...)` asks the creators of the scopes around."""
 
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """That of the class's constructor, for editors: not `__call__`'s."""
+        whole = inspect.signature(cls.__init__)  # type: ignore[misc]
+        return whole.replace(parameters=list(whole.parameters.values())[1:])
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         creators = default_graph()._attachments.get(_CREATORS, ())
         if not creators or cls is not Variable:
