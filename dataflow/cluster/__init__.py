@@ -11,13 +11,16 @@ import importlib
 from typing import Any
 
 _HOMES = {
-    "Cluster": "launcher",
+    "Cluster": "running_cluster",
     "ClusterDef": "cluster_def",
     "ClusterSpec": "spec",
+    "Event": "running_cluster",
     "JobDef": "cluster_def",
     "Latency": "simulation",
     "Server": "server",
     "ServerDef": "server",
+    "Status": "status",
+    "attach": "launcher",
     "backup_curve": "simulation",
     "find": "launcher",
     "launch": "launcher",

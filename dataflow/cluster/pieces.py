@@ -18,13 +18,15 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from dataflow.cluster.task_load import TaskLoad
 from dataflow.errors import InvalidArgumentError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.blas import single_threaded
+from dataflow.placement.groups import reference_inputs
 from dataflow.placement.placer import local_devices
 from dataflow.rewrites.switches import Switches
-from dataflow.runtime.codegen import DEAD, GeneratedPlan, Generator
+from dataflow.runtime.codegen import ALIASES, DEAD, VARIABLES, GeneratedPlan, Generator
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.control_structure import CONTROL_OPS
 from dataflow.runtime.plan import CALLS_BLAS, Plan, explain_error
@@ -63,7 +65,10 @@ class StepCancellation:
 class TaskSession:
     """What kernels see as their session: the task's resources and the state of stateful ops."""
 
-    def __init__(self, resources: ResourceManager, has_gpu: bool = False) -> None:
+    def __init__(
+        self, resources: ResourceManager, load: TaskLoad | None = None, has_gpu: bool = False
+    ) -> None:
+        self.load = load or TaskLoad()
         self._resources = resources
         self._cancellation = StepCancellation()
         self._has_gpu = has_gpu
@@ -131,6 +136,12 @@ class CompiledPiece:
             else contextlib.nullcontext
             for segment in plan.segments
         ]
+        #: Segments that change variables with what came from elsewhere, after others have read.
+        self.updates = (
+            [bool(s.num_pending) and _changes_variables(s.ops) for s in plan.segments]
+            if any(not s.num_pending and _reads_variables(s.ops) for s in plan.segments)
+            else [False] * len(plan.segments)
+        )
         #: Nothing in it blocks: whatever is ready can run on the thread that finds it so.
         self.is_plain = not self.num_blocking
         self._traced: dict[int, GeneratedPlan] = {}
@@ -165,6 +176,19 @@ class CompiledPiece:
         if results:
             for slot, value in zip(segment.output_slots, results, strict=True):
                 slots[slot] = value
+
+
+def _changes_variables(ops: Sequence[Operation]) -> bool:
+    return any(
+        tensor.dtype.is_ref and tensor.dtype.base_dtype.kind != "x"
+        for op in ops
+        if op.type not in ALIASES
+        for tensor in reference_inputs(op)
+    )
+
+
+def _reads_variables(ops: Sequence[Operation]) -> bool:
+    return any(op.type in VARIABLES for op in ops)
 
 
 def _releases(plan: PiecePlan) -> list[list[int]]:
@@ -273,6 +297,8 @@ class PieceRun:
         self.cancellation: Cancellation | None = Cancellation() if piece.num_blocking else None
         self.stopped = False
         self.recorder = recorder
+        self.read_at = piece.session.load.num_updates
+        self._held = False
         self._inline = inline  # run blocking segments on the calling thread, last
         self._lock = threading.Lock()
 
@@ -350,6 +376,10 @@ class PieceRun:
         if self.stopped:
             return []
         slots = self.slots
+        load = self.piece.session.load
+        if load.delay_seconds and not self._held:
+            self._held = True
+            load.hold(lambda: self.stopped)
         try:
             if self.cancellation is not None:
                 _local.cancellation = self.cancellation
@@ -359,6 +389,8 @@ class PieceRun:
                     _local.cancellation = None
             else:
                 self.piece.run_segment(number, slots, self.recorder)
+            if self.piece.updates[number]:
+                load.updated(self.read_at)
             transfers = []
             for task, channel, which in segment.transfers:
                 tensors = [slots[slot] for slot in which]

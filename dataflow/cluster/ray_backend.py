@@ -60,6 +60,7 @@ class ActorTask:
         self.pid = 0
         self.host = ""
         self.restarts = 0
+        self.number = 0  # of its bundle, where there is a placement group
         self.state = "starting"
 
 
@@ -68,14 +69,17 @@ class RayBackend:
 
     ``address`` joins a running Ray; else ``RAY_ADDRESS`` does, or one that this process is already
     connected to, or a small one is started on loopback. ``on_death(task, why)`` is called from the
-    watching thread.
+    watching thread. ``resources`` are a task's options by job, as `launch` takes them.
     """
+
+    has_logs = True
 
     def __init__(
         self,
         address: str | None = None,
         object_store_bytes: int = OBJECT_STORE_BYTES,
         on_death: Callable[[ActorTask, str], None] | None = None,
+        resources: dict[str, dict[str, Any]] | None = None,
     ) -> None:
         global _users
         if object_store_bytes > MAX_OBJECT_STORE_BYTES:
@@ -86,6 +90,8 @@ class RayBackend:
         self.tasks: list[ActorTask] = []
         self.on_death = on_death
         self._group: Any = None
+        self._num_bundles = 0
+        self._resources = resources or {}
         self._stopping = threading.Event()
         self._watcher: threading.Thread | None = None
         self._released = False
@@ -95,6 +101,13 @@ class RayBackend:
         self.host = "127.0.0.1" if _owned else ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
 
     # Starting
+
+    def need_starter(self, what: str) -> None:
+        """Nothing: this backend can start tasks."""
+
+    def make_task(self, job: str, index: int) -> ActorTask:
+        """Return a task that has not been started."""
+        return ActorTask(job, index, dict(self._resources.get(job, {})))
 
     def check_room(self, tasks: list[ActorTask]) -> None:
         """Raise ResourceExhaustedError at once when the machines cannot hold the tasks."""
@@ -124,6 +137,7 @@ class RayBackend:
         if placement is not None:
             bundles = [_bundle_of(task.options) for task in tasks]
             self._group = placement_group(bundles, strategy=placement)
+            self._num_bundles = len(bundles)
             if not self._group.wait(timeout_seconds):
                 raise ResourceExhaustedError(
                     None, None, f"No machines for the placement {placement!r} of {bundles}."
@@ -146,7 +160,7 @@ class RayBackend:
             "max_restarts": 0,
             **{k: v for k, v in task.options.items() if k not in ("node", "env")},
         }
-        if self._group is not None:
+        if self._group is not None and number < self._num_bundles:
             options["scheduling_strategy"] = PlacementGroupSchedulingStrategy(self._group, number)
         elif "node" in task.options:
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(
@@ -160,8 +174,9 @@ class RayBackend:
             .remote(task.job, task.index, host, port, key, task.options.get("env"))
         )
         task.end = None
+        task.number = number
 
-    def _await(self, task: ActorTask, deadline: float) -> None:
+    def _await(self, task: ActorTask, deadline: float, state: str = "running") -> None:
         try:
             found = ray.get(
                 task.actor.describe.remote(), timeout=max(0.1, deadline - time.monotonic())
@@ -175,7 +190,7 @@ class RayBackend:
                 None, None, f"{task.name} could not be started: {_short(error)}"
             ) from None
         task.address, task.pid, task.host = found["address"], found["pid"], found["host"]
-        task.state = "running"
+        task.state = state
         task.end = task.actor.wait.remote()
 
     def jobs(self) -> dict[str, dict[int, str]]:
@@ -210,6 +225,8 @@ class RayBackend:
                 if self._stopping.is_set():
                     return
                 task = ends[reference]
+                if task.end is not reference:
+                    continue  # removed meanwhile
                 task.end = None
                 try:
                     ray.get(reference)
@@ -229,11 +246,56 @@ class RayBackend:
         """Start a task again at its old address. Its variables are gone."""
         port = int(task.address.rpartition(":")[2])
         task.state = "restarting"
-        number = self.tasks.index(task)
-        self._start_one(task, key, port, number)
-        self._await(task, time.monotonic() + timeout_seconds)
-        task.restarts += 1
+        self._start_one(task, key, port, task.number)
+        self._await(task, time.monotonic() + timeout_seconds, state="restarting")
         ray.get(task.actor.set_cluster.remote(self.jobs(), key), timeout=timeout_seconds)
+        task.restarts += 1
+        task.state = "running"
+
+    def add(
+        self, jobs_and_indices: list[tuple[str, int]], key: str, timeout_seconds: float
+    ) -> list[ActorTask]:
+        """Start further tasks; the others are told of them by `tell_all`."""
+        added = [self.make_task(job, index) for job, index in jobs_and_indices]
+        self.check_room(added)
+        first = 1 + max((task.number for task in self.tasks), default=-1)
+        deadline = time.monotonic() + timeout_seconds
+        try:
+            for number, task in enumerate(added, first):
+                self._start_one(task, key, 0, number)
+            for task in added:
+                self._await(task, deadline)
+        except BaseException:
+            for task in added:
+                self._end(task)
+            raise
+        self.tasks = [*self.tasks, *added]
+        return added
+
+    def remove(self, task: ActorTask) -> None:
+        """Stop a task for good."""
+        self.tasks = [other for other in self.tasks if other is not task]
+        self._end(task)
+
+    def _end(self, task: ActorTask) -> None:
+        task.end = None  # the watcher takes no notice
+        task.state = "stopped"
+        if task.actor is not None:
+            with contextlib.suppress(Exception):
+                ray.kill(task.actor, no_restart=True)
+
+    def signal(self, task: ActorTask, number: int) -> None:
+        """Send a signal to a task's process, on whatever machine it is."""
+        if task.host == os.uname().nodename:
+            os.kill(task.pid, number)
+            return
+        for node in self.nodes():
+            if node["NodeManagerHostname"] == task.host:
+                there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+                send = ray.remote(os.kill).options(num_cpus=0, scheduling_strategy=there)
+                ray.get(send.remote(task.pid, number), timeout=10)
+                return
+        raise UnavailableError(None, None, f"The machine of {task.name}, {task.host}, is gone.")
 
     # Working
 

@@ -30,6 +30,12 @@ def server_at(target: str) -> Any:
     return _servers.get(target.removeprefix("grpc://"))
 
 
+def servers() -> list[Any]:
+    """The servers that listen in this process."""
+    with _lock:
+        return list(_servers.values())
+
+
 def add_keys(addresses: list[str], key: str) -> None:
     """Tasks at these addresses belong to the cluster with this key."""
     with _lock:

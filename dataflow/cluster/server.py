@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import os
 import secrets
 import threading
 import time
@@ -108,6 +109,7 @@ class Server:
         self.master_service = MasterService(self)
         self.service.methods.update(self.master_service.methods)
         self.service.methods["status"] = lambda link, head, tensors: self.status()
+        self.service.methods["slow_down"] = self._slow_down
         self.service.methods["shutdown"] = self._shutdown
         self.service.on_link_closed.append(self.master_service.link_closed)
         self._listener = Listener(address, key, self.task, self.service)
@@ -120,8 +122,6 @@ class Server:
         registry.add_keys([self.address], key)
 
     def _found_key(self, address: str) -> str:
-        import os
-
         host = split_address(address)[0]
         if not host.startswith(_LOOPBACK) and not os.environ.get(KEY_VARIABLE):
             raise InvalidArgumentError(
@@ -157,11 +157,17 @@ class Server:
         return self._spec
 
     def set_cluster(self, spec: Any, key: str | None = None) -> None:
-        """Complete what the server knows of its cluster; sessions made from now on see it.
+        """Tell the server of its whole cluster; sessions made from now on see it.
 
-        Raises ValueError for a spec that contradicts the present one.
+        Raises ValueError for a spec in which this very task is missing or elsewhere.
         """
-        self._spec = self._spec.merge(spec)
+        spec = ClusterSpec(spec)
+        address = spec.task_address(self._job_name, self._task_index)
+        if address != self.address:
+            raise ValueError(
+                f"{self.task} listens at {self.address}, and the new spec has it at {address}."
+            )
+        self._spec = spec
         if key is not None:
             registry.add_keys(list(self._spec.addresses().values()), key)
 
@@ -191,12 +197,16 @@ class Server:
         self._stopped.set()
 
     def status(self) -> dict[str, Any]:
-        """Return figures of this task: steps, bytes, variables, queue lengths, refusals."""
+        """Return figures of this task: steps, bytes, variables, queues, staleness, refusals."""
         listener = self._listener
         links = listener.links if listener is not None else []
         variables = self.resources.items("variable")
+        accumulators = self.resources.items("accumulator")
         return {
             "task": self.task,
+            "pid": os.getpid(),
+            "host": os.uname().nodename,
+            "device": "CPU:0",
             "address": getattr(self, "address", ""),
             "seconds": time.time() - self.service.started,
             "steps": self.service.num_steps + sum(s.num_steps for s in list(self._sessions)),
@@ -205,8 +215,15 @@ class Server:
             "links": len(links),
             "variables": len(variables),
             "variable_bytes": sum(getattr(v.array, "nbytes", 0) or 0 for _, v in variables),
+            "queues": {name: queue.size() for name, queue in self.resources.items("queue")}
+            | {name: accumulator.count for name, accumulator in accumulators},
+            "dropped_gradients": sum(accumulator.dropped for _, accumulator in accumulators),
+            **self.service.load.describe(),
             "refused": len(listener.refusals) if listener is not None else 0,
         }
+
+    def _slow_down(self, link: Any, head: dict[str, Any], tensors: list[Any]) -> None:
+        self.service.load.delay_seconds = min(60.0, max(0.0, float(head["seconds"])))
 
     def _shutdown(self, link: Any, head: dict[str, Any], tensors: list[Any]) -> None:
         threading.Thread(target=self.stop, name="dataflow stop", daemon=True).start()

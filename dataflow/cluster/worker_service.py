@@ -27,6 +27,7 @@ from dataflow.cluster.pieces import (
     run_in_thread,
 )
 from dataflow.cluster.remote_errors import describe_error
+from dataflow.cluster.task_load import TaskLoad
 from dataflow.errors import NotFoundError, OpError, UnavailableError
 from dataflow.graph.graph import Graph
 from dataflow.runtime.resources import ResourceManager
@@ -228,6 +229,7 @@ class WorkerService:
         self.pool = pool
         self.resources = resources
         self.num_steps = 0
+        self.load = TaskLoad()
         self.started = time.time()
         self.methods: dict[str, Callable[[Link, dict[str, Any], list[Any]], Any]] = {
             "register": self._register,
@@ -247,7 +249,7 @@ class WorkerService:
         with self._lock:
             found = self._sessions.get(session)
             if found is None:
-                found = self._sessions[session] = TaskSession(self.resources)
+                found = self._sessions[session] = TaskSession(self.resources, self.load)
             return found
 
     # Messages

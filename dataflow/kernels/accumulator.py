@@ -22,6 +22,7 @@ class Accumulator:
         self.condition = threading.Condition()
         self.step = 0
         self.count = 0
+        self.dropped = 0  # gradients of older steps
         self.total: Any = None
 
     def check(self, shape: Any) -> None:
@@ -38,6 +39,7 @@ class Accumulator:
     def apply(self, step: int, gradient: Any) -> None:
         with self.condition:
             if step < self.step:
+                self.dropped += 1
                 return
             self.add(gradient)
             self.count += 1

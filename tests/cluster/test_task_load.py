@@ -1,0 +1,114 @@
+"""What tasks count: updates and their staleness, dropped gradients, queues; and the brake."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.cluster.task_load import TaskLoad
+
+
+def test_staleness_counts_the_updates_in_between():
+    load = TaskLoad()
+    assert load.describe()["staleness"] is None
+    first, second = load.num_updates, load.num_updates
+    load.updated(first)
+    load.updated(second)
+    load.updated(load.num_updates)
+    assert load.describe() == {
+        "updates": 3,
+        "staleness": pytest.approx(1 / 3),
+        "largest_staleness": 1,
+        "delay_seconds": 0.0,
+    }
+
+
+def test_the_brake_holds_until_the_step_is_given_up():
+    load = TaskLoad()
+    load.delay_seconds = 0.05
+    before = time.monotonic()
+    load.hold(lambda: False)
+    assert time.monotonic() - before >= 0.05
+    load.delay_seconds = 1000.0
+    asked = iter([False, False, True])
+    load.hold(lambda: next(asked))
+
+
+def training_step(worker, gate):
+    """Worker reads w, waits for its gate, and adds one; w and the gates are on the ps."""
+    with tf.device("/job:ps/task:0"):
+        w = tf.get_variable("w", initializer=np.zeros(4, np.float32))
+        read = tf.identity(w)
+    with tf.device(f"/job:worker/task:{worker}"):
+        gradient = tf.add(tf.zeros_like(read), gate)
+    with tf.device("/job:ps/task:0"):
+        return w, tf.assign_add(w, gradient)
+
+
+def test_a_ps_reports_how_stale_gradients_were(cluster, eventually):
+    with tf.device("/job:worker/task:1"):
+        queue = tf.FIFOQueue(5, [tf.float32], shapes=[[]], shared_name="gate")
+        gate, put = queue.dequeue(), queue.enqueue([1.0])
+    with tf.variable_scope("", reuse=tf.AUTO_REUSE):
+        w, quick = training_step(0, tf.constant(1.0))
+        _, slow = training_step(1, gate)
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(w.initializer)
+        session.run(quick.op)
+        # A step whose gradient takes as long as three of another worker's.
+        with tf.Session(cluster["worker:1"].target) as other:
+            thread = threading.Thread(target=lambda: other.run(slow.op))
+            before = cluster["ps:0"].status()["steps"]
+            thread.start()
+            eventually(lambda: cluster["ps:0"].status()["steps"] == before + 1)
+            for _ in range(3):
+                session.run(quick.op)
+            session.run(put)
+            thread.join(10)
+        assert session.run(w).tolist() == [5.0] * 4
+    figures = cluster["ps:0"].status()
+    assert figures["updates"] == 5
+    assert figures["largest_staleness"] == 3
+    assert figures["staleness"] == pytest.approx(3 / 5)
+    assert cluster["worker:0"].status()["staleness"] is None
+
+
+def test_queues_and_dropped_gradients_are_reported(cluster):
+    with tf.device("/job:ps/task:0"):
+        queue = tf.FIFOQueue(5, [tf.int64], shapes=[[]], shared_name="tokens")
+        put = queue.enqueue_many([tf.constant([1, 2, 3], tf.int64)])
+        accumulator = tf.ConditionalAccumulator(tf.float32, [], shared_name="w/grad_accum")
+        late = accumulator.apply_grad(1.0, local_step=0)
+        timely = accumulator.apply_grad(1.0, local_step=7)
+        new_step = accumulator.set_global_step(7)
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(put)
+        session.run(new_step)
+        session.run([late, timely])
+    figures = cluster["ps:0"].status()
+    assert figures["queues"] == {"tokens": 3, "w/grad_accum": 1}
+    assert figures["dropped_gradients"] == 1
+
+
+def test_blas_runs_alone_in_pieces_that_call_it(cluster, monkeypatch):
+    from dataflow.cluster import pieces
+    from dataflow.kernels import blas
+
+    entered = []
+    real = blas.single_threaded
+
+    def counted():
+        entered.append(threading.current_thread())
+        return real()
+
+    monkeypatch.setattr(pieces, "single_threaded", counted)
+    with tf.device("/job:worker/task:1"):
+        x = tf.random_normal([8, 8])
+        product = tf.matmul(x, x)
+    with tf.device("/job:ps/task:0"):
+        total = tf.reduce_sum(product)
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(total)
+    assert len(entered) == 1
