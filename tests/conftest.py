@@ -1,7 +1,8 @@
 """What all tests share: where the data is, which parts a test may miss, how long Hypothesis looks.
 
 In CI (`CI=true`) a missing part is a failure, not a skip: a suite that quietly lost its browser or
-its Ray would stay green for ever. Two things may be absent there: a GPU, and the data folder.
+its Ray would stay green for ever. Three things may be absent there: a GPU, the data folder, and the
+right to make network namespaces.
 (Tests marked `oracle` compare with a TensorFlow that lives in another environment; `make oracle`.)
 """
 
@@ -22,7 +23,7 @@ DATA_VARIABLE = "DATAFLOW_DATA"
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
 
 # Markers whose tests may be skipped even in CI.
-OPTIONAL_MARKERS = ("gpu", "oracle")
+OPTIONAL_MARKERS = ("gpu", "oracle", "netns")
 OPTIONAL_FOLDERS = tuple(ROOT / "tests" / name for name in OPTIONAL_MARKERS)
 
 hypothesis.settings.register_profile(
@@ -93,7 +94,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def may_be_skipped_in_ci(path: Path, markers: set[str], reason: str) -> bool:
-    """Whether a skip is one of the three that CI accepts."""
+    """Whether a skip is one of those that CI accepts."""
     if markers.intersection(OPTIONAL_MARKERS):
         return True
     if any(folder in path.parents for folder in OPTIONAL_FOLDERS):

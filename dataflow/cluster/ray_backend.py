@@ -10,7 +10,10 @@ import contextlib
 import logging
 import os
 import shutil
+import signal
+import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -39,6 +42,11 @@ MAX_OBJECT_STORE_BYTES = 300_000_000
 TASK_CPUS = 0.1
 #: What a task takes of memory before it holds a variable; measured 65 to 75 MB.
 TASK_BYTES = 80_000_000
+#: Ray's head is asked for this often, and is gone when it has not answered so many times. Ray itself
+#: waits for a minute and then ends every process that is connected to it, this one included.
+_HEAD_SECONDS = 1.0
+_HEAD_MISSES = 3
+_HEAD_GONE = "Ray's head is gone"
 
 _lock = threading.Lock()
 _reaper: subprocess.Popen[bytes] | None = None
@@ -62,6 +70,22 @@ class ActorTask:
         self.restarts = 0
         self.number = 0  # of its bundle, where there is a placement group
         self.state = "starting"
+
+
+class RayTask(TaskProcess):
+    """A task in an actor. Without a host it listens at its own machine's address."""
+
+    def __init__(
+        self,
+        job: str,
+        index: int,
+        host: str | None,
+        port: int,
+        key: str,
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        address: str = host or ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
+        super().__init__(job, index, address, port, key, environment)
 
 
 class RayBackend:
@@ -91,14 +115,18 @@ class RayBackend:
         self.on_death = on_death
         self._group: Any = None
         self._num_bundles = 0
+        #: Whether Ray's head was lost, and the cluster with it.
+        self.head_gone = False
         self._resources = resources or {}
         self._stopping = threading.Event()
         self._watcher: threading.Thread | None = None
         self._released = False
+        _leave_dead_head()
         with _lock:
             _connect(address or os.environ.get("RAY_ADDRESS"), object_store_bytes)
             _users += 1
-        self.host = "127.0.0.1" if _owned else ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
+        # On a Ray of several machines each task listens at its own machine's address.
+        self.host = "127.0.0.1" if _owned else None
 
     # Starting
 
@@ -166,12 +194,10 @@ class RayBackend:
             options["scheduling_strategy"] = NodeAffinitySchedulingStrategy(
                 task.options["node"], soft=False
             )
-        # A task that may be on another machine listens at that machine's address, on request only.
-        host = self.host
         task.actor = (
-            ray.remote(TaskProcess)
+            ray.remote(RayTask)
             .options(**options)
-            .remote(task.job, task.index, host, port, key, task.options.get("env"))
+            .remote(task.job, task.index, self.host, port, key, task.options.get("env"))
         )
         task.end = None
         task.number = number
@@ -209,17 +235,24 @@ class RayBackend:
     # Watching
 
     def _watch(self, key: str) -> None:
+        head = ray.get_runtime_context().gcs_address  # type: ignore[no-untyped-call]
+        asked, misses = time.monotonic(), 0
         while not self._stopping.is_set():
+            if time.monotonic() - asked >= _HEAD_SECONDS:
+                asked = time.monotonic()
+                misses = 0 if _answers(head) else misses + 1
+                if misses >= _HEAD_MISSES:
+                    self._lose_head()
+                    return
             ends = {task.end: task for task in self.tasks if task.end is not None}
             if not ends:
                 self._stopping.wait(0.2)
                 continue
             try:
-                done, _ = ray.wait(list(ends), num_returns=1, timeout=1.0)
-            except Exception:  # Ray itself is gone
+                done, _ = ray.wait(list(ends), num_returns=1, timeout=_HEAD_SECONDS)
+            except Exception:
                 if not self._stopping.is_set():
-                    for task in ends.values():
-                        self._died(task, "Ray's head is gone")
+                    self._lose_head()
                 return
             for reference in done:
                 if self._stopping.is_set():
@@ -235,6 +268,19 @@ class RayBackend:
                 except Exception as error:
                     why = _short(error)
                 self._died(task, why)
+
+    def _lose_head(self) -> None:
+        """End this cluster and leave Ray, before Ray ends this process."""
+        self.head_gone = True
+        print(
+            f"{_HEAD_GONE}, and with it this cluster: its tasks were ended and their variables "
+            "are lost. tf.cluster.launch starts a new one.",
+            file=sys.stderr,
+        )
+        tasks = [task for task in self.tasks if task.state not in ("dead", "stopped")]
+        self.stop()
+        for task in tasks:
+            self._died(task, _HEAD_GONE)
 
     def _died(self, task: ActorTask, why: str) -> None:
         task.state = "dead"
@@ -325,7 +371,12 @@ class RayBackend:
         if self._released:
             return
         self._released = True
-        if ray.is_initialized():
+        if self.head_gone:
+            for task in self.tasks:
+                if task.pid and task.host == os.uname().nodename and _is_running(task.pid):
+                    with contextlib.suppress(OSError):
+                        os.kill(task.pid, signal.SIGKILL)
+        elif ray.is_initialized():
             for task in self.tasks:
                 if task.actor is not None:
                     with contextlib.suppress(Exception):
@@ -339,7 +390,7 @@ class RayBackend:
             self._watcher.join(timeout_seconds)
         with _lock:
             _users -= 1
-            if _owned and _users == 0:
+            if (_owned or self.head_gone) and _users == 0:
                 ray.shutdown()
                 _stop_reaper()
                 _owned = False
@@ -372,6 +423,18 @@ def _connect(address: str | None, object_store_bytes: int) -> None:
     _quieten()
     _start_reaper()
     _owned = True
+
+
+def _leave_dead_head(timeout_seconds: float = 15.0) -> None:
+    """Leave a Ray whose head is gone, once the clusters on it have noticed."""
+    if not ray.is_initialized() or _answers(ray.get_runtime_context().gcs_address):  # type: ignore[no-untyped-call]
+        return
+    deadline = time.monotonic() + timeout_seconds
+    while _users and time.monotonic() < deadline:
+        time.sleep(0.05)
+    with _lock:
+        if ray.is_initialized() and not _users:
+            ray.shutdown()
 
 
 def _start_reaper() -> None:
@@ -531,6 +594,16 @@ def _check_memory(num_tasks: int) -> None:
             f"{num_tasks} tasks take about {num_tasks * TASK_BYTES >> 20} MB, and this machine has "
             f"{available >> 20} MB free. Start fewer tasks, or tf.cluster.simulate them.",
         )
+
+
+def _answers(address: str) -> bool:
+    """Whether somebody listens at ``host:port``."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
+    except OSError:
+        return False
+    return True
 
 
 def _await_ends(pids: list[int], timeout_seconds: float = 5.0) -> None:

@@ -230,7 +230,7 @@ class Cluster:
         self._note(task, "died", why)
         asked = task.name in self._to_restart
         self._to_restart.discard(task.name)
-        if self._stopped or not (self._restart or asked):
+        if self._stopped or self._backend.head_gone or not (self._restart or asked):
             return
         if not asked and len(self.deaths) > 20 + 5 * len(self._backend.tasks):
             self._note(task, "lost", "it dies again and again")
