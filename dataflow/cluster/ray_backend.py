@@ -392,7 +392,7 @@ class RayBackend:
             _users -= 1
             if (_owned or self.head_gone) and _users == 0:
                 ray.shutdown()
-                _stop_reaper()
+                _stop_reaper(kill=self.head_gone)
                 _owned = False
 
 
@@ -465,12 +465,13 @@ def _start_reaper() -> None:
         )
 
 
-def _stop_reaper() -> None:
+def _stop_reaper(kill: bool = False) -> None:
+    """Send the reaper away; with ``kill`` it ends first what is left of Ray's processes."""
     global _reaper
     if _reaper is None:
         return
     with contextlib.suppress(OSError):
-        _reaper.communicate(b"stopped\n", timeout=5)
+        _reaper.communicate(b"" if kill else b"stopped\n", timeout=5)
     _reaper = None
 
 

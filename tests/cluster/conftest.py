@@ -93,11 +93,11 @@ TASK = textwrap.dedent(
 class ProcessCluster:
     """Tasks in processes of their own."""
 
-    def __init__(self, spec):
+    def __init__(self, spec, jobs=None):
         self.spec = spec
         self.processes = {}
         registry.add_keys(list(spec.addresses().values()), KEY)
-        for job in spec.jobs:
+        for job in jobs or spec.jobs:
             for index in spec.task_indices(job):
                 self.start(f"{job}:{index}", wait=False)
         for process in self.processes.values():
@@ -148,6 +148,36 @@ def processes(make_spec):
     cluster = ProcessCluster(make_spec(ps=1, worker=2))
     yield cluster
     cluster.stop()
+
+
+@pytest.fixture
+def start_servers():
+    """A function that starts the tasks of some jobs of a spec, each a process."""
+    made = []
+
+    def start(spec, *jobs):
+        made.append(ProcessCluster(spec, jobs))
+        return made[-1]
+
+    yield start
+    for cluster in made:
+        cluster.stop()
+
+
+@pytest.fixture
+def stopped():
+    """A context in which a process is stopped (SIGSTOP)."""
+
+    @contextlib.contextmanager
+    def stop(process):
+        os.kill(process.pid, signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
+        try:
+            yield
+        finally:
+            os.kill(process.pid, signal.SIGCONT)
+
+    return stop
 
 
 @pytest.fixture
