@@ -235,7 +235,7 @@ class RayBackend:
     # Watching
 
     def _watch(self, key: str) -> None:
-        head = ray.get_runtime_context().gcs_address  # type: ignore[no-untyped-call]
+        head = ray.get_runtime_context().gcs_address
         asked, misses = time.monotonic(), 0
         while not self._stopping.is_set():
             if time.monotonic() - asked >= _HEAD_SECONDS:
@@ -322,6 +322,8 @@ class RayBackend:
         """Stop a task for good."""
         self.tasks = [other for other in self.tasks if other is not task]
         self._end(task)
+        if task.host == os.uname().nodename:
+            _await_ends([task.pid])
 
     def _end(self, task: ActorTask) -> None:
         task.end = None  # the watcher takes no notice
@@ -427,7 +429,7 @@ def _connect(address: str | None, object_store_bytes: int) -> None:
 
 def _leave_dead_head(timeout_seconds: float = 15.0) -> None:
     """Leave a Ray whose head is gone, once the clusters on it have noticed."""
-    if not ray.is_initialized() or _answers(ray.get_runtime_context().gcs_address):  # type: ignore[no-untyped-call]
+    if not ray.is_initialized() or _answers(ray.get_runtime_context().gcs_address):
         return
     deadline = time.monotonic() + timeout_seconds
     while _users and time.monotonic() < deadline:
