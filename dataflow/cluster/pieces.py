@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import re
 import threading
 import time
 from collections import deque
@@ -30,12 +31,21 @@ from dataflow.runtime.codegen import ALIASES, DEAD, VARIABLES, GeneratedPlan, Ge
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.control_structure import CONTROL_OPS
 from dataflow.runtime.plan import CALLS_BLAS, Plan, explain_error
-from dataflow.runtime.resources import Cancellation, ResourceManager
+from dataflow.runtime.resources import Cancellation, Postponed, ResourceManager, postponing
 from dataflow.runtime.stepper import _keep
+
+#: Results up to this size are sent on whatever thread made them possible: the socket has room.
+_SMALL_BYTES = 1 << 14
+#: Ops that can be tried, and tried again when what they wait for changes.
+_CAN_BE_TRIED = re.compile(r"^Queue(Dequeue|Enqueue)|AccumulatorTakeGradient$")
+#: What may stand beside one in its segment: looking up queues, accumulators and variables.
+_LOOKS_UP = re.compile(r"Queue(V2)?$|ConditionalAccumulator$|^(Const|Identity|VariableV2)$")
 
 
 class _Local(threading.local):
     cancellation: Cancellation | None = None
+    #: Segments that what runs on this thread has made worth another try.
+    woken: list[tuple[PieceRun, int]] | None = None
 
 
 _local = _Local()
@@ -123,6 +133,8 @@ class CompiledPiece:
         self.pending = [s.num_pending for s in plan.segments]
         self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
         self.num_blocking = sum(s.blocking for s in plan.segments)
+        #: Blocking segments that need no thread of their own to wait on.
+        self.can_be_tried = [s.blocking and _can_be_tried(s.ops) for s in plan.segments]
         #: There are branches, and values of those not taken.
         self.structured = any(
             op.type in CONTROL_OPS for segment in plan.segments for op in segment.ops
@@ -176,6 +188,11 @@ class CompiledPiece:
         if results:
             for slot, value in zip(segment.output_slots, results, strict=True):
                 slots[slot] = value
+
+
+def _can_be_tried(ops: Sequence[Operation]) -> bool:
+    tried = [op for op in ops if _CAN_BE_TRIED.search(op.type)]
+    return len(tried) == 1 and all(op in tried or _LOOKS_UP.search(op.type) for op in ops)
 
 
 def _changes_variables(ops: Sequence[Operation]) -> bool:
@@ -299,6 +316,7 @@ class PieceRun:
         self.recorder = recorder
         self.read_at = piece.session.load.num_updates
         self._held = False
+        self._watchers: dict[int, Callable[[], None]] = {}
         self._inline = inline  # run blocking segments on the calling thread, last
         self._lock = threading.Lock()
 
@@ -360,7 +378,13 @@ class PieceRun:
             segment = segments[number]
             if segment.blocking:
                 if not self._inline:
-                    run_in_thread(functools.partial(self._run_one, number))
+                    if (
+                        self.piece.can_be_tried[number]
+                        and not self.piece.session.load.delay_seconds
+                    ):
+                        queue.extend(self._try(number))
+                    else:
+                        run_in_thread(functools.partial(self._run_one, number))
                     continue
                 if any(not segments[other].blocking for other in queue):
                     queue.append(number)  # what does not block goes first
@@ -372,9 +396,57 @@ class PieceRun:
         if followers:
             self._run(followers)
 
+    def _try(self, number: int, foreign: bool = False) -> Sequence[int]:
+        """Run a segment that may have to wait; if so, it is tried again when there is news.
+
+        Returns the segments that can follow. On a ``foreign`` thread, one that serves another step,
+        nothing is done that may take long.
+        """
+        watcher = self._watchers.get(number)
+        fresh = watcher is None
+        if watcher is None:
+            watcher = self._watchers[number] = functools.partial(_wake, self, number)
+        outer = postponing.callback
+        postponing.callback = watcher
+        try:
+            computed = self._compute(number)
+        except Postponed as postponed:
+            if postponed.condition is None:
+                run_in_thread(functools.partial(self._run_one, number))
+            elif fresh and self.cancellation is not None:
+                self.cancellation.register(functools.partial(postponed.condition.unwatch, watcher))
+            return ()
+        finally:
+            postponing.callback = outer
+        if not computed:
+            return ()
+        segment = self.piece.plan.segments[number]
+        if not foreign:
+            return self._finish(number, segment)
+        if segment.followers or self._num_bytes(segment) > _SMALL_BYTES:
+            run_in_thread(lambda: self._run(self._finish(number, segment)))
+            return ()
+        return self._finish(number, segment)
+
+    def _num_bytes(self, segment: SegmentPlan) -> int:
+        return sum(getattr(self.slots[slot], "nbytes", 0) or 0 for slot in segment.output_slots)
+
     def _step(self, number: int, segment: SegmentPlan) -> list[int]:
+        return self._finish(number, segment) if self._compute(number) else []
+
+    def _compute(self, number: int) -> bool:
+        """Run a segment; whether it went well. Tries then what waited for what it has changed."""
+        if _local.woken is not None:
+            return self._compute_alone(number)
+        woken = _local.woken = []
+        try:
+            return self._compute_alone(number)
+        finally:
+            _try_again(woken)
+
+    def _compute_alone(self, number: int) -> bool:
         if self.stopped:
-            return []
+            return False
         slots = self.slots
         load = self.piece.session.load
         if load.delay_seconds and not self._held:
@@ -391,6 +463,15 @@ class PieceRun:
                 self.piece.run_segment(number, slots, self.recorder)
             if self.piece.updates[number]:
                 load.updated(self.read_at)
+        except Exception as error:
+            self._fail(error)
+            return False
+        return True
+
+    def _finish(self, number: int, segment: SegmentPlan) -> list[int]:
+        """Send what a segment has computed; return the segments that can follow it."""
+        slots = self.slots
+        try:
             transfers = []
             for task, channel, which in segment.transfers:
                 tensors = [slots[slot] for slot in which]
@@ -435,6 +516,27 @@ class PieceRun:
         if self.cancellation is not None:
             self.cancellation.cancel()
         self.transport.failed(error)
+
+
+def _wake(run: PieceRun, number: int) -> None:
+    """What a segment waits for has changed; the caller may hold locks."""
+    woken = _local.woken
+    if woken is not None:
+        woken.append((run, number))
+    else:
+        run_in_thread(lambda: run._run(run._try(number, foreign=True)))
+
+
+def _try_again(woken: list[tuple[PieceRun, int]]) -> None:
+    """Try the segments that this thread has woken, and those that they wake."""
+    try:
+        while woken:
+            run, number = woken.pop(0)
+            run._try(number, foreign=True)
+    finally:
+        _local.woken = None
+        for run, number in woken:  # after an interrupt
+            _wake(run, number)
 
 
 def check_alive(value: Any) -> Any:

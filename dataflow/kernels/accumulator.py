@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.watched_condition import WatchedCondition
 
 
 class Accumulator:
@@ -19,7 +19,7 @@ class Accumulator:
         self.dtype = dtype
         self.dims = dims
         self.mean = reduction == "MEAN"
-        self.condition = threading.Condition()
+        self.condition = WatchedCondition()
         self.step = 0
         self.count = 0
         self.dropped = 0  # gradients of older steps
@@ -64,6 +64,7 @@ class Accumulator:
                 None, None, f"Argument num_required must be positive, got {required}"
             )
         with self.condition:
+            context.postpone_unless(self.condition, self.count >= required)
             context.wait(self.condition, lambda: self.count >= required)
             result = self.result()
             self.count = 0

@@ -5,13 +5,13 @@ from __future__ import annotations
 import collections
 import heapq
 import itertools
-import threading
 from typing import Any
 
 import numpy as np
 
 from dataflow.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.watched_condition import WatchedCondition
 
 
 class Queue:
@@ -28,7 +28,7 @@ class Queue:
         self.types = types
         self.dims = dims
         self.capacity = capacity if capacity >= 0 else 2**31 - 1
-        self.condition = threading.Condition()
+        self.condition = WatchedCondition()
         self.closed = False
         self.enqueuers: collections.deque[Any] = collections.deque()
         self.dequeuers: collections.deque[Any] = collections.deque()
@@ -64,6 +64,8 @@ class Queue:
         with condition:
             if self.closed:
                 raise self._closed_error()
+            fits = not self.enqueuers and len(self.items) + len(elements) <= self.capacity
+            context.postpone_unless(condition, fits, again=False)
             ticket = _Ticket()
             self.enqueuers.append(ticket)
             try:
@@ -94,6 +96,8 @@ class Queue:
         """
         condition = self.condition
         with condition:
+            enough = self.available() >= count or self._finished()
+            context.postpone_unless(condition, enough and not self.dequeuers)
             ticket = _Ticket()
             self.dequeuers.append(ticket)
             taken: list[Any] = []

@@ -98,6 +98,27 @@ class Cancellation:
             callback()
 
 
+class Postponed(BaseException):
+    """A kernel would have waited on a thread that must not; nothing has happened yet.
+
+    ``condition`` is what it waits for: the thread's callback is called when that changes. Without
+    one the kernel must be called again on a thread that may wait.
+    """
+
+    def __init__(self, condition: Any) -> None:
+        super().__init__("a kernel was postponed")
+        self.condition = condition
+
+
+class Postponing(threading.local):
+    """``callback`` is set on a thread while kernels may not wait on it."""
+
+    callback: Callable[[], None] | None = None
+
+
+postponing = Postponing()
+
+
 class ResourceManager:
     """Resources by (container, kind, name). Shared by all sessions on one server target."""
 
@@ -204,6 +225,19 @@ class KernelContext:
     def resource(self, kind: str, create: Callable[[], Any]) -> Any:
         """This op's resource, made when it does not exist."""
         return self.resources.get_or_create(self.container, kind, self.resource_name, create)
+
+    def postpone_unless(self, condition: Any, ready: bool, again: bool = True) -> None:
+        """Raise `Postponed` where this thread may not wait and the kernel is not ``ready``.
+
+        The kernel holds ``condition`` (a `WatchedCondition`) and has done nothing yet. ``again``
+        says that it can simply be called again when the condition changes.
+        """
+        callback = postponing.callback
+        if callback is None or ready:
+            return
+        if again:
+            condition.watch(callback)
+        raise Postponed(condition if again else None)
 
     def wait(
         self,
