@@ -2,9 +2,11 @@
 
 Both engines run ``cluster_task.py`` in processes of their own on loopback. For each pattern they
 take turns, and the medians of the steps per second of both workers together are compared. With
-``--launch`` the time to launch a cluster on Ray is taken as well.
+``--launch`` the time to launch a cluster on Ray is taken as well, with its memory; with
+``--scaling`` only that of one to four workers on a step that computes for long.
 
-Usage: ``python -m tests.benchmarks.cluster [--rounds 5] [--seconds 1.0] [--launch] [pattern ...]``.
+Usage: ``python -m tests.benchmarks.cluster [--rounds 5] [--seconds 1.0] [--launch] [--scaling]
+[pattern ...]``.
 TensorFlow's Python comes from ``DATAFLOW_ORACLE_PYTHON``; without it there are no ratios.
 """
 
@@ -42,12 +44,12 @@ PATTERNS = {
 
 
 class Engine:
-    """The three processes of one engine."""
+    """The processes of one engine: a parameter server and its workers."""
 
-    def __init__(self, name: str, python: str) -> None:
+    def __init__(self, name: str, python: str, num_workers: int = 2) -> None:
         self.name = name
         with contextlib.ExitStack() as stack:
-            sockets = [stack.enter_context(socket.socket()) for _ in range(3)]
+            sockets = [stack.enter_context(socket.socket()) for _ in range(1 + num_workers)]
             for sock in sockets:
                 sock.bind(("127.0.0.1", 0))
             addresses = [f"127.0.0.1:{sock.getsockname()[1]}" for sock in sockets]
@@ -61,7 +63,7 @@ class Engine:
                 text=True,
                 env=environment,
             )
-            for job, index in (("ps", 0), ("worker", 0), ("worker", 1))
+            for job, index in (("ps", 0), *(("worker", n) for n in range(num_workers)))
         ]
         for process in self.processes:
             assert process.stdout is not None
@@ -70,7 +72,7 @@ class Engine:
                     raise RuntimeError(f"a task of {name} did not start")
 
     def rate(self, program: str, size: int, seconds: float) -> float:
-        """Return the steps per second of both workers together."""
+        """Return the steps per second of all workers together."""
         # Tokens and gradients that the last measurement left on the server would hold up this one.
         self._ask(self.processes[1:2], "reset 0 0")
         return self._ask(self.processes[1:], f"{program} {size} {seconds}")
@@ -89,7 +91,7 @@ class Engine:
         return float(sum(answer["rate"] for answer in answers))
 
     def memory_bytes(self) -> int:
-        """Return the proportional memory of the three processes."""
+        """Return the proportional memory of the processes."""
         total = 0
         for process in self.processes:
             with contextlib.suppress(OSError):
@@ -154,6 +156,19 @@ def compare(names: list[str], rounds: int, seconds: float) -> None:
             print(f"memory of {engine.name}'s three tasks: {engine.memory_bytes() / 1e6:.0f} MB")
 
 
+def scale(rounds: int, seconds: float, most: int = 4) -> None:
+    """Print the steps per second of 1 to ``most`` workers on a step that computes for long."""
+    print(f"processors: {os.cpu_count()}")
+    for num_workers in range(1, most + 1):
+        engine = Engine("dataflow", sys.executable, num_workers)
+        try:
+            rates = [engine.rate("compute", 512, seconds) for _ in range(rounds)]
+        finally:
+            engine.close()
+        rate = statistics.median(rates)
+        print(f"{num_workers} workers: {rate:8.1f} steps/s, {rate / num_workers:8.1f} a worker")
+
+
 def time_launch() -> None:
     """Print how long clusters take to launch, with Ray cold and warm."""
     import dataflow as tf
@@ -161,10 +176,19 @@ def time_launch() -> None:
     started = time.perf_counter()
     with tf.cluster.launch(ps=1, workers=2, logs=False):
         print(f"launch of 1 ps and 2 workers, Ray cold: {time.perf_counter() - started:.2f} s")
+        print(f"memory of Ray and the three tasks: {_memory_below(os.getpid()) / 1e6:.0f} MB")
         for _ in range(3):
             started = time.perf_counter()
             with tf.cluster.launch(ps=1, workers=2, logs=False):
                 print(f"launch with Ray warm: {time.perf_counter() - started:.2f} s")
+
+
+def _memory_below(pid: int) -> int:
+    """Return the proportional memory of all processes that ``pid`` has started."""
+    from dataflow.cluster.ray_backend import _descendants
+    from dataflow.cluster.status import memory_bytes
+
+    return sum(memory_bytes(child) or 0 for child in _descendants(pid))
 
 
 def main() -> None:
@@ -173,6 +197,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0)
     parser.add_argument("--launch", action="store_true")
+    parser.add_argument("--scaling", action="store_true")
     parser.add_argument("patterns", nargs="*", help=", ".join(PATTERNS))
     arguments = parser.parse_args()
     names = [
@@ -184,6 +209,9 @@ def main() -> None:
         parser.error(f"no such pattern; there are {', '.join(PATTERNS)}")
     if arguments.launch:
         time_launch()
+    if arguments.scaling:
+        scale(arguments.rounds, arguments.seconds)
+        return
     compare(names, arguments.rounds, arguments.seconds)
 
 

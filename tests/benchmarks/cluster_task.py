@@ -95,7 +95,20 @@ def embedding(tf, index, size):
     return step.op, None
 
 
+def compute(tf, index, size):
+    """A step of which nearly all is one worker's: a product of ``size`` x ``size``, one pushed row."""
+    with tf.device("/job:ps/task:0"):
+        v = tf.get_variable("v", initializer=np.zeros(size, np.float32))
+    with tf.device(f"/job:worker/task:{index}"):
+        x = tf.random_normal([size, size])
+        gradient = tf.reduce_mean(tf.matmul(x, x), 0)
+    with tf.device("/job:ps/task:0"):
+        step = tf.assign_add(v, gradient)
+    return step.op, None
+
+
 PROGRAMS = {
+    "compute": compute,
     "null": null,
     "sync_null": sync_null,
     "softmax": softmax,

@@ -41,6 +41,35 @@ def test_pieces_run_where_they_are_pinned(cluster):
     assert cluster["worker:0"].status()["variables"] == 0
 
 
+def test_run_metadata_has_a_lane_for_each_task(cluster):
+    pytest.importorskip("tensorboard", reason="tensorboard has the messages: pip install '.[test]'")
+    with tf.device("/job:worker/task:0"):
+        first = tf.random_normal([20, 20], name="layer_0")
+    with tf.device("/job:worker/task:1"):
+        second = tf.matmul(first, first, name="layer_1")
+    with tf.device("/job:ps/task:0"):
+        loss = tf.reduce_sum(second, name="loss")
+    metadata = tf.RunMetadata()
+    with tf.Session(cluster["worker:0"].target) as session:
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        session.run(loss, options=options, run_metadata=metadata)
+    lanes = {
+        stats.device: {node.node_name: node for node in stats.node_stats}
+        for stats in metadata.step_stats.dev_stats
+    }
+    device = "/job:{}/replica:0/task:{}/device:CPU:0".format
+    assert {name for name, nodes in lanes.items() if "layer_1" in nodes} == {device("worker", 1)}
+    layers = [
+        lanes[device("worker", 0)]["layer_0"],
+        lanes[device("worker", 1)]["layer_1"],
+        lanes[device("ps", 0)]["loss"],
+    ]
+    # One after the other, as the layers of a pipeline are.
+    starts = [node.all_start_micros for node in layers]
+    assert starts == sorted(starts)
+    assert "layer_1" in layers[1].timeline_label
+
+
 def test_variables_live_on_their_task_and_are_shared(cluster):
     variable, step = counter()
     with tf.Session(cluster["worker:0"].target) as first:
