@@ -1,7 +1,7 @@
-"""`tf.keras.preprocessing`: sequences and texts as arrays."""
+"""`tf.keras.preprocessing`: images, sequences and texts as arrays."""
 
 from __future__ import annotations
 
-from dataflow.keras.preprocessing import sequence, text
+from dataflow.keras.preprocessing import image, sequence, text
 
-__all__ = ["sequence", "text"]
+__all__ = ["image", "sequence", "text"]
