@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import atexit
 import itertools
-import math
 import statistics
 import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from dataflow import logging
@@ -23,6 +22,7 @@ from dataflow.errors import OutOfRangeError
 from dataflow.graph.default_stacks import default_graph, default_session
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.train.background_steps import LearningRate, OpStep, as_rate
 
 _SLICE_SECONDS = 0.2  # waits are cut into slices, so that an interrupt ends them on every system
 _EXIT_SECONDS = 2.0  # how long the end of the process waits for the steps under way
@@ -84,7 +84,7 @@ def background(
     session or a graph that is closed or changed under a job is the caller's concern, as with any
     thread.
     """
-    rate = _LearningRate(learning_rate)
+    rate = LearningRate(learning_rate)
     if steps is not None and (isinstance(steps, bool) or int(steps) != steps or steps < 1):
         raise ValueError(f"steps must be a whole number of at least 1, or None; got {steps!r}")
     is_function = callable(step) and not isinstance(step, Tensor | Operation)
@@ -113,102 +113,10 @@ def background(
             )
         if step is None:
             raise TypeError("step must be a training op or a function, got None")
-        one_step = _OpStep(step, session, feed, fetches, rate)
+        one_step = OpStep(step, session, feed, fetches, rate)
     job = BackgroundJob(one_step, session, None if steps is None else int(steps), rate, name)
     job._start()
     return job
-
-
-class _LearningRate:
-    """The three ways to hold a learning rate: a variable, a placeholder, a number."""
-
-    def __init__(self, given: Any) -> None:
-        self.variable: Any = None
-        self.placeholder: Any = None
-        self.value: float | None = None
-        if isinstance(given, tuple | list):
-            if len(given) != 2:
-                raise ValueError(
-                    f"learning_rate must be a (placeholder, first value) pair; got {given!r}"
-                )
-            self.placeholder, self.value = given[0], _rate(given[1])
-            given = self.placeholder
-            if not isinstance(given, Tensor):
-                raise TypeError(f"the first of the pair must be a placeholder, got {given!r}")
-        elif given is None:
-            return
-        elif hasattr(given, "load") and hasattr(given, "initializer"):
-            self.variable = given
-        elif isinstance(given, Tensor):
-            self.placeholder = given
-        else:
-            self.value = _rate(given)
-            return
-        held = self.variable if self.variable is not None else self.placeholder
-        if held.shape.num_elements() not in (1, None):
-            raise ValueError(f"a learning rate is one number, but {held!r} has more")
-
-    @property
-    def is_given(self) -> bool:
-        """Whether there is anything to change."""
-        return self.variable is not None or self.placeholder is not None or self.value is not None
-
-
-def _rate(value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError) as e:
-        raise TypeError(
-            "learning_rate must be a variable, a placeholder, a (placeholder, first value) pair or "
-            f"a number; got {value!r}"
-        ) from e
-    if not math.isfinite(number):
-        raise ValueError(f"a learning rate must be finite, got {number}")
-    return number
-
-
-class _OpStep:
-    """One step of a training op: the feed, the run, and the values by name."""
-
-    def __init__(self, op: Any, session: Any, feed: Any, fetches: Any, rate: _LearningRate) -> None:
-        named = _named(fetches)
-        self._run = (op, named)
-        self._session, self._rate = session, rate
-        self._feed: Callable[[int], Any]
-        if feed is None or isinstance(feed, Mapping):
-            self._feed = lambda _: feed
-        elif callable(feed):
-            self._feed = feed
-        elif hasattr(feed, "__iter__"):
-            batches: Iterator[Any] = iter(feed)
-            self._feed = lambda _: next(batches)
-        else:
-            raise TypeError(
-                f"feed must be a dict, a function of the step or an iterable of dicts; got {feed!r}"
-            )
-        session.needed(self._run)  # a fetch that does not fit is refused here, not in the thread
-
-    def __call__(self, job: BackgroundJob) -> dict[str, Any]:
-        feed = self._feed(job.step)
-        if self._rate.placeholder is not None and self._rate.value is not None:
-            feed = {**(feed or {}), self._rate.placeholder: self._rate.value}
-        values: dict[str, Any] = self._session.run(self._run, feed)[1]
-        return values
-
-
-def _named(fetches: Any) -> dict[str, Any]:
-    """Fetches with a name each; those without one are called after their op."""
-    if fetches is None:
-        return {}
-    if isinstance(fetches, Mapping):
-        return {str(key): value for key, value in fetches.items()}
-    several = fetches if isinstance(fetches, list | tuple) else [fetches]
-    return {_name_of(f): f for f in several}
-
-
-def _name_of(fetch: Any) -> str:
-    op = getattr(fetch, "op", fetch)
-    return str(getattr(op, "name", fetch)).removesuffix(":0")
 
 
 class BackgroundJob:
@@ -227,7 +135,7 @@ class BackgroundJob:
         one_step: Callable[[BackgroundJob], Any],
         session: Any,
         steps: int | None,
-        rate: _LearningRate,
+        rate: LearningRate,
         name: str | None,
     ) -> None:
         self.name = name or f"job {next(_numbers)}"
@@ -300,7 +208,7 @@ class BackgroundJob:
                 f"{self.name!r} was started without learning_rate=, so nothing can change it. "
                 "Give tf.train.background the variable or placeholder that the optimizer uses."
             )
-        number = _rate(value)
+        number = as_rate(value)
         with self._change:
             if self.done:
                 raise RuntimeError(f"{self.name!r} has ended ({self.status}); start a new job.")

@@ -15,7 +15,8 @@ from dataflow_widgets.pacing import Pacer
 from dataflow_widgets.training_monitor import sources
 from dataflow_widgets.training_monitor.picture import monitor_svg
 from dataflow_widgets.training_monitor.runs import Run
-from dataflow_widgets.training_monitor.summaries import SLICE_LENGTH, confusion, samples
+from dataflow_widgets.training_monitor.summaries import confusion, samples
+from dataflow_widgets.training_monitor.updates import update
 from dataflow_widgets.words import plural
 
 MAX_RUNS = 50
@@ -272,80 +273,10 @@ class TrainingMonitor(Widget):
         return sum(len(c) for run in self._runs.values() for c in run.curves.values())
 
     def _send_update(self, whole: bool) -> None:
-        message, numbers, pixels = self._update(whole)
+        with self._lock:
+            message, numbers, pixels = update(list(self._runs.values()), whole)
         if message["runs"] or whole:
             self.send(message, [numbers, pixels])
-
-    def _update(self, whole: bool) -> tuple[dict[str, Any], bytes, bytes]:
-        """What changed (or all): a header, float64 numbers, and the bytes of images."""
-        numbers: list[np.ndarray] = []
-        pixels: list[bytes] = []
-        curves, histograms, matrices, shown = [], [], [], []
-        with self._lock:
-            states = [run.state() for run in self._runs.values()]
-            for run in self._runs.values():
-                for name, curve in run.curves.items():
-                    start = 0 if whole else curve.changed_from
-                    if start >= len(curve):
-                        continue
-                    rows = curve.rows(start)
-                    curve.changed_from = len(curve)
-                    numbers.append(rows)
-                    curves.append(
-                        {
-                            "run": run.name,
-                            "name": name,
-                            "from": start,
-                            "rows": len(rows),
-                            "stride": curve.stride,
-                            "bad": curve.num_bad,
-                            "firstBad": curve.first_bad,
-                        }
-                    )
-            for run in self._runs.values():
-                for name, each in run.histograms.items():
-                    if whole or each.changed:
-                        each.changed = False
-                        table = each.table()
-                        numbers.append(table)
-                        histograms.append({"run": run.name, "name": name, "slices": len(table)})
-            for run in self._runs.values():
-                if run.confusion is not None and (whole or run.confusion_changed):
-                    run.confusion_changed = False
-                    numbers.append(run.confusion.counts.astype(np.float64))
-                    matrices.append(
-                        {
-                            "run": run.name,
-                            "names": run.confusion.names,
-                            "step": run.confusion.step,
-                        }
-                    )
-                if run.samples is not None and (whole or run.samples_changed):
-                    run.samples_changed = False
-                    images = run.samples.images
-                    if images is not None:
-                        pixels.append(images.tobytes())
-                    shown.append(
-                        {
-                            "run": run.name,
-                            "step": run.samples.step,
-                            "predicted": run.samples.predicted,
-                            "true": run.samples.true,
-                            "texts": run.samples.texts,
-                            "shape": None if images is None else list(images.shape),
-                        }
-                    )
-        message = {
-            "kind": "update",
-            "whole": whole,
-            "runs": states,
-            "curves": curves,
-            "histograms": histograms,
-            "sliceLength": SLICE_LENGTH,
-            "confusions": matrices,
-            "samples": shown,
-        }
-        return message, b"".join(a.tobytes() for a in numbers), b"".join(pixels)
 
     def _greet(self, version: int, num_runs: int) -> None:
         with self._sending:
