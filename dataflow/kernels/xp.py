@@ -10,7 +10,6 @@ import functools
 import importlib
 import importlib.util
 import os
-import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -29,7 +28,7 @@ class GPU(NamedTuple):
     memory_bytes: int
 
 
-class _Pretend(threading.local):
+class _Pretend:
     count: int | None = None
 
 
@@ -45,14 +44,15 @@ def num_pretend_gpus() -> int:
 
 
 class pretend_gpus:  # noqa: N801  a context manager, used like a function
-    """Pretends that this process has ``count`` GPUs, for sessions that are made from now on.
+    """Pretends that this process has ``count`` GPUs, for sessions that are made and used from now on.
 
     A pretend GPU computes with NumPy, and refuses what a GPU refuses: to mix its arrays with the
     host's. Placement, copies and what a graph costs in copies can be seen with it; speed can not.
-    Used as a function it holds for the thread until it is called again (0: no more); as a context
-    manager, inside the block. `DATAFLOW_PRETEND_GPUS=1` in the environment does the same for all
-    of a process. Real GPUs are hidden in the meantime. ``memory_bytes``: how much memory each has,
-    to see what happens when there is no more; 0 for no limit.
+    Used as a function it holds until it is called again (0: no more); as a context manager, inside
+    the block, where its sessions have to be used as well. `DATAFLOW_PRETEND_GPUS=1` in the
+    environment does the same for all of a process. Real GPUs are hidden in the meantime.
+    ``memory_bytes``: how much memory each has, to see what happens when there is no more; 0 for no
+    limit.
     """
 
     def __init__(self, count: int = 1, memory_bytes: int = 0) -> None:
