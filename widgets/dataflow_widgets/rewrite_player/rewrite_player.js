@@ -201,7 +201,7 @@ class RewriteView {
         if (!count || pane.tags.has(item.id)) continue;
         const all = count === item.members.length;
         pane.tags.set(item.id, item.members.length === 1 ? one : all ? `all ${many}` : `${count} ${many}`);
-        pane.classes.set(item.id, new Set([name, all ? "df-all" : "df-some"]));
+        pane.classes.set(item.id, new Set([name, all ? "df-entire" : "df-partly"]));
       }
     }
     pane.paint();
