@@ -105,6 +105,7 @@ def _compute(
     index: int, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """Calls a function of NumPy on arrays of one device."""
+    _refuse_what_cupy_has_not(function, kwargs)
     args, kwargs = unwrap(args, index), unwrap(kwargs, index)
     if getattr(function, "__name__", "") in _SIZE_KNOWN_LATE:
         _synchronize()
@@ -132,6 +133,38 @@ def _arrays(value: Any) -> Any:
     if type(value) in (tuple, list):
         return type(value)(_arrays(v) for v in value)
     return value
+
+
+#: Methods of arrays that CuPy's have; the others of NumPy's are refused.
+_METHODS = frozenset(
+    {
+        *("all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "byteswap"),
+        *("choose", "clip", "compress", "conj", "conjugate", "copy", "cumprod", "cumsum"),
+        *("diagonal", "dot", "fill", "flatten", "item", "max", "mean", "min", "nonzero"),
+        *("partition", "prod", "ptp", "put", "ravel", "repeat", "reshape", "round", "searchsorted"),
+        *("sort", "squeeze", "std", "sum", "swapaxes", "take", "tobytes", "tolist", "trace"),
+        *("transpose", "var", "view"),
+    }
+)
+#: Keywords that CuPy's functions do not take, and the functions that do take them.
+_KEYWORDS = {"where": ("copyto",), "initial": (), "mode": ("pad", "convolve", "correlate", "qr")}
+#: Functions whose ``at`` has an atomic form.
+_ATOMIC = frozenset({"add", "subtract", "maximum", "minimum", "bitwise_and", "bitwise_or"})
+
+
+def _refuse_what_cupy_has_not(function: Callable[..., Any], kwargs: dict[str, Any]) -> None:
+    name = getattr(function, "__name__", "")
+    for keyword in kwargs:
+        if keyword in _KEYWORDS and name not in _KEYWORDS[keyword]:
+            raise TypeError(f"CuPy's {name} takes no argument {keyword!r}")
+    ufunc = getattr(function, "__self__", None)
+    if isinstance(ufunc, np.ufunc):
+        if name == "at" and ufunc.__name__ not in _ATOMIC:
+            raise TypeError(f"`{ufunc.__name__}.at` is not supported by CuPy")
+        if name == "reduceat" and ufunc.__name__ != "add":
+            raise TypeError(f"`{ufunc.__name__}.reduceat` is not supported by CuPy")
+        if name == "accumulate" and ufunc.__name__ not in ("add", "multiply"):
+            raise TypeError(f"`{ufunc.__name__}.accumulate` is not supported by CuPy")
 
 
 #: How large their results are depends on values: the host has to wait for them.
@@ -232,6 +265,8 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         if not callable(value):
             return value
 
+        if name not in _METHODS:
+            raise AttributeError(f"'cupy.ndarray' object has no attribute {name!r}")
         if name in ("item", "tolist"):
             _synchronize()
             return value

@@ -7,6 +7,7 @@ variable as it was.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,23 @@ def sum_repeated(xp: Any, flat: Any, rows: Any) -> tuple[Any, Any]:
     return unique, sums
 
 
+def rounds(xp: Any, indices: Any) -> Iterator[Any]:
+    """Positions in rounds without repetitions: all first occurrences, all second ones, ...
+
+    One round of ``None`` (everything) where no index is repeated, as optimizers see to.
+    """
+    order = xp.argsort(indices, kind="stable")
+    ordered = indices[order]
+    new = xp.concatenate([xp.ones(1, bool), ordered[1:] != ordered[:-1]])
+    if bool(new.all()):
+        yield None
+        return
+    starts = xp.flatnonzero(new)
+    nth = xp.arange(ordered.size) - starts[xp.cumsum(new) - 1]
+    for i in range(int(nth.max()) + 1):
+        yield order[nth == i]
+
+
 def _apply_to_rows(xp: Any, ufunc: Any, array: Any, flat: Any, rows: Any) -> None:
     """``array[flat] = ufunc(array[flat], rows)`` for indices that are all different."""
     part = array.take(flat, 0)
@@ -164,8 +182,12 @@ def _scatter_with(op_type: str, ufunc: str) -> None:
             if op_type == "ScatterDiv" and array.dtype.kind in "iu":
                 for i, row in zip(flat, rows, strict=True):
                     array[i] = array[i] // row
-            else:
+            elif xp is np or ufunc in ("minimum", "maximum"):
                 getattr(xp, ufunc).at(array, flat, rows)
+            else:  # CuPy has no atomic product
+                for where in rounds(xp, flat):
+                    part = slice(None) if where is None else where
+                    _apply_to_rows(xp, getattr(xp, ufunc), array, flat[part], rows[part])
 
 
 for _type, _ufunc in (

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from dataflow.kernels.fused import native
 from dataflow.kernels.fused.tracing import trace
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.state import rounds
 
 #: Elements of each array that are worked on at a time: six float32 arrays of 128 kB fit in L2.
 BLOCK = 32_768
@@ -199,7 +200,7 @@ def update_rows(
         arrays = [ref.exclusive() for ref in refs]
         if xp is np and _update_natively(arrays, grad, indices, rule, scalars):
             return
-        for where in _rounds(xp, indices):
+        for where in rounds(xp, indices):
             rows = indices if where is None else indices[where]
             part = grad if where is None else grad[where]
             if xp is not np and update_on_gpu(xp, arrays, part, rows, rule, scalars):
@@ -210,23 +211,6 @@ def update_rows(
                 array[rows] = changed
     finally:
         _release(held)
-
-
-def _rounds(xp: Any, indices: Any) -> Iterator[Any]:
-    """Positions in rounds without repetitions: all first occurrences, all second ones, ...
-
-    One round of ``None`` (everything) where no index is repeated, as optimizers see to.
-    """
-    order = xp.argsort(indices, kind="stable")
-    ordered = indices[order]
-    new = xp.concatenate([xp.ones(1, bool), ordered[1:] != ordered[:-1]])
-    if bool(new.all()):
-        yield None
-        return
-    starts = xp.flatnonzero(new)
-    nth = xp.arange(ordered.size) - starts[xp.cumsum(new) - 1]
-    for i in range(int(nth.max()) + 1):
-        yield order[nth == i]
 
 
 # ---- rules: what they change, the gradient, then scalars --------------------------------------
