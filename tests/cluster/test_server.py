@@ -70,6 +70,42 @@ def test_run_metadata_has_a_lane_for_each_task(cluster):
     assert "layer_1" in layers[1].timeline_label
 
 
+def test_reads_that_came_with_the_last_answer_miss_nothing_done_since(cluster, monkeypatch):
+    from dataflow.cluster import master
+
+    used = []
+    real = master._MasterStep._use_reads
+
+    def counted(self, remote):
+        used.append(real(self, remote))
+        return used[-1]
+
+    monkeypatch.setattr(master._MasterStep, "_use_reads", counted)
+    with tf.device("/job:ps/task:0"):
+        w = tf.get_variable("w", initializer=1.0)
+        reset = tf.assign(w, 1.0)
+    with tf.device("/job:worker/task:0"):
+        gradient = tf.multiply(w, 1.0)
+    with tf.device("/job:ps/task:0"):
+        double = tf.assign_add(w, gradient)
+    with (
+        tf.Session(cluster["worker:0"].target) as session,
+        tf.Session(cluster["worker:1"].target) as other,
+    ):
+        session.run(w.initializer)
+        assert [session.run(double) for _ in range(20)] == [2.0**n for n in range(1, 21)]
+        assert any(used), "no step began with what the last one had brought"
+        used.clear()
+        for _ in range(5):  # another session of this process comes between
+            other.run(reset)
+            assert session.run(double) == 2.0
+        assert not any(used)
+        monkeypatch.setattr(master, "AHEAD_SECONDS", 0.0)
+        session.run([double, double])
+        session.run(double)
+        assert not any(used), "reads were used that are too old"
+
+
 def test_variables_live_on_their_task_and_are_shared(cluster):
     variable, step = counter()
     with tf.Session(cluster["worker:0"].target) as first:

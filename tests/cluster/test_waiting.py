@@ -1,0 +1,111 @@
+"""Steps that wait for a queue or an accumulator: no thread waits for them, and none is forgotten."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+
+@pytest.fixture
+def queue():
+    """A queue of two places on the parameter server; taking one, and putting a fed one in."""
+    with tf.device("/job:ps/task:0"):
+        made = tf.FIFOQueue(2, [tf.float32], shapes=[[]], shared_name="places")
+        value = tf.placeholder(tf.float32, [])
+        return made.dequeue(), made.enqueue([value]), value
+
+
+def run_in_threads(session, fetches, count, feeds=None):
+    """Run ``fetches`` in that many threads; their results and errors come into the list."""
+    outcomes = []
+
+    def run():
+        try:
+            outcomes.append(session.run(fetches, feeds))
+        except tf.errors.OpError as error:
+            outcomes.append(error)
+
+    threads = [threading.Thread(target=run) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    return threads, outcomes
+
+
+def watchers(cluster):
+    return len(dict(cluster["ps:0"].resources.items("queue"))["places"].condition._watchers)
+
+
+def segment_threads():
+    return sum(thread.name == "dataflow segment" for thread in threading.enumerate())
+
+
+def test_many_wait_without_a_thread_each_and_all_are_served(cluster, queue, eventually):
+    take, put, value = queue
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(put, {value: 0.0})
+        session.run(take)
+        before = segment_threads()
+        threads, outcomes = run_in_threads(session, take, 12)
+        eventually(lambda: watchers(cluster) == 12)
+        assert segment_threads() == before
+        for number in range(12):
+            session.run(put, {value: float(number)})
+        for thread in threads:
+            thread.join(20)
+        assert sorted(outcomes) == [float(number) for number in range(12)]
+        assert watchers(cluster) == 0
+
+
+def test_a_step_that_is_given_up_takes_nothing_and_is_forgotten(cluster, queue, eventually):
+    take, put, value = queue
+    with tf.Session(cluster["worker:0"].target) as session:
+        for _ in range(3):
+            with pytest.raises(tf.errors.DeadlineExceededError):
+                session.run(take, options=tf.RunOptions(timeout_in_ms=100))
+        eventually(lambda: watchers(cluster) == 0)
+        session.run(put, {value: 5.0})
+        assert session.run(take) == 5.0
+
+
+def test_who_finds_no_room_waits_and_goes_on(cluster, queue, eventually):
+    take, put, value = queue
+    with tf.Session(cluster["worker:0"].target) as session:
+        threads, outcomes = run_in_threads(session, put, 5, {value: 1.0})
+        eventually(lambda: len(outcomes) == 2)
+        assert [session.run(take) for _ in range(5)] == [1.0] * 5
+        for thread in threads:
+            thread.join(20)
+        assert outcomes == [None] * 5
+
+
+def test_an_average_is_taken_when_the_last_gradient_arrives(cluster, eventually):
+    with tf.device("/job:ps/task:0"):
+        accumulator = tf.ConditionalAccumulator(tf.float32, [100_000], shared_name="gradients")
+        gradient = tf.placeholder(tf.float32, [100_000])
+        give = accumulator.apply_grad(gradient, local_step=0)
+        average = accumulator.take_grad(2)
+    with tf.device("/job:worker/task:1"):
+        doubled = tf.multiply(average, 2.0)
+    with tf.Session(cluster["worker:0"].target) as session:
+        (thread,), outcomes = run_in_threads(session, doubled, 1)
+        for number in (1.0, 3.0):
+            assert not outcomes
+            session.run(give, {gradient: np.full(100_000, number)})
+        thread.join(20)
+        assert np.all(outcomes[0] == 4.0)
+
+
+def test_a_step_in_another_process_is_woken(processes, queue):
+    take, put, value = queue
+    with (
+        tf.Session(processes.target("worker:0")) as first,
+        tf.Session(processes.target("worker:1")) as second,
+    ):
+        threads, outcomes = run_in_threads(first, take, 4)
+        for number in range(4):
+            second.run(put, {value: float(number)})
+        for thread in threads:
+            thread.join(20)
+        assert sorted(outcomes) == [0.0, 1.0, 2.0, 3.0]
