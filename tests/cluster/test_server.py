@@ -81,6 +81,7 @@ def test_reads_that_came_with_the_last_answer_miss_nothing_done_since(cluster, m
         return used[-1]
 
     monkeypatch.setattr(master._MasterStep, "_use_reads", counted)
+    monkeypatch.setattr(master, "AHEAD_SECONDS", 60.0)
     with tf.device("/job:ps/task:0"):
         w = tf.get_variable("w", initializer=1.0)
         reset = tf.assign(w, 1.0)
