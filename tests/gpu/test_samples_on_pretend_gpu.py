@@ -51,3 +51,32 @@ def test_same_value_as_on_the_cpu(sample: Sample) -> None:
                 np.testing.assert_allclose(value, want, rtol=sample.rtol, atol=sample.atol)
             else:
                 np.testing.assert_array_equal(value, want)
+
+
+WITH_GRADIENT = [
+    s
+    for s in SAMPLES
+    if s.setup is None
+    and not s.random
+    and s.gradient != ()
+    and any(np.asarray(i).dtype.kind == "f" for i in s.inputs)
+]
+
+
+def slopes(sample: Sample, on_gpu: bool) -> list[Any]:
+    count = {} if on_gpu else {"GPU": 0}
+    with tf.Graph().as_default():
+        inputs = [tf.constant(i) for i in sample.inputs]
+        outputs = sample.build(tf, *inputs)
+        outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+        outputs = [t for t in outputs if isinstance(t, tf.Tensor) and t.dtype.is_floating]
+        sources = [t for t in inputs if t.dtype.is_floating]
+        found = [g for g in tf.gradients([tf.square(t) for t in outputs], sources) if g is not None]
+        with tf.Session(config=tf.ConfigProto(device_count=count)) as session:
+            return session.run([tf.convert_to_tensor(g) for g in found])
+
+
+@pytest.mark.parametrize("sample", WITH_GRADIENT, ids=[s.id for s in WITH_GRADIENT])
+def test_same_gradient_as_on_the_cpu(sample: Sample) -> None:
+    for value, want in zip(slopes(sample, True), slopes(sample, False), strict=True):
+        np.testing.assert_allclose(value, want, rtol=max(sample.rtol, 1e-4), atol=1e-5)
