@@ -14,6 +14,7 @@ import numpy as np
 
 from dataflow.errors import OpError
 from dataflow.graph.default_stacks import default_graph, reset_default_graph
+from dataflow.kernels.xp import pretend_gpus as pretend_gpus
 from dataflow.ops.seeds import set_random_seed
 from dataflow.runtime.devices import list_local_devices
 from dataflow.runtime.session import Session

@@ -13,7 +13,7 @@ where ``^name`` is a control input, ``source`` may be None, and ``value`` is the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +48,17 @@ def node_to_dict(op: Operation) -> dict[str, Any]:
     if op.type == "Const" and "value" in op.attrs:
         node["value"] = _short(op.attrs["value"])
     return node
+
+
+def with_copies(
+    nodes: list[dict[str, Any]], copies: Sequence[Operation], inputs: dict[str, list[str]]
+) -> list[dict[str, Any]]:
+    """The nodes of a graph with the copies between memories that a run had.
+
+    ``inputs``: those of the nodes that read a copy.
+    """
+    placed = [n | {"inputs": inputs[n["name"]]} if n["name"] in inputs else n for n in nodes]
+    return placed + [node_to_dict(op) for op in copies]
 
 
 def _dtype(tensor: Tensor) -> str:

@@ -73,7 +73,7 @@ def fill_metadata(run_metadata: Any, trace: Any, started_seconds: float) -> None
             op_end_rel_micros=max(1, int(step.seconds * 1e6)),
             all_end_rel_micros=max(1, int(step.seconds * 1e6)),
             timeline_label=f"{step.op_name} = {step.op_type}("
-            + ", ".join(_input_names(trace.graph, step.op_name, ran))
+            + ", ".join(_input_names(trace, step.op_name, ran))
             + ")",
             scheduled_micros=int((started_seconds + step.start_seconds) * 1e6),
         )
@@ -87,14 +87,18 @@ def fill_metadata(run_metadata: Any, trace: Any, started_seconds: float) -> None
             description.allocation_description.allocated_bytes = int(value.nbytes)
 
 
-def _input_names(graph: Any, op_name: str, ran: set[str]) -> list[str]:
+def _input_names(trace: Any, op_name: str, ran: set[str]) -> list[str]:
     """What a node read, control inputs with a ``^``; a node that did not run stands for its own.
 
     Such a node is an Identity or a group whose work was left out, so that its readers wait for what
     is behind it.
     """
+    copies = {copy.name: copy for copy in trace.copies}
+    if op_name in trace.inputs:
+        read = (name.partition(":")[0] for name in trace.inputs[op_name])
+        return [name for name in read if name in ran or name.lstrip("^") in ran]
     try:
-        op = graph.get_operation_by_name(op_name)
+        op = copies.get(op_name) or trace.graph.get_operation_by_name(op_name)
     except KeyError:
         return []
     names: dict[str, None] = {}

@@ -39,7 +39,11 @@ class Step(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """A recorded run, by names. ``result`` is what `Session.run` returns."""
+    """A recorded run, by names. ``result`` is what `Session.run` returns.
+
+    ``copies`` are nodes that the placer put in between memories: they have steps, and are not in
+    the graph. ``inputs`` names the inputs of those nodes that read a copy.
+    """
 
     graph: Any
     steps: list[Step]
@@ -50,6 +54,8 @@ class Trace(NamedTuple):
     needed: frozenset[str]
     pruned: frozenset[str]
     error: Exception | None = None
+    copies: tuple[Operation, ...] = ()
+    inputs: dict[str, list[str]] = {}
 
 
 def record(
@@ -108,7 +114,19 @@ def record(
         plan.needed,
         frozenset(everything - plan.needed),
         error,
+        *_copies(ops),
     )
+
+
+def _copies(ops: Sequence[Operation]) -> tuple[tuple[Operation, ...], dict[str, list[str]]]:
+    """The copies among placed nodes, and the inputs of the nodes that read them."""
+    copies = tuple(op for op in ops if op.type in ("_CopyToDevice", "_CopyToHost"))
+    inputs = {
+        op.name: [t.name for t in op.inputs] + [f"^{c.name}" for c in op.control_inputs]
+        for op in ops
+        if any(t.op in copies for t in op.inputs)
+    }
+    return copies, inputs
 
 
 class _Traced(NamedTuple):

@@ -37,6 +37,7 @@ def test_pretend_gpus_hold_in_their_block_only() -> None:
     assert num_pretend_gpus() == 1
     with pytest.raises(ValueError, match="negative"):
         pretend_gpus(-1)
+    assert tf.test.pretend_gpus is pretend_gpus
 
 
 def test_listed_among_the_devices() -> None:
@@ -316,3 +317,25 @@ def test_a_gpu_without_memory_says_who_holds_it_and_the_session_goes_on() -> Non
         from dataflow.runtime.devices import list_local_devices
 
         assert list_local_devices()[1].memory_limit == 200_000
+
+
+def test_the_stepper_and_the_timeline_show_copies() -> None:
+    from dataflow_widgets import GraphView, Stepper, Timeline
+
+    with tf.device("/cpu:0"):
+        x = tf.placeholder(tf.float32, [2], name="x")
+    y = tf.square(x, name="y")
+    metadata = tf.RunMetadata()
+    with tf.Session() as session:
+        stepper = Stepper(session, y, {x: [1.0, 2.0]})
+        stepper.record({x: [3.0, 4.0]})
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        session.run(y, {x: [1.0, 2.0]}, options=options, run_metadata=metadata)
+        assert GraphView().profile(session, y, {x: [1.0, 2.0]}).tolist() == [1, 4]
+    nodes = {n["name"]: n for n in stepper._nodes}
+    assert nodes["x/copy_to_gpu_0"]["inputs"] == ["x:0"]
+    assert nodes["y"]["inputs"] == ["x/copy_to_gpu_0:0"]
+    assert "_CopyToDevice x/copy_to_gpu_0: [1.0, 2.0]" in stepper.describe()
+    labels = [n.timeline_label for d in metadata.step_stats.dev_stats for n in d.node_stats]
+    assert "y = Square(x/copy_to_gpu_0)" in labels
+    assert "GPU:0" in Timeline(metadata).describe()

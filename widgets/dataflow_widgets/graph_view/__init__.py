@@ -150,6 +150,8 @@ class GraphView(Widget):
         seconds: dict[str, float] = {}
         num_bytes: dict[str, int] = {}
         for step in trace.steps:
+            if step.op_name not in index:
+                continue  # a copy between memories: it is in the plan, not in the graph
             key = str(index[step.op_name])
             seconds[key] = seconds.get(key, 0.0) + float(step.seconds)
             held = sum(int(v.nbytes) for v in step.outputs if v is not None)

@@ -43,7 +43,7 @@ class Stepper(Widget):
         self._values = options.pop("values", True)
         if self._values not in (True, "sampled"):
             raise ValueError(f'values is True or "sampled", got {self._values!r}')
-        from dataflow.introspect.graph_json import graph_to_dict
+        from dataflow.introspect.graph_json import graph_to_dict, with_copies
 
         self._session, self._fetches = session, fetches
         self._catch = bool(options.pop("catch", False))
@@ -51,7 +51,8 @@ class Stepper(Widget):
         self._feeds: list[Any] = []
         self._before: list[Any] = []
         first = self._run(feed_dict)
-        self._nodes = graph_to_dict(session.graph)["nodes"]
+        nodes = graph_to_dict(session.graph)["nodes"]
+        self._nodes = with_copies(nodes, first.copies, first.inputs)
         run = run_to_dict(first, self._nodes, "run 1")
         touched = {i for key in ("fetched", "fed", "needed") for i in run["marks"][key]}
         large = len(self._nodes) > _WHOLE_GRAPH and len(touched) < len(self._nodes)

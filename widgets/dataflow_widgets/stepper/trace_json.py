@@ -30,6 +30,8 @@ def run_to_dict(recorded: Any, nodes: list[dict[str, Any]], label: str) -> dict[
 
     steps = []
     for step in recorded.steps:
+        if step.op_name not in index:
+            continue  # a copy that the first run did not need
         i = index[step.op_name]
         reads = {text.lstrip("^").partition(":")[0] for text in nodes[i]["inputs"]}
         steps.append(
@@ -49,7 +51,9 @@ def run_to_dict(recorded: Any, nodes: list[dict[str, Any]], label: str) -> dict[
     marks: dict[str, Any] = {
         "fetched": sorted(fetched),
         "fed": sorted(fed),
-        "needed": sorted(index[n] for n in recorded.needed if n in index),
+        "needed": sorted(
+            index[n] for n in (*recorded.needed, *(c.name for c in recorded.copies)) if n in index
+        ),
     }
     marks["words"] = count_words(len(nodes), marks)
     run: dict[str, Any] = {
