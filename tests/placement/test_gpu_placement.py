@@ -331,7 +331,9 @@ def test_the_stepper_and_the_timeline_show_copies() -> None:
         stepper.record({x: [3.0, 4.0]})
         options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
         session.run(y, {x: [1.0, 2.0]}, options=options, run_metadata=metadata)
-        assert GraphView().profile(session, y, {x: [1.0, 2.0]}).tolist() == [1, 4]
+        view = GraphView()
+        assert view.profile(session, y, {x: [1.0, 2.0]}).tolist() == [1, 4]
+        view.close()
     nodes = {n["name"]: n for n in stepper._nodes}
     assert nodes["x/copy_to_gpu_0"]["inputs"] == ["x:0"]
     assert nodes["y"]["inputs"] == ["x/copy_to_gpu_0:0"]
