@@ -5,18 +5,44 @@ from __future__ import annotations
 import difflib
 import sys
 
-#: Names of other versions, and what to write here.
+#: Names that are not here, by their path below ``tf``, and what to write instead.
 _ADVICE = {
+    "contrib.distributions": "dataflow has no probability distributions; scipy.stats has them for "
+    "arrays, and tf.random_normal and its like draw within the graph.",
+    "contrib.learn.TensorFlowEstimator": "it went away before TensorFlow 1.0; use "
+    "tf.contrib.learn.Estimator(model_fn) or tf.estimator.DNNClassifier.",
+    "contrib.learn.train": "use estimator.fit(input_fn=...), or a training loop within "
+    "tf.train.MonitoredTrainingSession().",
+    "contrib.session_bundle": "it came before SavedModel; use tf.saved_model.simple_save(session, "
+    "folder, inputs, outputs).",
+    "contrib.slim.learning": "use tf.train.MonitoredTrainingSession, or a loop of your own that "
+    "runs optimizer.minimize(loss).",
+    "contrib.slim.nets.vgg": "of slim's networks, inception_v3 is here.",
+    "contrib.tpu": "there are no TPUs here; devices are CPUs and GPUs.",
+    "distributions": "dataflow has no probability distributions; scipy.stats has them for arrays, "
+    "and tf.random_normal and its like draw within the graph.",
+    "enable_v2_behavior": "dataflow is TensorFlow 1's graph mode; leave the line out.",
+    "profiler": "run with tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) and look at the "
+    "tf.RunMetadata with tf.python.client.timeline, or a dataflow_widgets Timeline.",
+    "resource_loader": "use os.path or importlib.resources.",
+    "summary.create_file_writer": "it is TensorFlow 2's; use tf.summary.FileWriter(logdir).",
+    "sysconfig": "dataflow has no C++ library to build against.",
+    "tpu": "there are no TPUs here; devices are CPUs and GPUs, see tf.device.",
     "function": "tf.function is TensorFlow 2's; here every computation is a graph already.",
     "GradientTape": "tf.GradientTape is TensorFlow 2's; use tf.gradients(ys, xs).",
     "enable_eager_execution": "eager execution is not part of graph mode; use a tf.Session.",
 }
 
 
+def advice(path: str) -> str:
+    """What to write instead of ``tf.<path>``; empty where nothing is known of it."""
+    return _ADVICE.get(path, "")
+
+
 def explain(name: str) -> str:
     """The text of the AttributeError for ``tf.<name>``, with the nearest names that exist."""
-    advice = _ADVICE.get(name)
-    if advice is None:
+    hint = advice(name)
+    if not hint:
         module = sys.modules["dataflow"]
         inner = (
             "device_spec",
@@ -30,5 +56,5 @@ def explain(name: str) -> str:
         )
         known = [n for n in dir(module) if not n.startswith("_") and n not in inner]
         close = difflib.get_close_matches(name, known, n=3)
-        advice = f"Did you mean {' or '.join('tf.' + c for c in close)}?" if close else ""
-    return f"module 'dataflow' has no attribute {name!r}. {advice}".rstrip()
+        hint = f"Did you mean {' or '.join('tf.' + c for c in close)}?" if close else ""
+    return f"module 'dataflow' has no attribute {name!r}. {hint}".rstrip()

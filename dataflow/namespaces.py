@@ -15,8 +15,15 @@ def submodule(package: str, name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != f"{package}.{name}":
             raise
-        public = package.replace("dataflow", "tf", 1)
-        raise AttributeError(f"{public}.{name} is not part of dataflow.") from error
+        raise absent(package, name) from error
+
+
+def absent(package: str, name: str) -> AttributeError:
+    """What to raise for ``package.name``, with what to write instead where that is known."""
+    from dataflow.missing import advice
+
+    path = f"{package}.{name}".removeprefix("dataflow.")
+    return AttributeError(f"tf.{path} is not part of dataflow. {advice(path)}".rstrip())
 
 
 def protocol_buffers(package: str, name: str) -> ModuleType:

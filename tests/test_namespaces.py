@@ -30,6 +30,46 @@ def test_what_is_not_there_is_an_attribute_error() -> None:
         tf.contrib.nothing
 
 
+def test_longer_paths_of_course_code() -> None:
+    from dataflow.contrib.keras.python.keras.layers import Dense
+
+    from dataflow.contrib.keras.python import keras
+
+    assert Dense is tf.keras.layers.Dense
+    assert keras.models is tf.contrib.keras.python.keras.models is tf.keras.models
+    runner = tf.contrib.learn.python.learn.learn_runner
+    assert runner is tf.contrib.learn.learn_runner
+    assert callable(tf.examples.tutorials.mnist.input_data.read_data_sets)
+    nets = tf.contrib.slim.python.slim.nets
+    assert nets.inception_v3 is tf.contrib.slim.nets.inception_v3
+
+
+def test_every_lazy_part_exists() -> None:
+    for name in tf._LAZY:
+        assert getattr(tf, name).__name__ == f"dataflow.{name}"
+
+
+@pytest.mark.parametrize(
+    ("path", "instead"),
+    [
+        ("contrib.learn.TensorFlowEstimator", "DNNClassifier"),
+        ("contrib.learn.train", "fit"),
+        ("contrib.session_bundle", "simple_save"),
+        ("distributions", "scipy.stats"),
+        ("profiler", "FULL_TRACE"),
+        ("summary.create_file_writer", "FileWriter"),
+        ("tpu", "tf.device"),
+    ],
+)
+def test_what_is_refused_says_what_to_write_instead(path: str, instead: str) -> None:
+    *outer, last = path.split(".")
+    module = tf
+    for part in outer:
+        module = getattr(module, part)
+    with pytest.raises(AttributeError, match=instead):
+        getattr(module, last)
+
+
 def test_contrib_data_is_tf_data() -> None:
     assert tf.contrib.data.TextLineDataset is tf.data.TextLineDataset
     assert tf.contrib.data.Dataset is tf.data.Dataset

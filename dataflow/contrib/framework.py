@@ -9,12 +9,7 @@ from typing import Any
 
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
-from dataflow.ops.variables import (
-    global_variables,
-    local_variables,
-    model_variables,
-    trainable_variables,
-)
+from dataflow.ops.variables import global_variables
 from dataflow.train.global_step import (
     assert_global_step,
     create_global_step,
@@ -95,9 +90,20 @@ def get_variables_to_restore(include: Any = None, exclude: Any = None) -> list[A
     return [v for v in chosen if v not in left_out]
 
 
-get_trainable_variables = trainable_variables
-get_model_variables = model_variables
-get_local_variables = local_variables
+def get_model_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+    """Variables that the layers of `tf.contrib.layers` made, averages of statistics included."""
+    return get_variables(scope, suffix, GraphKeys.MODEL_VARIABLES)
+
+
+def get_trainable_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+    """The variables of a scope that are trained."""
+    return get_variables(scope, suffix, GraphKeys.TRAINABLE_VARIABLES)
+
+
+def get_local_variables(scope: Any = None, suffix: str | None = None) -> list[Any]:
+    """The local variables of a scope."""
+    return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
+
 
 __all__ = [
     "add_arg_scope",

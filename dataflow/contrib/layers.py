@@ -135,6 +135,10 @@ def _collect(outputs: Any, collections: Any, name: str) -> Any:
 
 
 def _collect_variables(layer: Any, collections: Any) -> None:
+    graph = default_graph()
+    for variable in layer.weights:
+        if variable not in graph.get_collection_ref(GraphKeys.MODEL_VARIABLES):
+            graph.add_to_collection(GraphKeys.MODEL_VARIABLES, variable)
     if not collections:
         return
     for variable in layer.weights:
@@ -323,9 +327,9 @@ def _pool(layer_class: Any, name: str) -> Any:
         outputs_collections: Any = None,
         scope: Any = None,
     ) -> Any:
-        with default_graph().name_scope(scope or name):
+        with default_graph().name_scope(scope or name) as captured:
             layout = "channels_first" if data_format == "NCHW" else "channels_last"
-            layer = layer_class(kernel_size, stride, padding.lower(), layout)
+            layer = layer_class(kernel_size, stride, padding.lower(), layout, _scope=captured)
             return _collect(layer(convert_to_tensor(inputs)), outputs_collections, name)
 
     pool2d.__doc__ = f"{layer_class.__doc__}"
@@ -347,8 +351,14 @@ def dropout(
     seed: Any = None,
 ) -> Any:
     """Dropout while ``is_training``."""
-    with default_graph().name_scope(scope or "Dropout"):
-        layer = core.Dropout(rate=1 - keep_prob, noise_shape=noise_shape, seed=seed)
+    with variable_scope(scope, "Dropout", [inputs]) as captured:
+        layer = core.Dropout(
+            rate=1 - keep_prob,
+            noise_shape=noise_shape,
+            seed=seed,
+            name=captured.name,
+            _scope=captured,
+        )
         outputs = layer(convert_to_tensor(inputs), training=is_training)
         return _collect(outputs, outputs_collections, "Dropout")
 
@@ -516,6 +526,16 @@ def repeat(inputs: Any, repetitions: int, layer: Any, *args: Any, **kwargs: Any)
         for i in range(repetitions):
             inputs = layer(inputs, *args, scope=f"{base}_{i + 1}", **kwargs)
         return inputs
+
+
+def softmax(logits: Any, scope: Any = None) -> Any:
+    """Softmax along the last axis, for logits of any rank."""
+    with variable_scope(scope, "softmax", [logits]):
+        logits = convert_to_tensor(logits)
+        rows = array.reshape(logits, [-1, array.shape(logits)[-1]])
+        predictions = array.reshape(activations.softmax(rows), array.shape(logits))
+        predictions.set_shape(logits.shape)
+        return predictions
 
 
 def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -> Any:

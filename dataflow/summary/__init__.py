@@ -47,4 +47,6 @@ def __getattr__(name: str) -> Any:
         value = getattr(importlib.import_module(f"tensorboard.compat.proto.{module}"), message)
         globals()[name] = value
         return value
-    raise AttributeError(f"module 'dataflow.summary' has no attribute {name!r}")
+    from dataflow.namespaces import absent
+
+    raise absent(__name__, name)

@@ -6,6 +6,7 @@ today's terms what the old function did, so that the comparison still has a seco
 
 from __future__ import annotations
 
+import contextlib
 import types
 from typing import Any
 
@@ -51,6 +52,7 @@ def install(tf: Any) -> None:
             )(features)
         ),
         layers=_contrib_layers(tf),
+        slim=_slim(tf),
         rnn=types.SimpleNamespace(
             BasicLSTMCell=tf.nn.rnn_cell.BasicLSTMCell,
             BasicRNNCell=tf.nn.rnn_cell.BasicRNNCell,
@@ -77,6 +79,26 @@ def install(tf: Any) -> None:
 def _summary(function: Any) -> Any:
     """Summaries of before 1.0 took the tag first, and used it as it stands."""
     return lambda tags, values, name=None: function(tags, values)
+
+
+def _slim(tf: Any) -> Any:
+    """Inception v3 of `keras.applications`: the same network, by other hands."""
+
+    def inception_v3_base(inputs: Any, scope: Any = None) -> Any:
+        network = tf.keras.applications.InceptionV3(
+            include_top=False, weights=None, input_tensor=inputs
+        )
+        return network.output, None
+
+    return types.SimpleNamespace(
+        arg_scope=lambda settings, **arguments: contextlib.nullcontext(),
+        batch_norm=None,
+        nets=types.SimpleNamespace(
+            inception_v3=types.SimpleNamespace(
+                inception_v3_arg_scope=lambda: None, inception_v3_base=inception_v3_base
+            )
+        ),
+    )
 
 
 def _contrib_layers(tf: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 from dataflow.contrib.learn import datasets, learn_runner, monitors, preprocessing
 from dataflow.contrib.learn.canned import (
     DNNClassifier,
@@ -22,6 +24,7 @@ from dataflow.contrib.learn.estimator import (
 from dataflow.contrib.learn.experiment import Experiment
 from dataflow.contrib.learn.metric_spec import MetricSpec
 from dataflow.contrib.learn.modes import ModeKeys
+
 
 __all__ = [
     "DNNClassifier",
@@ -44,3 +47,9 @@ __all__ = [
     "monitors",
     "preprocessing",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    from dataflow.namespaces import submodule
+
+    return submodule(__name__, name)

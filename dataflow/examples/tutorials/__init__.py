@@ -1,1 +1,11 @@
 """``tensorflow.examples``: what course code imports from there."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+
+def __getattr__(name: str) -> ModuleType:
+    from dataflow.namespaces import submodule
+
+    return submodule(__name__, name)

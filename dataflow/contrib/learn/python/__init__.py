@@ -1,1 +1,11 @@
 """``tf.contrib.learn.python``: the longer paths of `tf.contrib.learn`."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+
+def __getattr__(name: str) -> ModuleType:
+    from dataflow.namespaces import submodule
+
+    return submodule(__name__, name)

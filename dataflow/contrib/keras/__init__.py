@@ -1,8 +1,8 @@
 """`tf.contrib.keras`: the earlier place of `tf.keras`."""
 
-# ruff: noqa: F401  (names for users)
-
 from __future__ import annotations
+
+from types import ModuleType
 
 from dataflow.keras import (
     activations,
@@ -22,3 +22,9 @@ from dataflow.keras import (
 )
 from dataflow.keras.layers.core import Input
 from dataflow.keras.models import Model, Sequential
+
+
+def __getattr__(name: str) -> ModuleType:
+    from dataflow.namespaces import submodule
+
+    return submodule(__name__, name)

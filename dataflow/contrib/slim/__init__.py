@@ -1,5 +1,9 @@
 """``tf.contrib.slim``: the layers of `tf.contrib.layers` under slim's names, with `arg_scope`."""
 
+from __future__ import annotations
+
+from types import ModuleType
+
 from dataflow import losses
 from dataflow.contrib.framework import (
     add_arg_scope,
@@ -23,11 +27,13 @@ from dataflow.contrib.layers import (
     max_pool2d,
     one_hot_encoding,
     repeat,
+    softmax,
     stack,
     unit_norm,
     variance_scaling_initializer,
     xavier_initializer,
 )
+
 
 __all__ = [
     "add_arg_scope",
@@ -50,8 +56,15 @@ __all__ = [
     "max_pool2d",
     "one_hot_encoding",
     "repeat",
+    "softmax",
     "stack",
     "unit_norm",
     "variance_scaling_initializer",
     "xavier_initializer",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    from dataflow.namespaces import submodule
+
+    return submodule(__name__, name)

@@ -1,0 +1,5 @@
+"""``tf.contrib.keras.python``: the longer paths of `tf.contrib.keras`."""
+
+from dataflow.contrib.keras.python import keras
+
+__all__ = ["keras"]

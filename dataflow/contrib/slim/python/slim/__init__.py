@@ -1,0 +1,5 @@
+"""``tf.contrib.slim.python.slim``."""
+
+from dataflow.contrib.slim.python.slim import nets
+
+__all__ = ["nets"]
