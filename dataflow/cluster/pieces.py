@@ -24,8 +24,10 @@ from dataflow.errors import InvalidArgumentError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.blas import single_threaded
+from dataflow.kernels.xp import array_module, gpus
 from dataflow.placement.groups import reference_inputs
-from dataflow.placement.placer import local_devices
+from dataflow.placement.placer import local_devices, pin_within_task, place
+from dataflow.placement.transfers import Placed, insert_copies
 from dataflow.rewrites.switches import Switches
 from dataflow.runtime.codegen import ALIASES, DEAD, VARIABLES, GeneratedPlan, Generator
 from dataflow.runtime.config import ConfigProto
@@ -75,16 +77,15 @@ class StepCancellation:
 class TaskSession:
     """What kernels see as their session: the task's resources and the state of stateful ops."""
 
-    def __init__(
-        self, resources: ResourceManager, load: TaskLoad | None = None, has_gpu: bool = False
-    ) -> None:
+    def __init__(self, resources: ResourceManager, load: TaskLoad | None = None) -> None:
         self.load = load or TaskLoad()
         self._resources = resources
         self._cancellation = StepCancellation()
-        self._has_gpu = has_gpu
         # Functions within a node (those of datasets) are planned here, as in a session of their own.
-        self._config = ConfigProto()
-        self._local_devices = local_devices(self._config, num_gpus=int(has_gpu))
+        # What a client's session asks for is not known here: nodes without a kernel go to the CPU.
+        self._config = ConfigProto(allow_soft_placement=True)
+        self._local_devices = local_devices(self._config, num_gpus=len(gpus()))
+        self._has_gpu = len(self._local_devices) > 1
         self._rewrite_switches = Switches.from_config(self._config)
         self._states: dict[str, dict[str, Any]] = {}
 
@@ -122,13 +123,9 @@ class CompiledPiece:
     def __init__(self, plan: PiecePlan, session: TaskSession) -> None:
         self.plan = plan
         self.session = session
-        binder: Any = _Binder(session)
-        self.generated = [
-            Generator(
-                s.ops, s.outputs, s.inputs, binder.bind_kernel, binder.bind_variable
-            ).generate()
-            for s in plan.segments
-        ]
+        self._binder: Any = _Binder(session)
+        self._placed = [self._binder.place(s) for s in plan.segments]
+        self.generated = [self._binder.generate(placed) for placed in self._placed]
         self.functions = [generated.function for generated in self.generated]
         self.pending = [s.num_pending for s in plan.segments]
         self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
@@ -161,11 +158,8 @@ class CompiledPiece:
     def _traced_segment(self, number: int) -> GeneratedPlan:
         found = self._traced.get(number)
         if found is None:
-            s = self.plan.segments[number]
-            binder: Any = _Binder(self.session)
-            found = self._traced[number] = Generator(
-                s.ops, s.outputs, s.inputs, binder.bind_kernel, binder.bind_variable, trace=True
-            ).generate()
+            found = self._binder.generate(self._placed[number], trace=True)
+            self._traced[number] = found
         return found
 
     def run_segment(self, number: int, slots: list[Any], recorder: Recorder | None) -> None:
@@ -179,12 +173,14 @@ class CompiledPiece:
         function = self.functions[number]
         if recorder is not None:
             generated = self._traced_segment(number)
-            function = functools.partial(generated.function, recorder.hook(segment.ops))
+            function = functools.partial(
+                generated.function, recorder.hook(self._placed[number].ops)
+            )
         try:
             with self._scopes[number]():
                 results = function(*arguments)
         except Exception as error:
-            raise explain_error(error, generated) from error
+            raise explain_error(error, generated, self._placed[number].origin) from error
         if results:
             for slot, value in zip(segment.output_slots, results, strict=True):
                 slots[slot] = value
@@ -272,8 +268,34 @@ class _Binder:
     def __init__(self, session: TaskSession) -> None:
         self.session = session
 
-    bind_kernel = Plan.bind_kernel
-    bind_variable = Plan.bind_variable
+    bind_kernel: Any = Plan.bind_kernel
+    bind_variable: Any = Plan.bind_variable
+
+    def place(self, segment: SegmentPlan) -> Placed:
+        """The segment's nodes with the copies that the task's GPU asks for; values arrive on the host."""
+        ops, outputs, inputs = list(segment.ops), list(segment.outputs), list(segment.inputs)
+        if not self.session._has_gpu:
+            return Placed(ops, outputs, inputs, {}, {})
+        session = self.session
+        devices = place(ops, session._local_devices, session._config, pin_within_task)
+        return insert_copies(ops, outputs, ops, inputs, devices, to_host=True)
+
+    def generate(self, placed: Placed, trace: bool = False) -> GeneratedPlan:
+        """The function of a segment."""
+        where = placed.kernel_devices
+
+        def bind_constant(op: Operation, value: Any) -> Any:
+            return array_module(where[op]).asarray(value) if op in where else value
+
+        return Generator(
+            placed.ops,
+            placed.fetches,
+            placed.feeds,
+            lambda op: self.bind_kernel(op, where.get(op, "cpu")),
+            self.bind_variable,
+            trace,
+            bind_constant if where else None,
+        ).generate()
 
 
 class Transport(Protocol):

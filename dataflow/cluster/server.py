@@ -19,6 +19,7 @@ from dataflow.cluster.spec import ClusterSpec
 from dataflow.cluster.worker_service import WorkerService
 from dataflow.device_spec import DeviceSpec
 from dataflow.errors import InvalidArgumentError, OpError
+from dataflow.kernels.xp import gpus
 from dataflow.runtime.resources import ResourceManager
 
 _LOOPBACK = ("localhost", "127.", "::1")
@@ -206,7 +207,7 @@ class Server:
             "task": self.task,
             "pid": os.getpid(),
             "host": os.uname().nodename,
-            "device": "CPU:0",
+            "device": ", ".join(["CPU:0", *(f"GPU:{i}" for i in range(len(gpus())))]),
             "address": getattr(self, "address", ""),
             "seconds": time.time() - self.service.started,
             "steps": self.service.num_steps + sum(s.num_steps for s in list(self._sessions)),

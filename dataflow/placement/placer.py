@@ -8,7 +8,7 @@ to the first GPU when its op has a kernel there, else to the CPU.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from dataflow.device_spec import DeviceSpec
@@ -43,8 +43,13 @@ def local_devices(config: Any, num_gpus: int) -> list[str]:
     return names + [f"{_PREFIX}/device:GPU:{i}" for i in range(num_gpus)]
 
 
-def place(ops: Iterable[Operation], devices: list[str], config: Any) -> dict[Operation, str]:
-    """The device of every node.
+def place(
+    ops: Iterable[Operation],
+    devices: list[str],
+    config: Any,
+    pin_of: Callable[[Operation], str] = lambda op: op.device,
+) -> dict[Operation, str]:
+    """The device of every node. ``pin_of`` gives what a node asks for; ``""`` for nothing.
 
     With ``allow_soft_placement`` a device that is not there, or has no kernel for a node, gives
     way to the CPU; so does another task's, so that a graph written for a cluster can be tried in
@@ -58,12 +63,14 @@ def place(ops: Iterable[Operation], devices: list[str], config: Any) -> dict[Ope
     if gpu is None:
         chosen: dict[str, str] = {}
         for op in ops:
-            if op.device:
-                if op.device not in chosen:
-                    chosen[op.device] = _choose(op, op.device, devices, soft)
-                result[op] = chosen[op.device]
+            pin = pin_of(op)
+            if pin:
+                if pin not in chosen:
+                    chosen[pin] = _choose(op, pin, devices, soft)
+                result[op] = chosen[pin]
     else:
-        _place_with_gpus(ops, devices, gpu, soft, result)
+        pins = {op: pin for op in ops if (pin := pin_of(op))}
+        _place_with_gpus(ops, devices, gpu, soft, pins, result)
     if getattr(config, "log_device_placement", False):
         for op in ops:
             print(f"{op.name}: ({op.type}): {result[op]}", file=sys.stderr)
@@ -71,7 +78,12 @@ def place(ops: Iterable[Operation], devices: list[str], config: Any) -> dict[Ope
 
 
 def _place_with_gpus(
-    ops: list[Operation], devices: list[str], gpu: str, soft: bool, result: dict[Operation, str]
+    ops: list[Operation],
+    devices: list[str],
+    gpu: str,
+    soft: bool,
+    pins: dict[Operation, str],
+    result: dict[Operation, str],
 ) -> None:
     groups = Groups()
     join_colocated(ops, groups)
@@ -80,12 +92,12 @@ def _place_with_gpus(
         members.setdefault(groups.find(op), []).append(op)
     for group in members.values():
         blocking = next((op for op in _holders(group) if _missing_kernel(op) is not None), None)
-        pinned = [op for op in group if op.device]
+        pinned = [op for op in group if op in pins]
         # State stays where it is pinned; an op that changes it comes to it.
         pinned.sort(key=lambda op: op.type not in _VARIABLES)
         device = gpu if blocking is None else devices[0]
         if pinned:
-            device = _choose(pinned[0], pinned[0].device, devices, soft)
+            device = _choose(pinned[0], pins[pinned[0]], devices, soft)
         if pinned and "GPU" in device and not soft:
             blocking = blocking or next((op for op in pinned if _missing_kernel(op)), None)
             if blocking is not None:
@@ -156,6 +168,16 @@ def _no_kernel(pinned: Operation, blocking: Operation, device: str) -> InvalidAr
         "tf.Session(config=tf.ConfigProto(allow_soft_placement=True)).\n"
         f"  built at {pinned.built_at}",
     )
+
+
+def pin_within_task(op: Operation) -> str:
+    """What a node asks for on the task that it runs on: its device without job and task."""
+    if not op.device:
+        return ""
+    spec = DeviceSpec.from_string(op.device)
+    if spec.device_type is None:
+        return ""
+    return f"/device:{spec.device_type}:{spec.device_index or 0}"
 
 
 def _choose(op: Operation, wanted: str, devices: list[str], soft: bool) -> str:

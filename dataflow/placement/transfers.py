@@ -41,11 +41,12 @@ def insert_copies(
     fetch_operations: Iterable[Operation],
     feeds: Sequence[Tensor],
     devices: dict[Operation, str],
+    to_host: bool = False,
 ) -> Placed:
     """The nodes with a copy wherever a value is needed in another memory than its own.
 
     ``devices``: the full device name of each node, from `place`. Fed values arrive in the host's
-    memory; fetched ones are left where they are.
+    memory; fetched ones are left where they are, or with ``to_host`` brought there.
     """
     work = WorkingGraph(ops, fetches, fetch_operations, feeds)
     kernel_devices: dict[Operation, str] = {}
@@ -84,6 +85,14 @@ def insert_copies(
                 place_of[copy] = place
                 kernel_devices[copy.op] = place if place != CPU else place_of[source]
             work.set_input(op, i, copy)
+    if to_host:
+        for tensor in work.fetch_tensors():
+            if place_of[tensor] != CPU:
+                copy = copies.get((tensor, CPU))
+                if copy is None:
+                    copy = copies[tensor, CPU] = _copy(work, tensor, place_of[tensor], CPU, devices)
+                    kernel_devices[copy.op] = place_of[tensor]
+                work.set_fetch(tensor, copy)
     return Placed(
         work.needed(), work.fetch_tensors(), work.feed_tensors, work.origin, kernel_devices
     )

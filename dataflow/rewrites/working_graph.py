@@ -190,6 +190,10 @@ class WorkingGraph:
         op._inputs[index] = tensor
         tensor._consumers.append(op)
 
+    def set_fetch(self, old: Tensor, new: Tensor) -> None:
+        """What was fetched as ``old`` is fetched as ``new``."""
+        self._fetches = [new if t is old else t for t in self._fetches]
+
     def add_unary(self, op_def: Any, tensor: Tensor, name: str) -> Tensor:
         """A new node with one input and one output like it; it belongs to the input's origin."""
         base = name
