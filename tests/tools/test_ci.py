@@ -14,8 +14,8 @@ def test_ci_runs_make_test_with_ci_set_and_installs_only_what_is_missing(checkou
     programs = tmp_path / "bin"
     programs.mkdir()
     log = tmp_path / "log"
-    # A machine with dot and without Chromium.
-    for name in ("make", "apt-get", "sudo", "dot"):
+    # A machine with dot and ip, without Chromium and a C++ compiler.
+    for name in ("make", "apt-get", "sudo", "dot", "ip"):
         (programs / name).write_text(f'#!/bin/sh\necho "{name} CI=$CI $*" >>"{log}"\n')
         (programs / name).chmod(0o755)
     for name in ("dirname", "id", "sh"):
@@ -25,5 +25,5 @@ def test_ci_runs_make_test_with_ci_set_and_installs_only_what_is_missing(checkou
     lines = log.read_text().splitlines()
     installed = [line for line in lines if " install " in line]
     assert len(installed) == 1
-    assert installed[0].endswith("chromium")
+    assert installed[0].endswith(" chromium g++")
     assert lines[-1] == "make CI=true test"
