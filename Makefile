@@ -12,6 +12,7 @@ SHELL := /bin/sh
 VENV ?= .venv
 ORACLE_VENV ?= .venv-oracle
 TORCH_VENV ?= .venv-torch
+BINDER_VENV ?= .venv-binder
 PORT ?=
 ARGS ?=
 # Two: the browser, JupyterLab and its kernels, or Ray, run beside the tests.
@@ -23,7 +24,7 @@ BIN := $(VENV)/bin
 INSTALL = sh tools/install.sh
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu book lint format clean
+.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu binder book lint format clean
 
 help:
 	@echo "make lab            open the lessons in JupyterLab (PORT=, ARGS=)"
@@ -33,6 +34,7 @@ help:
 	@echo "make bench          time this against TensorFlow and PyTorch"
 	@echo "make bench-cluster  time clusters against TensorFlow's"
 	@echo "make bench-gpu      time a GPU against its copy bandwidth, and PyTorch where it is"
+	@echo "make binder         build what binder/ describes, and run lessons in it in 2 GB"
 	@echo "make book           the lessons with their outputs, as a site"
 	@echo "make lint           ruff and mypy"
 
@@ -47,6 +49,9 @@ $(ORACLE_VENV)/.installed-oracle: tools/install.sh
 $(TORCH_VENV)/.installed-torch: tools/install.sh
 	@$(INSTALL) "$(TORCH_VENV)" torch
 
+$(BINDER_VENV)/.installed-binder: pyproject.toml binder/requirements.txt tools/install.sh
+	@$(INSTALL) "$(BINDER_VENV)" binder
+
 .PRECIOUS: $(VENV)/.installed-%
 
 lab: $(VENV)/.installed-lab
@@ -56,7 +61,7 @@ doctor: $(VENV)/.installed-lab
 	@$(BIN)/dataflow doctor $(ARGS)
 
 test: $(VENV)/.installed-test
-	$(PYTEST) -n $(WORKERS) --dist loadgroup -m "not gpu and not oracle" $(ARGS)
+	$(PYTEST) -n $(WORKERS) --dist loadgroup -m "not gpu and not oracle and not binder" $(ARGS)
 
 oracle: $(VENV)/.installed-test $(ORACLE_VENV)/.installed-oracle
 	DATAFLOW_ORACLE_PYTHON="$(abspath $(ORACLE_VENV))/bin/python" \
@@ -75,6 +80,11 @@ bench-cluster: tests/benchmarks/cluster.py $(VENV)/.installed-bench $(ORACLE_VEN
 
 bench-gpu: $(VENV)/.installed-bench
 	$(BIN)/python -m tests.benchmarks.gpu $(ARGS)
+
+# On Linux only: memory is measured by what the kernel tells of each process.
+binder: $(VENV)/.installed-test $(BINDER_VENV)/.installed-binder
+	DATAFLOW_BINDER_PYTHON="$(abspath $(BINDER_VENV))/bin/python" \
+	  $(PYTEST) -m binder -rP tests/binder $(ARGS)
 
 book: $(VENV)/.installed-book
 	$(BIN)/python tools/book.py $(ARGS)

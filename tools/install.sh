@@ -1,8 +1,8 @@
 #!/bin/sh
 # install.sh ENVIRONMENT EXTRA: make a virtual environment and install into it, once.
 #
-# EXTRA is an extra of pyproject.toml, or one of the peers that get environments of their own
-# (oracle: TensorFlow; torch: PyTorch). Writes ENVIRONMENT/.installed-EXTRA when done. Needs a
+# EXTRA is an extra of pyproject.toml, or what gets an environment of its own: a peer (oracle:
+# TensorFlow; torch: PyTorch), or binder (what binder/ describes). Writes ENVIRONMENT/.installed-EXTRA when done. Needs a
 # POSIX shell and Python 3.11 or newer; PYTHON= names one, else the newest found is taken.
 set -eu
 
@@ -21,7 +21,10 @@ find_python() {
         return 1
     fi
     # python3 first: it is the one the person uses. 3.14 last: some wheels may not be there yet.
-    for name in python3 python python3.13 python3.12 python3.11 python3.14; do
+    # What binder/ describes has the Python that it names.
+    wanted=
+    if [ "$extra" = binder ]; then wanted=$(sed 's/-//' binder/runtime.txt); fi
+    for name in $wanted python3 python python3.13 python3.12 python3.11 python3.14; do
         if command -v "$name" >/dev/null 2>&1 && is_new_enough "$name"; then
             command -v "$name"
             return
@@ -54,7 +57,8 @@ make_environment() {
 }
 
 is_complete() {
-    [ -f "$stamp" ] && [ ! pyproject.toml -nt "$stamp" ] && [ ! tools/install.sh -nt "$stamp" ]
+    [ -f "$stamp" ] && [ ! pyproject.toml -nt "$stamp" ] && [ ! tools/install.sh -nt "$stamp" ] &&
+        [ ! binder/requirements.txt -nt "$stamp" ]
 }
 
 stamp=$environment/.installed-$extra
@@ -104,6 +108,8 @@ case $extra in
         fi
         ;;
     torch) set -- torch ;;
+    # As repo2docker installs: pip, in the root of the repository.
+    binder) set -- --requirement binder/requirements.txt ;;
     *) set -- --editable ".[$extra]" ;;
 esac
 "$environment/bin/python" -m pip install --quiet --disable-pip-version-check "$@"

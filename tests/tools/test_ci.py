@@ -10,7 +10,9 @@ import pytest
 
 
 @pytest.mark.skipif(os.name != "posix", reason="platform: needs a POSIX shell")
-def test_ci_runs_make_test_with_ci_set_and_installs_only_what_is_missing(checkout, tmp_path):
+def test_ci_runs_make_test_and_binder_with_ci_set_and_installs_only_what_is_missing(
+    checkout, tmp_path
+):
     programs = tmp_path / "bin"
     programs.mkdir()
     log = tmp_path / "log"
@@ -26,4 +28,4 @@ def test_ci_runs_make_test_with_ci_set_and_installs_only_what_is_missing(checkou
     installed = [line for line in lines if " install " in line]
     assert len(installed) == 1
     assert installed[0].endswith(" chromium g++")
-    assert lines[-1] == "make CI=true test"
+    assert lines[-2:] == ["make CI=true test", "make CI=true binder"]
