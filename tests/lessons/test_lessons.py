@@ -1,4 +1,5 @@
-"""Every lesson runs from its first cell to its last, offline, with every exercise answered.
+"""Every lesson runs from its first cell to its last, offline, with every exercise answered, and gives
+the same values with rewrites on and off.
 
 Between an exercise and its check come, one after the other: the learner's empty cell (the check says
 that it is open), wrong answers (it says what is wrong, with a first and a second hint), and the
@@ -7,6 +8,7 @@ solution (right). The stored notebook as it is, is run by the browser test and b
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -37,6 +39,11 @@ def _stay(self, address):
     return _connect(self, address)
 socket.socket.connect = _stay
 """
+COMPARE_REWRITES = """
+from tests.lessons import compare_rewrites as _compare_rewrites
+_compare_rewrites.install()
+"""
+COMPARED = "print(_compare_rewrites.report())"
 MEMORY = """
 import resource as _resource, sys as _sys
 _unit = 1 if _sys.platform == "darwin" else 1024
@@ -79,7 +86,7 @@ def answered(path: Path) -> Any:
         if len(mistakes[name]) == 1:  # the same again: the second hint
             cells.append(_check(checks[name], "wrong"))
         cells += [v4.new_code_cell(solutions[name].source), _check(checks[name], "right")]
-    notebook.cells = [*cells, v4.new_code_cell(MEMORY)]
+    notebook.cells = [*cells, v4.new_code_cell(COMPARED), v4.new_code_cell(MEMORY)]
     return notebook
 
 
@@ -107,6 +114,7 @@ def test_lesson_runs_and_its_exercises_check_themselves(path, tmp_path, monkeypa
     startup = tmp_path / "ipython" / "profile_default" / "startup"
     startup.mkdir(parents=True)
     (startup / "00-offline.py").write_text(OFFLINE)
+    (startup / "01-rewrites.py").write_text(COMPARE_REWRITES)
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("MPLBACKEND", "agg")
     notebook = answered(path)
@@ -120,6 +128,11 @@ def test_lesson_runs_and_its_exercises_check_themselves(path, tmp_path, monkeypa
     assert all(cell.execution_count for cell in code(notebook))
     num_bytes = int(notebook.cells[-1].outputs[0]["text"])
     assert num_bytes < MAX_KERNEL_BYTES, "the kernel's memory"
+    compared = json.loads(notebook.cells[-2].outputs[0]["text"])
+    print(compared)
+    assert compared["differences"] == [], "rewritten plans give other values"
+    # The sessions of a cluster run in its tasks.
+    assert compared["plans"] > len(compared["skipped"]) or starts_a_cluster(path)
     wrong: list[tuple[str, str]] = []
     for cell in notebook.cells:
         for output in cell.get("outputs", []):

@@ -1,0 +1,156 @@
+"""In a lesson's kernel: every plan is run without rewrites and with them, and the values compared.
+
+Installed before the first cell. The first run of each plan (one set of fetches and
+feeds) is done twice from the same variables: first as the graph was built, then rewritten. What an
+op gives that is another thing each time (a random op, an iterator, a queue, a Python function) is
+taken from the first run and fed to the second, so that nothing is drawn twice. The lesson gets the
+values of the first, and `report()` says what was compared.
+
+Not compared: runs in other processes (a cluster's tasks), in the stepper and under a trace; plans
+whose effects cannot be repeated, by reason in `skipped`.
+"""
+
+from __future__ import annotations
+
+import collections
+import json
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import OpError
+from dataflow.introspect import variables
+from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.plan import Plan
+
+#: Rounding of float32 through some hundred operations; float64 is held to more.
+TOLERANCE = {np.dtype(np.float32): 2e-4, np.dtype(np.float64): 1e-8}
+#: Stateful ops that a second run from the same variables repeats.
+REPEATABLE = frozenset(
+    {
+        *("VariableV2", "Variable", "VarHandleOp", "ReadVariableOp", "Empty", "GuaranteeConst"),
+        *("Assert", "CheckNumerics", "TensorArrayV3", "TensorArraySizeV3", "TensorArrayCloseV3"),
+        *("StackV2", "StackPushV2", "StackPopV2", "StackCloseV2", "TemporaryVariable"),
+        *("DestroyTemporaryVariable", "HashTableV2", "IteratorV2", "OneShotIterator"),
+        *("MakeIterator", "TensorDataset", "TensorSliceDataset", "RangeDataset"),
+        "GeneratorDataset",
+    }
+)
+
+num_plans = num_rewritten = num_values = 0
+skipped: collections.Counter[str] = collections.Counter()
+differences: list[str] = []
+_seen: weakref.WeakSet[Plan] = weakref.WeakSet()
+_busy = threading.local()
+_run = Plan.run
+
+
+def _changing(plan: Plan) -> list[Any]:
+    """The outputs that another run would not give again; raises `NotImplementedError`."""
+    found = []
+    fed = set(plan.feeds)
+    for op in plan.ops:
+        if not op.op_def.stateful or op.type in REPEATABLE or op.type.startswith("Assign"):
+            continue
+        if not op.outputs:
+            raise NotImplementedError(op.type)
+        if op._get_control_flow_context() is not None:
+            raise NotImplementedError(f"{op.type} in a loop or branch")
+        if any(t.dtype.name == "resource" or t.dtype._is_ref_dtype for t in op.outputs):
+            raise NotImplementedError(op.type)
+        found += [t for t in op.outputs if t not in fed]
+    return found
+
+
+def _made(plan: Plan, fetches: list[Any], feeds: list[Any], *, rewritten: bool) -> Plan:
+    session = plan.session
+    switches = session._rewrite_switches
+    session._rewrite_switches = switches if rewritten else None
+    try:
+        made = Plan(session, FetchPlan(session.graph, fetches, session), feeds)
+    finally:
+        session._rewrite_switches = switches
+    if rewritten:
+        made.rewrite()
+    return made
+
+
+def _differ(what: str, off: Any, on: Any) -> None:
+    global num_values
+    num_values += 1
+    off, on = np.asarray(off), np.asarray(on)
+    if off.dtype != on.dtype or off.shape != on.shape:
+        differences.append(f"{what}: {off.dtype}{off.shape} became {on.dtype}{on.shape}")
+    elif off.dtype in TOLERANCE:
+        limit = TOLERANCE[off.dtype]
+        scale = float(np.max(np.abs(off[np.isfinite(off)]), initial=1.0))
+        if not np.allclose(off, on, rtol=limit, atol=limit * scale, equal_nan=True):
+            worst = float(np.nanmax(np.abs(off - on)))
+            differences.append(f"{what}: differs by {worst:.3g}, values up to {scale:.3g}")
+    elif off.dtype != object and not np.array_equal(off, on):
+        differences.append(f"{what}: {off.ravel()[:3]} became {on.ravel()[:3]}")
+
+
+def _compare(plan: Plan, values: list[Any]) -> Any:
+    """Both runs; returns what the first gave."""
+    global num_plans, num_rewritten
+    session = plan.session
+    changing = _changing(plan)
+    wanted = [*plan.fetches.tensors, *plan.fetches.operations]
+    before = variables.snapshot(session)
+    try:
+        off = _made(plan, [*wanted, *changing], plan.feeds, rewritten=False)
+        on = _made(plan, wanted, [*plan.feeds, *changing], rewritten=True)
+    except (OpError, TypeError, ValueError) as e:
+        raise NotImplementedError(f"{type(e).__name__}: {e}") from e
+    arguments = off.convert_feeds(values)
+    first = off.run_flat(list(arguments))
+    after = variables.snapshot(session)
+    assert before is not None and after is not None
+    given = dict(zip(off.fetches.tensors, first, strict=True))
+    variables.restore(session, before)
+    second = on.run_flat([*arguments, *(np.asarray(given[t]) for t in changing)])
+    num_plans += 1
+    num_rewritten += bool(on.journal)
+    for tensor, value in zip(on.fetches.tensors, second, strict=True):
+        _differ(tensor.name, given[tensor], value)
+    for name, value in variables.snapshot(session).items():
+        if value is not after.get(name) and value is not None:
+            _differ(f"variable {name}", after[name], value)
+    variables.restore(session, after)
+    return plan._rebuild([given[t] for t in plan.fetches.tensors])
+
+
+def _compared_run(plan: Plan, values: Any) -> Any:
+    if plan in _seen or getattr(_busy, "now", False):
+        return _run(plan, values)
+    _seen.add(plan)
+    _busy.now = True
+    try:
+        values = list(values)
+        return _compare(plan, values)
+    except NotImplementedError as e:
+        skipped[str(e)] += 1
+    finally:
+        _busy.now = False
+    return _run(plan, values)
+
+
+def report() -> str:
+    """What was compared, as JSON."""
+    return json.dumps(
+        {
+            "plans": num_plans,
+            "rewritten": num_rewritten,
+            "values": num_values,
+            "skipped": skipped,
+            "differences": differences,
+        }
+    )
+
+
+def install() -> None:
+    """From now on, in this process."""
+    Plan.run = _compared_run  # type: ignore[method-assign]

@@ -1,0 +1,97 @@
+"""The comparison that lessons run under finds what it is there to find, and changes nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.runtime.plan import Plan
+from tests.lessons import compare_rewrites
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setattr(Plan, "run", compare_rewrites._compared_run)
+    monkeypatch.setattr(compare_rewrites, "num_plans", 0)
+    monkeypatch.setattr(compare_rewrites, "num_rewritten", 0)
+    compare_rewrites.differences.clear()
+    compare_rewrites.skipped.clear()
+    with tf.Graph().as_default():
+        yield compare_rewrites
+    compare_rewrites.differences.clear()
+    compare_rewrites.skipped.clear()
+
+
+def test_values_that_agree(compared: Any) -> None:
+    x = tf.placeholder(tf.float32, [None])
+    y = tf.log(1.0 + tf.exp(x * 1.0))
+    with tf.Session() as sess:
+        values = sess.run({"y": y}, {x: [0.5, 100.0]})
+    # What the lesson gets is the value of the graph as it was built, which overflows.
+    assert values["y"][0] == pytest.approx(np.log1p(np.exp(0.5)), rel=1e-6)
+    assert (compared.num_plans, compared.num_rewritten) == (1, 1)
+
+
+def test_a_rewrite_that_changes_a_value_is_found(
+    compared: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = Plan.rewrite
+
+    def wrong(plan: Plan, watch: Any = None) -> None:
+        real(plan, watch)
+        function = plan.function
+        plan.function = lambda *values: tuple(v * np.float32(1.01) for v in function(*values))
+
+    monkeypatch.setattr(Plan, "rewrite", wrong)
+    with tf.Session() as sess:
+        assert sess.run(tf.constant(2.0) * 3.0) == 6.0
+    assert len(compared.differences) == 1
+    assert "differs by 0.06" in compared.differences[0]
+
+
+def test_a_wrong_variable_is_found(compared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    w = tf.Variable(1.0, name="w")
+    step = w.assign_add(2.0).op
+    real = Plan.rewrite
+
+    def twice(plan: Plan, watch: Any = None) -> None:
+        real(plan, watch)
+        function = plan.function
+        plan.function = lambda *values: (function(*values), function(*values))[1]
+
+    monkeypatch.setattr(Plan, "rewrite", twice)
+    with tf.Session() as sess:
+        sess.run(w.initializer)
+        sess.run(step)
+        monkeypatch.undo()
+        assert sess.run(w) == 3.0
+    assert compared.differences == ["variable w: differs by 2, values up to 3"]
+
+
+def test_nothing_is_drawn_twice(compared: Any) -> None:
+    tf.set_random_seed(1)
+    drawn = tf.random_uniform([3], name="drawn")
+    following = tf.data.Dataset.range(5).make_one_shot_iterator().get_next()
+    w = tf.Variable([0.0, 0.0, 0.0])
+    step = w.assign_add(drawn)
+    with tf.Session() as sess:
+        sess.run(w.initializer)
+        assert [sess.run(following) for _ in range(3)] == [0, 1, 2]
+        first, second = sess.run(step), sess.run(step)
+        assert (first != second).all()
+        total = sess.run(w)
+    assert compared.num_plans == 4
+    assert compared.differences == []
+    np.testing.assert_array_equal(total, second)
+
+
+def test_effects_that_cannot_be_repeated_happen_once(compared: Any) -> None:
+    queue = tf.FIFOQueue(5, [tf.int32])
+    with tf.Session() as sess:
+        sess.run(queue.enqueue(1))
+        assert sess.run(queue.size()) == 1
+    assert list(compared.skipped) == ["FIFOQueueV2"]
+    assert compared.skipped["FIFOQueueV2"] == 2
