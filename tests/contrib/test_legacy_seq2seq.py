@@ -6,26 +6,12 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.contrib.sequences import random, run
+
+pytestmark = pytest.mark.usefixtures("fresh_graph")
 
 BATCH, UNITS, SIZE = 3, 4, 2
 legacy = tf.contrib.legacy_seq2seq
-
-
-@pytest.fixture(autouse=True)
-def fresh_graph():
-    with tf.Graph().as_default():
-        tf.set_random_seed(0)
-        yield
-
-
-def run(*values):
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(values)
-
-
-def random(*shape, seed=0):
-    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
 def variables():

@@ -8,25 +8,11 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from tests.contrib.sequences import random, run
+
+pytestmark = pytest.mark.usefixtures("fresh_graph")
 
 BATCH, STEPS, UNITS, SYMBOLS, END = 3, 5, 4, 6, 1
-
-
-@pytest.fixture(autouse=True)
-def fresh_graph():
-    with tf.Graph().as_default():
-        tf.set_random_seed(0)
-        yield
-
-
-def run(*values):
-    with tf.Session() as session:
-        session.run(tf.global_variables_initializer())
-        return session.run(values)
-
-
-def random(*shape, seed=0):
-    return np.random.default_rng(seed).normal(size=shape).astype(np.float32)
 
 
 def wide(scale=1.0, seed=0):

@@ -9,22 +9,10 @@ import pytest
 
 import dataflow as tf
 from dataflow.graph.registry import get_op
-from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
+from tests.rewrites.rewritten import rewritten
 
 CONTROL_FLOW = {"Switch", "RefSwitch", "Merge", "RefMerge"}
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as g:
-        yield g
-
-
-def rewritten(session: Any, fetches: Any, feeds: list[Any]) -> Plan:
-    plan = Plan(session, FetchPlan(session.graph, fetches), feeds)
-    plan.rewrite()
-    return plan
 
 
 def types(plan: Plan) -> set[str]:

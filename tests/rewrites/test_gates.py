@@ -8,20 +8,8 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
-
-
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as g:
-        yield g
-
-
-def rewritten(session: Any, fetches: Any, feeds: list[Any]) -> Plan:
-    plan = Plan(session, FetchPlan(session.graph, fetches), feeds)
-    plan.rewrite()
-    return plan
+from tests.rewrites.rewritten import rewritten
 
 
 def rules_of(plan: Plan) -> list[str]:

@@ -14,12 +14,6 @@ from dataflow.runtime.plan import Plan
 OFF, ON = tf.GraphOptions().rewrite_options.OFF, tf.GraphOptions().rewrite_options.ON
 
 
-@pytest.fixture(autouse=True)
-def graph() -> Any:
-    with tf.Graph().as_default() as g:
-        yield g
-
-
 def rules(fetch: Any, feeds: dict[Any, Any], **rewrite_options: Any) -> set[str]:
     """The rules that fit with these switches; the value must be that of a plain run."""
     config = tf.ConfigProto(

@@ -10,20 +10,8 @@ import pytest
 import dataflow as tf
 from dataflow.graph.registry import get_op
 from dataflow.rewrites import engine, rules  # noqa: F401
-from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
-
-
-@pytest.fixture(autouse=True)
-def graph():
-    with tf.Graph().as_default() as g:
-        yield g
-
-
-def rewritten(session: Any, fetches: Any, feeds: list[Any]) -> Plan:
-    plan = Plan(session, FetchPlan(session.graph, fetches), feeds)
-    plan.rewrite()
-    return plan
+from tests.rewrites.rewritten import rewritten
 
 
 def types(plan: Plan) -> list[str]:

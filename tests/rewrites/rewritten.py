@@ -1,0 +1,15 @@
+"""A plan as it is after its rewrites."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.plan import Plan
+
+
+def rewritten(session: Any, fetches: Any, feeds: list[Any]) -> Plan:
+    """The rewritten plan of a run with these fetches and fed tensors."""
+    plan = Plan(session, FetchPlan(session.graph, fetches), feeds)
+    plan.rewrite()
+    return plan
