@@ -190,6 +190,10 @@ _VERY_LARGE_PRODUCT = 1 << 26
 _BLOCK = 16
 
 
+#: From here on the product may be made by `fused.gemm`.
+_MEDIUM_PRODUCT = 1 << 20
+
+
 def matrix_product(a: Any, b: Any) -> Any:
     """``a @ b`` for two NumPy matrices; a large product is divided among the threads here.
 
@@ -198,11 +202,14 @@ def matrix_product(a: Any, b: Any) -> Any:
     """
     rows, columns = a.shape[0], b.shape[1]
     multiplications = rows * columns * b.shape[0]
-    if multiplications < LARGE_PRODUCT or a.dtype.kind != "f" or num_workers() < 2:
+    if multiplications < _MEDIUM_PRODUCT or a.dtype.kind != "f":
         return np.dot(a, b)
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"shapes {a.shape} and {b.shape} do not fit: {a.shape[1]} != {b.shape[0]}")
     out = np.empty((rows, columns), a.dtype)
+    if multiplications < LARGE_PRODUCT or num_workers() < 2:
+        multiply_into(a, b, out)
+        return out
     length = max(rows, columns)
     parts_each = 2 if multiplications >= _VERY_LARGE_PRODUCT else 1
     size = -(-length // (parts_each * num_workers()))
@@ -210,13 +217,25 @@ def matrix_product(a: Any, b: Any) -> Any:
     parts = [slice(i, min(i + size, length)) for i in range(0, length, size)]
 
     def by_columns(part: slice) -> None:
-        np.matmul(a, b[:, part], out=out[:, part])
+        multiply_into(a, b[:, part], out[:, part])
 
     def by_rows(part: slice) -> None:
-        np.matmul(a[part], b, out=out[part])
+        multiply_into(a[part], b, out[part])
 
     run_pieces(parts, lambda: by_columns if columns >= rows else by_rows)
     return out
+
+
+def multiply_into(a: Any, b: Any, out: Any, adds: bool = False) -> None:
+    """``out = a @ b``, or ``out += a @ b``, by this thread."""
+    from dataflow.kernels.fused import gemm  # with the first product of some size
+
+    if gemm.multiply(a, b, out, adds):
+        return
+    if adds:
+        add_product(np, a, b, out)
+    else:
+        np.matmul(a, b, out=out)
 
 
 def sum_of_products(lefts: Sequence[Any], rights: Sequence[Any]) -> Any:
@@ -237,9 +256,8 @@ def sum_of_products(lefts: Sequence[Any], rights: Sequence[Any]) -> Any:
 
     def add_up(part: slice) -> None:
         target = out[:, part]
-        np.matmul(lefts[0], rights[0][:, part], out=target)
-        for a, b in zip(lefts[1:], rights[1:], strict=True):
-            add_product(np, a, b[:, part], target)
+        for i, (a, b) in enumerate(zip(lefts, rights, strict=True)):
+            multiply_into(a, b[:, part], target, adds=i > 0)
 
     if multiplications < LARGE_PRODUCT or num_workers() < 2:
         add_up(slice(0, columns))

@@ -98,7 +98,7 @@ class _Counting:
         self._seen = seen
 
     def __getattr__(self, name: str) -> Any:
-        if name == "dot":
+        if name in ("dot", "matmul"):
             self._seen.append(parallel.num_workers())
         return getattr(np, name)
 

@@ -93,27 +93,33 @@ class Lazy(Generic[Compiled]):
     used: a program with a seed gives the same bits again.
     """
 
-    __slots__ = ("_thread", "asked", "build", "function")
+    __slots__ = ("_before_compiling", "_before_use", "_thread", "asked", "build", "function")
 
-    def __init__(self, build: Callable[[], Compiled]) -> None:
+    def __init__(
+        self,
+        build: Callable[[], Compiled],
+        before_compiling: int = _ASKED_BEFORE_COMPILING,
+        before_use: int = _ASKED_BEFORE_USE,
+    ) -> None:
         self.build = build
+        self._before_compiling, self._before_use = before_compiling, before_use
         self.asked = 0
         self.function: Compiled | None = None
         self._thread: threading.Thread | None = None
 
     def get(self) -> Compiled | None:
         """The compiled function, or ``None`` while there is none."""
-        if self.asked >= _ASKED_BEFORE_USE:
+        if self.asked >= self._before_use:
             return self.function
         with _count_lock:
             self.asked += 1
-            if self.asked == _ASKED_BEFORE_COMPILING:
+            if self.asked == self._before_compiling:
                 self._thread = threading.Thread(
                     target=self._compile, name="dataflow-compile", daemon=True
                 )
                 self._thread.start()
             thread = self._thread
-        if self.asked >= _ASKED_BEFORE_USE and thread is not None:
+        if self.asked >= self._before_use and thread is not None:
             thread.join()
             return self.function
         return None
@@ -151,6 +157,7 @@ def compile_source(text: str) -> int:
     with _lock:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
+        llvm.initialize_native_asmparser()
         target = llvm.Target.from_default_triple()
         machine = target.create_target_machine(
             cpu=llvm.get_host_cpu_name(),
