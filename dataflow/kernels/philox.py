@@ -13,6 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.cuda.compiler import can_compile
+from dataflow.kernels.cuda.philox import philox_words
+
 #: Words that one step of the counter gives.
 _BLOCK_WORDS = 4
 
@@ -41,6 +44,17 @@ class Stream:
             raw = self._philox.random_raw(blocks * _BLOCK_WORDS)
         return raw[:count]
 
+    def words_on(self, xp: Any, count: int) -> Any:
+        """As `words`, in the memory of ``xp``'s device, drawn there where CUDA C can be compiled."""
+        if xp is np or not can_compile(xp):
+            return xp.asarray(self.words(count))
+        blocks = -(-count // _BLOCK_WORDS)
+        with self._lock:
+            first = self.blocks + 1  # the counter is advanced before a block is drawn
+            self.blocks += blocks
+            self._philox.advance(blocks)
+        return philox_words(xp, self.key, first, blocks)[:count]
+
     def generator(self) -> np.random.Generator:
         """A NumPy generator for distributions drawn by rejection, started at the next block.
 
@@ -62,16 +76,16 @@ def stream_of(context: Any, seed: int, seed2: int) -> Stream:
     return stream  # type: ignore[no-any-return]
 
 
-def _half_words(stream: Stream, count: int) -> Any:
-    return stream.words(-(-count // 2)).view(np.uint32)[:count]
+def _half_words(xp: Any, stream: Stream, count: int) -> Any:
+    return stream.words_on(xp, -(-count // 2)).view(np.uint32)[:count]
 
 
 def uniform(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
     """``count`` numbers in [0, 1): the upper 24 (float32) or 53 (float64) bits of each word."""
     if dtype == np.float64:
-        words = xp.asarray(stream.words(count))
+        words = stream.words_on(xp, count)
         return (words >> np.uint64(11)) * np.float64(2.0**-53)
-    halves = xp.asarray(_half_words(stream, count))
+    halves = _half_words(xp, stream, count)
     if dtype == np.float16:
         return ((halves >> np.uint32(21)).astype(np.float32) * np.float32(2.0**-11)).astype(dtype)
     return (halves >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)

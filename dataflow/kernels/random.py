@@ -109,7 +109,7 @@ def _uniform_int(xp: Any, stream: Stream, shape: Any, minval: Any, maxval: Any) 
     low, high = int(minval), int(maxval)
     if low >= high and _count(sizes):
         raise ValueError(f"Need minval < maxval, got {low} >= {high}")
-    words = xp.asarray(stream.words(_count(sizes)))
+    words = stream.words_on(xp, _count(sizes))
     offsets = words % np.uint64(max(high - low, 1))
     # Modular arithmetic: a range wider than int64 still lands where it should.
     return (offsets + np.uint64(low % 2**64)).astype(np.int64).astype(minval.dtype).reshape(sizes)
@@ -119,7 +119,7 @@ def _uniform_int(xp: Any, stream: Stream, shape: Any, minval: Any, maxval: Any) 
 def random_shuffle_kernel(context: Any, value: Any, *, seed: int, seed2: int) -> Any:
     if not value.shape:
         return value
-    words = context.xp.asarray(stream_of(context, seed, seed2).words(value.shape[0]))
+    words = stream_of(context, seed, seed2).words_on(context.xp, value.shape[0])
     return value[context.xp.argsort(words)]
 
 

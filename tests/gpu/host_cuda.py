@@ -29,6 +29,9 @@ static Position blockDim, gridDim;
 #define __restrict__
 #define __shared__ static
 static unsigned __umulhi(unsigned a, unsigned b) { return (uint64_t)a * b >> 32; }
+static unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+  return (unsigned __int128)a * b >> 64;
+}
 """
 #: Kernels whose threads wait for each other need real threads; the others run one by one.
 _WITH_BARRIER = r"""

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dataflow.kernels.cuda.fused import fused_source
+from dataflow.kernels.cuda.philox import PHILOX_SOURCE
 from dataflow.kernels.cuda.updates import update_source
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.program import Program
@@ -45,13 +46,14 @@ def sources() -> dict[str, str]:
             letters = "pn" + "p" * (sum(s is ... for s in scalars) - 2)
             text = update_source(traced.spec, traced.changed, letters)
             found[f"{name}{by_rows}"] = text
+    found["philox"] = PHILOX_SOURCE
     return found
 
 
 def test_nvcc_compiles_everything(tmp_path: Path) -> None:
     paths = []
     for name, text in sources().items():
-        kernel = "fused" if "fused(" in text else "update"
+        kernel = next(k for k in ("fused", "update", "philox") if f" {k}(" in text)
         path = tmp_path / f"{name}.cu"
         path.write_text(text.replace(f" {kernel}(", f" {kernel}_{name}("))
         paths.append(str(path))
