@@ -9,6 +9,7 @@ from dataflow.keras import (
     constraints,
     datasets,
     estimator,
+    experimental,
     initializers,
     layers,
     losses,
@@ -28,6 +29,7 @@ __all__ = [
     *(
         "datasets",
         "estimator",
+        "experimental",
         "initializers",
         "layers",
         "losses",

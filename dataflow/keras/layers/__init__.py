@@ -45,6 +45,7 @@ from dataflow.keras.layers.core import (
     ThresholdedReLU,
 )
 from dataflow.keras.layers.embeddings import Embedding
+from dataflow.keras.layers.features import DenseFeatures
 from dataflow.keras.layers.locally_connected import LocallyConnected1D, LocallyConnected2D
 from dataflow.keras.layers.merge import (
     Add,
@@ -98,8 +99,15 @@ from dataflow.keras.layers.pooling import (
     MaxPooling3D,
 )
 from dataflow.keras.layers.recurrent import GRU, LSTM, SimpleRNN
+from dataflow.keras.layers.recurrent_cells import (
+    GRUCell,
+    LSTMCell,
+    SimpleRNNCell,
+    StackedRNNCells,
+)
 from dataflow.keras.layers.recurrent_convolutional import ConvLSTM2D
 from dataflow.keras.layers.recurrent_cudnn import CuDNNGRU, CuDNNLSTM
+from dataflow.keras.layers.rnn import RNN
 from dataflow.keras.layers.spatial import (
     Cropping1D,
     Cropping2D,

@@ -89,7 +89,8 @@ class ConvLSTM2D(LSTM):
         if self.use_bias:
             self.bias = self._weight("bias", "bias", [columns], self._bias_initializer())
         rows = sizes[3:5] if self._is_channels_first() else sizes[2:4]
-        self._make_states(sizes[0], [*map(self._size_after, rows, range(2)), self.filters])
+        inner = [*map(self._size_after, rows, range(2)), self.filters]
+        self._make_states(sizes[0], [inner] * self.num_states)
         self.built = True
 
     def _size_after(self, size: int | None, axis: int) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.keras.base_layer import Layer
+from dataflow.keras.layers.containers import LayerOfLayers
 from dataflow.keras.serialization import serialize
 from dataflow.ops import array
 
@@ -19,7 +20,7 @@ def _made(layer: Any) -> Any:
     return layer
 
 
-class Wrapper(Layer):
+class Wrapper(LayerOfLayers):
     """A layer that contains another one."""
 
     def __init__(self, layer: Any, **kwargs: Any) -> None:
@@ -28,32 +29,6 @@ class Wrapper(Layer):
 
     def _inner(self) -> list[Any]:
         return [self.layer]
-
-    @property
-    def trainable_weights(self) -> list[Any]:
-        return [w for x in self._inner() for w in x.trainable_weights] if self.trainable else []
-
-    @property
-    def non_trainable_weights(self) -> list[Any]:
-        if not self.trainable:
-            return self.weights
-        return [w for x in self._inner() for w in x.non_trainable_weights]
-
-    @property
-    def weights(self) -> list[Any]:
-        return [w for x in self._inner() for w in x.weights]
-
-    @property
-    def losses(self) -> list[Any]:
-        return [*self._losses, *(loss for x in self._inner() for loss in x.losses)]
-
-    @property
-    def updates(self) -> list[Any]:
-        return [*self._updates, *(u for x in self._inner() for u in x.updates)]
-
-    variables = weights
-    trainable_variables = trainable_weights
-    non_trainable_variables = non_trainable_weights
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), **self._own_config()}

@@ -1,0 +1,66 @@
+"""States of recurrent layers that last from batch to batch (``stateful=True``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dataflow.keras import backend as K
+from dataflow.keras.base_layer import Layer
+from dataflow.ops.state import assign
+
+
+class LastingStates(Layer):
+    """A layer that may go on with the states with which the batch before ended."""
+
+    def __init__(self, *args: Any, stateful: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.stateful = stateful
+        self.states: list[Any] = []
+        self._state_updates: list[Any] = []
+
+    def _make_states(self, batch_size: int | None, shapes: list[list[Any]]) -> None:
+        """Variables of the given shapes, which are those of one example."""
+        if not self.stateful:
+            return
+        if batch_size is None or any(None in shape for shape in shapes):
+            raise ValueError(
+                f"Layer {self.name}: a stateful layer needs to know its batch size, as example i "
+                "of a batch goes on where example i of the batch before stopped. Give the first "
+                "layer batch_input_shape=(batch, steps, features), or Input(batch_shape=...)."
+            )
+        self.states = [
+            K.variable(np.zeros([batch_size, *shape]), name=f"state_{i}")
+            for i, shape in enumerate(shapes)
+        ]
+
+    def reset_states(self, states: Any = None) -> None:
+        """Sets the states of a stateful layer to 0, or to arrays.
+
+        Raises `AttributeError` for a layer that is not stateful, `ValueError` for other shapes.
+        """
+        if not self.stateful:
+            raise AttributeError("Layer must be stateful.")
+        if not self.states:
+            raise ValueError(f"Layer {self.name} has no states before it is called.")
+        if states is None:
+            values = [np.zeros(state.shape.as_list()) for state in self.states]
+        else:
+            values = list(states) if isinstance(states, (list, tuple)) else [states]
+        if len(values) != len(self.states):
+            raise ValueError(
+                f"Layer {self.name} expects {len(self.states)} states, but it received "
+                f"{len(values)} state values."
+            )
+        K.batch_set_value(list(zip(self.states, values, strict=True)))
+
+    @property
+    def state_updates(self) -> list[Any]:
+        """Ops that keep the states; they run with training, evaluation and prediction."""
+        return list(self._state_updates)
+
+    def _keep(self, last: Any) -> None:
+        """Notes the ops that keep the last states, where the layer is stateful."""
+        pairs = zip(self.states, last, strict=True) if self.states else []
+        self._state_updates += [assign(state, value).op for state, value in pairs]

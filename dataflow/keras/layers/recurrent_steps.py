@@ -1,0 +1,219 @@
+"""One step of the recurrent layers: weights and arithmetic, shared by layers and cells.
+
+Weights as Keras has them: ``kernel`` [inputs, gates * units], ``recurrent_kernel``
+[units, gates * units], ``bias``; gates in the order i, f, c, o (LSTM) and z, r, h (GRU).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.keras import activations
+from dataflow.keras.base_layer import Layer
+from dataflow.keras.layers.core import weight_settings
+from dataflow.layers.base import smart_cond
+from dataflow.ops import array
+from dataflow.ops.bias import bias_add
+from dataflow.ops.initializers import Ones, Zeros
+from dataflow.ops.math import matmul
+from dataflow.ops.normalization import dropout as drop
+
+
+class RecurrentWeights(Layer):
+    """The weights of one recurrent layer, and what they do to inputs and states in one step."""
+
+    num_gates = 1
+    num_states = 1
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        use_bias: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        recurrent_initializer: Any = "orthogonal",
+        bias_initializer: Any = "zeros",
+        kernel_regularizer: Any = None,
+        recurrent_regularizer: Any = None,
+        bias_regularizer: Any = None,
+        kernel_constraint: Any = None,
+        recurrent_constraint: Any = None,
+        bias_constraint: Any = None,
+        dropout: float = 0.0,
+        recurrent_dropout: float = 0.0,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.pop("implementation", None)
+        super().__init__(**kwargs)
+        self.units = int(units)
+        self.activation = activations.get(activation)
+        self.use_bias = use_bias
+        self.dropout = dropout
+        self.recurrent_dropout = recurrent_dropout
+        self._weight_settings = weight_settings(
+            {
+                "kernel_initializer": kernel_initializer,
+                "kernel_regularizer": kernel_regularizer,
+                "kernel_constraint": kernel_constraint,
+                "recurrent_initializer": recurrent_initializer,
+                "recurrent_regularizer": recurrent_regularizer,
+                "recurrent_constraint": recurrent_constraint,
+                "bias_initializer": bias_initializer,
+                "bias_regularizer": bias_regularizer,
+                "bias_constraint": bias_constraint,
+            }
+        )
+        self._recurrent_noise: Any = None
+
+    def _weight(self, name: str, kind: str, shape: list[int], initializer: Any = None) -> Any:
+        get = self._weight_settings.get
+        return self.add_weight(
+            name,
+            shape,
+            initializer=initializer or get(kind + "_initializer"),
+            regularizer=get(kind + "_regularizer"),
+            constraint=get(kind + "_constraint"),
+        )
+
+    def _make_weights(self, depth: int | None) -> None:
+        if depth is None:
+            raise ValueError(f"Layer {self.name}: the last axis of the inputs must be known.")
+        columns = self.num_gates * self.units
+        self.kernel = self._weight("kernel", "kernel", [depth, columns])
+        self.recurrent_kernel = self._weight("recurrent_kernel", "recurrent", [self.units, columns])
+        self.bias: Any = None
+        if self.use_bias:
+            self.bias = self._weight("bias", "bias", self._bias_shape(), self._bias_initializer())
+
+    def _bias_shape(self) -> list[int]:
+        return [self.num_gates * self.units]
+
+    def _input_bias(self) -> Any:
+        """What is added to the projected inputs."""
+        return self.bias
+
+    def _bias_initializer(self) -> Any:
+        return None
+
+    def step(self, inputs: Any, states: Any) -> tuple[Any, ...]:
+        """New states (the first is the output) from projected inputs and old states."""
+        raise NotImplementedError
+
+    def _dropped(self, x: Any, rate: float, noise_shape: Any, training: Any) -> Any:
+        return smart_cond(
+            training,
+            lambda: drop(x, rate=rate, noise_shape=noise_shape),
+            lambda: array.identity(x),
+        )
+
+    def _recurrent(self, h: Any, kernel: Any) -> Any:
+        return matmul(h if self._recurrent_noise is None else h * self._recurrent_noise, kernel)
+
+
+class SimpleStep(RecurrentWeights):
+    """``h = activation(x kernel + h recurrent_kernel + bias)``."""
+
+    def step(self, inputs: Any, states: Any) -> tuple[Any, ...]:
+        return (self.activation(inputs + self._recurrent(states[0], self.recurrent_kernel)),)
+
+
+class _UnitForgetBias(Zeros):
+    """Zeros, and ones for the forget gate (Jozefowicz et al. 2015)."""
+
+    def __init__(self, inner: Any, units: int) -> None:
+        super().__init__()
+        self._inner = inner
+        self._units = units
+
+    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+        n = self._units
+        parts = [
+            self._inner([n], dtype=dtype),
+            Ones()([n], dtype=dtype),
+            self._inner([2 * n], dtype=dtype),
+        ]
+        return array.concat(parts, 0)
+
+
+class LSTMStep(RecurrentWeights):
+    """Long short-term memory (Hochreiter and Schmidhuber 1997)."""
+
+    num_gates = 4
+    num_states = 2
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "hard_sigmoid",
+        use_bias: bool = True,
+        unit_forget_bias: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(units, activation, use_bias, **kwargs)
+        self.recurrent_activation = activations.get(recurrent_activation)
+        self.unit_forget_bias = unit_forget_bias
+
+    def _bias_initializer(self) -> Any:
+        if not self.unit_forget_bias:
+            return None
+        return _UnitForgetBias(self._weight_settings["bias_initializer"], self.units)
+
+    def step(self, inputs: Any, states: Any) -> tuple[Any, ...]:
+        h, c = states
+        gates = inputs + self._recurrent(h, self.recurrent_kernel)
+        i, f, candidate, o = array.split(gates, 4, 1)
+        gate = self.recurrent_activation
+        c = gate(f) * c + gate(i) * self.activation(candidate)
+        return gate(o) * self.activation(c), c
+
+
+class GRUStep(RecurrentWeights):
+    """Gated recurrent unit (Cho et al. 2014).
+
+    The reset gate acts before the product with the recurrent kernel, or ``reset_after`` it, as
+    cuDNN has it; then ``bias`` is [2, 3 * units].
+    """
+
+    num_gates = 3
+
+    def __init__(
+        self,
+        units: int,
+        activation: Any = "tanh",
+        recurrent_activation: Any = "hard_sigmoid",
+        use_bias: bool = True,
+        reset_after: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(units, activation, use_bias, **kwargs)
+        self.recurrent_activation = activations.get(recurrent_activation)
+        self.reset_after = reset_after
+
+    def _bias_shape(self) -> list[int]:
+        # Reset after the product, the recurrent side needs a bias of its own.
+        columns = self.num_gates * self.units
+        return [2, columns] if self.reset_after else [columns]
+
+    def _input_bias(self) -> Any:
+        return self.bias[0] if self.reset_after else self.bias
+
+    def _recurrent_bias(self) -> Any:
+        return self.bias[1]
+
+    def step(self, inputs: Any, states: Any) -> tuple[Any, ...]:
+        (h,) = states
+        n = self.units
+        if self.reset_after:
+            recurrent = self._recurrent(h, self.recurrent_kernel)
+            if self.bias is not None:
+                recurrent = bias_add(recurrent, self._recurrent_bias())
+            gates = self.recurrent_activation(inputs[:, : 2 * n] + recurrent[:, : 2 * n])
+            z, r = array.split(gates, 2, 1)
+            candidate = self.activation(inputs[:, 2 * n :] + r * recurrent[:, 2 * n :])
+            return (z * h + (1 - z) * candidate,)
+        recurrent = self._recurrent(h, self.recurrent_kernel[:, : 2 * n])
+        z, r = array.split(self.recurrent_activation(inputs[:, : 2 * n] + recurrent), 2, 1)
+        candidate = self._recurrent(r * h, self.recurrent_kernel[:, 2 * n :])
+        candidate = self.activation(inputs[:, 2 * n :] + candidate)
+        return (z * h + (1 - z) * candidate,)
