@@ -63,10 +63,46 @@ def test_files_that_are_no_python_are_in_it(checkout, names):
             assert path.relative_to(checkout / folder).as_posix() in names
 
 
-def test_every_lesson_is_in_it(checkout, names):
-    lessons = list((checkout / "lessons").glob("*.ipynb"))
-    for lesson in lessons:
-        assert f"dataflow/_lessons/{lesson.name}" in names
+def of_the_course(checkout):
+    """The files of lessons/ that a learner gets: notebooks, pictures, the guide for clusters."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "lessons"],
+        cwd=checkout, capture_output=True, text=True, check=True, timeout=30,
+    ).stdout.splitlines()  # fmt: skip
+    paths = {name.removeprefix("lessons/") for name in listed if (checkout / name).is_file()}
+    return paths - {"AUTHORING.md"}
+
+
+def test_every_file_of_the_course_is_in_it(checkout, names):
+    course = of_the_course(checkout)
+    assert {"01_graphs.ipynb", "README.md", "cluster/raycluster.yaml"} <= course
+    assert any(name.startswith("images/") for name in course)
+    inside = {n.removeprefix("dataflow/_lessons/") for n in names if n.startswith("dataflow/_l")}
+    assert course <= inside
+    assert {n for n in inside if n.endswith((".md", ".ipynb"))} <= course
+
+
+def test_an_installed_lab_copies_the_whole_course(checkout, unpacked, tmp_path):
+    source = (
+        "from dataflow.cli.lab import lessons_folder\n"
+        "from dataflow.course import check\n"
+        "import glob, importlib\n"
+        "folder = lessons_folder('mine')\n"
+        "for path in glob.glob('mine/[0-9]*.ipynb'):\n"
+        "    importlib.import_module('dataflow.course.check.lesson' + path[5:7])\n"
+        "print(folder)\n"
+    )
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "01_graphs.ipynb").write_text("my answers")
+    done = subprocess.run(
+        [sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+        env=os.environ | {"PYTHONPATH": str(unpacked)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    copied = {p.relative_to(tmp_path / "mine").as_posix() for p in tmp_path.rglob("mine/**/*")}
+    assert of_the_course(checkout) <= copied
+    assert (tmp_path / "mine" / "01_graphs.ipynb").read_text() == "my answers"
+    assert "Kept 1 file of yours" in done.stdout
 
 
 def test_nothing_else_is_in_it(names):
