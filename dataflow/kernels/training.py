@@ -50,9 +50,9 @@ def _release(refs: list[Any]) -> None:
 
 
 def _check_shapes(refs: list[Any]) -> tuple[int, ...]:
-    shape: tuple[int, ...] = np.shape(refs[0].read())
+    shape: tuple[int, ...] = refs[0].read().shape
     for ref in refs[1:]:
-        if np.shape(ref.read()) != shape:
+        if ref.read().shape != shape:
             raise InvalidArgumentError(
                 None,
                 None,
@@ -68,7 +68,7 @@ def update_dense(context: Any, refs: list[Any], grad: Any, rule: Rule, *scalars:
     held = _locked(refs)
     try:
         shape = _check_shapes(refs)
-        if np.shape(grad) != shape:
+        if grad.shape != shape:
             raise InvalidArgumentError(
                 None,
                 None,
@@ -122,22 +122,27 @@ def _update_natively(
     if dtype.char not in "fd" or grad.dtype != dtype:
         return False
     kinds = tuple(s if s is None or type(s) is bool else ... for s in scalars)
-    traced = trace(rule, len(arrays), kinds, dtype.name, indices is not None)
+    traced = trace(rule, len(arrays), kinds, dtype.char, indices is not None)
     function = None if traced is None else traced.loop.get()
     if traced is None or function is None:
         return False
     numbers = [s for s, kind in zip(scalars, kinds, strict=True) if kind is ...]
-    grad = np.ascontiguousarray(grad)
+    size = grad.size
+    if type(grad) is not np.ndarray or not grad.flags.c_contiguous:
+        grad = np.ascontiguousarray(grad)
+    if indices is None and size < _SHARED_ELEMENTS:
+        where = [id(array) for array in arrays]
+        function.prepared((size,))(
+            [*where, id(grad), *numbers, *[where[i] for i in traced.changed]]
+        )
+        return True
     where = [native.address_of(array) for array in arrays]
     addresses = [*where, native.address_of(grad), *numbers, *[where[i] for i in traced.changed]]
-    size = grad.size
     if indices is not None:
         rows = np.ascontiguousarray(indices, np.int64)
         length = size // rows.size
         strides = [length * dtype.itemsize] * (len(addresses) - len(numbers))
         function(rows.size, length, *addresses, *strides, native.address_of(rows))
-    elif size < _SHARED_ELEMENTS:
-        function(size, *addresses)
     else:
 
         def work(start: int) -> None:

@@ -75,7 +75,7 @@ def update_on_gpu(
     if dtype.char not in "fd" or grad.dtype != dtype or not can_compile(xp):
         return False
     kinds = tuple(s if s is None or type(s) is bool else ... for s in scalars)
-    traced = trace(rule, len(arrays), kinds, dtype.name, indices is not None)
+    traced = trace(rule, len(arrays), kinds, dtype.char, indices is not None)
     if traced is None:
         return False
     numbers = [s for s, kind in zip(scalars, kinds, strict=True) if kind is ...]

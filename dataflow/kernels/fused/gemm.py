@@ -54,7 +54,7 @@ def compile_gemm(transposed: bool) -> Callable[[bytes], None]:
     """Compiles at once. Raises `ImportError` where `is_available` is false."""
     if not is_available():
         raise ImportError("llvmlite is not installed, or the processor has no AVX-512")
-    return ctypes.CFUNCTYPE(None, ctypes.c_char_p)(compile_source(source(transposed)))
+    return ctypes.CFUNCTYPE(None, ctypes.c_char_p)(*compile_source(source(transposed), "loop"))
 
 
 _functions = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,11 +12,13 @@ from dataflow.kernels.fused.native import OPS, Function, Lazy, Loop, address_of,
 from dataflow.kernels.parallel import run_pieces
 
 #: Below this NumPy's calls cost no more than finding and calling a loop.
-SMALL_ELEMENTS = 8192
+SMALL_ELEMENTS = 4096
 #: With more bytes than this to move, another thread takes a share; waking it takes about 0.1 ms.
 _SHARED_BYTES = 8 << 20
 _PIECE_BYTES = 2 << 20
 _MAX_RANK = 3
+#: Layouts that are remembered; where shapes change all the time, they are found anew.
+_MOST_LAYOUTS = 64
 
 Steps = tuple[tuple[str, tuple[Any, ...]], ...]
 
@@ -28,10 +31,12 @@ class Mapping:
     ) -> None:
         self.adds = adds
         self.dtype = np.dtype(dtype)
-        self._char = self.dtype.char
         self.steps = steps
         self.results = results
         self._loops: dict[tuple[str, int], Lazy[Function]] = {}
+        self._layouts: dict[tuple[Any, ...], _Layout | None] = {}
+        #: What shapes are broadcast to, and how many elements that has.
+        self.shapes: dict[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], int]] = {}
 
     @classmethod
     def of(
@@ -49,69 +54,62 @@ class Mapping:
     def run(self, shape: tuple[int, ...], inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
         """Fills ``outputs``, of ``shape``; ``False`` where that is not possible (yet)."""
         arrays = [*inputs, *outputs]
-        if not self.adds:
-            flat = self._run_flat(shape, arrays, len(inputs))
-            if flat is not None:
-                return flat
+        key = (shape, *[(x.shape, x.strides, x.dtype) for x in arrays])
+        try:
+            layout = self._layouts[key]
+        except KeyError:
+            if len(self._layouts) >= _MOST_LAYOUTS:
+                self._layouts.clear()
+            layout = self._layouts[key] = self._layout(shape, arrays, len(inputs))
+        if layout is None:
+            return False
+        function = layout.loop.get()
+        if function is None:
+            return False
+        if layout.shared:
+            _call_shared(function, layout, arrays)
+            return True
+        function.prepared(layout.lengths, layout.strides)(
+            [id(x) for x in arrays]
+            if layout.numbers is None
+            else [
+                x.item() if number else id(x)
+                for x, number in zip(arrays, layout.numbers, strict=True)
+            ]
+        )
+        return True
+
+    def _layout(self, shape: tuple[int, ...], arrays: list[Any], num_inputs: int) -> _Layout | None:
+        """How arrays of these shapes and strides are passed; ``None`` where they cannot be."""
         letters: list[str] = []
         strides: list[tuple[int, ...]] = []
         for x in arrays:
-            if x.size == 1 and x.dtype == self.dtype and len(letters) < len(inputs):
+            if x.size == 1 and x.dtype == self.dtype and len(letters) < num_inputs:
                 letters.append("n")
                 continue
             if x.dtype != self.dtype and x.dtype.char != "?":
-                return False
+                return None
             letters.append("v" if x.dtype == self.dtype else "b")
             strides.append(x.strides if x.shape == shape else np.broadcast_to(x, shape).strides)
         axes = _merged_axes(shape, strides)
-        if not axes or len(axes) - 1 > _MAX_RANK:
-            return False
+        if not axes or len(axes) - 1 > _MAX_RANK or "b" in letters[num_inputs:]:
+            return None
         innermost = iter(axes[-1][1])
         for i, letter in enumerate(letters):
             if letter == "n":
                 continue
             step = next(innermost)
-            if step == 0 and letter == "v" and i < len(inputs):
+            if step == 0 and letter == "v" and i < num_inputs:
                 letters[i] = "u"
             elif step != arrays[i].itemsize:
-                return False
-        function = self._loop("".join(letters), len(inputs), len(axes) - 1).get()
-        if function is None:
-            return False
-        values = [
-            x.reshape(-1)[0] if letter == "n" else address_of(x)
-            for x, letter in zip(arrays, letters, strict=True)
-        ]
-        if self.adds:
-            lengths = [length for length, _ in axes]
-            function(*lengths, *values, *_outer_strides(axes))
-        else:
-            _call(function, axes, values, self.dtype.itemsize)
-        return True
-
-    def _run_flat(self, shape: tuple[int, ...], arrays: list[Any], num_inputs: int) -> bool | None:
-        """`run` for contiguous arrays of one shape, the usual case; ``None`` for any other."""
-        letters = ""
-        for x in arrays:
-            if x.shape != shape or not x.flags.c_contiguous:
                 return None
-            char = x.dtype.char
-            if char != self._char and char != "?":
-                return None
-            letters += "b" if char == "?" else "v"
-        size = arrays[-1].size
-        if not size or letters[-1] == "b":
-            return None
-        function = self._loop(letters, num_inputs, 0).get()
-        if function is None:
-            return False
-        addresses = [address_of(x) for x in arrays]
-        if size * self.dtype.itemsize * len(arrays) < _SHARED_BYTES:
-            function(size, *addresses)
-        else:
-            strides = tuple(x.itemsize for x in arrays)
-            _call(function, [(size, strides)], addresses, self.dtype.itemsize)
-        return True
+        size_bytes = math.prod(shape) * self.dtype.itemsize * len(arrays)
+        return _Layout(
+            self._loop("".join(letters), num_inputs, len(axes) - 1),
+            axes,
+            tuple(letter == "n" for letter in letters) if "n" in letters else None,
+            1 if size_bytes < _SHARED_BYTES or self.adds else size_bytes // _PIECE_BYTES,
+        )
 
     def _loop(self, letters: str, num_inputs: int, rank: int) -> Lazy[Function]:
         found = self._loops.get((letters, rank))
@@ -142,30 +140,51 @@ def _merged_axes(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list
     return axes
 
 
-def _outer_strides(axes: list[_Axis]) -> list[int]:
-    """All of one array together."""
-    return [s for steps in zip(*(a[1] for a in axes[:-1]), strict=True) for s in steps]
+class _Layout:
+    """How arrays of certain shapes and strides are passed to their loop.
+
+    ``numbers`` says which are passed as numbers (``None``: none); ``strides`` are those of the
+    outer axes. A ``shared`` one is cut along its first axis, whose strides are ``first_strides``,
+    into pieces of ``step``.
+    """
+
+    __slots__ = ("first_strides", "lengths", "loop", "numbers", "shared", "step", "strides")
+
+    def __init__(
+        self,
+        loop: Lazy[Function],
+        axes: list[_Axis],
+        numbers: tuple[bool, ...] | None,
+        pieces: int,
+    ) -> None:
+        self.loop = loop
+        self.lengths = tuple(length for length, _ in axes)
+        # All of one array together.
+        outer = [steps for _, steps in axes[:-1]]
+        self.strides = tuple(s for steps in zip(*outer, strict=True) for s in steps)
+        self.numbers = numbers
+        self.first_strides = axes[0][1]
+        self.shared = pieces > 1
+        self.step = max(1, self.lengths[0] // pieces)
 
 
-def _call(function: Function, axes: list[_Axis], values: list[Any], item_bytes: int) -> None:
-    """One call, or one for each piece of the first axis, shared by the threads."""
-    lengths = [length for length, _ in axes]
-    strides = _outer_strides(axes)
-    size_bytes = int(np.prod(lengths)) * item_bytes * len(values)
-    if size_bytes < _SHARED_BYTES:
-        function(*lengths, *values, *strides)
-        return
-    step = max(1, _PIECE_BYTES * lengths[0] // size_bytes)
+def _call_shared(function: Function, layout: _Layout, arrays: list[Any]) -> None:
+    """One call for each piece of the first axis, by all threads."""
+    values = [
+        x.item() if letter == "n" else address_of(x)
+        for x, letter in zip(arrays, function.letters, strict=True)
+    ]
+    first, *lengths = layout.lengths
 
     def work(start: int) -> None:
-        steps = iter(axes[0][1])
+        steps = iter(layout.first_strides)
         here = [
             v if letter == "n" else v + start * next(steps)
             for v, letter in zip(values, function.letters, strict=True)
         ]
-        function(min(step, lengths[0] - start), *lengths[1:], *here, *strides)
+        function(min(layout.step, first - start), *lengths, *here, *layout.strides)
 
-    run_pieces(range(0, lengths[0], step), lambda: work)
+    run_pieces(range(0, first, layout.step), lambda: work)
 
 
 def mapped(
@@ -179,14 +198,15 @@ def mapped(
     It is written over input number ``reused`` where that has its shape and type; nobody else may
     look at that input.
     """
-    shape: tuple[int, ...] = np.shape(inputs[0])
-    for x in inputs[1:]:
-        if np.shape(x) != shape:
-            shape = np.broadcast_shapes(*[np.shape(x) for x in inputs])
-            break
-    size = 1
-    for length in shape:
-        size *= length
+    shapes = tuple([x.shape for x in inputs])
+    try:
+        shape, size = mapping.shapes[shapes]
+    except KeyError:
+        shape = np.broadcast_shapes(*shapes)
+        size = math.prod(shape)
+        if len(mapping.shapes) >= _MOST_LAYOUTS:
+            mapping.shapes.clear()
+        mapping.shapes[shapes] = (shape, size)
     if size >= SMALL_ELEMENTS:
         out = None if reused is None else inputs[reused]
         if out is None or out.shape != shape or out.dtype != mapping.dtype:
@@ -216,7 +236,7 @@ class MappedOp:
 
 
 #: A matrix is read in rows of at least so many numbers, for sums over its rows.
-_WIDE_ROW = 512
+_WIDE_ROW = 256
 
 
 class ColumnSums:

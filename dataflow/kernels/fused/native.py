@@ -34,6 +34,8 @@ _ASKED_BEFORE_COMPILING = 20
 #: Times that it is asked for before it is used; by then it is long there.
 _ASKED_BEFORE_USE = 40
 _VECTOR_BYTES = 64
+#: Lengths and strides that a function is prepared for; where they change all the time, anew.
+_MOST_PREPARED = 64
 
 Compiled = TypeVar("Compiled")
 
@@ -70,20 +72,45 @@ class Function:
     axis).
     """
 
-    __slots__ = ("_code", "_pack", "letters")
+    __slots__ = ("_code", "_objects", "_pack", "_pack_values", "_prepared", "letters")
 
-    def __init__(self, loop: Loop, address: int) -> None:
+    def __init__(self, loop: Loop, address: int, objects_address: int) -> None:
         self.letters = loop.letters
-        self._code = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(address)
+        kind = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
+        self._code, self._objects = kind(address), kind(objects_address)
         arrays = len(self.letters) - self.letters.count("n")
-        layout = "q" * (loop.rank + 1)
-        layout += "".join("d" if letter == "n" else "q" for letter in self.letters)
-        layout += "q" * (loop.rank * arrays + ("r" in self.letters))
-        self._pack = struct.Struct(layout).pack
+        values = "".join("d" if letter == "n" else "q" for letter in self.letters)
+        strides = "q" * (loop.rank * arrays + ("r" in self.letters))
+        self._pack = struct.Struct("q" * (loop.rank + 1) + values + strides).pack
+        self._pack_values = struct.Struct(values).pack
+        self._prepared: dict[Any, Callable[[list[Any]], None]] = {}
 
     def __call__(self, *table: Any) -> None:
         """Runs it, without the interpreter's lock."""
         self._code(self._pack(*table))
+
+    def prepared(
+        self, lengths: tuple[int, ...], strides: tuple[int, ...] = ()
+    ) -> Callable[[list[Any]], None]:
+        """The loop for given lengths and strides.
+
+        What it returns takes a list: a number for each ``n``, and the ``id`` of each NumPy array,
+        which is where the array's own record lies; the machine code looks up its address there.
+        """
+        found = self._prepared.get((lengths, strides))
+        if found is not None:
+            return found
+        code, pack = self._objects, self._pack_values
+        head = struct.pack(f"{len(lengths)}q", *lengths)
+        tail = struct.pack(f"{len(strides)}q", *strides)
+
+        def call(values: list[Any]) -> None:
+            code(head + pack(*values) + tail)
+
+        if len(self._prepared) >= _MOST_PREPARED:
+            self._prepared.clear()
+        self._prepared[lengths, strides] = call
+        return call
 
 
 class Lazy(Generic[Compiled]):
@@ -147,11 +174,12 @@ def lazy(loop: Loop) -> Lazy[Function]:
 
 def compile_loop(loop: Loop) -> Function:
     """Compiles at once; `ImportError` without llvmlite, `RuntimeError` where LLVM refuses."""
-    return Function(loop, compile_source(source(loop)))
+    address, objects_address = compile_source(source(loop), "loop", "objects")
+    return Function(loop, address, objects_address)
 
 
-def compile_source(text: str) -> int:
-    """The address of the function ``loop`` in LLVM's assembly language, as machine code."""
+def compile_source(text: str, *names: str) -> list[int]:
+    """The addresses of functions in LLVM's assembly language, as machine code."""
     import llvmlite.binding as llvm
 
     with _lock:
@@ -170,7 +198,7 @@ def compile_source(text: str) -> int:
         engine = llvm.create_mcjit_compiler(module, machine)
         engine.finalize_object()
         _engines.append(engine)
-        return engine.get_function_address("loop")  # type: ignore[no-any-return]
+        return [engine.get_function_address(name) for name in names]
 
 
 def address_of(array: Any) -> int:
@@ -414,5 +442,30 @@ def source(loop: Loop) -> str:
     ]
     for r in reversed(range(rank)):
         lines += [f"end{r}:", f"  %next{r} = add i64 %i{r}, 1", f"  br label %head{r}"]
-    lines += ["done:", "  ret void", "}", *sorted(wide.declared | single.declared), ""]
-    return "\n".join(lines)
+    lines += ["done:", "  ret void", "}", *sorted(wide.declared | single.declared)]
+    return "\n".join([*lines, *_for_objects(loop), ""])
+
+
+#: Where in the record of a NumPy array the address of its data is: the first thing after what all
+#: objects have (NumPy's C interface, `PyArrayObject`, the same since 1.0).
+_DATA_OFFSET = object.__basicsize__
+
+
+def _for_objects(loop: Loop) -> list[str]:
+    """A function whose table has the arrays' records in place of their addresses."""
+    letters = loop.letters
+    fields = loop.rank + 1 + len(letters) + loop.rank * (len(letters) - letters.count("n"))
+    fields += "r" in letters
+    lines = ["define void @objects(ptr %objects) {", f"  %table = alloca [{fields} x i64]"]
+    for i in range(fields):
+        lines.append(f"  %from{i} = getelementptr i64, ptr %objects, i64 {i}")
+        lines.append(f"  %to{i} = getelementptr i64, ptr %table, i64 {i}")
+        place = i - loop.rank - 1
+        if 0 <= place < len(letters) and letters[place] != "n":
+            lines.append(f"  %record{i} = load ptr, ptr %from{i}")
+            lines.append(f"  %data{i} = getelementptr i8, ptr %record{i}, i64 {_DATA_OFFSET}")
+            lines.append(f"  %value{i} = load i64, ptr %data{i}")
+        else:
+            lines.append(f"  %value{i} = load i64, ptr %from{i}")
+        lines.append(f"  store i64 %value{i}, ptr %to{i}")
+    return [*lines, "  call void @loop(ptr %table)", "  ret void", "}"]

@@ -81,7 +81,7 @@ def compile_product(tile: Tile) -> ProductFunction:
     """Compiles at once. Raises `ImportError` where `is_available` is false."""
     if not is_available():
         raise ImportError("llvmlite is not installed, or the processor has no AVX-512")
-    code = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(compile_source(source(tile)))
+    code = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(*compile_source(source(tile), "loop"))
     pack = struct.Struct("q" * (3 + 4 * OUTER + 3 * SUMMED)).pack
 
     def run(left: int, right: int, out: int, outer: Sequence[Axis], summed: Sequence[Axis]) -> None:

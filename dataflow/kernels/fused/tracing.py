@@ -12,6 +12,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dataflow.kernels.fused.native import Function, Lazy, Loop, lazy
 
 _FUNCTIONS = {
@@ -123,13 +125,13 @@ def trace(
     rule: Callable[..., None],
     num_arrays: int,
     scalars: tuple[Any, ...],
-    dtype: str,
+    char: str,
     by_rows: bool,
 ) -> Traced | None:
     """The loop of ``rule(xp, scratch, *arrays, grad, *scalars)``; ``None`` for one with branches.
 
-    ``scalars`` has an ellipsis for each number, which becomes an input, and the flags as they are.
-    With ``by_rows`` the arrays are changed in the rows that an index names.
+    ``char`` is NumPy's letter of the arrays' type. ``scalars`` has an ellipsis for each number,
+    which becomes an input, and the flags as they are. With ``by_rows`` the arrays are changed in the rows that an index names.
     """
     numbers = sum(s is ... for s in scalars)
     recorder = _Recorder(num_arrays + 1 + numbers)
@@ -145,7 +147,7 @@ def trace(
     letter = "r" if by_rows else "v"
     changed = tuple(i for i, array in enumerate(arrays) if array.value != i)
     loop = Loop(
-        dtype,
+        np.dtype(char).name,
         letter * num_arrays + "v" + "n" * numbers,
         tuple(recorder.steps),
         tuple((arrays[i].value, letter) for i in changed),
