@@ -1,0 +1,147 @@
+"""Checks of lesson 19: ways to split work."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import dataflow.compat.v1 as tf
+from dataflow.course.exercise import exercise, expect
+
+
+@exercise(
+    "A product of matrices is a sum over the inner axis. Half of a sum here, half of it there: how "
+    "do they become one?",
+    "tf.split(a, 2, axis=1) and tf.split(b, 2, axis=0); one product in each worker's tf.device; "
+    "tf.add_n puts them together.",
+)
+def ex1(cluster: Any, split_inside: Callable[[Any, Any], Any]) -> str:
+    """A matrix product whose inner axis is split over two workers."""
+    rng = np.random.RandomState(4)
+    left, right = rng.rand(3, 6).astype(np.float32), rng.rand(6, 5).astype(np.float32)
+    with tf.Graph().as_default() as graph:
+        product = split_inside(tf.constant(left), tf.constant(right))
+        expect(
+            isinstance(product, tf.Tensor),
+            f"split_inside returned {type(product).__name__}, needed a tensor",
+        )
+        with tf.Session(cluster.target, graph=graph) as session:
+            value = session.run(product)
+        expect(
+            value.shape == (3, 5),
+            f"[3, 6] times [6, 5] is {list(value.shape)}, needed [3, 5]",
+        )
+        expect(np.allclose(value, left @ right, rtol=1e-4), "the values are not those of a @ b")
+        products = [op for op in graph.get_operations() if op.type == "MatMul"]
+        homes = {op.device for op in products}
+        for i in range(2):
+            expect(
+                any(f"/job:worker/task:{i}" in home for home in homes),
+                f"no product is computed on worker {i}; they are on "
+                f"{', '.join(sorted(h or 'no task in particular' for h in homes))}",
+            )
+        inner = {
+            op.inputs[0].shape.as_list()[1 - int(op.get_attr("transpose_a"))] for op in products
+        }
+        expect(inner == {3}, f"the inner axes are {sorted(inner)} long, needed two halves of 6")
+    return (
+        "Right: each worker sums over its half, and the halves are added. Split this way, all of the "
+        "result travels, from both; split by columns, half of it from each."
+    )
+
+
+@exercise(
+    "Set the two counts equal: 2 * 4 * batch * hidden on one side.",
+    "All parameters are num_inputs * hidden + hidden * num_classes; divide by hidden.",
+)
+def ex2(break_even: Callable[[int, int, int], float]) -> str:
+    """The batch at which both ways move the same bytes."""
+    for case in ((64, 32, 10), (784, 100, 10), (10, 5, 3), (1000, 1000, 2)):
+        batch = break_even(*case)
+        expect(batch is not None, "break_even returned nothing")
+        inputs, hidden, classes = case
+        layer = 8 * float(batch) * hidden
+        data = 8.0 * (inputs * hidden + hidden * classes)
+        expect(
+            abs(layer - data) <= 8 * hidden,
+            f"for {inputs} inputs, {hidden} hidden and {classes} classes you say {batch:g}; by layer "
+            f"that is {layer:g} bytes, by data {data:g}",
+        )
+    return (
+        "Right: inputs plus classes, 74 for the digits. The size of the hidden layer drops out: twice "
+        "as many neurons are twice the bytes for both."
+    )
+
+
+def _last(seconds: list[float], num_workers: int) -> float:
+    free_at = [0.0] * num_workers
+    for duration in seconds:
+        heapq.heappush(free_at, heapq.heappop(free_at) + duration)
+    return max(free_at)
+
+
+@exercise(
+    "Keep for each worker when it is free. Who takes the next training?",
+    "The worker that is free first takes it: min(free_at) + duration is its new time; the answer is "
+    "the largest in the end.",
+)
+def ex3(finished_at: Callable[[list[float], int], float]) -> str:
+    """When the last of a list of trainings is done."""
+    cases: list[tuple[list[float], int]] = [
+        ([3, 1, 1, 1], 2),
+        ([2, 2, 2], 1),
+        ([1, 1, 4], 2),
+        ([5], 3),
+        ([2, 3, 1, 2, 4, 1], 3),
+        ([], 2),
+    ]
+    for seconds, num_workers in cases:
+        got = finished_at(list(seconds), num_workers)
+        want = _last(seconds, num_workers)
+        expect(
+            got is not None and abs(got - want) < 1e-9,
+            f"{seconds} on {num_workers} worker(s): you say {got}, the last is done at {want:g}",
+        )
+    return (
+        "Right. [1, 1, 4] ends at 5, but [4, 1, 1] at 4: begin with the longest, if you know which "
+        "that is."
+    )
+
+
+@exercise(
+    "How many of the models have class 3 as their most probable one? Count for every class.",
+    "p.argmax(1) is one model's votes; np.eye(num_classes)[votes] turns them into rows that can be "
+    "added; argmax takes the smallest of equals.",
+)
+def ex4(majority: Callable[[list[Any]], Any]) -> str:
+    """One vote for each model."""
+    sure = np.array([[0.9, 0.1, 0.0], [0.0, 0.2, 0.8]])
+    torn = np.array([[0.4, 0.6, 0.0], [0.3, 0.4, 0.3]])
+    also = np.array([[0.1, 0.5, 0.4], [0.6, 0.3, 0.1]])
+    tied = [np.array([[0.0, 1.0, 0.0]]), np.array([[0.0, 0.0, 1.0]])]
+    rng = np.random.RandomState(5)
+    many = [rng.dirichlet(np.ones(10), size=40) for _ in range(7)]
+    for answers in ([sure, torn, also], [sure], tied, many):
+        got = majority(answers)
+        expect(got is not None, "majority returned nothing")
+        got = np.asarray(got)
+        num_pictures, num_classes = answers[0].shape
+        expect(
+            got.shape == (num_pictures,),
+            f"for {num_pictures} pictures it returned shape {got.shape}, needed ({num_pictures},)",
+        )
+        counts = sum(np.eye(num_classes, dtype=int)[p.argmax(1)] for p in answers)
+        want = np.argmax(counts, axis=1)
+        wrong = np.flatnonzero(got != want)
+        expect(
+            wrong.size == 0,
+            f"{len(answers)} models, picture {wrong[:1]}: you say class {got[wrong[:1]]}; the votes "
+            f"for the classes are {np.asarray(counts)[wrong[:1]].tolist()}",
+        )
+    return (
+        "Right. One vote each forgets how sure a model was: in the first case two unsure models "
+        "outvote a sure one, which the average would not have let them."
+    )
