@@ -18,11 +18,13 @@ from dataflow.cluster import graph_codec, registry
 from dataflow.cluster.channel import Link, LinkPool
 from dataflow.cluster.master import call, note_run
 from dataflow.cluster.messages import Kind
-from dataflow.cluster.pieces import Recorder
+from dataflow.cluster.recorder import Recorder
 from dataflow.cluster.remote_errors import restore_error
 from dataflow.device_spec import DeviceSpec
 from dataflow.errors import OpError
 from dataflow.graph.tensor import Tensor
+from dataflow.rewrites.switches import Switches
+from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.devices import DeviceAttributes
 from dataflow.runtime.feeds import flatten_feeds, make_feed_converter
 from dataflow.runtime.fetches import FetchPlan, cache_key
@@ -184,7 +186,7 @@ class LocalMaster:
 
     def __init__(self, server: Any, graph: Any, config: Any) -> None:
         self.server = server
-        self.master = server.new_master_session(config)
+        self.master = server.new_master_session(config, _switches_of(config))
 
     @property
     def generation(self) -> int:
@@ -241,6 +243,7 @@ class RemoteMaster:
         self._options = {
             "device_filters": list(getattr(config, "device_filters", ()) or ()),
             "allow_soft_placement": bool(getattr(config, "allow_soft_placement", False)),
+            "rewrites": _switches_of(config),
         }
         self._control: Link | None = None
         self._lock = threading.RLock()
@@ -346,6 +349,10 @@ class RemoteMaster:
                 call(control, "session.close", {"session": self.session})
             control.close()
         self.pool.close()
+
+
+def _switches_of(config: Any) -> Switches | None:
+    return Switches.from_config(config if config is not None else ConfigProto())
 
 
 def _encode_what_can_travel(ops: Sequence[Any]) -> tuple[list[dict[str, Any]], list[Any]]:

@@ -21,9 +21,11 @@ import numpy as np
 from dataflow import errors
 from dataflow.cluster import channel
 from dataflow.cluster.channel import Link, LinkPool
+from dataflow.cluster.compiled_piece import CompiledPiece, TaskSession
 from dataflow.cluster.messages import Kind, Message
 from dataflow.cluster.partition import Partition, Piece, partition
-from dataflow.cluster.pieces import CompiledPiece, PieceRun, Recorder, TaskSession
+from dataflow.cluster.pieces import PieceRun
+from dataflow.cluster.recorder import Recorder
 from dataflow.cluster.remote_errors import error_of, restore_error
 from dataflow.cluster.state_machine import Complete, Decision, Fail, StepMachine
 from dataflow.cluster.worker_service import (
@@ -42,6 +44,7 @@ from dataflow.cluster.worker_service import (
 from dataflow.errors import AbortedError, OpError, UnavailableError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.rewrites.switches import Switches
 from dataflow.runtime.codegen import ALIASES, VARIABLES
 
 #: Nodes that a task may run before they are asked for: reads, which nobody notices.
@@ -141,6 +144,7 @@ class MasterSession:
         name: str,
         allow_soft_placement: bool = False,
         timeout_seconds: float | None = None,
+        switches: Switches | None = None,
     ) -> None:
         self.task = task
         self.addresses = addresses
@@ -153,6 +157,7 @@ class MasterSession:
         self.generation = 0
         self._task_session = task_session
         self._soft = allow_soft_placement
+        self._switches = switches
         self._lock = threading.Lock()
         self._verdicts: dict[int, Fail] = {}
         self._contacted: set[str] = set()
@@ -178,7 +183,9 @@ class MasterSession:
         )
         pieces = dict(cut.pieces)
         own = pieces.pop(self.task, None)
-        local = CompiledPiece(plan_of(own), self._task_session) if own is not None else None
+        local = None
+        if own is not None:
+            local = CompiledPiece(plan_of(own), self._task_session, self._switches)
         remotes = []
         for task, piece in pieces.items():
             remote = RemotePiece(task, self.addresses[task], piece, feeds)
@@ -204,6 +211,7 @@ class MasterSession:
             "piece": encoded,
             "session": self.name,
             "home": self.task,
+            "rewrites": self._switches,
             "addresses": {
                 t.task: self.addresses[t.task] for s in piece.segments for t in s.transfers
             },

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from dataflow.cluster import graph_codec
 from dataflow.cluster.channel import Link
 from dataflow.cluster.master import MasterSession, PreparedStep
-from dataflow.cluster.pieces import Recorder
+from dataflow.cluster.recorder import Recorder
 from dataflow.cluster.remote_errors import describe_error
 from dataflow.errors import AbortedError, InvalidArgumentError
 from dataflow.graph.graph import Graph
+from dataflow.rewrites.switches import Switches
 from dataflow.runtime.config import ConfigProto
 
 if TYPE_CHECKING:
@@ -71,7 +72,10 @@ class MasterService:
             device_filters=[str(text) for text in head.get("device_filters", ())],
             allow_soft_placement=bool(head.get("allow_soft_placement", False)),
         )
-        master = self.server.new_master_session(config)
+        switches = head.get("rewrites")
+        master = self.server.new_master_session(
+            config, None if switches is None else Switches(*switches)
+        )
         with self._lock:
             self._sessions[master.name] = _ClientSession(master, link)
         return {"session": master.name, "tasks": sorted(master.addresses)}

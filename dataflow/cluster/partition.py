@@ -25,6 +25,7 @@ from dataflow.errors import UnimplementedError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.placement.groups import reference_inputs
+from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import ALIASES, VARIABLES
 
@@ -325,10 +326,7 @@ class _Cutter:
                 self.order_after(segment, task, source)
 
     def bind_reference(self, segment: Segment, tensor: Tensor) -> None:
-        source = tensor.op
-        while source.type not in VARIABLES:
-            source = source.inputs[0].op
-        self.copy_into(segment, source)
+        self.copy_into(segment, variable_behind(tensor.op))
 
     def take_feed(self, segment: Segment, task: str, tensor: Tensor) -> None:
         piece = self.pieces[task]

@@ -7,295 +7,31 @@ segments that may block run on threads of their own.
 
 from __future__ import annotations
 
-import contextlib
 import functools
-import re
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from dataflow.cluster.task_load import TaskLoad
+from dataflow.cluster.compiled_piece import CompiledPiece, SegmentPlan, current_step
+from dataflow.cluster.recorder import Recorder
 from dataflow.errors import InvalidArgumentError
-from dataflow.graph.operation import Operation
-from dataflow.graph.tensor import Tensor
-from dataflow.kernels.blas import single_threaded
-from dataflow.kernels.xp import array_module, gpus
-from dataflow.placement.groups import reference_inputs
-from dataflow.placement.placer import local_devices, pin_within_task, place
-from dataflow.placement.transfers import Placed, insert_copies
-from dataflow.rewrites.switches import Switches
-from dataflow.runtime.codegen import ALIASES, DEAD, VARIABLES, GeneratedPlan, Generator
-from dataflow.runtime.config import ConfigProto
-from dataflow.runtime.control_structure import CONTROL_OPS
-from dataflow.runtime.plan import CALLS_BLAS, Plan, explain_error
-from dataflow.runtime.resources import Cancellation, Postponed, ResourceManager, postponing
-from dataflow.runtime.stepper import _keep
+from dataflow.runtime.codegen import DEAD
+from dataflow.runtime.resources import Cancellation, Postponed, postponing
 
 #: Results up to this size are sent on whatever thread made them possible: the socket has room.
 _SMALL_BYTES = 1 << 14
-#: Ops that can be tried, and tried again when what they wait for changes.
-_CAN_BE_TRIED = re.compile(r"^Queue(Dequeue|Enqueue)|AccumulatorTakeGradient$")
-#: What may stand beside one in its segment: looking up queues, accumulators and variables.
-_LOOKS_UP = re.compile(r"Queue(V2)?$|ConditionalAccumulator$|^(Const|Identity|VariableV2)$")
 
 
 class _Local(threading.local):
-    cancellation: Cancellation | None = None
     #: Segments that what runs on this thread has made worth another try.
     woken: list[tuple[PieceRun, int]] | None = None
 
 
 _local = _Local()
-
-
-class StepCancellation:
-    """The cancellation that kernels see: that of the step which the calling thread is running."""
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether the step has been given up."""
-        current = _local.cancellation
-        return current is not None and current.cancelled
-
-    def register(self, callback: Callable[[], None]) -> int:
-        """Call ``callback`` when the step is given up."""
-        current = _local.cancellation
-        return 0 if current is None else current.register(callback)
-
-    def unregister(self, token: int) -> None:
-        """Undo `register`."""
-        current = _local.cancellation
-        if current is not None:
-            current.unregister(token)
-
-
-class TaskSession:
-    """What kernels see as their session: the task's resources and the state of stateful ops."""
-
-    def __init__(self, resources: ResourceManager, load: TaskLoad | None = None) -> None:
-        self.load = load or TaskLoad()
-        self._resources = resources
-        self._cancellation = StepCancellation()
-        # Functions within a node (those of datasets) are planned here, as in a session of their own.
-        # What a client's session asks for is not known here: nodes without a kernel go to the CPU.
-        self._config = ConfigProto(allow_soft_placement=True)
-        self._local_devices = local_devices(self._config, num_gpus=len(gpus()))
-        self._has_gpu = len(self._local_devices) > 1
-        self._rewrite_switches = Switches.from_config(self._config)
-        self._states: dict[str, dict[str, Any]] = {}
-
-    def _op_state(self, op_name: str) -> dict[str, Any]:
-        return self._states.setdefault(op_name, {})
-
-
-class SegmentPlan(NamedTuple):
-    """What `Segment` says, in the form in which it arrives at a task."""
-
-    ops: Sequence[Operation]
-    inputs: Sequence[Tensor]
-    outputs: Sequence[Tensor]
-    input_slots: Sequence[int]
-    output_slots: Sequence[int]
-    num_pending: int
-    followers: Sequence[int]
-    transfers: Sequence[tuple[str, int, Sequence[int]]]  # task, channel, slots
-    blocking: bool
-
-
-class PiecePlan(NamedTuple):
-    """What `Piece` says, in the form in which it arrives at a task."""
-
-    segments: Sequence[SegmentPlan]
-    channels: Sequence[tuple[Sequence[int], Sequence[int]]]  # slots, segments that it wakes
-    feed_slots: Sequence[int]
-    fetch_slots: Sequence[int]
-    num_slots: int
-
-
-class CompiledPiece:
-    """The functions of a piece's segments, and the tables that say who follows whom."""
-
-    def __init__(self, plan: PiecePlan, session: TaskSession) -> None:
-        self.plan = plan
-        self.session = session
-        self._binder: Any = _Binder(session)
-        self._placed = [self._binder.place(s) for s in plan.segments]
-        self.generated = [self._binder.generate(placed) for placed in self._placed]
-        self.functions = [generated.function for generated in self.generated]
-        self.pending = [s.num_pending for s in plan.segments]
-        self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
-        self.num_blocking = sum(s.blocking for s in plan.segments)
-        #: Blocking segments that need no thread of their own to wait on.
-        self.can_be_tried = [s.blocking and _can_be_tried(s.ops) for s in plan.segments]
-        #: There are branches, and values of those not taken.
-        self.structured = any(
-            op.type in CONTROL_OPS for segment in plan.segments for op in segment.ops
-        )
-        self.releases = _releases(plan)
-        #: Several tasks share a machine: BLAS's threads, which wait for each other in loops, would
-        #: take each other's processors (a step of 0.5 ms took 40 ms with them).
-        self._scopes: list[Callable[[], Any]] = [
-            single_threaded
-            if any(op.type in CALLS_BLAS for op in segment.ops)
-            else contextlib.nullcontext
-            for segment in plan.segments
-        ]
-        #: Segments that change variables with what came from elsewhere, after others have read.
-        self.updates = (
-            [bool(s.num_pending) and _changes_variables(s.ops) for s in plan.segments]
-            if any(not s.num_pending and _reads_variables(s.ops) for s in plan.segments)
-            else [False] * len(plan.segments)
-        )
-        #: Nothing in it blocks: whatever is ready can run on the thread that finds it so.
-        self.is_plain = not self.num_blocking
-        self._traced: dict[int, GeneratedPlan] = {}
-
-    def _traced_segment(self, number: int) -> GeneratedPlan:
-        found = self._traced.get(number)
-        if found is None:
-            found = self._binder.generate(self._placed[number], trace=True)
-            self._traced[number] = found
-        return found
-
-    def run_segment(self, number: int, slots: list[Any], recorder: Recorder | None) -> None:
-        """Run one segment on the values in ``slots``. Raises an error that names the node.
-
-        The calling thread ignores floating-point warnings (`numpy.seterr`).
-        """
-        segment = self.plan.segments[number]
-        arguments = [slots[slot] for slot in segment.input_slots]
-        generated = self.generated[number]
-        function = self.functions[number]
-        if recorder is not None:
-            generated = self._traced_segment(number)
-            function = functools.partial(
-                generated.function, recorder.hook(self._placed[number].ops)
-            )
-        try:
-            with self._scopes[number]():
-                results = function(*arguments)
-        except Exception as error:
-            raise explain_error(error, generated, self._placed[number].origin) from error
-        if results:
-            for slot, value in zip(segment.output_slots, results, strict=True):
-                slots[slot] = value
-
-
-def _can_be_tried(ops: Sequence[Operation]) -> bool:
-    tried = [op for op in ops if _CAN_BE_TRIED.search(op.type)]
-    return len(tried) == 1 and all(op in tried or _LOOKS_UP.search(op.type) for op in ops)
-
-
-def _changes_variables(ops: Sequence[Operation]) -> bool:
-    return any(
-        tensor.dtype.is_ref and tensor.dtype.base_dtype.kind != "x"
-        for op in ops
-        if op.type not in ALIASES
-        for tensor in reference_inputs(op)
-    )
-
-
-def _reads_variables(ops: Sequence[Operation]) -> bool:
-    return any(op.type in VARIABLES for op in ops)
-
-
-def _releases(plan: PiecePlan) -> list[list[int]]:
-    """Return the slots that nobody reads any more once a segment has run and sent.
-
-    A value that stays referenced costs more than its memory: a variable whose array somebody holds
-    must be copied before it is changed.
-    """
-    readers: dict[int, int] = dict.fromkeys(plan.fetch_slots, 2)
-    for segment in plan.segments:
-        for slot in segment.input_slots:
-            readers[slot] = readers.get(slot, 0) + 1
-    return [
-        [slot for slot in segment.input_slots if readers[slot] == 1]
-        + [slot for slot in segment.output_slots if slot not in readers]
-        for segment in plan.segments
-    ]
-
-
-class Recorder:
-    """What a traced step did on one task: when each node ran, and what it produced."""
-
-    def __init__(self, keep_values: bool) -> None:
-        self.keep_values = keep_values
-        #: (node, seconds since 1970 when it began, seconds that it took, its outputs)
-        self.events: list[tuple[str, float, float, list[Any]]] = []
-
-    def hook(self, ops: Sequence[Operation]) -> Callable[[int, tuple[Any, ...]], None]:
-        """Return what the traced function of a segment calls after each node."""
-        last = time.time()
-
-        def note(number: int, outputs: tuple[Any, ...]) -> None:
-            nonlocal last
-            now = time.time()
-            kept = [_keep(value) for value in outputs] if self.keep_values else []
-            self.events.append((ops[number].name, last, now - last, kept))
-            last = time.time()
-
-        return note
-
-    def encode(self) -> tuple[dict[str, Any], list[Any]]:
-        """Return the events as JSON, and the arrays that it refers to by number."""
-        arrays: list[Any] = []
-        events = []
-        for name, start, seconds, outputs in self.events:
-            places: list[int | None] = []
-            for value in outputs:
-                places.append(None if value is None else len(arrays))
-                if value is not None:
-                    arrays.append(value)
-            events.append([name, start, seconds, places])
-        return {"trace": events}, arrays
-
-    def decode(self, head: dict[str, Any], arrays: Sequence[Any]) -> None:
-        """Add the events of another task."""
-        for name, start, seconds, places in head["trace"]:
-            outputs = [None if place is None else arrays[place] for place in places]
-            self.events.append((name, start, seconds, outputs))
-
-
-class _Binder:
-    """Binds kernels as a local plan does, to the task's resources."""
-
-    def __init__(self, session: TaskSession) -> None:
-        self.session = session
-
-    bind_kernel: Any = Plan.bind_kernel
-    bind_variable: Any = Plan.bind_variable
-
-    def place(self, segment: SegmentPlan) -> Placed:
-        """The segment's nodes with the copies that the task's GPU asks for; values arrive on the host."""
-        ops, outputs, inputs = list(segment.ops), list(segment.outputs), list(segment.inputs)
-        if not self.session._has_gpu:
-            return Placed(ops, outputs, inputs, {}, {})
-        session = self.session
-        devices = place(ops, session._local_devices, session._config, pin_within_task)
-        return insert_copies(ops, outputs, ops, inputs, devices, to_host=True)
-
-    def generate(self, placed: Placed, trace: bool = False) -> GeneratedPlan:
-        """The function of a segment."""
-        where = placed.kernel_devices
-
-        def bind_constant(op: Operation, value: Any) -> Any:
-            return array_module(where[op]).asarray(value) if op in where else value
-
-        return Generator(
-            placed.ops,
-            placed.fetches,
-            placed.feeds,
-            lambda op: self.bind_kernel(op, where.get(op, "cpu")),
-            self.bind_variable,
-            trace,
-            bind_constant if where else None,
-        ).generate()
 
 
 class Transport(Protocol):
@@ -344,6 +80,7 @@ class PieceRun:
 
     def start(self, feeds: Sequence[Any]) -> None:
         """Take the fed values and run what waits for nothing else."""
+        self.piece.count_run()
         slots = self.slots
         for slot, value in zip(self.piece.plan.feed_slots, feeds, strict=True):
             slots[slot] = value
@@ -476,11 +213,11 @@ class PieceRun:
             load.hold(lambda: self.stopped)
         try:
             if self.cancellation is not None:
-                _local.cancellation = self.cancellation
+                current_step.cancellation = self.cancellation
                 try:
                     self.piece.run_segment(number, slots, self.recorder)
                 finally:
-                    _local.cancellation = None
+                    current_step.cancellation = None
             else:
                 self.piece.run_segment(number, slots, self.recorder)
             if self.piece.updates[number]:

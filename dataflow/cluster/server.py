@@ -20,6 +20,7 @@ from dataflow.cluster.worker_service import WorkerService
 from dataflow.device_spec import DeviceSpec
 from dataflow.errors import InvalidArgumentError, OpError
 from dataflow.kernels.xp import gpus
+from dataflow.rewrites.switches import Switches
 from dataflow.runtime.resources import ResourceManager
 
 _LOOPBACK = ("localhost", "127.", "::1")
@@ -231,8 +232,13 @@ class Server:
 
     # What the master service and clients in this process use
 
-    def new_master_session(self, config: Any = None) -> MasterSession:
-        """Return a session whose target is this server. Raises RuntimeError when it is stopped."""
+    def new_master_session(
+        self, config: Any = None, switches: Switches | None = None
+    ) -> MasterSession:
+        """Return a session whose target is this server, with the rewrites that its client wants.
+
+        Raises RuntimeError when the server is stopped.
+        """
         if self._listener is None:
             raise RuntimeError(f"The server of {self.task} is not running.")
         config = config or self._config
@@ -247,6 +253,7 @@ class Server:
             name,
             bool(getattr(config, "allow_soft_placement", False)),
             timeout / 1000 or None,
+            switches,
         )
         with self._lock:
             self._sessions.add(session)

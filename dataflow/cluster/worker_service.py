@@ -15,21 +15,16 @@ from typing import Any
 
 from dataflow.cluster import graph_codec
 from dataflow.cluster.channel import Link, LinkPool
+from dataflow.cluster.compiled_piece import CompiledPiece, PiecePlan, SegmentPlan, TaskSession
 from dataflow.cluster.messages import Kind, Message, ProtocolError
 from dataflow.cluster.partition import Piece, Segment
-from dataflow.cluster.pieces import (
-    CompiledPiece,
-    PiecePlan,
-    PieceRun,
-    Recorder,
-    SegmentPlan,
-    TaskSession,
-    run_in_thread,
-)
+from dataflow.cluster.pieces import PieceRun, run_in_thread
+from dataflow.cluster.recorder import Recorder
 from dataflow.cluster.remote_errors import describe_error
 from dataflow.cluster.task_load import TaskLoad
 from dataflow.errors import NotFoundError, OpError, UnavailableError
 from dataflow.graph.graph import Graph
+from dataflow.rewrites.switches import Switches
 from dataflow.runtime.resources import ResourceManager
 
 log = logging.getLogger("dataflow.cluster")
@@ -400,7 +395,10 @@ class WorkerService:
     def _register(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
         session = str(head["session"])
         plan = decode_piece(head["piece"], tensors)
-        piece = CompiledPiece(plan, self.task_session(session))
+        switches = head.get("rewrites")
+        piece = CompiledPiece(
+            plan, self.task_session(session), None if switches is None else Switches(*switches)
+        )
         with self._lock:
             self._next_handle += 1
             handle = self._next_handle

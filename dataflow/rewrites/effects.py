@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataflow.graph.operation import Operation
+
 #: Nodes whose edges, control edges too, say which branch or loop a node belongs to.
 CONTROL_FLOW = frozenset(
     {
@@ -24,3 +26,10 @@ NEVER_MERGED = CONTROL_FLOW | frozenset(
         "EagerPyFunc",
     }
 )
+
+
+def variable_behind(op: Operation) -> Operation:
+    """The node that makes the reference that ``op`` hands on."""
+    while op._inputs and op._inputs[0].dtype.is_ref:
+        op = op._inputs[0].op
+    return op

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataflow.graph.operation import Operation
 from dataflow.rewrites.dedupe import can_merge
-from dataflow.rewrites.effects import NEVER_MERGED
+from dataflow.rewrites.effects import NEVER_MERGED, variable_behind
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
@@ -127,20 +127,17 @@ def variable_read(op: Operation) -> Operation | None:
     """The variable (or what hands on its reference) whose value a chain of identities gives."""
     while op.type in _PASSING:
         if op._inputs[0].dtype.is_ref:
-            return _behind(op._inputs[0].op)
+            return variable_behind(op._inputs[0].op)
         op = op._inputs[0].op
     return None
-
-
-def _behind(op: Operation) -> Operation:
-    """The node that makes the reference that ``op`` hands on."""
-    while op._inputs and op._inputs[0].dtype.is_ref:
-        op = op._inputs[0].op
-    return op
 
 
 def changed_variables(ops: list[Operation]) -> set[Operation]:
     """Variables that a node of this plan may assign to."""
     return {
-        _behind(t.op) for op in ops if op.type not in _PASSING for t in op._inputs if t.dtype.is_ref
+        variable_behind(t.op)
+        for op in ops
+        if op.type not in _PASSING
+        for t in op._inputs
+        if t.dtype.is_ref
     }

@@ -8,6 +8,7 @@ from typing import Any
 from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.prune import needed_operations
 
 
@@ -49,6 +50,7 @@ class WorkingGraph:
         self._ops: dict[Operation, Operation] = {}
         self._current: Operation | None = None
         self._started = 0
+        members = set(ops)
         computed = {op.name for op in ops}
         for tensor in feeds:
             name = tensor.op.name  # the fed node is not computed, its other outputs may be
@@ -65,7 +67,7 @@ class WorkingGraph:
         back_edges: list[tuple[Operation, int, Tensor]] = []
         for op in ops:
             if op not in self._ops:
-                self._copy(op, back_edges)
+                self._copy(op, members, back_edges)
         for new_op, index, tensor in back_edges:
             new_op._inputs[index]._consumers.remove(new_op)
             new_op._inputs[index] = self._new[tensor]
@@ -86,10 +88,19 @@ class WorkingGraph:
         self.origin[op] = origin
         return op
 
-    def _copy(self, op: Operation, back_edges: list[tuple[Operation, int, Tensor]]) -> None:
+    def _copy(
+        self,
+        op: Operation,
+        members: set[Operation],
+        back_edges: list[tuple[Operation, int, Tensor]],
+    ) -> None:
         inputs: list[Tensor] = []
         for i, tensor in enumerate(op._inputs):
             new = self._new.get(tensor)
+            if new is None and tensor.dtype.is_ref and tensor.op not in members:
+                # The node that hands the reference on runs before this plan: a task's nodes are
+                # several plans, one for each message that it waits for.
+                new = self._new.get(variable_behind(tensor.op).outputs[0])
             if new is None:  # the back edge of a loop: closed when its node is there
                 back_edges.append((None, i, tensor))  # type: ignore[arg-type]
                 new = inputs[0]

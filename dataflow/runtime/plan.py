@@ -38,7 +38,8 @@ from dataflow.runtime.feeds import make_feed_converter
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.resources import KernelContext
 
-_RUNS_BEFORE_REWRITING = 2
+#: A graph that runs once is not worth the work.
+RUNS_BEFORE_REWRITING = 2
 #: Ops that call BLAS; a plan with one of them runs with BLAS's own threads asleep.
 CALLS_BLAS = frozenset(
     {
@@ -73,7 +74,7 @@ class Plan:
         self._rebuild = fetches.rebuild
         self._scopes = self._thread_scopes()
         #: Runs until the plan is rewritten: a graph that runs once is not worth the work.
-        self._runs_left = _RUNS_BEFORE_REWRITING if self._switches is not None else -1
+        self._runs_left = RUNS_BEFORE_REWRITING if self._switches is not None else -1
 
     def rewrite(self, watch: Any = None) -> None:
         """Applies the rewrites and compiles again; the results stay the same to rounding.

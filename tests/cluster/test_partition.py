@@ -8,10 +8,12 @@ from hypothesis import given, settings, strategies as st
 
 import dataflow as tf
 from dataflow.cluster import graph_codec
+from dataflow.cluster.compiled_piece import CompiledPiece, TaskSession
 from dataflow.cluster.partition import partition
-from dataflow.cluster.pieces import CompiledPiece, PieceRun, TaskSession
+from dataflow.cluster.pieces import PieceRun
 from dataflow.cluster.worker_service import decode_piece, encode_piece, plan_of
 from dataflow.graph.graph import Graph
+from dataflow.rewrites.switches import Switches
 from dataflow.runtime.resources import ResourceManager
 
 TASKS = ["/job:ps/task:0", "/job:ps/task:1", "/job:worker/task:0", "/job:worker/task:1"]
@@ -53,7 +55,7 @@ class MailTransport:
         self.mail.errors.append(error)
 
 
-def run_cut(cut, fetches, feeds, resources, seed, through_wire):
+def run_cut(cut, fetches, feeds, resources, seed, through_wire, rewritten=False):
     """Run the pieces of a step; return the fetched values."""
     mail = Mail(seed)
     runs = {}
@@ -61,7 +63,9 @@ def run_cut(cut, fetches, feeds, resources, seed, through_wire):
         plan = plan_of(piece)
         if through_wire:
             plan = decode_piece(*encode_piece(piece))
-        compiled = CompiledPiece(plan, TaskSession(resources[task]))
+        compiled = CompiledPiece(plan, TaskSession(resources[task]), Switches())
+        if rewritten:
+            compiled.rewrite()
         runs[task] = PieceRun(compiled, 1, MailTransport(mail, task))
     order = list(runs)
     mail.random.shuffle(order)
@@ -140,7 +144,9 @@ def test_pieces_compute_what_the_graph_computes(program, seed, through_wire):
     run_cut(cut, [], {}, resources, seed, through_wire)
     cut = partition(fetches, [], list(feeds), TASKS, TASKS[2])
     for attempt in range(3):
-        values = run_cut(cut, fetches, feeds, resources, seed + attempt, through_wire)
+        values = run_cut(
+            cut, fetches, feeds, resources, seed + attempt, through_wire, rewritten=attempt == 2
+        )
         assert [float(v) for v in values] == [float(v) for v in expected]
 
 

@@ -93,7 +93,7 @@ def test_queues_and_dropped_gradients_are_reported(cluster):
 
 
 def test_blas_runs_alone_in_pieces_that_call_it(cluster, monkeypatch):
-    from dataflow.cluster import pieces
+    from dataflow.cluster import compiled_piece
     from dataflow.kernels import blas
 
     entered = []
@@ -103,7 +103,7 @@ def test_blas_runs_alone_in_pieces_that_call_it(cluster, monkeypatch):
         entered.append(threading.current_thread())
         return real()
 
-    monkeypatch.setattr(pieces, "single_threaded", counted)
+    monkeypatch.setattr(compiled_piece, "single_threaded", counted)
     with tf.device("/job:worker/task:1"):
         x = tf.random_normal([8, 8])
         product = tf.matmul(x, x)

@@ -1,0 +1,338 @@
+"""A piece as its task runs it: a function for each segment, and the tables of who follows whom.
+
+As a local plan, a piece is compiled at once and rewritten when it has run a few times. Its segments
+stay as they are cut, with the same inputs and outputs: what crosses them has been agreed with
+other tasks.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from dataflow.cluster.recorder import Recorder
+from dataflow.cluster.task_load import TaskLoad
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.kernels.blas import single_threaded
+from dataflow.kernels.memory import keep_freed_memory
+from dataflow.kernels.xp import array_module, gpus
+from dataflow.placement.groups import reference_inputs
+from dataflow.placement.placer import local_devices, pin_within_task, place
+from dataflow.placement.transfers import Placed, insert_copies
+from dataflow.rewrites.dedupe import can_merge
+from dataflow.rewrites.switches import Switches
+from dataflow.rewrites.working_graph import WorkingGraph
+from dataflow.runtime.codegen import ALIASES, VARIABLES, GeneratedPlan, Generator
+from dataflow.runtime.config import ConfigProto
+from dataflow.runtime.control_structure import CONTROL_OPS
+from dataflow.runtime.plan import CALLS_BLAS, RUNS_BEFORE_REWRITING, Plan, explain_error
+from dataflow.runtime.resources import Cancellation, ResourceManager
+
+#: Ops that can be tried, and tried again when what they wait for changes.
+_CAN_BE_TRIED = re.compile(r"^Queue(Dequeue|Enqueue)|AccumulatorTakeGradient$")
+#: What may stand beside one in its segment: looking up queues, accumulators and variables.
+_LOOKS_UP = re.compile(r"Queue(V2)?$|ConditionalAccumulator$|^(Const|Identity|VariableV2)$")
+
+
+class _CurrentStep(threading.local):
+    """Of the step that the calling thread is running."""
+
+    cancellation: Cancellation | None = None
+
+
+current_step = _CurrentStep()
+
+
+class StepCancellation:
+    """The cancellation that kernels see: that of the step which the calling thread is running."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the step has been given up."""
+        current = current_step.cancellation
+        return current is not None and current.cancelled
+
+    def register(self, callback: Callable[[], None]) -> int:
+        """Call ``callback`` when the step is given up."""
+        current = current_step.cancellation
+        return 0 if current is None else current.register(callback)
+
+    def unregister(self, token: int) -> None:
+        """Undo `register`."""
+        current = current_step.cancellation
+        if current is not None:
+            current.unregister(token)
+
+
+class TaskSession:
+    """What kernels see as their session: the task's resources and the state of stateful ops."""
+
+    def __init__(self, resources: ResourceManager, load: TaskLoad | None = None) -> None:
+        self.load = load or TaskLoad()
+        self._resources = resources
+        self._cancellation = StepCancellation()
+        # Functions within a node (those of datasets) are planned here, as in a session of their own.
+        # What a client's session asks for is not known here: nodes without a kernel go to the CPU.
+        self._config = ConfigProto(allow_soft_placement=True)
+        self._local_devices = local_devices(self._config, num_gpus=len(gpus()))
+        self._has_gpu = len(self._local_devices) > 1
+        self._rewrite_switches = Switches.from_config(self._config)
+        self._states: dict[str, dict[str, Any]] = {}
+
+    def _op_state(self, op_name: str) -> dict[str, Any]:
+        return self._states.setdefault(op_name, {})
+
+
+class SegmentPlan(NamedTuple):
+    """What `Segment` says, in the form in which it arrives at a task."""
+
+    ops: Sequence[Operation]
+    inputs: Sequence[Tensor]
+    outputs: Sequence[Tensor]
+    input_slots: Sequence[int]
+    output_slots: Sequence[int]
+    num_pending: int
+    followers: Sequence[int]
+    transfers: Sequence[tuple[str, int, Sequence[int]]]  # task, channel, slots
+    blocking: bool
+
+
+class PiecePlan(NamedTuple):
+    """What `Piece` says, in the form in which it arrives at a task."""
+
+    segments: Sequence[SegmentPlan]
+    channels: Sequence[tuple[Sequence[int], Sequence[int]]]  # slots, segments that it wakes
+    feed_slots: Sequence[int]
+    fetch_slots: Sequence[int]
+    num_slots: int
+
+
+class CompiledSegment(NamedTuple):
+    """A segment's function, with what tells a failing line of it from the others."""
+
+    placed: Placed
+    generated: GeneratedPlan
+    function: Callable[..., Any]
+
+
+class CompiledPiece:
+    """The functions of a piece's segments, and the tables that say who follows whom.
+
+    ``switches`` are those of the client's session; ``None``: nothing is rewritten.
+    """
+
+    def __init__(
+        self, plan: PiecePlan, session: TaskSession, switches: Switches | None = None
+    ) -> None:
+        self.plan = plan
+        self.session = session
+        #: What the rewrites did, by segment.
+        self.journals: list[list[Any]] = [[] for _ in plan.segments]
+        self._binder = _Binder(session)
+        self._switches = switches
+        self._segments = [
+            self._compile(self._binder.place(s.ops, s.outputs, s.inputs)) for s in plan.segments
+        ]
+        self._runs_left = RUNS_BEFORE_REWRITING if self._may_rewrite() else -1
+        self.pending = [s.num_pending for s in plan.segments]
+        self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
+        self.num_blocking = sum(s.blocking for s in plan.segments)
+        #: Blocking segments that need no thread of their own to wait on.
+        self.can_be_tried = [s.blocking and _can_be_tried(s.ops) for s in plan.segments]
+        #: There are branches, and values of those not taken.
+        self.structured = any(
+            op.type in CONTROL_OPS for segment in plan.segments for op in segment.ops
+        )
+        self.releases = _releases(plan)
+        #: Several tasks share a machine: BLAS's threads, which wait for each other in loops, would
+        #: take each other's processors (a step of 0.5 ms took 40 ms with them).
+        self._scopes: list[Callable[[], Any] | None] = [
+            single_threaded if any(op.type in CALLS_BLAS for op in segment.ops) else None
+            for segment in plan.segments
+        ]
+        #: Segments that change variables with what came from elsewhere, after others have read.
+        self.updates = (
+            [bool(s.num_pending) and _changes_variables(s.ops) for s in plan.segments]
+            if any(not s.num_pending and _reads_variables(s.ops) for s in plan.segments)
+            else [False] * len(plan.segments)
+        )
+        #: Nothing in it blocks: whatever is ready can run on the thread that finds it so.
+        self.is_plain = not self.num_blocking
+        self._traced: dict[int, CompiledSegment] = {}
+
+    def _compile(self, placed: Placed, trace: bool = False, final: bool = False) -> CompiledSegment:
+        generated = self._binder.generate(placed, trace, final)
+        return CompiledSegment(placed, generated, generated.function)
+
+    def _traced_segment(self, number: int) -> CompiledSegment:
+        found = self._traced.get(number)
+        if found is None:
+            s = self.plan.segments[number]
+            placed = self._binder.place(s.ops, s.outputs, s.inputs)
+            found = self._traced[number] = self._compile(placed, trace=True)
+        return found
+
+    def _may_rewrite(self) -> bool:
+        switches = self._switches
+        return switches is not None and switches.min_nodes <= sum(
+            len(segment.ops) for segment in self.plan.segments
+        )
+
+    def count_run(self) -> None:
+        """A step begins; one of the first few finds the piece worth rewriting."""
+        if self._runs_left >= 0:
+            self._runs_left -= 1
+            if self._runs_left < 0:
+                self.rewrite()
+
+    def rewrite(self) -> None:
+        """Apply the rewrites to each segment; steps that run meanwhile go on with what they have."""
+        from dataflow.rewrites import engine, rules  # noqa: F401
+
+        keep_freed_memory()
+        assert self._switches is not None
+        for number, segment in enumerate(self.plan.segments):
+            rewritten = engine.apply(
+                segment.ops,
+                segment.outputs,
+                [op for op in segment.ops if not can_merge(op) and op.type not in VARIABLES],
+                segment.inputs,
+                self._switches,
+            )
+            placed = self._binder.place(
+                rewritten.ops, rewritten.fetches, rewritten.feeds, rewritten.origin
+            )
+            self.journals[number] = rewritten.journal
+            self._segments[number] = self._compile(placed, final=self._switches.reuse)
+
+    @property
+    def sources(self) -> list[str]:
+        """The generated code of each segment, as it runs now."""
+        return [segment.generated.source for segment in self._segments]
+
+    def run_segment(self, number: int, slots: list[Any], recorder: Recorder | None) -> None:
+        """Run one segment on the values in ``slots``. Raises an error that names the node.
+
+        The calling thread ignores floating-point warnings (`numpy.seterr`).
+        """
+        segment = self.plan.segments[number]
+        arguments = [slots[slot] for slot in segment.input_slots]
+        compiled = self._segments[number]
+        function = compiled.function
+        if recorder is not None:
+            compiled = self._traced_segment(number)
+            function = functools.partial(compiled.function, recorder.hook(compiled.placed.ops))
+        scope = self._scopes[number]
+        try:
+            if scope is None:
+                results = function(*arguments)
+            else:
+                with scope():
+                    results = function(*arguments)
+        except Exception as error:
+            raise explain_error(error, compiled.generated, compiled.placed.origin) from error
+        if results:
+            for slot, value in zip(segment.output_slots, results, strict=True):
+                slots[slot] = value
+
+
+def _can_be_tried(ops: Sequence[Operation]) -> bool:
+    tried = [op for op in ops if _CAN_BE_TRIED.search(op.type)]
+    return len(tried) == 1 and all(op in tried or _LOOKS_UP.search(op.type) for op in ops)
+
+
+def _refers_elsewhere(ops: Sequence[Operation], inputs: Sequence[Tensor]) -> bool:
+    """Whether a reference comes from a node that another segment runs."""
+    members = set(ops)
+    return any(
+        tensor.dtype.is_ref and tensor.op not in members and tensor not in inputs
+        for op in ops
+        for tensor in op.inputs
+    )
+
+
+def _changes_variables(ops: Sequence[Operation]) -> bool:
+    return any(
+        tensor.dtype.is_ref and tensor.dtype.base_dtype.kind != "x"
+        for op in ops
+        if op.type not in ALIASES
+        for tensor in reference_inputs(op)
+    )
+
+
+def _reads_variables(ops: Sequence[Operation]) -> bool:
+    return any(op.type in VARIABLES for op in ops)
+
+
+def _releases(plan: PiecePlan) -> list[list[int]]:
+    """Return the slots that nobody reads any more once a segment has run and sent.
+
+    A value that stays referenced costs more than its memory: a variable whose array somebody holds
+    must be copied before it is changed.
+    """
+    readers: dict[int, int] = dict.fromkeys(plan.fetch_slots, 2)
+    for segment in plan.segments:
+        for slot in segment.input_slots:
+            readers[slot] = readers.get(slot, 0) + 1
+    return [
+        [slot for slot in segment.input_slots if readers[slot] == 1]
+        + [slot for slot in segment.output_slots if slot not in readers]
+        for segment in plan.segments
+    ]
+
+
+class _Binder:
+    """Binds kernels as a local plan does, to the task's resources."""
+
+    def __init__(self, session: TaskSession) -> None:
+        self.session = session
+
+    bind_kernel: Any = Plan.bind_kernel
+    bind_variable: Any = Plan.bind_variable
+
+    def place(
+        self,
+        ops: Sequence[Operation],
+        outputs: Sequence[Tensor],
+        inputs: Sequence[Tensor],
+        origin: dict[Operation, Operation] | None = None,
+    ) -> Placed:
+        """The nodes with the copies that the task's GPU asks for; values arrive on the host.
+
+        ``origin`` leads from the given nodes to the client's; the result's does so from its own.
+        """
+        origin = origin or {}
+        ops, outputs, inputs = list(ops), list(outputs), list(inputs)
+        if not self.session._has_gpu:
+            if not _refers_elsewhere(ops, inputs):
+                return Placed(ops, outputs, inputs, origin, {})
+            work = WorkingGraph(ops, outputs, ops, inputs)
+            return Placed(work.needed(), work.fetch_tensors(), work.feed_tensors, work.origin, {})
+        session = self.session
+        devices = place(ops, session._local_devices, session._config, pin_within_task)
+        placed = insert_copies(ops, outputs, ops, inputs, devices, to_host=True)
+        return placed._replace(
+            origin={op: origin.get(given, given) for op, given in placed.origin.items()}
+        )
+
+    def generate(self, placed: Placed, trace: bool, final: bool) -> GeneratedPlan:
+        """The function of a segment; ``final`` with one value's buffer taken over by another."""
+        where = placed.kernel_devices
+
+        def bind_constant(op: Operation, value: Any) -> Any:
+            return array_module(where[op]).asarray(value) if op in where else value
+
+        return Generator(
+            placed.ops,
+            placed.fetches,
+            placed.feeds,
+            lambda op: self.bind_kernel(op, where.get(op, "cpu")),
+            self.bind_variable,
+            trace,
+            bind_constant if where else None,
+            reuse=final and not where,
+        ).generate()
