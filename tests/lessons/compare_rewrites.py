@@ -22,6 +22,7 @@ import numpy as np
 
 from dataflow.errors import OpError
 from dataflow.introspect import variables
+from dataflow.kernels.xp import to_host
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
 
@@ -80,7 +81,7 @@ def _made(plan: Plan, fetches: list[Any], feeds: list[Any], *, rewritten: bool) 
 def _differ(what: str, off: Any, on: Any) -> None:
     global num_values
     num_values += 1
-    off, on = np.asarray(off), np.asarray(on)
+    off, on = np.asarray(to_host(off)), np.asarray(to_host(on))
     if off.dtype != on.dtype or off.shape != on.shape:
         differences.append(f"{what}: {off.dtype}{off.shape} became {on.dtype}{on.shape}")
     elif off.dtype in TOLERANCE:
@@ -106,7 +107,7 @@ def _compare(plan: Plan, values: list[Any]) -> Any:
     except (OpError, TypeError, ValueError) as e:
         raise NotImplementedError(f"{type(e).__name__}: {e}") from e
     arguments = off.convert_feeds(values)
-    first = off.run_flat(list(arguments))
+    first = [to_host(value) for value in off.run_flat(list(arguments))]
     after = variables.snapshot(session)
     assert before is not None and after is not None
     given = dict(zip(off.fetches.tensors, first, strict=True))

@@ -1,0 +1,121 @@
+"""Checks of lesson 15: devices, copies, and when they pay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import dataflow.compat.v1 as tf
+from dataflow.course.exercise import exercise, expect
+
+
+def _copies(trace: Any, kind: str) -> list[str]:
+    return [step.op_name for step in trace.steps if step.op_type == kind]
+
+
+def _device(trace: Any, op_type: str) -> set[str]:
+    return {s.device.rpartition("device:")[2] for s in trace.steps if s.op_type == op_type}
+
+
+@exercise(
+    "Which node has no reason to be where it is pinned?",
+    "The GPU has a kernel for Relu: make all three nodes inside tf.device('/gpu:0').",
+)
+def ex1(quick: Callable[[Any], Any]) -> str:
+    """Two multiplications on a GPU with nothing of the CPU between them."""
+    from dataflow.runtime.stepper import record
+
+    data = np.random.RandomState(1).randn(5, 5).astype(np.float32)
+    middle = np.maximum(data @ data, 0)
+    with tf.test.pretend_gpus(1), tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [5, 5], name="x")
+        y = quick(x)
+        expect(isinstance(y, tf.Tensor), f"quick returned {type(y).__name__}, needed a tensor")
+        with tf.Session(graph=graph) as session:
+            trace = record(session, y, {x: data})
+    expect(
+        np.allclose(trace.result, middle @ middle, atol=1e-3),
+        "the result is not that of the graph above: square, Relu, square",
+    )
+    homes = _device(trace, "MatMul")
+    expect(homes == {"GPU:0"}, f"the multiplications run on {', '.join(sorted(homes))}")
+    into, out = _copies(trace, "_CopyToDevice"), _copies(trace, "_CopyToHost")
+    expect(not out, f"it is copied out of the GPU once more: {', '.join(out)}")
+    expect(len(into) == 1, f"{len(into)} values are copied into the GPU: {', '.join(into)}")
+    return f"Right: one copy, {into[0]}, and the same result."
+
+
+@exercise(
+    "Soft placement would move the counter to the CPU for you. Now you have to say it yourself.",
+    "Two blocks: the floats inside tf.device('/gpu:0'), the counter inside tf.device('/cpu:0'); "
+    "tf.group makes one operation of two.",
+)
+def ex2(model: Callable[[], Any]) -> str:
+    """Floats on the GPU, a counter on the CPU, one operation for both."""
+    from dataflow.runtime.stepper import record
+
+    with tf.test.pretend_gpus(1), tf.Graph().as_default() as graph:
+        step = model()
+        expect(
+            step is not None and hasattr(step, "graph"),
+            f"model returned {type(step).__name__}, needed an operation",
+        )
+        variables = tf.global_variables()
+        floats = [v for v in variables if v.dtype.base_dtype == tf.float32]
+        counts = [v for v in variables if v.dtype.base_dtype == tf.int32]
+        expect(
+            len(floats) == len(counts) == 1,
+            f"model made {len(floats)} float32 and {len(counts)} int32 variables, needed one each",
+        )
+        expect(
+            floats[0].shape.as_list() == [3, 3],
+            f"the floats have the shape {floats[0].shape}, needed (3, 3)",
+        )
+        with tf.Session(graph=graph) as session:
+            session.run(tf.global_variables_initializer())
+            read = [floats[0].read_value(), counts[0].read_value()]
+            before = session.run(read)
+            for _ in range(3):
+                session.run(step)
+            after = session.run(read)
+            kept = floats[0].value()  # the read that lives with its variable
+            homes = _home_of(record(session, kept), kept.op.name)
+    expect(homes == "GPU:0", f"the floats live on {homes}: pin them to /gpu:0")
+    expect(
+        np.any(before[0]) and np.allclose(after[0], 8 * before[0]),
+        f"the floats were {before[0].ravel()[0]:g} and are {after[0].ravel()[0]:g} after three "
+        "runs; needed is a doubling in each, of something that is not 0",
+    )
+    expect(
+        after[1] == before[1] + 3, f"the counter went from {before[1]} to {after[1]} in three runs"
+    )
+    return f"Right: doubled three times on the GPU, counted to {after[1]} on the CPU."
+
+
+def _home_of(trace: Any, name: str) -> str:
+    return next(str(s.device).rpartition("device:")[2] for s in trace.steps if s.op_name == name)
+
+
+@exercise(
+    "Write a loop: compare cpu_seconds(*multiplying(n)) and gpu_seconds(*multiplying(n)).",
+    "It is between 50 and 100. From which n on is gpu_seconds(*multiplying(n)) the smaller one?",
+)
+def ex3(smallest: Any) -> str:
+    """The size from which on multiplying pays on a GPU."""
+    expect(
+        isinstance(smallest, (int, np.integer)) and not isinstance(smallest, bool) and smallest > 0,
+        f"smallest is {smallest!r}, needed a whole number",
+    )
+    n = int(smallest)
+
+    def gains(n: int) -> bool:
+        # The round numbers of the lesson's table.
+        flops, num_bytes = 2 * n**3, 12 * n * n
+        cpu = 1e-6 + max(flops / 50e9, num_bytes / 20e9)
+        return 10e-6 + max(flops / 10e12, num_bytes / 500e9) + num_bytes / 12e9 < cpu
+
+    expect(gains(n), f"at n = {n} the CPU is still the quicker one")
+    expect(not gains(n - 1), f"at n = {n} the GPU is quicker, but at {n - 1} it is already")
+    return f"Right: from {n} x {n} on. Below, the copies take longer than they save."
