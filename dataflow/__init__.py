@@ -653,6 +653,7 @@ _LAZY = {
     name: f"dataflow.{name}"
     for name in (
         "app",
+        "audio",
         "bitwise",
         "cluster",
         "compat",

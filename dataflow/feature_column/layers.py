@@ -85,7 +85,7 @@ def input_layer(
                     cols_to_vars[column] = scope.global_variables()
                 if cols_to_output_tensors is not None:
                     cols_to_output_tensors[column] = output
-        return array.concat(outputs, 1) if len(outputs) > 1 else outputs[0]
+        return array.concat(outputs, 1)
 
 
 def linear_model(

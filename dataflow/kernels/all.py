@@ -57,5 +57,6 @@ from dataflow.kernels import (
     training as _training,  # noqa: F401
     transfer as _transfer,  # noqa: F401
     unicode as _unicode,  # noqa: F401
+    wave_files as _wave_files,  # noqa: F401
 )
 from dataflow.kernels.fused import elementwise as _fused_elementwise  # noqa: F401

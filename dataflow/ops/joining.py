@@ -126,9 +126,9 @@ def concat(values: Any, axis: Any = None, name: str = "concat", concat_dim: Any 
     if not isinstance(values, (list, tuple)):
         values = [values]
     if len(values) == 1:
-        with op_scope(name, "concat", values) as scope:
+        with op_scope(name, "concat", values):
             need_rank(convert_to_tensor(axis, dtypes.int32, "concat_dim"), 0, "the axis")
-            return identity(values[0], name=scope)
+            return identity(values[0], name=name or "concat")
     return concat_op(values, axis, name=name or "concat")  # type: ignore[no-any-return]
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 import io
 import math
-import wave
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.wave_files import wave_file
 
 _Array = np.ndarray[Any, Any]
 
@@ -176,21 +176,8 @@ def audio_summary(tag: str, audio: Any, sample_rate: float, max_outputs: int = 3
         value.audio.sample_rate = rate
         value.audio.length_frames, value.audio.num_channels = sound.shape
         value.audio.content_type = "audio/wav"
-        value.audio.encoded_audio_string = _wav(sound, rate)
+        value.audio.encoded_audio_string = wave_file(sound, rate)
     return summary
-
-
-def _wav(sound: _Array, sample_rate: float) -> bytes:
-    scaled = sound.astype(np.float64) * 32768
-    rounded = np.copysign(np.floor(np.abs(scaled) + 0.5), scaled)  # halves away from 0, as in C
-    samples = np.clip(np.nan_to_num(rounded), -32768, 32767).astype("<i2")
-    out = io.BytesIO()
-    with wave.open(out, "wb") as writer:
-        writer.setnchannels(sound.shape[1])
-        writer.setsampwidth(2)
-        writer.setframerate(round(sample_rate))
-        writer.writeframes(samples.tobytes())
-    return out.getvalue()
 
 
 def text_summary(tag: str, text: Any) -> Any:
