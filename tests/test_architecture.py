@@ -42,7 +42,7 @@ TOP = max(LAYERS)
 # they belong to layer 0, so that kernels may read and write files. (Import them by their full name.)
 FILE_FORMATS = (
     *("data.crc32c", "data.protobuf_wire", "data.record_files"),
-    *("summary.event_files", "summary.summary_protos"),
+    *("summary.event_files", "summary.summary_protos", "summary.wave_files"),
     *("train.atomic_files", "train.checkpoint_reader", "train.checkpoint_state"),
     *("train.example_protos", "train.example_wire", "train.safetensors_store"),
     *("train.sstable", "train.tensor_bundle"),

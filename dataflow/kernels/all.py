@@ -5,6 +5,7 @@ from dataflow.kernels import (
     activation as _activation,  # noqa: F401
     arithmetic as _arithmetic,  # noqa: F401
     array_basics as _array_basics,  # noqa: F401
+    audio as _audio,  # noqa: F401
     bias as _bias,  # noqa: F401
     candidate_sampling as _candidate_sampling,  # noqa: F401
     checkpoint as _checkpoint,  # noqa: F401
@@ -57,6 +58,5 @@ from dataflow.kernels import (
     training as _training,  # noqa: F401
     transfer as _transfer,  # noqa: F401
     unicode as _unicode,  # noqa: F401
-    wave_files as _wave_files,  # noqa: F401
 )
 from dataflow.kernels.fused import elementwise as _fused_elementwise  # noqa: F401

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
-from dataflow.kernels.example_reader import read_example, tensor_bytes, tensor_from_bytes
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import each, one, strings, text_array
+from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
+from dataflow.train.example_wire import read_example
 
 _REASON = "bytes are read on the host"
-
-__all__ = ["tensor_bytes", "tensor_from_bytes"]
 
 
 @kernel("DecodeRaw", cpu_only=_REASON)

@@ -6,34 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.data.protobuf_wire import fields
 from dataflow.dtypes import DType
-from dataflow.kernels.example_reader import _map_entries, feature_values
 from dataflow.kernels.parsing import _dense_rows, _sparse_rows
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import strings, text_array
-
-
-def read_sequence_example(
-    data: bytes, wanted: Any
-) -> tuple[dict[bytes, tuple[str, Any]], dict[bytes, list[tuple[str, Any]]]]:
-    """The context features and the feature lists whose names are in ``wanted``."""
-    context: dict[bytes, tuple[str, Any]] = {}
-    lists: dict[bytes, list[tuple[str, Any]]] = {}
-    for number, kind, value in fields(data):
-        if kind != 2:
-            continue
-        if number == 1:
-            for key, feature in _map_entries(value):
-                if key in wanted:
-                    context[key] = feature_values(feature)
-        elif number == 2:
-            for key, steps in _map_entries(value):
-                if key in wanted:
-                    lists[key] = [
-                        feature_values(v) for n, k, v in fields(steps) if n == 1 and k == 2
-                    ]
-    return context, lists
+from dataflow.train.example_wire import read_sequence_example
 
 
 def _checked(found: tuple[str, Any], key: bytes, dtype: DType) -> Any:

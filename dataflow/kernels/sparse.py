@@ -362,7 +362,7 @@ def sparse_fill_empty_rows_kernel(xp: Any, at: Any, values: Any, shape: Any, def
 
 @kernel("SerializeSparse", cpu_only=_REASON)
 def serialize_sparse_kernel(xp: Any, at: Any, values: Any, shape: Any) -> Any:
-    from dataflow.kernels.parsing import tensor_bytes
+    from dataflow.kernels.tensor_messages import tensor_bytes
 
     out = np.empty(3, object)
     out[:] = [tensor_bytes(at), tensor_bytes(values), tensor_bytes(shape)]
@@ -381,7 +381,7 @@ def serialize_many_sparse_kernel(xp: Any, at: Any, values: Any, shape: Any) -> A
 
 @kernel("DeserializeManySparse", cpu_only=_REASON)
 def deserialize_many_sparse_kernel(xp: Any, serialized: Any, *, dtype: Any) -> Any:
-    from dataflow.kernels.parsing import tensor_from_bytes
+    from dataflow.kernels.tensor_messages import tensor_from_bytes
 
     indices, values, shapes = [], [], []
     for i, row in enumerate(serialized.reshape(-1, 3).tolist()):

@@ -10,11 +10,8 @@ from hypothesis import given, settings, strategies as st
 
 import dataflow as tf
 from dataflow.data.protobuf_wire import packed_int64
-from dataflow.kernels.example_reader import (
-    read_example,
-    tensor_bytes,
-    tensor_from_bytes,
-)
+from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
+from dataflow.train.example_wire import read_example
 from tests.samples.parsing import FULL, PART, _varint, example
 
 

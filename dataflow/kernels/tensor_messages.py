@@ -1,11 +1,10 @@
-"""`Example` and `TensorProto` messages read and written in protocol buffers' wire format.
+"""`TensorProto` messages read and written in protocol buffers' wire format.
 
 Source of the format: the encoding chapter of the protocol buffers documentation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -28,53 +27,6 @@ def _packed(kind: int, value: Any) -> bytes:
     if kind == BYTES:
         return value  # type: ignore[no-any-return]
     return int(value).to_bytes(4 if kind == FIXED32 else 8, "little")
-
-
-def feature_values(data: bytes) -> tuple[str, Any]:
-    """A ``Feature`` as (dtype name, values); ("", None) where no kind is set."""
-    for number, kind, value in fields(data):
-        if kind != BYTES:
-            continue
-        if number == 1:
-            return "string", [v for n, k, v in fields(value) if n == 1 and k == BYTES]
-        if number == 2:
-            parts = [_packed(k, v) for n, k, v in fields(value) if n == 1 and k in (BYTES, FIXED32)]
-            raw = b"".join(parts)
-            if len(raw) % 4:
-                raise ValueError("a list of floats is cut short")
-            return "float32", np.frombuffer(raw, "<f4")
-        if number == 3:
-            numbers = [np.zeros(0, np.int64)]
-            for n, k, v in fields(value):
-                if n == 1:
-                    numbers.append(
-                        packed_int64(v) if k == BYTES else np.array([signed(v)], np.int64)
-                    )
-            return "int64", np.concatenate(numbers) if len(numbers) != 2 else numbers[1]
-    return "", None
-
-
-def _map_entries(data: bytes) -> Iterator[tuple[bytes, bytes]]:
-    for number, kind, entry in fields(data):
-        if number == 1 and kind == BYTES:
-            key, value = b"", b""
-            for n, _, v in fields(entry):
-                if n == 1:
-                    key = v
-                elif n == 2:
-                    value = v
-            yield key, value
-
-
-def read_example(data: bytes, wanted: Any) -> dict[bytes, tuple[str, Any]]:
-    """The features of a serialized ``Example`` whose names are in ``wanted``."""
-    found: dict[bytes, tuple[str, Any]] = {}
-    for number, kind, value in fields(data):
-        if number == 1 and kind == BYTES:
-            for key, feature in _map_entries(value):
-                if key in wanted:
-                    found[key] = feature_values(feature)
-    return found
 
 
 def tensor_bytes(value: Any) -> bytes:
