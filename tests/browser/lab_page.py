@@ -96,6 +96,33 @@ class LabPage:
             f"() => ({_KERNEL_STATUS})() === 'idle'", timeout=timeout_seconds * 1000
         )
 
+    def run_all_in_notebook_7(self, name: str, *, timeout_seconds: float = 90) -> Locator:
+        """Open a notebook in Notebook 7 and run all its cells; returns the notebook's element.
+
+        There is no JupyterLab application in that page: of the other methods only `screenshot` and
+        `page` are of use.
+        """
+        from playwright.sync_api import TimeoutError
+
+        self.server.delete_sessions()
+        page = self.page
+        url = f"{self.server.url}notebooks/{quote(name)}?token={self.server.token}"
+        page.goto(url, timeout=timeout_seconds * 1000)
+        notebook = page.locator(".jp-NotebookPanel")
+        notebook.locator(".jp-Cell").first.wait_for()
+        page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
+        prompts = notebook.locator(".jp-CodeCell .jp-InputPrompt")
+        for _ in range(6):
+            # Its status says idle before the kernel is there, and what is run until then is lost.
+            page.locator(".lm-MenuBar-itemLabel", has_text="Run").first.click()
+            page.locator(".lm-Menu-itemLabel", has_text=re.compile("^Run All Cells$")).click()
+            try:
+                prompts.filter(has_text=re.compile(r"\[[\d*]")).first.wait_for(timeout=4000)
+                return notebook
+            except TimeoutError:
+                continue
+        raise AssertionError("Notebook 7 did not run the cells")
+
     def command(self, command: str, **arguments: Any) -> Any:
         """Execute a command of JupyterLab, as its menus do; waits for it to end."""
         return self.page.evaluate(

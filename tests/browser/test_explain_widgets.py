@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import dataflow as tf
 from dataflow_widgets import RewritePlayer, Timeline
+from tests.browser.axe import serious_findings
 from tests.browser.bare_page import BarePage
 from tests.browser.lab_page import screenshot_folder
 from tests.browser.test_widget_pages import CONTRAST
@@ -376,9 +376,6 @@ SHOW = {"rewrite_player": show_player, "timeline": show_timeline}
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("which", sorted(SHOW))
 def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, which: str) -> None:
-    import axe_playwright_python
-
-    axe = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
     bare = BarePage(chromium, dark=dark)
     inside = SHOW[which](bare)
     if which == "timeline":
@@ -391,13 +388,7 @@ def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, which: str) ->
         wait_tag(bare, "after", "new")
         bare.page.locator(".df-node.df-comes").click()
     bare.page.wait_for_timeout(400)  # until colours have settled
-    bare.page.evaluate(axe)
-    found = bare.page.evaluate(
-        """() => axe.run(document.querySelector('main')).then((r) => r.violations
-             .filter((v) => ['serious', 'critical'].includes(v.impact))
-             .map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 200))]))"""
-    )
-    assert found == []
+    assert serious_findings(bare.page, "main") == []
     if which == "rewrite_player":
         assert bare.page.evaluate(CONTRAST) == []
     folder = screenshot_folder()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -221,27 +220,11 @@ def test_magic_and_rich_display(lab_page: LabPage, jupyter_server: JupyterServer
 
 
 def test_in_notebook_7(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
-    from playwright.sync_api import TimeoutError
-
     name = jupyter_server.write_notebook("classic.ipynb", [BUILD, SHOW])
-    page = lab_page.page
-    page.goto(f"{jupyter_server.url}notebooks/{name}?token={jupyter_server.token}")
-    page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
-    page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
-    for _ in range(6):
-        # Its status says idle before the kernel is there, and what is run until then is lost.
-        page.locator(".lm-MenuBar-itemLabel", has_text="Run").first.click()
-        page.locator(".lm-Menu-itemLabel", has_text=re.compile("^Run All Cells$")).click()
-        try:
-            page.locator(".jp-InputPrompt", has_text=re.compile(r"\[[\d*]")).first.wait_for(
-                timeout=4000
-            )
-            break
-        except TimeoutError:
-            continue
-    wait_drawn(page.locator(".jp-NotebookPanel"), 6)
-    node(page.locator(".jp-NotebookPanel"), "useless").click()
-    assert page.locator(".df-inspector h4").text_content() == "useless"
+    notebook = lab_page.run_all_in_notebook_7(name)
+    wait_drawn(notebook, 6)
+    node(notebook, "useless").click()
+    assert notebook.locator(".df-inspector h4").text_content() == "useless"
     lab_page.page.wait_for_timeout(1200)
     lab_page.screenshot("graph_view_notebook_7")
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.browser.axe import serious_findings
 from tests.browser.bare_page import BarePage
 from tests.browser.test_graph_view import BUILD, node, wait_class, wait_drawn
 
@@ -86,9 +86,6 @@ FORMS = ["nodes", "order", "choice", "value", "rows"]
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("answered", [False, True], ids=["open", "answered"])
 def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, answered: bool) -> None:
-    import axe_playwright_python
-
-    axe = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
     bare = BarePage(chromium, dark=dark)
     for form in FORMS:
         bare.show(question_state(form, answered=answered))
@@ -97,13 +94,7 @@ def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, answered: bool
     if not answered:
         bare.page.locator(".df-node").last.click()
     bare.page.wait_for_timeout(400)  # until colours have settled
-    bare.page.evaluate(axe)
-    found = bare.page.evaluate(
-        """() => axe.run(document.querySelector('main')).then((r) => r.violations
-             .filter((v) => ['serious', 'critical'].includes(v.impact))
-             .map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 200))]))"""
-    )
-    assert found == []
+    assert serious_findings(bare.page, "main") == []
     assert bare.failures() == []
     bare.close()
 

@@ -1,0 +1,89 @@
+"""A notebook with every widget in it: for Notebook 7, and for the pictures in lessons/widgets.md."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Shown(NamedTuple):
+    """A widget's cell, and a selector of what it draws last."""
+
+    source: str
+    drawn: str
+
+
+SETUP = """import numpy as np
+import dataflow as tf
+from dataflow_widgets import (EmbeddingView, GraphView, RewritePlayer, Stepper, Timeline,
+                              TrainingMonitor, predict)
+rng = np.random.default_rng(0)
+with tf.Graph().as_default() as five:
+    x = tf.constant(2, name="x"); y = tf.constant(3, name="y")
+    add_op = tf.add(x, y, name="add_op"); mul_op = tf.multiply(x, y, name="mul_op")
+    useless = tf.multiply(x, add_op, name="useless")
+    pow_op = tf.pow(add_op, mul_op, name="pow_op")
+    five_session = tf.Session()
+with tf.Graph().as_default() as layer:
+    inputs = tf.placeholder(tf.float32, [None, 256], name="inputs")
+    softened = tf.log(tf.add(1.0, tf.exp(tf.multiply(inputs, 1.0, name="once"))), name="softened")
+    total = tf.reduce_sum(tf.square(tf.tanh(softened) * 2.0 + 1.0), name="total")
+    layer_session = tf.Session()"""
+
+WIDGETS = {
+    "graph_view": Shown(
+        "view = GraphView(five, height=420)\nview.highlight(pow_op)\nview",
+        '.df-graph-view[data-drawn="6"] .df-node.df-pruned',
+    ),
+    "stepper": Shown(
+        "Stepper(five_session, pow_op, height=420)",
+        ".df-stepper[data-step] .df-node",
+    ),
+    "rewrite_player": Shown(
+        "RewritePlayer(layer_session, total, [inputs], height=420)",
+        ".df-rewrite-player .df-column:not([hidden]) .df-pane[data-attempt] .df-node",
+    ),
+    "timeline": Shown(
+        """metadata = tf.RunMetadata()
+layer_session.run(total, {inputs: np.ones((512, 256))},
+                  options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE),
+                  run_metadata=metadata)
+Timeline(metadata)""",
+        ".df-timeline[data-drawn] .df-bar",
+    ),
+    "training_monitor": Shown(
+        """monitor = TrainingMonitor(title="Two learning rates")
+for k, run in enumerate(["0.01", "0.1"]):
+    monitor.start(run, steps=400)
+    for step in range(1, 401):
+        noise = rng.normal() * 0.03
+        loss = 2.3 * np.exp(-step * (2 * k + 1) / 300) + 0.05 + abs(noise)
+        monitor.log(step, loss=loss, accuracy=1 - loss / 3 + noise, run=run)
+        if step % 40 == 0:
+            weights = rng.normal(size=2000) * (0.05 + step / 800)
+            monitor.log(step, {"weights/dense": weights}, run=run)
+    monitor.finish(run)
+monitor""",
+        ".df-training-monitor .df-ridge",
+    ),
+    "embedding_view": Shown(
+        """words = ["king", "queen", "man", "woman", "prince", "princess", "boy", "girl"]
+directions = rng.normal(size=(6, 24))
+known = [directions[0] * (w in ("king", "queen", "prince", "princess")) * 2
+         + directions[1] * (w in ("queen", "woman", "princess", "girl"))
+         + directions[2] * (w in ("prince", "princess", "boy", "girl")) for w in words]
+rest = [directions[3 + i % 3] * 1.5 + rng.normal(size=24) * 0.6 for i in range(160)]
+groups = ["people"] * 8 + [["animals", "plants", "tools"][i % 3] for i in range(160)]
+EmbeddingView(np.array(known + rest), words + [f"{g} {i}" for i, g in enumerate(groups[8:])],
+              groups=groups, title="Words")""",
+        ".df-embedding-view .df-scatter[data-drawn]",
+    ),
+    "predict": Shown(
+        'predict.pruned(pow_op, session=five_session, name="lesson02.q1")',
+        ".df-predict .df-node",
+    ),
+}
+
+
+def cells() -> list[str]:
+    """The notebook's cells: the setup, then one for each widget."""
+    return [SETUP, *(shown.source for shown in WIDGETS.values())]
