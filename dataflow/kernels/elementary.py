@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dataflow.dtypes import DType
+from dataflow.kernels.fused.mapping import MappedOp, Mapping, mapped
 from dataflow.kernels.registry import kernel, ufunc_kernel
 
 for _type, _ufunc in {
@@ -39,6 +42,14 @@ for _type, _ufunc in {
     ufunc_kernel(_type, _ufunc)
 
 
+_SIGMOID = Mapping("float32", (("Sigmoid", (0,)),), (1,))
+_TANH_GRADIENT = MappedOp(2, ("TanhGrad", (0, 1)))
+#: The factors in the order that the op has without machine code.
+_SIGMOID_GRADIENT = MappedOp(
+    2, ("Mul", (1, 0)), ("Const", (1.0,)), ("Sub", (3, 0)), ("Mul", (2, 4))
+)
+
+
 @kernel("Round", factory=True)
 def round_kernel(xp: Any, *, T: DType) -> Any:
     return xp.rint if T.kind in "fc" else xp.positive
@@ -55,6 +66,12 @@ def sigmoid_kernel(xp: Any) -> Any:
     negative, exp, divide = xp.negative, xp.exp, xp.divide
 
     def sigmoid(x: Any) -> Any:
+        if xp is np and x.dtype.char == "f":
+            return mapped(_SIGMOID, [x], by_ufuncs)
+        return by_ufuncs([x])
+
+    def by_ufuncs(inputs: list[Any]) -> Any:
+        (x,) = inputs
         if not x.shape:
             return xp.reciprocal(exp(negative(x)) + 1)
         t = negative(x)
@@ -86,11 +103,23 @@ def reciprocal_grad_kernel(xp: Any, y: Any, dy: Any) -> Any:
     return -dy * (y * y)
 
 
+def _tanh_grad(inputs: list[Any]) -> Any:
+    y, dy = inputs
+    return dy * (1 - y * y)
+
+
+def _sigmoid_grad(inputs: list[Any]) -> Any:
+    y, dy = inputs
+    return dy * y * (1 - y)
+
+
 @kernel("TanhGrad")
 def tanh_grad_kernel(xp: Any, y: Any, dy: Any) -> Any:
-    return dy * (1 - y * y)
+    return _TANH_GRADIENT(dy.dtype, [y, dy], _tanh_grad) if xp is np else _tanh_grad([y, dy])
 
 
 @kernel("SigmoidGrad")
 def sigmoid_grad_kernel(xp: Any, y: Any, dy: Any) -> Any:
-    return dy * y * (1 - y)
+    return (
+        _SIGMOID_GRADIENT(dy.dtype, [y, dy], _sigmoid_grad) if xp is np else _sigmoid_grad([y, dy])
+    )

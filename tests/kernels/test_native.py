@@ -142,6 +142,32 @@ def test_an_op_gives_what_the_numpy_instruction_gives(op: str, dtype: str) -> No
     np.testing.assert_array_equal(out, scope["o"].astype(dtype))
 
 
+@pytest.mark.parametrize(
+    ("op", "function", "most_units"),
+    [
+        ("Exp", np.exp, 1.1),
+        ("Sigmoid", lambda x: 1 / (1 + np.exp(-x)), 2.5),
+        ("Tanh", np.tanh, 2.0),
+    ],
+)
+def test_functions_without_an_instruction(op: str, function: Any, most_units: float) -> None:
+    x = np.concatenate(
+        [np.linspace(-87.3, 88.7, 20_001), np.linspace(-1, 1, 20_001), [1e-30, -1e-30, 88.72, -0.0]]
+    ).astype(np.float32)
+    out = np.empty_like(x)
+    compiled = native.compile_loop(native.Loop("float32", "v", ((op, (0,)),), ((1, "v"),)))
+    compiled(x.size, native.address_of(x), native.address_of(out))
+    exact = function(x.astype(np.float64))
+    unit = np.spacing(exact.astype(np.float32)).astype(np.float64)
+    assert np.abs((out - exact) / unit).max() < most_units
+    special = np.array([np.nan, np.inf, -np.inf, 89.5, -110.0, 0.0, -0.0], np.float32)
+    out = np.empty_like(special)
+    compiled(special.size, native.address_of(special), native.address_of(out))
+    with np.errstate(all="ignore"):
+        _same(out, function(special))
+    assert not native.can_write(op, "float64")
+
+
 def test_axes_strides_and_one_element_for_a_whole_row() -> None:
     rng = np.random.default_rng(6)
     x = rng.random((3, 4, 21), np.float32)[:, ::2]
@@ -184,7 +210,7 @@ def test_without_llvmlite_numpy_goes_on(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_loop_that_cannot_be_compiled_gives_one_warning() -> None:
-    lazy = native.Lazy(lambda: native.compile_loop(LOOP._replace(steps=(("Exp", (0,)),))))
+    lazy = native.Lazy(lambda: native.compile_loop(LOOP._replace(steps=(("Log", (0,)),))))
     with pytest.warns(UserWarning, match="NumPy computes it: no machine code for the op type"):
         lazy._compile()
     assert lazy.function is None

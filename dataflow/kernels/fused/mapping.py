@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.fused.native import OPS, Function, Lazy, Loop, address_of, lazy
+from dataflow.kernels.fused.native import Function, Lazy, Loop, address_of, can_write, lazy
 from dataflow.kernels.parallel import run_pieces
 
 #: Below this NumPy's calls cost no more than finding and calling a loop.
@@ -47,7 +47,7 @@ class Mapping:
         With ``adds`` results are added to the outputs, which then may be broadcast, too: all that
         falls on one element is added up, by one thread.
         """
-        if np.dtype(dtype).char not in "fd" or any(op not in OPS for op, _ in steps):
+        if np.dtype(dtype).char not in "fd" or not all(can_write(op, dtype) for op, _ in steps):
             return None
         return cls(dtype, steps, results, adds)
 

@@ -10,7 +10,8 @@ a numba version 5.8 ms, since its bounds and aliasing keep it from vectors, and 
 compile it (with the interpreter's lock held) where this takes 10 ms (without it).
 
 Results are bit for bit those of the NumPy ops in the same order: every step is one IEEE operation,
-none are contracted. Ops that LLVM has no instruction for (``exp``) stay with NumPy.
+none are contracted. Only ``exp``, ``sigmoid`` and ``tanh``, which processors have no instruction
+for, differ in the last places (`transcendental`); other such functions stay with NumPy.
 
 A loop is compiled in the background once it was asked for often enough (loading llvmlite takes
 0.1 s, a loop 10 ms, both without the interpreter's lock for the most part). Until it is used, and
@@ -28,6 +29,8 @@ from collections.abc import Callable
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
+
+from dataflow.kernels.fused import transcendental
 
 #: Times that a loop is asked for before it is compiled: a graph that runs twice is not worth it.
 _ASKED_BEFORE_COMPILING = 20
@@ -230,8 +233,13 @@ _COMPOSED = frozenset(
         *("SelectV2", "LogicalNot", "Const", "Copysign"),
     }
 )
-#: The op types that steps may have.
+#: The op types that steps of any type may have.
 OPS = frozenset({*_ARITHMETIC, *_COMPARISONS, *_TRUTHS, *_UNARY, *_COMPOSED})
+
+
+def can_write(op: str, dtype: Any) -> bool:
+    """True when there is machine code for an op on float32 or float64."""
+    return op in OPS or (op in transcendental.OPS and np.dtype(dtype).char == "f")
 
 
 class _Writer:
@@ -324,7 +332,22 @@ class _Writer:
             case "LogicalNot":
                 false = "false" if self.lanes == 1 else "zeroinitializer"
                 return self.put(f"icmp eq {self.truth} {x[0]}, {false}")
-        raise ValueError(f"no machine code for the op type {op!r}")
+        return transcendental.write(self, op, *x)
+
+    @property
+    def whole_type(self) -> str:
+        """That of whole numbers of 32 bits."""
+        return "i32" if self.lanes == 1 else f"<{self.lanes} x i32>"
+
+    def whole(self, number: int) -> str:
+        """A whole number, for each element."""
+        if self.lanes == 1:
+            return str(number)
+        return "<" + ", ".join([f"i32 {number}"] * self.lanes) + ">"
+
+    def call(self, name: str, *x: Any) -> str:
+        """One of LLVM's own functions on names or Python numbers."""
+        return self._intrinsic(name, *(self.constant(v) if isinstance(v, float) else v for v in x))
 
     def _intrinsic(self, name: str, *x: str) -> str:
         types = ", ".join([self.type] * len(x))
