@@ -112,6 +112,7 @@ def _panel() -> int:
 
 _VECTOR = f"<{LANES} x float>"
 _LOAD = f"@llvm.masked.load.v{LANES}f32.p0"
+_PREFETCH = "@llvm.prefetch.p0"
 _ALL_LANES = (1 << LANES) - 1
 
 
@@ -190,6 +191,11 @@ class _Writer:
             f"call {_VECTOR} {_LOAD}(ptr {place}, i32 {_NUMBER_BYTES}, <{LANES} x i1> {mask}, "
             f"{_VECTOR} zeroinitializer)"
         )
+
+    def prefetch(self, address: str) -> None:
+        """Asks for a line of memory, for the second cache; it may lie beyond the array."""
+        place = self.pointer(address)
+        self.lines.append(f"  call void {_PREFETCH}(ptr {place}, i32 0, i32 2, i32 1)")
 
     def store(self, vector: str, address: str) -> None:
         place = self.pointer(address)
@@ -285,6 +291,7 @@ def source(transposed: bool) -> str:
         for height in range(1, most_rows + 1)
     ]
     declared = f"declare {_VECTOR} {_LOAD}(ptr, i32, <{LANES} x i1>, {_VECTOR})\n"
+    declared += f"declare void {_PREFETCH}(ptr, i32, i32, i32)\n"
     return "".join([w.text(), *tiles, _pack_transposed() if transposed else _pack_rows(), declared])
 
 
@@ -305,9 +312,9 @@ def _pack_rows() -> str:
             start = w.at("%from", (step, "%stride"))
             target = w.at("%to", (step, str(VECTOR_BYTES * vectors)))
             for v in range(vectors):
-                vector = w.load(
-                    w.op("add", start, VECTOR_BYTES * v), mask if v == vectors - 1 else every
-                )
+                here = w.op("add", start, VECTOR_BYTES * v)
+                w.prefetch(w.op("add", here, VECTOR_BYTES * vectors))
+                vector = w.load(here, mask if v == vectors - 1 else every)
                 w.store(vector, w.op("add", target, VECTOR_BYTES * v))
             return 1
 
