@@ -1,0 +1,130 @@
+"""Checks of lesson 16: MapReduce as dataflow."""
+
+from __future__ import annotations
+
+import collections
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+import dataflow.compat.v1 as tf
+from dataflow.course.exercise import exercise, expect
+
+
+def _decoded(value: Any) -> list[str]:
+    return [v.decode() if isinstance(v, bytes) else str(v) for v in np.asarray(value).reshape(-1)]
+
+
+def _is_tensor(name: str, value: Any) -> None:
+    expect(isinstance(value, tf.Tensor), f"{name} is {type(value).__name__}, needed a tensor")
+
+
+@exercise(
+    "First make all letters small, then take out what is neither a letter nor a space, then split.",
+    'tf.strings.regex_replace(lower, "[^a-z ]", "") removes; tf.string_split(...).values are the '
+    "words of all lines.",
+)
+def ex1(tokens: Callable[[Any], Any]) -> str:
+    """Words in lower case, without punctuation."""
+    cases = [
+        ["The cat, the Cat. THE CAT!", "(and) a dog?"],
+        ["One"],
+        ["don't -- stop", "  two   spaces "],
+    ]
+    for case in cases:
+        with tf.Graph().as_default(), tf.Session() as session:
+            result = tokens(tf.constant(case))
+            _is_tensor("what tokens returns", result)
+            got = _decoded(session.run(result))
+        want = [w for line in case for w in re.sub("[^a-z ]", "", line.lower()).split()]
+        expect(got == want, f"of {case} you make {got}, needed {want}")
+    return "Right: Cat, cat and CAT are one word now, and so is the count."
+
+
+@exercise(
+    "The key is the first letter, the value the length. Which op reduces by key to a mean?",
+    "letters, number = tf.unique(tf.strings.substr(words, 0, 1)); then tf.unsorted_segment_mean of "
+    "the lengths as floats.",
+)
+def ex2(mean_length: Callable[[Any], Any]) -> str:
+    """The mean length of the words that begin with each letter."""
+    for words in (
+        ["cat", "dog", "concatenate", "a", "apple", "mat"],
+        ["x"],
+        ["bb", "b", "bbb", "a"],
+    ):
+        lengths: dict[str, list[int]] = collections.defaultdict(list)
+        for word in words:
+            lengths[word[0]].append(len(word))
+        with tf.Graph().as_default(), tf.Session() as session:
+            result = mean_length(tf.constant(words))
+            expect(
+                isinstance(result, (tuple, list)) and len(result) == 2,
+                "mean_length is to return two tensors, the letters and the means",
+            )
+            letters, means = session.run(list(result))
+        got = dict(zip(_decoded(letters), np.asarray(means, float).tolist(), strict=False))
+        want = {letter: sum(n) / len(n) for letter, n in lengths.items()}
+        expect(
+            len(_decoded(letters)) == len(want),
+            f"{words} begin with {len(want)} letters; you return {len(_decoded(letters))}",
+        )
+        for letter, mean in want.items():
+            expect(
+                letter in got and abs(got[letter] - mean) < 1e-4,
+                f"for {words}: {letter!r} has the mean {mean:g}, you say {got.get(letter)}",
+            )
+    return "Right. Only key and value changed; the shape of the job is that of a word count."
+
+
+@exercise(
+    "A word can come from several mappers. What has to be added up is no longer a 1.",
+    "Concatenate the words, concatenate the counts, tf.unique the words, and sum the counts by "
+    "their numbers.",
+)
+def ex3(merge: Callable[[Sequence[Any], Sequence[Any]], Any]) -> str:
+    """Counts of several mappers, put together."""
+    cases = [
+        [{"cat": 2, "dog": 1}, {"cat": 5, "a": 1}],
+        [{"cat": 3}],
+        [{"a": 1, "b": 2}, {"b": 2, "c": 9}, {"c": 1, "a": 4}],
+    ]
+    for case in cases:
+        with tf.Graph().as_default(), tf.Session() as session:
+            result = merge(
+                [tf.constant(list(m)) for m in case],
+                [tf.constant(list(m.values()), tf.int32) for m in case],
+            )
+            expect(
+                isinstance(result, (tuple, list)) and len(result) == 2,
+                "merge is to return two tensors, the words and their counts",
+            )
+            words, counts = session.run(list(result))
+        want: collections.Counter[str] = collections.Counter()
+        for mapped in case:
+            want.update(mapped)
+        names = _decoded(words)
+        expect(len(set(names)) == len(names), f"a word is there twice: {names}")
+        got = dict(zip(names, np.asarray(counts).tolist(), strict=False))
+        expect(got == dict(want), f"of {case} you make {got}, needed {dict(want)}")
+    return "Right: the combiner's sums are summed, and nothing is counted twice."
+
+
+@exercise(
+    "Splitting keeps for every word the line that it stood in: look at .indices.",
+    "tf.equal(split.values, word) marks the words; sum the marks by split.indices[:, 0]; "
+    "tf.boolean_mask takes the lines that have any.",
+)
+def ex4(grep: Callable[[Any, Any], Any]) -> str:
+    """The lines that contain a word."""
+    text = ["the cat sat", "a dog", "concatenate these", "", "dog and cat", "cat cat"]
+    for word in ("cat", "dog", "the", "bird"):
+        with tf.Graph().as_default(), tf.Session() as session:
+            result = grep(tf.constant(text), tf.constant(word))
+            _is_tensor("what grep returns", result)
+            got = _decoded(session.run(result))
+        want = [line for line in text if word in line.split()]
+        expect(got == want, f"for {word!r} you find {got}, needed {want}")
+    return "Right. A map without a reduce needs no shuffle: every machine works alone."
