@@ -19,8 +19,8 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels import direct_conv
-from dataflow.kernels.blas import add_product
-from dataflow.kernels.parallel import matrix_product, num_workers, run_pieces_of
+from dataflow.kernels.blas import add_product, num_threads
+from dataflow.kernels.parallel import add_up_pieces, matrix_product, run_pieces_of
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window, window
 
@@ -199,7 +199,7 @@ def _pieces(xp: Any, batch: int, item_bytes: int) -> list[slice]:
     budget = _CPU_PIECE_BYTES if xp is np else _GPU_PIECE_BYTES
     count = max(1, -(-batch * item_bytes // budget))
     if xp is np and batch * item_bytes > _SMALL_BYTES:
-        workers = num_workers()
+        workers = num_threads()  # not those that are free: pieces decide how sums round
         count = min(batch, -(-count // workers) * workers)
     size = max(1, -(-batch // count))
     return [slice(i, min(i + size, batch)) for i in range(0, batch, size)]
@@ -288,18 +288,11 @@ def _filter_gradient(xp: Any, x: Any, grad: Any, problem: _Problem) -> Any:
         x[:, 0], grad[:, 0], *problem.windows[1:], out[0]
     ):
         return out
-    totals: list[Any] = []  # each thread adds up its own
-
-    def own_total() -> Any:
-        total = xp.zeros(problem.filter_shape, x.dtype) if totals else out
-        totals.append(total)
-        return total
-
     if _is_thin(problem):
         patches = _Patches(xp, problem, x.dtype)
 
-        def make_unroller() -> Any:
-            target = own_total().reshape(-1, problem.outputs)
+        def make_unroller(total: Any) -> Any:
+            target = total.reshape(-1, problem.outputs)
 
             def unroll(piece: slice) -> None:
                 matrix = grad[piece].reshape(-1, problem.outputs)
@@ -307,14 +300,14 @@ def _filter_gradient(xp: Any, x: Any, grad: Any, problem: _Problem) -> Any:
 
             return unroll
 
-        run_pieces_of(xp, _pieces(xp, problem.batch, patches.item_bytes), make_unroller)
+        add_up_pieces(xp, _pieces(xp, problem.batch, patches.item_bytes), out, make_unroller)
     else:
         rows = _Rows(xp, problem, x.dtype)
         depth, height, _ = problem.windows
 
-        def make_worker() -> Any:
+        def make_worker(total: Any) -> Any:
             scratch = _Scratch(xp, x.dtype)
-            taps = own_total().reshape(depth.taps, height.taps, rows.row, problem.outputs)
+            taps = total.reshape(depth.taps, height.taps, rows.row, problem.outputs)
 
             def work(piece: slice) -> None:
                 buffer = scratch.get(0, rows.shape(piece.stop - piece.start))
@@ -329,9 +322,7 @@ def _filter_gradient(xp: Any, x: Any, grad: Any, problem: _Problem) -> Any:
 
             return work
 
-        run_pieces_of(xp, _pieces(xp, problem.batch, rows.item_bytes), make_worker)
-    for total in totals[1:]:
-        out += total
+        add_up_pieces(xp, _pieces(xp, problem.batch, rows.item_bytes), out, make_worker)
     return out
 
 

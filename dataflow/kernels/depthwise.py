@@ -9,7 +9,7 @@ import numpy as np
 
 from dataflow.kernels.conv import Layout, attr_windows, check_gradient
 from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, Mapping
-from dataflow.kernels.parallel import run_pieces_of
+from dataflow.kernels.parallel import add_up_pieces, run_pieces_of
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window
 
@@ -246,7 +246,6 @@ def depthwise_backprop_filter_kernel(
     windows = _prepare(image.shape, sizes, layout, (strides, dilations, padding, explicit_paddings))
     check_gradient(grad, _output_shape(image.shape, sizes, windows))
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], *sizes[2:])
-    totals: list[Any] = []  # each thread adds up its own
     taps = sizes[0] * sizes[1]
     if xp is np and sizes[3] == 1 and taps <= _MAX_NATIVE_TAPS and grad.size >= SMALL_ELEMENTS:
         mapping = _products_of_taps(grad.dtype, taps)
@@ -257,10 +256,9 @@ def depthwise_backprop_filter_kernel(
         ):
             return result
 
-    def make_worker() -> Any:
-        total = xp.zeros(sizes, input.dtype)
-        totals.append(total)
+    total_of_all = xp.zeros(sizes, input.dtype)
 
+    def make_worker(total: Any) -> Any:
         def work(piece: slice) -> None:
             source, part = image[piece], grad[piece]
             for y, x, to, frm in _taps(windows):
@@ -271,8 +269,9 @@ def depthwise_backprop_filter_kernel(
 
         return work
 
-    run_pieces_of(xp, _pieces(image.shape[0], int(np.prod(grad.shape[1:]))), make_worker)
-    return sum(totals[1:], totals[0]) if totals else xp.zeros(sizes, input.dtype)
+    pieces = _pieces(image.shape[0], int(np.prod(grad.shape[1:])))
+    add_up_pieces(xp, pieces, total_of_all, make_worker)
+    return total_of_all
 
 
 def _dilate(xp: Any, image: Any, filter: Any, windows: list[Window]) -> tuple[Any, Any]:

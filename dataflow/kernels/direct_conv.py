@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.kernels.blas import num_threads
 from dataflow.kernels.fused.native import address_of
 from dataflow.kernels.fused.products import (
     LANES,
@@ -26,7 +27,7 @@ from dataflow.kernels.fused.products import (
     split_rows,
     vectors_of,
 )
-from dataflow.kernels.parallel import num_workers, run_pieces
+from dataflow.kernels.parallel import add_up_pieces, run_pieces
 from dataflow.windows import Window
 
 #: Below this many multiplications calls cost more than they save.
@@ -87,8 +88,8 @@ class _Rows:
 def _pieces(batch: int, item_bytes: int) -> list[slice]:
     size = max(1, _PIECE_BYTES // max(item_bytes, 1))
     count = -(-batch // size)
-    if batch >= num_workers():  # as many for each thread
-        count = -(-count // num_workers()) * num_workers()
+    if batch >= num_threads():  # as many for each thread
+        count = -(-count // num_threads()) * num_threads()
     size = -(-batch // min(count, batch))
     return [slice(i, min(i + size, batch)) for i in range(0, batch, size)]
 
@@ -272,12 +273,9 @@ def filter_gradient(x: Any, grad: Any, height: Window, width: Window, out: Any) 
     images = pieces[0].stop
     step = max(1, _CHUNK_BYTES // (per_line * images))
     chunks = [(i, i + step) for i in range(0, height.count, step)]
-    totals: list[Any] = []  # each thread adds up its own
 
-    def make_worker() -> Any:
+    def make_worker(total: Any) -> Any:
         scratch: list[Any] = []
-        total = np.zeros_like(out) if totals else out
-        totals.append(total)
 
         def work(part: slice) -> None:
             piece, right_piece = rows.piece(part, scratch), grad[part]
@@ -317,7 +315,5 @@ def filter_gradient(x: Any, grad: Any, height: Window, width: Window, out: Any) 
 
         return work
 
-    run_pieces(pieces, make_worker)
-    for total in totals[1:]:
-        out += total
+    add_up_pieces(np, pieces, out, make_worker)
     return True

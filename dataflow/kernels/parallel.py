@@ -135,6 +135,30 @@ def run_pieces(pieces: Sequence[Any], make_worker: Callable[[], Callable[[Any], 
             raise part.error
 
 
+def add_up_pieces(
+    xp: Any, pieces: Sequence[Any], total: Any, make_worker: Callable[[Any], Callable[[Any], None]]
+) -> None:
+    """Adds to ``total`` what the workers add to the totals that they are made with.
+
+    Neighbouring pieces share a total, and the totals are added in order, so that the rounding does
+    not depend on which thread was free when.
+    """
+    count = max(1, min(num_threads(), len(pieces))) if xp is np else 1
+    ends = [len(pieces) * i // count for i in range(count + 1)]
+    totals = [total, *([None] * (count - 1))]
+
+    def add_share(share: int) -> None:
+        if share:
+            totals[share] = xp.zeros_like(total)
+        worker = make_worker(totals[share])
+        for piece in pieces[ends[share] : ends[share + 1]]:
+            worker(piece)
+
+    run_pieces_of(xp, range(count), lambda: add_share)
+    for other in totals[1:]:
+        total += other
+
+
 class Later:
     """A call that another thread may make meanwhile; `__call__` gives its result.
 
@@ -207,12 +231,13 @@ def matrix_product(a: Any, b: Any) -> Any:
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"shapes {a.shape} and {b.shape} do not fit: {a.shape[1]} != {b.shape[0]}")
     out = np.empty((rows, columns), a.dtype)
-    if multiplications < LARGE_PRODUCT or num_workers() < 2:
+    # The parts depend on the number of processors alone, not on how many are free: so does rounding.
+    if multiplications < LARGE_PRODUCT or num_threads() < 2:
         multiply_into(a, b, out)
         return out
     length = max(rows, columns)
     parts_each = 2 if multiplications >= _VERY_LARGE_PRODUCT else 1
-    size = -(-length // (parts_each * num_workers()))
+    size = -(-length // (parts_each * num_threads()))
     size = -(-size // _BLOCK) * _BLOCK
     parts = [slice(i, min(i + size, length)) for i in range(0, length, size)]
 
@@ -259,10 +284,10 @@ def sum_of_products(lefts: Sequence[Any], rights: Sequence[Any]) -> Any:
         for i, (a, b) in enumerate(zip(lefts, rights, strict=True)):
             multiply_into(a, b[:, part], target, adds=i > 0)
 
-    if multiplications < LARGE_PRODUCT or num_workers() < 2:
+    if multiplications < LARGE_PRODUCT or num_threads() < 2:
         add_up(slice(0, columns))
         return out
-    size = -(-columns // num_workers())
+    size = -(-columns // num_threads())
     size = -(-size // _BLOCK) * _BLOCK
     parts = [slice(i, min(i + size, columns)) for i in range(0, columns, size)]
     run_pieces(parts, lambda: add_up)

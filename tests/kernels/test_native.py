@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import functools
+import subprocess
 import sys
 from typing import Any
 
@@ -200,6 +201,32 @@ def test_threads_that_ask_at_once_get_one_loop() -> None:
             pass
     assert builds == [1]
     assert lazy.get() == 1
+
+
+def test_counts_begin_anew_without_compiling_again() -> None:
+    builds: list[int] = []
+    lazy = native.Lazy(lambda: builds.append(1) or len(builds), 2, 5)
+    assert [lazy.get() for _ in range(6)] == [None] * 4 + [1, 1]
+    native.count_anew()
+    assert [lazy.get() for _ in range(6)] == [None] * 4 + [1, 1]
+    assert builds == [1]
+
+
+def test_a_process_may_end_while_a_loop_is_compiled() -> None:
+    pytest.importorskip("llvmlite")
+    program = (
+        "import functools\n"
+        "from dataflow.kernels.fused import gemm, native\n"
+        "for transposed in (False, True):\n"
+        "    lazy = native.Lazy(functools.partial(gemm.compile_gemm, transposed), 1, 9)\n"
+        "    lazy.get()\n"
+        "print('ends')\n"
+    )
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "ends\n", "")
 
 
 def test_without_llvmlite_numpy_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,10 +120,14 @@ class Lazy(Generic[Compiled]):
     """What ``build`` compiles, once `get` was called often enough.
 
     That happens in the background, but the number of calls alone decides when the result is first
-    used: a program with a seed gives the same bits again.
+    used, counted anew since `count_anew`: a program with a seed gives the same bits again, in
+    another process or in this one.
     """
 
-    __slots__ = ("_before_compiling", "_before_use", "_thread", "asked", "build", "function")
+    __slots__ = (
+        *("_before_compiling", "_before_use", "_era", "_thread"),
+        *("asked", "build", "function"),
+    )
 
     def __init__(
         self,
@@ -136,17 +140,20 @@ class Lazy(Generic[Compiled]):
         self.asked = 0
         self.function: Compiled | None = None
         self._thread: threading.Thread | None = None
+        self._era = _era
 
     def get(self) -> Compiled | None:
         """The compiled function, or ``None`` while there is none."""
-        if self.asked >= self._before_use:
+        if self.asked >= self._before_use and self._era == _era:
             return self.function
         with _count_lock:
+            if self._era != _era:
+                self._era, self.asked = _era, 0
             self.asked += 1
-            if self.asked == self._before_compiling:
-                self._thread = threading.Thread(
-                    target=self._compile, name="dataflow-compile", daemon=True
-                )
+            if self.asked == self._before_compiling and self._thread is None:
+                # No daemon: a process that ends waits for it. LLVM's own clean-up would take away
+                # what it works with, and a program that had done its work would end in an abort.
+                self._thread = threading.Thread(target=self._compile, name="dataflow-compile")
                 self._thread.start()
             thread = self._thread
         if self.asked >= self._before_use and thread is not None:
@@ -161,6 +168,21 @@ class Lazy(Generic[Compiled]):
             pass  # llvmlite is optional
         except Exception as e:
             warnings.warn(f"A loop could not be compiled; NumPy computes it: {e}", stacklevel=1)
+
+
+#: How often `count_anew` was called.
+_era = 0
+
+
+def count_anew() -> None:
+    """What is compiled waits again for as many calls as in a fresh process.
+
+    Sums of the machine code round otherwise than NumPy's, so a session with a seed would else
+    depend on what ran in this process before it.
+    """
+    global _era
+    with _count_lock:
+        _era += 1
 
 
 _lazy: dict[Loop, Lazy[Function]] = {}
