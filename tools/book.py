@@ -10,6 +10,7 @@ how long each took and how much memory its kernel did.
 from __future__ import annotations
 
 import argparse
+import copy
 import html
 import os
 import re
@@ -21,12 +22,20 @@ from typing import Any
 
 import nbformat
 from jinja2 import DictLoader
+from latex2mathml.converter import convert
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
 ROOT = Path(__file__).resolve().parents[1]
 CELL_TIMEOUT_SECONDS = 300
 _WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+
+# A fenced or inline piece of code; $$formula$$; $formula$, without space inside its signs.
+_CODE_OR_FORMULA = re.compile(
+    r"(```.*?```|`[^`]*`|^ {4}.*?$)|\$\$(.+?)\$\$|(?<![\\$])\$(?=\S)([^$\n]+?)(?<=\S)\$",
+    re.S | re.M,
+)
+_MARK = "\u2063"  # no text has it: an invisible separator
 
 INDEX = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -71,10 +80,12 @@ document.getElementById("query").addEventListener("input", (event) => {{
 TEMPLATE = """{%- extends 'lab/index.html.j2' -%}
 {%- block body_header -%}{{ super() }}
 <style>
+main { max-width: 58rem; margin: 0 auto; }
+math { font-size: 1.1em; }
 nav.book, details.solution > summary { font: 14px system-ui, sans-serif; padding: 4px 0 4px 8px; }
 details.solution > summary { cursor: pointer; }
 </style>
-<nav class="book"><a href="index.html">All lessons</a></nav>{%- endblock -%}
+<nav class="book" aria-label="book"><a href="index.html">All lessons</a></nav>{%- endblock -%}
 {%- block codecell -%}
 {%- if 'solution' in cell.metadata.get('tags', []) -%}
 <details class="solution"><summary>Solution {{ cell.id | replace('solution-ex', '') | e }}</summary>
@@ -108,6 +119,7 @@ def run_notebook(path: Path) -> tuple[Any, int]:
         notebook,
         timeout=CELL_TIMEOUT_SECONDS,
         kernel_name="python3",
+        extra_arguments=["--log-level=ERROR"],  # else each kernel warns that it speaks over TCP
         resources={"metadata": {"path": str(path.parent)}},
     ).execute()
     return notebook, int(notebook.cells.pop().outputs[0]["text"])
@@ -133,8 +145,29 @@ def drop_widgets(notebook: Any) -> None:
             output.get("data", {}).pop(_WIDGET_VIEW, None)
 
 
-def to_html(notebook: Any) -> str:
+def without_formulas(text: str, formulas: list[str]) -> str:
+    """Markdown with a mark for each formula, which is added to ``formulas`` as MathML.
+
+    Browsers draw MathML by themselves. It is put in after the export, which takes tags apart.
+    """
+
+    def marked(found: re.Match[str]) -> str:
+        code, display, inline = found.groups()
+        if code:
+            return str(code)
+        formulas.append(convert(display or inline, display="block" if display else "inline"))
+        return f"{_MARK}{len(formulas) - 1}{_MARK}"
+
+    return _CODE_OR_FORMULA.sub(marked, text)
+
+
+def to_html(notebook: Any, title: str) -> str:
     """The page. Nothing is loaded from elsewhere: the exporter's addresses are emptied."""
+    notebook = copy.deepcopy(notebook)
+    formulas: list[str] = []
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = without_formulas(cell.source, formulas)
     exporter = HTMLExporter(
         template_name="lab",
         template_file="lesson.html.j2",
@@ -150,7 +183,8 @@ def to_html(notebook: Any) -> str:
         widget_renderer_url="",
     )
     exporter.embed_images = True
-    body, _ = exporter.from_notebook_node(notebook)
+    body, _ = exporter.from_notebook_node(notebook, {"metadata": {"name": title}})
+    body = re.sub(f"{_MARK}(\\d+){_MARK}", lambda found: formulas[int(found[1])], body)
     # What is left over: script elements whose address is empty now, and a module of Mermaid's.
     body = re.sub(r'<script[^>]*\bsrc=""[^>]*>\s*</script>', "", body)
     body = re.sub(
@@ -221,10 +255,10 @@ def build(lessons: Path, site: Path) -> list[Path]:
         print(f"{seconds:.1f} s, {num_bytes / 1e6:.0f} MB", flush=True)
         drop_widgets(notebook)
         page = site / f"{path.stem}.html"
-        text = to_html(notebook)
+        title = (headings(notebook) or [path.stem])[0]
+        text = to_html(notebook, title)
         page.write_text(text, encoding="utf-8")
         pages.append(page)
-        title = (headings(notebook) or [path.stem])[0]
         entries.append(entry(page.name, title, text_of(notebook), sections(notebook, text)))
     index = site / "index.html"
     index.write_text(INDEX.format(entries="\n".join(entries)), encoding="utf-8")

@@ -102,6 +102,24 @@ Question()  # the hint: not to be shown
 """
 
 
+def test_formulas_are_drawn_without_a_library(checkout, tmp_path, lessons):
+    text = (
+        "# 5 · Slopes\n\n$$\\beta = X^\\top y$$\n\nWith $\\lambda$ it costs 3 $ or 4 $; `a $x$ b`.\n\n"
+        "    $code$\n"
+    )
+    write_lesson(lessons, "05_slopes.ipynb", [v4.new_markdown_cell(text)])
+    result = build(checkout, tmp_path)
+    assert result.returncode == 0, result.stderr
+    page = (tmp_path / "site" / "05_slopes.html").read_text()
+    assert page.count("<math") == 2
+    assert 'display="block"' in page
+    assert "3 $ or 4 $" in page
+    assert "a $x$ b" in page and "$code$" in page
+    assert "<title>5 · Slopes</title>" in page
+    # The search looks at what was written.
+    assert "x^\\top y" in html.unescape((tmp_path / "site" / "index.html").read_text())
+
+
 def test_questions_are_followed_by_their_answer_closed(checkout, tmp_path, lessons):
     cells = [
         v4.new_markdown_cell("# 1 · Graphs\n\n## Edges"),
