@@ -31,11 +31,12 @@ def _sample(draw: Draw, num_sampled: int, unique: bool) -> tuple[Any, int]:
     found: dict[int, None] = {}
     num_draws = 0
     while True:
-        for drawn in draw(2 * num_sampled).tolist():
-            num_draws += 1
-            found[drawn] = None
-            if len(found) == num_sampled:
-                return np.array(list(found), np.int64), num_draws
+        drawn = draw(2 * num_sampled).tolist()
+        found.update(dict.fromkeys(drawn))
+        if len(found) >= num_sampled:
+            sampled = list(found)[:num_sampled]
+            return np.array(sampled, np.int64), num_draws + drawn.index(sampled[-1]) + 1
+        num_draws += len(drawn)
 
 
 def _expected(probability: Any, num_sampled: int, num_draws: int) -> Any:
@@ -62,18 +63,16 @@ def _result(
         raise _bad(
             f"true_classes must have {num_true} columns, got shape {list(true_classes.shape)}"
         )
-    if true_classes.size and not (
-        int(true_classes.min()) >= 0 and int(true_classes.max()) < range_max
-    ):
+    # As numbers without a sign, negative ones are large: one pass finds both kinds.
+    if true_classes.size and int(true_classes.astype(np.uint64).max()) >= range_max:
         outside = true_classes[(true_classes < 0) | (true_classes >= range_max)]
         raise _bad(f"the true class {int(outside[0])} is not in [0, {range_max})")
     sampled, num_draws = _sample(draw, num_sampled, unique)
     sampled = sampled.astype(np.int64, copy=False)
-    return (
-        sampled,
-        _expected(probability(true_classes), num_sampled, num_draws),
-        _expected(probability(sampled), num_sampled, num_draws),
-    )
+    both = np.concatenate([true_classes.reshape(-1), sampled])
+    expected = _expected(probability(both), num_sampled, num_draws)
+    size = true_classes.size
+    return sampled, expected[:size].reshape(true_classes.shape), expected[size:]
 
 
 @kernel("UniformCandidateSampler", stateful=True, cpu_only=_HOST)

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.reduce import is_tall
 from dataflow.kernels.registry import kernel
 
 
-def _shifted(xp: Any, features: Any) -> Any:
-    """The logits with each row's maximum taken off, so that no exponential overflows."""
+def _shifted(features: Any, axis: int) -> Any:
+    """The logits with the maximum over the classes taken off, so that no exponential overflows."""
     if not features.size:
         return features.copy()
-    return features - features.max(axis=1, keepdims=True)
+    return features - features.max(axis=axis, keepdims=True)
 
 
 @kernel("SoftmaxCrossEntropyWithLogits")
@@ -27,15 +30,19 @@ def softmax_cross_entropy_kernel(xp: Any, features: Any, labels: Any) -> tuple[A
                 "logits and labels must be broadcastable: "
                 f"logits_size={list(features.shape)} labels_size={list(labels.shape)}",
             ) from None
-    shifted = _shifted(xp, features)
+    tall = is_tall(xp, features)
+    if tall:
+        features, labels = np.ascontiguousarray(features.T), np.ascontiguousarray(labels.T)
+    axis = 0 if tall else 1
+    shifted = _shifted(features, axis)
     backprop = xp.exp(shifted)
-    total = backprop.sum(axis=1, keepdims=True)
+    total = backprop.sum(axis=axis, keepdims=True)
     xp.subtract(xp.log(total), shifted, out=shifted)
     shifted *= labels
-    loss = shifted.sum(axis=1, dtype=features.dtype)
+    loss = shifted.sum(axis=axis, dtype=features.dtype)
     backprop /= total
     backprop -= labels
-    return loss, backprop
+    return loss, np.ascontiguousarray(backprop.T) if tall else backprop
 
 
 @kernel("SparseSoftmaxCrossEntropyWithLogits")
@@ -56,12 +63,19 @@ def sparse_softmax_cross_entropy_kernel(xp: Any, features: Any, labels: Any) -> 
             f"Received a label value of {int(bad[0])} which is outside the valid range of "
             f"[0, {classes}).  Label values: {' '.join(str(int(v)) for v in labels[:32])}",
         )
-    shifted = _shifted(xp, features)
     places = xp.arange(rows)
-    chosen = shifted[places, labels]
+    tall = is_tall(xp, features)
+    if tall:
+        features, where, axis = np.ascontiguousarray(features.T), (labels, places), 0
+    else:
+        where, axis = (places, labels), 1
+    shifted = _shifted(features, axis)
+    chosen = shifted[where]
     backprop = xp.exp(shifted, out=shifted)
-    total = backprop.sum(axis=1)
-    loss = xp.log(total) - chosen
-    backprop /= total[:, None]
-    backprop[places, labels] -= 1
+    total = backprop.sum(axis=axis, keepdims=True)
+    loss = xp.log(total.reshape(-1)) - chosen
+    backprop /= total
+    backprop[where] -= 1
+    if tall:
+        backprop = np.ascontiguousarray(backprop.T)
     return loss.astype(features.dtype, copy=False), backprop

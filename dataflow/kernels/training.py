@@ -711,6 +711,8 @@ def apply_adam_kernel(
     *,
     use_nesterov: bool,
 ) -> None:
+    if context.xp is np:  # arithmetic on scalars takes a quarter of that on arrays of no axes
+        beta1_power, beta2_power = beta1_power[()], beta2_power[()]
     alpha = lr * context.xp.sqrt(1 - beta2_power) / (1 - beta1_power)
     update_dense(context, [var, m, v], grad, _adam, alpha, beta1, beta2, epsilon, use_nesterov)
 
