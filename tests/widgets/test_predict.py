@@ -149,6 +149,14 @@ def test_a_question_leaves_the_variables_as_they_were() -> None:
     assert q.answer("2.0").startswith("Right: 2.0.")
 
 
+def test_a_value_that_no_node_computed_is_told_without_nodes() -> None:
+    v = tf.Variable(3.0)
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        told = predict.value(sess, v).answer("3")
+    assert told == "Right: 3.0. The run returned 3.0."
+
+
 def test_shape_and_dtype_are_two_answers() -> None:
     a = tf.zeros([5, 3])
     q = predict.shape(tf.matmul(a, tf.zeros([3, 7])), [(3, 3), (5, 7, 3)], dtypes=["int32"])

@@ -165,8 +165,10 @@ class ValueQuestion(Question):
             for step in self._trace.steps
             if step.outputs and step.outputs[0] is not None
         ]
-        told = ", ".join(steps[:12]) + (", ..." if len(steps) > 12 else "")
-        return f"The run returned {brief(self._trace.result)}. Node by node: {told}."
+        words = f"The run returned {brief(self._trace.result)}."
+        if steps:  # none where only a variable's value is fetched
+            words += f" Node by node: {', '.join(steps[:12])}{', ...' if len(steps) > 12 else ''}."
+        return words
 
 
 def _shape_text(shape: Any) -> str:
