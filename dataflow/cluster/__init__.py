@@ -20,12 +20,14 @@ _HOMES = {
     "Server": "server",
     "ServerDef": "server",
     "Status": "status",
+    "Training": "training",
     "attach": "launcher",
     "backup_curve": "simulation",
     "find": "launcher",
     "launch": "launcher",
     "shutdown": "launcher",
     "simulate": "simulation",
+    "trainings": "training",
 }
 
 __all__ = sorted(_HOMES)

@@ -36,6 +36,7 @@ class AttachedBackend:
     """
 
     has_logs = False
+    has_starter = False
     head_gone = False  # there is none
 
     def __init__(self, spec: ClusterSpec, key: str, timeout_seconds: float = 1.0) -> None:

@@ -97,6 +97,7 @@ class RayBackend:
     """
 
     has_logs = True
+    has_starter = True
 
     def __init__(
         self,

@@ -109,6 +109,11 @@ class Cluster:
         """Whether `stop` was called."""
         return self._stopped
 
+    @property
+    def launched(self) -> bool:
+        """Whether `launch` made it, so that its tasks can be started again and more be added."""
+        return bool(self._backend.has_starter)
+
     # Running functions in the tasks
 
     def submit(self, task: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
@@ -144,9 +149,9 @@ class Cluster:
         """Return a row per task (see `Status`); a dead, paused or silent one has ``None`` in it.
 
         state: "running", "paused", "restarting", "dead" or "stopped". steps_per_second: since the
-        last call. queues: elements by name. staleness: mean over the last 200 updates of how many
-        others came between reading a variable and changing it. dropped_gradients: those that came
-        too late for a synchronous step.
+        last call. queues: elements by name. variable_sizes: bytes of the largest variables by name.
+        staleness: mean over the last 200 updates of how many others came between reading a variable
+        and changing it. dropped_gradients: those that came too late for a synchronous step.
         """
         return Status([self._row(task) for task in list(self._backend.tasks)])
 

@@ -24,6 +24,8 @@ from dataflow.rewrites.switches import Switches
 from dataflow.runtime.resources import ResourceManager
 
 _LOOPBACK = ("localhost", "127.", "::1")
+#: Of a task's variables, this many of the largest are told by name.
+_MOST_VARIABLES = 20
 
 
 class ServerDef:
@@ -216,7 +218,13 @@ class Server:
             "sent_bytes": sum(link.bytes_sent for link in links),
             "links": len(links),
             "variables": len(variables),
-            "variable_bytes": sum(getattr(v.array, "nbytes", 0) or 0 for _, v in variables),
+            "variable_bytes": sum(_num_bytes(v) for _, v in variables),
+            "variable_sizes": dict(
+                sorted(
+                    ((name, _num_bytes(v)) for name, v in variables),
+                    key=lambda pair: (-pair[1], pair[0]),
+                )[:_MOST_VARIABLES]
+            ),
             "queues": {name: queue.size() for name, queue in self.resources.items("queue")}
             | {name: accumulator.count for name, accumulator in accumulators},
             "dropped_gradients": sum(accumulator.dropped for _, accumulator in accumulators),
@@ -286,6 +294,10 @@ class Server:
     def __repr__(self) -> str:
         state = "stopped" if self._stopped.is_set() else self.target
         return f"<tf.train.Server {self.task}: {state}>"
+
+
+def _num_bytes(variable: Any) -> int:
+    return getattr(variable.array, "nbytes", 0) or 0
 
 
 def visible_tasks(addresses: dict[str, str], own: str, filters: list[str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ FIELDS = (
     *("task", "state", "device", "address", "pid", "restarts"),
     *("steps", "steps_per_second", "received_bytes", "sent_bytes"),
     *("queues", "updates", "staleness", "largest_staleness", "dropped_gradients"),
-    *("variables", "variable_bytes", "memory_bytes", "delay_seconds"),
+    *("variables", "variable_bytes", "variable_sizes", "memory_bytes", "delay_seconds"),
 )
 
 

@@ -97,6 +97,8 @@ class Graph:
             leader = self._colocation_stack[-1]
             device = leader.device
             attrs.setdefault("_class", leader.colocation_groups())
+        if self._container and attrs.get("container") == "":
+            attrs["container"] = self._container
         op = Operation(self, name, op_def, inputs, control_inputs, attrs, device, frames)
         dtypes = op_def.output_dtypes(attrs)
         if len(dims) == 1:
