@@ -166,6 +166,17 @@ class RemoteSession:
         self.backend.prepare(combination)
         return self.backend.placement(combination)
 
+    def tasks_of_run(self, fetches: list[str], feeds: list[str]) -> dict[str, str]:
+        """Return the task of every node that a run which was made needed, by the run's names.
+
+        Empty for a run that this session did not make, or no longer knows.
+        """
+        for combination in list(self._combinations.values()):
+            if combination.fetches.names == fetches and combination.feed_names == feeds:
+                with self._lock:
+                    return self.backend.placement(combination)
+        return {}
+
     def list_devices(self) -> list[DeviceAttributes]:
         """Return a device for each task that this session sees."""
         return [

@@ -51,6 +51,7 @@ _HEAD_GONE = "Ray's head is gone"
 _lock = threading.Lock()
 _reaper: subprocess.Popen[bytes] | None = None
 _owned = False  # whether this process started the Ray that it is connected to
+_ray_left = threading.Event()  # the thread that started Ray may end
 _users = 0  # clusters of this process on it
 
 
@@ -396,6 +397,7 @@ class RayBackend:
             if (_owned or self.head_gone) and _users == 0:
                 ray.shutdown()
                 _stop_reaper(kill=self.head_gone)
+                _ray_left.set()
                 _owned = False
 
 
@@ -416,16 +418,47 @@ def _connect(address: str | None, object_store_bytes: int) -> None:
         if shutil.disk_usage("/dev/shm").free < 2 * object_store_bytes:
             os.environ.setdefault("RAY_OBJECT_STORE_ALLOW_SLOW_STORAGE", "1")
     with _without_extra_processes(), _private_environment():
-        ray.init(
-            address="local",
-            include_dashboard=False,
-            object_store_memory=object_store_bytes,
-            _node_ip_address="127.0.0.1",
-            **common,
+        _in_lasting_thread(
+            lambda: ray.init(
+                address="local",
+                include_dashboard=False,
+                object_store_memory=object_store_bytes,
+                _node_ip_address="127.0.0.1",
+                **common,
+            )
         )
     _quieten()
     _start_reaper()
     _owned = True
+
+
+def _in_lasting_thread(start: Callable[[], Any]) -> None:
+    """Call ``start`` in a thread that lives as long as Ray.
+
+    Linux ends Ray's processes with the thread that started them, not with the process. The main
+    thread lasts by itself.
+    """
+    if threading.current_thread() is threading.main_thread():
+        start()
+        return
+    _ray_left.clear()
+    errors: list[BaseException] = []
+    started = threading.Event()
+
+    def run() -> None:
+        try:
+            start()
+        except BaseException as error:
+            errors.append(error)
+            return
+        finally:
+            started.set()
+        _ray_left.wait()
+
+    threading.Thread(target=run, name="Ray's parent", daemon=True).start()
+    started.wait()
+    if errors:
+        raise errors[0]
 
 
 def _leave_dead_head(timeout_seconds: float = 15.0) -> None:
@@ -438,6 +471,7 @@ def _leave_dead_head(timeout_seconds: float = 15.0) -> None:
     with _lock:
         if ray.is_initialized() and not _users:
             ray.shutdown()
+            _ray_left.set()
 
 
 def _start_reaper() -> None:

@@ -16,9 +16,25 @@ from typing import Any
 
 import numpy as np
 
+from dataflow import dtypes
 from dataflow.cluster.client import reset
 from dataflow.cluster.spec import ClusterSpec
 from dataflow.errors import FailedPreconditionError, OpError
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.graph import Graph
+from dataflow.ops.graph_scopes import device as device_scope
+from dataflow.ops.queue import FIFOQueue
+from dataflow.ops.sources import placeholder
+from dataflow.ops.state import assign
+from dataflow.ops.variable_scope import get_variable
+from dataflow.ops.variables import global_variables, report_uninitialized_variables
+from dataflow.runtime.config import ConfigProto
+from dataflow.runtime.session import Session
+from dataflow.train.coordinator import Coordinator
+from dataflow.train.device_setter import replica_device_setter
+from dataflow.train.global_step import get_or_create_global_step
+from dataflow.train.gradient_descent import GradientDescentOptimizer
+from dataflow.train.sync_replicas import SyncReplicasOptimizer
 
 MODES = ("asynchronous", "synchronous", "backup workers")
 #: The variable with the number of the mode that runs; negative while it has yet to begin.
@@ -181,8 +197,6 @@ class Training:
 
     def graph(self, worker: int = 0) -> tuple[Any, list[Any]]:
         """Return (the graph that a worker builds for the present mode, what it fetches)."""
-        from dataflow.graph.graph import Graph
-
         graph = Graph()
         with graph.as_default():
             fetches = _build(self._options(worker), self.cluster.spec)[0]
@@ -233,7 +247,7 @@ class Training:
                     self._trouble = ""
                 except Exception as error:  # the parameter server is away: it is tried again
                     found = None
-                    self._trouble = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+                    self._trouble = _in_a_line(error)
                     owner.forget()
                 if found is not None:
                     with self._lock:
@@ -282,7 +296,7 @@ class Training:
             self.cluster.submit(task, work, options).result()
         except Exception as error:
             if self._state == "running" and options["number"] == self._number:
-                self.errors[task] = f"{type(error).__name__}: {error}".splitlines()[0][:300]
+                self.errors[task] = _in_a_line(error)
             self._next[task] = time.monotonic() + _AGAIN_SECONDS
             self._connect_anew.set()  # what a worker has lost, the owner's session may have, too
         finally:
@@ -301,12 +315,6 @@ class _Owner:
         self._local: Any = None
 
     def _connect(self) -> None:
-        from dataflow.graph.graph import Graph
-        from dataflow.ops.sources import placeholder
-        from dataflow.ops.state import assign
-        from dataflow.runtime.config import ConfigProto
-        from dataflow.runtime.session import Session
-
         if self._session is not None:
             return
         graph = Graph()
@@ -326,14 +334,8 @@ class _Owner:
             self._session.run(self._number)
             self._session.run(self._tell.op, {self._given: -number})
         if before is not None:
-            from dataflow.graph.graph import Graph
-            from dataflow.runtime.config import ConfigProto
-            from dataflow.runtime.session import Session
-
             graph = Graph()
             with graph.as_default(), graph.container(_container(before)):
-                from dataflow.ops.queue import FIFOQueue
-
                 with graph.device(self._variables["global_step"].device):
                     queue = FIFOQueue(-1, "int64", shapes=(), shared_name="sync_token_q")
                     close = queue.close(cancel_pending_enqueues=True)
@@ -355,10 +357,6 @@ class _Owner:
         return values, self._loss_of(values)
 
     def _loss_of(self, values: dict[str, Any]) -> float:
-        from dataflow.graph.graph import Graph
-        from dataflow.ops.variables import global_variables
-        from dataflow.runtime.session import Session
-
         if self._local is None:
             graph = Graph()
             with graph.as_default():
@@ -383,15 +381,20 @@ class _Owner:
             self._local[0].close()
 
 
+def _in_a_line(error: Exception) -> str:
+    """The error without the traceback of the other process, which Ray puts before it."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    if type(error).__name__.startswith("RayTaskError"):
+        return lines[-1].partition(" ")[0].rpartition(".")[2] + " " + lines[-1].partition(" ")[2]
+    name, last = type(error).__name__, lines[0] if lines else ""
+    return f"{name}: {last}"[:300]
+
+
 # ---- in the workers ---------------------------------------------------------------------------
 
 
 def work(server: Any, options: dict[str, Any]) -> int:
     """A worker's loop in one mode, in the worker's process; returns its number of steps."""
-    from dataflow.runtime.config import ConfigProto
-    from dataflow.runtime.session import Session
-    from dataflow.train.coordinator import Coordinator
-
     index, number = options["index"], options["number"]
     fetches, hook, current, variables, ready = _build(options, server.cluster_spec)
     config = ConfigProto(device_filters=["/job:ps", f"/job:worker/task:{index}"])
@@ -429,12 +432,6 @@ def work(server: Any, options: dict[str, Any]) -> int:
 
 def _build(options: dict[str, Any], spec: ClusterSpec) -> tuple[Any, Any, Any, Any, Any]:
     """Build a worker's part: (fetches, hook or None, the number, variables by name, readiness)."""
-    from dataflow.graph.default_stacks import default_graph
-    from dataflow.ops.graph_scopes import device as device_scope
-    from dataflow.ops.variables import global_variables, report_uninitialized_variables
-    from dataflow.train.gradient_descent import GradientDescentOptimizer
-    from dataflow.train.sync_replicas import SyncReplicasOptimizer
-
     index, total, aggregate = options["index"], options["num_workers"], options["aggregate"]
     loss, setter, variables = _variables(options["model"], spec, index, total)
     make = options["optimizer"]
@@ -443,10 +440,10 @@ def _build(options: dict[str, Any], spec: ClusterSpec) -> tuple[Any, Any, Any, A
     hook = None
     with device_scope(setter), graph.container(_container(options["number"])):
         if aggregate is not None:
-            optimizer = SyncReplicasOptimizer(optimizer, aggregate, total)
+            sync = optimizer = SyncReplicasOptimizer(optimizer, aggregate, total)
         train = optimizer.minimize(loss, global_step=variables["global_step"])
         if aggregate is not None:
-            hook = optimizer.make_session_run_hook(index == 0, num_tokens=0)
+            hook = sync.make_session_run_hook(index == 0, num_tokens=0)
             hook.begin()
         ready = report_uninitialized_variables(global_variables())
     number = variables[_NUMBER]
@@ -457,13 +454,6 @@ def _variables(
     model: Callable[[int, int], Any], spec: ClusterSpec, index: int, total: int
 ) -> tuple[Any, Any, dict[str, Any]]:
     """The model under the device setter: in the same order everywhere, so at the same places."""
-    from dataflow import dtypes
-    from dataflow.ops.graph_scopes import device as device_scope
-    from dataflow.ops.variable_scope import get_variable
-    from dataflow.ops.variables import global_variables
-    from dataflow.train.device_setter import replica_device_setter
-    from dataflow.train.global_step import get_or_create_global_step
-
     setter = replica_device_setter(cluster=spec, worker_device=f"/job:worker/task:{index}")
     with device_scope(setter):
         get_variable(_NUMBER, initializer=np.int64(-1), dtype=dtypes.int64, trainable=False)

@@ -183,3 +183,21 @@ def test_clusters_made_in_this_process_are_found(cluster):
 def test_nobody_to_attach_to(make_spec):
     with pytest.raises(tf.errors.UnavailableError, match="No task of .* answers"):
         tf.cluster.attach(make_spec(ps=1), timeout_seconds=0.1)
+
+
+@pytest.mark.cluster
+def test_a_cluster_outlives_the_thread_that_launched_it(eventually):
+    made = []
+    thread = threading.Thread(
+        target=lambda: made.append(tf.cluster.launch(ps=1, workers=1, logs=False))
+    )
+    thread.start()
+    thread.join(90)
+    with made[0] as cluster:
+        cluster.resize(worker=2)  # asks Ray's head, which ended with the thread that started it
+        assert [task for task, _ in cluster.run(who)] == [
+            "/job:worker/task:0", "/job:worker/task:1"
+        ]  # fmt: skip
+        assert cluster.deaths == []
+    parents = [t for t in threading.enumerate() if t.name == "Ray's parent"]
+    eventually(lambda: not any(t.is_alive() for t in parents))

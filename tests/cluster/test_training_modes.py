@@ -182,3 +182,13 @@ def test_steps_are_paced(monkeypatch):
     assert [round(next(ticks), 6) for _ in range(4)] == [0.0, 0.25, 0.5, 0.75]
     clock.now = 10.0  # a slow step is not made up for by a burst
     assert [round(next(ticks), 6) for _ in range(3)] == [10.0, 10.0, 10.25]
+
+
+def test_errors_in_a_line():
+    class RayTaskError(Exception):
+        pass
+
+    ray_text = "ray::RayTask.call()\n  File x\ndataflow.errors.UnavailableError: ps:0 is gone\n"
+    assert training_module._in_a_line(RayTaskError(ray_text)) == "UnavailableError: ps:0 is gone"
+    assert training_module._in_a_line(ValueError("one\ntwo")) == "ValueError: one"
+    assert training_module._in_a_line(ValueError()) == "ValueError: "

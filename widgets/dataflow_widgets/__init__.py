@@ -14,6 +14,7 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "ClusterPanel": "dataflow_widgets.cluster_panel",
     "EmbeddingView": "dataflow_widgets.embedding_view",
     "GraphView": "dataflow_widgets.graph_view",
     "Predict": "dataflow_widgets.predict",

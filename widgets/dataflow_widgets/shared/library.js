@@ -1,4 +1,5 @@
 // Everything that is sent to a page, in one module.  A new widget is one line here.
+import clusterPanel from "../cluster_panel/cluster_panel.js";
 import embeddingView from "../embedding_view/embedding_view.js";
 import graphView from "../graph_view/graph_view.js";
 import predict from "../predict/predict.js";
@@ -9,6 +10,7 @@ import trainingMonitor from "../training_monitor/training_monitor.js";
 import { useStyle } from "./style.js";
 
 export const widgets = {
+  cluster_panel: useStyle(clusterPanel),
   embedding_view: useStyle(embeddingView),
   graph_view: useStyle(graphView),
   predict: useStyle(predict),

@@ -1,0 +1,168 @@
+"""What the page can ask for. Each request runs in a thread of its own: neither the page nor the
+kernel waits for a cluster to start."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from typing import Any
+
+from dataflow_widgets.cluster_panel.demo import digits_training
+from dataflow_widgets.cluster_panel.snapshot import counts_of, size_words
+
+_MOST_TASKS = 64
+_SHOWN_SECONDS = 8.0
+
+
+class Actions:
+    """Requests of the page that are under way, and how the last ones ended."""
+
+    def __init__(self, panel: Any) -> None:
+        self._panel = panel
+        self._numbers = itertools.count(1)
+        self._pending: dict[int, str] = {}
+        self._news: tuple[int, str, float] = (0, "", 0.0)
+        self._problem: tuple[int, str] = (0, "")
+        self._lock = threading.Lock()
+
+    def state(self) -> dict[str, Any]:
+        """What the page shows of them; numbers tell a new text from one that was seen."""
+        with self._lock:
+            fresh = time.monotonic() - self._news[2] < _SHOWN_SECONDS
+            return {
+                "pending": list(self._pending.values()),
+                "news": {"id": self._news[0], "text": self._news[1] if fresh else ""},
+                "problem": {"id": self._problem[0], "text": self._problem[1]},
+            }
+
+    def begin(self, act: dict[str, Any]) -> str:
+        """Check a request and start it; returns what is being done, in words.
+
+        Raises ValueError for a request that makes no sense.
+        """
+        words, work = self._plan(act)
+        number = next(self._numbers)
+        with self._lock:
+            if words in self._pending.values():
+                return words  # pressed twice
+            self._pending[number] = words
+        threading.Thread(
+            target=self._run, args=(number, work), name=f"panel {act.get('do')}", daemon=True
+        ).start()
+        return words
+
+    def _run(self, number: int, work: Any) -> None:
+        try:
+            done = work()
+            with self._lock:
+                self._news = (number, done, time.monotonic())
+        except BaseException as e:
+            with self._lock:
+                self._problem = (number, f"{type(e).__name__}: {e}"[:1500])
+        finally:
+            with self._lock:
+                self._pending.pop(number, None)
+            self._panel._changed()
+
+    def _plan(self, act: dict[str, Any]) -> tuple[str, Any]:
+        do = act.get("do")
+        if do == "launch":
+            return self._plan_launch(act)
+        cluster = (
+            self._panel._cluster_called(str(act["cluster"]))
+            if act.get("cluster")
+            else self._panel.cluster
+        )
+        if do in ("start", "stop training", "switch"):
+            return self._plan_training(str(do), act)
+        if cluster is None:
+            raise ValueError("There is no cluster; launch one first.")
+        if do == "train":
+            mode, spare = str(act.get("mode", "asynchronous")), int(act.get("backups", 1))
+            return "preparing the training…", lambda: self._train(cluster, mode, spare)
+        if do == "stop":
+            return "stopping the cluster…", lambda: (cluster.stop(), "The cluster is stopped.")[1]
+        if do == "resize":
+            wanted = _counts(act.get("jobs") or {})
+            return (
+                f"resizing to {size_words(counts_of(cluster) | wanted)}…",
+                lambda: (cluster.resize(**wanted), f"Now {size_words(counts_of(cluster))}.")[1],
+            )
+        task = str(act.get("task", ""))
+        if do == "slow_down":
+            seconds = float(act.get("seconds", 0))
+            if not 0 <= seconds <= 60:
+                raise ValueError(f"A step can be slowed by 0 to 60 seconds, not {seconds:g}.")
+            said = (
+                f"{task} takes {seconds:g} s longer a step."
+                if seconds
+                else f"{task} is quick again."
+            )
+            return f"telling {task}…", lambda: (cluster.slow_down(task, seconds), said)[1]
+        verbs = {
+            "kill": ("killing", "was killed", cluster.kill),
+            "pause": ("pausing", "is paused", cluster.pause),
+            "resume": ("continuing", "goes on", cluster.resume),
+            "restart": ("restarting", "was started again, without its variables", cluster.restart),
+        }
+        if do not in verbs:
+            raise ValueError(f"A panel cannot {do!r}.")
+        doing, done, method = verbs[str(do)]
+        return f"{doing} {task}…", lambda: (method(task), f"{task} {done}.")[1]
+
+    def _plan_launch(self, act: dict[str, Any]) -> tuple[str, Any]:
+        import dataflow.cluster
+
+        counts = _counts({"ps": act.get("ps", 1), "workers": act.get("workers", 2)})
+        address = str(act.get("address") or "").strip() or None
+        restart = bool(act.get("restart", True))
+        words = size_words({"ps": counts["ps"], "worker": counts["workers"]})
+
+        def work() -> str:
+            # The page shows the tasks' lines: they are not printed into the cell as well.
+            cluster = dataflow.cluster.launch(
+                **counts, address=address, restart=restart, logs=False
+            )
+            self._panel._selected = cluster
+            return f"Launched {words} in {cluster.launch_seconds:.1f} s."
+
+        where = f" at {address}" if address else ""
+        return f"launching {words}{where}…", work
+
+    def _plan_training(self, do: str, act: dict[str, Any]) -> tuple[str, Any]:
+        number, trainings = int(act.get("training", 0)), self._panel._trainings()
+        if not 0 <= number < len(trainings):
+            raise ValueError("That training is gone.")
+        training = trainings[number]
+        if do == "stop training":
+            return "stopping the training…", lambda: (
+                training.stop(),
+                "The training stops after this step; its variables stay.",
+            )[1]
+        if do == "start":
+            return "starting the training…", lambda: (training.start(), "The training goes on.")[1]
+        mode, spare = str(act.get("mode")), int(act.get("backups", 1))
+
+        def switch() -> str:
+            training.switch(mode, spare)
+            self._panel._draw_training(training)
+            return f"{training.status()['name']}: {mode}, with the variables as they are."
+
+        return f"switching to {mode}…", switch
+
+    def _train(self, cluster: Any, mode: str, num_backups: int) -> str:
+        training = digits_training(cluster, mode, num_backups)
+        training.start()
+        self._panel._draw_training(training)
+        return f"Training {training.name}, {mode}."
+
+
+def _counts(given: dict[str, Any]) -> dict[str, int]:
+    counts = {}
+    for job, count in given.items():
+        number = int(count) if str(count).strip().isdigit() else -1
+        if not 0 <= number <= _MOST_TASKS:
+            raise ValueError(f"The number of {job} is from 0 to {_MOST_TASKS}, not {count!r}.")
+        counts[str(job)] = number
+    return counts

@@ -1,0 +1,88 @@
+// The graph that runs on the cluster, coloured by task, with what its Sends and Recvs carry.
+import { h } from "../shared/dom.js";
+import { GraphModel } from "../shared/graph.js";
+import { colouring } from "../shared/palette.js";
+import { GraphPane, layoutNote } from "../shared/pane.js";
+import { guarded } from "../shared/shell.js";
+import { bytes } from "../shared/values.js";
+import { lineWidth, traffic } from "./state.js";
+
+export class GraphBox {
+  constructor(store, frame, height) {
+    this.frame = frame;
+    this.transfers = new Map();
+    this.pane = new GraphPane(new GraphModel(), {
+      host: store.host,
+      direction: "right",
+      ask: () => store.host.ask({ send: (message) => store.send(message) }),
+      word: (item) => this.word(item),
+      onlayout: (result) => {
+        this.note.textContent = layoutNote(result);
+        this.element.dataset.drawn = String(result.nodes.size);
+      },
+    });
+    this.words = h("p", { class: "df-hint df-cluster-graph-words" });
+    this.note = h("p", { class: "df-hint" });
+    this.legend = h("div", { class: "df-legend" });
+    this.list = h("details", { class: "df-cluster-transfers" }, h("summary", { "data-lm-suppress-shortcuts": "true" }, "What travels, as a list"), h("div", { class: "df-wide", tabindex: 0, role: "region", "aria-label": "what travels between tasks", "data-lm-suppress-shortcuts": "true" }));
+    this.element = h("section", { class: "df-cluster-graph", "aria-label": "graph by task", hidden: true }, h("div", { class: "df-cluster-graph-head" }, h("h4", {}, "Graph by task"), this.pane.zoomBar), this.words, this.pane.element, this.legend, this.note, this.list);
+    this.pane.element.style.setProperty("--df-height", `${height}px`);
+  }
+
+  /** Another graph: {nodes, transfers, words}. */
+  take(message) {
+    this.transfers = new Map(message.transfers.flatMap((t) => [[t.send, t], [t.recv, t]]));
+    this.message = message;
+    this.element.hidden = false;
+    this.words.textContent = message.words;
+    this.pane.setModel(new GraphModel(message.nodes));
+    return guarded(this.frame, async () => {
+      await this.pane.update();
+      this.paint();
+    })();
+  }
+
+  rate(runsPerSecond) {
+    if (runsPerSecond === this.runs) return;
+    this.runs = runsPerSecond;
+    if (this.message) this.paint();
+  }
+
+  /** Above a node: its task; above a Recv also what comes in there. */
+  word(item) {
+    const tasks = new Set(item.members.map((i) => this.pane.model.nodes[i].device));
+    const where = tasks.size === 1 ? [...tasks][0] : `${tasks.size} tasks`;
+    const node = item.group ? null : this.pane.model.nodes[item.index];
+    const transfer = node?.op === "_Recv" ? this.transfers.get(node.name) : null;
+    return transfer ? `${where}: ${traffic(transfer, this.runs)}` : where;
+  }
+
+  paint() {
+    const { pane } = this;
+    if (!pane.visible) return;
+    const { fills, entries } = colouring("device", pane, null);
+    pane.fills = fills;
+    pane.widths = new Map();
+    for (const edge of pane.visible.edges) {
+      let total = 0;
+      for (const [name] of edge.tensors) {
+        const transfer = this.transfers.get(name.slice(0, name.lastIndexOf(":")));
+        if (transfer?.send === name.slice(0, name.lastIndexOf(":"))) total += transfer.bytes ?? 0;
+      }
+      if (total) pane.widths.set(edge.id, lineWidth(total));
+    }
+    this.legend.replaceChildren(...entries.map(([name, value]) => h("span", { class: "df-key" }, h("i", { style: `background:${value}` }), name)));
+    pane.paint();
+    this.table();
+  }
+
+  table() {
+    const head = ["value", "from", "to", "bytes a run", "a second"].map((text) => h("th", { scope: "col" }, text));
+    const rows = this.message.transfers.map((t) => h("tr", {}, h("th", { scope: "row" }, t.tensor), h("td", {}, t.from), h("td", {}, t.to), h("td", {}, t.bytes === null ? "known at run time" : bytes(t.bytes)), h("td", {}, t.bytes !== null && this.runs ? bytes(Math.round(t.bytes * this.runs)) : "–")));
+    this.list.lastChild.replaceChildren(h("table", { class: "df-values" }, h("caption", {}, "Values that travel between tasks"), h("thead", {}, h("tr", {}, head)), h("tbody", {}, rows)));
+  }
+
+  dispose() {
+    this.pane.dispose();
+  }
+}

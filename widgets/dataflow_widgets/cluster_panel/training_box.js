@@ -1,0 +1,51 @@
+// A training: what it has reached, and the mode, which can be switched while it runs.
+import { QUIET, button, h, s, unique } from "../shared/dom.js";
+import { short } from "../shared/numbers.js";
+import { sparkline } from "./state.js";
+
+const SAY = {
+  asynchronous: "each worker changes the variables by itself; nobody waits, gradients may be stale",
+  synchronous: "the gradients of all workers make one step; the slowest sets the pace",
+  "backup workers": "the first gradients make the step; those of the slowest come too late and are dropped",
+};
+
+export class TrainingBox {
+  constructor(training, act) {
+    this.act = act;
+    this.id = training.id;
+    const name = unique("mode");
+    this.radios = training.modes.map((mode) => h("input", { type: "radio", name, value: mode, onchange: () => this.change(mode), ...QUIET }));
+    this.backups = h("input", { class: "df-search df-cluster-count", type: "number", min: 1, value: training.num_backups, "aria-label": "number of backup workers", onchange: () => this.change("backup workers"), ...QUIET });
+    this.text = h("span", { class: "df-cluster-training-text" });
+    this.explain = h("p", { class: "df-hint" });
+    this.errors = h("div", { class: "df-cluster-errors", hidden: true });
+    this.spark = s("path", { class: "df-cluster-spark" });
+    this.stopper = button("Stop training", "Stop after this step; the variables stay", () => act({ do: this.running ? "stop training" : "start", training: this.id }), { class: "df-button df-small" });
+    const modes = h("fieldset", { class: "df-cluster-modes" }, h("legend", {}, "Mode"), training.modes.map((mode, i) => h("label", {}, this.radios[i], ` ${mode}`)), h("label", { class: "df-cluster-backups" }, "backups ", this.backups));
+    this.element = h("section", { class: "df-cluster-training", "aria-label": `training ${training.name}` }, h("h4", {}, `Training: ${training.name}`), h("div", { class: "df-cluster-training-line" }, this.text, s("svg", { class: "df-cluster-sparkbox", width: 120, height: 22, viewBox: "0 0 120 22", "aria-hidden": "true" }, this.spark), this.stopper), modes, this.explain, this.errors);
+  }
+
+  change(mode) {
+    this.act({ do: "switch", training: this.id, mode, backups: Number(this.backups.value) || 1 });
+  }
+
+  update(training, losses) {
+    this.id = training.id;
+    this.running = training.state === "running";
+    Object.assign(this.element.dataset, { mode: training.mode, state: training.state, step: training.global_step });
+    const loss = training.loss === null ? "" : `, loss ${short(training.loss)}`;
+    const text = `${training.state}, global step ${training.global_step}${loss}, ${training.workers.length} of the workers step`;
+    if (this.text.textContent !== text) this.text.textContent = text;
+    const said = `${training.mode}: ${SAY[training.mode] ?? ""}`;
+    if (this.explain.textContent !== said) this.explain.textContent = said;
+    for (const radio of this.radios) radio.checked = radio.value === training.mode;
+    this.backups.closest("label").hidden = training.mode !== "backup workers";
+    if (this.backups.getRootNode().activeElement !== this.backups) this.backups.value = training.num_backups;
+    this.stopper.textContent = this.running ? "Stop training" : "Go on training";
+    this.stopper.title = this.running ? "Stop after this step; the variables stay" : "Go on with the variables as they are";
+    this.spark.setAttribute("d", sparkline(losses, 120, 22));
+    const errors = [...Object.entries(training.errors).map(([task, error]) => `${task}: ${error}`), ...(training.trouble ? [training.trouble] : [])].join("\n");
+    this.errors.hidden = !errors;
+    if (this.errors.textContent !== errors) this.errors.textContent = errors;
+  }
+}
