@@ -19,6 +19,7 @@ import select
 import socket
 import threading
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
@@ -644,8 +645,14 @@ class LinkPool:
         self._limit_bytes = limit_bytes
         self._idle: dict[str, list[Link]] = {}
         self._known: set[str] = set()
+        self._made: weakref.WeakSet[Link] = weakref.WeakSet()
         self._lock = threading.Lock()
         self._closed = False
+
+    @property
+    def links(self) -> list[Link]:
+        """The open links, in use or idle."""
+        return [link for link in list(self._made) if not link.closed]
 
     def take(self, address: str, task: str = "", timeout_seconds: float | None = None) -> Link:
         """Return a link to ``address`` that nobody else uses.
@@ -679,6 +686,7 @@ class LinkPool:
             unreachable_seconds,
         )
         self._known.add(address)
+        self._made.add(link)
         return link
 
     def give(self, link: Link) -> None:

@@ -203,7 +203,8 @@ class Server:
     def status(self) -> dict[str, Any]:
         """Return figures of this task: steps, bytes, variables, queues, staleness, refusals."""
         listener = self._listener
-        links = listener.links if listener is not None else []
+        # What came to this task and what it asked of others: a worker only asks.
+        links = [*(listener.links if listener is not None else []), *self._pool.links]
         variables = self.resources.items("variable")
         accumulators = self.resources.items("accumulator")
         return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -83,3 +84,221 @@ def test_a_cluster_is_launched_disturbed_trained_and_stopped(
     )
     at = lab_page.page.evaluate(step)
     lab_page.wait_for(f"() => {step} > {at} + 10", timeout_seconds=60)
+    # Paused: to the others it is slow, and a synchronous step waits for it.
+    panel.get_by_role("button", name="Pause worker:1").click()
+    until(lab_page, "worker:1", "paused")
+    assert "worker:1 is paused" in panel.locator(".df-cluster-notices").text_content()
+    panel.get_by_role("button", name="Continue worker:1").first.click()
+    until(lab_page, "worker:1", "running")
+    at = lab_page.page.evaluate(step)
+    lab_page.wait_for(f"() => {step} > {at} + 5", timeout_seconds=60)
+    # Killed: it is said, it is started again, and it joins the training again.
+    pid = panel.locator('tr[data-task="worker:1"]').get_attribute("data-pid")
+    panel.get_by_role("button", name="Kill worker:1").click()
+    lab_page.wait_for(
+        "() => { const row = document.querySelector('tr[data-task=\"worker:1\"]').dataset;"
+        f" return row.state === 'running' && row.pid !== '{pid}'; }}",
+        timeout_seconds=60,
+    )
+    assert "worker:1 died" in panel.locator(".df-cluster-events").text_content()
+    at = lab_page.page.evaluate(step)
+    lab_page.wait_for(f"() => {step} > {at} + 5", timeout_seconds=60)
+    panel.get_by_role("button", name="Stop cluster").click()
+    panel.locator(".df-cluster-form").wait_for(timeout=60_000)
+    lab_page.wait_for(
+        "() => document.querySelector('.df-cluster-panel').dataset.state === 'stopped'"
+    )
+    assert "Launch starts a new one" in panel.locator(".df-cluster-notices").text_content()
+    lab_page.assert_no_cell_failed()
+
+
+def test_keyboard_alone(lab_page: LabPage, panel: Locator) -> None:
+    keyboard = lab_page.page.keyboard
+    panel.get_by_label("parameter servers").focus()
+    keyboard.press("Tab")
+    keyboard.type("1")
+    keyboard.press("Enter")  # in a field of the form: Launch
+    until(lab_page, "worker:0", "running", 90)
+    status = panel.locator(".df-status")
+
+    def reach(name: str) -> None:
+        for _ in range(60):
+            label = "document.activeElement?.getAttribute('aria-label')"
+            text = "document.activeElement?.textContent?.trim()"
+            if name in (lab_page.page.evaluate(label), lab_page.page.evaluate(text)):
+                return
+            keyboard.press("Tab")
+        raise AssertionError(f"Tab does not reach {name!r}")
+
+    reach("Pause worker:0")
+    keyboard.press("Enter")
+    until(lab_page, "worker:0", "paused")
+    lab_page.wait_for(
+        "() => /worker:0 is paused/.test(document.querySelector('.df-status').textContent)"
+    )
+    assert status.get_attribute("aria-live") == "polite"
+    reach("Continue worker:0")
+    keyboard.press("Space")
+    until(lab_page, "worker:0", "running")
+    reach("Slow down worker:0: seconds longer a step")
+    keyboard.press("ArrowDown")
+    lab_page.wait_for(
+        "() => Number(document.querySelector('tr[data-task=\"worker:0\"]').dataset.delay) > 0"
+    )
+    # A button that cannot be pressed now says why, and keeps the focus.
+    keyboard.press("Shift+Tab")
+    assert lab_page.page.evaluate("document.activeElement.textContent") == "Pause"
+    reach("Kill worker:0")
+    keyboard.press("Enter")
+    lab_page.wait_for("() => document.querySelector('.df-cluster-eventbox li')", timeout_seconds=30)
+    count = len(lab_page.cells())
+    keyboard.press("d")
+    keyboard.press("d")
+    assert len(lab_page.cells()) == count
+    quiet = panel.evaluate(
+        "(w) => [...w.querySelectorAll('button, input, select, summary, [tabindex=\"0\"]')]"
+        ".filter((e) => e.dataset.lmSuppressShortcuts !== 'true').map((e) => e.outerHTML)"
+    )
+    assert quiet == []
+    # The form opened while a cluster runs, and a nonsense number.
+    panel.get_by_role("button", name="New cluster…").focus()
+    keyboard.press("Enter")
+    panel.get_by_label("workers", exact=True).fill("")
+    keyboard.press("Enter")
+    panel.locator(".df-failure").get_by_text("The number of workers is from 0 to 64").wait_for()
+    panel.get_by_role("button", name="Stop cluster").focus()
+    keyboard.press("Enter")
+    lab_page.wait_for(
+        "() => document.querySelector('.df-cluster-panel').dataset.state === 'stopped'"
+    )
+
+
+SERVERS = """import socket
+import numpy as np
+def address():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{s.getsockname()[1]}"
+spec = {"ps": [address()], "worker": [address()]}
+servers = [tf.train.Server(spec, job, 0) for job in spec]
+with tf.device("/job:ps/task:0"):
+    w = tf.Variable(np.ones((300, 300), np.float32), name="w")
+with tf.device("/job:worker/task:0"):
+    y = tf.reduce_sum(tf.matmul(w, w), name="y")
+sess = tf.Session(servers[1].target)
+sess.run(w.initializer)
+servers[0].service.load.delay_seconds = 0.0"""
+
+
+@pytest.fixture
+def made_in_code(lab_page: LabPage, panel: Locator) -> Locator:
+    """A cluster of plain servers in the kernel: nothing to launch."""
+    lab_page.run_code(SERVERS)
+    until(lab_page, "worker:0", "running", 30)
+    return panel
+
+
+def test_clusters_made_in_code_appear_and_their_runs_are_drawn(
+    lab_page: LabPage, made_in_code: Locator
+) -> None:
+    widget = made_in_code
+    lab_page.run_code("for _ in range(20): sess.run(y)")
+    widget.locator(".df-cluster-graph[data-drawn]").wait_for()
+    assert "1 value travel" in widget.locator(".df-cluster-graph-words").text_content()
+    legend = widget.locator(".df-legend").text_content()
+    assert "ps:0" in legend and "worker:0" in legend
+    tags = widget.locator(".df-tag").all_text_contents()
+    assert any("ps:0" in tag for tag in tags)
+    assert any("worker:0: 352 KB a run" in tag for tag in tags), tags
+    lab_page.screenshot("cluster_panel_in_code", widget)
+    # What cannot be done is said in the widget: these servers live in the kernel itself.
+    widget.get_by_role("button", name="Kill worker:0").click()
+    widget.locator(".df-failure").get_by_text("lives in this very process").wait_for()
+    # While a cell keeps the kernel busy the figures go on.
+    lab_page.start_command("notebook:run-cell")
+    lab_page.run_code("import time; servers[1].service.load.delay_seconds = 0.25; time.sleep(2)")
+    lab_page.wait_for(
+        "() => document.querySelector('tr[data-task=\"worker:0\"]').dataset.delay === '0.25'"
+    )
+    lab_page.run_code("[server.stop() for server in servers]")
+    lab_page.wait_for("() => document.querySelectorAll('tr[data-state=\"running\"]').length === 0")
+
+
+def test_hostile_names_and_four_hundred_percent(lab_page: LabPage, made_in_code: Locator) -> None:
+    widget = made_in_code
+    lab_page.run_code(
+        "from dataflow_widgets.cluster_panel import snapshot\n"
+        "evil = '<img src=x onerror=window.hacked=1>'\n"
+        "snapshot.log_lines = lambda *a: [evil] * 3\n"
+        "import dataflow_widgets.cluster_panel as p\n"
+        "p.log_lines = snapshot.log_lines\n"
+        "class Mine:\n"
+        "    cluster = panel.cluster\n"
+        "    def status(self):\n"
+        "        return dict(name=evil, state='running', mode=evil, modes=[evil], num_backups=1,"
+        " global_step=1, loss=None, workers=[], errors={evil: evil}, trouble=evil)\n"
+        "    start = stop = switch = None\n"
+        "panel.follow(Mine())\n"
+        "panel.cluster.events.append(type(panel.cluster.events)() or __import__('dataflow.cluster."
+        "running_cluster', fromlist=['Event']).Event(1.0, evil, 'died', evil))\n"
+        "panel.title = evil\n"
+    )
+    widget.get_by_role("button", name="worker:0", exact=True).click()
+    widget.locator(".df-cluster-log").get_by_text("<img").wait_for()
+    widget.locator(".df-cluster-training h4").get_by_text("<img").wait_for()
+    lab_page.page.wait_for_timeout(800)
+    assert widget.locator("img").count() == 0
+    assert lab_page.page.evaluate("window.hacked") is None
+    # 1280 px at 400 % is 320 CSS px: nothing is cut off at the side.
+    widget.evaluate("(w) => { w.style.width = '320px'; }")
+    lab_page.page.wait_for_timeout(500)
+    wide = widget.evaluate(
+        "(w) => [...w.querySelectorAll('*')].filter((e) => !e.closest('.df-wide, svg, .df-scroller')"
+        " && getComputedStyle(e).position !== 'absolute'"
+        " && e.getClientRects().length"
+        " && e.getBoundingClientRect().right > w.getBoundingClientRect().right + 1)"
+        ".map((e) => e.outerHTML.slice(0, 100))"
+    )
+    assert wide == []
+    lab_page.screenshot("cluster_panel_narrow", widget)
+    lab_page.page.emulate_media(reduced_motion="reduce")
+    assert (
+        widget.locator(".df-cluster-pending").evaluate(
+            "(e) => { e.hidden = false; return getComputedStyle(e, '::before').animationName; }"
+        )
+        == "none"
+    )
+
+
+def test_looked_at_only_while_in_sight(lab_page: LabPage, made_in_code: Locator) -> None:
+    lab_page.run_code("assert panel._thread is not None")
+    lab_page.run_code(
+        "from IPython.display import HTML\nHTML('<div style=\"height:4000px\"></div>')"
+    )
+    lab_page.page.evaluate(
+        "document.querySelectorAll('.jp-Cell')[document.querySelectorAll('.jp-Cell').length - 1]"
+        ".scrollIntoView({block: 'end'})"
+    )
+    index = lab_page.run_code(
+        "import time\nfor _ in range(60):\n    if panel._num_open == 0 and panel._thread is None:"
+        " break\n    time.sleep(0.1)\nprint(panel._num_open, panel._thread)"
+    )
+    assert lab_page.output_text(index).strip() == "0 None"
+
+
+def test_reopened_without_a_kernel(
+    lab_page: LabPage, made_in_code: Locator, jupyter_server: JupyterServer
+) -> None:
+    assert made_in_code.count() == 1
+    lab_page.page.wait_for_timeout(6000)  # until the picture has been kept
+    lab_page.command("docmanager:save")
+    saved = json.loads((jupyter_server.folder / "panel.ipynb").read_text(encoding="utf-8"))
+    output = saved["cells"][0]["outputs"][0]["data"]
+    assert "data:image/svg+xml" in "".join(output["text/html"])
+    kept = json.dumps(output) + json.dumps(saved["metadata"].get("widgets", {}))
+    assert len(kept) < 60_000
+    lab_page.open_notebook("panel.ipynb")  # a new kernel knows nothing of this widget
+    image = lab_page.output(0).locator("img").first
+    image.wait_for()
+    assert image.evaluate("(e) => e.naturalWidth") > 300
+    lab_page.run_code("import dataflow as tf")  # for the end of the test

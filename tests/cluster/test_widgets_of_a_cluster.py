@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow_widgets import RewritePlayer, Stepper, Timeline
+from dataflow_widgets import ClusterPanel, RewritePlayer, Stepper, Timeline
 from dataflow_widgets.base import Delivery
 
 PS, WORKER = (f"/job:{job}/replica:0/task:0/device:CPU:0" for job in ("ps", "worker"))
@@ -73,3 +73,36 @@ def test_explain_says_what_to_do_instead(total):
         session.explain(result)
     with pytest.raises(tf.errors.UnimplementedError, match="a plan of this process"):
         RewritePlayer(session, result)
+
+
+def test_the_panel_draws_a_run_by_task_with_what_travels(total, cluster):
+    session, result = total
+    panel = ClusterPanel()
+    words = panel.show_graph(session, result)
+    assert "nodes on ps:0, worker:0; 2 values travel, 320,000 bytes a run." in words
+    assert {(t["tensor"], t["from"], t["to"]) for t in panel._graph["transfers"]} == {
+        ("weights/read:0", "ps:0", "worker:0"),
+        ("product:0", "worker:0", "ps:0"),
+    }
+    panel.close()
+
+
+def test_the_panel_follows_runs_and_finds_clusters_made_in_code(total, cluster, monkeypatch):
+    session, result = total
+    messages = []
+    monkeypatch.setattr(ClusterPanel, "send", lambda self, m, buffers=None: messages.append(m))
+    panel = ClusterPanel()
+    panel._selected = next(c for c in panel.clusters if c.spec == cluster.spec)
+    assert panel._state()["clusters"][0]["launched"] is False
+    panel._receive(panel, {"kind": "opened"}, [])
+    for _ in range(5):
+        session.run(result)
+    assert panel._graph_runs == 5
+    assert panel._graph["what"] == "session.run(total:0)"
+    version = panel._graph_version
+    session.run("weights:0")  # one variable is looked at: the picture stays
+    assert panel._graph_version == version
+    panel.close()
+    session.run(result)
+    assert panel._graph_runs == 5, "a closed panel costs a run nothing"
+    assert session._remote.tasks_of_run(["nothing:0"], []) == {}

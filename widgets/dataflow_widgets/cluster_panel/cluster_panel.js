@@ -27,7 +27,7 @@ function render({ model, el }) {
   return () => view.dispose();
 }
 
-const COLUMNS = ["task", "state", "device", "steps/s", "staleness", "received", "sent", "variables", "memory", "actions"];
+const COLUMNS = ["task", "state and device", "steps/s", "staleness", "bytes", "variables", "actions"];
 
 class PanelView {
   constructor(model, store, frame) {

@@ -13,7 +13,7 @@ export class GraphBox {
     this.transfers = new Map();
     this.pane = new GraphPane(new GraphModel(), {
       host: store.host,
-      direction: "right",
+      direction: "down",
       ask: () => store.host.ask({ send: (message) => store.send(message) }),
       word: (item) => this.word(item),
       onlayout: (result) => {
@@ -36,6 +36,8 @@ export class GraphBox {
     this.element.hidden = false;
     this.words.textContent = message.words;
     this.pane.setModel(new GraphModel(message.nodes));
+    // How gradients are made is not what this picture is about: one box, to be opened.
+    for (const path of [...this.pane.open]) if (/^gradients(_\d+)?(\/|$)/.test(path)) this.pane.open.delete(path);
     return guarded(this.frame, async () => {
       await this.pane.update();
       this.paint();

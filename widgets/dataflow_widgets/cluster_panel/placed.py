@@ -60,9 +60,9 @@ def placed_graph(
 
 
 def _transfer(tensor: Any, there: str, here: str, number: int) -> dict[str, Any]:
-    scope, _, last = tensor.op.name.rpartition("/")
-    inside = f"{scope}/" if scope else ""
-    send, recv = (f"{inside}{word}_{last}_{number}" for word in ("send", "recv"))
+    # In no scope, so that they are seen while the scopes at both ends are closed.
+    last = tensor.op.name.rpartition("/")[2]
+    send, recv = f"send_{last}_{number}", f"recv_{last}_{number}"
     dtype = tensor.dtype.base_dtype
     output = {"dtype": dtype.name, "shape": str(tensor.shape)}
     common: dict[str, Any] = {"outputs": [output], "attrs": {}, "source": None}

@@ -30,15 +30,17 @@ const dash = "–";
 export const rate = (value) => (value === null || value === undefined ? dash : short(value >= 100 ? Math.round(value) : Number(value.toPrecision(3))));
 export const size = (value) => (value === null || value === undefined ? dash : bytes(Math.round(value)));
 
+const flow = (perSecond, total) => (perSecond === null || perSecond === undefined ? size(total) : `${size(perSecond)}/s`);
+
 /** The text of each cell of a task's row. */
 export function cells(task) {
   return {
     steps: rate(task.stepsPerSecond),
     staleness: task.staleness === null || task.staleness === undefined ? dash : short(Number(task.staleness.toPrecision(2))),
-    received: task.receivedPerSecond === null ? size(task.received) : `${size(task.receivedPerSecond)}/s`,
-    sent: task.sentPerSecond === null ? size(task.sent) : `${size(task.sentPerSecond)}/s`,
+    received: `in ${flow(task.receivedPerSecond, task.received)}`,
+    sent: `out ${flow(task.sentPerSecond, task.sent)}`,
     variables: task.variables ? `${task.variables} · ${size(task.variableBytes)}` : task.variables === 0 ? "0" : dash,
-    memory: size(task.memory),
+    memory: task.memory ? `${size(task.memory)} of memory` : "",
   };
 }
 

@@ -3,7 +3,7 @@ import { QUIET, h, s, unique } from "../shared/dom.js";
 import { allowed, cells, size, sparkline, stateOf } from "./state.js";
 
 const DELAYS = [0, 0.05, 0.2, 0.5, 1, 2];
-const WIDTH = 72;
+const WIDTH = 64;
 const HEIGHT = 18;
 
 export class TaskRow {
@@ -24,25 +24,26 @@ export class TaskRow {
     this.restarter = press("Restart", { do: "restart" });
     this.killer = press("Kill", { do: "kill" });
     this.restarts = h("span", { class: "df-cluster-restarts" });
+    const small = (key) => {
+      this.texts[key].className = "df-cluster-small";
+      return this.texts[key];
+    };
     const cell = (label, ...children) => h("td", { "data-label": label }, ...children);
     const spark = s("svg", { class: "df-cluster-sparkbox", width: WIDTH, height: HEIGHT, viewBox: `0 0 ${WIDTH} ${HEIGHT}`, "aria-hidden": "true" }, this.spark);
     this.row = h(
       "tr",
       { "data-task": task.name },
       h("th", { scope: "row" }, this.opener),
-      cell("state", this.state, this.restarts),
-      cell("device", this.texts.device),
+      cell("state", this.state, small("device"), this.restarts),
       cell("steps/s", h("span", { class: "df-cluster-rate" }, this.texts.steps, spark)),
       cell("staleness", this.texts.staleness),
-      cell("received", this.texts.received),
-      cell("sent", this.texts.sent),
-      cell("variables", this.texts.variables),
-      cell("memory", this.texts.memory),
+      cell("bytes", small("received"), small("sent")),
+      cell("variables", this.texts.variables, small("memory")),
       h("td", { class: "df-cluster-buttons" }, h("div", {}, this.pauser, this.slower, this.restarter, this.killer)),
     );
     this.facts = h("dl", { class: "df-cluster-facts" });
     this.log = h("pre", { class: "df-text df-cluster-log", tabindex: 0, role: "region", "aria-label": `log of ${task.name}`, ...QUIET });
-    this.more = h("tr", { class: "df-cluster-more", id: detail, hidden: true }, h("td", { colspan: 10 }, h("div", { class: "df-cluster-detail" }, this.facts, h("div", {}, h("h4", {}, `Log of ${task.name}`), this.log))));
+    this.more = h("tr", { class: "df-cluster-more", id: detail, hidden: true }, h("td", { colspan: 7 }, h("div", { class: "df-cluster-detail" }, this.facts, h("div", {}, h("h4", {}, `Log of ${task.name}`), this.log))));
   }
 
   press(given) {
@@ -74,7 +75,7 @@ export class TaskRow {
     this.state.dataset.tone = look.tone;
     const again = [task.delay ? `+${task.delay} s a step` : "", task.restarts ? `started ${task.restarts + 1} times` : ""].filter(Boolean).join(", ");
     if (this.restarts.textContent !== again) this.restarts.textContent = again;
-    const texts = { ...cells(task), device: task.device ?? "–" };
+    const texts = { ...cells(task), device: task.device ?? "" };
     for (const [key, element] of Object.entries(this.texts)) if (element.textContent !== texts[key]) element.textContent = texts[key];
     this.spark.setAttribute("d", sparkline(history, WIDTH, HEIGHT));
     const can = allowed(task, launched);

@@ -1,5 +1,5 @@
 // A training: what it has reached, and the mode, which can be switched while it runs.
-import { QUIET, button, h, s, unique } from "../shared/dom.js";
+import { QUIET, button, h, plural, s, unique } from "../shared/dom.js";
 import { short } from "../shared/numbers.js";
 import { sparkline } from "./state.js";
 
@@ -34,7 +34,7 @@ export class TrainingBox {
     this.running = training.state === "running";
     Object.assign(this.element.dataset, { mode: training.mode, state: training.state, step: training.global_step });
     const loss = training.loss === null ? "" : `, loss ${short(training.loss)}`;
-    const text = `${training.state}, global step ${training.global_step}${loss}, ${training.workers.length} of the workers step`;
+    const text = `${training.state}, global step ${training.global_step}${loss}, ${plural(training.workers.length, "worker")} at work`;
     if (this.text.textContent !== text) this.text.textContent = text;
     const said = `${training.mode}: ${SAY[training.mode] ?? ""}`;
     if (this.explain.textContent !== said) this.explain.textContent = said;
