@@ -1,7 +1,7 @@
 // What the panel says: states, rates, sparklines, announcements, traffic; without a page.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { History, allowed, cells, heard, lineWidth, rate, sparkline, stateOf, summary, traffic } from "../../widgets/dataflow_widgets/cluster_panel/state.js";
+import { History, allowed, cells, colourOf, heard, lineWidth, rate, sparkline, stateOf, summary, traffic } from "../../widgets/dataflow_widgets/cluster_panel/state.js";
 
 const task = (name, state = "running", more = {}) => ({ name, state, stepsPerSecond: null, staleness: null, received: 0, sent: 0, receivedPerSecond: null, sentPerSecond: null, variables: 0, variableBytes: 0, memory: null, ...more });
 const cluster = (tasks, more = {}) => ({ id: "cluster 1", words: "1 ps and 1 worker", state: "running", tasks, ...more });
@@ -71,4 +71,11 @@ test("what a Recv carries", () => {
   assert.equal(traffic({ bytes: 2048 }, 10), "2.0 KB a run, 20 KB/s");
   assert.equal(lineWidth(0), 1);
   assert.ok(lineWidth(1e6) > lineWidth(1e3) && lineWidth(1e12) <= 8);
+});
+
+test("a task keeps its colour, whatever is drawn", () => {
+  const tasks = ["ps:0", "worker:0", "worker:1"];
+  assert.equal(new Set(tasks.map((name) => colourOf(name, tasks))).size, 3);
+  assert.equal(colourOf("ps:0", tasks), colourOf("ps:0", [...tasks, "worker:2"]));
+  assert.notEqual(colourOf("gone:0", tasks), colourOf("ps:0", tasks));
 });

@@ -220,7 +220,8 @@ class ClusterPanel(Widget):
         tasks = sorted({node["device"] for node in graph["nodes"]})
         words = (
             f"Graph of {what}: {plural(len(graph['nodes']), 'node')} on {', '.join(tasks)}; "
-            f"{plural(len(graph['transfers']), 'value')} travel, {graph['bytes']:,} bytes a run"
+            f"{plural(len(graph['transfers']), 'value travels', 'values travel')}, "
+            f"{graph['bytes']:,} bytes a run"
         )
         if graph["unknown"]:
             words += f" and {graph['unknown']} of a size known only when it runs"

@@ -5,7 +5,7 @@ import { keptPicture } from "../shared/kept.js";
 import { guarded, shell } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";
 import { GraphBox } from "./graph_box.js";
-import { History, heard, summary } from "./state.js";
+import { History, colourOf, heard, summary } from "./state.js";
 import { TaskRow } from "./task_row.js";
 import { TrainingBox } from "./training_box.js";
 
@@ -174,7 +174,7 @@ class PanelView {
     this.drawTasks(chosen, state);
     this.drawSizes(live && chosen.launched ? chosen : null);
     this.drawTrainings(state, chosen);
-    this.graph.rate(state.runsPerSecond);
+    this.graph.follow(state.runsPerSecond, (chosen?.tasks ?? []).map((task) => task.name));
     this.drawEvents(chosen);
     Object.assign(this.frame.element.dataset, { state: chosen?.state ?? "none", clusters: state.clusters.length, pending: state.pending.length });
   }
@@ -218,7 +218,7 @@ class PanelView {
         this.rows.set(key, row);
       }
       if (row.row.parentNode !== this.body) this.body.append(row.row, row.more);
-      row.update(task, chosen.launched, this.history.series.get(key));
+      row.update(task, chosen.launched, this.history.series.get(key), colourOf(task.name, tasks.map((t) => t.name)));
       row.setOpen(this.opened === task.name, state.log?.task === task.name ? state.log.lines : null, chosen.launched);
     }
   }

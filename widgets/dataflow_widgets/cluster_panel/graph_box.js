@@ -1,16 +1,18 @@
 // The graph that runs on the cluster, coloured by task, with what its Sends and Recvs carry.
 import { h } from "../shared/dom.js";
 import { GraphModel } from "../shared/graph.js";
-import { colouring } from "../shared/palette.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
 import { guarded } from "../shared/shell.js";
 import { bytes } from "../shared/values.js";
-import { lineWidth, traffic } from "./state.js";
+import { colourOf, lineWidth, traffic } from "./state.js";
+
+const SEVERAL = "#d0d0d0";
 
 export class GraphBox {
   constructor(store, frame, height) {
     this.frame = frame;
     this.transfers = new Map();
+    this.tasks = []; // of the cluster, in its order: a task keeps its colour
     this.pane = new GraphPane(new GraphModel(), {
       host: store.host,
       direction: "down",
@@ -44,9 +46,10 @@ export class GraphBox {
     })();
   }
 
-  rate(runsPerSecond) {
-    if (runsPerSecond === this.runs) return;
+  follow(runsPerSecond, tasks) {
+    if (runsPerSecond === this.runs && tasks.join() === this.tasks.join()) return;
     this.runs = runsPerSecond;
+    this.tasks = tasks;
     if (this.message) this.paint();
   }
 
@@ -62,8 +65,11 @@ export class GraphBox {
   paint() {
     const { pane } = this;
     if (!pane.visible) return;
-    const { fills, entries } = colouring("device", pane, null);
-    pane.fills = fills;
+    const where = (item) => new Set(item.members.map((i) => pane.model.nodes[i].device));
+    const homes = pane.visible.items.map((item) => [item.id, where(item)]);
+    pane.fills = new Map(homes.map(([id, tasks]) => [id, tasks.size === 1 ? colourOf([...tasks][0], this.tasks) : SEVERAL]));
+    const entries = [...new Set(pane.model.nodes.map((node) => node.device))].sort((a, b) => this.tasks.indexOf(a) - this.tasks.indexOf(b)).map((task) => [task, colourOf(task, this.tasks)]);
+    if (homes.some(([, tasks]) => tasks.size > 1)) entries.push(["several", SEVERAL]);
     pane.widths = new Map();
     for (const edge of pane.visible.edges) {
       let total = 0;

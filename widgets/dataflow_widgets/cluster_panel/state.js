@@ -1,5 +1,6 @@
 // What the panel says and how: pure functions on what the kernel sent.  Runs under node.
 import { short } from "../shared/numbers.js";
+import { HUES } from "../shared/palette.js";
 import { bytes } from "../shared/values.js";
 
 export const STATES = {
@@ -117,3 +118,9 @@ export function traffic(transfer, runsPerSecond) {
 
 /** Width of an edge that carries so many bytes, in px. */
 export const lineWidth = (count) => (count ? Math.min(8, 1 + Math.log2(count + 1) / 3) : 1);
+
+/** The colour of a task, by its place among the tasks of its cluster. */
+export function colourOf(task, tasks) {
+  const at = tasks.indexOf(task);
+  return at < 0 ? "#e8e8e8" : HUES[at % HUES.length];
+}

@@ -15,7 +15,8 @@ export class TaskRow {
     this.say = say;
     const press = (label, request) => h("button", { type: "button", class: "df-button df-small", "aria-label": `${label} ${task.name}`, onclick: () => this.press(request), ...QUIET }, label);
     const detail = unique("task");
-    this.opener = h("button", { type: "button", class: "df-cluster-name", "aria-expanded": "false", "aria-controls": detail, title: `Address, variables and log of ${task.name}`, onclick: () => open(this.isOpen ? "" : this.name), ...QUIET }, h("span", { class: "df-cluster-arrow", "aria-hidden": "true" }, "▸"), task.name);
+    this.swatch = h("i", { class: "df-cluster-swatch", "aria-hidden": "true" });
+    this.opener = h("button", { type: "button", class: "df-cluster-name", "aria-expanded": "false", "aria-controls": detail, title: `Address, variables and log of ${task.name}`, onclick: () => open(this.isOpen ? "" : this.name), ...QUIET }, h("span", { class: "df-cluster-arrow", "aria-hidden": "true" }, "▸"), this.swatch, task.name);
     this.state = h("span", { class: "df-cluster-state" });
     this.spark = s("path", { class: "df-cluster-spark" });
     this.texts = Object.fromEntries(["device", "steps", "staleness", "received", "sent", "variables", "memory"].map((key) => [key, h("span")]));
@@ -65,7 +66,8 @@ export class TaskRow {
     if (atEnd) this.log.scrollTop = this.log.scrollHeight;
   }
 
-  update(task, launched, history) {
+  update(task, launched, history, colour) {
+    this.swatch.style.background = colour;
     const look = stateOf(task.state);
     this.row.dataset.state = task.state;
     this.row.dataset.pid = task.pid ?? "";
@@ -114,9 +116,9 @@ export class TaskRow {
       ["steps", task.steps],
       ["received", size(task.received)],
       ["sent", size(task.sent)],
-      ["updates", task.updates],
+      ["updates", task.updates || null],
       ["largest staleness", task.largestStaleness],
-      ["late gradients dropped", task.dropped],
+      ["late gradients dropped", task.dropped || null],
       ["queues", queues],
       ["variables", sizes],
     ].filter(([, value]) => value !== null && value !== undefined && value !== "");
