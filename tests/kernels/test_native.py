@@ -214,19 +214,29 @@ def test_counts_begin_anew_without_compiling_again() -> None:
 
 def test_a_process_may_end_while_a_loop_is_compiled() -> None:
     pytest.importorskip("llvmlite")
-    program = (
-        "import functools\n"
-        "from dataflow.kernels.fused import gemm, native\n"
-        "for transposed in (False, True):\n"
-        "    lazy = native.Lazy(functools.partial(gemm.compile_gemm, transposed), 1, 9)\n"
-        "    lazy.get()\n"
-        "print('ends')\n"
+    program = """
+import threading
+from dataflow.kernels.fused import native
+
+begun = threading.Event()
+loop = native.Loop("float32", "v", (("Square", (0,)),), ((1, "v"),))
+
+def build():
+    native.compile_loop(loop)
+    begun.set()
+    for dtype in ("float64", "float32", "float64"):
+        native.compile_loop(loop._replace(dtype=dtype))
+    print("compiled", flush=True)
+
+native.Lazy(build, 1, 9).get()
+begun.wait()
+print("done", flush=True)
+"""
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
     )
-    for _ in range(3):
-        done = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, timeout=60
-        )
-        assert (done.returncode, done.stdout, done.stderr) == (0, "ends\n", "")
+    assert ended.returncode == 0, ended.stderr
+    assert sorted(ended.stdout.split()) == ["compiled", "done"]
 
 
 def test_without_llvmlite_numpy_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
