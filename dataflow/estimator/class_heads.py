@@ -13,14 +13,14 @@ from dataflow.estimator.export_outputs import (
     RegressionOutput,
 )
 from dataflow.estimator.heads import SERVING, Head, label_column
+from dataflow.estimator.label_checks import check_labels
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.metrics import counts, means, thresholds
 from dataflow.ops import array, lookup
 from dataflow.ops.activation import softmax
-from dataflow.ops.assertions import assert_greater_equal, assert_less_equal
 from dataflow.ops.casts import cast
-from dataflow.ops.comparison import greater_equal
+from dataflow.ops.comparison import greater_equal, less_equal
 from dataflow.ops.graph_scopes import control_dependencies
 from dataflow.ops.loss import (
     sigmoid_cross_entropy_with_logits,
@@ -70,14 +70,13 @@ class _ClassHead(Head):
         if not labels.dtype.is_floating:
             labels = cast(labels, dtypes.int64)
         kind = labels.dtype.base_dtype
+        lowest, highest = convert_to_tensor(0, kind), convert_to_tensor(top, kind)
         with control_dependencies(
             [
-                assert_less_equal(
-                    labels, convert_to_tensor(top, kind), message="Labels must be <= n_classes - 1"
+                check_labels(
+                    labels, less_equal(labels, highest), "Labels must be <= n_classes - 1"
                 ),
-                assert_greater_equal(
-                    labels, convert_to_tensor(0, kind), message="Labels must be >= 0"
-                ),
+                check_labels(labels, greater_equal(labels, lowest), "Labels must be >= 0"),
             ]
         ):
             return array.identity(labels)

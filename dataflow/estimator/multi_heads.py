@@ -8,13 +8,14 @@ from dataflow import dtypes, losses
 from dataflow.estimator.class_heads import at_thresholds, checked_thresholds
 from dataflow.estimator.export_outputs import ClassificationOutput, PredictOutput
 from dataflow.estimator.heads import SERVING, Head, HeadParts
+from dataflow.estimator.label_checks import check_labels
 from dataflow.estimator.model_fn import ModeKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.metrics import means, thresholds as threshold_metrics
 from dataflow.ops import array, lookup
-from dataflow.ops.assertions import assert_greater_equal, assert_less_equal
 from dataflow.ops.casts import cast
+from dataflow.ops.comparison import greater_equal, less_equal, logical_and
 from dataflow.ops.graph_scopes import control_dependencies
 from dataflow.ops.loss import sigmoid_cross_entropy_with_logits
 from dataflow.ops.math import add_n, sigmoid
@@ -104,16 +105,11 @@ class MultiLabelHead(Head):
                 "numbers are given as a SparseTensor."
             )
         kind = dense.dtype.base_dtype
-        with control_dependencies(
-            [
-                assert_less_equal(
-                    dense, convert_to_tensor(1, kind), message="Labels must be 0 or 1"
-                ),
-                assert_greater_equal(
-                    dense, convert_to_tensor(0, kind), message="Labels must be 0 or 1"
-                ),
-            ]
-        ):
+        valid = logical_and(
+            greater_equal(dense, convert_to_tensor(0, kind)),
+            less_equal(dense, convert_to_tensor(1, kind)),
+        )
+        with control_dependencies([check_labels(dense, valid, "Labels must be 0 or 1")]):
             return array.identity(dense)
 
     def losses(self, labels: Tensor, logits: Tensor) -> Tensor:

@@ -10,11 +10,12 @@ import numpy as np
 from dataflow import dtypes, losses
 from dataflow.estimator.export_outputs import PredictOutput, RegressionOutput
 from dataflow.estimator.heads import SERVING, Head, label_column
+from dataflow.estimator.label_checks import check_labels
 from dataflow.graph.tensor import Tensor
 from dataflow.metrics import means
 from dataflow.ops import array
-from dataflow.ops.assertions import assert_greater_equal, assert_less_equal
 from dataflow.ops.casts import cast
+from dataflow.ops.comparison import greater_equal, less_equal
 from dataflow.ops.graph_scopes import control_dependencies
 from dataflow.ops.loss import log_poisson_loss, sigmoid_cross_entropy_with_logits
 from dataflow.ops.math import exp, sigmoid
@@ -87,8 +88,8 @@ class LogisticRegressionHead(RegressionHead):
         labels = super().checked_labels(labels)
         with control_dependencies(
             [
-                assert_less_equal(labels, np.float32(1), message="Labels must be <= 1"),
-                assert_greater_equal(labels, np.float32(0), message="Labels must be >= 0"),
+                check_labels(labels, less_equal(labels, np.float32(1)), "Labels must be <= 1"),
+                check_labels(labels, greater_equal(labels, np.float32(0)), "Labels must be >= 0"),
             ]
         ):
             return array.identity(labels)

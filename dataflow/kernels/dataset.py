@@ -26,6 +26,7 @@ from dataflow.errors import (
     OutOfRangeError,
 )
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.text_lines import text_lines
 from dataflow.kernels.texts import text, texts
 
 Element = tuple[Any, ...]
@@ -138,8 +139,8 @@ def text_line_dataset_kernel(
     def start() -> Iterator[Element]:
         for path in paths:
             with _open(path, compression) as file:
-                for line in file:
-                    yield (np.array(line.rstrip(b"\n").removesuffix(b"\r"), dtype=object),)
+                for line in text_lines(path, file):
+                    yield (np.array(line, dtype=object),)
 
     return FromFunction(start)
 

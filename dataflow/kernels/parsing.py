@@ -12,6 +12,7 @@ from dataflow.dtypes import DType
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import each, one, strings, text_array
 from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
+from dataflow.kernels.text_lines import place_of
 from dataflow.train.example_wire import read_example
 
 _REASON = "bytes are read on the host"
@@ -103,7 +104,10 @@ def decode_csv_kernel(
     wanted = len(defaults)
     records = array.reshape(-1).tolist()
     for i, record in enumerate(records):
-        found = _csv_fields(record, delimiter, use_quote_delim)
+        try:
+            found = _csv_fields(record, delimiter, use_quote_delim)
+        except ValueError as error:
+            raise ValueError(f"{error}. In record {i}: {_quoted(record)}") from None
         if select_cols:
             if select_cols[-1] >= len(found):
                 raise ValueError(
@@ -125,7 +129,7 @@ def decode_csv_kernel(
 def _quoted(record: bytes) -> str:
     """A record as an error shows it: in a dataset its text is what tells the row."""
     text = record.decode("utf-8", "replace")
-    return repr(text if len(text) <= 200 else text[:200] + "...")
+    return repr(text if len(text) <= 200 else text[:200] + "...") + place_of(record)
 
 
 def _csv_column(

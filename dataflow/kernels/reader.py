@@ -18,6 +18,7 @@ from dataflow.errors import (
     PermissionDeniedError,
 )
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.text_lines import text_lines
 
 _REASON = "files are read by the host"
 
@@ -117,9 +118,9 @@ class Lines(Reader):
             read_bytes(path)  # raises the right error
             raise
         with file:
-            for number, line in enumerate(file, 1):
-                if number > self.skip:
-                    yield f"{path}:{number}", line.rstrip(b"\n").removesuffix(b"\r")
+            for line in text_lines(path, file):
+                if line.number > self.skip:
+                    yield f"{path}:{line.number}", line
 
 
 class FixedLength(Reader):

@@ -40,7 +40,7 @@ BAD_ROWS = {
 @pytest.mark.parametrize("name", BAD_ROWS)
 @pytest.mark.parametrize("kind", ["csv dataset", "text lines"])
 def test_a_csv_with_a_bad_row(kind, name, tmp_path) -> None:
-    """The rows before it are read; the error has the row's text, the column and the node."""
+    """The rows before it are read; the error has the file, the line, its text, the column, the node."""
     row, message = BAD_ROWS[name]
     path = tmp_path / "rows.csv"
     path.write_text(f"1,2\n2,3\n{row}\n4,5\n")
@@ -54,7 +54,34 @@ def test_a_csv_with_a_bad_row(kind, name, tmp_path) -> None:
     assert isinstance(error, tf.errors.InvalidArgumentError)
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         raise error
+    assert f"(line 3 of {path})" in str(error)
     assert "DecodeCSV" in str(error)
+
+
+def test_a_bad_row_is_found_after_shuffling_and_batching(tmp_path) -> None:
+    paths = [tmp_path / f"part{i}.csv" for i in range(3)]
+    for i, path in enumerate(paths):
+        path.write_text("a,b\n" + "".join(f"{i},{j}\n" for j in range(4)))
+    paths[1].write_text('a,b\n1,0\n1,"x\n1,2\n')
+    lines = tf.data.Dataset.from_tensor_slices([str(p) for p in paths]).interleave(
+        lambda name: tf.data.TextLineDataset(name).skip(1), cycle_length=3
+    )
+    dataset = lines.shuffle(20, seed=1).cache().repeat(2).batch(50)
+    _, error = drain(dataset.map(lambda line: tf.decode_csv(line, [[0], [0]])))
+    assert f"""'1,"x' (line 3 of {paths[1]})""" in str(error)
+    assert "Quoted field has to end with quote" in str(error)
+
+
+def test_a_bad_row_from_a_queue_names_its_line(tmp_path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n1,2\n3,x\n")
+    files = tf.train.string_input_producer([str(path)], num_epochs=1, shuffle=False)
+    _, line = tf.TextLineReader(skip_header_lines=1).read(files)
+    columns = tf.decode_csv(tf.train.batch([line], 2), [[0], [0]])
+    with tf.train.MonitoredSession() as session:
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            session.run(columns)
+    assert f"'3,x' (line 3 of {path})" in str(caught.value)
 
 
 def test_a_bad_row_in_a_batch_is_counted() -> None:
@@ -124,13 +151,13 @@ def test_labels_out_of_range_leave_the_checkpoint(tmp_path) -> None:
     model, good = classifier(tmp_path, [0, 1, 2])
     model.train(good, steps=1)
     for labels, message in (
-        ([0, 1, 3], r"Labels must be <= n_classes - 1.*\[3\]"),
-        ([0, -1, 2], r"Labels must be >= 0.*\[-1\]"),
+        ([0, 1, 3], r"Labels must be <= n_classes - 1. Row 2 of the batch .* has the label \[3\]"),
+        ([0, -1, 2], r"Labels must be >= 0. Row 1 of the batch .* has the label \[-1\]"),
     ):
         _, bad = classifier(tmp_path, labels)
         with pytest.raises(tf.errors.InvalidArgumentError, match=message) as caught:
             model.train(bad, steps=1)
-        assert "dnn/head/assert" in str(caught.value)
+        assert "dnn/head/check_labels" in str(caught.value)
     assert model.evaluate(good)["global_step"] == 1
 
 
