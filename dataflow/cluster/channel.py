@@ -93,6 +93,7 @@ class Link:
         self.bytes_sent = 0
         self.bytes_received = 0
         self._send_lock = threading.Lock()
+        self._held = b""
         self._buffer = bytearray(_BUFFER_BYTES)
         self._view = memoryview(self._buffer)
         self._start = 0
@@ -119,8 +120,11 @@ class Link:
         head: dict[str, Any] | None = None,
         flags: int = 0,
         while_full: Callable[[], None] | None = None,
+        hold: bool = False,
     ) -> None:
         """Send one frame. Raises UnavailableError when the peer is gone.
+
+        A small frame that may ``hold`` goes out together with the next one.
 
         ``while_full`` is called whenever the peer's buffer is full: a caller that also receives on
         this link takes frames in there, so that two sides sending at once cannot wait for each
@@ -139,6 +143,13 @@ class Link:
                 # The usual frame is small and goes in one call, without waiting for room.
                 size = _size_of(buffers)
                 self.bytes_sent += size
+                if hold and size <= _JOIN_BYTES:
+                    self._held += b"".join(buffers)
+                    return
+                if self._held:
+                    buffers = [self._held, *buffers]
+                    size += len(self._held)
+                    self._held = b""
                 if size <= _JOIN_BYTES:
                     data = buffers[0] if len(buffers) == 1 else b"".join(buffers)
                     try:

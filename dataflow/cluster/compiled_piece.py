@@ -36,6 +36,13 @@ from dataflow.runtime.resources import Cancellation, ResourceManager
 _CAN_BE_TRIED = re.compile(r"^Queue(Dequeue|Enqueue)|AccumulatorTakeGradient$")
 #: What may stand beside one in its segment: looking up queues, accumulators and variables.
 _LOOKS_UP = re.compile(r"Queue(V2)?$|ConditionalAccumulator$|^(Const|Identity|VariableV2)$")
+#: Updates of variables, tokens, and what is computed for them: a pass over what they are given.
+_LIGHT = re.compile(
+    r"(Const|Identity|NoOp|VariableV2|Fill|Cast|Shape|ExpandDims|Pack|Neg|Sqrt|Square|Pow"
+    r"|Add|AddV2|AddN|Sub|Mul|RealDiv|Assign|AssignAdd|AssignSub|Apply\w+|Scatter(Add|Sub|Update)"
+    r"|FIFOQueue(V2)?|\w*ConditionalAccumulator|AccumulatorApplyGradient|AccumulatorSetGlobalStep)$"
+)
+_MOST_LIGHT = 40
 
 
 class _CurrentStep(threading.local):
@@ -143,6 +150,8 @@ class CompiledPiece:
         self.num_blocking = sum(s.blocking for s in plan.segments)
         #: Blocking segments that need no thread of their own to wait on.
         self.can_be_tried = [s.blocking and _can_be_tried(s.ops) for s in plan.segments]
+        #: Segments that take no longer than the bytes that they are given.
+        self.is_light = [_is_light(s.ops) for s in plan.segments]
         #: There are branches, and values of those not taken.
         self.structured = any(
             op.type in CONTROL_OPS for segment in plan.segments for op in segment.ops
@@ -243,6 +252,12 @@ class CompiledPiece:
 def _can_be_tried(ops: Sequence[Operation]) -> bool:
     tried = [op for op in ops if _CAN_BE_TRIED.search(op.type)]
     return len(tried) == 1 and all(op in tried or _LOOKS_UP.search(op.type) for op in ops)
+
+
+def _is_light(ops: Sequence[Operation]) -> bool:
+    return len(ops) <= _MOST_LIGHT and all(
+        _LIGHT.match(op.type) or _CAN_BE_TRIED.search(op.type) for op in ops
+    )
 
 
 def _refers_elsewhere(ops: Sequence[Operation], inputs: Sequence[Tensor]) -> bool:

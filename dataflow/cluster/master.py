@@ -51,11 +51,12 @@ from dataflow.runtime.codegen import ALIASES, VARIABLES
 _READS = frozenset({"Const", "Gather", "GatherV2"}) | ALIASES | VARIABLES
 #: The answer to a gradient brings the new parameters: reads that were done at the end of one step
 #: are used by the next, in a loop that runs one training step after the other. That saves a third
-#: of the time of a small step. What it means: the step began up to this much earlier than it was
-#: asked for. It is asynchronous training only (a step that waits for a queue, as synchronous ones
-#: do for their token, reads nothing ahead; nor does one that only reads), the next step of the same
-#: kind, with nothing else run from this process in between, and what a worker does to variables is
-#: seen by its own next step. Two processes that order their steps by other means than the cluster
+# of the time of a small step. What it means: the step began up to this much earlier than it was
+#: asked for. It is for training only (a step that only reads, or that reads after a queue, reads
+#: nothing ahead), the next step of the same kind, with nothing else run from this process in
+#: between, and what a worker does to variables is seen by its own next step. In synchronous
+#: training the token brings them: it is given out when the variables have their new values, and
+#: the gradients are dropped by the token's number if those are old by then. Two processes that order their steps by other means than the cluster
 #: (a pipe, a file) could tell the difference if they were quicker than this; a message through Ray
 #: is not. ``DATAFLOW_READ_AHEAD=0`` switches it off. The staleness that a task reports counts from
 #: these reads.
@@ -87,10 +88,25 @@ def _ahead_channels(piece: Piece, home: str) -> list[tuple[int, int]] | None:
         or len(first) == len(piece.segments)
         or any(t.task != home for t in transfers)
         or any(op.type not in _READS for s in first for op in s.ops)
-        or any(s.blocking for s in piece.segments)
     ):
         return None
     return [(t.channel, len(t.slots)) for t in transfers]
+
+
+def _companions(own: Piece, task: str, piece: Piece) -> frozenset[int]:
+    """Return the channels to a task whose message may as well travel with a later one of ours.
+
+    Whoever waits for it there waits for a later one too, and nobody but us wakes that piece.
+    """
+    transfers = [(s, t) for s in own.segments for t in s.transfers if t.task == task]
+    if len(transfers) != len(piece.channels) or any(s.blocking for s in own.segments):
+        return frozenset()  # a blocking segment has a thread of its own, and may be late
+    later = {n for s, t in transfers if s.num_pending for n in piece.channels[t.channel].wakes}
+    return frozenset(
+        t.channel
+        for s, t in transfers
+        if not s.num_pending and later.issuperset(piece.channels[t.channel].wakes)
+    )
 
 
 class RemotePiece:
@@ -105,6 +121,8 @@ class RemotePiece:
         self.fetches = piece.fetches
         #: Nothing begins before the first message of ours, so that RUN can travel with it.
         self.ahead_channels: list[tuple[int, int]] | None = None
+        #: Channels whose message goes with the next one.
+        self.companions: frozenset[int] = frozenset()
         self.waits = not piece.feeds and all(s.num_pending for s in piece.segments)
 
 
@@ -124,6 +142,8 @@ class PreparedStep:
         self.local = local
         self.local_feeds = local_feeds
         self.remotes = remotes
+        self.fetches_of = {remote.task: remote.fetches for remote in remotes}
+        self.companions = {remote.task: remote.companions for remote in remotes}
         self.sources = sources  # per fetch: ("", feed position) or (task, position in its fetches)
         self.num_blocking = local.num_blocking if local is not None else 0
 
@@ -193,6 +213,7 @@ class MasterSession:
                 remote.waits = False
             else:
                 remote.ahead_channels = _ahead_channels(piece, self.task)
+                remote.companions = _companions(own, task, piece)
             self._register(remote, piece)
             remotes.append(remote)
         sources = []
@@ -366,7 +387,8 @@ class _MasterStep:
                 if self.adopted and task in self.adopted:
                     self.adopted.discard(task)
                     flags = ADOPT
-                link.send(Kind.DATA, channel, self.step, tensors, None, flags, while_full)
+                hold = channel in self.prepared.companions[task]
+                link.send(Kind.DATA, channel, self.step, tensors, None, flags, while_full, hold)
         except UnavailableError as error:
             self._lost(task, error)
             raise
@@ -598,8 +620,12 @@ class _MasterStep:
             tensors = message.tensors
             if message.flags & LAST:
                 count = len(self.local.piece.plan.channels[message.tag][0])
-                self.results[task] = tensors[count:]
-                tensors = tensors[:count]
+                fetches, tensors = tensors[count:], tensors[:count]
+                if message.flags & AHEAD:
+                    number = len(self.prepared.fetches_of[task])
+                    self.links[task].ahead = fetches[number:]
+                    fetches = fetches[:number]
+                self.results[task] = fetches
                 self._take(self.master.decide(machine.done, self.step, task))
             self.local.deliver(message.tag, tensors)
         elif message.kind == Kind.DONE:

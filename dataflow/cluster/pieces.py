@@ -24,6 +24,8 @@ from dataflow.runtime.resources import Cancellation, Postponed, postponing
 
 #: Results up to this size are sent on whatever thread made them possible: the socket has room.
 _SMALL_BYTES = 1 << 14
+#: Light segments that follow more than this may take long all the same.
+_LIGHT_BYTES = 1 << 18
 
 
 class _Local(threading.local):
@@ -128,8 +130,8 @@ class PieceRun:
                     ready.append(number)
         return ready
 
-    def _run(self, numbers: Sequence[int]) -> None:
-        """Run segments, and what becomes ready through them."""
+    def _run(self, numbers: Sequence[int], foreign: bool = False) -> None:
+        """Run segments, and what becomes ready through them. ``foreign`` as for `_try`."""
         queue = deque(numbers)
         segments = self.piece.plan.segments
         while queue:
@@ -141,14 +143,19 @@ class PieceRun:
                         self.piece.can_be_tried[number]
                         and not self.piece.session.load.delay_seconds
                     ):
-                        queue.extend(self._try(number))
+                        queue.extend(self._try(number, foreign))
                     else:
                         run_in_thread(functools.partial(self._run_one, number))
                     continue
                 if any(not segments[other].blocking for other in queue):
                     queue.append(number)  # what does not block goes first
                     continue
-            queue.extend(self._step(number, segment))
+            if not self._compute(number):
+                continue
+            if foreign:
+                queue.extend(self._finish_elsewhere(number, segment))
+            else:
+                queue.extend(self._finish(number, segment))
 
     def _run_one(self, number: int) -> None:
         followers = self._step(number, self.piece.plan.segments[number])
@@ -180,12 +187,26 @@ class PieceRun:
         if not computed:
             return ()
         segment = self.piece.plan.segments[number]
-        if not foreign:
-            return self._finish(number, segment)
-        if segment.followers or self._num_bytes(segment) > _SMALL_BYTES:
+        if foreign:
+            return self._finish_elsewhere(number, segment)
+        return self._finish(number, segment)
+
+    def _finish_elsewhere(self, number: int, segment: SegmentPlan) -> Sequence[int]:
+        """As `_finish`, on a thread that serves another step: what may take long gets its own.
+
+        Handing over costs more than most of what follows here: the update after an average, the
+        tokens after the update.
+        """
+        num_bytes = self._num_bytes(segment)
+        if num_bytes > _SMALL_BYTES and (segment.transfers or self.remaining == 1):
             run_in_thread(lambda: self._run(self._finish(number, segment)))
             return ()
-        return self._finish(number, segment)
+        followers = self._finish(number, segment)
+        light = self.piece.is_light
+        if num_bytes <= _LIGHT_BYTES and all(light[follower] for follower in followers):
+            return followers
+        run_in_thread(lambda: self._run(followers))
+        return ()
 
     def _num_bytes(self, segment: SegmentPlan) -> int:
         return sum(getattr(self.slots[slot], "nbytes", 0) or 0 for slot in segment.output_slots)
@@ -283,7 +304,7 @@ def _wake(run: PieceRun, number: int) -> None:
     if woken is not None:
         woken.append((run, number))
     else:
-        run_in_thread(lambda: run._run(run._try(number, foreign=True)))
+        run_in_thread(lambda: run._run(run._try(number)))
 
 
 def _try_again(woken: list[tuple[PieceRun, int]]) -> None:
@@ -291,7 +312,9 @@ def _try_again(woken: list[tuple[PieceRun, int]]) -> None:
     try:
         while woken:
             run, number = woken.pop(0)
-            run._try(number, foreign=True)
+            followers = run._try(number, foreign=True)
+            if followers:
+                run._run(followers, foreign=True)
     finally:
         _local.woken = None
         for run, number in woken:  # after an interrupt

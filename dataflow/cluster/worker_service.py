@@ -37,7 +37,7 @@ TRACE, VALUES = 2, 4
 WANT_NEXT = 8
 #: DATA: go on with the step that was begun ahead; no RUN is sent for it.
 ADOPT = 16
-#: DONE: the fetches, as many as the tag says, are followed by the next step's reads.
+#: DONE, and DATA with LAST: after the fetches (as many as DONE's tag says) come the next reads.
 AHEAD = 32
 CHANNEL_SHIFT = 20
 MAX_HANDLE = (1 << CHANNEL_SHIFT) - 1
@@ -179,13 +179,14 @@ class _HomeTransport:
             head, arrays = self.recorder.encode()
             self.link.send(Kind.DONE, len(fetches), self.step, [*fetches, *arrays], head)
         elif self.want_next:
-            if home is not None:
-                self.send(*home)
             reads = self.service.begin_ahead(self.registered, self.link)
             flags = 0 if reads is None else AHEAD
-            self.link.send(
-                Kind.DONE, len(fetches), self.step, [*fetches, *(reads or ())], None, flags
-            )
+            tensors = [*fetches, *(reads or ())]
+            if home is not None:
+                tensors = [*home[2], *tensors]
+                self.link.send(Kind.DATA, home[1], self.step, tensors, None, flags | LAST)
+            else:
+                self.link.send(Kind.DONE, len(fetches), self.step, tensors, None, flags)
         elif home is not None:
             self.link.send(Kind.DATA, home[1], self.step, [*home[2], *fetches], flags=LAST)
         else:

@@ -1,7 +1,8 @@
 """``make bench-cluster``: one parameter server and two workers, here and with TensorFlow's servers.
 
 Both engines run ``cluster_task.py`` in processes of their own on loopback. For each pattern they
-take turns, and the medians of the steps per second of both workers together are compared. With
+take turns, and the medians of the steps per second of both workers together are compared; the
+processor time of a step, of all three tasks, depends less on what else the machine does. With
 ``--launch`` the time to launch a cluster on Ray is taken as well, with its memory; with
 ``--scaling`` only that of one to four workers on a step that computes for long.
 
@@ -71,13 +72,27 @@ class Engine:
                 if not line:
                     raise RuntimeError(f"a task of {name} did not start")
 
-    def rate(self, program: str, size: int, seconds: float) -> float:
-        """Return the steps per second of all workers together."""
+    def rate(self, program: str, size: int, seconds: float) -> tuple[float, float]:
+        """Return the steps per second of all workers together, and the processor time of a step.
+
+        The time is in seconds and that of all three tasks; of the server's, what it did while the
+        workers prepared themselves is in it too.
+        """
         # Tokens and gradients that the last measurement left on the server would hold up this one.
         self._ask(self.processes[1:2], "reset 0 0")
-        return self._ask(self.processes[1:], f"{program} {size} {seconds}")
+        before = self._server_seconds()
+        counted = self._ask(self.processes[1:], f"{program} {size} {seconds}")
+        busy = self._server_seconds() - before + sum(c[2] for c in counted)
+        rate = sum(c[0] / max(c[1], 1e-9) for c in counted)
+        return rate, busy / max(sum(c[0] for c in counted), 1)
 
-    def _ask(self, processes: list[Any], line: str) -> float:
+    def _server_seconds(self) -> float:
+        """Return the processor time that the parameter server has used."""
+        text = pathlib.Path(f"/proc/{self.processes[0].pid}/stat").read_text()
+        user, system = text.rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def _ask(self, processes: list[Any], line: str) -> list[list[float]]:
         for process in processes:
             process.stdin.write(line + "\n")
             process.stdin.flush()
@@ -88,7 +103,7 @@ class Engine:
         for answer in answers:
             if "error" in answer:
                 raise RuntimeError(answer["error"])
-        return float(sum(answer["rate"] for answer in answers))
+        return [answer["counted"] for answer in answers]
 
     def memory_bytes(self) -> int:
         """Return the proportional memory of the processes."""
@@ -128,18 +143,23 @@ def compare(names: list[str], rounds: int, seconds: float) -> None:
     """Print a line per pattern."""
     with engines() as found:
         print(
-            f"{'pattern':14} " + " ".join(f"{e.name + '/s':>14}" for e in found) + "   ratio  goal"
+            f"{'pattern':14} "
+            + " ".join(f"{e.name + '/s':>14}" for e in found)
+            + f" {'ratio':>7} {'goal':>5}   processor us/step"
         )
         for name in names:
             program, size, goal = PATTERNS[name]
             rates: dict[str, list[float]] = {engine.name: [] for engine in found}
+            busy: dict[str, list[float]] = {engine.name: [] for engine in found}
             failed: dict[str, str] = {}
             for _ in range(rounds):
                 for engine in found:
                     if engine.name in failed:
                         continue
                     try:
-                        rates[engine.name].append(engine.rate(program, size, seconds))
+                        rate, processor = engine.rate(program, size, seconds)
+                        rates[engine.name].append(rate)
+                        busy[engine.name].append(processor)
                     except (RuntimeError, OSError) as error:
                         failed[engine.name] = str(error)
             medians: list[Any] = [
@@ -149,7 +169,8 @@ def compare(names: list[str], rounds: int, seconds: float) -> None:
             ratio = ""
             if len(medians) == 2 and None not in medians:
                 ratio = f"{medians[0] / medians[1]:7.1f} {goal:5}"
-            print(f"{name:14} {cells} {ratio}", flush=True)
+            micros = " / ".join(f"{statistics.median(b) * 1e6:.0f}" for b in busy.values() if b)
+            print(f"{name:14} {cells} {ratio:13}   {micros}", flush=True)
             for engine_name, why in failed.items():
                 print(f"    {engine_name}: {why}")
         for engine in found:
@@ -162,7 +183,7 @@ def scale(rounds: int, seconds: float, most: int = 4) -> None:
     for num_workers in range(1, most + 1):
         engine = Engine("dataflow", sys.executable, num_workers)
         try:
-            rates = [engine.rate("compute", 512, seconds) for _ in range(rounds)]
+            rates = [engine.rate("compute", 512, seconds)[0] for _ in range(rounds)]
         finally:
             engine.close()
         rate = statistics.median(rates)

@@ -1,7 +1,7 @@
 """One task of the cluster benchmark, for either engine: ``cluster_task.py ENGINE SPEC JOB INDEX``.
 
 A parameter server serves until it is killed. A worker reads ``name size seconds`` from its standard
-input, one measurement a line, runs it, and answers with its steps per second. Both engines run this
+input, one measurement a line, runs it, and answers with its steps and their time. Both engines run this
 very text, with TensorFlow 1's names.
 """
 
@@ -118,7 +118,7 @@ PROGRAMS = {
 
 
 def measure(tf, server, index, name, size, seconds):
-    """Return the steps per second of this worker."""
+    """Return this worker's number of steps, their seconds, and its processor time."""
     with tf.Graph().as_default(), tf.variable_scope(f"{name}_{size}"):
         step, hook = PROGRAMS[name](tf, index, size)
         filters = ["/job:ps", f"/job:worker/task:{index}"]
@@ -141,7 +141,7 @@ def measure(tf, server, index, name, size, seconds):
                     time.sleep(0.01)
         # Whoever ends first leaves the other waiting for a token; the time-out ends that, there or
         # in the chief's queue runner, and what was counted until then is what counts.
-        counted = [0, 0.0]
+        counted = [0, 0.0, 0.0]
         try:
             with tf.train.MonitoredTrainingSession(
                 server.target,
@@ -158,20 +158,21 @@ def measure(tf, server, index, name, size, seconds):
         except (tf.errors.DeadlineExceededError, tf.errors.CancelledError):
             if not counted[0]:
                 raise
-        return counted[0] / max(counted[1], 1e-9)
+        return counted
 
 
 def loop(session, step, seconds, counted=None):
-    """Run steps for some seconds; return how many a second, and count them as they are done."""
+    """Run steps for some seconds; count them, their seconds, and this process's processor time."""
     for _ in range(3):
         session.run(step)
-    counted = [0, 0.0] if counted is None else counted
-    started = time.perf_counter()
+    counted = [0, 0.0, 0.0] if counted is None else counted
+    started, busy = time.perf_counter(), time.process_time()
     while counted[1] < seconds or not counted[0]:
         session.run(step)
         counted[0] += 1
         counted[1] = time.perf_counter() - started
-    return counted[0] / max(counted[1], 1e-9)
+    counted[2] = time.process_time() - busy
+    return counted
 
 
 def main():
@@ -187,12 +188,12 @@ def main():
     for line in sys.stdin:
         name, size, seconds = line.split()
         try:
-            rate = 0.0
+            counted = [0, 0.0, 0.0]
             if name == "reset":
                 tf.Session.reset(server.target)
             else:
-                rate = measure(tf, server, index, name, int(size), float(seconds))
-            print(json.dumps({"rate": rate}), flush=True)
+                counted = measure(tf, server, index, name, int(size), float(seconds))
+            print(json.dumps({"counted": counted}), flush=True)
         except Exception as error:
             print(json.dumps({"error": f"{type(error).__name__}: {error}"[:300]}), flush=True)
 

@@ -107,6 +107,52 @@ def test_reads_that_came_with_the_last_answer_miss_nothing_done_since(cluster, m
         assert not any(used), "reads were used that are too old"
 
 
+def test_a_token_brings_the_reads_of_the_next_step(cluster, monkeypatch):
+    """As in synchronous training: push, wait for a token, and go on with what came with it."""
+    from dataflow.cluster import channel, master
+
+    used, held = [], []
+    use, send = master._MasterStep._use_reads, channel.Link.send
+
+    def counted_use(self, remote):
+        used.append(use(self, remote))
+        return used[-1]
+
+    def counted_send(self, *args, **options):
+        held.append(len(args) > 7 and args[7])
+        send(self, *args, **options)
+
+    monkeypatch.setattr(master._MasterStep, "_use_reads", counted_use)
+    monkeypatch.setattr(channel.Link, "send", counted_send)
+    monkeypatch.setattr(master, "AHEAD_SECONDS", 60.0)
+    with tf.device("/job:ps/task:0"):
+        w = tf.get_variable("w", initializer=1.0)
+        tokens = tf.FIFOQueue(100, tf.float32, shapes=[[]], shared_name="tokens")
+        put = tokens.enqueue_many([[float(n) for n in range(10)]])
+    with tf.device("/job:worker/task:0"):
+        local = tf.get_variable("local", initializer=0.0)
+        gradient = tf.multiply(w, 1.0)
+    with tf.device("/job:ps/task:0"):
+        push = tf.assign_add(w, gradient + local)
+        with tf.control_dependencies([push]):
+            token = tokens.dequeue()
+    with tf.device("/job:worker/task:0"):
+        step = tf.assign(local, token)
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run([w.initializer, local.initializer, put])
+        value, last = 1.0, 0.0
+        for n in range(10):
+            assert session.run(step) == n
+            value, last = 2 * value + last, n
+        assert used[1:] == [True] * 9
+        assert any(held), "the local step went out by itself"
+        assert session.run(w) == value
+        session.run(put)
+        assert session.run(step) == 0.0  # other things were run: the reads are made anew
+        assert not used[-1]
+        assert session.run(w) == 2 * value + last
+
+
 def test_variables_live_on_their_task_and_are_shared(cluster):
     variable, step = counter()
     with tf.Session(cluster["worker:0"].target) as first:
