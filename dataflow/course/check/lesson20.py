@@ -1,0 +1,107 @@
+"""Checks of lesson 20: training that survives failures."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import dataflow.compat.v1 as tf
+from dataflow.course.exercise import exercise, expect
+
+
+@exercise(
+    "Who remembers the step between two calls? Only what is in the folder does.",
+    "MonitoredTrainingSession(checkpoint_dir=folder) restores the step; read it once before the "
+    "loop, and leave the loop when it is last_step.",
+)
+def ex1(train_until: Callable[[str, int], Any]) -> str:
+    """A counter that goes on from its checkpoint."""
+    told = []
+    with tempfile.TemporaryDirectory() as folder:
+        done = 0
+        for last_step in (7, 12, 12, 20):
+            with tf.Graph().as_default():
+                runs = train_until(folder, last_step)
+            expect(
+                isinstance(runs, (int, np.integer)) and not isinstance(runs, bool),
+                f"train_until returned {type(runs).__name__}, needed how many runs it made",
+            )
+            what = f"train_until(folder, {last_step}) says that it made {runs} runs"
+            expect(
+                runs == last_step - done,
+                f"{what}; after {done} steps in that folder, needed are {last_step - done}",
+            )
+            saved = tf.train.latest_checkpoint(folder)
+            expect(saved is not None, f"{what}, but there is no checkpoint in the folder")
+            step = int(str(saved).rpartition("-")[2])
+            expect(step == last_step, f"{what}, but the last checkpoint is of step {step}")
+            done = last_step
+            told.append(str(runs))
+    return f"Right: calls to 7, 12, 12 and 20 made {', '.join(told)} runs."
+
+
+@exercise(
+    "Write the sum of both costs as a function of n, and try some n.",
+    "wasted(n) = 10_000 / n * 2 + n / 2 * 0.1 is 205 at n = 100 and 70 at n = 1,000. In between?",
+)
+def ex2(n: Any) -> str:
+    """How often to save."""
+    expect(
+        isinstance(n, (int, float, np.number)) and not isinstance(n, bool) and n >= 1,
+        f"n is {n!r}, needed a number of steps",
+    )
+
+    def wasted(n: float) -> float:
+        return 10_000 / n * 2 + n / 2 * 0.1
+
+    best = min(range(1, 10_000), key=wasted)
+    why = "written too often" if n < best else "too much is done again"
+    expect(
+        abs(float(n) - best) <= 100,
+        f"saving every {n:g} steps wastes {wasted(float(n)):.1f} s in 10,000 steps: {why}",
+    )
+    return f"Right: {wasted(float(n)):.1f} s in 10,000 steps; the least is at {best}."
+
+
+@exercise(
+    "The variable and the lookup both go inside tf.device(tf.train.replica_device_setter(...)).",
+    'tf.get_variable("table", [6, 4], partitioner=tf.fixed_size_partitioner(2)), then '
+    'tf.nn.embedding_lookup(table, words, partition_strategy="div").',
+)
+def ex3(lookup: Callable[[Any, Any], Any]) -> str:
+    """A table in two halves, on two parameter servers."""
+    spec = tf.train.ClusterSpec({"ps": ["a:2220", "b:2220"], "worker": ["a:2222", "b:2222"]})
+    asked = [5, 0, 3, 3, 1]
+    numbers = np.arange(24, dtype=np.float32).reshape(6, 4)
+    with tf.Graph().as_default() as graph:
+        rows = lookup(spec, tf.constant(asked))
+        expect(
+            isinstance(rows, tf.Tensor), f"lookup returned {type(rows).__name__}, needed a tensor"
+        )
+        parts = tf.global_variables()
+        shapes = [part.shape.as_list() for part in parts]
+        expect(
+            shapes == [[3, 4], [3, 4]],
+            f"the variables have the shapes {', '.join(map(str, shapes)) or 'of nothing'}; needed "
+            "are two of [3, 4]",
+        )
+        homes = [part.op.device or "no task in particular" for part in parts]
+        expect(
+            {home[:14] for home in homes} == {"/job:ps/task:0", "/job:ps/task:1"},
+            f"the halves live on {' and '.join(homes)}; needed is one on each parameter server",
+        )
+        # The cluster does not exist: only the arithmetic is tried.
+        anywhere = tf.ConfigProto(allow_soft_placement=True)
+        with tf.Session(graph=graph, config=anywhere) as session:
+            for part, value in zip(parts, (numbers[:3], numbers[3:]), strict=True):
+                part.load(value, session)
+            found = session.run(rows)
+    expect(
+        np.array_equal(found, numbers[asked]),
+        f"for the words {asked} come rows that begin with {np.ravel(found)[::4][:5]}, needed "
+        f"{numbers[asked][:, 0]}",
+    )
+    return f"Right: rows {asked} come from {' and '.join(homes)}."
