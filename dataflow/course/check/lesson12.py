@@ -1,0 +1,95 @@
+"""Checks of lesson 12: recurrent networks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import dataflow.compat.v1 as tf
+from dataflow.course.exercise import exercise, expect
+
+
+@exercise(
+    "Take x apart along its second axis, and go through the parts with a Python loop.",
+    "h = tf.zeros_like(x[:, 0]); for element in tf.unstack(x, axis=1): h = 0.5 * h + element.",
+)
+def ex1(leaky: Callable[[Any], Any]) -> str:
+    """h = 0.5 h + x, six times."""
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 6])
+        last = leaky(x)
+        expect(isinstance(last, tf.Tensor), f"it returned {type(last).__name__}, needed a tensor")
+        values = np.array(
+            [[1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 0, 1], [3, -1, 4, 1, -5, 9]], np.float32
+        )
+        with tf.Session() as session:
+            got = session.run(last, {x: values})
+    expect(np.shape(got) == (3,), f"for 3 sequences the shape is {np.shape(got)}, needed (3,)")
+    expect(
+        abs(got[1] - 1) < 1e-5, f"0 0 0 0 0 1 gives {got[1]:g}; the last number is added in full"
+    )
+    expect(
+        abs(got[0] - 0.5**5) < 1e-6,
+        f"1 0 0 0 0 0 gives {got[0]:g}; the 1 has been halved five times by the end",
+    )
+    needed = values @ (0.5 ** np.arange(5, -1, -1))
+    expect(np.allclose(got, needed), f"3 -1 4 1 -5 9 gives {got[2]:g}, needed {needed[2]:g}")
+    return "Right: a 1 at the beginning counts 1/32 at the end, one at the end counts 1."
+
+
+@exercise(
+    "If a step keeps k, num_steps of them keep k to the power of num_steps. Which k gives the "
+    "share? And which bias has the sigmoid k?",
+    "k = share ** (1 / num_steps), and the bias is log(k / (1 - k)).",
+)
+def ex2(bias_for: Callable[[float, int], Any]) -> str:
+    """The bias of a gate that keeps."""
+    for share, num_steps in ((0.5, 1), (0.5, 40), (0.1, 40), (0.9, 1000), (0.2, 3)):
+        bias = float(bias_for(share, num_steps))
+        expect(math.isfinite(bias), f"bias_for({share}, {num_steps}) is {bias}")
+        left = (1 / (1 + math.exp(-bias))) ** num_steps
+        expect(
+            abs(left - share) < 1e-3,
+            f"bias_for({share}, {num_steps}) is {bias:.3f}; with this bias {left:.3g} is left after "
+            f"{num_steps} steps",
+        )
+    return f"Right: to keep one half for forty steps, {float(bias_for(0.5, 40)):.2f}."
+
+
+@exercise(
+    "First the length: the root of tf.add_n of the sums of squares. One factor for all gradients.",
+    "factor = limit / tf.maximum(length, limit) is 1 where nothing is to be done.",
+)
+def ex3(clipped: Callable[[list[Any], float], Any]) -> str:
+    """Gradients of a limited length."""
+    small = [np.array([0.3, -0.4], np.float32), np.array([[0.1]], np.float32)]
+    large = [np.array([3.0, -4.0], np.float32), np.array([[12.0]], np.float32)]
+    with tf.Graph().as_default():
+        inputs = [tf.placeholder(tf.float32, [2]), tf.placeholder(tf.float32, [1, 1])]
+        made = clipped(inputs, 2.0)
+        expect(
+            isinstance(made, (list, tuple)) and len(made) == 2,
+            "for two gradients it returns a list of two",
+        )
+        with tf.Session() as session:
+            for values, length in ((small, None), (large, 13.0), ([v * 0 for v in small], None)):
+                got = session.run(list(made), dict(zip(inputs, values, strict=True)))
+                factor = 1.0 if length is None else 2.0 / length
+                expect(
+                    all(np.all(np.isfinite(g)) for g in got),
+                    f"gradients {[v.tolist() for v in values]} give {[g.tolist() for g in got]}",
+                )
+                total = math.sqrt(sum(float(np.sum(np.square(g))) for g in got))
+                expect(
+                    all(
+                        np.allclose(g, v * factor, atol=1e-5)
+                        for g, v in zip(got, values, strict=True)
+                    ),
+                    f"the gradients {[v.tolist() for v in values]} become "
+                    f"{[g.round(3).tolist() for g in got]}, of length {total:.3g} together; the "
+                    "limit is 2, and all are scaled by the same factor or not at all",
+                )
+    return "Right: a length of 13 becomes 2, in the same direction; short ones stay as they are."
