@@ -214,7 +214,10 @@ _VERY_LARGE_PRODUCT = 1 << 26
 _BLOCK = 16
 
 
-#: From here on the product may be made by `fused.gemm`.
+#: From here on the product may be made by `fused.gemm`, by one thread as long as it is not large.
+#: (128 x 256 x 256, microseconds, median and mean: 72 and 316 while other processes wanted both
+#: cores; 46 and 5716 by OpenBLAS with two threads, one of which is often not there to be waited for;
+#: with the helpers here 104 and 516.)
 _MEDIUM_PRODUCT = 1 << 20
 
 
