@@ -66,7 +66,8 @@ class Training:
         descent that is used without one. Slots (of Adam, momentum) begin anew at a switch.
     steps_per_second: the most that a worker makes; ``None`` as many as it can.
 
-    A worker that dies is joined again when the cluster has restarted it. When a parameter server
+    A worker that dies is joined again when the cluster has restarted it; after `Cluster.resize` the
+    data is dealt anew to the workers that there are. When a parameter server
     dies its variables are put back to what this process last saw of them (twice a second).
     """
 
@@ -96,6 +97,7 @@ class Training:
         self._rate = learning_rate
         self._most = steps_per_second
         self._number = 0
+        self._num_workers = 0  # when the mode began
         self._state = "stopped"
         self._busy: dict[str, int] = {}  # number of the mode that a worker is in
         self._next: dict[str, float] = {}
@@ -152,6 +154,7 @@ class Training:
                 self._begin()
 
     def _begin(self) -> None:
+        self._num_workers = _count(self.cluster, "worker")
         self._next.clear()
         self._wake.set()
         if self._thread is None or not self._thread.is_alive():
@@ -230,7 +233,13 @@ class Training:
                 if self.cluster.stopped:
                     self._end("stopped")
                     return
-                number = self._number
+                with self._lock:
+                    if self._state == "running" and self._num_workers != _count(
+                        self.cluster, "worker"
+                    ):
+                        self._number += 1  # after a resize: the data is dealt anew
+                        self._num_workers = _count(self.cluster, "worker")
+                    number = self._number
                 if self._connect_anew.is_set():
                     self._connect_anew.clear()
                     owner.forget()

@@ -53,6 +53,7 @@ def launch(lab_page: LabPage, widget: Locator) -> None:
         until(lab_page, task, "running", 90)
 
 
+@pytest.mark.slow
 def test_a_cluster_is_launched_disturbed_trained_and_stopped(
     lab_page: LabPage, panel: Locator
 ) -> None:
@@ -95,6 +96,8 @@ def test_a_cluster_is_launched_disturbed_trained_and_stopped(
     # Killed: it is said, it is started again, and it joins the training again.
     pid = panel.locator('tr[data-task="worker:1"]').get_attribute("data-pid")
     panel.get_by_role("button", name="Kill worker:1").click()
+    panel.get_by_text("worker:1 died").first.wait_for()
+    lab_page.screenshot("cluster_panel_died", panel)
     lab_page.wait_for(
         "() => { const row = document.querySelector('tr[data-task=\"worker:1\"]').dataset;"
         f" return row.state === 'running' && row.pid !== '{pid}'; }}",
@@ -112,6 +115,7 @@ def test_a_cluster_is_launched_disturbed_trained_and_stopped(
     lab_page.assert_no_cell_failed()
 
 
+@pytest.mark.slow
 def test_keyboard_alone(lab_page: LabPage, panel: Locator) -> None:
     keyboard = lab_page.page.keyboard
     panel.get_by_label("parameter servers").focus()
@@ -221,6 +225,8 @@ def test_clusters_made_in_code_appear_and_their_runs_are_drawn(
     )
     lab_page.run_code("[server.stop() for server in servers]")
     lab_page.wait_for("() => document.querySelectorAll('tr[data-state=\"running\"]').length === 0")
+    lab_page.page.wait_for_timeout(700)
+    lab_page.screenshot("cluster_panel_ended", widget)
 
 
 def test_hostile_names_and_four_hundred_percent(lab_page: LabPage, made_in_code: Locator) -> None:

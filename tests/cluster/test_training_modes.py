@@ -11,7 +11,7 @@ from dataflow.cluster import training as training_module
 from dataflow.cluster.server import Server
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.graph import Graph
-from tests.cluster.conftest import KEY
+from tests.cluster.conftest import KEY, LocalCluster
 
 
 class ThreadCluster:
@@ -138,6 +138,50 @@ def test_containers_of_ended_modes_are_dropped(training, threads, eventually):
     assert resources.items("accumulator")
     training.switch("asynchronous")
     eventually(lambda: not resources.items("accumulator") and not resources.items("queue"))
+
+
+def test_workers_that_are_added_get_their_part(make_spec, eventually):
+    servers = LocalCluster(make_spec(ps=1, worker=3))
+    whole = ThreadCluster(servers)
+    tasks, spec = whole._backend.tasks, whole.spec
+    addresses = spec.as_dict()
+    whole._backend.tasks = tasks[:3]
+    whole.spec = tf.train.ClusterSpec({"ps": addresses["ps"], "worker": addresses["worker"][:2]})
+    training = tf.cluster.Training(whole, line, mode="synchronous", steps_per_second=100)
+    training.start()
+    try:
+        eventually(lambda: steps(training) > 5)
+        whole._backend.tasks, whole.spec = tasks, spec
+        eventually(lambda: len(training.status()["workers"]) == 3)
+        before = steps(training)
+        eventually(lambda: steps(training) > before + 10)
+        assert training._options(0)["aggregate"] == 3
+    finally:
+        training.stop()
+        eventually(lambda: not training._busy)
+        servers.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.cluster
+def test_a_killed_parameter_server_gets_its_variables_back(eventually):
+    def model(part, parts):  # in a function: it travels to the workers by value
+        x = np.random.RandomState(0).randn(60, 4).astype(np.float32)
+        y = x @ np.linspace(-1, 1, 4, dtype=np.float32)[:, None]
+        w = tf.get_variable("w", initializer=np.zeros((4, 1), np.float32))
+        return tf.reduce_mean(tf.square(tf.matmul(x[part::parts], w) - y[part::parts]))
+
+    with tf.cluster.launch(ps=1, workers=2, logs=False) as cluster:
+        training = tf.cluster.Training(cluster, model, learning_rate=0.05, steps_per_second=50)
+        training.start()
+        eventually(lambda: steps(training) > 60 and training.status()["loss"] < 0.1, 30)
+        before = steps(training)
+        cluster.kill("ps:0")
+        eventually(lambda: len(cluster.deaths) == 1)
+        eventually(lambda: steps(training) > before + 20, 40)
+        assert training.status()["loss"] < 0.1, "it began anew"
+        eventually(lambda: len(training.status()["workers"]) == 2)
+    eventually(lambda: training.state == "stopped")
 
 
 def test_bad_input(threads):

@@ -255,7 +255,7 @@ class PanelView {
         this.boxes.set(key, box);
         this.trainings.append(box.element);
       }
-      box.update(training, this.losses.add(key, training.loss));
+      box.update(training, this.losses.add(key, training.loss), state.pending.some((text) => text.startsWith("switching")));
     }
   }
 

@@ -203,7 +203,7 @@ def _notices(cluster: Any, tasks: Sequence[dict[str, Any]]) -> list[dict[str, An
             )
         elif state == "silent":
             found.append(_notice("info", f"{name} runs, but has not answered for a second."))
-        elif is_ps and _was_restarted_lately(cluster, task["task"]):
+        elif is_ps and not task["variables"] and _was_restarted_lately(cluster, task["task"]):
             found.append(
                 _notice(
                     "info",

@@ -29,7 +29,8 @@ export class TrainingBox {
     this.act({ do: "switch", training: this.id, mode, backups: Number(this.backups.value) || 1 });
   }
 
-  update(training, losses) {
+  /** `isBusy`: a switch is under way, and the mode that was chosen stays marked. */
+  update(training, losses, isBusy) {
     this.id = training.id;
     this.running = training.state === "running";
     Object.assign(this.element.dataset, { mode: training.mode, state: training.state, step: training.global_step });
@@ -38,7 +39,7 @@ export class TrainingBox {
     if (this.text.textContent !== text) this.text.textContent = text;
     const said = `${training.mode}: ${SAY[training.mode] ?? ""}`;
     if (this.explain.textContent !== said) this.explain.textContent = said;
-    for (const radio of this.radios) radio.checked = radio.value === training.mode;
+    if (!isBusy) for (const radio of this.radios) radio.checked = radio.value === training.mode;
     this.backups.closest("label").hidden = training.mode !== "backup workers";
     if (this.backups.getRootNode().activeElement !== this.backups) this.backups.value = training.num_backups;
     this.stopper.textContent = this.running ? "Stop training" : "Go on training";
