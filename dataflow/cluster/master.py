@@ -47,8 +47,14 @@ from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.switches import Switches
 from dataflow.runtime.codegen import ALIASES, VARIABLES
 
-#: Nodes that a task may run before they are asked for: reads, which nobody notices.
-_READS = frozenset({"Const", "Gather", "GatherV2"}) | ALIASES | VARIABLES
+#: Nodes that a task may run before they are asked for: reads, which nobody notices, and looking up
+#: the queues and accumulators that the step will use.
+_READS = (
+    frozenset({"Const", "Gather", "GatherV2"})
+    | {"FIFOQueue", "FIFOQueueV2", "ConditionalAccumulator", "SparseConditionalAccumulator"}
+    | ALIASES
+    | VARIABLES
+)
 #: The answer to a gradient brings the new parameters: reads that were done at the end of one step
 #: are used by the next, in a loop that runs one training step after the other. That saves a third
 # of the time of a small step. What it means: the step began up to this much earlier than it was
