@@ -1,7 +1,8 @@
 """Models in files: arrays in safetensors, the architecture as JSON in the header; or Keras's HDF5.
 
-Nothing in either is code, so a file from elsewhere is safe to load. A name that ends in ``.h5``,
-``.hdf5`` or ``.keras`` is written as HDF5 where h5py is installed: see `hdf5_format`.
+Nothing in either is code, so a file from elsewhere is safe to load. Where h5py is installed a model
+is written as HDF5, and so are weights under a name that ends in ``.h5``, ``.hdf5`` or ``.keras``:
+see `hdf5_format`. A name that ends in ``.safetensors``, or ``save_format``, says otherwise.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from dataflow.train.safetensors_store import read_arrays, read_metadata, write_a
 _KEY = "keras"
 
 
-def _target(path: Any, overwrite: bool, save_format: Any) -> tuple[str, bool]:
+def _target(path: Any, overwrite: bool, save_format: Any, is_model: bool) -> tuple[str, bool]:
     """The path, and whether HDF5 is meant; raises `FileExistsError`, `ValueError`."""
     path = os.fspath(path)
     if save_format not in (None, "h5", "hdf5", "keras", "safetensors"):
@@ -35,7 +36,9 @@ def _target(path: Any, overwrite: bool, save_format: Any) -> tuple[str, bool]:
     named = path.endswith(hdf5_format.SUFFIXES)
     if save_format in ("h5", "hdf5", "keras"):
         return str(path), True
-    if named and save_format is None and hdf5_format.is_available():
+    # As in TensorFlow 1.15: a model is HDF5 whatever its name, weights where the name says so.
+    wanted = named or (is_model and not path.endswith(".safetensors"))
+    if wanted and save_format is None and hdf5_format.is_available():
         return str(path), True
     if named:
         warnings.warn(
@@ -85,7 +88,7 @@ def save_model(
     Raises `FileExistsError` without ``overwrite``, `TypeError` where a layer holds a function
     without a name.
     """
-    path, is_hdf5 = _target(filepath, overwrite, save_format)
+    path, is_hdf5 = _target(filepath, overwrite, save_format, is_model=True)
     if is_hdf5:
         hdf5_format.save_model(path, model, include_optimizer)
         return
@@ -146,7 +149,7 @@ def save_weights(
     model: Any, filepath: Any, overwrite: bool = True, save_format: Any = None
 ) -> None:
     """Writes the weights only."""
-    path, is_hdf5 = _target(filepath, overwrite, save_format)
+    path, is_hdf5 = _target(filepath, overwrite, save_format, is_model=False)
     if not model.weights:
         raise ValueError("This model has no weights yet: give it an input_shape, or data.")
     if is_hdf5:

@@ -129,3 +129,15 @@ def test_a_checkpoint_callback_writes_hdf5(tmp_path):
     model.fit(inputs, targets, verbose=0, callbacks=[best])
     loaded = keras.models.load_model(tmp_path / "best.h5")
     np.testing.assert_allclose(loaded.predict(inputs), model.predict(inputs), rtol=1e-6)
+
+
+def test_a_model_is_hdf5_whatever_its_name(tmp_path):
+    """As in TensorFlow 1.15; weights alone are where their name says so."""
+    model = keras.Sequential([layers.Dense(2, input_shape=(3,))])
+    model.save(tmp_path / "model")
+    model.save_weights(tmp_path / "weights")
+    assert (tmp_path / "model").read_bytes()[:4] == b"\x89HDF"
+    assert (tmp_path / "weights").read_bytes()[:4] != b"\x89HDF"
+    again = keras.models.load_model(tmp_path / "model")
+    np.testing.assert_array_equal(again.get_weights()[0], model.get_weights()[0])
+    again.load_weights(tmp_path / "weights")

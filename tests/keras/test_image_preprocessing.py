@@ -92,3 +92,94 @@ def test_a_folder_is_learnt_from(tmp_path):
     tf.keras.backend.clear_session()
     with pytest.raises(ValueError, match="no folder"):
         make.flow_from_directory(tmp_path, classes=["grey"])
+
+
+def test_whitened_images_are_uncorrelated():
+    rng = np.random.RandomState(3)
+    x = rng.randn(400, 3, 3, 2) @ np.array([[1.0, 0.8], [0.0, 0.5]]) * 20 + 100
+    make = image.ImageDataGenerator(zca_whitening=True, dtype="float64")
+    make.fit(x)
+    white = np.stack([make.standardize(one) for one in x]).reshape(400, -1)
+    np.testing.assert_allclose(white.T @ white / 400, np.eye(18), atol=1e-6)
+    # Of all ways to whiten, the one that leaves an image most alike: its matrix is symmetric.
+    np.testing.assert_allclose(make.principal_components, make.principal_components.T, atol=1e-12)
+    with pytest.raises(ValueError, match="call .fit"):
+        next(image.ImageDataGenerator(zca_whitening=True).flow(x))
+
+
+def test_channels_first_is_the_same_with_other_axes():
+    x = RNG.rand(12, 5, 6, 3).astype("float32")
+    settings = {
+        "rotation_range": 30,
+        "width_shift_range": 0.2,
+        "zoom_range": 0.3,
+        "horizontal_flip": True,
+        "featurewise_std_normalization": True,
+    }
+    last = image.ImageDataGenerator(**settings)
+    first = image.ImageDataGenerator(**settings, data_format="channels_first")
+    last.fit(x)
+    first.fit(x.transpose(0, 3, 1, 2))
+    one = next(last.flow(x, batch_size=12, seed=4))
+    other = next(first.flow(x.transpose(0, 3, 1, 2), batch_size=12, seed=4))
+    np.testing.assert_allclose(one.transpose(0, 3, 1, 2), other, rtol=1e-6)
+    with pytest.raises(ValueError, match="channels_middle"):
+        image.ImageDataGenerator(data_format="channels_middle")
+
+
+def test_what_a_batch_held_can_be_looked_at(tmp_path):
+    x = RNG.randint(0, 256, (5, 4, 6, 3)).astype("float32")
+    batches = image.ImageDataGenerator().flow(
+        x, batch_size=3, shuffle=False, save_to_dir=tmp_path, save_prefix="seen"
+    )
+    next(batches), next(batches)
+    names = sorted(p.name for p in tmp_path.iterdir())
+    assert names == ["seen_0_1.png", "seen_1_1.png", "seen_2_1.png", "seen_3_2.png", "seen_4_2.png"]
+    found = image.img_to_array(image.load_img(tmp_path / "seen_3_2.png"))
+    scaled = (x[3] - x[3].min()) / (x[3].max() - x[3].min()) * 255
+    np.testing.assert_allclose(found, scaled, atol=1)
+
+
+def test_files_that_a_table_names(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    for i in range(6):
+        image.save_img(tmp_path / f"{i}.png", np.full((4, 4, 3), 40.0 * i), scale=False)
+    table = pandas.DataFrame(
+        {
+            "file": [f"{i}.png" for i in range(6)] + ["gone.png"],
+            "kind": ["dark", "dark", "dim", "dim", "light", "light", "light"],
+            "a": np.arange(7.0),
+            "b": np.arange(7.0) * 2,
+            "weight": np.arange(7.0) + 1,
+        }
+    )
+    make = image.ImageDataGenerator()
+
+    def batches(**settings):
+        settings = {"target_size": (4, 4), "batch_size": 6, "shuffle": False, **settings}
+        with pytest.warns(UserWarning, match="1 of .* images are not there.*gone.png"):
+            return make.flow_from_dataframe(table, tmp_path, "file", **settings)
+
+    rows = batches(y_col="kind", weight_col="weight")
+    images, labels, weights = next(rows)
+    assert rows.class_indices == {"dark": 0, "dim": 1, "light": 2}
+    np.testing.assert_array_equal(images[:, 0, 0, 0], 40.0 * np.arange(6))
+    np.testing.assert_array_equal(labels.argmax(1), [0, 0, 1, 1, 2, 2])
+    np.testing.assert_array_equal(weights, np.arange(6) + 1)
+    light = batches(y_col="kind", classes=["light", "dim"], class_mode="binary")
+    np.testing.assert_array_equal(next(light)[1], [1, 1, 0, 0])
+    np.testing.assert_array_equal(next(batches(y_col="a", class_mode="raw"))[1], np.arange(6))
+    both = next(batches(y_col=["a", "b"], class_mode="raw"))[1]
+    np.testing.assert_array_equal(both, np.stack([np.arange(6), 2 * np.arange(6)], 1))
+    one, other = next(batches(y_col=["a", "b"], class_mode="multi_output"))[1]
+    np.testing.assert_array_equal(other, 2 * one)
+    assert next(batches(class_mode=None)).shape == (6, 4, 4, 3)
+    with pytest.raises(ValueError, match="no column 'sort'. It has 'file', 'kind'"):
+        make.flow_from_dataframe(table, tmp_path, "file", "sort")
+    with pytest.raises(ValueError, match="needs 2 classes, column 'kind' has 3"):
+        make.flow_from_dataframe(table, tmp_path, "file", "kind", class_mode="binary")
+    with (
+        pytest.raises(ValueError, match="none of the images"),
+        pytest.warns(UserWarning, match="7 of 7"),
+    ):
+        make.flow_from_dataframe(table, tmp_path / "other", "file", "kind")

@@ -94,3 +94,17 @@ def test_a_picture_needs_graphviz(tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: None)
     with pytest.raises(ImportError, match=r"model\.dot"):
         keras.utils.plot_model(classifier(), str(tmp_path / "model.png"))
+
+
+@pytest.mark.skipif(not shutil.which("dot"), reason="Graphviz is not installed: apt-get install graphviz")  # fmt: skip
+def test_a_model_is_a_picture(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    model = keras.Sequential([layers.Dense(4, input_shape=(3,)), layers.Dense(1)])
+    keras.utils.plot_model(model, str(tmp_path / "small.png"))
+    for i in range(6):
+        model.add(layers.Dense(2, name=f"added_{i}"))
+    keras.utils.plot_model(model, str(tmp_path / "large.png"), show_shapes=True)
+    with image.open(tmp_path / "small.png") as small, image.open(tmp_path / "large.png") as large:
+        assert small.format == large.format == "PNG"
+        assert large.height > 2 * small.height > 100
+        assert min(large.convert("L").getdata()) < 64  # lines and letters on white
