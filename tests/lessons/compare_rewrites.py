@@ -6,8 +6,9 @@ op gives that is another thing each time (a random op, an iterator, a queue, a P
 taken from the first run and fed to the second, so that nothing is drawn twice. The lesson gets the
 values of the first, and `report()` says what was compared.
 
-Not compared: runs in other processes (a cluster's tasks), in the stepper and under a trace; plans
-whose effects cannot be repeated, by reason in `skipped`.
+Not compared: runs in other processes (a cluster's tasks), in the stepper and under a trace; runs that
+begin while another thread's run is under way; plans whose effects cannot be repeated, by reason in
+`skipped`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ num_plans = num_rewritten = num_values = 0
 skipped: collections.Counter[str] = collections.Counter()
 differences: list[str] = []
 _seen: weakref.WeakSet[Plan] = weakref.WeakSet()
-_busy = threading.local()
+_gate = threading.RLock()  # held for a comparison, and to begin and end any other run
+_num_running = 0
 _run = Plan.run
 
 
@@ -63,6 +65,11 @@ def _changing(plan: Plan) -> list[Any]:
             raise NotImplementedError(op.type)
         found += [t for t in op.outputs if t not in fed]
     return found
+
+
+def _assigns(op: Any) -> bool:
+    """Whether an op may change a variable that it is given."""
+    return op.type != "Identity" and any(t.dtype._is_ref_dtype for t in op.inputs)
 
 
 def _made(plan: Plan, fetches: list[Any], feeds: list[Any], *, rewritten: bool) -> Plan:
@@ -106,6 +113,9 @@ def _compare(plan: Plan, values: list[Any]) -> Any:
         on = _made(plan, wanted, [*plan.feeds, *changing], rewritten=True)
     except (OpError, TypeError, ValueError) as e:
         raise NotImplementedError(f"{type(e).__name__}: {e}") from e
+    # What is fed to the second run needs no inputs: an assignment among them would not happen.
+    if any(_assigns(op) for op in set(off.ops) - set(on.ops)):
+        raise NotImplementedError("an assignment before what changes")
     arguments = off.convert_feeds(values)
     first = [to_host(value) for value in off.run_flat(list(arguments))]
     after = variables.snapshot(session)
@@ -125,18 +135,25 @@ def _compare(plan: Plan, values: list[Any]) -> Any:
 
 
 def _compared_run(plan: Plan, values: Any) -> Any:
-    if plan in _seen or getattr(_busy, "now", False):
-        return _run(plan, values)
-    _seen.add(plan)
-    _busy.now = True
+    global _num_running
+    with _gate:
+        # A variable that another thread changes meanwhile would differ.
+        if plan not in _seen and not _num_running:
+            _seen.add(plan)
+            values = list(values)
+            _num_running += 1
+            try:
+                return _compare(plan, values)
+            except NotImplementedError as e:
+                skipped[str(e)] += 1
+            finally:
+                _num_running -= 1
+        _num_running += 1
     try:
-        values = list(values)
-        return _compare(plan, values)
-    except NotImplementedError as e:
-        skipped[str(e)] += 1
+        return _run(plan, values)
     finally:
-        _busy.now = False
-    return _run(plan, values)
+        with _gate:
+            _num_running -= 1
 
 
 def report() -> str:

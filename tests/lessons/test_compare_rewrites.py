@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -95,3 +96,38 @@ def test_effects_that_cannot_be_repeated_happen_once(compared: Any) -> None:
         assert sess.run(queue.size()) == 1
     assert list(compared.skipped) == ["FIFOQueueV2"]
     assert compared.skipped["FIFOQueueV2"] == 2
+
+
+def test_an_assignment_behind_a_python_function_happens(compared: Any) -> None:
+    w = tf.Variable(1.0)
+    passed_on = tf.py_func(lambda value: value, [w.assign_add(1.0)], tf.float32)
+    with tf.Session() as sess:
+        sess.run(w.initializer)
+        assert sess.run(passed_on) == 2.0
+        assert sess.run(w) == 2.0
+    assert compared.differences == []
+    assert list(compared.skipped) == ["an assignment before what changes"]
+
+
+def test_other_threads_are_waited_for_and_not_compared(compared: Any) -> None:
+    began, go_on = threading.Event(), threading.Event()
+
+    def wait(value: Any) -> Any:
+        began.set()
+        assert go_on.wait(20)
+        return value
+
+    slow = tf.py_func(wait, [tf.constant(1.0)], tf.float32)
+    with tf.Session() as sess:
+        compared._seen.add(sess._prepare(slow, None)[0])  # it runs outside of any comparison
+        thread = threading.Thread(target=sess.run, args=(slow,))
+        thread.start()
+        assert began.wait(20)
+        other = tf.constant(2.0) * 3.0
+        before = compared.num_plans
+        assert sess.run(other) == 6.0
+        assert compared.num_plans == before
+        go_on.set()
+        thread.join(20)
+        assert sess.run(other) == 6.0
+        assert compared.num_plans == before + 1

@@ -59,7 +59,7 @@ def ex2(removed: Callable[[Any, Any], Any]) -> str:
         x = tf.placeholder(tf.float32, [None], name="x")
         unused = tf.tanh(x)
         y = tf.sqrt(tf.negative(tf.negative(x)) * tf.constant(1.0))
-        constant = tf.add(tf.cos(tf.constant(0.5)), 2.0) * x
+        constant = (tf.cos(tf.constant(0.5)) + 2.0) * x
         with tf.Session() as session:
             for fetches, needed in (
                 (y, {"Neg", "Mul", "Const"}),
