@@ -225,8 +225,12 @@ def test_clusters_made_in_code_appear_and_their_runs_are_drawn(
     )
     lab_page.run_code("[server.stop() for server in servers]")
     lab_page.wait_for("() => document.querySelectorAll('tr[data-state=\"running\"]').length === 0")
-    lab_page.page.wait_for_timeout(700)
+    widget.locator(".df-cluster-notices").get_by_text("No task of this cluster answers").wait_for()
     lab_page.screenshot("cluster_panel_ended", widget)
+    widget.get_by_role("button", name="Clear away").click()
+    lab_page.wait_for(
+        "() => document.querySelector('.df-cluster-panel').dataset.state === 'stopped'"
+    )
 
 
 def test_hostile_names_and_four_hundred_percent(lab_page: LabPage, made_in_code: Locator) -> None:

@@ -50,6 +50,7 @@ test("what is heard: requests, their ends, and tasks that change; figures never"
   const before = state([cluster([task("ps:0"), task("worker:0")])]);
   assert.equal(heard(before, state([cluster([task("ps:0", "running", { stepsPerSecond: 9 }), task("worker:0")])])), "");
   assert.equal(heard(before, state([cluster([task("ps:0"), task("worker:0", "dead")])])), "worker:0 is dead.");
+  assert.equal(heard(before, state([cluster([task("ps:0", "silent"), task("worker:0")])])), "ps:0 does not answer.");
   assert.equal(heard(before, state(before.clusters, { pending: ["killing worker:0…"] })), "killing worker:0…");
   assert.equal(heard(before, state(before.clusters, { news: { id: 4, text: "worker:0 was killed." } })), "worker:0 was killed.");
   const told = state(before.clusters, { news: { id: 4, text: "worker:0 was killed." } });

@@ -155,6 +155,15 @@ def test_who_stands_still_and_who_lost_its_variables() -> None:
     assert "Who started this server must start it again" in text and actions == []
 
 
+def test_servers_that_were_stopped() -> None:
+    plain = FakeCluster(launched=False)
+    for row in plain.rows.values():
+        row["steps"] = None
+    ((level, text, actions),) = notices(plain)
+    assert level == "alarm" and text.startswith("No task of this cluster answers")
+    assert actions == ['{"do": "stop"}']
+
+
 def test_sizes_in_words() -> None:
     assert size_words({"ps": 1, "worker": 1}) == "1 ps and 1 worker"
     assert size_words({"ps": 2, "worker": 3, "evaluator": 1}) == "2 ps, 3 workers and 1 evaluator"

@@ -166,6 +166,15 @@ def _notices(cluster: Any, tasks: Sequence[dict[str, Any]]) -> list[dict[str, An
                 ("Clear away", {"do": "stop"}),
             )
         ]
+    if tasks and all(task["state"] in ("silent", "dead") for task in tasks):
+        return [
+            _notice(
+                "alarm",
+                "No task of this cluster answers: its servers were stopped, or their machines are "
+                "out of reach. Clear it away, or start them again.",
+                ("Clear away", {"do": "stop"}),
+            )
+        ]
     found = []
     for task in tasks:
         name, state = task["name"], task["state"]

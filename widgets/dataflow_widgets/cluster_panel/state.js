@@ -6,7 +6,7 @@ import { bytes } from "../shared/values.js";
 export const STATES = {
   running: { word: "running", mark: "●", tone: "good" },
   paused: { word: "paused", mark: "❚❚", tone: "warn" },
-  silent: { word: "no answer", mark: "…", tone: "warn" },
+  silent: { word: "no answer", said: "does not answer", mark: "…", tone: "warn" },
   restarting: { word: "restarting", mark: "↻", tone: "warn" },
   starting: { word: "starting", mark: "↻", tone: "warn" },
   dead: { word: "dead", mark: "✕", tone: "bad" },
@@ -91,7 +91,7 @@ export function heard(before, now) {
     if (before && !before.clusters.some((c) => c.id === cluster.id)) changes.push(`${cluster.id} of ${cluster.words} appeared`);
     for (const task of cluster.tasks) {
       const was = old.get(`${cluster.id} ${task.name}`);
-      if (was && was !== task.state) changes.push(`${task.name} is ${stateOf(task.state).word}`);
+      if (was && was !== task.state) changes.push(`${task.name} ${stateOf(task.state).said ?? `is ${stateOf(task.state).word}`}`);
     }
   }
   return changes.length ? `${changes.join(", ")}.` : "";

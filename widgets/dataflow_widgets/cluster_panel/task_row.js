@@ -121,7 +121,7 @@ export class TaskRow {
       ["late gradients dropped", task.dropped || null],
       ["queues", queues],
       ["variables", sizes],
-    ].filter(([, value]) => value !== null && value !== undefined && value !== "");
+    ].filter(([, value]) => value !== null && value !== undefined && value !== "" && value !== "–");
     const text = JSON.stringify(facts);
     if (text === this.shownFacts) return;
     this.shownFacts = text;
