@@ -32,12 +32,19 @@ from dataflow.contrib.seq2seq.decoder_inputs import (
     TrainingHelper,
 )
 from dataflow.contrib.seq2seq.losses import sequence_loss
+from dataflow.contrib.seq2seq.monotonic_attention import (
+    BahdanauMonotonicAttention,
+    LuongMonotonicAttention,
+    monotonic_attention,
+    safe_cumprod,
+)
 
 __all__ = [
     "AttentionMechanism",
     "AttentionWrapper",
     "AttentionWrapperState",
     "BahdanauAttention",
+    "BahdanauMonotonicAttention",
     "BasicDecoder",
     "BasicDecoderOutput",
     "BeamSearchDecoder",
@@ -50,6 +57,7 @@ __all__ = [
     "Helper",
     "InferenceHelper",
     "LuongAttention",
+    "LuongMonotonicAttention",
     "SampleEmbeddingHelper",
     "ScheduledEmbeddingTrainingHelper",
     "TrainingHelper",
@@ -57,6 +65,8 @@ __all__ = [
     "gather_tree",
     "gather_tree_from_array",
     "hardmax",
+    "monotonic_attention",
+    "safe_cumprod",
     "sequence_loss",
     "tile_batch",
 ]

@@ -94,11 +94,14 @@ class AttentionMechanism:
         """The state before the first step."""
         return self.initial_alignments(batch_size, dtype)
 
-    def _probabilities(self, score: Any) -> Any:
-        if self._mask is not None:
-            hidden = array.ones_like(score) * self._score_mask_value
-            score = array.where(self._mask, score, hidden)
-        return self._probability_fn(score)
+    def _masked(self, score: Any) -> Any:
+        if self._mask is None:
+            return score
+        return array.where(self._mask, score, array.ones_like(score) * self._score_mask_value)
+
+    def _align(self, score: Any, state: Any) -> Any:
+        """The alignments of scores [batch, steps], given the state of the step before."""
+        return self._probability_fn(self._masked(score))
 
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
         """(alignments, next state) of a query."""
@@ -110,6 +113,8 @@ class LuongAttention(AttentionMechanism):
 
     Raises `ValueError` for a query that is not ``num_units`` wide.
     """
+
+    _scope_name = "luong_attention"
 
     def __init__(
         self,
@@ -134,7 +139,7 @@ class LuongAttention(AttentionMechanism):
 
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
         """(alignments, alignments) of a query."""
-        with variable_scope(None, "luong_attention", [query]):
+        with variable_scope(None, self._scope_name, [query]):
             depth, units = query.shape[-1].value, self.keys.shape[-1].value
             if depth != units:
                 raise ValueError(
@@ -148,7 +153,7 @@ class LuongAttention(AttentionMechanism):
                 score = score * get_variable(
                     "attention_g", [], dtype=query.dtype.base_dtype, initializer=ones_initializer()
                 )
-            alignments = self._probabilities(score)
+            alignments = self._align(score, state)
             return alignments, alignments
 
 
@@ -157,6 +162,8 @@ class BahdanauAttention(AttentionMechanism):
 
     With ``normalize`` v has a length of its own (weight normalization), and there is a bias.
     """
+
+    _scope_name = "bahdanau_attention"
 
     def __init__(
         self,
@@ -187,7 +194,7 @@ class BahdanauAttention(AttentionMechanism):
 
     def __call__(self, query: Any, state: Any) -> tuple[Any, Any]:
         """(alignments, alignments) of a query."""
-        with variable_scope(None, "bahdanau_attention", [query]):
+        with variable_scope(None, self._scope_name, [query]):
             kind, units = query.dtype.base_dtype, self._num_units
             total = self.keys + array.expand_dims(self.query_layer(query), 1)
             v: Any = get_variable("attention_v", [units], dtype=kind)
@@ -204,5 +211,5 @@ class BahdanauAttention(AttentionMechanism):
                 v = length * v * rsqrt(reduce_sum(square(v)))
                 total = total + bias
             score = reduce_sum(multiply(v, tanh(total)), [2])
-            alignments = self._probabilities(score)
+            alignments = self._align(score, state)
             return alignments, alignments
