@@ -120,7 +120,7 @@ def test_synchronous_iris_reaches_the_loss_of_one_machine(training, eventually):
 
 
 def test_asynchronous_word2vec_reaches_the_loss_of_one_machine(training, eventually):
-    options = {"model": "word2vec", "until_step": 800, "num_averaged": 30}
+    options = {"model": "word2vec", "until_step": 800, "num_averaged": 30, "together": True}
     workers = training(num_ps=2, **options).start(0, 1)
     eventually(lambda: all(worker.ended() for worker in workers), seconds=60)
     before, after = on_one_machine("word2vec", 800, num_averaged=30)

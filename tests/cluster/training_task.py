@@ -111,6 +111,8 @@ def train(options):
         loss, whole, step, hook = build(
             options["model"], index, total, options.get("aggregate"), **size
         )
+        arrived = tf.get_variable("arrived", initializer=0, trainable=False)
+        arrive = tf.assign_add(arrived, 1, use_locking=True)
     global_step = tf.train.get_global_step()
     config = tf.ConfigProto(device_filters=["/job:ps", f"/job:worker/task:{index}"])
     with tf.train.MonitoredTrainingSession(
@@ -127,6 +129,10 @@ def train(options):
         stop_grace_period_secs=1,
     ) as session:
         say(ready=True)
+        if "together" in options:  # or the first may be done before the last has started
+            session.run(arrive)
+            while session.run(arrived) < total:
+                time.sleep(0.01)
         at = 0
         while at < options["until_step"]:
             cost, _ = session.run([loss, step])
