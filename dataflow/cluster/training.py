@@ -11,34 +11,27 @@ import contextlib
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from dataflow import dtypes
 from dataflow.cluster.client import reset
-from dataflow.cluster.spec import ClusterSpec
+from dataflow.cluster.training_worker import (
+    NUMBER,
+    build_variables,
+    build_worker,
+    container_of,
+    work,
+)
 from dataflow.errors import FailedPreconditionError, OpError
-from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import Graph
-from dataflow.ops.graph_scopes import device as device_scope
 from dataflow.ops.queue import FIFOQueue
 from dataflow.ops.sources import placeholder
 from dataflow.ops.state import assign
-from dataflow.ops.variable_scope import get_variable
-from dataflow.ops.variables import global_variables, report_uninitialized_variables
+from dataflow.ops.variables import global_variables
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.session import Session
-from dataflow.train.coordinator import Coordinator
-from dataflow.train.device_setter import replica_device_setter
-from dataflow.train.global_step import get_or_create_global_step
-from dataflow.train.gradient_descent import GradientDescentOptimizer
-from dataflow.train.sync_replicas import SyncReplicasOptimizer
 
 MODES = ("asynchronous", "synchronous", "backup workers")
-#: The variable with the number of the mode that runs; negative while it has yet to begin.
-_NUMBER = "training/number"
 _LOOK_SECONDS = 0.5
 _AGAIN_SECONDS = 0.5
 
@@ -202,7 +195,7 @@ class Training:
         """Return (the graph that a worker builds for the present mode, what it fetches)."""
         graph = Graph()
         with graph.as_default():
-            fetches = _build(self._options(worker), self.cluster.spec)[0]
+            fetches = build_worker(self._options(worker), self.cluster.spec)[0]
         return graph, fetches
 
     # ---- the thread that looks after the workers ----------------------------------------------
@@ -249,6 +242,9 @@ class Training:
                         if told is not None:
                             ended.add(told)
                         told = number
+                    elif self._busy and number not in self._busy.values():
+                        # A chief that was just beginning has written its own number over it.
+                        owner.tell(number, None)
                     for old in ended - set(self._busy.values()):
                         owner.clear(old)
                         ended.discard(old)
@@ -328,8 +324,8 @@ class _Owner:
             return
         graph = Graph()
         with graph.as_default():
-            self._variables = _variables(self._model, self._cluster.spec, 0, 1)[2]
-            number = self._number = self._variables[_NUMBER]
+            self._variables = build_variables(self._model, self._cluster.spec, 0, 1)[2]
+            number = self._number = self._variables[NUMBER]
             self._given = placeholder(number.dtype.base_dtype, [])
             self._tell = assign(number, self._given)
         target = self._cluster.targets["/job:ps/task:0"]
@@ -344,7 +340,7 @@ class _Owner:
             self._session.run(self._tell.op, {self._given: -number})
         if before is not None:
             graph = Graph()
-            with graph.as_default(), graph.container(_container(before)):
+            with graph.as_default(), graph.container(container_of(before)):
                 with graph.device(self._variables["global_step"].device):
                     queue = FIFOQueue(-1, "int64", shapes=(), shared_name="sync_token_q")
                     close = queue.close(cancel_pending_enqueues=True)
@@ -354,7 +350,7 @@ class _Owner:
 
     def clear(self, number: int) -> None:
         """Drop the accumulators, the queue and the slots of a mode that no worker is in."""
-        reset(self._cluster.targets["/job:ps/task:0"], [_container(number)])
+        reset(self._cluster.targets["/job:ps/task:0"], [container_of(number)])
 
     def look(self) -> tuple[dict[str, Any], float] | None:
         """Return the variables' values and the loss on all data; None before they have any."""
@@ -397,115 +393,6 @@ def _in_a_line(error: Exception) -> str:
         return lines[-1].partition(" ")[0].rpartition(".")[2] + " " + lines[-1].partition(" ")[2]
     name, last = type(error).__name__, lines[0] if lines else ""
     return f"{name}: {last}"[:300]
-
-
-# ---- in the workers ---------------------------------------------------------------------------
-
-
-def work(server: Any, options: dict[str, Any]) -> int:
-    """A worker's loop in one mode, in the worker's process; returns its number of steps."""
-    index, number = options["index"], options["number"]
-    fetches, hook, current, variables, ready = _build(options, server.cluster_spec)
-    config = ConfigProto(device_filters=["/job:ps", f"/job:worker/task:{index}"])
-    steps = 0
-    coordinator = Coordinator()
-    try:
-        with Session(server.target, config=config) as session:
-            _initialise(session, options, variables, ready)
-            if index != 0 and not _has_begun(session, current, number):
-                return 0
-            if hook is not None:
-                hook.after_create_session(session, coordinator)
-            if index == 0:
-                current.load(number, session)
-            try:
-                said = time.monotonic()
-                for now in _paced(options["most"]):
-                    loss, found = session.run(fetches)[:2]
-                    steps += 1
-                    if int(found) != number:
-                        break
-                    if now - said >= 1.0 or steps == 1:
-                        said = now
-                        print(f"step {steps}, loss {float(loss):.4f}")
-            except OpError:
-                if abs(int(session.run(current))) == number:
-                    raise  # not the end of the mode
-            coordinator.request_stop()
-    finally:
-        # The chief's thread ends with the session, in which it waits for gradients.
-        coordinator.request_stop()
-        coordinator.join(stop_grace_period_secs=5, ignore_live_threads=True)
-    return steps
-
-
-def _build(options: dict[str, Any], spec: ClusterSpec) -> tuple[Any, Any, Any, Any, Any]:
-    """Build a worker's part: (fetches, hook or None, the number, variables by name, readiness)."""
-    index, total, aggregate = options["index"], options["num_workers"], options["aggregate"]
-    loss, setter, variables = _variables(options["model"], spec, index, total)
-    make = options["optimizer"]
-    optimizer = make() if make is not None else GradientDescentOptimizer(options["rate"])
-    graph = default_graph()
-    hook = None
-    with device_scope(setter), graph.container(_container(options["number"])):
-        if aggregate is not None:
-            sync = optimizer = SyncReplicasOptimizer(optimizer, aggregate, total)
-        train = optimizer.minimize(loss, global_step=variables["global_step"])
-        if aggregate is not None:
-            hook = sync.make_session_run_hook(index == 0, num_tokens=0)
-            hook.begin()
-        ready = report_uninitialized_variables(global_variables())
-    number = variables[_NUMBER]
-    return [loss, number, getattr(train, "op", train)], hook, number, global_variables(), ready
-
-
-def _variables(
-    model: Callable[[int, int], Any], spec: ClusterSpec, index: int, total: int
-) -> tuple[Any, Any, dict[str, Any]]:
-    """The model under the device setter: in the same order everywhere, so at the same places."""
-    setter = replica_device_setter(cluster=spec, worker_device=f"/job:worker/task:{index}")
-    with device_scope(setter):
-        get_variable(_NUMBER, initializer=np.int64(-1), dtype=dtypes.int64, trainable=False)
-        get_or_create_global_step()
-        loss = model(index, total)
-    return loss, setter, {v.op.name: v for v in global_variables()}
-
-
-def _initialise(session: Any, options: dict[str, Any], variables: Any, ready: Any) -> None:
-    """The chief gives variables that have no value theirs (what was kept of them, if anything);
-    the others wait for that."""
-    by_name = {v.op.name: v for v in variables}
-    while missing := [name.decode() for name in session.run(ready)]:
-        if options["index"] != 0:
-            time.sleep(0.05)
-            continue
-        for name in missing:
-            session.run(by_name[name].initializer)
-            if name in options["kept"]:
-                by_name[name].load(options["kept"][name], session)
-
-
-def _has_begun(session: Any, current: Any, number: int) -> bool:
-    """Wait until the chief has begun the mode; False when another one is to begin meanwhile."""
-    while (now := int(session.run(current))) != number:
-        if abs(now) > number:
-            return False
-        time.sleep(0.02)
-    return True
-
-
-def _paced(most: float | None) -> Iterator[float]:
-    """Yield the time at each step's end, not more often than ``most`` times a second."""
-    at = time.monotonic()
-    while True:
-        yield time.monotonic()
-        if most is not None:
-            at = max(at + 1 / most, time.monotonic() - 1 / most)
-            time.sleep(max(0.0, at - time.monotonic()))
-
-
-def _container(number: int) -> str:
-    return f"training_{number}"
 
 
 def _count(cluster: Any, job: str) -> int:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.cluster import training as training_module
+from dataflow.cluster import training as training_module, training_worker
 from dataflow.cluster.server import Server
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.graph import Graph
@@ -75,7 +75,7 @@ def training(threads, eventually):
     made = tf.cluster.Training(threads, line, learning_rate=0.05, steps_per_second=200)
     yield made
     made.stop()
-    eventually(lambda: not made._busy and made._thread is None)
+    eventually(lambda: not made._busy and made._thread is None, 20)
 
 
 def steps(training):
@@ -128,6 +128,16 @@ def test_what_was_lost_is_put_back(training, threads, eventually):
     threads.servers.servers[old.task] = Server(threads.spec, "ps", 0, key=KEY)  # empty
     eventually(lambda: training.status()["errors"] == {} and steps(training) > before + 50)
     assert training.status()["loss"] < 0.3
+
+
+def test_switched_again_and_again_without_waiting(training, eventually):
+    training.start()
+    for mode in ("synchronous", "asynchronous", "backup workers", "synchronous"):
+        training.switch(mode)
+    before = steps(training)
+    eventually(lambda: len(training.status()["workers"]) == 2, 20)
+    eventually(lambda: steps(training) > before + 10, 20)
+    assert training.status()["mode"] == "synchronous"
 
 
 def test_containers_of_ended_modes_are_dropped(training, threads, eventually):
@@ -218,11 +228,11 @@ def test_a_worker_that_cannot_build_its_model_says_why(threads, eventually):
 
 def test_steps_are_paced(monkeypatch):
     clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr(training_module.time, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(training_worker.time, "monotonic", lambda: clock.now)
     monkeypatch.setattr(
-        training_module.time, "sleep", lambda s: setattr(clock, "now", clock.now + s)
+        training_worker.time, "sleep", lambda s: setattr(clock, "now", clock.now + s)
     )
-    ticks = training_module._paced(4.0)
+    ticks = training_worker._paced(4.0)
     assert [round(next(ticks), 6) for _ in range(4)] == [0.0, 0.25, 0.5, 0.75]
     clock.now = 10.0  # a slow step is not made up for by a burst
     assert [round(next(ticks), 6) for _ in range(3)] == [10.0, 10.0, 10.25]
