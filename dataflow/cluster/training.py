@@ -262,7 +262,7 @@ class Training:
                     self._wake.set()
                     time.sleep(0.05)
                 elif self._state == "running":
-                    self._submit_missing()
+                    self._submit_missing(number)
                 elif not self._busy:
                     with self._lock:
                         if self._state != "running":
@@ -271,7 +271,7 @@ class Training:
         finally:
             owner.close()
 
-    def _submit_missing(self) -> None:
+    def _submit_missing(self, number: int) -> None:
         now = time.monotonic()
         tasks = [t for t in self.cluster._backend.tasks if t.job == "worker"]
         # A worker that is still in another mode would step behind the back of the new one's chief.
@@ -288,6 +288,8 @@ class Training:
             if self._next.get(row.name, 0.0) > now:
                 continue
             with self._lock:
+                if self._number != number:
+                    return  # switched meanwhile: the workers are told of that first
                 options = self._options(row.index)
                 self._busy[row.name] = options["number"]
             threading.Thread(
