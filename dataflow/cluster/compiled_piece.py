@@ -19,17 +19,23 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.blas import single_threaded
 from dataflow.kernels.memory import keep_freed_memory
-from dataflow.kernels.xp import array_module, gpus
+from dataflow.kernels.xp import gpus
 from dataflow.placement.groups import reference_inputs
 from dataflow.placement.placer import local_devices, pin_within_task, place
 from dataflow.placement.transfers import Placed, insert_copies
 from dataflow.rewrites.dedupe import can_merge
 from dataflow.rewrites.switches import Switches
 from dataflow.rewrites.working_graph import WorkingGraph
-from dataflow.runtime.codegen import ALIASES, VARIABLES, GeneratedPlan, Generator
+from dataflow.runtime.codegen import ALIASES, VARIABLES, GeneratedPlan
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.control_structure import CONTROL_OPS
-from dataflow.runtime.plan import CALLS_BLAS, RUNS_BEFORE_REWRITING, Plan, explain_error
+from dataflow.runtime.plan import (
+    CALLS_BLAS,
+    RUNS_BEFORE_REWRITING,
+    Plan,
+    explain_error,
+    generator_of,
+)
 from dataflow.runtime.resources import Cancellation, ResourceManager
 
 #: Ops that can be tried, and tried again when what they wait for changes.
@@ -336,18 +342,10 @@ class _Binder:
 
     def generate(self, placed: Placed, trace: bool, final: bool) -> GeneratedPlan:
         """The function of a segment; ``final`` with one value's buffer taken over by another."""
-        where = placed.kernel_devices
-
-        def bind_constant(op: Operation, value: Any) -> Any:
-            return array_module(where[op]).asarray(value) if op in where else value
-
-        return Generator(
-            placed.ops,
-            placed.fetches,
-            placed.feeds,
-            lambda op: self.bind_kernel(op, where.get(op, "cpu")),
+        return generator_of(
+            placed,
+            self.bind_kernel,
             self.bind_variable,
-            trace,
-            bind_constant if where else None,
-            reuse=final and not where,
+            trace=trace,
+            reuse=final and not placed.kernel_devices,
         ).generate()

@@ -158,21 +158,11 @@ class Plan:
 
     def generator(self, placed: Placed, trace: bool = False, final: bool = False) -> Generator:
         """What writes the function for placed nodes."""
-        where = placed.kernel_devices
-
-        def bind_constant(op: Operation, value: Any) -> Any:
-            if op not in where:
-                return value
-            return on_device(where[op], array_module(where[op]).asarray)(value)
-
-        return Generator(
-            placed.ops,
-            placed.fetches,
-            placed.feeds,
-            lambda op: self.bind_kernel(op, where.get(op, "cpu")),
+        return generator_of(
+            placed,
+            self.bind_kernel,
             self.bind_variable,
-            trace,
-            bind_constant if where else None,
+            trace=trace,
             reuse=final and self._switches.reuse,
             threads=self._num_threads() if final else 1,
             kernel_threads=self.session._config.intra_op_parallelism_threads,
@@ -290,6 +280,31 @@ class Plan:
             f"the GPU has no memory left. {error}\n  held by variables: {describe_holders(held)}\n"
             "  Use smaller batches, pin some variables to /cpu:0, or close other sessions."
         )
+
+
+def generator_of(
+    placed: Placed,
+    bind_kernel: Callable[[Operation, str], Callable[..., Any]],
+    bind_variable: Callable[[Operation], Any],
+    **options: Any,
+) -> Generator:
+    """What writes the function of placed nodes: kernels and constants are bound on their devices."""
+    where = placed.kernel_devices
+
+    def bind_constant(op: Operation, value: Any) -> Any:
+        if op not in where:
+            return value
+        return on_device(where[op], array_module(where[op]).asarray)(value)
+
+    return Generator(
+        placed.ops,
+        placed.fetches,
+        placed.feeds,
+        lambda op: bind_kernel(op, where.get(op, "cpu")),
+        bind_variable,
+        bind_constant=bind_constant if where else None,
+        **options,
+    )
 
 
 def own(value: Any) -> Any:
