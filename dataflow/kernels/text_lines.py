@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
 
 
 class TextLine(bytes):
@@ -19,6 +22,16 @@ def text_lines(path: str, lines: Iterable[bytes]) -> Iterator[TextLine]:
         made = TextLine(line.rstrip(b"\n").removesuffix(b"\r"))
         made.path, made.number = path, number
         yield made
+
+
+def without_places(strings: Any) -> Any:
+    """An object array for users: its lines as plain ``bytes``, which NumPy knows."""
+    items = strings.ravel().tolist()
+    if not any(type(item) is TextLine for item in items):
+        return strings
+    plain = np.empty(len(items), object)
+    plain[:] = [bytes(item) if type(item) is TextLine else item for item in items]
+    return plain.reshape(strings.shape)
 
 
 def place_of(record: bytes) -> str:

@@ -29,6 +29,7 @@ from dataflow.kernels.memory import keep_freed_memory
 from dataflow.kernels.mutex import release_held
 from dataflow.kernels.parallel import limited_to
 from dataflow.kernels.registry import bind, cpu_only_reason, get_kernel
+from dataflow.kernels.text_lines import TextLine, without_places
 from dataflow.kernels.xp import array_module, is_device_array, on_device, to_host
 from dataflow.placement.placer import place
 from dataflow.placement.transfers import Placed, insert_copies
@@ -312,7 +313,9 @@ def own(value: Any) -> Any:
     if type(value) is np.ndarray:
         if not value.shape:
             value = value[()]
-            return value.copy() if type(value) is np.ndarray else value
+            return value.copy() if type(value) is np.ndarray else own(value)
+        if value.dtype.hasobject and (plain := without_places(value)) is not value:
+            return plain
         # References: the results tuple, the loop variable, this parameter, getrefcount's.
         base = value.base
         if sys.getrefcount(value) > _FRESH or not value.flags.writeable:
@@ -324,6 +327,8 @@ def own(value: Any) -> Any:
         raise InvalidArgumentError(
             None, None, "Retval does not have value: the fetched tensor is in a branch not taken."
         )
+    if type(value) is TextLine:
+        return bytes(value)
     if is_device_array(value):
         return own(to_host(value))
     return value

@@ -63,7 +63,7 @@ def ex2(removed: Callable[[Any, Any], Any]) -> str:
         with tf.Session() as session:
             for fetches, needed in (
                 (y, {"Neg", "Mul", "Const"}),
-                (constant, {"Cos", "Add", "Const"}),
+                (constant, {"Cos", "AddV2", "Const"}),
                 (unused, set()),
             ):
                 got = removed(session, fetches)
