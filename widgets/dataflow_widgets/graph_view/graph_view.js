@@ -1,13 +1,14 @@
 // GraphView: the graph of a session, live, with what a run needs and what it prunes.
 import { QUIET, button, h, plural } from "../shared/dom.js";
 import { countWords, forwardOf, gradientsOf, FORMULAS, search } from "../shared/explain.js";
-import { exporters, standaloneSvg } from "../shared/exports.js";
+import { exporters } from "../shared/exports.js";
 import { Inspector } from "../shared/inspector.js";
+import { pictureKeeper } from "../shared/kept.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
 import { colouring, edgeWidths } from "../shared/palette.js";
 import { guarded, menu, shell } from "../shared/shell.js";
 import { openSnapshot } from "../shared/snapshot.js";
-import { dropStore, pack, pictureOf, scene, storeOf } from "../shared/store.js";
+import { dropStore, pack, scene, storeOf } from "../shared/store.js";
 
 function initialize({ model }) {
   storeOf(model); // registers the listeners; never waits for the engine
@@ -19,6 +20,7 @@ function render({ model, el }) {
   const frame = shell("graph-view", model.get("title") || "graph", model.get("title"));
   const onlyList = model.get("only");
   const only = onlyList?.length ? new Set(onlyList) : null;
+  const keep = pictureKeeper(model, store, () => pane.drawing.root);
   const pane = new GraphPane(store.graph, {
     host: store.host,
     only,
@@ -178,21 +180,6 @@ function render({ model, el }) {
     words();
   }
 
-  // The saved picture: written by the first view after things have been quiet for a moment
-  let timer = null;
-  let saved = null;
-  function keep() {
-    if (model.get("standalone") || !store.heard) return;
-    clearTimeout(timer);
-    timer = setTimeout(async () => {
-      const text = await pictureOf(standaloneSvg(pane.drawing.root));
-      if (text === saved) return;
-      saved = text;
-      model.set("picture", text);
-      model.save_changes();
-    }, 1500);
-  }
-
   const redraw = guarded(frame, async () => {
     pane.adopt();
     await pane.update();
@@ -229,7 +216,7 @@ function render({ model, el }) {
   guarded(frame, () => openSnapshot({ model, store, pane, frame, redraw, applyMarks }))();
 
   return () => {
-    clearTimeout(timer);
+    keep.stop();
     forget();
     for (const [event, handler] of Object.entries(changes)) model.off(event, handler);
     pane.dispose();

@@ -1,8 +1,8 @@
 // Predict: a question, answered in the page, graded by the engine in the kernel.
 import { QUIET, button, h, plural } from "../shared/dom.js";
-import { standaloneSvg } from "../shared/exports.js";
+import { pictureKeeper } from "../shared/kept.js";
 import { guarded, shell } from "../shared/shell.js";
-import { dropStore, pictureOf, storeOf } from "../shared/store.js";
+import { dropStore, storeOf } from "../shared/store.js";
 import { forms } from "./forms.js";
 
 function initialize({ model }) {
@@ -17,18 +17,11 @@ function render({ model, el }) {
   frame.body.style.setProperty("--df-height", `${model.get("height")}px`);
 
   // The picture that the notebook keeps, written when things have been quiet for a moment
-  let timer = null;
-  let saved = null;
+  let shown = null;
+  const keep = pictureKeeper(model, store, () => shown.drawing.root);
   const settled = (pane) => {
-    if (!store.heard) return;
-    clearTimeout(timer);
-    timer = setTimeout(async () => {
-      const text = await pictureOf(standaloneSvg(pane.drawing.root));
-      if (text === saved) return;
-      saved = text;
-      model.set("picture", text);
-      model.save_changes();
-    }, 1500);
+    shown = pane;
+    keep();
   };
 
   const say = (words) => frame.say(words);
@@ -102,7 +95,7 @@ function render({ model, el }) {
   if (redraw && store.graph.nodes.length) redraw();
 
   return () => {
-    clearTimeout(timer);
+    keep.stop();
     forget();
     for (const event of events) model.off(event, onChange);
     model.off("change:failure", onFailure);

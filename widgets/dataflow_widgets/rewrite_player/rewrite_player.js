@@ -1,14 +1,15 @@
 // RewritePlayer: pruning and each rewrite of a plan, before and after.
 import { QUIET, button, h, plural } from "../shared/dom.js";
-import { exporters, standaloneSvg } from "../shared/exports.js";
+import { exporters } from "../shared/exports.js";
 import { Inspector } from "../shared/inspector.js";
+import { pictureKeeper } from "../shared/kept.js";
+import { openWhenSent } from "../shared/opening.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
 import { Playback } from "../shared/playback.js";
 import { RewriteHistory } from "../shared/rewrites.js";
-import { guarded, menu, shell } from "../shared/shell.js";
-import { dropStore, pictureOf, storeOf } from "../shared/store.js";
+import { guarded, menu } from "../shared/shell.js";
+import { dropStore, storeOf } from "../shared/store.js";
 
-const PATIENCE_MS = 6000;
 const MOST_NEARBY = 60;
 const NEARBY_FROM = 15; // larger graphs show what a rewrite touches, at first
 
@@ -17,44 +18,25 @@ function initialize({ model }) {
   return () => dropStore(model);
 }
 
-function render({ model, el }) {
-  const store = storeOf(model);
-  const title = model.get("title");
-  const frame = shell("rewrite-player", title || "rewrites", title);
-  frame.body.style.setProperty("--df-height", `${model.get("height")}px`);
-  el.append(frame.element);
-  store.send({ kind: "opened" });
-  let view = null;
-  let gone = false;
-  const start = () => {
-    if (!view && store.extra.steps) view = new RewriteView(model, store, frame);
-  };
-  const forget = store.on((event, detail) => {
-    if (event === "error") frame.fail(detail);
-    start();
-  });
-  guarded(frame, async () => start())();
-  setTimeout(() => {
-    if (!view && !gone) frame.say("No rewrites have arrived: the kernel is busy or gone. Run the cell again.");
-  }, PATIENCE_MS);
-  return () => {
-    gone = true;
-    forget();
-    view?.dispose();
-    store.send({ kind: "closed" });
-  };
-}
+const render = openWhenSent({
+  kind: "rewrite-player",
+  name: "rewrites",
+  field: "steps",
+  make: (...args) => new RewriteView(...args),
+  late: "No rewrites have arrived",
+});
 
 class RewriteView {
   constructor(model, store, frame) {
     Object.assign(this, { model, store, frame });
+    this.keep = pictureKeeper(model, store, () => (this.columns[1].hidden ? this.panes[0] : this.panes[1]).drawing.root);
     this.history = new RewriteHistory(store.graph.nodes, store.extra.steps);
     this.position = Math.min(1, this.history.steps.length);
     this.panes = ["before", "after"].map((side) => this.makePane(side));
     this.build();
     this.dispose = () => {
       this.playback.pause();
-      clearTimeout(this.keeper);
+      this.keep.stop();
       for (const pane of this.panes) pane.dispose();
     };
     this.go(this.position);
@@ -207,19 +189,6 @@ class RewriteView {
     pane.paint();
     const first = [...pane.classes.keys()][0];
     if (first) pane.reveal(first);
-  }
-
-  keep() {
-    if (this.model.get("standalone") || !this.store.heard) return;
-    clearTimeout(this.keeper);
-    this.keeper = setTimeout(async () => {
-      const pane = this.columns[1].hidden ? this.panes[0] : this.panes[1];
-      const text = await pictureOf(standaloneSvg(pane.drawing.root));
-      if (text === this.saved) return;
-      this.saved = text;
-      this.model.set("picture", text);
-      this.model.save_changes();
-    }, 1500);
   }
 }
 

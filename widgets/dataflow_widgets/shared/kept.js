@@ -1,8 +1,32 @@
-// What a view shows while its kernel has said nothing: the picture and the words that the notebook
-// keeps, as the loader does where there is no library at all.
+// The picture that the notebook keeps of a view: written when things have been quiet for a moment, and
+// shown with the words while the kernel has said nothing, as the loader does where there is no library.
 import { h } from "./dom.js";
+import { standaloneSvg } from "./exports.js";
+import { pictureOf } from "./store.js";
 
 const PATIENCE_MS = 1500;
+const QUIET_MS = 1500;
+
+/** A function that has the picture written soon: that of `root()`, if there is one then; `.stop()` ends it. */
+export function pictureKeeper(model, store, root) {
+  let timer = null;
+  let saved = null;
+  const keep = () => {
+    if (model.get("standalone") || !store.heard) return;
+    clearTimeout(timer);
+    timer = setTimeout(async () => {
+      const svg = root();
+      if (!svg) return;
+      const text = await pictureOf(standaloneSvg(svg));
+      if (text === saved) return;
+      saved = text;
+      model.set("picture", text);
+      model.save_changes();
+    }, QUIET_MS);
+  };
+  keep.stop = () => clearTimeout(timer);
+  return keep;
+}
 
 async function inflate(text) {
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));

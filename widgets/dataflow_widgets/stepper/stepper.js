@@ -2,14 +2,15 @@
 // while a cell runs and in a saved page; only a branch and a whole large value ask for it.
 import { branchForm } from "../shared/branch.js";
 import { QUIET, button, h, plural } from "../shared/dom.js";
-import { exporters, standaloneSvg } from "../shared/exports.js";
+import { exporters } from "../shared/exports.js";
 import { Inspector } from "../shared/inspector.js";
+import { pictureKeeper } from "../shared/kept.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
 import { Playback } from "../shared/playback.js";
 import { Replay, branchTaken, parseCondition, travels } from "../shared/replay.js";
 import { guarded, menu, shell } from "../shared/shell.js";
 import { openSnapshot } from "../shared/snapshot.js";
-import { dropStore, pack, pictureOf, scene, storeOf } from "../shared/store.js";
+import { dropStore, pack, scene, storeOf } from "../shared/store.js";
 import { brief, bytes, renderValue, seconds } from "../shared/values.js";
 
 const PATIENCE_MS = 6000;
@@ -53,6 +54,7 @@ function render({ model, el }) {
 class StepperView {
   constructor(model, store, frame) {
     Object.assign(this, { model, store, frame });
+    this.keep = pictureKeeper(model, store, () => this.pane.drawing.root);
     this.graph = store.graph;
     this.trace = store.extra.trace;
     this.replays = this.trace.runs.map((run) => new Replay(run));
@@ -90,7 +92,7 @@ class StepperView {
     model.on("change:failure", failed);
     this.dispose = () => {
       this.playback.pause();
-      clearTimeout(this.keeper);
+      this.keep.stop();
       forget();
       model.off("change:failure", failed);
       this.pane.dispose();
@@ -389,17 +391,6 @@ class StepperView {
     this.paint();
   }
 
-  keep() {
-    if (this.model.get("standalone") || !this.store.heard) return;
-    clearTimeout(this.keeper);
-    this.keeper = setTimeout(async () => {
-      const text = await pictureOf(standaloneSvg(this.pane.drawing.root));
-      if (text === this.saved) return;
-      this.saved = text;
-      this.model.set("picture", text);
-      this.model.save_changes();
-    }, 1500);
-  }
 }
 
 const small = (out) => (out ?? []).every((summary) => !summary || summary.kind === "scalar" || summary.size <= 12);

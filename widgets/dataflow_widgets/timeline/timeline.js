@@ -2,12 +2,13 @@
 import { QUIET, button, download, h, plural, s } from "../shared/dom.js";
 import { png, standaloneHtml, standaloneSvg } from "../shared/exports.js";
 import { BAND, BAR, byType, neighbour, panned, readRun, stack, ticks, zoomed } from "../shared/flame.js";
+import { pictureKeeper } from "../shared/kept.js";
+import { openWhenSent } from "../shared/opening.js";
 import { HUES } from "../shared/palette.js";
-import { guarded, menu, shell } from "../shared/shell.js";
-import { dropStore, pictureOf, storeOf } from "../shared/store.js";
+import { menu } from "../shared/shell.js";
+import { dropStore, storeOf } from "../shared/store.js";
 import { bytes, seconds } from "../shared/values.js";
 
-const PATIENCE_MS = 6000;
 const AXIS = 22;
 const MOST_ROWS = 300; // of the table
 const time = (us) => seconds(us / 1e6);
@@ -18,37 +19,19 @@ function initialize({ model }) {
   return () => dropStore(model);
 }
 
-function render({ model, el }) {
-  const store = storeOf(model);
-  const title = model.get("title");
-  const frame = shell("timeline", title || "timeline", title);
-  frame.body.style.setProperty("--df-height", `${model.get("height")}px`);
-  el.append(frame.element);
-  store.send({ kind: "opened" });
-  let view = null;
-  let gone = false;
-  const start = () => {
-    if (!view && store.extra.ops) view = new TimelineView(model, store, frame);
-  };
-  const forget = store.on((event, detail) => {
-    if (event === "error") frame.fail(detail);
-    start();
-  });
-  guarded(frame, async () => start())();
-  setTimeout(() => {
-    if (!view && !gone) frame.say("No run has arrived: the kernel is busy or gone. Run the cell again.");
-  }, PATIENCE_MS);
-  return () => {
-    gone = true;
-    forget();
-    view?.dispose();
-    store.send({ kind: "closed" });
-  };
-}
+const render = openWhenSent({
+  kind: "timeline",
+  name: "timeline",
+  field: "ops",
+  make: (...args) => new TimelineView(...args),
+  late: "No run has arrived",
+});
 
 class TimelineView {
   constructor(model, store, frame) {
     Object.assign(this, { model, store, frame });
+    const isWhole = () => this.view[0] === 0 && this.view[1] === this.run.duration;
+    this.keep = pictureKeeper(model, store, () => (isWhole() ? this.root : null)); // of the whole run
     this.run = readRun({ ...store.extra, nodes: store.graph.nodes });
     this.stack = stack(this.run);
     this.types = byType(this.run);
@@ -63,7 +46,7 @@ class TimelineView {
     this.observer?.observe(this.chart);
     this.dispose = () => {
       this.observer?.disconnect();
-      clearTimeout(this.keeper);
+      this.keep.stop();
       cancelAnimationFrame(this.pending);
     };
     this.show(null);
@@ -382,19 +365,6 @@ class TimelineView {
     const body = h("tbody");
     const more = ops.length > MOST_ROWS ? h("p", {}, `The first ${MOST_ROWS} of ${ops.length} ops; describe() and to_chrome_trace() have all.`) : null;
     return h("details", { class: "df-as-table", ontoggle: () => { if (!body.children.length) body.append(...rows()); } }, h("summary", { tabindex: 0, ...QUIET }, "As a table"), h("div", { class: "df-table-box", tabindex: 0, role: "region", "aria-label": "ops as a table", ...QUIET }, h("table", {}, h("thead", {}, head), body), more));
-  }
-
-  keep() {
-    if (this.model.get("standalone") || !this.store.heard) return;
-    clearTimeout(this.keeper);
-    this.keeper = setTimeout(async () => {
-      if (this.view[0] !== 0 || this.view[1] !== this.run.duration) return; // keep the whole run
-      const text = await pictureOf(standaloneSvg(this.root));
-      if (text === this.saved) return;
-      this.saved = text;
-      this.model.set("picture", text);
-      this.model.save_changes();
-    }, 1500);
   }
 }
 
