@@ -18,17 +18,6 @@ from dataflow.kernels.registry import cpu_only_reason, get_kernel
 from dataflow.placement.groups import Groups, join_colocated, reference_inputs
 
 _PREFIX = "/job:localhost/replica:0/task:0"
-#: Ops that the code generator writes itself; they run where their values are.
-_WITHOUT_KERNEL = frozenset(
-    {
-        *("Const", "Identity", "IdentityN", "StopGradient", "PreventGradient"),
-        *("PlaceholderWithDefault", "RefIdentity", "Snapshot", "LoopCond", "Enter", "RefEnter"),
-        *("Exit", "RefExit", "NextIteration", "RefNextIteration", "Merge", "RefMerge", "Switch"),
-        *("RefSwitch", "DebugGradientIdentity", "Placeholder", "PlaceholderV2", "VariableV2"),
-        *("Variable", "TemporaryVariable", "NoOp", "ControlTrigger", "EmptyTensorList"),
-        *("TensorListPushBack", "TensorListPopBack"),
-    }
-)
 _VARIABLES = frozenset({"VariableV2", "Variable", "TemporaryVariable"})
 #: The types of variables that a GPU holds, as in TensorFlow.
 _VARIABLE_TYPES = frozenset({"float16", "float32", "float64", "complex64", "complex128", "int64"})
@@ -71,10 +60,13 @@ def place(
     else:
         pins = {op: pin for op in ops if (pin := pin_of(op))}
         _place_with_gpus(ops, devices, gpu, soft, pins, result)
-    if getattr(config, "log_device_placement", False):
-        for op in ops:
-            print(f"{op.name}: ({op.type}): {result[op]}", file=sys.stderr)
     return result
+
+
+def log_placement(devices: dict[Operation, str]) -> None:
+    """Prints where each node is, as ``log_device_placement`` asks for."""
+    for op, device in devices.items():
+        print(f"{op.name}: ({op.type}): {device}", file=sys.stderr)
 
 
 def _place_with_gpus(
@@ -141,11 +133,10 @@ def _missing_kernel(op: Operation) -> str | None:
             return "strings live in the host's memory"
         if dtype.kind == "q" or dtype.name == "bfloat16":
             return f"a GPU has no kernels for {dtype.name}"
-    if op.type in _WITHOUT_KERNEL:
-        return None
-    if get_kernel(op.type, "gpu", op.op_def.family) is None:
-        return cpu_only_reason(op.type) or "it has a kernel for the CPU only"
-    return None
+    family = op.op_def.family
+    if get_kernel(op.type, "gpu", family) is not None or get_kernel(op.type, "cpu", family) is None:
+        return None  # without any kernel the code generator writes it, wherever its values are
+    return cpu_only_reason(op.type) or "it has a kernel for the CPU only"
 
 
 def _no_kernel(pinned: Operation, blocking: Operation, device: str) -> InvalidArgumentError:

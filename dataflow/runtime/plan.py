@@ -31,7 +31,7 @@ from dataflow.kernels.parallel import limited_to
 from dataflow.kernels.registry import bind, cpu_only_reason, get_kernel
 from dataflow.kernels.text_lines import TextLine, without_places
 from dataflow.kernels.xp import array_module, is_device_array, on_device, to_host
-from dataflow.placement.placer import place
+from dataflow.placement.placer import log_placement, place
 from dataflow.placement.transfers import Placed, insert_copies
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import DEAD, Generator
@@ -71,7 +71,12 @@ class Plan:
         self.origin: dict[Operation, Operation] = {}
         self._converters = [make_feed_converter(t) for t in feeds]
         self._switches = session._rewrite_switches
-        self._compile(self.ops, fetches.tensors, fetches.operations, feeds)
+        devices = place(self.ops, session._local_devices, session._config)
+        if session._config.log_device_placement:
+            log_placement(devices)
+        self._compile(
+            self._with_copies(self.ops, fetches.tensors, fetches.operations, feeds, devices)
+        )
         self._rebuild = fetches.rebuild
         self._scopes = self._thread_scopes()
         #: Runs until the plan is rewritten: a graph that runs once is not worth the work.
@@ -98,31 +103,26 @@ class Plan:
         )
         self.journal = rewritten.journal
         self._compile(
-            rewritten.ops,
-            rewritten.fetches,
-            rewritten.fetch_operations,
-            rewritten.feeds,
-            rewritten.origin,
+            self.place(
+                rewritten.ops,
+                rewritten.fetches,
+                rewritten.fetch_operations,
+                rewritten.feeds,
+                rewritten.origin,
+            ),
+            final=True,
         )
 
-    def _compile(
-        self,
-        ops: list[Operation],
-        fetches: list[Tensor],
-        fetch_operations: Iterable[Operation],
-        feeds: list[Tensor],
-        origin: dict[Operation, Operation] | None = None,
-    ) -> None:
-        """Places the nodes, puts in the copies that this needs, and generates the function."""
-        placed = self.place(ops, fetches, fetch_operations, feeds, origin)
+    def _compile(self, placed: Placed, final: bool = False) -> None:
+        """Generates the function; ``final`` once the plan is rewritten: it will run again."""
         self.origin = placed.origin
         self.compiled_ops = placed.ops
         #: ``"gpu:0"`` for the nodes whose kernels run there.
         self.kernel_devices = placed.kernel_devices
-        # Before the rewrites a plan is compiled quickly; it may never run again.
-        final = origin is not None and not placed.kernel_devices
-        self.captures = self._captures(placed) if origin is not None else None
-        self.generated = self.generator(placed, final=final).generate()
+        self.captures = self._captures(placed) if final else None
+        self.generated = self.generator(
+            placed, final=final and not placed.kernel_devices
+        ).generate()
         self.function = self.generated.function
 
     def _captures(self, placed: Placed) -> Any:
@@ -147,8 +147,21 @@ class Plan:
         ``origin`` leads from the given nodes to the user's; the result's does so from its own.
         """
         session = self.session
+        if not session._has_gpu:  # the pins were looked at when the plan was made
+            return Placed(ops, fetches, feeds, origin or {}, {})
         devices = place(ops, session._local_devices, session._config)
-        if not session._has_gpu or not any("GPU" in d for d in devices.values()):
+        return self._with_copies(ops, fetches, fetch_operations, feeds, devices, origin)
+
+    def _with_copies(
+        self,
+        ops: list[Operation],
+        fetches: list[Tensor],
+        fetch_operations: Iterable[Operation],
+        feeds: list[Tensor],
+        devices: dict[Operation, str],
+        origin: dict[Operation, Operation] | None = None,
+    ) -> Placed:
+        if not any("GPU" in device for device in set(devices.values())):
             return Placed(ops, fetches, feeds, origin or {}, {})
         placed = insert_copies(ops, fetches, fetch_operations, feeds, devices)
         if origin:
@@ -322,6 +335,8 @@ def own(value: Any) -> Any:
             return value.copy()
         if base is not None and (type(base) is not np.ndarray or sys.getrefcount(base) > 3):
             return value.copy()
+        return value
+    if isinstance(value, np.generic):
         return value
     if value is DEAD:
         raise InvalidArgumentError(

@@ -91,3 +91,12 @@ def test_the_log_says_where_nodes_run(capsys) -> None:
     text = capsys.readouterr().err
     assert "a: (Const): /job:localhost/replica:0/task:0/device:CPU:0" in text
     assert "b: (Add): /job:localhost" in text
+
+
+def test_placement_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
+    y = tf.square(tf.placeholder(tf.float32, [], name="x"), name="y")
+    with tf.Session(config=tf.ConfigProto(log_device_placement=True)) as s:
+        for _ in range(5):  # rewritten on the way
+            s.run(y, {"x:0": 2.0})
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["y: (Square): /job:localhost/replica:0/task:0/device:CPU:0"]
