@@ -21,7 +21,7 @@ import numpy as np
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.cuda.updates import update_on_gpu
 from dataflow.kernels.fused import native
-from dataflow.kernels.fused.tracing import trace
+from dataflow.kernels.fused.tracing import trace_call
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.state import rounds
@@ -121,12 +121,10 @@ def _update_natively(
     dtype = arrays[0].dtype
     if dtype.char not in "fd" or grad.dtype != dtype:
         return False
-    kinds = tuple(s if s is None or type(s) is bool else ... for s in scalars)
-    traced = trace(rule, len(arrays), kinds, dtype.char, indices is not None)
+    traced, numbers = trace_call(rule, arrays, scalars, indices is not None)
     function = None if traced is None else traced.loop.get()
     if traced is None or function is None:
         return False
-    numbers = [s for s, kind in zip(scalars, kinds, strict=True) if kind is ...]
     size = grad.size
     if type(grad) is not np.ndarray or not grad.flags.c_contiguous:
         grad = np.ascontiguousarray(grad)

@@ -352,19 +352,14 @@ class LSTMCell(RNNCell):
         return m, (LSTMStateTuple(c, m) if self._state_is_tuple else array.concat([c, m], 1))
 
 
-class _Wrapper(RNNCell):
-    """A cell around another one; it has no variables or scope of its own."""
+class CellAround(RNNCell):
+    """A cell around another one, with its sizes and states."""
 
     def __init__(self, cell: RNNCell, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         if not callable(cell) or not hasattr(cell, "state_size"):
             raise TypeError(f"The parameter cell must be an RNNCell, got {type(cell).__name__}.")
         self._cell = cell
-
-    @property
-    def wrapped_cell(self) -> RNNCell:
-        """The cell inside."""
-        return self._cell
 
     @property
     def state_size(self) -> Any:
@@ -376,6 +371,15 @@ class _Wrapper(RNNCell):
 
     def zero_state(self, batch_size: Any, dtype: Any) -> Any:
         return self._cell.zero_state(batch_size, dtype)
+
+
+class _Wrapper(CellAround):
+    """Without variables or a scope of its own."""
+
+    @property
+    def wrapped_cell(self) -> RNNCell:
+        """The cell inside."""
+        return self._cell
 
     @property
     def weights(self) -> list[Any]:

@@ -12,7 +12,7 @@ from dataflow.ops.embedding import embedding_lookup
 from dataflow.ops.initializers import random_uniform_initializer, zeros_initializer
 from dataflow.ops.math import matmul
 from dataflow.ops.variable_scope import get_variable, get_variable_scope
-from dataflow.rnn.cells import RNNCell
+from dataflow.rnn.cells import CellAround, RNNCell
 
 
 def linear(inputs: Any, output_size: int) -> Any:
@@ -31,23 +31,9 @@ def linear(inputs: Any, output_size: int) -> Any:
     return bias_add(matmul(joined, kernel), bias)
 
 
-class _Projection(RNNCell):
+class _Projection(CellAround):
     def __init__(self, cell: RNNCell, reuse: Any = None) -> None:
-        super().__init__(_reuse=reuse)
-        if not callable(cell) or not hasattr(cell, "state_size"):
-            raise TypeError(f"The parameter cell must be an RNNCell, got {type(cell).__name__}.")
-        self._cell = cell
-
-    @property
-    def state_size(self) -> Any:
-        return self._cell.state_size
-
-    @property
-    def output_size(self) -> Any:
-        return self._cell.output_size
-
-    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
-        return self._cell.zero_state(batch_size, dtype)
+        super().__init__(cell, _reuse=reuse)
 
 
 class EmbeddingWrapper(_Projection):

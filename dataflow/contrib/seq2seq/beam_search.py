@@ -13,7 +13,7 @@ import numpy as np
 from dataflow import dtypes
 from dataflow.contrib.seq2seq.beam_trees import gather_tree, gather_tree_from_array
 from dataflow.contrib.seq2seq.decoder import Decoder
-from dataflow.contrib.seq2seq.decoder_inputs import as_embedding_fn
+from dataflow.contrib.seq2seq.decoder_inputs import as_embedding_fn, start_and_end
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops import array
@@ -89,12 +89,7 @@ class BeamSearchDecoder(Decoder):
         self._cell = cell
         self._output_layer = output_layer
         self._embedding_fn = as_embedding_fn(embedding)
-        self._start_tokens = convert_to_tensor(start_tokens, dtypes.int32, name="start_tokens")
-        self._end_token = convert_to_tensor(end_token, dtypes.int32, name="end_token")
-        if self._start_tokens.shape.ndims != 1:
-            raise ValueError("start_tokens must be a vector")
-        if self._end_token.shape.ndims != 0:
-            raise ValueError("end_token must be a scalar")
+        self._start_tokens, self._end_token = start_and_end(start_tokens, end_token)
         self._batch_size = array.size(self._start_tokens)
         self._static_batch = self._start_tokens.shape[0].value
         self._beam_width = beam_width

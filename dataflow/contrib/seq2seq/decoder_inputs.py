@@ -12,6 +12,7 @@ from typing import Any
 from dataflow import dtypes
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
 from dataflow.ops.comparison import equal, greater_equal, less
 from dataflow.ops.conditionals import cond
@@ -196,6 +197,20 @@ def _as_array(tensor: Any) -> TensorArray:
     return empty.unstack(tensor)
 
 
+def start_and_end(start_tokens: Any, end_token: Any) -> tuple[Tensor, Tensor]:
+    """The tokens [batch] that begin the sequences, and the one that ends them, as int32 tensors.
+
+    Raises `ValueError` for other shapes.
+    """
+    start = convert_to_tensor(start_tokens, dtypes.int32, name="start_tokens")
+    end = convert_to_tensor(end_token, dtypes.int32, name="end_token")
+    if start.shape.ndims != 1:
+        raise ValueError("start_tokens must be a vector")
+    if end.shape.ndims != 0:
+        raise ValueError("end_token must be a scalar")
+    return start, end
+
+
 def as_embedding_fn(embedding: Any) -> Callable[[Any], Any]:
     """A table of embeddings as the function that looks ids up; functions stay what they are."""
     return embedding if callable(embedding) else (lambda ids: embedding_lookup(embedding, ids))
@@ -258,12 +273,7 @@ class GreedyEmbeddingHelper(Helper):
 
     def __init__(self, embedding: Any, start_tokens: Any, end_token: Any) -> None:
         self._embedding_fn = as_embedding_fn(embedding)
-        self._start_tokens = convert_to_tensor(start_tokens, dtypes.int32, name="start_tokens")
-        self._end_token = convert_to_tensor(end_token, dtypes.int32, name="end_token")
-        if self._start_tokens.shape.ndims != 1:
-            raise ValueError("start_tokens must be a vector")
-        if self._end_token.shape.ndims != 0:
-            raise ValueError("end_token must be a scalar")
+        self._start_tokens, self._end_token = start_and_end(start_tokens, end_token)
         self._batch_size = array.size(self._start_tokens)
         self._start_inputs = self._embedding_fn(self._start_tokens)
 

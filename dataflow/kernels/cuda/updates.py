@@ -15,7 +15,7 @@ import numpy as np
 from dataflow.kernels.cuda.compiler import can_compile, compile_kernel
 from dataflow.kernels.cuda.instructions import expression
 from dataflow.kernels.fused.native import Loop
-from dataflow.kernels.fused.tracing import trace
+from dataflow.kernels.fused.tracing import trace_call
 
 _THREADS = 256
 _MAX_BLOCKS = 1 << 16
@@ -74,11 +74,9 @@ def update_on_gpu(
     dtype = arrays[0].dtype
     if dtype.char not in "fd" or grad.dtype != dtype or not can_compile(xp):
         return False
-    kinds = tuple(s if s is None or type(s) is bool else ... for s in scalars)
-    traced = trace(rule, len(arrays), kinds, dtype.char, indices is not None)
+    traced, numbers = trace_call(rule, arrays, scalars, indices is not None)
     if traced is None:
         return False
-    numbers = [s for s, kind in zip(scalars, kinds, strict=True) if kind is ...]
     on_device = [isinstance(s, xp.ndarray) for s in numbers]
     values = [
         s.astype(dtype, copy=False) if there else dtype.type(s)

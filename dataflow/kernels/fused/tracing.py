@@ -154,3 +154,13 @@ def trace(
         1 if by_rows else 0,
     )
     return Traced(loop, lazy(loop), changed)
+
+
+def trace_call(
+    rule: Callable[..., None], arrays: list[Any], scalars: tuple[Any, ...], by_rows: bool
+) -> tuple[Traced | None, list[Any]]:
+    """What `trace` makes of a rule called with ``arrays`` and ``scalars``, and those of them that
+    are numbers."""
+    kinds = tuple(s if s is None or type(s) is bool else ... for s in scalars)
+    traced = trace(rule, len(arrays), kinds, arrays[0].dtype.char, by_rows)
+    return traced, [s for s, kind in zip(scalars, kinds, strict=True) if kind is ...]
