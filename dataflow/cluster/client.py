@@ -18,9 +18,8 @@ from dataflow.cluster import graph_codec, registry
 from dataflow.cluster.channel import Link, LinkPool
 from dataflow.cluster.master import call, note_run
 from dataflow.cluster.messages import Kind
-from dataflow.cluster.recorder import Recorder
+from dataflow.cluster.recorder import Recorder, merge
 from dataflow.cluster.remote_errors import restore_error
-from dataflow.device_spec import DeviceSpec
 from dataflow.errors import OpError
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.switches import Switches
@@ -29,7 +28,7 @@ from dataflow.runtime.devices import DeviceAttributes
 from dataflow.runtime.feeds import flatten_feeds, make_feed_converter
 from dataflow.runtime.fetches import FetchPlan, cache_key
 from dataflow.runtime.plan import own
-from dataflow.runtime.stepper import Step, Trace
+from dataflow.runtime.stepper import Trace
 
 
 class _Combination:
@@ -132,7 +131,7 @@ class RemoteSession:
             error = self._with_node(found)
             if not catch:
                 raise error from None
-        steps = self._steps_of(recorders, started)
+        steps, copies, inputs = merge(recorders, self.graph, started)
         everything = {op.name for op in self.graph.get_operations()}
         return Trace(
             self.graph,
@@ -144,20 +143,9 @@ class RemoteSession:
             combination.needed,
             frozenset(everything - combination.needed),
             error,
+            copies,
+            inputs,
         )
-
-    def _steps_of(self, recorders: dict[str, Recorder], started: float) -> list[Step]:
-        steps = {}
-        for task, recorder in recorders.items():
-            for name, start, seconds, outputs in recorder.events:
-                op = self.graph._by_name.get(name)
-                if op is None or name in steps:  # a constant may be bound in several places
-                    continue
-                spec = DeviceSpec.from_string(op.device) if op.device else DeviceSpec()
-                device = f"{task.replace('/task:', '/replica:0/task:')}/device:"
-                device += f"{spec.device_type or 'CPU'}:{spec.device_index or 0}"
-                steps[name] = Step(name, op.type, device, start - started, seconds, outputs)
-        return sorted(steps.values(), key=lambda step: step.start_seconds)
 
     def tasks(self, fetches: Any, feed_dict: Any = None) -> dict[str, str]:
         """Return the task of every node that a run would need, by name."""
@@ -178,13 +166,11 @@ class RemoteSession:
         return {}
 
     def list_devices(self) -> list[DeviceAttributes]:
-        """Return a device for each task that this session sees."""
-        return [
-            DeviceAttributes(
-                f"{task.replace('/task:', '/replica:0/task:')}/device:CPU:0", "CPU", 0, task
-            )
-            for task in self.backend.tasks()
-        ]
+        """Return the devices of every task that this session sees.
+
+        A task that does not answer has its CPU, and says so in ``physical_device_desc``.
+        """
+        return [DeviceAttributes(*fields) for fields in self.backend.list_devices()]
 
     def close(self) -> None:
         """Let the tasks drop what this session registered; variables stay."""
@@ -229,9 +215,9 @@ class LocalMaster:
         """Return the task of each needed node."""
         return dict(combination.prepared.task_of)
 
-    def tasks(self) -> list[str]:
-        """Return the visible tasks."""
-        return sorted(self.master.addresses)
+    def list_devices(self) -> list[Sequence[Any]]:
+        """Return the fields of the visible tasks' devices."""
+        return self.server.devices_of(self.master)  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """End the master's session."""
@@ -250,7 +236,6 @@ class RemoteMaster:
         self.session = ""
         self._num_sent = 0
         self._seen_mutations = graph._mutations
-        self._names: list[str] = []
         self._options = {
             "device_filters": list(getattr(config, "device_filters", ()) or ()),
             "allow_soft_placement": bool(getattr(config, "allow_soft_placement", False)),
@@ -266,7 +251,6 @@ class RemoteMaster:
         reply = call(self._control, "session.create", self._options)
         head = reply.head or {}
         self.session = str(head["session"])
-        self._names = list(head["tasks"])
         self._num_sent = 0
 
     def _ensure_session(self) -> None:
@@ -347,9 +331,13 @@ class RemoteMaster:
         head = {"session": self.session, "step": combination.prepared}
         return dict((call(self._control, "session.placement", head).head or {})["tasks"])
 
-    def tasks(self) -> list[str]:
-        """Return the visible tasks."""
-        return self._names
+    def list_devices(self) -> list[Sequence[Any]]:
+        """Return the fields of the visible tasks' devices."""
+        with self._lock:
+            self._ensure_session()
+            assert self._control is not None
+            head = call(self._control, "session.devices", {"session": self.session}).head or {}
+        return list(head["devices"])
 
     def close(self) -> None:
         """End the session at the master."""

@@ -240,7 +240,7 @@ class CompiledPiece:
         function = compiled.function
         if recorder is not None:
             compiled = self._traced_segment(number)
-            function = functools.partial(compiled.function, recorder.hook(compiled.placed.ops))
+            function = functools.partial(compiled.function, recorder.hook(compiled.placed))
         scope = self._scopes[number]
         try:
             if scope is None:

@@ -41,6 +41,7 @@ class MasterService:
             "session.extend": self._extend,
             "session.prepare": self._prepare,
             "session.placement": self._placement,
+            "session.devices": self._devices,
             "session.run": self._run,
             "session.close": self._close,
             "cluster.reset": self._reset,
@@ -78,7 +79,7 @@ class MasterService:
         )
         with self._lock:
             self._sessions[master.name] = _ClientSession(master, link)
-        return {"session": master.name, "tasks": sorted(master.addresses)}
+        return {"session": master.name}
 
     def _extend(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> None:
         session = self._find(head)
@@ -106,6 +107,9 @@ class MasterService:
 
     def _placement(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
         return {"tasks": self._find(head).steps[int(head["step"])].task_of}
+
+    def _devices(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
+        return {"devices": self.server.devices_of(self._find(head).master)}
 
     def _run(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> Any:
         session = self._find(head)

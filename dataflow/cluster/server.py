@@ -8,6 +8,7 @@ import os
 import secrets
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from dataflow.cluster import registry
@@ -19,8 +20,8 @@ from dataflow.cluster.spec import ClusterSpec
 from dataflow.cluster.worker_service import WorkerService
 from dataflow.device_spec import DeviceSpec
 from dataflow.errors import InvalidArgumentError, OpError
-from dataflow.kernels.xp import gpus
 from dataflow.rewrites.switches import Switches
+from dataflow.runtime.devices import DeviceAttributes, list_local_devices
 from dataflow.runtime.resources import ResourceManager
 
 _LOOPBACK = ("localhost", "127.", "::1")
@@ -113,6 +114,7 @@ class Server:
         self.master_service = MasterService(self)
         self.service.methods.update(self.master_service.methods)
         self.service.methods["status"] = lambda link, head, tensors: self.status()
+        self.service.methods["devices"] = lambda link, head, tensors: {"devices": self._devices()}
         self.service.methods["slow_down"] = self._slow_down
         self.service.methods["shutdown"] = self._shutdown
         self.service.on_link_closed.append(self.master_service.link_closed)
@@ -211,7 +213,7 @@ class Server:
             "task": self.task,
             "pid": os.getpid(),
             "host": os.uname().nodename,
-            "device": ", ".join(["CPU:0", *(f"GPU:{i}" for i in range(len(gpus())))]),
+            "device": ", ".join(d.name.removeprefix("/device:") for d in list_local_devices()),
             "address": getattr(self, "address", ""),
             "seconds": time.time() - self.service.started,
             "steps": self.service.num_steps + sum(s.num_steps for s in list(self._sessions)),
@@ -232,6 +234,10 @@ class Server:
             **self.service.load.describe(),
             "refused": len(listener.refusals) if listener is not None else 0,
         }
+
+    def _devices(self) -> list[DeviceAttributes]:
+        prefix = self.task.replace("/task:", "/replica:0/task:")
+        return [device._replace(name=prefix + device.name) for device in list_local_devices()]
 
     def _slow_down(self, link: Any, head: dict[str, Any], tensors: list[Any]) -> None:
         self.service.load.delay_seconds = min(60.0, max(0.0, float(head["seconds"])))
@@ -274,6 +280,22 @@ class Server:
             self._sessions.discard(session)
         session.close()
         self.service._close_session(None, {"session": session.name}, [])  # type: ignore[arg-type]
+
+    def devices_of(self, session: MasterSession) -> list[Sequence[Any]]:
+        """Return the fields of the devices of every task that a session sees, by task."""
+        found: list[Sequence[Any]] = []
+        for task, address in sorted(session.addresses.items()):
+            if task == self.task:
+                found += self._devices()
+                continue
+            try:
+                link = self._pool.take(address, task, timeout_seconds=1.0)
+                found += (call(link, "devices").head or {})["devices"]
+                self._pool.give(link)
+            except OpError:
+                name = f"{task.replace('/task:', '/replica:0/task:')}/device:CPU:0"
+                found.append(DeviceAttributes(name, "CPU", 0, f"{task} does not answer"))
+        return found
 
     def reset_cluster(self, containers: list[str]) -> None:
         """Clear variables on every task of the cluster that can be reached."""

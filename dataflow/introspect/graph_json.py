@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
     from dataflow.graph.operation import Operation
     from dataflow.graph.tensor import Tensor
+    from dataflow.runtime.stepper import CopyNode
 
 _MAX_TEXT = 80
 # Attributes that say again what the inputs and outputs say already.
@@ -51,14 +52,25 @@ def node_to_dict(op: Operation) -> dict[str, Any]:
 
 
 def with_copies(
-    nodes: list[dict[str, Any]], copies: Sequence[Operation], inputs: dict[str, list[str]]
+    nodes: list[dict[str, Any]], copies: Sequence[CopyNode], inputs: dict[str, list[str]]
 ) -> list[dict[str, Any]]:
     """The nodes of a graph with the copies between memories that a run had.
 
     ``inputs``: those of the nodes that read a copy.
     """
     placed = [n | {"inputs": inputs[n["name"]]} if n["name"] in inputs else n for n in nodes]
-    return placed + [node_to_dict(op) for op in copies]
+    return placed + [
+        {
+            "name": copy.name,
+            "op": copy.op_type,
+            "device": copy.device,
+            "inputs": [copy.source],
+            "outputs": [{"dtype": copy.dtype, "shape": copy.shape}],
+            "attrs": {},
+            "source": None,
+        }
+        for copy in copies
+    ]
 
 
 def _dtype(tensor: Tensor) -> str:

@@ -93,16 +93,12 @@ def _input_names(trace: Any, op_name: str, ran: set[str]) -> list[str]:
     Such a node is an Identity or a group whose work was left out, so that its readers wait for what
     is behind it.
     """
-    copies = {copy.name: copy for copy in trace.copies}
     if op_name in trace.inputs:
         read = (name.partition(":")[0] for name in trace.inputs[op_name])
         return [name for name in read if name in ran or name.lstrip("^") in ran]
-    try:
-        op = copies.get(op_name) or trace.graph.get_operation_by_name(op_name)
-    except KeyError:
-        return []
+    copy = next((c for c in trace.copies if c.name == op_name), None)
     names: dict[str, None] = {}
-    seen = {op}
+    seen = set()
 
     def add(source: Any, mark: str) -> None:
         if source.name in ran or not (source.inputs or source.control_inputs):
@@ -114,6 +110,17 @@ def _input_names(trace: Any, op_name: str, ran: set[str]) -> list[str]:
             for control in source.control_inputs:
                 add(control, "^")
 
+    try:
+        if copy is not None:
+            source = copy.source.partition(":")[0]
+            if source in ran:
+                return [source]
+            add(trace.graph.get_operation_by_name(source), "")
+            return list(names)
+        op = trace.graph.get_operation_by_name(op_name)
+    except KeyError:
+        return []
+    seen.add(op)
     for t in op.inputs:
         add(t.op, "")
     for control in op.control_inputs:

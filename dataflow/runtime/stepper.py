@@ -38,11 +38,24 @@ class Step(NamedTuple):
     outputs: list[Any]
 
 
+class CopyNode(NamedTuple):
+    """A copy that the placer put in between two memories: it has a step, and is not in the graph.
+
+    ``source`` is the tensor that is copied; ``dtype`` and ``shape`` (as text) are its own.
+    """
+
+    name: str
+    op_type: str
+    device: str
+    source: str
+    dtype: str
+    shape: str
+
+
 class Trace(NamedTuple):
     """A recorded run, by names. ``result`` is what `Session.run` returns.
 
-    ``copies`` are nodes that the placer put in between memories: they have steps, and are not in
-    the graph. ``inputs`` names the inputs of those nodes that read a copy.
+    ``inputs`` names the inputs of those nodes that read one of ``copies``.
     """
 
     graph: Any
@@ -54,7 +67,7 @@ class Trace(NamedTuple):
     needed: frozenset[str]
     pruned: frozenset[str]
     error: Exception | None = None
-    copies: tuple[Operation, ...] = ()
+    copies: tuple[CopyNode, ...] = ()
     inputs: dict[str, list[str]] = {}
 
 
@@ -114,19 +127,29 @@ def record(
         plan.needed,
         frozenset(everything - plan.needed),
         error,
-        *_copies(ops),
+        tuple(copy_node(op) for op in ops if op.type in COPIES),
+        {op.name: inputs_of(op) for op in ops if reads_copy(op)},
     )
 
 
-def _copies(ops: Sequence[Operation]) -> tuple[tuple[Operation, ...], dict[str, list[str]]]:
-    """The copies among placed nodes, and the inputs of the nodes that read them."""
-    copies = tuple(op for op in ops if op.type in ("_CopyToDevice", "_CopyToHost"))
-    inputs = {
-        op.name: [t.name for t in op.inputs] + [f"^{c.name}" for c in op.control_inputs]
-        for op in ops
-        if any(t.op in copies for t in op.inputs)
-    }
-    return copies, inputs
+COPIES = frozenset({"_CopyToDevice", "_CopyToHost"})
+
+
+def copy_node(op: Operation) -> CopyNode:
+    """What a trace says of a copy."""
+    source = op.inputs[0]
+    dtype, shape = source.dtype.base_dtype.name, str(source.shape)
+    return CopyNode(op.name, op.type, op.device, source.name, dtype, shape)
+
+
+def reads_copy(op: Operation) -> bool:
+    """Whether the placer gave the node another input than the user did."""
+    return any(t.op.type in COPIES for t in op.inputs)
+
+
+def inputs_of(op: Operation) -> list[str]:
+    """The names of a placed node's inputs, control inputs with a ``^``."""
+    return [t.name for t in op.inputs] + [f"^{c.name}" for c in op.control_inputs]
 
 
 class _Traced(NamedTuple):

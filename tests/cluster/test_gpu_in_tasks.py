@@ -1,4 +1,6 @@
-"""Tasks with a GPU (a pretend one): nodes go to it, and what travels between tasks is the host's."""
+"""Tasks with a GPU (a pretend one): nodes go to it, what travels between tasks is the host's, and
+the client sees both in its list of devices and in traces.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.kernels.xp import is_device_array, pretend_gpus
+from tests.cluster.conftest import LocalCluster
 
 
 @pytest.fixture
@@ -56,3 +59,110 @@ def test_pins_name_a_tasks_devices(server: Any) -> None:
 
 def test_status_names_the_devices(server: Any) -> None:
     assert server.status()["device"] == "CPU:0, GPU:0"
+
+
+@pytest.fixture
+def gpu_cluster(make_spec: Any) -> Iterator[LocalCluster]:
+    with pretend_gpus(1), tf.Graph().as_default():
+        cluster = LocalCluster(make_spec(ps=1, worker=2))
+        try:
+            yield cluster
+        finally:
+            cluster.stop()
+
+
+def traced(session: Any, fetch: Any, feeds: Any = None) -> tuple[Any, dict[str, list[str]]]:
+    """The result of a traced run, and the labels of its nodes by lane."""
+    metadata = tf.RunMetadata()
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    result = session.run(fetch, feeds, options=options, run_metadata=metadata)
+    lanes = {
+        lane.device: [node.timeline_label for node in lane.node_stats]
+        for lane in metadata.step_stats.dev_stats
+    }
+    return result, lanes
+
+
+def lane(job: str, index: int, device: str) -> str:
+    return f"/job:{job}/replica:0/task:{index}/device:{device}"
+
+
+def test_the_client_lists_the_gpus_of_all_tasks(gpu_cluster: LocalCluster) -> None:
+    with tf.Session(gpu_cluster["worker:0"].target) as session:
+        listed = session.list_devices()
+        assert [(d.name, d.device_type) for d in listed] == [
+            (lane(job, index, f"{kind}:0"), kind)
+            for job, index in (("ps", 0), ("worker", 0), ("worker", 1))
+            for kind in ("CPU", "GPU")
+        ]
+        assert all("pretend" in d.physical_device_desc for d in listed if d.device_type == "GPU")
+        gpu_cluster["worker:1"].stop()
+        assert [d.name for d in session.list_devices()[4:]] == [lane("worker", 1, "CPU:0")]
+        assert "does not answer" in session.list_devices()[4].physical_device_desc
+
+
+def test_a_trace_has_lanes_for_gpus_and_the_copies_on_them(gpu_cluster: LocalCluster) -> None:
+    x = tf.placeholder(tf.float32, [2, 2], name="x")
+    with tf.device("/job:ps/task:0/cpu:0"):
+        w = tf.Variable(np.eye(2, dtype=np.float32) * 2, name="w")
+        read = tf.identity(w, name="read")
+    with tf.device("/job:worker/task:0"):
+        left = tf.matmul(x, read, name="left")
+    with tf.device("/job:worker/task:1/gpu:0"):
+        right = tf.matmul(read, x, name="right")
+    with tf.device("/job:ps/task:0/cpu:0"):
+        total = tf.add(left, right, name="total")
+    feeds = {x: np.arange(4, dtype=np.float32).reshape(2, 2)}
+    with tf.Session(gpu_cluster["worker:0"].target) as session:
+        session.run(w.initializer)
+        result, lanes = traced(session, total, feeds)
+        assert result.tolist() == [[0, 4], [8, 12]]
+        assert "total = Add(left, right)" in lanes[lane("ps", 0, "CPU:0")]
+        assert not any("GPU" in name and "/job:ps" in name for name in lanes)
+        for index, name in ((0, "left"), (1, "right")):
+            labels = lanes[lane("worker", index, "GPU:0")]
+            into = [text for text in labels if "= _CopyToDevice(" in text]
+            assert sorted(text.partition("(")[2] for text in into) == ["read)", "x)"], labels
+            (made,) = [text for text in labels if text.startswith(f"{name} = MatMul(")]
+            # What it reads are the copies of its own task.
+            names = {text.partition(" = ")[0] for text in into}
+            assert names == set(made.partition("(")[2].rstrip(")").split(", "))
+            out = [text for text in labels if "= _CopyToHost(" in text]
+            assert out == [f"{name}/copy_to_host = _CopyToHost({name})"]
+        copies = [text for labels in lanes.values() for text in labels if "_Copy" in text]
+        assert len({text.partition(" = ")[0] for text in copies}) == len(copies) == 6
+
+        from dataflow_widgets import Stepper
+
+        stepper = Stepper(session, total, feeds)
+        nodes = {node["name"]: node for node in stepper._nodes}
+        assert nodes["x/copy_to_gpu_0"]["inputs"] == ["x:0"]
+        assert "worker 1 GPU 0" in str(stepper.payload["trace"]["runs"][0])
+
+
+def test_without_a_gpu_a_softened_pin_makes_no_lane(cluster: LocalCluster) -> None:
+    with tf.device("/job:worker/task:1/gpu:0"):
+        y = tf.square(tf.constant(3.0), name="y")
+    config = tf.ConfigProto(allow_soft_placement=True)
+    with tf.Session(cluster["worker:0"].target, config=config) as session:
+        result, lanes = traced(session, y)
+    assert result == 9.0
+    assert any(text.startswith("y = ") for text in lanes[lane("worker", 1, "CPU:0")])
+    assert not any("GPU" in name for name in lanes)
+
+
+def test_gpus_of_other_processes(
+    make_spec: Any, start_servers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("DATAFLOW_PRETEND_GPUS", "1")
+        cluster = start_servers(make_spec(worker=2), "worker")
+    x = tf.placeholder(tf.float32, [2], name="x")
+    with tf.device("/job:worker/task:1/gpu:0"):
+        y = tf.square(x, name="y")
+    with tf.Session(cluster.target("worker:0")) as session:
+        kinds = [(d.name, d.device_type) for d in session.list_devices()]
+        assert (lane("worker", 1, "GPU:0"), "GPU") in kinds and len(kinds) == 4
+        result, lanes = traced(session, y, {x: [1.0, 3.0]})
+        assert result.tolist() == [1, 9]
+        assert "y = Square(x/copy_to_gpu_0)" in lanes[lane("worker", 1, "GPU:0")]
