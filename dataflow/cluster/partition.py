@@ -4,13 +4,14 @@ A *segment* is a set of nodes of one task that need the same messages from elsew
 those are there, the whole segment runs in one call. What one segment computes for another task
 travels in one message, each tensor once per destination; that is the pair of Send and Recv nodes,
 in the form of two lists of slots. A node that may block (a dequeue) is a segment of its own, so
-that nothing else waits with it.
+that nothing else waits with it, and so is each stage of a pipeline (`pipeline`).
 
 Constants are copied to where they are needed. Variables, and reads of them, are bound in each
 segment that uses them, so that a read sees what the variable holds then.
 
 Segments cannot wait for each other in a circle: every node of a segment waits for all messages that
-the segment waits for, so that a circle of segments would be a circle of nodes.
+the segment waits for, so that a circle of segments would be a circle of nodes. (Stages that wait
+for the same messages follow each other in one direction only.)
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dataclasses import dataclass, field
 
 from dataflow.cluster.assignment import assign_tasks
 from dataflow.cluster.control_units import control_flow_units
+from dataflow.cluster.pipeline import stages_of
 from dataflow.errors import UnimplementedError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
@@ -144,12 +146,13 @@ class _Cutter:
         self.pieces: dict[str, Piece] = {}
         self.owner: dict[Operation, tuple[str, Segment]] = {}
         self.waits_for: dict[int, frozenset[int]] = {}  # id(segment) -> keys of messages
-        self.by_key: dict[tuple[str, frozenset[int]], Segment] = {}
+        self.by_key: dict[tuple[str, frozenset[int], int], Segment] = {}
         self.keep: list[Segment] = []
         self.channels: dict[tuple[int, str], tuple[Channel, Transfer]] = {}
         self.edges: set[tuple[int, int]] = set()
         self.copies: dict[int, dict[Operation, None]] = {}
         self.expanded: dict[Operation, tuple[Operation, ...]] = {}
+        self.stages = stages_of(ops, task_of, self.unit_of, self.depends_on)
 
     # Which nodes are free, and what a node waits for
 
@@ -267,13 +270,16 @@ class _Cutter:
                     messages |= self.waits_for[id(segment)]
         key = frozenset(messages)
         blocking = any(may_block(op) for op in unit)
-        known = None if blocking else self.by_key.get((task, key))
-        segment = known if known is not None else self.new_segment(task, key, blocking)
+        stage = self.stages.get(first, 0)
+        known = None if blocking else self.by_key.get((task, key, stage))
+        segment = known if known is not None else self.new_segment(task, key, blocking, stage)
         segment.ops += unit
         for op in unit:
             self.owner[op] = (task, segment)
 
-    def new_segment(self, task: str, key: frozenset[int], blocking: bool) -> Segment:
+    def new_segment(
+        self, task: str, key: frozenset[int], blocking: bool, stage: int = 0
+    ) -> Segment:
         piece = self.pieces.setdefault(task, Piece(task))
         segment = Segment(len(piece.segments), blocking=blocking)
         piece.segments.append(segment)
@@ -281,13 +287,13 @@ class _Cutter:
         self.waits_for[id(segment)] = key
         self.copies[id(segment)] = {}
         if not blocking:
-            self.by_key[task, key] = segment
+            self.by_key[task, key, stage] = segment
         return segment
 
     def give_home(self, op: Operation) -> None:
         """A variable that another task reads, or a fetched constant, is read at the start."""
         task = self.default_task if op.type == "Const" else self.task_of[op]
-        segment = self.by_key.get((task, frozenset()))
+        segment = self.by_key.get((task, frozenset(), 0))
         if segment is None:
             segment = self.new_segment(task, frozenset(), False)
         self.copy_into(segment, op)

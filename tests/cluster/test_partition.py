@@ -1,5 +1,6 @@
 """Cutting graphs: the pieces together compute what the whole graph does, in any message order."""
 
+import contextlib
 import random
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import dataflow as tf
-from dataflow.cluster import graph_codec
+from dataflow.cluster import graph_codec, pipeline
 from dataflow.cluster.compiled_piece import CompiledPiece, TaskSession
 from dataflow.cluster.partition import partition
 from dataflow.cluster.pieces import PieceRun
@@ -128,9 +129,18 @@ def build(steps):
     return tensors, feeds
 
 
+@contextlib.contextmanager
+def additions_are_heavy(divided):
+    """Let the stages of a pipeline begin at any addition."""
+    with pytest.MonkeyPatch.context() as patch:
+        if divided:
+            patch.setattr(pipeline, "is_heavy", lambda op: op.type == "Add")
+        yield
+
+
 @settings(max_examples=120, deadline=None)
-@given(programs(), st.integers(0, 10**6), st.booleans())
-def test_pieces_compute_what_the_graph_computes(program, seed, through_wire):
+@given(programs(), st.integers(0, 10**6), st.booleans(), st.booleans())
+def test_pieces_compute_what_the_graph_computes(program, seed, through_wire, divided):
     steps, wanted = program
     with Graph().as_default() as graph:
         tensors, feeds = build(steps)
@@ -142,7 +152,8 @@ def test_pieces_compute_what_the_graph_computes(program, seed, through_wire):
     resources = {task: ResourceManager() for task in TASKS}
     cut = partition([], [init], [], TASKS, TASKS[2])
     run_cut(cut, [], {}, resources, seed, through_wire)
-    cut = partition(fetches, [], list(feeds), TASKS, TASKS[2])
+    with additions_are_heavy(divided):
+        cut = partition(fetches, [], list(feeds), TASKS, TASKS[2])
     for attempt in range(3):
         values = run_cut(
             cut, fetches, feeds, resources, seed + attempt, through_wire, rewritten=attempt == 2
@@ -151,10 +162,10 @@ def test_pieces_compute_what_the_graph_computes(program, seed, through_wire):
 
 
 @settings(max_examples=60, deadline=None)
-@given(programs())
-def test_transfers_are_unique_and_pieces_hold_only_their_own(program):
+@given(programs(), st.booleans())
+def test_transfers_are_unique_and_pieces_hold_only_their_own(program, divided):
     steps, wanted = program
-    with Graph().as_default():
+    with Graph().as_default(), additions_are_heavy(divided):
         tensors, feeds = build(steps)
         fetches = [tensors[index] for index in wanted]
         cut = partition(fetches, [], list(feeds), TASKS, TASKS[2])
@@ -208,6 +219,39 @@ def test_gradients_of_one_worker_travel_in_one_message():
     assert len(ps.channels) == 1
     assert len(ps.channels[0].slots) == 8
     assert [len(t.slots) for s in worker.segments for t in s.transfers] == [8]
+
+
+def test_each_piece_of_a_batch_is_sent_when_it_is_there():
+    x = tf.placeholder(tf.float32, [None, 64])
+    sums = []
+    with tf.device(TASKS[2]):
+        w1 = tf.Variable(np.ones([64, 64], np.float32), name="w1")
+        parts = tf.split(tf.reshape(x, [4, 100, 64]), 4)
+    with tf.device(TASKS[3]):
+        w2 = tf.Variable(np.ones([64, 10], np.float32), name="w2")
+    for part in parts:
+        with tf.device(TASKS[2]):
+            hidden = tf.nn.relu(tf.matmul(part[0], w1))
+        with tf.device(TASKS[3]):
+            sums.append(tf.reduce_sum(tf.matmul(hidden, w2)))
+    with tf.device(TASKS[3]):
+        total = tf.add_n(sums)
+    cut = partition([total], [], [x], TASKS, TASKS[2])
+    first, second = cut.pieces[TASKS[2]], cut.pieces[TASKS[3]]
+    for piece in (first, second):
+        products = [sum(op.type == "MatMul" for op in s.ops) for s in piece.segments]
+        assert [n for n in products if n] == [1] * 4
+    assert [len(t.slots) for s in first.segments for t in s.transfers] == [1] * 4
+    assert all(len(channel.wakes) == 1 for channel in second.channels[:3])
+    # The gradients of both layers still travel together.
+    with tf.device(TASKS[0]):
+        variables = [tf.get_variable(f"v{i}", [64, 64]) for i in range(2)]
+    with tf.device(TASKS[2]):
+        batch = tf.ones([100, 64])
+        loss = tf.reduce_sum(tf.matmul(tf.matmul(batch, variables[0]), variables[1]))
+    step = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+    cut = cut_of([], [step])
+    assert [len(t.slots) for s in cut.pieces[TASKS[2]].segments for t in s.transfers] == [2]
 
 
 def test_two_conditionals_on_one_predicate_are_two_units():
