@@ -16,7 +16,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from dataflow.cluster.task_process import TaskProcess
@@ -47,6 +47,8 @@ TASK_BYTES = 80_000_000
 _HEAD_SECONDS = 1.0
 _HEAD_MISSES = 3
 _HEAD_GONE = "Ray's head is gone"
+#: What Ray says when it has waited for its own node's first process for 30 s.
+_SLOW_START = "timed out during startup"
 
 _lock = threading.Lock()
 _reaper: subprocess.Popen[bytes] | None = None
@@ -418,18 +420,46 @@ def _connect(address: str | None, object_store_bytes: int) -> None:
         if shutil.disk_usage("/dev/shm").free < 2 * object_store_bytes:
             os.environ.setdefault("RAY_OBJECT_STORE_ALLOW_SLOW_STORAGE", "1")
     with _without_extra_processes(), _private_environment():
-        _in_lasting_thread(
-            lambda: ray.init(
-                address="local",
-                include_dashboard=False,
-                object_store_memory=object_store_bytes,
-                _node_ip_address="127.0.0.1",
-                **common,
+        _twice_if_slow(
+            lambda: _in_lasting_thread(
+                lambda: ray.init(
+                    address="local",
+                    include_dashboard=False,
+                    object_store_memory=object_store_bytes,
+                    _node_ip_address="127.0.0.1",
+                    **common,
+                )
             )
         )
     _quieten()
     _start_reaper()
     _owned = True
+
+
+def _twice_if_slow(start: Callable[[], Any]) -> None:
+    """Call ``start``, once more where Ray gave up on its own node for not being there in 30 s.
+
+    That happens on a machine that is busy; the second time, its files are in memory.
+    """
+    known = set(_descendants(os.getpid()))
+    for attempt in ("first", "second"):
+        try:
+            start()
+            return
+        except Exception as error:
+            if _SLOW_START not in str(error):
+                raise
+            for pid in _of_ray(set(_descendants(os.getpid())) - known):
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+            if attempt == "second":
+                raise UnavailableError(
+                    None,
+                    None,
+                    "Ray's own processes did not start within 30 s, twice: this machine is too "
+                    "busy, or has too little memory. End what runs beside it, and launch again.",
+                ) from None
+            log.warning("Ray's own processes did not start within 30 s; once more.")
 
 
 def _in_lasting_thread(start: Callable[[], Any]) -> None:
@@ -481,11 +511,7 @@ def _start_reaper() -> None:
     the head and wait for it for ever. The reaper is a shell that waits for the end of a pipe.
     """
     global _reaper
-    names = []
-    for pid in _descendants(os.getpid()):
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as file:
-            if "ray" in file.read():
-                names.append(str(pid))
+    names = [str(pid) for pid in _of_ray(_descendants(os.getpid()))]
     if not names:
         return
     script = (
@@ -526,6 +552,16 @@ def _descendants(pid: int) -> list[int]:
         children = parents.get(stack.pop(), [])
         found += children
         stack += children
+    return found
+
+
+def _of_ray(pids: Iterable[int]) -> list[int]:
+    """Those processes that Ray's command lines began."""
+    found = []
+    for pid in pids:
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as file:
+            if "ray" in file.read():
+                found.append(pid)
     return found
 
 
