@@ -29,7 +29,7 @@ import numpy as np
 from dataflow.cluster import handshake, messages
 from dataflow.cluster.messages import HEADER, INLINE, SHARED, Kind, Message, ProtocolError
 from dataflow.cluster.shared_memory import IncomingSegments, OutgoingSegments
-from dataflow.errors import UnauthenticatedError, UnavailableError
+from dataflow.errors import InvalidArgumentError, UnauthenticatedError, UnavailableError
 
 log = logging.getLogger("dataflow.cluster")
 
@@ -563,8 +563,8 @@ def connect(
 
     ``unreachable_seconds``, where it is longer, is the time-out as long as no machine answers at
     all; one that answers and refuses is there, and the task is not.
-    Raises UnavailableError that says which address was tried for how long, and
-    UnauthenticatedError at once when the keys differ.
+    Raises UnavailableError that says which address was tried for how long, UnauthenticatedError at
+    once when the keys differ, and InvalidArgumentError when another task than ``task`` is there.
     """
     host, port = split_address(address)
     started = time.monotonic()
@@ -639,6 +639,16 @@ def _introduce(
     except BaseException:
         link.close()
         raise
+    there = link.greeting.get("task")
+    if peer.startswith("/job:") and there != peer:
+        link.close()
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"{own_name} looks for {peer} at {address}, and the task that listens there is "
+            f"{there}: their ClusterSpecs differ. Every task and client of a cluster needs the "
+            "same spec.",
+        )
     sock.settimeout(None)
     link.limit_bytes = limit or max_message_bytes()
     return link

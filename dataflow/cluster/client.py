@@ -232,6 +232,7 @@ class RemoteMaster:
         self.graph = graph
         self.address = target.removeprefix("grpc://")
         self.pool = LinkPool(registry.key_for(self.address), "a client")
+        self.task = ""  # that the master belongs to; known when it has answered
         self.generation = 0
         self.session = ""
         self._num_sent = 0
@@ -247,11 +248,15 @@ class RemoteMaster:
 
     def _create(self) -> None:
         """Open the session; its life is that of the control link."""
-        self._control = self.pool.take(self.address, f"the master at {self.target}")
+        self._control = self._take()
+        self.task = self._control.peer = self._control.greeting["task"]
         reply = call(self._control, "session.create", self._options)
         head = reply.head or {}
         self.session = str(head["session"])
         self._num_sent = 0
+
+    def _take(self) -> Link:
+        return self.pool.take(self.address, self.task or f"the master at {self.target}")
 
     def _ensure_session(self) -> None:
         if self._control is None or not self._control.is_quiet():
@@ -297,7 +302,7 @@ class RemoteMaster:
     ) -> list[Any]:
         """Run a prepared step: one message there, one back."""
         note_run()
-        link = self.pool.take(self.address, f"the master at {self.target}")
+        link = self._take()
         head = {"method": "session.run", "session": self.session, "step": combination.prepared}
         if timeout_seconds is not None:
             head["timeout"] = timeout_seconds

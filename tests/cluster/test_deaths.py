@@ -95,7 +95,7 @@ def test_a_ps_killed_in_the_middle_of_steps(processes):
         assert "/job:ps/task:0" in str(error)
 
 
-def test_a_worker_killed_while_computing_does_not_stop_the_other(processes):
+def test_a_worker_killed_in_the_middle_of_steps_does_not_stop_the_other(processes):
     w, step = build()
     with tf.device("/job:worker/task:1"):
         other = tf.add(w, 2.0)
@@ -113,10 +113,79 @@ def test_a_worker_killed_while_computing_does_not_stop_the_other(processes):
     threading.Timer(0.2, processes.kill, ["worker:0"]).start()
     error = result_of(forever)
     assert isinstance(error, tf.errors.UnavailableError)
+    assert "/job:worker/task:0" in str(error)
     before = second.run(w)
     assert np.all(second.run(other_step) == 2 * before + 2)
     second.close()
     first.close()
+
+
+@pytest.mark.parametrize("target", ["worker:0", "worker:1"])
+def test_a_worker_killed_in_the_middle_of_a_node(processes, eventually, target):
+    w, _ = build()
+    with tf.device("/job:worker/task:0"):
+        for_ever = tf.while_loop(lambda i: i >= 0, lambda i: (i + 1) % 1000, [0])
+    with tf.device("/job:ps/task:0"):
+        never = tf.assign_add(w, tf.cast(for_ever, tf.float32) * tf.ones([4]))
+    watched = tf.cluster.attach(processes.spec)
+    with (
+        tf.Session(processes.target(target)) as session,
+        tf.Session(processes.target("worker:1")) as other,
+    ):
+        session.run(w.initializer)
+        before = watched.status()[1]["steps"]
+        threading.Thread(
+            target=lambda: (
+                eventually(lambda: watched.status()[1]["steps"] > before),
+                processes.kill("worker:0"),
+            )
+        ).start()
+        error = result_of(lambda: session.run(never))
+        assert isinstance(error, tf.errors.UnavailableError)
+        assert "/job:worker/task:0" in str(error)
+        assert other.run(w).tolist() == [0.0] * 4
+    watched.stop()
+
+
+@pytest.mark.parametrize("target", ["worker:0", "worker:1"])
+def test_a_worker_killed_in_the_middle_of_a_message(processes, eventually, target):
+    """The ps is stopped, so that the worker stands with the first part of a large message sent."""
+    long = "x" * 20_000  # texts go through the socket and not through shared memory
+    with tf.device("/job:ps/task:0"):
+        table = tf.get_variable("table", initializer=tf.fill([300], "old"))
+        size = tf.reduce_sum(tf.cast(tf.equal(table, "old"), tf.int32))
+    with tf.device("/job:worker/task:0"):
+        texts = tf.fill([300], tf.identity(tf.constant(long)))
+    with tf.device("/job:ps/task:0"):
+        send = tf.assign(table, texts).op
+    with tf.device("/job:worker/task:1"):
+        small = tf.fill([300], tf.identity(tf.constant("new")))
+    with tf.device("/job:ps/task:0"):
+        again = tf.assign(table, small).op
+    watched = tf.cluster.attach(processes.spec)
+    session = tf.Session(processes.target(target))
+    other = tf.Session(processes.target("worker:1"))
+    for part in (send, table.initializer):  # the pieces are registered before the ps is stopped
+        session.run(part)
+    other.run(size)
+    outcome = []
+    processes.pause("ps:0")
+    before = watched.status()[1]["sent_bytes"]
+    thread = threading.Thread(target=lambda: outcome.append(result_of(lambda: session.run(send))))
+    thread.start()
+    eventually(lambda: watched.status()[1]["sent_bytes"] > before + 5_000_000)
+    processes.kill("worker:0")
+    thread.join(20)
+    assert isinstance(outcome[0], tf.errors.UnavailableError)
+    assert "/job:worker/task:0" in str(outcome[0])
+    processes.resume("ps:0")
+    assert other.run(size) == 300, "half a message was taken for a whole one"
+    other.run(again)
+    assert other.run(size) == 0
+    assert watched.status()[0]["state"] == "running"
+    other.close()
+    session.close()
+    watched.stop()
 
 
 def test_a_worker_killed_while_it_waits_takes_nothing_with_it(processes, eventually):

@@ -9,6 +9,7 @@ import pytest
 import dataflow as tf
 from dataflow.cluster.server import Server, visible_tasks
 from dataflow.cluster.spec import ClusterSpec
+from tests.cluster.conftest import KEY
 
 
 def counter(name="counter", value=0.0):
@@ -68,6 +69,34 @@ def test_run_metadata_has_a_lane_for_each_task(cluster):
     starts = [node.all_start_micros for node in layers]
     assert starts == sorted(starts)
     assert "layer_1" in layers[1].timeline_label
+
+
+def test_the_timeline_shows_both_layers_of_a_pipeline_at_work(cluster):
+    pytest.importorskip("tensorboard", reason="tensorboard has the messages: pip install '.[test]'")
+    results = []
+    for number in range(8):
+        with tf.device("/job:worker/task:0"):
+            part = tf.random_normal([700, 700], seed=number)
+            first = tf.matmul(part, part, name=f"layer_0_of_{number}")
+        with tf.device("/job:worker/task:1"):
+            results.append(tf.matmul(first, first, name=f"layer_1_of_{number}"))
+    metadata = tf.RunMetadata()
+    with tf.Session(cluster["ps:0"].target) as session:
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        session.run([r.op for r in results], options=options, run_metadata=metadata)
+    nodes = {
+        node.node_name: node
+        for stats in metadata.step_stats.dev_stats
+        for node in stats.node_stats
+        if node.node_name.startswith("layer")
+    }
+    assert len(nodes) == 16
+    ends = {name: n.all_start_micros + n.all_end_rel_micros for name, n in nodes.items()}
+    for number in range(8):
+        assert nodes[f"layer_1_of_{number}"].all_start_micros >= ends[f"layer_0_of_{number}"]
+    begun = min(n.all_start_micros for name, n in nodes.items() if name.startswith("layer_1"))
+    last = max(end for name, end in ends.items() if name.startswith("layer_0"))
+    assert begun < last, "worker 1 waited for the whole batch"
 
 
 def test_reads_that_came_with_the_last_answer_miss_nothing_done_since(cluster, monkeypatch):
@@ -386,6 +415,49 @@ def test_a_task_that_never_appears_is_named_with_its_address(make_spec, monkeypa
             assert session.run(tf.constant(3.0)) == 3.0
             with Server(spec, "ps", 0):
                 assert session.run(a) == 1.0
+
+
+def test_mixed_cluster_specs_are_refused_and_the_tasks_stay_up(make_spec):
+    spec = make_spec(ps=1, worker=2)
+    ps, first, second = spec.addresses().values()
+    mixed = ClusterSpec({"ps": [second], "worker": [first, ps]})  # ps and worker 1 changed places
+    with tf.device("/job:ps/task:0"):
+        a = tf.identity(tf.constant(1.0))
+    with (
+        Server(spec, "ps", 0, key=KEY),
+        Server(mixed, "worker", 0, key=KEY) as wrong,
+        Server(spec, "worker", 1, key=KEY) as right,
+    ):
+        with tf.Session(wrong.target) as session:
+            words = (
+                f"/job:worker/task:0 looks for /job:ps/task:0 at {second}, and the task that "
+                "listens there is /job:worker/task:1: their ClusterSpecs differ"
+            )
+            with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+                session.run(a)
+            assert session.run(tf.constant(2.0)) == 2.0
+        with tf.Session(right.target) as session:
+            assert session.run(a) == 1.0
+    with pytest.raises(ValueError, match="Two cluster specs disagree: /job:ps/task:0"):
+        spec.merge(mixed)
+
+
+def test_containers_are_cleared_by_name(cluster):
+    with tf.device("/job:ps/task:0"):
+        with tf.container("experiment"):
+            a = tf.Variable(1.0, name="a")
+        b = tf.Variable(2.0, name="b")
+    with tf.device("/job:worker/task:1"), tf.container("experiment"):
+        c = tf.Variable(3.0, name="c")
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run([a, b, c]) == [1.0, 2.0, 3.0]
+    tf.Session.reset(cluster["worker:0"].target, ["experiment"])
+    with tf.Session(cluster["worker:0"].target) as session:
+        assert session.run(b) == 2.0
+        for gone in (a, c):
+            with pytest.raises(tf.errors.FailedPreconditionError, match="uninitialized"):
+                session.run(gone)
 
 
 def test_a_server_that_stops_is_noticed_and_a_new_one_is_another(cluster, make_spec):
