@@ -1,4 +1,4 @@
-"""Every op sample, training and CUDA graphs on a real GPU, against the CPU.
+"""Every op sample, training and CUDA graphs on a real GPU, against the CPU in double precision.
 
 Skipped where CuPy finds no GPU; `pytest -m gpu` runs these alone. What they check was developed
 with pretend GPUs, which have the same placement, copies and captures.
@@ -29,11 +29,17 @@ def a_real_gpu() -> Iterator[None]:
 
 
 SAMPLES = test_samples_on_pretend_gpu.SAMPLES
+WITH_GRADIENT = test_samples_on_pretend_gpu.WITH_GRADIENT
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=[s.id for s in SAMPLES])
 def test_samples(sample: Sample) -> None:
     test_samples_on_pretend_gpu.test_same_value_as_on_the_cpu(sample)
+
+
+@pytest.mark.parametrize("sample", WITH_GRADIENT, ids=[s.id for s in WITH_GRADIENT])
+def test_slopes(sample: Sample) -> None:
+    test_samples_on_pretend_gpu.test_same_gradient_as_on_the_cpu(sample)
 
 
 @pytest.mark.parametrize(
