@@ -8,64 +8,47 @@ is one product for each tap, added up inside BLAS. Compared with the usual im2co
 ``height of the filter`` times less. With few numbers in a row (an image of one channel) products
 would be thin; there the window is unrolled over all axes (`_Patches`).
 
-The batch is worked on in pieces whose expanded form stays in the cache.
+The batch is worked on in pieces whose expanded form stays in the cache. A GPU has kernels of its
+own, in `cuda.conv`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import functools
+from typing import Any
 
 import numpy as np
 
-from dataflow.errors import InvalidArgumentError
 from dataflow.kernels import direct_conv
 from dataflow.kernels.blas import add_product, num_threads
+from dataflow.kernels.conv_geometry import (
+    Layout,
+    Problem,
+    attr_windows,
+    check_gradient,
+    num_groups,
+    problem_of,
+)
+from dataflow.kernels.cuda import conv as cuda_conv
+from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.parallel import add_up_pieces, matrix_product, run_pieces_of
 from dataflow.kernels.registry import kernel
-from dataflow.windows import Window, window
+from dataflow.windows import Window
 
 #: Bytes of scratch for one piece of the batch: about what the cache of one core holds.
 _CPU_PIECE_BYTES = 2 << 20
 #: Less scratch than this in all is not worth a second thread.
 _SMALL_BYTES = 1 << 18
-_GPU_PIECE_BYTES = 256 << 20
 #: Rows with fewer numbers than this are unrolled over all axes instead.
 _THIN_ROW = 32
 
 
-class _Problem(NamedTuple):
-    """A channels-last convolution with exactly three spatial axes."""
-
-    batch: int
-    windows: tuple[Window, Window, Window]
-    channels: int
-    outputs: int
-
-    @property
-    def input_shape(self) -> tuple[int, ...]:
-        return (self.batch, *(w.size for w in self.windows), self.channels)
-
-    @property
-    def filter_shape(self) -> tuple[int, ...]:
-        return (*(w.taps for w in self.windows), self.channels, self.outputs)
-
-    @property
-    def output_shape(self) -> tuple[int, ...]:
-        return (self.batch, *(w.count for w in self.windows), self.outputs)
-
-    @property
-    def is_product(self) -> bool:
-        """True for windows of one element without stride or padding: a plain matrix product."""
-        return all(w.taps == 1 and w.count == w.size and w.before == 0 for w in self.windows)
-
-
 def _problem(
     input_shape: tuple[int, ...], filter_shape: tuple[int, ...], windows: list[Window]
-) -> _Problem:
-    """Normalizes to three spatial axes; joins an axis whose windows tile it to the channels."""
-    padded = [Window(1, 1, 1, 1, 0, 0, 1)] * (3 - len(windows)) + windows
-    last = padded[2]
-    channels = filter_shape[-2]
+) -> Problem:
+    """The problem with an axis whose windows tile it joined to the channels."""
+    problem = problem_of(input_shape, filter_shape, windows)
+    depth, height, last = problem.windows
     tiles = last.stride == last.taps or last.count == 1
     if (
         tiles
@@ -74,15 +57,16 @@ def _problem(
         and last.size == last.count * last.taps
         and last.taps > 1
     ):
-        channels *= last.taps
-        padded[2] = Window(last.count, 1, 1, 1, 0, 0, last.count)
-    return _Problem(input_shape[0], tuple(padded), channels, filter_shape[-1])  # type: ignore[arg-type]
+        joined = Window(last.count, 1, 1, 1, 0, 0, last.count)
+        channels = problem.channels * last.taps
+        return problem._replace(windows=(depth, height, joined), channels=channels)
+    return problem
 
 
 class _Rows:
     """The input, expanded along the last spatial axis, for pieces of the batch."""
 
-    def __init__(self, xp: Any, problem: _Problem, dtype: Any) -> None:
+    def __init__(self, xp: Any, problem: Problem, dtype: Any) -> None:
         self.xp, self.problem, self.dtype = xp, problem, dtype
         depth, height, width = problem.windows
         # With a stride, the rows that a tap needs lie `stride` apart: they are sorted by phase.
@@ -164,7 +148,7 @@ class _Scratch:
 class _Patches:
     """The input with its windows unrolled over all axes: im2col, for short rows."""
 
-    def __init__(self, xp: Any, problem: _Problem, dtype: Any) -> None:
+    def __init__(self, xp: Any, problem: Problem, dtype: Any) -> None:
         self.xp, self.problem, self.dtype = xp, problem, dtype
         self.rows = _Rows(xp, problem, dtype)
         self.needed = [(w.count - 1) * w.stride + w.extent for w in problem.windows]
@@ -196,7 +180,7 @@ class _Patches:
 
 def _pieces(xp: Any, batch: int, item_bytes: int) -> list[slice]:
     """Equal parts of the batch, such that the scratch of each keeps within bounds."""
-    budget = _CPU_PIECE_BYTES if xp is np else _GPU_PIECE_BYTES
+    budget = _CPU_PIECE_BYTES if xp is np else cuda_conv.PIECE_BYTES
     count = max(1, -(-batch * item_bytes // budget))
     if xp is np and batch * item_bytes > _SMALL_BYTES:
         workers = num_threads()  # not those that are free: pieces decide how sums round
@@ -209,17 +193,17 @@ def _product(xp: Any, a: Any, b: Any) -> Any:
     return matrix_product(a, b) if xp is np else a @ b
 
 
-def _is_thin(problem: _Problem) -> bool:
+def _is_thin(problem: Problem) -> bool:
     depth, height, width = problem.windows
     return width.taps * problem.channels < _THIN_ROW and depth.taps * height.taps > 1
 
 
-def _may_be_direct(xp: Any, x: Any, problem: _Problem) -> bool:
+def _may_be_direct(xp: Any, x: Any, problem: Problem) -> bool:
     depth = problem.windows[0]
     return xp is np and x.dtype.char == "f" and depth.size == depth.taps == depth.count == 1
 
 
-def _forward(xp: Any, x: Any, filters: Any, problem: _Problem) -> Any:
+def _forward(xp: Any, x: Any, filters: Any, problem: Problem) -> Any:
     out = xp.empty(problem.output_shape, x.dtype)
     if out.size == 0:
         return out
@@ -276,7 +260,7 @@ def _forward(xp: Any, x: Any, filters: Any, problem: _Problem) -> Any:
     return out
 
 
-def _filter_gradient(xp: Any, x: Any, grad: Any, problem: _Problem) -> Any:
+def _filter_gradient(xp: Any, x: Any, grad: Any, problem: Problem) -> Any:
     out = xp.zeros(problem.filter_shape, x.dtype)
     if x.size == 0 or grad.size == 0 or out.size == 0:
         return out
@@ -326,7 +310,7 @@ def _filter_gradient(xp: Any, x: Any, grad: Any, problem: _Problem) -> Any:
     return out
 
 
-def _input_gradient(xp: Any, filters: Any, grad: Any, problem: _Problem) -> Any:
+def _input_gradient(xp: Any, filters: Any, grad: Any, problem: Problem) -> Any:
     if problem.is_product and grad.size:
         matrix = filters.reshape(problem.channels, problem.outputs)
         product = _product(xp, grad.reshape(-1, problem.outputs), matrix.T)
@@ -362,7 +346,7 @@ def _input_gradient(xp: Any, filters: Any, grad: Any, problem: _Problem) -> Any:
     return out
 
 
-def _collect(buffer: Any, out: Any, problem: _Problem, rows: _Rows) -> None:
+def _collect(buffer: Any, out: Any, problem: Problem, rows: _Rows) -> None:
     """Adds every expanded row back to the places of the input that it was copied from."""
     depth, height, width = problem.windows
     parts = buffer.reshape(*buffer.shape[:6], width.taps, problem.channels)
@@ -385,62 +369,6 @@ def _phase(w: Window, phase: int, length: int) -> tuple[slice, slice]:
 # ---- from the attributes of the ops ------------------------------------------------------------
 
 
-def _bad(text: str) -> InvalidArgumentError:
-    return InvalidArgumentError(None, None, text)
-
-
-def attr_windows(
-    input_shape: tuple[int, ...],
-    filter_shape: tuple[int, ...],
-    strides: list[int],
-    dilations: list[int],
-    padding: str,
-    explicit_paddings: list[int],
-) -> list[Window]:
-    """The windows of the spatial axes, for channels-last shapes and attributes."""
-    rank = len(input_shape) - 2
-    pairs = list(zip(explicit_paddings[::2], explicit_paddings[1::2], strict=True))
-    pairs = pairs or [(0, 0)] * (rank + 2)
-    try:
-        return [
-            window(
-                input_shape[i],
-                filter_shape[i - 1],
-                strides[i],
-                dilations[i],
-                padding,
-                pairs[i],
-            )
-            for i in range(1, rank + 1)
-        ]
-    except ValueError as e:
-        raise _bad(str(e)) from e
-
-
-class Layout(NamedTuple):
-    """Moves between an op's data format and channels-last."""
-
-    first: bool
-
-    def to_last(self, x: Any) -> Any:
-        return x.transpose(0, *range(2, x.ndim), 1) if self.first else x
-
-    def from_last(self, xp: Any, x: Any) -> Any:
-        if not self.first:
-            return x
-        return xp.ascontiguousarray(x.transpose(0, x.ndim - 1, *range(1, x.ndim - 1)))
-
-    def sizes(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return (shape[0], *shape[2:], shape[1]) if self.first else shape
-
-    def attr(self, values: list[int], rank: int) -> list[int]:
-        values = values or [1] * (rank + 2)
-        return [values[0], *values[2:], values[1]] if self.first else values
-
-    def pads(self, values: list[int]) -> list[int]:
-        return [*values[:2], *values[4:], *values[2:4]] if self.first and values else values
-
-
 def _working(xp: Any, *arrays: Any) -> tuple[Any, ...]:
     """Contiguous arrays in a dtype that BLAS has: half precision is computed in single."""
     dtype = arrays[0].dtype
@@ -454,30 +382,23 @@ def _by_group(xp: Any, x: Any, filters: Any, run: Any) -> Any:
     channels, own, outputs = x.shape[-1], filters.shape[-2], filters.shape[-1]
     if channels == own:
         return run(x, filters)
-    groups = _groups(channels, own, outputs)
-    parts = [
-        run(xp.ascontiguousarray(a), xp.ascontiguousarray(b))
-        for a, b in zip(
-            xp.split(x, groups, axis=-1), xp.split(filters, groups, axis=-1), strict=True
-        )
-    ]
-    return xp.concatenate(parts, axis=-1)
+    groups = num_groups(channels, own, outputs)
+    return xp.concatenate([run(a, b) for a, b in _split(xp, groups, x, filters)], axis=-1)
 
 
-def _groups(channels: int, own: int, outputs: int) -> int:
-    if own == 0 or channels % own or outputs % (channels // own):
-        raise _bad(
-            f"input depth must be evenly divisible by filter depth: {channels} vs {own}, "
-            f"and the groups must divide the {outputs} outputs"
-        )
-    return channels // own
+def _split(xp: Any, groups: int, *arrays: Any) -> Any:
+    """The parts of each group of channels; contiguous where they are for BLAS."""
+    parts = [xp.split(a, groups, axis=-1) for a in arrays]
+    if xp is np:
+        parts = [[np.ascontiguousarray(p) for p in group] for group in parts]
+    return zip(*parts, strict=True)
 
 
 def _convolve(
     xp: Any, x: Any, filters: Any, layout: Layout, strides: Any, dilations: Any, *padding: Any
 ) -> Any:
     dtype, rank = x.dtype, x.ndim - 2
-    x, filters = _working(xp, layout.to_last(x), filters)
+    x = layout.to_last(x)
     windows = attr_windows(
         x.shape,
         filters.shape,
@@ -486,6 +407,10 @@ def _convolve(
         padding[0],
         layout.pads(padding[1]),
     )
+    if can_run(xp, x, filters):
+        by_cuda = functools.partial(cuda_conv.forward, xp, windows=windows)
+        return layout.from_last(xp, _by_group(xp, x, filters, by_cuda))
+    x, filters = _working(xp, x, filters)
     shape = (x.shape[0], *(w.count for w in windows), filters.shape[-1])
 
     def run(x: Any, filters: Any) -> Any:
@@ -497,14 +422,6 @@ def _convolve(
 
     out = _by_group(xp, x, filters, run).astype(dtype, copy=False)
     return layout.from_last(xp, out)
-
-
-def check_gradient(grad: Any, shape: tuple[int, ...]) -> None:
-    if grad.shape != shape:
-        raise _bad(
-            f"out_backprop has shape {list(grad.shape)}; the convolution that it belongs to gives "
-            f"{list(shape)} (channels last)"
-        )
 
 
 def _convolve_filter_gradient(
@@ -519,7 +436,7 @@ def _convolve_filter_gradient(
 ) -> Any:
     dtype, rank = x.dtype, x.ndim - 2
     sizes = tuple(int(s) for s in filter_sizes)
-    x, grad = _working(xp, layout.to_last(x), layout.to_last(grad))
+    x, grad = layout.to_last(x), layout.to_last(grad)
     windows = attr_windows(
         x.shape,
         sizes,
@@ -529,21 +446,24 @@ def _convolve_filter_gradient(
         layout.pads(padding[1]),
     )
     check_gradient(grad, (x.shape[0], *(w.count for w in windows), sizes[-1]))
+    by_cuda = can_run(xp, x, grad)
+    if not by_cuda:
+        x, grad = _working(xp, x, grad)
 
     def run(x: Any, grad: Any) -> Any:
-        problem = _problem(x.shape, (*sizes[:-1], grad.shape[-1]), windows)
+        shape = (*sizes[:-1], grad.shape[-1])
+        if by_cuda:
+            return cuda_conv.filter_gradient(xp, x, grad, shape, windows)
+        problem = _problem(x.shape, shape, windows)
         out = _filter_gradient(
             xp, x.reshape(problem.input_shape), grad.reshape(problem.output_shape), problem
         )
-        return out.reshape(*sizes[:-1], grad.shape[-1])
+        return out.reshape(shape)
 
     if x.shape[-1] == sizes[-2]:
         return run(x, grad).astype(dtype, copy=False)
-    groups = _groups(x.shape[-1], sizes[-2], sizes[-1])
-    parts = [
-        run(xp.ascontiguousarray(a), xp.ascontiguousarray(b))
-        for a, b in zip(xp.split(x, groups, axis=-1), xp.split(grad, groups, axis=-1), strict=True)
-    ]
+    groups = num_groups(x.shape[-1], sizes[-2], sizes[-1])
+    parts = [run(a, b) for a, b in _split(xp, groups, x, grad)]
     return xp.concatenate(parts, axis=-1).astype(dtype, copy=False)
 
 
@@ -563,7 +483,7 @@ def _convolve_input_gradient(
         sizes = (grad.shape[0], *sizes, filters.shape[-2])
     else:
         sizes = layout.sizes(sizes)
-    filters, grad = _working(xp, filters, layout.to_last(grad))
+    grad = layout.to_last(grad)
     windows = attr_windows(
         sizes,
         filters.shape,
@@ -573,6 +493,14 @@ def _convolve_input_gradient(
         layout.pads(padding[1]),
     )
     check_gradient(grad, (sizes[0], *(w.count for w in windows), filters.shape[-1]))
+    one_group = sizes[-1] == filters.shape[-2]
+    groups = 1 if one_group else num_groups(sizes[-1], filters.shape[-2], filters.shape[-1])
+    if can_run(xp, grad, filters):
+        result = xp.empty(layout.from_sizes(sizes), dtype)
+        for part, g, f in _split(xp, groups, layout.to_last(result), grad, filters):
+            cuda_conv.input_gradient(xp, f, g, part, windows)
+        return result
+    filters, grad = _working(xp, filters, grad)
 
     def run(grad: Any, filters: Any) -> Any:
         shape = (*sizes[:-1], filters.shape[-2])
@@ -582,16 +510,10 @@ def _convolve_input_gradient(
         )
         return out.reshape(shape)
 
-    if sizes[-1] == filters.shape[-2]:
+    if one_group:
         out = run(grad, filters)
     else:
-        groups = _groups(sizes[-1], filters.shape[-2], filters.shape[-1])
-        parts = [
-            run(xp.ascontiguousarray(a), xp.ascontiguousarray(b))
-            for a, b in zip(
-                xp.split(grad, groups, axis=-1), xp.split(filters, groups, axis=-1), strict=True
-            )
-        ]
+        parts = [run(g, f) for g, f in _split(xp, groups, grad, filters)]
         out = xp.concatenate(parts, axis=-1)
     return layout.from_last(xp, out.astype(dtype, copy=False))
 

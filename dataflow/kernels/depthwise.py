@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.conv import Layout, attr_windows, check_gradient
+from dataflow.kernels.conv_geometry import Layout, attr_windows, check_gradient
+from dataflow.kernels.cuda import depthwise as cuda_depthwise
+from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, Mapping
 from dataflow.kernels.parallel import add_up_pieces, run_pieces_of
 from dataflow.kernels.registry import kernel
@@ -158,6 +160,10 @@ def depthwise_kernel(
     )
     shape = _output_shape(image.shape, filter.shape, windows)
     channels, multiplier = filter.shape[2:]
+    if can_run(xp, input, filter):
+        result = xp.empty(layout.from_sizes(shape), input.dtype)
+        cuda_depthwise.forward(xp, image, filter, layout.to_last(result), windows)
+        return result
     out = xp.zeros(shape, input.dtype)
     if (
         xp is np
@@ -202,6 +208,10 @@ def depthwise_backprop_input_kernel(
     grad = layout.to_last(out_backprop)
     check_gradient(grad, _output_shape(sizes, filter.shape, windows))
     channels, multiplier = filter.shape[2:]
+    if can_run(xp, out_backprop, filter):
+        result = xp.empty(layout.from_sizes(sizes), out_backprop.dtype)
+        cuda_depthwise.input_gradient(xp, filter, grad, layout.to_last(result), windows)
+        return result
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], channels, multiplier)
     out = xp.zeros(sizes, out_backprop.dtype)
     turned = [_turned(w) for w in windows]
@@ -245,6 +255,8 @@ def depthwise_backprop_filter_kernel(
     image, grad = layout.to_last(input), layout.to_last(out_backprop)
     windows = _prepare(image.shape, sizes, layout, (strides, dilations, padding, explicit_paddings))
     check_gradient(grad, _output_shape(image.shape, sizes, windows))
+    if can_run(xp, image, grad):
+        return cuda_depthwise.filter_gradient(xp, image, grad, sizes, windows)
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], *sizes[2:])
     taps = sizes[0] * sizes[1]
     if xp is np and sizes[3] == 1 and taps <= _MAX_NATIVE_TAPS and grad.size >= SMALL_ELEMENTS:

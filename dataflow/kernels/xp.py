@@ -138,3 +138,10 @@ def is_device_array(value: Any) -> bool:
 def to_host(value: Any) -> Any:
     """A device's array as a NumPy array, copied; anything else as it is."""
     return value.get() if is_device_array(value) else value
+
+
+def address_of(array: Any) -> int:
+    """Where a device's array begins in memory."""
+    if type(array) is PretendArray:
+        return int(array._array.ctypes.data)
+    return int(array.data.ptr)

@@ -33,6 +33,15 @@ static unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
   return (unsigned __int128)a * b >> 64;
 }
 """
+#: In place of CUDA's own header of this name.
+_CUDA_FP16 = r"""
+struct __half {
+  _Float16 value;
+  __half() = default;
+  __half(float x) : value(x) {}
+  operator float() const { return value; }
+};
+"""
 #: Kernels whose threads wait for each other need real threads; the others run one by one.
 _WITH_BARRIER = r"""
 #include <barrier>
@@ -84,6 +93,7 @@ class HostCompiler:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.launches: list[str] = []
+        (folder / "cuda_fp16.h").write_text(_CUDA_FP16)
 
     def __call__(self, source: str, name: str) -> Any:
         together = "__syncthreads" in source
@@ -95,7 +105,7 @@ class HostCompiler:
             stem.with_suffix(".cpp").write_text(text)
             subprocess.run(
                 ["g++", "-std=c++20", "-O0", "-w", "-shared", "-fPIC", "-pthread"]
-                + ["-o", str(library), str(stem.with_suffix(".cpp"))],
+                + ["-I", str(self.folder), "-o", str(library), str(stem.with_suffix(".cpp"))],
                 check=True,
                 capture_output=True,
                 timeout=120,

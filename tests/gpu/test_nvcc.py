@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from dataflow.kernels.conv_geometry import problem_of
+from dataflow.kernels.cuda.conv import conv_source
+from dataflow.kernels.cuda.depthwise import depthwise_source
 from dataflow.kernels.cuda.fused import fused_source
 from dataflow.kernels.cuda.philox import PHILOX_SOURCE
 from dataflow.kernels.cuda.updates import update_source
@@ -15,6 +19,7 @@ from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.program import Program
 from dataflow.kernels.fused.tracing import trace
 from dataflow.kernels.training import _adam, _momentum
+from dataflow.windows import window
 
 pytestmark = pytest.mark.skipif(
     shutil.which("nvcc") is None, reason="no CUDA toolkit: nvcc is not here"
@@ -47,13 +52,25 @@ def sources() -> dict[str, str]:
             text = update_source(traced.spec, traced.changed, letters)
             found[f"{name}{by_rows}"] = text
     found["philox"] = PHILOX_SOURCE
+    return {**found, **convolutions()}
+
+
+def convolutions() -> dict[str, str]:
+    rows, columns = window(28, 5, 2, 1, "SAME"), window(20, 3, 1, 2, "VALID")
+    found = {}
+    for dtype, vector in (("float16", 8), ("float32", 4), ("float64", 1)):
+        problem = problem_of((2, 28, 20, 8), (5, 3, 8, 4), [rows, columns])
+        for kernel in ("im2col", "col2im"):
+            found[kernel + dtype] = conv_source(kernel, dtype, problem, vector, "int")
+        for kernel in ("depthwise", "depthwise_input", "depthwise_filter"):
+            found[kernel + dtype] = depthwise_source(kernel, dtype, [rows, columns], 8, 2)
     return found
 
 
 def test_nvcc_compiles_everything(tmp_path: Path) -> None:
     paths = []
     for name, text in sources().items():
-        kernel = next(k for k in ("fused", "update", "philox") if f" {k}(" in text)
+        kernel = re.search(r"__global__ void (\w+)\(", text)[1]  # type: ignore[index]
         path = tmp_path / f"{name}.cu"
         path.write_text(text.replace(f" {kernel}(", f" {kernel}_{name}("))
         paths.append(str(path))

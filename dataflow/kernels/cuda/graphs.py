@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.kernels.pretend import PretendArray, Recording
-from dataflow.kernels.xp import num_pretend_gpus
+from dataflow.kernels.xp import address_of, num_pretend_gpus
 
 
 class CaptureFailed(Exception):
@@ -78,11 +78,7 @@ def _abandon(stream: Any) -> None:
 
 def buffer_of(array: Any) -> tuple[Any, ...]:
     """Where an array of a device lies, and of what form: equal for the same buffer."""
-    if num_pretend_gpus():
-        address = array._array.__array_interface__["data"][0]
-    else:
-        address = array.data.ptr
-    return (address, array.shape, array.dtype, array.strides)
+    return (address_of(array), array.shape, array.dtype, array.strides)
 
 
 def alias_of(array: Any) -> Any:

@@ -1,0 +1,127 @@
+"""The geometry of convolutions: problems with three spatial axes, windows from attributes, layouts.
+
+What the kernels of every device need before they compute.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from dataflow.errors import InvalidArgumentError
+from dataflow.windows import Window, window
+
+
+class Problem(NamedTuple):
+    """A channels-last convolution with exactly three spatial axes."""
+
+    batch: int
+    windows: tuple[Window, Window, Window]
+    channels: int
+    outputs: int
+
+    @property
+    def input_shape(self) -> tuple[int, ...]:
+        return (self.batch, *(w.size for w in self.windows), self.channels)
+
+    @property
+    def filter_shape(self) -> tuple[int, ...]:
+        return (*(w.taps for w in self.windows), self.channels, self.outputs)
+
+    @property
+    def output_shape(self) -> tuple[int, ...]:
+        return (self.batch, *(w.count for w in self.windows), self.outputs)
+
+    @property
+    def taps(self) -> int:
+        """Elements under the window."""
+        return math.prod(w.taps for w in self.windows)
+
+    @property
+    def is_product(self) -> bool:
+        """True for windows of one element without stride or padding: a plain matrix product."""
+        return all(w.taps == 1 and w.count == w.size and w.before == 0 for w in self.windows)
+
+
+def problem_of(
+    input_shape: tuple[int, ...], filter_shape: tuple[int, ...], windows: list[Window]
+) -> Problem:
+    """Normalizes to three spatial axes."""
+    padded = [Window(1, 1, 1, 1, 0, 0, 1)] * (3 - len(windows)) + windows
+    return Problem(input_shape[0], tuple(padded), filter_shape[-2], filter_shape[-1])  # type: ignore[arg-type]
+
+
+def _bad(text: str) -> InvalidArgumentError:
+    return InvalidArgumentError(None, None, text)
+
+
+def attr_windows(
+    input_shape: tuple[int, ...],
+    filter_shape: tuple[int, ...],
+    strides: list[int],
+    dilations: list[int],
+    padding: str,
+    explicit_paddings: list[int],
+) -> list[Window]:
+    """The windows of the spatial axes, for channels-last shapes and attributes."""
+    rank = len(input_shape) - 2
+    pairs = list(zip(explicit_paddings[::2], explicit_paddings[1::2], strict=True))
+    pairs = pairs or [(0, 0)] * (rank + 2)
+    try:
+        return [
+            window(
+                input_shape[i],
+                filter_shape[i - 1],
+                strides[i],
+                dilations[i],
+                padding,
+                pairs[i],
+            )
+            for i in range(1, rank + 1)
+        ]
+    except ValueError as e:
+        raise _bad(str(e)) from e
+
+
+class Layout(NamedTuple):
+    """Moves between an op's data format and channels-last."""
+
+    first: bool
+
+    def to_last(self, x: Any) -> Any:
+        return x.transpose(0, *range(2, x.ndim), 1) if self.first else x
+
+    def from_last(self, xp: Any, x: Any) -> Any:
+        if not self.first:
+            return x
+        return xp.ascontiguousarray(x.transpose(0, x.ndim - 1, *range(1, x.ndim - 1)))
+
+    def sizes(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return (shape[0], *shape[2:], shape[1]) if self.first else shape
+
+    def from_sizes(self, sizes: tuple[int, ...]) -> tuple[int, ...]:
+        return (sizes[0], sizes[-1], *sizes[1:-1]) if self.first else sizes
+
+    def attr(self, values: list[int], rank: int) -> list[int]:
+        values = values or [1] * (rank + 2)
+        return [values[0], *values[2:], values[1]] if self.first else values
+
+    def pads(self, values: list[int]) -> list[int]:
+        return [*values[:2], *values[4:], *values[2:4]] if self.first and values else values
+
+
+def num_groups(channels: int, own: int, outputs: int) -> int:
+    if own == 0 or channels % own or outputs % (channels // own):
+        raise _bad(
+            f"input depth must be evenly divisible by filter depth: {channels} vs {own}, "
+            f"and the groups must divide the {outputs} outputs"
+        )
+    return channels // own
+
+
+def check_gradient(grad: Any, shape: tuple[int, ...]) -> None:
+    if grad.shape != shape:
+        raise _bad(
+            f"out_backprop has shape {list(grad.shape)}; the convolution that it belongs to gives "
+            f"{list(shape)} (channels last)"
+        )

@@ -1,0 +1,94 @@
+"""What generated CUDA C has in common: its types, and how many threads to launch.
+
+In a kernel ``T`` is what arrays hold, ``A`` what sums are added up in (single precision for halves)
+and ``I`` what positions are counted in.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.cuda.compiler import can_compile, compile_kernel
+
+THREADS = 256
+#: Blocks beyond this many take turns: every kernel walks over its elements in steps of the grid.
+_MAX_BLOCKS = 1 << 16
+
+C_TYPES = {
+    "float16": "__half",
+    "float32": "float",
+    "float64": "double",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+    "int16": "short",
+    "uint16": "unsigned short",
+    "int32": "int",
+    "int64": "long long",
+}
+FLOATS = ("float16", "float32", "float64")
+
+_WALK = """  I step = (I)gridDim.x * blockDim.x;
+  for (I i = (I)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += step) {"""
+
+
+def can_run(xp: Any, *arrays: Any, of: tuple[str, ...] = FLOATS) -> bool:
+    """Whether our kernels can take these arrays, which have to be of one of the dtypes ``of``."""
+    return xp is not np and can_compile(xp) and all(a.dtype.name in of for a in arrays)
+
+
+def header(dtype: Any, index: str = "long long", **constants: int) -> str:
+    """The beginning of a source: the types, and constants as macros."""
+    name = C_TYPES[np.dtype(dtype).name]
+    include = "#include <cuda_fp16.h>\n" if name == "__half" else ""
+    sums = "float" if name == "__half" else name
+    defined = "".join(f"#define {key} {value}\n" for key, value in constants.items())
+    return f"{include}typedef {name} T;\ntypedef {sums} A;\ntypedef {index} I;\n{defined}"
+
+
+def element_kernel(name: str, parameters: str, body: str) -> str:
+    """A kernel that runs ``body`` for every ``i`` below its last parameter, ``I size``."""
+    return f"""extern "C" __global__ void {name}({parameters}, I size) {{
+{_WALK}
+{body}
+  }}
+}}
+"""
+
+
+def sum_type(dtype: Any) -> Any:
+    """NumPy's type of ``A``."""
+    return np.dtype(np.float32 if np.dtype(dtype) == np.float16 else dtype)
+
+
+def index_type(size: int) -> str:
+    """The C type of positions below ``size``; the last step of a grid may pass the end."""
+    return "int" if size < 1 << 30 else "long long"
+
+
+def launch_elements(
+    xp: Any, source: str, name: str, arguments: tuple[Any, ...], size: int, index: str
+) -> None:
+    """Launches an `element_kernel`: one thread for each of ``size`` elements."""
+    if size:
+        number = np.int32 if index == "int" else np.int64
+        blocks = min(_MAX_BLOCKS, math.ceil(size / THREADS))
+        launch = compile_kernel(xp, source, name)
+        launch((blocks,), (THREADS,), (*arguments, number(size)))
+
+
+def constants_of(windows: Mapping[str, Any]) -> dict[str, int]:
+    """The geometry of windows as macros: ``SIZE_H``, ``TAPS_H``, ... for the key ``H``."""
+    return {
+        f"{field.upper()}_{axis}": getattr(w, field)
+        for axis, w in windows.items()
+        for field in ("size", "taps", "stride", "dilation", "before", "count")
+    }
+
+
+def strides_of(x: Any) -> list[int]:
+    """Strides in elements."""
+    return [s // x.itemsize for s in x.strides]
