@@ -1,4 +1,5 @@
 """Kernels of pooling: slices of the whole array for each tap of the window, no loop over elements.
+A GPU has kernels of its own, in `cuda.pooling`.
 
 A window may slide along any axis, so both data formats and pooling over channels are one case.
 Of equal maxima the first in row-major order gets the gradient, as in TensorFlow.
@@ -14,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.cuda import pooling as cuda_pooling
+from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.fused.mapping import Mapping
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
@@ -70,13 +73,13 @@ def _taps(windows: Windows, rank: int) -> Iterator[tuple[tuple[int, ...], Any, A
 
 def _run(xp: Any, shape: tuple[int, ...], windows: Windows, work: Any) -> None:
     """``work(piece)`` for pieces of the first axis, several at a time where there are many."""
-    if 0 in windows:
+    if 0 in windows or xp is not np:
         work(slice(None))
         return
     per_item = int(np.prod(shape[1:])) if len(shape) > 1 else 1
     size = max(1, _PIECE_ELEMENTS // max(1, per_item))
     pieces = [slice(i, i + size) for i in range(0, shape[0], size)]
-    if xp is np and len(pieces) >= _PARALLEL_PIECES:
+    if len(pieces) >= _PARALLEL_PIECES:
         run_pieces(pieces, lambda: work)
     else:
         for piece in pieces:
@@ -141,6 +144,8 @@ def _max_pool(xp: Any, x: Any, windows: Windows) -> Any:
     out = xp.empty(_output_shape(x.shape, windows), x.dtype)
     if out.size == 0:
         return out
+    if can_run(xp, x, of=cuda_pooling.DTYPES):
+        return cuda_pooling.max_pool(xp, x, cuda_pooling.axes_of(x.shape, windows), out.shape)
     tiled = _is_tiled(windows)
     if tiled and xp is np:
         mapping = _max_pool_mapping(x.dtype, _num_taps(windows))
@@ -248,6 +253,9 @@ def _max_pool_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windows) -> 
     shape = _output_shape(x.shape, windows)
     _check_shape("orig_output", y, shape)
     _check_shape("grad", grad, shape)
+    if windows and x.dtype == grad.dtype and can_run(xp, x, of=cuda_pooling.DTYPES):
+        axes = cuda_pooling.axes_of(x.shape, windows)
+        return cuda_pooling.max_pool_gradient(xp, x, y, grad, axes)
     if xp is np and x.size and x.dtype == grad.dtype and windows and _is_tiled(windows):
         mapping = _max_pool_gradient_mapping(x.dtype, _num_taps(windows))
         inputs, out = [*_tap_views(x, windows), y, grad], np.empty_like(x)
@@ -281,6 +289,9 @@ def _max_pool_second_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windo
     """The elements of ``grad`` (of the shape of x) at the first maxima."""
     _check_shape("orig_output", y, _output_shape(x.shape, windows))
     _check_shape("grad", grad, x.shape)
+    if can_run(xp, x, of=cuda_pooling.DTYPES):
+        at = cuda_pooling.first_maximum(xp, x, y, cuda_pooling.axes_of(x.shape, windows))
+        return xp.where(at < 0, grad.dtype.type(0), grad.reshape(-1).take(xp.maximum(at, 0)))
     out = xp.zeros(y.shape, grad.dtype)
     for mask, to, frm in _first_maxima(xp, x, y, windows):
         target = out[to]
@@ -291,6 +302,9 @@ def _max_pool_second_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windo
 def _avg_pool(xp: Any, x: Any, windows: Windows) -> Any:
     if not windows:
         return x.copy()
+    if can_run(xp, x):
+        axes = cuda_pooling.axes_of(x.shape, windows)
+        return cuda_pooling.avg_pool(xp, x, axes, _output_shape(x.shape, windows))
     work = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     total = _accumulate(xp, work, windows, xp.add, 0)
     return (total / _counts(xp, windows, x.ndim, work.dtype)).astype(x.dtype, copy=False)
@@ -301,6 +315,9 @@ def _avg_pool_gradient(xp: Any, sizes: Any, grad: Any, windows: Windows) -> Any:
     _check_shape("grad", grad, _output_shape(shape, windows))
     if not windows:
         return grad.copy()
+    if can_run(xp, grad):
+        axes = cuda_pooling.axes_of(shape, windows)
+        return cuda_pooling.avg_pool_gradient(xp, grad, axes, shape)
     work = grad.astype(np.float32) if grad.dtype.itemsize == 2 else grad
     out = _spread(xp, work / _counts(xp, windows, grad.ndim, work.dtype), windows)
     return xp.ascontiguousarray(out).astype(grad.dtype, copy=False)
@@ -424,13 +441,22 @@ def max_pool_with_argmax_kernel(
 ) -> tuple[Any, Any]:
     windows = _windows(input.shape, ksize, strides, padding)
     out = _max_pool(xp, input, windows)
-    positions = xp.arange(input.size).reshape(input.shape)
-    where = xp.zeros(out.shape, np.int64)
-    for mask, to, frm in _first_maxima(xp, input, out, windows):
-        where[to] += xp.where(mask, positions[frm], 0)
+    where = _argmax(xp, input, out, windows)
     if not include_batch_in_index and where.size:
         where -= _batch_offsets(xp, input.shape, False)
     return out, where.astype(Targmax.numpy, copy=False)
+
+
+def _argmax(xp: Any, x: Any, y: Any, windows: Windows) -> Any:
+    """Where in the flat input each first maximum is; 0 where there is none."""
+    if can_run(xp, x, of=cuda_pooling.DTYPES):
+        axes = cuda_pooling.axes_of(x.shape, windows)
+        return xp.maximum(cuda_pooling.first_maximum(xp, x, y, axes), 0)
+    positions = xp.arange(x.size).reshape(x.shape)
+    where = xp.zeros(y.shape, np.int64)
+    for mask, to, frm in _first_maxima(xp, x, y, windows):
+        where[to] += xp.where(mask, positions[frm], 0)
+    return where
 
 
 @kernel("MaxPoolGradWithArgmax")

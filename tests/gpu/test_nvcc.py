@@ -14,6 +14,7 @@ from dataflow.kernels.cuda.conv import conv_source
 from dataflow.kernels.cuda.depthwise import depthwise_source
 from dataflow.kernels.cuda.fused import fused_source
 from dataflow.kernels.cuda.philox import PHILOX_SOURCE
+from dataflow.kernels.cuda.pooling import pooling_source
 from dataflow.kernels.cuda.updates import update_source
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.program import Program
@@ -52,10 +53,10 @@ def sources() -> dict[str, str]:
             text = update_source(traced.spec, traced.changed, letters)
             found[f"{name}{by_rows}"] = text
     found["philox"] = PHILOX_SOURCE
-    return {**found, **convolutions()}
+    return {**found, **windows()}
 
 
-def convolutions() -> dict[str, str]:
+def windows() -> dict[str, str]:
     rows, columns = window(28, 5, 2, 1, "SAME"), window(20, 3, 1, 2, "VALID")
     found = {}
     for dtype, vector in (("float16", 8), ("float32", 4), ("float64", 1)):
@@ -64,6 +65,12 @@ def convolutions() -> dict[str, str]:
             found[kernel + dtype] = conv_source(kernel, dtype, problem, vector, "int")
         for kernel in ("depthwise", "depthwise_input", "depthwise_filter"):
             found[kernel + dtype] = depthwise_source(kernel, dtype, [rows, columns], 8, 2)
+        axes = (1, rows, columns, 8)
+        for kernel in ("max_pool", "max_pool_gradient", "first_maximum"):
+            found[kernel + dtype] = pooling_source(kernel, dtype, axes, "int")
+        for kernel in ("avg_pool", "avg_pool_gradient"):
+            found[kernel + dtype] = pooling_source(kernel, dtype, axes, "int")
+    found["max_pool_int"] = pooling_source("max_pool", "int64", (rows, columns), "long long")
     return found
 
 

@@ -84,13 +84,14 @@ _COL2IM = """    I rest = i;
 def conv_source(kernel: str, dtype: Any, problem: Problem, vector: int, index: str) -> str:
     """The CUDA C of ``im2col`` or ``col2im``; a thread moves ``vector`` channels at a time."""
     constants = constants_of(dict(zip("DHW", problem.windows, strict=True)))
+    constants |= {"CHANNELS": problem.channels, "V": vector}
     chunk = f"struct alignas({np.dtype(dtype).itemsize * vector}) Chunk {{ T v[V]; }};\n"
     image, columns = ("const T* x", "T* columns")
     body = _IM2COL
     if kernel == "col2im":
         image, columns, body = "T* x", "const T* columns", _COL2IM
     return (
-        header(dtype, index, CHANNELS=problem.channels, V=vector, **constants)
+        header(dtype, index, constants)
         + chunk
         + element_kernel(kernel, f"{image}, {columns}, {_STRIDES}", body)
     )
@@ -98,7 +99,7 @@ def conv_source(kernel: str, dtype: Any, problem: Problem, vector: int, index: s
 
 def _vector(x: Any) -> int:
     """How many channels of an image can be moved together: all its runs of them are aligned."""
-    vector = _CHUNK_BYTES // x.itemsize
+    vector: int = _CHUNK_BYTES // x.itemsize
     steps = [*x.strides[:-1], address_of(x)]
     if x.strides[-1] != x.itemsize or x.shape[-1] % vector or any(s % _CHUNK_BYTES for s in steps):
         return 1
@@ -169,7 +170,8 @@ def filter_gradient(
     if not x.size or not grad.size or not math.prod(filter_shape):
         return xp.zeros(filter_shape, x.dtype)
     right = xp.ascontiguousarray(grad).reshape(problem.batch, -1, problem.outputs)
-    images, total = _images(x), None
+    images = _images(x)
+    total: Any = None
     pieces = _pieces(problem, x.itemsize)
     for piece in [slice(None)] if problem.is_product else pieces:
         if problem.is_product:

@@ -98,9 +98,8 @@ def depthwise_source(
     parameters = f"{arrays}, {strides}"
     if kernel == "depthwise_filter":
         parameters += ", I places, I length"
-    return header(dtype, CHANNELS=channels, MULTIPLIER=multiplier, **constants) + element_kernel(
-        kernel, parameters, body
-    )
+    constants |= {"CHANNELS": channels, "MULTIPLIER": multiplier}
+    return header(dtype, "long long", constants) + element_kernel(kernel, parameters, body)
 
 
 def _launch(

@@ -40,12 +40,12 @@ def can_run(xp: Any, *arrays: Any, of: tuple[str, ...] = FLOATS) -> bool:
     return xp is not np and can_compile(xp) and all(a.dtype.name in of for a in arrays)
 
 
-def header(dtype: Any, index: str = "long long", **constants: int) -> str:
+def header(dtype: Any, index: str, constants: Mapping[str, int] | None = None) -> str:
     """The beginning of a source: the types, and constants as macros."""
     name = C_TYPES[np.dtype(dtype).name]
     include = "#include <cuda_fp16.h>\n" if name == "__half" else ""
     sums = "float" if name == "__half" else name
-    defined = "".join(f"#define {key} {value}\n" for key, value in constants.items())
+    defined = "".join(f"#define {key} {value}\n" for key, value in (constants or {}).items())
     return f"{include}typedef {name} T;\ntypedef {sums} A;\ntypedef {index} I;\n{defined}"
 
 

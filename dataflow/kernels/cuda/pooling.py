@@ -1,0 +1,216 @@
+"""Pooling on a GPU: one kernel each, a thread for every element that is written.
+
+A gradient is gathered: every element of the input looks at the windows that it lies in, so that
+there are no atomics, and sums have one order. The geometry is compiled in, all but the size of the
+first axis where that is not pooled. Of equal maxima the first in row-major order counts.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.cuda.source import (
+    C_TYPES,
+    element_kernel,
+    header,
+    index_type,
+    launch_elements,
+)
+from dataflow.windows import Window
+
+#: Axes in order: a window, or the size of an axis that is not pooled.
+Axes = tuple[Window | int, ...]
+
+#: What pooled elements may be.
+DTYPES = tuple(C_TYPES)
+
+
+def axes_of(shape: tuple[int, ...], windows: dict[int, Window]) -> Axes:
+    """The axes of an array; neighbours that are not pooled become one."""
+    axes: list[Window | int] = []
+    for axis, size in enumerate(shape):
+        if axis in windows:
+            axes.append(windows[axis])
+        elif axes and isinstance(axes[-1], int):
+            axes[-1] *= size
+        else:
+            axes.append(size)
+    return tuple(axes)
+
+
+def _strides(axes: Axes, of_output: bool) -> list[int]:
+    sizes = [a if isinstance(a, int) else a.count if of_output else a.size for a in axes]
+    return [math.prod(sizes[i + 1 :]) for i in range(len(sizes))]
+
+
+def _place(axes: Axes, of_output: bool) -> list[str]:
+    """Code that takes a position apart: ``p0, p1, ...`` from ``i``."""
+    lines = ["I rest = i;"]
+    for k in range(len(axes) - 1, 0, -1):
+        axis = axes[k]
+        size = axis if isinstance(axis, int) else axis.count if of_output else axis.size
+        lines.append(f"int p{k} = rest % {size}; rest /= {size};")
+    return [*lines, "I p0 = rest;"]
+
+
+def _sum(terms: list[tuple[str, int]]) -> str:
+    return " + ".join(f"(I){name} * {stride}" for name, stride in terms)
+
+
+def _taps(axes: Axes, inner: list[str], place: str = "p") -> list[str]:
+    """Loops over the elements under the window at ``p0, p1, ...``, in row-major order.
+
+    ``inner`` sees the taps ``t0, ...``, and the elements' places ``a0, ...`` on their axes.
+    """
+    lines, depth = [], 0
+    for k, axis in enumerate(axes):
+        if isinstance(axis, int):
+            continue
+        lines += [
+            f"for (int t{k} = 0; t{k} < {axis.taps}; ++t{k}) {{",
+            f"int a{k} = {place}{k} * {axis.stride} - {axis.before} + t{k};",
+            f"if (a{k} < 0 || a{k} >= {axis.size}) continue;",
+        ]
+        depth += 1
+    return [*lines, *inner, "}" * depth]
+
+
+def _windows_around(axes: Axes, inner: list[str]) -> list[str]:
+    """Loops over the windows ``o0, ...`` that the element at ``p0, p1, ...`` lies in."""
+    lines, depth = [], 0
+    for k, axis in enumerate(axes):
+        if isinstance(axis, int):
+            continue
+        lines += [
+            f"int last{k} = ((int)p{k} + {axis.before}) / {axis.stride};",
+            f"int first{k} = (int)p{k} + {axis.before} - {axis.taps - 1};",
+            f"first{k} = first{k} > 0 ? (first{k} + {axis.stride - 1}) / {axis.stride} : 0;",
+            f"if (last{k} > {axis.count - 1}) last{k} = {axis.count - 1};",
+            f"for (int o{k} = first{k}; o{k} <= last{k}; ++o{k}) {{",
+            f"int own{k} = (int)p{k} + {axis.before} - o{k} * {axis.stride};",
+        ]
+        depth += 1
+    return [*lines, *inner, "}" * depth]
+
+
+def _count(axes: Axes, place: str) -> list[str]:
+    """Code for ``count``: how many elements the window at ``place`` sees."""
+    lines = ["int count = 1;"]
+    for k, axis in enumerate(axes):
+        if not isinstance(axis, int):
+            lines += [
+                f"{{ int from = (int){place}{k} * {axis.stride} - {axis.before};",
+                f"int to = from + {axis.taps} < {axis.size} ? from + {axis.taps} : {axis.size};",
+                "from = from > 0 ? from : 0;",
+                "count *= to > from ? to - from : 1; }",
+            ]
+    return lines
+
+
+def pooling_source(kernel: str, dtype: Any, axes: Axes, index: str) -> str:
+    """The CUDA C of one of the kernels below."""
+    of_output = not kernel.endswith("_gradient")
+    inputs, outputs = _strides(axes, False), _strides(axes, True)
+    pooled = [k for k, axis in enumerate(axes) if not isinstance(axis, int)]
+    under = _sum([(f"{'a' if k in pooled else 'p'}{k}", s) for k, s in enumerate(inputs)])
+    around = _sum([(f"{'o' if k in pooled else 'p'}{k}", s) for k, s in enumerate(outputs)])
+    parameters = "const T* x, T* out"
+    if kernel == "max_pool":
+        body = [
+            "T best = (T)lowest;",
+            *_taps(axes, [f"T v = x[{under}];", "if (!(best != best) && !(v <= best)) best = v;"]),
+            "out[i] = best;",
+        ]
+        parameters += ", A lowest"
+    elif kernel == "first_maximum":
+        body = [
+            "T best = y[i];",
+            "long long found = -1;",
+            *_taps(axes, [f"I at = {under};", "if (found < 0 && x[at] == best) found = at;"]),
+            "out[i] = found;",
+        ]
+        parameters = "const T* x, const T* y, long long* out"
+    elif kernel == "max_pool_gradient":
+        look = _taps(
+            axes, [f"I at = {under};", "if (at < i && x[at] == best) first = false;"], place="o"
+        )
+        body = [
+            "A sum = 0;",
+            "T own = x[i];",
+            *_windows_around(
+                axes,
+                [
+                    f"I o = {around};",
+                    "T best = y[o];",
+                    "if (own != best) continue;",
+                    "bool first = true;",
+                    *look,
+                    "if (first) sum += (A)grad[o];",
+                ],
+            ),
+            "out[i] = (T)sum;",
+        ]
+        parameters = "const T* x, const T* y, const T* grad, T* out"
+    elif kernel == "avg_pool":
+        body = [
+            "A sum = 0;",
+            *_taps(axes, [f"sum += (A)x[{under}];"]),
+            *_count(axes, "p"),
+            "out[i] = (T)(sum / (A)count);",
+        ]
+    else:
+        assert kernel == "avg_pool_gradient"
+        body = [
+            "A sum = 0;",
+            *_windows_around(axes, [*_count(axes, "o"), f"sum += (A)x[{around}] / (A)count;"]),
+            "out[i] = (T)sum;",
+        ]
+    lines = "\n".join(f"    {line}" for line in [*_place(axes, of_output), *body])
+    return header(dtype, index) + element_kernel(kernel, parameters, lines)
+
+
+def _run(
+    xp: Any, kernel: str, dtype: Any, axes: Axes, arguments: list[Any], out: Any, *numbers: Any
+) -> Any:
+    index = index_type(max(a.size for a in (*arguments, out)))
+    source = pooling_source(kernel, dtype, _without_size(axes), index)
+    arrays = [xp.ascontiguousarray(a) for a in arguments]
+    launch_elements(xp, source, kernel, (*arrays, out, *numbers), out.size, index)
+    return out
+
+
+def _without_size(axes: Axes) -> Axes:
+    """A first axis that is not pooled may have any size: one source serves every batch."""
+    return (1, *axes[1:]) if isinstance(axes[0], int) else axes
+
+
+def max_pool(xp: Any, x: Any, axes: Axes, shape: tuple[int, ...]) -> Any:
+    """The maximum under every window; NaN where there is one."""
+    kind = x.dtype
+    sums = np.dtype(np.float32) if kind.char == "e" else kind
+    lowest = sums.type(-np.inf) if kind.kind == "f" else kind.type(np.iinfo(kind).min)
+    return _run(xp, "max_pool", kind, axes, [x], xp.empty(shape, kind), lowest)
+
+
+def max_pool_gradient(xp: Any, x: Any, y: Any, grad: Any, axes: Axes) -> Any:
+    """The gradient of the input, from input, result and the gradient of the result."""
+    out = xp.empty(x.shape, grad.dtype)
+    return _run(xp, "max_pool_gradient", x.dtype, axes, [x, y, grad], out)
+
+
+def first_maximum(xp: Any, x: Any, y: Any, axes: Axes) -> Any:
+    """Where in ``x``, taken flat, the first maximum of every window is; -1 for none (NaN)."""
+    return _run(xp, "first_maximum", x.dtype, axes, [x, y], xp.empty(y.shape, np.int64))
+
+
+def avg_pool(xp: Any, x: Any, axes: Axes, shape: tuple[int, ...]) -> Any:
+    """The mean under every window; padding does not count."""
+    return _run(xp, "avg_pool", x.dtype, axes, [x], xp.empty(shape, x.dtype))
+
+
+def avg_pool_gradient(xp: Any, grad: Any, axes: Axes, shape: tuple[int, ...]) -> Any:
+    """The gradient of the input, which has ``shape``."""
+    return _run(xp, "avg_pool_gradient", grad.dtype, axes, [grad], xp.empty(shape, grad.dtype))
