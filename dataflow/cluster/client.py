@@ -147,6 +147,19 @@ class RemoteSession:
             inputs,
         )
 
+    def explain(self, fetches: Any, feeds: list[Tensor]) -> dict[str, Any]:
+        """Return what each task would do in a run, as plain data, without running it.
+
+        ``{"fetches": names, "feeds": names, "tasks": {task: parts}}``; of the parts says
+        `introspect.explain_tasks.Part`.
+        """
+        combination = _Combination(FetchPlan(self.graph, fetches), feeds)
+        return {
+            "fetches": combination.fetches.names,
+            "feeds": combination.feed_names,
+            "tasks": self.backend.explain(combination),
+        }
+
     def tasks(self, fetches: Any, feed_dict: Any = None) -> dict[str, str]:
         """Return the task of every node that a run would need, by name."""
         feeds = flatten_feeds(self.graph, feed_dict) if feed_dict else {}
@@ -211,6 +224,11 @@ class LocalMaster:
         )
         return results
 
+    def explain(self, combination: _Combination) -> dict[str, Any]:
+        """Have each task say what it would do."""
+        fetches = combination.fetches
+        return dict(self.master.explain(fetches.tensors, fetches.operations, combination.feeds))
+
     def placement(self, combination: _Combination) -> dict[str, str]:
         """Return the task of each needed node."""
         return dict(combination.prepared.task_of)
@@ -268,29 +286,38 @@ class RemoteMaster:
     def prepare(self, combination: _Combination) -> None:
         """Send what is new of the graph; have the step cut and registered."""
         with self._lock:
-            self._ensure_session()
-            ops = self.graph.get_operations()
-            replace = self.graph._mutations != self._seen_mutations
-            first = 0 if replace else self._num_sent
-            self._seen_mutations = self.graph._mutations
-            encoded, arrays = _encode_what_can_travel(ops[first:])
-            assert self._control is not None
-            call(
-                self._control,
-                "session.extend",
-                {"session": self.session, "ops": encoded, "replace": replace},
-                arrays,
-            )
-            self._num_sent = len(ops)
-            head = {
-                "session": self.session,
-                "fetches": [t.name for t in combination.fetches.tensors],
-                "targets": [op.name for op in combination.fetches.operations],
-                "feeds": combination.feed_names,
-            }
-            reply = call(self._control, "session.prepare", head).head or {}
+            reply = self._ask_about("session.prepare", combination)
             combination.prepared = reply["handle"]
             combination.needed = frozenset(reply["needed"])
+
+    def explain(self, combination: _Combination) -> dict[str, Any]:
+        """Have each task say what it would do."""
+        with self._lock:
+            return dict(self._ask_about("session.explain", combination)["tasks"])
+
+    def _ask_about(self, method: str, combination: _Combination) -> dict[str, Any]:
+        """Send what is new of the graph, and call a method with the names of fetches and feeds."""
+        self._ensure_session()
+        ops = self.graph.get_operations()
+        replace = self.graph._mutations != self._seen_mutations
+        first = 0 if replace else self._num_sent
+        self._seen_mutations = self.graph._mutations
+        encoded, arrays = _encode_what_can_travel(ops[first:])
+        assert self._control is not None
+        call(
+            self._control,
+            "session.extend",
+            {"session": self.session, "ops": encoded, "replace": replace},
+            arrays,
+        )
+        self._num_sent = len(ops)
+        head = {
+            "session": self.session,
+            "fetches": [t.name for t in combination.fetches.tensors],
+            "targets": [op.name for op in combination.fetches.operations],
+            "feeds": combination.feed_names,
+        }
+        return call(self._control, method, head).head or {}
 
     def run(
         self,

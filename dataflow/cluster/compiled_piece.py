@@ -150,7 +150,7 @@ class CompiledPiece:
         self._segments = [
             self._compile(self._binder.place(s.ops, s.outputs, s.inputs)) for s in plan.segments
         ]
-        self._runs_left = RUNS_BEFORE_REWRITING if self._may_rewrite() else -1
+        self._runs_left = RUNS_BEFORE_REWRITING if self.may_be_rewritten else -1
         self.pending = [s.num_pending for s in plan.segments]
         self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
         self.num_blocking = sum(s.blocking for s in plan.segments)
@@ -191,7 +191,9 @@ class CompiledPiece:
             found = self._traced[number] = self._compile(placed, trace=True)
         return found
 
-    def _may_rewrite(self) -> bool:
+    @property
+    def may_be_rewritten(self) -> bool:
+        """Whether the client asks for it, and there is enough to rewrite."""
         switches = self._switches
         return switches is not None and switches.min_nodes <= sum(
             len(segment.ops) for segment in self.plan.segments

@@ -22,6 +22,7 @@ from dataflow import errors
 from dataflow.cluster import channel
 from dataflow.cluster.channel import Link, LinkPool
 from dataflow.cluster.compiled_piece import CompiledPiece, TaskSession
+from dataflow.cluster.explained import code_of, describe
 from dataflow.cluster.messages import Kind, Message
 from dataflow.cluster.partition import Partition, Piece, partition
 from dataflow.cluster.pieces import PieceRun
@@ -199,14 +200,7 @@ class MasterSession:
         feeds: Sequence[Tensor],
     ) -> PreparedStep:
         """Cut the graph for these fetches and feeds and register its pieces with their tasks."""
-        cut = partition(
-            fetch_tensors,
-            fetch_operations,
-            feeds,
-            sorted(self.addresses),
-            self.task,
-            self._soft,
-        )
+        cut = self._cut(fetch_tensors, fetch_operations, feeds)
         pieces = dict(cut.pieces)
         own = pieces.pop(self.task, None)
         local = None
@@ -231,6 +225,42 @@ class MasterSession:
             sources.append((task, cut.pieces[task].fetches.index(tensor)))
         local_feeds = [list(feeds).index(t) for t in own.feeds] if own is not None else []
         return PreparedStep(cut, local, local_feeds, remotes, sources)
+
+    def explain(
+        self,
+        fetch_tensors: Sequence[Tensor],
+        fetch_operations: Sequence[Operation],
+        feeds: Sequence[Tensor],
+    ) -> dict[str, Any]:
+        """Have each task compile and rewrite its piece, and run nothing; see `explained`."""
+        cut = self._cut(fetch_tensors, fetch_operations, feeds)
+        codes = {}
+        for task, piece in cut.pieces.items():
+            if task == self.task:
+                resources = self._task_session._resources
+                codes[task] = code_of(plan_of(piece), resources, self._switches)
+                continue
+            encoded, arrays = encode_piece(piece)
+            link = self.pool.take(self.addresses[task], task)
+            reply = call(link, "explain", {"piece": encoded, "rewrites": self._switches}, arrays)
+            self.pool.give(link)
+            codes[task] = (reply.head or {})["code"]
+        return describe(cut, codes)
+
+    def _cut(
+        self,
+        fetch_tensors: Sequence[Tensor],
+        fetch_operations: Sequence[Operation],
+        feeds: Sequence[Tensor],
+    ) -> Partition:
+        return partition(
+            fetch_tensors,
+            fetch_operations,
+            feeds,
+            sorted(self.addresses),
+            self.task,
+            self._soft,
+        )
 
     def _register(self, remote: RemotePiece, piece: Piece) -> None:
         encoded, arrays = encode_piece(piece)

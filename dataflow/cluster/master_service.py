@@ -13,6 +13,8 @@ from dataflow.cluster.recorder import Recorder
 from dataflow.cluster.remote_errors import describe_error
 from dataflow.errors import AbortedError, InvalidArgumentError
 from dataflow.graph.graph import Graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.switches import Switches
 from dataflow.runtime.config import ConfigProto
 
@@ -41,6 +43,7 @@ class MasterService:
             "session.extend": self._extend,
             "session.prepare": self._prepare,
             "session.placement": self._placement,
+            "session.explain": self._explain,
             "session.devices": self._devices,
             "session.run": self._run,
             "session.close": self._close,
@@ -94,16 +97,16 @@ class MasterService:
     def _prepare(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
         session = self._find(head)
         graph = session.graph
-        prepared = session.master.prepare(
-            [graph.get_tensor_by_name(name) for name in head["fetches"]],
-            [graph._by_name[name] for name in head["targets"]],
-            [graph.get_tensor_by_name(name) for name in head["feeds"]],
-        )
+        prepared = session.master.prepare(*_wanted(graph, head))
         for name in session.stubs:
             if name in prepared.needed:
                 raise InvalidArgumentError(None, graph._by_name[name], session.stubs[name])
         session.steps.append(prepared)
         return {"handle": len(session.steps) - 1, "needed": sorted(prepared.needed)}
+
+    def _explain(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
+        session = self._find(head)
+        return {"tasks": session.master.explain(*_wanted(session.graph, head))}
 
     def _placement(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
         return {"tasks": self._find(head).steps[int(head["step"])].task_of}
@@ -142,6 +145,17 @@ class MasterService:
 
     def _reset(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> None:
         self.server.reset_cluster([str(name) for name in head.get("containers", ())])
+
+
+def _wanted(
+    graph: Graph, head: dict[str, Any]
+) -> tuple[list[Tensor], list[Operation], list[Tensor]]:
+    """The tensors and operations to fetch, and the tensors to feed, that a client names."""
+    return (
+        [graph.get_tensor_by_name(name) for name in head["fetches"]],
+        [graph._by_name[name] for name in head["targets"]],
+        [graph.get_tensor_by_name(name) for name in head["feeds"]],
+    )
 
 
 def _with_traces(

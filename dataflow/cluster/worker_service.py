@@ -16,6 +16,7 @@ from typing import Any
 from dataflow.cluster import graph_codec
 from dataflow.cluster.channel import Link, LinkPool
 from dataflow.cluster.compiled_piece import CompiledPiece, PiecePlan, SegmentPlan, TaskSession
+from dataflow.cluster.explained import code_of
 from dataflow.cluster.messages import Kind, Message, ProtocolError
 from dataflow.cluster.partition import Piece, Segment
 from dataflow.cluster.pieces import PieceRun, run_in_thread
@@ -229,6 +230,7 @@ class WorkerService:
         self.started = time.time()
         self.methods: dict[str, Callable[[Link, dict[str, Any], list[Any]], Any]] = {
             "register": self._register,
+            "explain": self._explain,
             "close_session": self._close_session,
             "reset": self._reset,
         }
@@ -407,6 +409,13 @@ class WorkerService:
                 piece, session, str(head["home"]), dict(head["addresses"])
             )
         return {"handle": handle}
+
+    def _explain(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
+        switches = head.get("rewrites")
+        plan = decode_piece(head["piece"], tensors)
+        return {
+            "code": code_of(plan, self.resources, None if switches is None else Switches(*switches))
+        }
 
     def _close_session(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> None:
         session = str(head["session"])

@@ -6,14 +6,14 @@ taken apart. The dictionary (`Explanation.to_dict`) is JSON-safe, so that a widg
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dataflow.errors import UnimplementedError
 from dataflow.graph.printing import mimebundle
+from dataflow.introspect.explain_tasks import ClusterExplanation, explain_tasks
 from dataflow.introspect.graph_json import graph_to_dict, node_to_dict
 from dataflow.introspect.rewrite_history import RewriteHistory, RewriteStep
+from dataflow.introspect.sections import as_html, as_text, rows
 from dataflow.kernels.cuda.fused import fused_source
 from dataflow.runtime.codegen import ALIASES, VARIABLES
 from dataflow.runtime.feeds import flatten_feeds
@@ -24,8 +24,6 @@ from dataflow.shapes import Dims, num_elements
 if TYPE_CHECKING:
     from dataflow.graph.operation import Operation
     from dataflow.graph.tensor import Tensor
-
-_MOST_ROWS = 40
 
 
 class Lifetime(NamedTuple):
@@ -82,20 +80,13 @@ class Explanation(NamedTuple):
         }
 
     def __repr__(self) -> str:
-        return "\n".join(f"{title}\n{_indent(body)}" for title, body in self._sections())
+        return as_text(self._sections())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return mimebundle(self, include, exclude)
 
     def _repr_html_(self) -> str:
-        first, *rest = self._sections()
-        parts = [f"<p><b>{html.escape(first[0])}</b></p><pre>{html.escape(first[1])}</pre>"]
-        for title, body in rest:
-            parts.append(
-                f"<details><summary>{html.escape(title)}</summary>"
-                f"<pre>{html.escape(body)}</pre></details>"
-            )
-        return f'<div class="dataflow-explain">{"".join(parts)}</div>'
+        return as_html(self._sections())
 
     def _sections(self) -> list[tuple[str, str]]:
         """Titles with their texts."""
@@ -108,39 +99,32 @@ class Explanation(NamedTuple):
             ),
             (
                 f"rewrites ({len(self.journal)})",
-                _rows([f"{h['equation']}    at {h['before']}" for h in self.journal]) or "none",
+                rows([f"{h['equation']}    at {h['before']}" for h in self.journal]) or "none",
             ),
             (f"plan ({len(self.order)} lines)", self.source.rstrip()),
         ]
         for name, source in self.kernels.items():
             sections.append((f"fused kernel {name}", source.rstrip()))
-        rows = [
+        values = [
             f"{v.local:>8} {v.tensor}: made {_place(v.made)}, dropped {_place(v.dropped)}; "
             + v.buffer
             + (f", {v.num_bytes:,} bytes" if v.num_bytes is not None else "")
             for v in self.lifetimes
         ]
-        sections.append((f"values ({len(rows)})", _rows(rows) or "none"))
+        sections.append((f"values ({len(values)})", rows(values) or "none"))
         return sections
 
 
-def explain(session: Any, fetches: Any, feed_dict: Any = None) -> Explanation:
+def explain(session: Any, fetches: Any, feed_dict: Any = None) -> Explanation | ClusterExplanation:
     """Makes the plan for a run, rewrites it and takes it apart; see `Session.explain`."""
     graph = session.graph
-    if session._remote is not None:
-        raise UnimplementedError(
-            None,
-            None,
-            f"explain takes apart a plan of this process, and this session runs on "
-            f"{session.sess_str}, whose tasks make plans of their own. Explain the graph in a "
-            "tf.Session() of this process (without /job: devices), or see where the time goes: "
-            "dataflow_widgets.Timeline(run_metadata).",
-        )
     feeds: list[Tensor]
     if feed_dict is None or isinstance(feed_dict, Mapping):
         feeds = list(flatten_feeds(graph, dict(feed_dict))) if feed_dict else []
     else:
         feeds = [graph.as_graph_element(t, allow_operation=False) for t in feed_dict]
+    if session._remote is not None:
+        return explain_tasks(session._remote, fetches, feeds)
     plan = Plan(session, FetchPlan(graph, fetches), feeds)
     before = [node_to_dict(op) for op in plan.ops]
     nodes = graph_to_dict(graph)["nodes"]
@@ -243,14 +227,3 @@ def _place(position: int | None) -> str:
     if position is None:
         return "by the caller"
     return "before the run" if position < 0 else f"at line {position + 1}"
-
-
-def _rows(rows: list[str]) -> str:
-    shown = rows[:_MOST_ROWS]
-    if len(rows) > len(shown):
-        shown.append(f"... and {len(rows) - len(shown)} more (see .to_dict())")
-    return "\n".join(shown)
-
-
-def _indent(text: str) -> str:
-    return "\n".join("    " + line for line in text.splitlines())

@@ -240,8 +240,10 @@ class BaseSession:
         which tensors are fed; their values are not looked at, so a list of tensors does as well.
         ``explain(...).player()`` shows the rewrites one by one in a notebook.
 
-        Raises what `run` raises for fetches and feeds that do not fit, and `UnimplementedError` in
-        a session on a cluster.
+        In a session on a cluster: what each task does, the messages between them, and the code of
+        each part, an `introspect.explain_tasks.ClusterExplanation`.
+
+        Raises what `run` raises for fetches and feeds that do not fit.
         """
         self._check_open()
         from dataflow.runtime import targets

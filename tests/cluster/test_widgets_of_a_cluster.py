@@ -67,11 +67,9 @@ def test_the_stepper_names_tasks_sends_and_receives(total):
     assert not any(hasattr(v, "base") for step in sampled.trace.steps for v in step.outputs)
 
 
-def test_explain_says_what_to_do_instead(total):
+def test_the_rewrites_of_a_divided_run_are_not_one_plan(total):
     session, result = total
-    with pytest.raises(tf.errors.UnimplementedError, match=r"runs on grpc://.*Timeline"):
-        session.explain(result)
-    with pytest.raises(tf.errors.UnimplementedError, match="a plan of this process"):
+    with pytest.raises(TypeError, match=r"divided among /job:ps/task:0, /job:worker/task:0"):
         RewritePlayer(session, result)
 
 

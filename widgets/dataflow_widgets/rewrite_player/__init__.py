@@ -27,7 +27,14 @@ class RewritePlayer(Widget):
         refuse_unknown(RewritePlayer, self._options, options)
         if hasattr(session, "explain"):
             session = session.explain(fetches, feed_dict)
-        elif not hasattr(session, "steps"):
+        if hasattr(session, "tasks"):
+            raise TypeError(
+                "RewritePlayer shows a plan of this process, and this run is divided among "
+                f"{', '.join(session.tasks)}: session.explain(fetches) shows the code of each "
+                "task, Stepper and Timeline show the run. To see the rewrites one by one, explain "
+                "the graph in a tf.Session() of this process (without /job: devices)."
+            )
+        if not hasattr(session, "steps"):
             raise TypeError(
                 "RewritePlayer takes a session and fetches, or what session.explain(fetches) "
                 f"returns, got {type(session).__name__}"
