@@ -46,7 +46,7 @@ _LOOKS_UP = re.compile(r"Queue(V2)?$|ConditionalAccumulator$|^(Const|Identity|Va
 _LIGHT = re.compile(
     r"(Const|Identity|NoOp|VariableV2|Fill|Cast|Shape|ExpandDims|Pack|Neg|Sqrt|Square|Pow"
     r"|Add|AddV2|AddN|Sub|Mul|RealDiv|Assign|AssignAdd|AssignSub|Apply\w+|Scatter(Add|Sub|Update)"
-    r"|FIFOQueue(V2)?|\w*ConditionalAccumulator|AccumulatorApplyGradient|AccumulatorSetGlobalStep)$"
+    r"|FIFOQueue(V2)?|\w*ConditionalAccumulator|(Resource)?Accumulator(ApplyGradient|SetGlobalStep))$"
 )
 _MOST_LIGHT = 40
 

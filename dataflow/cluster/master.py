@@ -52,7 +52,8 @@ from dataflow.runtime.codegen import ALIASES, VARIABLES
 #: the queues and accumulators that the step will use.
 _READS = (
     frozenset({"Const", "Gather", "GatherV2"})
-    | {"FIFOQueue", "FIFOQueueV2", "ConditionalAccumulator", "SparseConditionalAccumulator"}
+    | {"FIFOQueueV2", "ConditionalAccumulator", "ResourceConditionalAccumulator"}
+    | {"SparseConditionalAccumulator"}
     | ALIASES
     | VARIABLES
 )

@@ -182,6 +182,25 @@ def test_a_token_brings_the_reads_of_the_next_step(cluster, monkeypatch):
         assert session.run(w) == 2 * value + last
 
 
+def test_the_nodes_of_synchronous_training_are_known_as_what_they_are(cluster):
+    """Looking up its accumulators and queue can be done ahead; its updates take no longer than a pass."""
+    with tf.device("/job:ps/task:0"):
+        w = tf.get_variable("w", initializer=tf.zeros([3]))
+        global_step = tf.train.get_or_create_global_step()
+    with tf.device("/job:worker/task:0"):
+        optimizer = tf.train.SyncReplicasOptimizer(tf.train.GradientDescentOptimizer(0.1), 1)
+        train = optimizer.apply_gradients([(tf.negative(w), w)], global_step)
+    (chief,) = optimizer.get_chief_queue_runner().enqueue_ops
+    service = cluster["ps:0"].service
+    with tf.Session(cluster["worker:0"].target) as session:
+        master = session._remote.backend.master
+        (remote,) = master.prepare([], [train.op], []).remotes
+        assert remote.ahead_channels is not None
+        assert all(service._pieces[remote.handle].piece.is_light)
+        (remote,) = master.prepare([], [chief], []).remotes
+        assert all(service._pieces[remote.handle].piece.is_light)
+
+
 def test_variables_live_on_their_task_and_are_shared(cluster):
     variable, step = counter()
     with tf.Session(cluster["worker:0"].target) as first:
