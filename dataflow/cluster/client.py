@@ -11,7 +11,7 @@ import contextlib
 import re
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.cluster import graph_codec, registry
@@ -57,9 +57,16 @@ class RemoteSession:
         self._lock = threading.Lock()
 
     def run(
-        self, fetches: Any, feed_dict: Any = None, timeout_seconds: float | None = None
+        self,
+        fetches: Any,
+        feed_dict: Any = None,
+        timeout_seconds: float | None = None,
+        until: Callable[[], bool] | None = None,
     ) -> tuple[Any, frozenset[str], list[str], list[str]]:
-        """Return (result, names of the needed nodes, names of fetches, names of fed tensors)."""
+        """Return (result, names of the needed nodes, names of fetches, names of fed tensors).
+
+        With ``until`` it may be run many times before this returns, as of `MasterSession.run`.
+        """
         combination = None
         if self.graph._mutations != self._seen_mutations:
             self._combinations.clear()
@@ -84,7 +91,8 @@ class RemoteSession:
                 backend.prepare(combination)
                 combination.generation = backend.generation
         try:
-            results = backend.run(combination, arrays, timeout_seconds or self._timeout_seconds)
+            seconds = timeout_seconds or self._timeout_seconds
+            results = backend.run(combination, arrays, seconds, until=until)
         except OpError as error:
             raise self._with_node(error) from None
         flat = [own(value) for value in results]
@@ -217,10 +225,11 @@ class LocalMaster:
         timeout_seconds: float | None,
         recorders: dict[str, Recorder] | None = None,
         keep_values: bool = True,
+        until: Callable[[], bool] | None = None,
     ) -> list[Any]:
         """Run a prepared step."""
         results: list[Any] = self.master.run(
-            combination.prepared, values, timeout_seconds, None, recorders, keep_values
+            combination.prepared, values, timeout_seconds, None, recorders, keep_values, until
         )
         return results
 
@@ -326,8 +335,9 @@ class RemoteMaster:
         timeout_seconds: float | None,
         recorders: dict[str, Recorder] | None = None,
         keep_values: bool = True,
+        until: Callable[[], bool] | None = None,
     ) -> list[Any]:
-        """Run a prepared step: one message there, one back."""
+        """Run a prepared step: one message there, one back; once, whatever ``until`` says."""
         note_run()
         link = self._take()
         head = {"method": "session.run", "session": self.session, "step": combination.prepared}

@@ -28,6 +28,7 @@ from dataflow.cluster.partition import Partition, Piece, partition
 from dataflow.cluster.pieces import PieceRun
 from dataflow.cluster.recorder import Recorder
 from dataflow.cluster.remote_errors import error_of, restore_error
+from dataflow.cluster.repeats import REPORT_SECONDS
 from dataflow.cluster.state_machine import Complete, Decision, Fail, StepMachine
 from dataflow.cluster.worker_service import (
     ADOPT,
@@ -36,6 +37,7 @@ from dataflow.cluster.worker_service import (
     HAS_DATA,
     LAST,
     MAX_HANDLE,
+    REPEAT,
     TRACE,
     VALUES,
     WANT_NEXT,
@@ -154,6 +156,9 @@ class PreparedStep:
         self.companions = {remote.task: remote.companions for remote in remotes}
         self.sources = sources  # per fetch: ("", feed position) or (task, position in its fetches)
         self.num_blocking = local.num_blocking if local is not None else 0
+        #: The task that has all of it can do it again without being told.
+        self.can_repeat = local is None and len(remotes) == 1 and not sources
+        self.can_repeat = self.can_repeat and not remotes[0].feed_positions
 
 
 class MasterSession:
@@ -295,8 +300,12 @@ class MasterSession:
         watch: Link | None = None,
         recorders: dict[str, Recorder] | None = None,
         keep_values: bool = True,
+        until: Callable[[], bool] | None = None,
     ) -> list[Any]:
         """Run a step on the fed values; return the fetched ones.
+
+        With ``until`` a step that lies wholly on another task and fetches nothing is run again and
+        again, until that is true; the time-out is for each time.
 
         ``recorders`` is filled with what each task did, by task, where it is given.
 
@@ -309,6 +318,8 @@ class MasterSession:
         run = _MasterStep(self, prepared, step, watch, count)
         if recorders is not None:
             run.trace(recorders, keep_values)
+        elif prepared.can_repeat and watch is None:
+            run.until = until
         self._active.add(run)
         try:
             with np.errstate(all="ignore"):
@@ -387,6 +398,8 @@ class _MasterStep:
         self.wake_fd = -1
         self.recorders: dict[str, Recorder] | None = None
         self.flags = 0
+        self.until: Callable[[], bool] | None = None
+        self.num_repeats = 0
 
     def trace(self, recorders: dict[str, Recorder], keep_values: bool) -> None:
         """Let every task note what it does."""
@@ -468,7 +481,9 @@ class _MasterStep:
         master, prepared = self.master, self.prepared
         try:
             self._begin(values)
-            if not self.complete and self.error is None:
+            if self.until is not None:
+                self._follow(self.until, timeout_seconds)
+            elif not self.complete and self.error is None:
                 deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
                 while not self.complete and self.error is None:
                     self._receive(deadline, timeout_seconds)
@@ -515,7 +530,7 @@ class _MasterStep:
             if remote.waits and not self.flags:
                 self.unstarted[remote.task] = remote
                 continue
-            flags = self.flags
+            flags = self.flags if self.until is None else REPEAT
             if remote.ahead_channels is not None and self.watch is None and not flags:
                 if self._use_reads(remote):
                     continue
@@ -585,6 +600,29 @@ class _MasterStep:
             )
             lost.task = remote.task  # type: ignore[attr-defined]
             raise lost
+
+    def _follow(self, until: Callable[[], bool], timeout_seconds: float | None) -> None:
+        """Ask the task of a step that repeats itself how far it is, and tell it when to end."""
+        ((task, link),) = self.links.items()
+        known, since, told = 0, time.monotonic(), False
+        while not self.complete and self.error is None:
+            fd = link.fileno()
+            if fd < 0 or link.has_frame() or channel.wait_readable([fd], REPORT_SECONDS):
+                self._receive_from(task)
+                if self.num_repeats != known:
+                    known, since = self.num_repeats, time.monotonic()
+                continue
+            if timeout_seconds is not None and time.monotonic() - since > timeout_seconds:
+                machine = self.master.machine
+                self._take(self.master.decide(machine.timed_out, self.step, timeout_seconds))
+                return
+            try:
+                if not told and until():
+                    link.send(Kind.CANCEL, 0, self.step)
+                    told = True
+                link.send(Kind.PING, 0, self.step)
+            except UnavailableError as error:
+                self._lost(task, error)
 
     def _receive(self, deadline: float | None, timeout_seconds: float | None) -> None:
         if self.inbox:
@@ -675,6 +713,9 @@ class _MasterStep:
                 recorder = self.recorders[task] = Recorder(True)
                 recorder.decode(message.head, message.tensors[message.tag :])
             self._take(self.master.decide(machine.done, self.step, task))
+        elif message.kind == Kind.PONG:
+            self.master.num_steps += (message.tag - self.num_repeats) & 0xFFFFFFFF
+            self.num_repeats = message.tag
         elif message.kind == Kind.ERROR:
             error = restore_error(message.head)
             if self.error is None:

@@ -22,6 +22,7 @@ from dataflow.cluster.partition import Piece, Segment
 from dataflow.cluster.pieces import PieceRun, run_in_thread
 from dataflow.cluster.recorder import Recorder
 from dataflow.cluster.remote_errors import describe_error
+from dataflow.cluster.repeats import RepeatedStep
 from dataflow.cluster.task_load import TaskLoad
 from dataflow.errors import NotFoundError, OpError, UnavailableError
 from dataflow.graph.graph import Graph
@@ -40,6 +41,8 @@ WANT_NEXT = 8
 ADOPT = 16
 #: DONE, and DATA with LAST: after the fetches (as many as DONE's tag says) come the next reads.
 AHEAD = 32
+#: RUN: begin the step again whenever it is done (`dataflow.cluster.repeats`).
+REPEAT = 64
 CHANNEL_SHIFT = 20
 MAX_HANDLE = (1 << CHANNEL_SHIFT) - 1
 #: DATA: the piece is done with it; what follows the channel's tensors are the fetches.
@@ -237,7 +240,8 @@ class WorkerService:
         self.on_link_closed: list[Callable[[Link], None]] = []
         self._pieces: dict[int, _Registered] = {}
         self._sessions: dict[str, TaskSession] = {}
-        self._runs: dict[int, tuple[PieceRun, Link]] = {}
+        self._runs: dict[int, tuple[PieceRun | RepeatedStep, Link]] = {}
+        self._repeated: dict[int, RepeatedStep] = {}
         self._early: OrderedDict[int, tuple[float, list[tuple[int, list[Any]]]]] = OrderedDict()
         self._next_handle = 0
         self._lock = threading.Lock()
@@ -262,7 +266,13 @@ class WorkerService:
         elif kind == Kind.CALL:
             self._call(link, message)
         elif kind == Kind.PING:
-            link.send(Kind.PONG, 0, message.id)
+            repeated = self._repeated.get(message.id)
+            count = 0 if repeated is None else repeated.count & 0xFFFFFFFF
+            link.send(Kind.PONG, count, message.id)
+        elif kind == Kind.CANCEL:
+            repeated = self._repeated.get(message.id)
+            if repeated is not None:
+                repeated.finish()
         else:
             raise ProtocolError(f"a task was sent {Kind(kind).name}, which it does not take")
 
@@ -271,6 +281,8 @@ class WorkerService:
         with self._lock:
             orphans = [step for step, (_, home) in self._runs.items() if home is link]
             runs = [self._runs.pop(step)[0] for step in orphans]
+            for step in orphans:
+                self._repeated.pop(step, None)
         for run in runs:
             run.cancel()
         for callback in self.on_link_closed:
@@ -287,8 +299,11 @@ class WorkerService:
             )
             link.send(Kind.ERROR, 0, step, head=describe_error(error, self.task))
             return
-        self.num_steps += 1
         link.ahead = None
+        if message.flags & REPEAT:
+            self._repeat(registered.piece, link, step)
+            return
+        self.num_steps += 1
         transport = _HomeTransport(self, registered, link, step)
         transport.want_next = bool(message.flags & WANT_NEXT)
         if message.flags & TRACE:
@@ -305,6 +320,13 @@ class WorkerService:
         if early is not None:
             for channel, tensors in early[1]:
                 run.deliver(channel, tensors)
+
+    def _repeat(self, piece: CompiledPiece, link: Link, step: int) -> None:
+        repeated = RepeatedStep(self, piece, link, step)
+        with self._lock:
+            self._runs[step] = (repeated, link)
+            self._repeated[step] = repeated
+        repeated.begin()
 
     def begin_ahead(self, registered: _Registered, link: Link) -> list[Any] | None:
         """Do the reads that the next step of the same piece begins with; return them, if they work.
@@ -365,6 +387,8 @@ class WorkerService:
     def forget(self, step: int) -> None:
         """The step is over on this task."""
         self._runs.pop(step, None)
+        if self._repeated:
+            self._repeated.pop(step, None)
 
     # Calls
 
@@ -432,5 +456,6 @@ class WorkerService:
         with self._lock:
             runs = [run for run, _ in self._runs.values()]
             self._runs.clear()
+            self._repeated.clear()
         for run in runs:
             run.cancel()

@@ -225,6 +225,21 @@ class BaseSession:
 
         return call
 
+    def _make_repeated(self, fetches: Any, until: Callable[[], bool]) -> Callable[[], Any]:
+        """A function as of `make_callable`, for a caller that calls it again until ``until()``.
+
+        On a cluster one call may do so by itself, where the step lies wholly on one task.
+        """
+        remote = self._remote
+        if remote is None:
+            return self.make_callable(fetches)
+
+        def call() -> None:
+            self._check_open()
+            remote.run(fetches, until=until)
+
+        return call
+
     def needed(self, fetches: Any, feed_dict: Any = None) -> set[str]:
         """Names of the nodes that a run would compute: what is left after pruning."""
         plan = FetchPlan(self._graph, fetches)

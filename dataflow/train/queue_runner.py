@@ -113,9 +113,13 @@ class QueueRunner:
 
     def _run(self, session: Any, enqueue_op: Any, coord: Coordinator | None) -> None:
         decremented = False
+
+        def stopped() -> bool:
+            return coord is not None and coord.should_stop()
+
         try:
-            run = session.make_callable(enqueue_op)
-            while coord is None or not coord.should_stop():
+            run = session._make_repeated(enqueue_op, stopped)
+            while not stopped():
                 try:
                     run()
                 except self._queue_closed_exception_types:
