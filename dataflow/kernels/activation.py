@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.cuda import rows as cuda_rows
+from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.fused.mapping import MappedOp
 from dataflow.kernels.reduce import row_maxima, row_sums
 from dataflow.kernels.registry import kernel
@@ -115,6 +117,8 @@ def softsign_grad_kernel(xp: Any, dy: Any, x: Any) -> Any:
 def softmax_kernel(xp: Any, logits: Any) -> Any:
     if not logits.size:
         return logits.copy()
+    if can_run(xp, logits):
+        return cuda_rows.softmax(xp, logits)
     shifted = logits - row_maxima(xp, logits)
     xp.exp(shifted, out=shifted)
     shifted /= row_sums(xp, shifted)
@@ -125,6 +129,8 @@ def softmax_kernel(xp: Any, logits: Any) -> Any:
 def log_softmax_kernel(xp: Any, logits: Any) -> Any:
     if not logits.size:
         return logits.copy()
+    if can_run(xp, logits):
+        return cuda_rows.softmax(xp, logits, logarithm=True)
     shifted = logits - row_maxima(xp, logits)
     shifted -= xp.log(row_sums(xp, xp.exp(shifted)))
     return shifted

@@ -1,4 +1,7 @@
-"""Kernels of the softmax cross entropies: loss and gradient in one pass over the logits."""
+"""Kernels of the softmax cross entropies: loss and gradient in one pass over the logits.
+
+A GPU has kernels of its own, in `cuda.rows`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.cuda import rows as cuda_rows
+from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.reduce import is_tall
 from dataflow.kernels.registry import kernel
 
@@ -30,6 +35,8 @@ def softmax_cross_entropy_kernel(xp: Any, features: Any, labels: Any) -> tuple[A
                 "logits and labels must be broadcastable: "
                 f"logits_size={list(features.shape)} labels_size={list(labels.shape)}",
             ) from None
+    if can_run(xp, features, labels):
+        return cuda_rows.cross_entropy(xp, features, labels)
     tall = is_tall(xp, features)
     if tall:
         features, labels = np.ascontiguousarray(features.T), np.ascontiguousarray(labels.T)
@@ -55,6 +62,8 @@ def sparse_softmax_cross_entropy_kernel(xp: Any, features: Any, labels: Any) -> 
             "logits and labels must have the same first dimension, "
             f"got logits shape {list(features.shape)} and labels shape {list(labels.shape)}",
         )
+    if can_run(xp, features):
+        return cuda_rows.sparse_cross_entropy(xp, features, labels)
     if rows and (int(labels.min()) < 0 or int(labels.max()) >= classes):
         bad = labels[(labels < 0) | (labels >= classes)]
         raise InvalidArgumentError(
