@@ -657,6 +657,7 @@ _LAZY = {
         "bitwise",
         "cluster",
         "compat",
+        "config",
         "contrib",
         "core",
         "data",

@@ -7,6 +7,10 @@ import sys
 
 #: Names that are not here, by their path below ``tf``, and what to write instead.
 _ADVICE = {
+    "config.experimental.list_physical_devices": "use "
+    "tf.python.client.device_lib.list_local_devices(), or tf.test.is_gpu_available().",
+    "config.experimental.set_memory_growth": "memory grows as it is needed; a limit is "
+    "tf.GPUOptions(per_process_gpu_memory_fraction=...).",
     "contrib.distributions": "dataflow has no probability distributions; scipy.stats has them for "
     "arrays, and tf.random_normal and its like draw within the graph.",
     "contrib.learn.TensorFlowEstimator": "it went away before TensorFlow 1.0; use "

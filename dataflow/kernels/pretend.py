@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.cuda.precision import rounded_to_tf32, tf32_enabled
+
 #: Names of NumPy that CuPy (14.2) has not.
 LACKING = frozenset(
     {
@@ -107,12 +109,30 @@ def _compute(
     """Calls a function of NumPy on arrays of one device."""
     _refuse_what_cupy_has_not(function, kwargs)
     args, kwargs = unwrap(args, index), unwrap(kwargs, index)
+    if tf32_enabled() and _is_product(function):
+        function = _in_tf32(function)
     if getattr(function, "__name__", "") in _SIZE_KNOWN_LATE:
         _synchronize()
     result = _arrays(function(*args, **kwargs))
     if Recording.current is not None:
         Recording.current.steps.append((lambda: function(*args, **kwargs), result))
     return wrap(result, index)
+
+
+def _is_product(function: Callable[..., Any]) -> bool:
+    """Whether cuBLAS computes it."""
+    return function is np.dot or getattr(function, "__self__", function) is np.matmul
+
+
+def _in_tf32(product: Callable[..., Any]) -> Callable[..., Any]:
+    """A product that rounds its inputs where cuBLAS may: two matrices of single precision."""
+
+    def call(*arrays: Any, **kwargs: Any) -> Any:
+        if all(a.dtype == np.float32 and a.ndim == 2 for a in arrays[:2]):
+            arrays = (*map(rounded_to_tf32, arrays[:2]), *arrays[2:])
+        return product(*arrays, **kwargs)
+
+    return call
 
 
 def recorded(launch: Callable[..., None]) -> Callable[..., None]:

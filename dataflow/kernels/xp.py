@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.kernels.cuda.precision import keep_precise
 from dataflow.kernels.pretend import PretendArray, PretendMemory, PretendModule, memories
 
 #: How many pretend GPUs a process has from its start; `pretend_gpus` changes it.
@@ -107,7 +108,9 @@ def array_module(device: str) -> Any:
         return np
     if num_pretend_gpus():
         return pretend_module(int(device.partition(":")[2] or 0))
-    return importlib.import_module("cupy")
+    cupy = importlib.import_module("cupy")
+    keep_precise(cupy)
+    return cupy
 
 
 @functools.cache

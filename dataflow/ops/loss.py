@@ -223,7 +223,8 @@ def sparse_softmax_cross_entropy_with_logits(
     """``-log(softmax(logits)[label])`` for class numbers ``labels``.
 
     Shape: logits [..., classes], labels and result [...]. Raises
-    `ValueError` when the ranks do not fit; a label outside [0, classes) fails at run time.
+    `ValueError` when the ranks do not fit; a label outside [0, classes) fails at run time;
+    on a GPU, which the host does not wait for, loss and gradient of its row are NaN.
     """
     _only_named("sparse_softmax_cross_entropy_with_logits", _sentinel, labels, logits)
     with op_scope(name, "SparseSoftmaxCrossEntropyWithLogits", [labels, logits]):

@@ -1,0 +1,10 @@
+"""`tf.config`: settings of this process; all of them are under ``tf.config.experimental``."""
+
+from __future__ import annotations
+
+from dataflow.config import experimental as experimental
+from dataflow.namespaces import absent
+
+
+def __getattr__(name: str) -> object:
+    raise absent(__name__, name)
