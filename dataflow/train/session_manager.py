@@ -25,7 +25,9 @@ class SessionManager:
             `report_uninitialized_variables`).
         ready_for_local_init_op: likewise, for when ``local_init_op`` may run.
         graph: by default the current one.
-        recovery_wait_secs: how long to wait between attempts.
+        recovery_wait_secs: how long to wait between attempts at most. The first follow each other
+            soon, so that a worker begins when the chief has made the model ready, and not half a
+            minute later.
         local_init_run_options: options for running ``local_init_op``.
         local_init_feed_dict: what to feed then.
     """
@@ -146,7 +148,8 @@ class SessionManager:
 
         Raises `DeadlineExceededError` when it is not after ``max_wait_secs``.
         """
-        deadline = time.monotonic() + max_wait_secs
+        started = time.monotonic()
+        deadline = started + max_wait_secs
         while True:
             session = Session(master, graph=self._graph, config=config)
             try:
@@ -159,13 +162,18 @@ class SessionManager:
             if ready:
                 return session
             session.close()
-            if time.monotonic() + self._recovery_wait_secs > deadline:
+            pause = self._pause(started)
+            if time.monotonic() + pause > deadline:
                 raise DeadlineExceededError(
                     None,
                     None,
                     f"Session was not ready after waiting {max_wait_secs} secs: {message}",
                 )
-            time.sleep(self._recovery_wait_secs)
+            time.sleep(pause)
+
+    def _pause(self, started: float) -> float:
+        """A quarter of the seconds that have been waited already."""
+        return min(self._recovery_wait_secs, max(0.05, (time.monotonic() - started) / 4))
 
     def _restore_checkpoint(
         self,
@@ -188,13 +196,14 @@ class SessionManager:
             if checkpoint_filename_with_path:
                 saver.restore(session, checkpoint_filename_with_path)
                 return session, True
-            deadline = time.monotonic() + max_wait_secs
+            started = time.monotonic()
+            deadline = started + max_wait_secs
             state = get_checkpoint_state(checkpoint_dir)
             while state is None:
                 if not wait_for_checkpoint or time.monotonic() > deadline:
                     return session, False
                 log.info("Waiting for checkpoint to be available.")
-                time.sleep(self._recovery_wait_secs)
+                time.sleep(self._pause(started))
                 state = get_checkpoint_state(checkpoint_dir)
             saver.restore(session, state.model_checkpoint_path)
             saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
