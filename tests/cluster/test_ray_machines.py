@@ -15,9 +15,13 @@ def run_script(tmp_path, text):
     """What a script that prints one line of JSON at its end said; it fails with its errors."""
     path = tmp_path / "script.py"
     path.write_text(textwrap.dedent(text))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        "RAY_raylet_start_wait_time_s": "90",  # the machine may be busy with other tests
+    }
     done = subprocess.run(
-        [sys.executable, path], capture_output=True, text=True, timeout=150, env=environment
+        [sys.executable, path], capture_output=True, text=True, timeout=240, env=environment
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1]), done

@@ -65,8 +65,7 @@ class Training:
         self.workers = {}
 
     def start(self, *indices, **options):
-        """Start workers. A worker that finds nothing initialized looks again after half a minute,
-        so that the chief is waited for."""
+        """Start workers; the chief is waited for, so that the first steps are those of all."""
         for index in indices:
             worker = self.workers[index] = Worker({**self.options, **options, "index": index})
             deadline = time.monotonic() + 40

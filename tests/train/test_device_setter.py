@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import dataflow as tf
-from dataflow.train.device_setter import GreedyLoadBalancingStrategy, byte_size_load_fn
+from dataflow.contrib.training import GreedyLoadBalancingStrategy, byte_size_load_fn
 
 
 @pytest.fixture(autouse=True)
