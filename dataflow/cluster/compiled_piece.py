@@ -218,7 +218,7 @@ class CompiledPiece:
                 segment.outputs,
                 [op for op in segment.ops if not can_merge(op) and op.type not in VARIABLES],
                 segment.inputs,
-                self._switches,
+                self._switches.where(self.session._has_gpu),
             )
             placed = self._binder.place(
                 rewritten.ops, rewritten.fetches, rewritten.feeds, rewritten.origin

@@ -1,4 +1,4 @@
-"""The node that stands for a fused chain; only rewrites make it, in a plan's private graph."""
+"""The nodes that stand for fused ops; only rewrites make it, in a plan's private graph."""
 
 from __future__ import annotations
 
@@ -21,6 +21,21 @@ def fused_op(inputs: list[Tensor], *, program: Any, T: DType, output_shape: Shap
 
 
 not_differentiable(fused_op)
+
+
+@define_op("_FusedRegion", "inputs: list(Tin) -> outputs: N * T", T=[float32, float64])
+def fused_region_op(
+    inputs: list[Tensor], *, region: Any, T: DType, N: int, output_shape: Shape
+) -> list[Dims]:
+    """Element-wise ops of one shape as one kernel, with N values that others need.
+
+    Shapes: ``output_shape`` for each result. Gradient: none; fusing happens after gradients are
+    built.
+    """
+    return [output_shape] * N
+
+
+not_differentiable(fused_region_op)
 
 
 @define_op("_MatMulSum", "a: N * T, b: N * T -> product: T", T=[float32, float64])

@@ -10,7 +10,16 @@ from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
-from dataflow.rewrites import dead_branches, debug_ops, dedupe, dependencies, folding, fusion, gates
+from dataflow.rewrites import (
+    dead_branches,
+    debug_ops,
+    dedupe,
+    dependencies,
+    folding,
+    fusion,
+    gates,
+    regions,
+)
 from dataflow.rewrites.journal import Hit, WatchedJournal
 from dataflow.rewrites.switches import Switches
 from dataflow.rewrites.working_graph import WorkingGraph
@@ -83,6 +92,8 @@ def apply(
         rounds += 1
     if switches.remapping:
         fusion.run(work, journal)
+    if switches.regions:
+        regions.run(work, journal)
     return Rewritten(
         work.needed(),
         work.fetch_tensors(),

@@ -11,6 +11,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.fused.elementwise import compile_program
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.program import Program
+from dataflow.kernels.fused.regions import Region, small
 from dataflow.ops.fused import fused_op
 from dataflow.rewrites.effects import NEVER_MERGED
 from dataflow.rewrites.journal import Hit
@@ -173,13 +174,14 @@ def failing_step(op: Operation, inputs: list[Any]) -> tuple[Operation, list[Any]
 
     Computes the steps one by one; ``None`` when none of them fails alone.
     """
-    program, nodes = op.attrs["program"], op.attrs.get(FUSED_NODES, ())
+    what, nodes = op.attrs.get("program") or op.attrs["region"], op.attrs.get(FUSED_NODES, ())
     values = list(inputs)
-    for (op_type, operands), node in zip(program.steps, nodes, strict=False):
+    for (op_type, operands), node in zip(what.steps, nodes, strict=False):
         arguments = [values[o] for o in operands]
-        step = Program(len(arguments), ((op_type, tuple(range(len(arguments)))),), program.dtype)
+        count = len(arguments)
+        step = Region(count, ((op_type, tuple(range(count))),), (count,), what.dtype)
         try:
-            values.append(compile_program(step).small(*arguments))
+            values.append(small(step)(*arguments)[0])
         except Exception as e:
             return node, arguments, e
     return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dataflow.dtypes import int32
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.sources import make_constant
@@ -55,6 +56,56 @@ def _is_matrix_transpose(t: Tensor) -> bool:
         return False
     p = t.op._inputs[1]
     return p.op.type == "Const" and p.op.attrs["value"].tolist() == [1, 0]
+
+
+#: Element-wise ops of two operands that broadcast.
+_BROADCASTING = ("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum")
+
+
+@rewrite(*_BROADCASTING)
+def broadcast_in_an_op_that_broadcasts(t: Tensor) -> Tensor | None:
+    """x * broadcast_to(y, shape of x) -> x * y  (and so for +, -, /, maximum and minimum)"""
+    a, b = t.op._inputs
+    shape = t.dims
+    if shape is None or None in shape:
+        return None
+    if b.op.type == "BroadcastTo" and a.dims == shape:
+        return get_op(t.op.type)(a, b.op._inputs[0])  # type: ignore[no-any-return]
+    if a.op.type == "BroadcastTo" and b.dims == shape:
+        return get_op(t.op.type)(a.op._inputs[0], b)  # type: ignore[no-any-return]
+    return None
+
+
+@rewrite("AddN")
+def sum_of_padded(t: Tensor) -> Tensor | None:
+    """pad(a, [[0, n], ...]) + pad(b, [[m, 0], ...]) -> concat(a, b)  where each begins at the end of
+    the other; the gradient of slices that cover an array. (-0.0 + 0.0 is 0.0, this leaves -0.0.)
+    """
+    sizes = t.dims
+    if sizes is None or None in sizes:
+        return None
+    parts = []
+    for x in t.op._inputs:
+        if x.op.type != "Pad" or x.op._control_inputs or x.dims != sizes:
+            return None
+        paddings = x.op._inputs[1]
+        if paddings.op.type != "Const" or paddings.op._control_inputs:
+            return None
+        parts.append((paddings.op.attrs["value"], x))
+    axes = {int(a) for p, _ in parts for a in np.flatnonzero(p.any(1))}
+    if len(parts) < 2 or len(axes) != 1:
+        return None
+    (axis,) = axes
+    parts.sort(key=lambda part: int(part[0][axis, 0]))
+    end = 0
+    for p, _ in parts:
+        if int(p[axis, 0]) != end:
+            return None
+        end = int(sizes[axis] or 0) - int(p[axis, 1])
+    if end != sizes[axis]:
+        return None
+    where = make_constant(np.array(axis, np.int32), int32, None, "axis")
+    return get_op("ConcatV2")([x.op._inputs[0] for _, x in parts], where)  # type: ignore[no-any-return]
 
 
 @rewrite("Reshape")

@@ -13,6 +13,7 @@ class Switches(NamedTuple):
 
     ``dead_branches`` is TensorFlow's loop optimizer, ``debug_ops`` its debug stripper (off unless
     asked for), ``reuse`` its memory optimizer: a dying value's buffer taken over by the next.
+    ``regions`` makes kernels with several results, which only the CPU has.
     Graphs of fewer than ``min_nodes`` nodes stay as they are.
     """
 
@@ -24,6 +25,7 @@ class Switches(NamedTuple):
     dead_branches: bool = True
     debug_ops: bool = False
     reuse: bool = True
+    regions: bool = True
     min_nodes: int = 0
     max_folded_bytes: int = MAX_FOLDED_BYTES
 
@@ -45,9 +47,14 @@ class Switches(NamedTuple):
             dead_branches=rewriter.loop_optimization != off,
             debug_ops=rewriter.debug_stripper in (rewriter.ON, rewriter.AGGRESSIVE),
             reuse=rewriter.memory_optimization != rewriter.NO_MEM_OPT,
+            regions=rewriter.remapping != off,
             min_nodes=rewriter.min_graph_nodes,
             max_folded_bytes=options.max_folded_constant_in_bytes or MAX_FOLDED_BYTES,
         )
+
+    def where(self, has_gpu: bool) -> Switches:
+        """Those that are on in a session with or without a GPU."""
+        return self._replace(regions=False) if has_gpu else self
 
     def allows(self, group: str) -> bool:
         """Whether a rule's group is on."""

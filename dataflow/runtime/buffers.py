@@ -52,7 +52,7 @@ KEEPS_NOTHING = (
     OWN_MEMORY
     | frozenset(INSTRUCTIONS)
     | {
-        *("L2Loss", "ArgMax", "ArgMin", "BiasAddGrad"),
+        *("_FusedRegion", "L2Loss", "ArgMax", "ArgMin", "BiasAddGrad"),
         *("Conv2DBackpropFilter", "MaxPool", "AvgPool", "Shape", "Size", "Rank"),
         *("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"),
         *("ApplyGradientDescent", "ApplyMomentum", "ApplyAdam", "ApplyAdagrad", "ApplyRMSProp"),

@@ -43,7 +43,7 @@ _LOCAL = re.compile(r"[tf]\d")
 _READ = re.compile(r"\bv\d+\.")
 _PRODUCTS = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2"})
 _WINDOWS = re.compile("Conv[23]D|Depthwise|Pool")
-_SHARED_LOOPS = frozenset({"_Fused", "ReluGrad", "Select", "SelectV2"})
+_SHARED_LOOPS = frozenset({"_Fused", "_FusedRegion", "ReluGrad", "Select", "SelectV2"})
 #: Multiplications that a core does in a microsecond, in BLAS and in LAPACK.
 _BLAS_RATE, _LAPACK_RATE = 60e3, 5e3
 #: Operations of LAPACK on a matrix of n x n, in n^3.
@@ -138,6 +138,8 @@ def microseconds(op: Operation, single: bool) -> float | None:
         return None
     if op.type == "_Fused":
         return largest * _ORDINARY * len(op.attrs["program"].steps)
+    if op.type == "_FusedRegion":
+        return largest * _ORDINARY * len(op.attrs["region"].steps)
     if op.type.startswith(("Apply", "SparseApply")):
         return None if shared else largest * 4 * _ORDINARY
     return largest * _SLOW.get(op.type, _ORDINARY)

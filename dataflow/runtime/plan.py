@@ -98,7 +98,7 @@ class Plan:
             self.fetches.tensors,
             self.fetches.operations,
             self.feeds,
-            self._switches,
+            self._switches.where(self.session._has_gpu),
             watch,
         )
         self.journal = rewritten.journal
@@ -389,7 +389,7 @@ def explain_error(
     if op is None:
         return error
     values = [_value_of(t, generated, local_values) for t in op.inputs]
-    if op.type == "_Fused" and not isinstance(error, (OpError, MemoryError)):
+    if op.type in ("_Fused", "_FusedRegion") and not isinstance(error, (OpError, MemoryError)):
         from dataflow.rewrites.fusion import failing_step
 
         found = failing_step(op, values)

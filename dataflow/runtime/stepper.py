@@ -190,6 +190,7 @@ _UNREAD_ONLY = Switches(
     constant_folding=False,
     common_subgraphs=False,
     remapping=False,
+    regions=False,
     dead_branches=False,
 )
 

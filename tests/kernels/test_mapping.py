@@ -247,4 +247,4 @@ def test_empty_arrays_and_integers_are_left_to_numpy(at_once: None) -> None:
     double = mapping.Mapping.of("float32", (("Add", (0, 0)),), (1,))
     assert double is not None and not double.run(empty.shape, [empty], [empty.copy()])
     assert mapping.Mapping.of("int32", (("Add", (0, 0)),), (1,)) is None
-    assert mapping.Mapping.of("float32", (("Log", (0,)),), (1,)) is None
+    assert mapping.Mapping.of("float32", (("Sin", (0,)),), (1,)) is None

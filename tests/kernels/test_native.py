@@ -169,6 +169,32 @@ def test_functions_without_an_instruction(op: str, function: Any, most_units: fl
     assert not native.can_write(op, "float64")
 
 
+@pytest.mark.parametrize(("op", "function"), [("Log", np.log), ("Log1p", np.log1p)])
+def test_logarithms(op: str, function: Any) -> None:
+    rng = np.random.default_rng(7)
+    x = np.concatenate(
+        [
+            np.exp(rng.uniform(-100, 88, 20_001)),  # with numbers too small to be normal
+            np.linspace(0.5, 2, 20_001),
+            np.linspace(-0.99, 1, 20_001) if op == "Log1p" else [1.0],
+            [1e-30, 1e-7, 3.4e38, 1e-45],
+        ]
+    ).astype(np.float32)
+    x = x[x > (-1 if op == "Log1p" else 0)]
+    out = np.empty_like(x)
+    compiled = native.compile_loop(native.Loop("float32", "v", ((op, (0,)),), ((1, "v"),)))
+    compiled(x.size, native.address_of(x), native.address_of(out))
+    exact = function(x.astype(np.float64))
+    unit = np.spacing(np.abs(exact).astype(np.float32)).astype(np.float64)
+    assert np.abs((out - exact) / unit).max() < 2.5
+    special = np.array([np.nan, np.inf, -np.inf, -2.0, -1.0, 0.0, -1e-45], np.float32)
+    out = np.empty_like(special)
+    compiled(special.size, native.address_of(special), native.address_of(out))
+    with np.errstate(all="ignore"):
+        _same(out, function(special))
+    assert not native.can_write(op, "float64")
+
+
 def test_axes_strides_and_one_element_for_a_whole_row() -> None:
     rng = np.random.default_rng(6)
     x = rng.random((3, 4, 21), np.float32)[:, ::2]
@@ -247,7 +273,7 @@ def test_without_llvmlite_numpy_goes_on(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_loop_that_cannot_be_compiled_gives_one_warning() -> None:
-    lazy = native.Lazy(lambda: native.compile_loop(LOOP._replace(steps=(("Log", (0,)),))))
+    lazy = native.Lazy(lambda: native.compile_loop(LOOP._replace(steps=(("Sin", (0,)),))))
     with pytest.warns(UserWarning, match="NumPy computes it: no machine code for the op type"):
         lazy._compile()
     assert lazy.function is None

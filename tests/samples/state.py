@@ -77,6 +77,14 @@ def fused(tf: Any, x: Any, y: Any) -> Any:
     return fused_op([x, y], program=program, T=tf.float32, output_shape=(3, 2), name="fused")
 
 
+def fused_region(tf: Any, x: Any, y: Any) -> Any:
+    from dataflow.kernels.fused.regions import Region
+    from dataflow.ops.fused import fused_region_op
+
+    region = Region(2, (("Mul", (0, 1)), ("Tanh", (2,))), (2, 3), "float32")
+    return fused_region_op([x, y], region=region, T=tf.float32, N=2, output_shape=(3, 2), name="f")
+
+
 def copied(op: str) -> Sample:
     def build(tf: Any, x: Any) -> Any:
         from dataflow.ops import transfer
@@ -224,6 +232,15 @@ SAMPLES = [
         fused,
         (START, START / 10),
         lambda x, y: np.tanh(x * y),
+        gradient=(),
+        oracle=False,
+        note="made by rewrites",
+    ),
+    Sample(
+        "_FusedRegion",
+        fused_region,
+        (START, START / 10),
+        lambda x, y: [x * y, np.tanh(x * y)],
         gradient=(),
         oracle=False,
         note="made by rewrites",

@@ -91,17 +91,7 @@ def _generate(program: Program, xp: Any) -> Compiled:
         operand_texts = [values[o] for o in operands]
         for statement in instruction.statements:
             block.append("    " + statement.format(*operand_texts, o=target))
-        value = f"t{i}"
-        dtype = "bool" if instruction.is_bool else "dtype"
-        small_operands = [f"x{o}" if o < n else f"t{o - n}" for o in operands]
-        if instruction.in_place and "[...]" not in instruction.statements[0]:
-            call = instruction.statements[0].format(*small_operands, o="@").replace(", out=@", "")
-            small.append(f"    {value} = {call}")
-        else:
-            shapes = ", ".join(f"xp.shape({o})" for o in small_operands)
-            small.append(f"    {value} = xp.empty(xp.broadcast_shapes({shapes}), {dtype})")
-            for statement in instruction.statements:
-                small.append("    " + statement.format(*small_operands, o=value))
+        small += small_step(op_type, [f"x{o}" if o < n else f"t{o - n}" for o in operands], f"t{i}")
         values.append(target)
         slots[n + i] = target
         if not instruction.in_place:
@@ -125,6 +115,20 @@ def _generate(program: Program, xp: Any) -> Compiled:
     }
     exec(compile(source, "<fused kernel>", "exec"), scope)
     return Compiled(scope["small"], scope["block"], counts[False], counts[True], source)
+
+
+def small_step(op_type: str, operands: list[str], value: str) -> list[str]:
+    """The lines that compute one step in a call of its own (or a few), into a new array."""
+    instruction = INSTRUCTIONS[op_type]
+    if instruction.in_place and "[...]" not in instruction.statements[0]:
+        call = instruction.statements[0].format(*operands, o="@").replace(", out=@", "")
+        return [f"    {value} = {call}"]
+    dtype = "bool" if instruction.is_bool else "dtype"
+    shapes = ", ".join(f"xp.shape({o})" for o in operands)
+    return [
+        f"    {value} = xp.empty(xp.broadcast_shapes({shapes}), {dtype})",
+        *["    " + statement.format(*operands, o=value) for statement in instruction.statements],
+    ]
 
 
 def _release(

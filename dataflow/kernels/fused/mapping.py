@@ -34,7 +34,7 @@ class Mapping:
         self.steps = steps
         self.results = results
         self._loops: dict[tuple[str, int], Lazy[Function]] = {}
-        self._layouts: dict[tuple[Any, ...], _Layout | None] = {}
+        self._layouts: dict[tuple[Any, ...], Layout | None] = {}
         #: What shapes are broadcast to, and how many elements that has.
         self.shapes: dict[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], int]] = {}
 
@@ -60,26 +60,16 @@ class Mapping:
         except KeyError:
             if len(self._layouts) >= _MOST_LAYOUTS:
                 self._layouts.clear()
-            layout = self._layouts[key] = self._layout(shape, arrays, len(inputs))
+            layout = self._layouts[key] = self.layout(shape, arrays, len(inputs))
         if layout is None:
             return False
         function = layout.loop.get()
         if function is None:
             return False
-        if layout.shared:
-            _call_shared(function, layout, arrays)
-            return True
-        function.prepared(layout.lengths, layout.strides)(
-            [id(x) for x in arrays]
-            if layout.numbers is None
-            else [
-                x.item() if number else id(x)
-                for x, number in zip(arrays, layout.numbers, strict=True)
-            ]
-        )
+        layout.call(function, arrays)
         return True
 
-    def _layout(self, shape: tuple[int, ...], arrays: list[Any], num_inputs: int) -> _Layout | None:
+    def layout(self, shape: tuple[int, ...], arrays: list[Any], num_inputs: int) -> Layout | None:
         """How arrays of these shapes and strides are passed; ``None`` where they cannot be."""
         letters: list[str] = []
         strides: list[tuple[int, ...]] = []
@@ -92,6 +82,10 @@ class Mapping:
             letters.append("v" if x.dtype == self.dtype else "b")
             strides.append(x.strides if x.shape == shape else np.broadcast_to(x, shape).strides)
         axes = _merged_axes(shape, strides)
+        if not axes and math.prod(shape) == 1:  # one element lies side by side with itself
+            axes = [
+                (1, tuple(x.itemsize for x, a in zip(arrays, letters, strict=True) if a != "n"))
+            ]
         if not axes or len(axes) - 1 > _MAX_RANK or "b" in letters[num_inputs:]:
             return None
         innermost = iter(axes[-1][1])
@@ -104,7 +98,7 @@ class Mapping:
             elif step != arrays[i].itemsize:
                 return None
         size_bytes = math.prod(shape) * self.dtype.itemsize * len(arrays)
-        return _Layout(
+        return Layout(
             self._loop("".join(letters), num_inputs, len(axes) - 1),
             axes,
             tuple(letter == "n" for letter in letters) if "n" in letters else None,
@@ -140,7 +134,7 @@ def _merged_axes(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list
     return axes
 
 
-class _Layout:
+class Layout:
     """How arrays of certain shapes and strides are passed to their loop.
 
     ``numbers`` says which are passed as numbers (``None``: none); ``strides`` are those of the
@@ -167,8 +161,22 @@ class _Layout:
         self.shared = pieces > 1
         self.step = max(1, self.lengths[0] // pieces)
 
+    def call(self, function: Function, arrays: list[Any]) -> None:
+        """Runs the loop over arrays of this layout."""
+        if self.shared:
+            _call_shared(function, self, arrays)
+            return
+        function.prepared(self.lengths, self.strides)(
+            [id(x) for x in arrays]
+            if self.numbers is None
+            else [
+                x.item() if number else id(x)
+                for x, number in zip(arrays, self.numbers, strict=True)
+            ]
+        )
 
-def _call_shared(function: Function, layout: _Layout, arrays: list[Any]) -> None:
+
+def _call_shared(function: Function, layout: Layout, arrays: list[Any]) -> None:
     """One call for each piece of the first axis, by all threads."""
     values = [
         x.item() if letter == "n" else address_of(x)

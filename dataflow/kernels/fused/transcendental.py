@@ -1,7 +1,7 @@
-"""``exp``, ``sigmoid`` and ``tanh`` in steps that every processor has, for loops in machine code.
+"""Exponentials and logarithms in steps that every processor has, for loops in machine code.
 
 Single precision, within two units in the last place. The polynomials are those of Moshier's Cephes
-library (``expf``, ``tanhf``); NaN, infinity, overflow and the smallest numbers come out as IEEE 754
+library (``expf``, ``logf``, ``tanhf``); NaN, infinity, overflow and the smallest numbers come out as IEEE 754
 has them.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 #: They are written here for float32 alone.
-OPS = frozenset({"Exp", "Sigmoid", "Tanh"})
+OPS = frozenset({"Exp", "Log", "Log1p", "Sigmoid", "Tanh"})
 
 _LOWEST, _HIGHEST = -104.0, 89.0  # beyond them the results are 0 and infinity
 _LOG2_E = 1.44269504088896341
@@ -23,9 +23,20 @@ _TANH = (
     *(-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2),
     *(1.33314422036e-1, -3.33332819422e-1),
 )
+_LOG = (
+    *(7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1),
+    *(-1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1),
+    *(2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1),
+)
+_SQRT_HALF = 0.707106781186547524
+#: From here on 1 + x is x.
+_LARGE = 2.0**25
+_SMALLEST_NORMAL, _RAISE, _RAISED_BITS = 2.0**-126, 2.0**23, 23.0
 #: Below this, 1 - 2 / (exp(2 x) + 1) would lose digits; beyond the other it is 1.
 _TANH_SMALL, _TANH_LARGE = 0.625, 40.0
 _EXPONENT_BIAS, _EXPONENT_SHIFT = 127, 23
+#: The digits of a number, and the exponent of those in [0.5, 1).
+_DIGITS, _HALF_BITS = 0x007FFFFF, 0x3F000000
 
 
 class Steps(Protocol):
@@ -47,6 +58,10 @@ def write(steps: Steps, op: str, x: str) -> str:
     match op:
         case "Exp":
             return _exp(steps, x)
+        case "Log":
+            return _log(steps, x)
+        case "Log1p":
+            return _log1p(steps, x)
         case "Sigmoid":
             power = _exp(steps, steps.step("Neg", x))
             return steps.step("RealDiv", 1.0, steps.step("Add", power, 1.0))
@@ -83,6 +98,42 @@ def _exp(steps: Steps, x: str, lowest: float = _LOWEST, highest: float = _HIGHES
         factor = steps.put(f"bitcast {steps.whole_type} {bits} to {steps.type}")
         power = steps.step("Mul", power, factor)
     return steps.step("Select", steps.step("NotEqual", x, x), x, power)
+
+
+def _log(steps: Steps, x: str) -> str:
+    """e ln 2 + ln(m) where x is m 2^e, and m lies around 1."""
+    tiny = steps.step("Less", x, _SMALLEST_NORMAL)
+    raised = steps.step("Select", tiny, steps.step("Mul", x, _RAISE), x)
+    bits = steps.put(f"bitcast {steps.type} {raised} to {steps.whole_type}")
+    shifted = steps.put(f"lshr {steps.whole_type} {bits}, {steps.whole(_EXPONENT_SHIFT)}")
+    whole = steps.put(f"sub {steps.whole_type} {shifted}, {steps.whole(_EXPONENT_BIAS - 1)}")
+    e = steps.put(f"sitofp {steps.whole_type} {whole} to {steps.type}")
+    e = steps.step("Sub", e, steps.step("Select", tiny, _RAISED_BITS, 0.0))
+    digits = steps.put(f"and {steps.whole_type} {bits}, {steps.whole(_DIGITS)}")
+    halved = steps.put(f"or {steps.whole_type} {digits}, {steps.whole(_HALF_BITS)}")
+    m = steps.put(f"bitcast {steps.whole_type} {halved} to {steps.type}")
+    low = steps.step("Less", m, _SQRT_HALF)
+    e = steps.step("Sub", e, steps.step("Select", low, 1.0, 0.0))
+    m = steps.step("Sub", steps.step("Add", m, steps.step("Select", low, m, 0.0)), 1.0)
+    square = steps.step("Mul", m, m)
+    total = steps.step("Mul", steps.step("Mul", _polynomial(steps, _LOG, m), m), square)
+    total = steps.call("fma", e, -_MINUS_LN2_LOW, total)
+    total = steps.call("fma", square, -0.5, total)
+    total = steps.call("fma", e, -_MINUS_LN2_HIGH, steps.step("Add", m, total))
+    infinity = float("inf")
+    total = steps.step("Select", steps.step("Less", x, infinity), total, x)  # and NaN
+    total = steps.step("Select", steps.step("Equal", x, 0.0), -infinity, total)
+    return steps.step("Select", steps.step("Less", x, 0.0), float("nan"), total)
+
+
+def _log1p(steps: Steps, x: str) -> str:
+    """ln(u) with u = 1 + x as it is rounded, and what the rounding took away (Kahan)."""
+    u = steps.step("Add", x, 1.0)
+    lost = steps.step("Sub", x, steps.step("Sub", u, 1.0))
+    whole = _log(steps, u)
+    corrected = steps.step("Add", whole, steps.step("RealDiv", lost, u))
+    inside = steps.step("LogicalAnd", steps.step("Greater", u, 0.0), steps.step("Less", u, _LARGE))
+    return steps.step("Select", inside, corrected, whole)
 
 
 def _tanh(steps: Steps, x: str) -> str:

@@ -1,0 +1,265 @@
+"""Regions: connected element-wise nodes of one shape become one kernel with several results.
+
+A cone (`fusion`) has one result, which is what a large array needs. The small arrays of a step of
+training are used by the loss and by the gradient, so a region gives every value that somebody
+outside needs. It grows along the edges as long as nothing outside lies between two of its nodes:
+whoever waits for a result must not be waited for.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dataflow.graph.default_stacks import use_graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.kernels.fused.regions import EQUAL_SHAPES, Region, fits, small_source
+from dataflow.ops.fused import fused_region_op
+from dataflow.ops.sources import make_constant
+from dataflow.rewrites.effects import NEVER_MERGED
+from dataflow.rewrites.fusion import FUSED_NODES
+from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.working_graph import WorkingGraph
+
+#: Machine code of more steps keeps too many values at once.
+_MAX_STEPS = 40
+#: Sizes that are not known count as this.
+_GUESSED_SIZE = 64
+#: Microseconds that a call of NumPy takes, what an element costs in it, and what the call of a
+#: region takes, and each of its results (measured on one core).
+_CALL, _ELEMENT, _REGION_CALL, _RESULT = 0.6, 0.0002, 2.5, 0.4
+#: Numbers are one where their bits are: 0 and -0 are two.
+_BITS = {"float32": np.uint32, "float64": np.uint64}
+#: With more nodes than this the search is not worth its time.
+_MOST_NODES = 20_000
+
+
+class _Key(NamedTuple):
+    """What all nodes of a region have in common."""
+
+    dims: tuple[Any, ...]
+    dtype: str
+    device: str
+
+
+class _Search:
+    """Regions while they grow: number i has the nodes ``members[i]``.
+
+    ``after[i]`` is a bit mask of the regions that region i waits for. A region that was joined to
+    another stays as a number that waits for it.
+    """
+
+    def __init__(self) -> None:
+        self.members: list[list[Operation]] = []
+        self.keys: list[_Key] = []
+        self.after: list[int] = []
+        #: The regions that a node outside waits for, or its own region.
+        self.waits: dict[Operation, int] = {}
+        self.number: dict[Operation, int] = {}
+
+    def closure(self, mask: int) -> int:
+        """All regions that one that waits for those of ``mask`` waits for."""
+        result = mask
+        while mask:
+            lowest = mask & -mask
+            result |= self.after[lowest.bit_length() - 1]
+            mask ^= lowest
+        return result
+
+    def add(self, op: Operation, key: _Key) -> None:
+        """Puts ``op`` into a region of one of its inputs, or begins one."""
+        sources = {t.op for t in op._inputs}
+        near = sorted({self.number[s] for s in sources if s in self.number})
+        near = [i for i in near if self.keys[i] == key]
+        for i in near[1:]:
+            self._join(near[0], i)
+        chosen = None
+        for i in near:
+            if not 0 < len(self.members[i]) < _MAX_STEPS:
+                continue
+            others = 0
+            for source in sources:
+                if self.number.get(source) != i:
+                    others |= self.waits.get(source, 0)
+            others = self.closure(others)
+            if not others >> i & 1:
+                chosen = i
+                self.members[i].append(op)
+                self._wait(i, others)
+                break
+        if chosen is None:
+            chosen = len(self.members)
+            self.members.append([op])
+            self.keys.append(key)
+            self.after.append(self.closure(self._waits_of(op)))
+        self.number[op] = chosen
+        self.waits[op] = 1 << chosen
+
+    def _waits_of(self, op: Operation) -> int:
+        mask = 0
+        for t in op._inputs:
+            mask |= self.waits.get(t.op, 0)
+        for control in op._control_inputs:
+            mask |= self.waits.get(control, 0)
+        return mask
+
+    def pass_by(self, op: Operation) -> None:
+        """A node that is in no region."""
+        self.waits[op] = self._waits_of(op)
+
+    def _wait(self, i: int, mask: int) -> None:
+        """Region i, and whoever waits for it, waits for those of ``mask``, too."""
+        if mask & ~self.after[i]:
+            self.after[i] |= mask
+            for j, after in enumerate(self.after):
+                if after >> i & 1:
+                    self.after[j] = after | mask
+
+    def _join(self, i: int, j: int) -> None:
+        """Region j goes into region i where neither waits for the other."""
+        if self.after[i] >> j & 1 or self.after[j] >> i & 1:
+            return
+        if len(self.members[i]) + len(self.members[j]) > _MAX_STEPS:
+            return
+        for op in self.members[j]:
+            self.number[op] = i
+            self.waits[op] = 1 << i
+        self.members[i] += self.members[j]
+        self.members[j] = []
+        mask = self.after[j]
+        waiting = [k for k, after in enumerate(self.after) if after >> j & 1]
+        self._wait(i, mask)
+        for k in [j, *waiting]:
+            self.after[k] |= 1 << i | self.after[i]
+
+
+def run(work: WorkingGraph, journal: list[Hit]) -> None:
+    """Finds the regions and puts a `_FusedRegion` node in the place of each."""
+    ops = work.needed()
+    if len(ops) > _MOST_NODES:
+        return
+    if any(op.type in NEVER_MERGED and op.type not in ("NoOp", "Placeholder") for op in ops):
+        return  # inside control flow nodes stay where their guards are
+    search = _Search()
+    for op in ops:
+        key = _key(op)
+        if key is None:
+            search.pass_by(op)
+        else:
+            search.add(op, key)
+    needed, fetched = set(ops), set(work.fetch_tensors())
+    place = {op: i for i, op in enumerate(ops)}
+    for members, key in zip(search.members, search.keys, strict=True):
+        if len(members) < 2:
+            continue
+        members.sort(key=place.__getitem__)
+        inside = set(members)
+        results = [
+            op.outputs[0]
+            for op in members
+            if op.outputs[0] in fetched
+            or any(c in needed and c not in inside for c in op.outputs[0]._consumers)
+        ]
+        if all(t.dtype.name == key.dtype for t in results) and _worthwhile(members, results, key):
+            _fuse(work, journal, members, results, key)
+
+
+def _key(op: Operation) -> _Key | None:
+    """What the other nodes of a region must share; ``None`` for a node that fits into none."""
+    if len(op.outputs) != 1 or op._control_inputs or op._control_outputs:
+        return None
+    output = op.outputs[0]
+    if not output.dims:  # scalars are quicker as Python's operators
+        return None
+    if op.type == "BiasAdd" and op.attrs.get("data_format", "NHWC") not in ("NHWC", b"NHWC"):
+        return None
+    if op.type == "Select" and op._inputs[0].dims != output.dims:
+        return None  # chooses whole rows
+    names = {t.dtype.name for t in (*op._inputs, output)} - {"bool"}
+    if len(names) != 1:
+        return None
+    (dtype,) = names
+    if dtype not in ("float32", "float64") or not fits(op.type, dtype):
+        return None
+    return _Key(tuple(output.dims), dtype, op.device)
+
+
+def _worthwhile(members: list[Operation], results: list[Tensor], key: _Key) -> bool:
+    size = 1
+    for d in key.dims:
+        size *= _GUESSED_SIZE if d is None else d
+    calls = sum(len(op._inputs) - 1 if op.type == "AddN" else 1 for op in members)
+    alone = calls * (_CALL + size * _ELEMENT)
+    return alone > _REGION_CALL + len(results) * (_RESULT + size * _ELEMENT)
+
+
+def _with_numbers(inputs: list[Tensor], members: list[Operation], key: _Key) -> list[Tensor]:
+    """A number in place of a constant array all of whose elements are that number.
+
+    Only beside an input that has the shape of the results, which would else not be told, and
+    where every step that takes it broadcasts.
+    """
+    strict = {t for op in members if op.type in EQUAL_SHAPES - {"Select"} for t in op._inputs}
+    whole = None not in key.dims and any(
+        t.op.type != "Const" and t.dims is not None and tuple(t.dims) == key.dims for t in inputs
+    )
+    if not whole:
+        return inputs
+    found = []
+    for t in inputs:
+        if t.op.type == "Const" and t.dims and t.dtype.name == key.dtype and t not in strict:
+            bits = t.op.attrs["value"].view(_BITS[key.dtype]).reshape(-1)
+            if bits.size and bool((bits == bits[0]).all()):
+                t = make_constant(bits[:1].view(key.dtype)[0], t.dtype, None, "number")
+        found.append(t)
+    return found
+
+
+def _fuse(
+    work: WorkingGraph,
+    journal: list[Hit],
+    members: list[Operation],
+    results: list[Tensor],
+    key: _Key,
+) -> None:
+    inside = {op.outputs[0] for op in members}
+    inputs = list(dict.fromkeys(t for op in members for t in op._inputs if t not in inside))
+    numbers = {t: i for i, t in enumerate(inputs)}
+    steps = []
+    known = None not in key.dims
+    for op in members:
+        # Where the shapes are known to be one, nothing is left to check.
+        op_type = "SelectV2" if op.type == "Select" and known else op.type
+        steps.append((op_type, tuple(numbers[t] for t in op._inputs)))
+        numbers[op.outputs[0]] = len(numbers)
+    region = Region(len(inputs), tuple(steps), tuple(numbers[t] for t in results), key.dtype)
+    with use_graph(work.graph):
+        work.begin(results[-1])
+        replacements: Any = fused_region_op(
+            _with_numbers(inputs, members, key),
+            region=region,
+            T=results[0].dtype,
+            N=len(results),
+            output_shape=key.dims,
+            name="fused",
+        )
+        kernel = replacements[0].op
+        # Whom an error in the kernel is reported for.
+        kernel.attrs[FUSED_NODES] = tuple(work.origin[op] for op in members)
+        for old, new in zip(results, replacements, strict=True):
+            work.replace(old, new)
+    plural = "s" if len(results) > 1 else ""
+    journal.append(
+        Hit(
+            "fusion",
+            f"{' . '.join(s[0] for s in reversed(steps))} -> one kernel with {len(results)} "
+            f"result{plural}",
+            results[-1].name,
+            replacements[-1].name,
+            tuple(op.name for op in members),
+            (kernel.name,),
+            small_source(region),
+        )
+    )

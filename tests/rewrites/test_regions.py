@@ -1,0 +1,177 @@
+"""Regions: several element-wise values from one kernel, equal to those of the unfused plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.fused import native
+from dataflow.rewrites.switches import Switches
+from tests.rewrites.rewritten import rewritten
+
+
+def types(plan: Any) -> list[str]:
+    return [line.op.type for line in plan.generated.lines if line.op is not None]
+
+
+@pytest.fixture(params=["machine code", "NumPy"])
+def either(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops are compiled at once, or never."""
+
+    def get(lazy: native.Lazy[Any]) -> Any:
+        if request.param == "NumPy":
+            return None
+        if lazy.function is None:
+            lazy.function = lazy.build()
+        return lazy.function
+
+    if request.param == "machine code":
+        pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
+    monkeypatch.setattr(native.Lazy, "get", get)
+
+
+def both(fetches: list[Any], feeds: dict[Any, Any]) -> tuple[Any, list[Any], list[Any]]:
+    """The rewritten plan, its results, and those of the plan as it was built."""
+    off = tf.ConfigProto()
+    off.graph_options.rewrite_options.disable_meta_optimizer = True
+    with tf.Session(config=off) as s:
+        plain = s.run(fetches, feeds)
+    with tf.Session() as s:
+        plan = rewritten(s, fetches, list(feeds))
+        return plan, plan.run(list(feeds.values())), plain
+
+
+def same(got: list[Any], wanted: list[Any]) -> None:
+    for a, b in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("rows", [None, 7])
+def test_a_loss_and_its_gradient_are_one_kernel(either: None, rows: int | None) -> None:
+    x = tf.placeholder(tf.float32, [rows, 65])
+    labels = tf.placeholder(tf.float32, [rows, 65])
+    loss = tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=x)
+    (gradient,) = tf.gradients(loss, x)
+    rng = np.random.default_rng(0)
+    value = rng.normal(0, 20, (7, 65)).astype(np.float32)
+    value[0, :5] = [np.nan, np.inf, -np.inf, 0.0, -0.0]
+    feeds = {x: value, labels: rng.random((7, 65), np.float32)}
+    plan, got, wanted = both([loss, gradient], feeds)
+    same(got, wanted)
+    assert types(plan).count("_FusedRegion") == 1
+    if rows is not None:
+        assert types(plan) == ["_FusedRegion"]
+    (hit,) = [h for h in plan.journal if h.rule == "fusion"]
+    assert "2 results" in hit.equation or rows is None
+    assert "def small" in hit.source
+
+
+def test_what_lies_between_two_nodes_keeps_them_apart(either: None) -> None:
+    x = tf.placeholder(tf.float32, [64, 64])
+    power = tf.exp(tf.tanh(x) * 0.5)
+    y = power / tf.reduce_sum(power) + tf.square(power)
+    plan, got, wanted = both([y, power], {x: np.eye(64, dtype=np.float32)})
+    same(got, wanted)
+    assert types(plan).index("_FusedRegion") < types(plan).index("Sum")
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_graphs_drawn_at_random(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    feeds = {
+        tf.placeholder(tf.float32, [5, 7]): rng.normal(size=(5, 7)).astype(np.float32)
+        for _ in range(3)
+    }
+    nodes = list(feeds)
+    unary: list[Callable[[Any], Any]] = [
+        *(tf.tanh, tf.abs, tf.negative, tf.nn.relu, tf.sigmoid),
+        lambda t: t - tf.reduce_mean(t),
+        lambda t: t - tf.reduce_max(t, 1, keepdims=True),
+        lambda t: tf.transpose(tf.sin(tf.transpose(t))),
+    ]
+    binary = [tf.add, tf.subtract, tf.maximum, lambda a, b: tf.where(a > b, a, b * 0.5)]
+    for _ in range(30):
+        picked = [nodes[i] for i in rng.integers(max(0, len(nodes) - 8), len(nodes), 2)]
+        if rng.random() < 0.5:
+            nodes.append(unary[rng.integers(len(unary))](picked[0]))
+        else:
+            nodes.append(binary[rng.integers(len(binary))](*picked))
+    fetched = [nodes[i] for i in rng.integers(3, len(nodes), 4)] + nodes[-1:]
+    _, got, wanted = both(fetched, feeds)
+    same(got, wanted)
+
+
+def test_sizes_that_differ_only_when_it_runs(either: None) -> None:
+    """One value has the smaller shape, although both are [None] when the plan is made."""
+    x, y = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [None])
+    small = tf.square(tf.tanh(tf.abs(x) + 1.0) * 2.0)
+    large = tf.tanh(small + y) * y
+    plan = None
+    for sizes in ((1, 90), (90, 90), (90, 1), (0, 1)):
+        feeds = {
+            t: np.linspace(-1, 1, n, dtype=np.float32) for t, n in zip((x, y), sizes, strict=True)
+        }
+        plan, got, wanted = both([small, large], feeds)
+        same(got, wanted)
+        assert [v.shape for v in got] == [v.shape for v in wanted]
+    assert "_FusedRegion" in types(plan)
+
+
+def test_an_error_is_that_of_the_node(either: None) -> None:
+    x, y = tf.placeholder(tf.float32, [None, 100]), tf.placeholder(tf.float32, [None, 100])
+    a = tf.tanh(x * 2.0)
+    total = tf.add_n([a, tf.abs(y), a + 1.0], name="the_sum")
+    z = tf.square(total) - total
+    feeds = [np.ones((3, 100), np.float32), np.ones((2, 100), np.float32)]
+    with tf.Session() as s:
+        plan = rewritten(s, z, [x, y])
+        assert "_FusedRegion" in types(plan)
+        with pytest.raises(InvalidArgumentError, match=r"same shape: \(3, 100\), \(2, 100\)") as e:
+            plan.run(feeds)
+    assert e.value.op.name == "the_sum"
+
+
+def test_scalars_and_single_ops_stay() -> None:
+    x = tf.placeholder(tf.float32, [])
+    y = tf.placeholder(tf.float32, [20])
+    with tf.Session() as s:
+        assert "_FusedRegion" not in types(rewritten(s, x * x + x * 2.0 - x / 3.0, [x]))
+        assert "_FusedRegion" not in types(rewritten(s, y + 1.0, [y]))
+
+
+def test_they_are_not_for_gpus() -> None:
+    assert Switches().where(has_gpu=False).regions
+    assert not Switches().where(has_gpu=True).regions
+
+
+def test_slices_give_back_their_gradients_joined() -> None:
+    x = tf.placeholder(tf.float32, [6, 4])
+    (gradient,) = tf.gradients([tf.square(x[:2]), tf.exp(x[2:])], x)
+    _, got, wanted = both([gradient], {x: np.arange(24, dtype=np.float32).reshape(6, 4) / 9})
+    same(got, wanted)
+
+
+def test_padded_parts_that_cover_an_array_are_joined() -> None:
+    a, b = tf.placeholder(tf.float32, [2, 4]), tf.placeholder(tf.float32, [3, 4])
+    late, early = tf.pad(a, [[3, 0], [0, 0]]), tf.pad(b, [[0, 2], [0, 0]])
+    values = {a: np.ones((2, 4), np.float32), b: np.full((3, 4), 2, np.float32)}
+    plan, got, wanted = both([tf.add_n([late, early])], values)
+    same(got, wanted)
+    assert types(plan) == ["ConcatV2"]
+    overlapping = tf.add_n([tf.pad(a, [[2, 1], [0, 0]]), early])
+    plan, got, wanted = both([overlapping], values)
+    same(got, wanted)
+    assert "AddN" in types(plan)
+
+
+def test_an_array_is_not_made_larger_for_an_op_that_broadcasts() -> None:
+    x, y = tf.placeholder(tf.float32, [6, 4]), tf.placeholder(tf.float32, [6, 1])
+    values = {x: np.ones((6, 4), np.float32), y: np.arange(6, dtype=np.float32)[:, None]}
+    plan, got, wanted = both([x - tf.broadcast_to(y, [6, 4])], values)
+    same(got, wanted)
+    assert types(plan) == ["Sub"]
