@@ -59,4 +59,7 @@ from dataflow.kernels import (
     transfer as _transfer,  # noqa: F401
     unicode as _unicode,  # noqa: F401
 )
-from dataflow.kernels.fused import elementwise as _fused_elementwise  # noqa: F401
+from dataflow.kernels.fused import (
+    elementwise as _fused_elementwise,  # noqa: F401
+    regions as _fused_regions,  # noqa: F401
+)
