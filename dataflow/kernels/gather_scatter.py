@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple, scalar_int
+from dataflow.kernels.cuda import indexing
 from dataflow.kernels.fused.mapping import MappedOp
 from dataflow.kernels.registry import kernel
 
@@ -31,11 +32,11 @@ def gather_kernel(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: 
     at += params.ndim if at < 0 else 0
     if not 0 <= at < params.ndim:
         raise ValueError(f"axis {at} is out of range for a tensor of rank {params.ndim}")
-    check_indices(indices, params.shape[at])
     if batch_dims < 0:
         batch_dims += indices.ndim
     if batch_dims == 0:
-        return params.take(indices, axis=at)
+        return _take(xp, params, indices, at)
+    check_indices(indices, params.shape[at])
     batch = params.shape[:batch_dims]
     if batch != indices.shape[:batch_dims]:
         raise ValueError(f"batch axes differ: {list(params.shape)} and {list(indices.shape)}")
@@ -51,8 +52,14 @@ def gather_kernel(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: 
 
 @kernel("Gather")
 def gather_v1_kernel(xp: Any, params: Any, indices: Any) -> Any:
-    check_indices(indices, params.shape[0])
-    return params.take(indices, axis=0)
+    return _take(xp, params, indices, 0)
+
+
+def _take(xp: Any, params: Any, indices: Any, axis: int) -> Any:
+    if indexing.can_gather(xp, indices):
+        return indexing.gather(xp, params, indices, axis)
+    check_indices(indices, params.shape[axis])
+    return params.take(indices, axis=axis)
 
 
 def _coordinates(xp: Any, indices: Any, shape: Any) -> tuple[Any, ...]:
@@ -75,19 +82,34 @@ def _coordinates(xp: Any, indices: Any, shape: Any) -> tuple[Any, ...]:
 def gather_nd_kernel(xp: Any, params: Any, indices: Any) -> Any:
     if indices.shape[-1] == 0:
         return xp.broadcast_to(params, indices.shape[:-1] + params.shape).copy()
+    if indexing.can_gather(xp, indices):
+        numbers, count = _flat_numbers(xp, indices, params.shape)
+        inner = params.shape[indices.shape[-1] :]
+        rows = indexing.gather(xp, params.reshape(count, -1), numbers, 0)
+        return rows.reshape(*indices.shape[:-1], *inner)
     return params[_coordinates(xp, indices, params.shape)]
 
 
 def _flat_numbers(xp: Any, indices: Any, shape: Any) -> tuple[Any, int]:
-    """Coordinates as row numbers of a table, and how many rows it has."""
+    """Coordinates as row numbers of a table, and how many rows it has.
+
+    Where the table's rows are a GPU's to find, those of no row become -1.
+    """
     depth = indices.shape[-1]
-    parts = _coordinates(xp, indices, shape)
+    unchecked = depth <= len(shape) and indexing.can_gather(xp, indices)
+    if unchecked:
+        parts = tuple(indices[..., i] for i in range(depth))
+    else:
+        parts = _coordinates(xp, indices, shape)
     rows = int(np.prod(shape[:depth], dtype=np.int64))
     if depth == 0:
         return xp.zeros(indices.shape[:-1], np.int64).reshape(-1), 1
     numbers = xp.zeros(indices.shape[:-1], np.int64)
     for part, size in zip(parts, shape, strict=False):
         numbers = numbers * size + part
+    if unchecked:
+        inside = (indices >= 0) & (indices < xp.asarray(list(shape[:depth]), indices.dtype))
+        numbers = xp.where(inside.all(-1), numbers, -1)
     return numbers.reshape(-1), rows
 
 
@@ -99,6 +121,9 @@ def sum_rows(xp: Any, numbers: Any, rows: Any, count: int) -> Any:
     """
     out = xp.zeros((count, *rows.shape[1:]), rows.dtype)
     if not rows.size:
+        return out
+    if indexing.can_change(xp, rows, numbers):
+        indexing.change_rows(xp, "Add", out, numbers, rows)
         return out
     if xp is not np:
         xp.add.at(out, numbers, rows)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.cuda import indexing
 from dataflow.kernels.fused.mapping import change_rows
 from dataflow.kernels.registry import kernel
 
@@ -20,6 +21,9 @@ def segment_reduce(xp: Any, data: Any, ids: Any, num_segments: int, ufunc: str, 
     # Zeros come from the operating system for nothing; a fill would touch every page.
     result = xp.full(shape, start, data.dtype) if start else xp.zeros(shape, data.dtype)
     if not len(ids) or not result.size:
+        return result
+    if ufunc == "add" and indexing.can_change(xp, data, ids):
+        indexing.change_rows(xp, "Add", result, ids, data)
         return result
     if xp is not np:
         kept = ids >= 0
@@ -98,7 +102,8 @@ def _register(kind: str) -> None:
         data, ids = xp.asarray(data), xp.asarray(segment_ids)
         rows = data.reshape(ids.size, *data.shape[ids.ndim :])
         ids = ids.reshape(-1)
-        if ids.size and int(ids.max()) >= count:
+        sums = ufunc == "add" and indexing.can_change(xp, rows, ids)
+        if not sums and ids.size and int(ids.max()) >= count:
             bad = int(ids.max())
             raise ValueError(f"segment_ids holds {bad}, which is out of range [0, {count})")
         return segment_reduce(xp, rows, ids, count, ufunc, unsorted_start(data.dtype))  # type: ignore[no-untyped-call]

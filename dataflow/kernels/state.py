@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError, OutOfRangeError
+from dataflow.kernels.cuda import indexing
 from dataflow.kernels.fused.mapping import change_rows
 from dataflow.kernels.registry import kernel
 
@@ -91,7 +92,7 @@ def _rows(xp: Any, ref: Any, indices: Any, updates: Any) -> tuple[Any, Any]:
     array = ref.read()
     flat = xp.reshape(indices, -1)
     size = array.shape[0]
-    if flat.size:
+    if flat.size and not indexing.can_change(xp, array, flat):
         # As numbers without a sign, negative ones are large: one pass finds both kinds.
         unsigned = flat.view(_UNSIGNED[flat.dtype.char]) if flat.dtype.char in _UNSIGNED else flat
         if int(unsigned.max()) >= size:
@@ -152,14 +153,24 @@ def _apply_to_rows(xp: Any, ufunc: Any, array: Any, flat: Any, rows: Any) -> Non
 def scatter_update_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
     with ref.lock:
         flat, rows = _rows(xp, ref, indices, updates)
-        ref.exclusive()[flat] = rows
+        if not _change_on_gpu(xp, "Update", ref, flat, rows):
+            ref.exclusive()[flat] = rows
+
+
+def _change_on_gpu(xp: Any, op: str, ref: Any, flat: Any, rows: Any) -> bool:
+    """Changes the rows by a kernel of our own; ``False`` where there is none."""
+    if not indexing.can_change(xp, ref.array, flat) or rows.dtype != ref.array.dtype:
+        return False
+    indexing.change_rows(xp, op, ref.exclusive(), flat, rows)
+    return True
 
 
 @kernel("ScatterAdd")
 def scatter_add_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
     with ref.lock:
         flat, rows = _rows(xp, ref, indices, updates)
-        if flat.size and not (xp is np and change_rows("Add", ref.exclusive(), flat, rows)):
+        done = _change_on_gpu(xp, "Add", ref, flat, rows) or not flat.size
+        if not done and not (xp is np and change_rows("Add", ref.exclusive(), flat, rows)):
             flat, rows = sum_repeated(xp, flat, rows)
             _apply_to_rows(xp, xp.add, ref.exclusive(), flat, rows)
 
@@ -168,7 +179,8 @@ def scatter_add_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
 def scatter_sub_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
     with ref.lock:
         flat, rows = _rows(xp, ref, indices, updates)
-        if flat.size and not (xp is np and change_rows("Sub", ref.exclusive(), flat, rows)):
+        done = _change_on_gpu(xp, "Sub", ref, flat, rows) or not flat.size
+        if not done and not (xp is np and change_rows("Sub", ref.exclusive(), flat, rows)):
             flat, rows = sum_repeated(xp, flat, rows)
             _apply_to_rows(xp, xp.subtract, ref.exclusive(), flat, rows)
 

@@ -166,7 +166,8 @@ def gather(
     """The slices of ``params`` along ``axis`` (0 by default) that ``indices`` number.
 
     With ``batch_dims`` the first axes of both go together, as in a loop over batches.
-    Raises `InvalidArgumentError` at run time for an index outside of the axis.
+    Raises `InvalidArgumentError` at run time for an index outside of the axis; on a GPU, which the
+    host does not wait for, such an index gives zeros, as in TensorFlow.
     """
     if axis is None:
         axis = batch_dims

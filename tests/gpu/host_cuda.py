@@ -20,6 +20,8 @@ _SHIM = r"""
 #include <cstdint>
 #include <utility>
 using namespace std;
+struct int2 { int x, y; } __attribute__((aligned(8)));
+struct int4 { int x, y, z, w; } __attribute__((aligned(16)));
 struct Position { unsigned x, y, z; };
 static thread_local Position threadIdx, blockIdx;
 static Position blockDim, gridDim;

@@ -7,14 +7,23 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dataflow.kernels.conv_geometry import problem_of
 from dataflow.kernels.cuda.conv import conv_source
 from dataflow.kernels.cuda.depthwise import depthwise_source
 from dataflow.kernels.cuda.fused import fused_source
+from dataflow.kernels.cuda.indexing import (
+    RADIX_SCAN,
+    change_source,
+    gather_source,
+    sort_source,
+)
 from dataflow.kernels.cuda.philox import PHILOX_SOURCE
 from dataflow.kernels.cuda.pooling import pooling_source
+from dataflow.kernels.cuda.rows import rows_source
+from dataflow.kernels.cuda.source import FLOATS
 from dataflow.kernels.cuda.updates import update_source
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.program import Program
@@ -53,7 +62,20 @@ def sources() -> dict[str, str]:
             text = update_source(traced.spec, traced.changed, letters)
             found[f"{name}{by_rows}"] = text
     found["philox"] = PHILOX_SOURCE
-    return {**found, **windows()}
+    return {**found, **windows(), **rows()}
+
+
+def rows() -> dict[str, str]:
+    found = {}
+    for dtype in FLOATS:
+        for kernel in ("softmax", "log_softmax", "cross_entropy", "sparse_cross_entropy"):
+            found[kernel + dtype] = rows_source(kernel, dtype, np.int32)
+        for op in ("Add", "Sub", "Update"):
+            found[op + dtype] = change_source(op, dtype, 128, "int")
+    for unit in (16, 8, 4, 2, 1):
+        found[f"gather{unit}"] = gather_source(unit, 32, "int64", "long long")
+    found["scan"] = RADIX_SCAN
+    return {**found, "first": sort_source("int64", True), "next": sort_source("int32", False)}
 
 
 def windows() -> dict[str, str]:
@@ -77,9 +99,8 @@ def windows() -> dict[str, str]:
 def test_nvcc_compiles_everything(tmp_path: Path) -> None:
     paths = []
     for name, text in sources().items():
-        kernel = re.search(r"__global__ void (\w+)\(", text)[1]  # type: ignore[index]
         path = tmp_path / f"{name}.cu"
-        path.write_text(text.replace(f" {kernel}(", f" {kernel}_{name}("))
+        path.write_text(re.sub(r"(__global__ void \w+)\(", rf"\1_{name}(", text))
         paths.append(str(path))
     done = subprocess.run(
         ["nvcc", "-arch=sm_90", "-cubin", *paths],
