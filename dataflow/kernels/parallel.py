@@ -1,5 +1,7 @@
 """Work of one kernel, divided among threads: NumPy and BLAS let go of the interpreter's lock.
 
+(Work that is machine code of our own is divided by `fused.team`, which needs no interpreter.)
+
 One thread for each processor that BLAS may use. The calling thread takes part; pieces are handed
 out as threads become free, so a processor that is busy elsewhere does fewer of them, and nobody
 waits for it by spinning, as threads inside BLAS do.
@@ -205,8 +207,12 @@ def run_pieces_of(xp: Any, pieces: Sequence[Any], make_worker: Any) -> None:
             worker(piece)
 
 
-#: Products with fewer multiplications are not worth waking another thread for. (At 25 million, two
-#: threads take 0.56 of the time on a quiet machine, and 1.06 of it on a busy one.)
+#: From here on a product may be made by `fused.gemm`.
+_MEDIUM_PRODUCT = 1 << 20
+#: From here on that is divided among the team's threads, which wait for it in a loop.
+_SHARED_PRODUCT = 6 << 20
+#: From here on BLAS's work is divided among the helpers here; waking one takes about 0.1 ms. (At 25
+#: million, two threads take 0.56 of the time on a quiet machine, and 1.06 of it on a busy one.)
 LARGE_PRODUCT = 1 << 24
 #: From here on a thread that is held up can leave some of its share to the others.
 _VERY_LARGE_PRODUCT = 1 << 26
@@ -214,18 +220,11 @@ _VERY_LARGE_PRODUCT = 1 << 26
 _BLOCK = 16
 
 
-#: From here on the product may be made by `fused.gemm`, by one thread as long as it is not large.
-#: (128 x 256 x 256, microseconds, median and mean: 72 and 316 while other processes wanted both
-#: cores; 46 and 5716 by OpenBLAS with two threads, one of which is often not there to be waited for;
-#: with the helpers here 104 and 516.)
-_MEDIUM_PRODUCT = 1 << 20
-
-
 def matrix_product(a: Any, b: Any) -> Any:
     """``a @ b`` for two NumPy matrices; a large product is divided among the threads here.
 
     On a quiet machine that is as quick as BLAS's own threads; when other processes want the
-    processors too it is several times quicker, since no thread waits for another in a loop.
+    processors too it is several times quicker, since no thread waits for long for another.
     """
     rows, columns = a.shape[0], b.shape[1]
     multiplications = rows * columns * b.shape[0]
@@ -234,32 +233,50 @@ def matrix_product(a: Any, b: Any) -> Any:
     if a.shape[1] != b.shape[0]:
         raise ValueError(f"shapes {a.shape} and {b.shape} do not fit: {a.shape[1]} != {b.shape[0]}")
     out = np.empty((rows, columns), a.dtype)
-    # The parts depend on the number of processors alone, not on how many are free: so does rounding.
-    if multiplications < LARGE_PRODUCT or num_threads() < 2:
-        multiply_into(a, b, out)
-        return out
-    length = max(rows, columns)
-    parts_each = 2 if multiplications >= _VERY_LARGE_PRODUCT else 1
-    size = -(-length // (parts_each * num_threads()))
-    size = -(-size // _BLOCK) * _BLOCK
-    parts = [slice(i, min(i + size, length)) for i in range(0, length, size)]
-
-    def by_columns(part: slice) -> None:
-        multiply_into(a, b[:, part], out[:, part])
-
-    def by_rows(part: slice) -> None:
-        multiply_into(a[part], b, out[part])
-
-    run_pieces(parts, lambda: by_columns if columns >= rows else by_rows)
+    _multiply(a, b, out, multiplications)
     return out
+
+
+def _multiply(a: Any, b: Any, out: Any, multiplications: int, adds: bool = False) -> None:
+    """``out = a @ b``, or ``out += a @ b``, by one thread or all."""
+    # The parts depend on the number of processors alone, not on how many are free: so does rounding.
+    if multiplications < _SHARED_PRODUCT or num_threads() < 2:
+        multiply_into(a, b, out, adds)
+        return
+    count = (2 if multiplications >= _VERY_LARGE_PRODUCT else 1) * num_threads()
+    if _multiply_natively(a, b, out, adds, count):
+        return
+    if multiplications < LARGE_PRODUCT:
+        _multiply_by_blas(a, b, out, adds)
+        return
+    by_columns = out.shape[1] >= out.shape[0]
+    length = max(out.shape)
+    size = -(-length // count)
+    size = -(-size // _BLOCK) * _BLOCK
+
+    def work(start: int) -> None:
+        part = slice(start, start + size)
+        if by_columns:
+            _multiply_by_blas(a, b[:, part], out[:, part], adds)
+        else:
+            _multiply_by_blas(a[part], b, out[part], adds)
+
+    run_pieces(range(0, length, size), lambda: work)
 
 
 def multiply_into(a: Any, b: Any, out: Any, adds: bool = False) -> None:
     """``out = a @ b``, or ``out += a @ b``, by this thread."""
+    if not _multiply_natively(a, b, out, adds):
+        _multiply_by_blas(a, b, out, adds)
+
+
+def _multiply_natively(a: Any, b: Any, out: Any, adds: bool, parts: int = 1) -> bool:
     from dataflow.kernels.fused import gemm  # with the first product of some size
 
-    if gemm.multiply(a, b, out, adds):
-        return
+    return gemm.multiply(a, b, out, adds, parts)
+
+
+def _multiply_by_blas(a: Any, b: Any, out: Any, adds: bool) -> None:
     if adds:
         add_product(np, a, b, out)
     else:
@@ -267,31 +284,15 @@ def multiply_into(a: Any, b: Any, out: Any, adds: bool = False) -> None:
 
 
 def sum_of_products(lefts: Sequence[Any], rights: Sequence[Any]) -> Any:
-    """``lefts[0] @ rights[0] + lefts[1] @ rights[1] + ...`` in one matrix, without temporaries.
-
-    Each thread has its columns of the result and adds all products to them.
-    """
+    """``lefts[0] @ rights[0] + lefts[1] @ rights[1] + ...`` in one matrix, without temporaries."""
     rows, columns = lefts[0].shape[0], rights[0].shape[1]
-    multiplications = 0
     for a, b in zip(lefts, rights, strict=True):
         if a.shape[1] != b.shape[0] or a.shape[0] != rows or b.shape[1] != columns:
             raise ValueError(
                 f"products of shapes {a.shape} x {b.shape} and {lefts[0].shape} x "
                 f"{rights[0].shape} cannot be added"
             )
-        multiplications += rows * columns * a.shape[1]
     out = np.empty((rows, columns), lefts[0].dtype)
-
-    def add_up(part: slice) -> None:
-        target = out[:, part]
-        for i, (a, b) in enumerate(zip(lefts, rights, strict=True)):
-            multiply_into(a, b[:, part], target, adds=i > 0)
-
-    if multiplications < LARGE_PRODUCT or num_threads() < 2:
-        add_up(slice(0, columns))
-        return out
-    size = -(-columns // num_threads())
-    size = -(-size // _BLOCK) * _BLOCK
-    parts = [slice(i, min(i + size, columns)) for i in range(0, columns, size)]
-    run_pieces(parts, lambda: add_up)
+    for i, (a, b) in enumerate(zip(lefts, rights, strict=True)):
+        _multiply(a, b, out, rows * columns * a.shape[1], adds=i > 0)
     return out

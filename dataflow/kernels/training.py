@@ -21,6 +21,7 @@ import numpy as np
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.cuda.updates import update_on_gpu
 from dataflow.kernels.fused import native
+from dataflow.kernels.fused.team import run_calls
 from dataflow.kernels.fused.tracing import trace_call
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
@@ -30,8 +31,8 @@ from dataflow.kernels.state import rounds
 BLOCK = 32_768
 #: From this size on, another thread takes a share of the blocks; waking it takes about 0.1 ms.
 _SHARED_ELEMENTS = 1 << 20
-#: Elements of a thread's piece of a compiled loop.
-_NATIVE_BLOCK = 1 << 18
+#: The same for a compiled loop, which threads wait for (`fused.team`), and elements of a piece.
+_NATIVE_SHARED_ELEMENTS, _NATIVE_BLOCK = 1 << 16, 1 << 18
 
 Rule = Callable[..., None]
 
@@ -128,7 +129,7 @@ def _update_natively(
     size = grad.size
     if type(grad) is not np.ndarray or not grad.flags.c_contiguous:
         grad = np.ascontiguousarray(grad)
-    if indices is None and size < _SHARED_ELEMENTS:
+    if indices is None and size < _NATIVE_SHARED_ELEMENTS:
         where = [id(array) for array in arrays]
         function.prepared((size,))(
             [*where, id(grad), *numbers, *[where[i] for i in traced.changed]]
@@ -142,14 +143,14 @@ def _update_natively(
         strides = [length * dtype.itemsize] * (len(addresses) - len(numbers))
         function(rows.size, length, *addresses, *strides, native.address_of(rows))
     else:
-
-        def work(start: int) -> None:
+        letters = list(zip(addresses, function.letters, strict=True))
+        calls = []
+        block = min(_NATIVE_BLOCK, -(-size // 2))
+        for start in range(0, size, block):
             offset = start * dtype.itemsize
-            letters = zip(addresses, function.letters, strict=True)
             here = [a if letter == "n" else a + offset for a, letter in letters]
-            function(min(_NATIVE_BLOCK, size - start), *here)
-
-        run_pieces(range(0, size, _NATIVE_BLOCK), lambda: work)
+            calls.append((function.address, function.table(min(block, size - start), *here)))
+        run_calls(calls)
     return True
 
 

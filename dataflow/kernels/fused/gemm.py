@@ -16,13 +16,14 @@ import ctypes
 import functools
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from dataflow.kernels.fused.native import Lazy, address_of, compile_source
 from dataflow.kernels.fused.products import is_available
+from dataflow.kernels.fused.team import run_calls
 from dataflow.kernels.fused.tile_assembly import (
     LANES,
     MOST_ROWS,
@@ -50,11 +51,21 @@ _local = threading.local()
 _CALLS_BEFORE_COMPILING, _CALLS_BEFORE_USE = 50, 200
 
 
-def compile_gemm(transposed: bool) -> Callable[[bytes], None]:
+class Compiled:
+    """The machine code: where it is, and as a function of its table."""
+
+    __slots__ = ("address", "call")
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+        self.call = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(address)
+
+
+def compile_gemm(transposed: bool) -> Compiled:
     """Compiles at once. Raises `ImportError` where `is_available` is false."""
     if not is_available():
         raise ImportError("llvmlite is not installed, or the processor has no AVX-512")
-    return ctypes.CFUNCTYPE(None, ctypes.c_char_p)(*compile_source(source(transposed), "loop"))
+    return Compiled(*compile_source(source(transposed), "loop"))
 
 
 _functions = {
@@ -65,11 +76,14 @@ _functions = {
 }
 
 
-def multiply(a: Any, b: Any, out: Any, adds: bool = False) -> bool:
+def multiply(a: Any, b: Any, out: Any, adds: bool = False, parts: int = 1) -> bool:
     """``out = a @ b``, or ``out += a @ b``, for matrices; ``False`` where it is left to BLAS.
 
     That is: until the code is there, for small products, other types than float32, and layouts in
     which neither rows nor columns of ``b``, or not the rows of ``out``, are contiguous.
+
+    The team's threads share so many ``parts`` of it: columns, rows where there are more of these,
+    or steps of the sum.
     """
     (rows, steps), columns = a.shape, b.shape[1]
     if (
@@ -86,26 +100,75 @@ def multiply(a: Any, b: Any, out: Any, adds: bool = False) -> bool:
     function = _functions[transposed].get()
     if function is None:
         return False
-    blocks = -(-steps // _MOST_STEPS)
-    most_steps = -(-steps // (blocks * LANES)) * LANES
-    most_rows = -(-rows // -(-rows // _MOST_ROWS))
-    function(
-        _pack(
-            *(address_of(a), address_of(b), address_of(out), rows, columns, steps),
-            *(*a.strides, right_row, right_column, out.strides[0]),
-            *(_panel(), most_rows, most_steps, adds),
+    left_row, left_step = a.strides
+    left, right, to = address_of(a), address_of(b), address_of(out)
+    others: list[Any] = []
+    tables: list[bytes] = []
+
+    def put(
+        left: int, right: int, to: int, rows: int, columns: int, steps: int, out: Any, adds: bool
+    ) -> None:
+        blocks = -(-steps // _MOST_STEPS)
+        most_steps = -(-steps // (blocks * LANES)) * LANES
+        most_rows = -(-rows // -(-rows // _MOST_ROWS))
+        table = _pack(
+            *(left, right, to, rows, columns, steps),
+            *(left_row, left_step, right_row, right_column, out.strides[0]),
+            *(_panel(len(tables)), most_rows, most_steps, adds),
         )
-    )
+        tables.append(table)
+
+    if parts < 2:
+        put(left, right, to, rows, columns, steps, out, adds)
+        function.call(tables[0])
+        return True
+    if not transposed and steps >= 2 * rows * (parts - 1):
+        # A matrix of weights, larger than the results: each thread has its rows of it, those that
+        # it writes when the weights' gradient is made (its rows, below) and when they are updated.
+        # A cache of another core is three times as far as one's own.
+        for i, length in _shares(steps, parts):
+            if i:
+                others.append(np.empty(out.shape, np.float32))
+                to = address_of(others[-1])
+            here = others[-1] if i else out
+            put(
+                left + i * left_step,
+                right + i * right_row,
+                *(to, rows, columns, length, here, adds and not i),
+            )
+    elif columns >= rows:
+        for i, length in _shares(columns, parts):
+            put(
+                *(left, right + i * right_column, to + i * _NUMBER_BYTES),
+                *(rows, length, steps, out, adds),
+            )
+    else:
+        for i, length in _shares(rows, parts):
+            put(
+                *(left + i * left_row, right, to + i * out.strides[0]),
+                *(length, columns, steps, out, adds),
+            )
+    run_calls([(function.address, table) for table in tables])
+    for other in others:
+        out += other
     return True
 
 
-def _panel() -> int:
-    """The address of this thread's buffer."""
-    found = getattr(_local, "panel", None)
-    if found is None:
-        _local.buffer = np.empty(_PANEL_BYTES + VECTOR_BYTES, np.uint8)
-        found = _local.panel = -(-address_of(_local.buffer) // VECTOR_BYTES) * VECTOR_BYTES
-    return found
+def _shares(length: int, parts: int) -> Iterator[tuple[int, int]]:
+    """(start, length) of parts that begin at multiples of a vector's length."""
+    size = -(-length // parts)
+    size = -(-size // LANES) * LANES
+    for i in range(0, length, size):
+        yield i, min(size, length - i)
+
+
+def _panel(number: int) -> int:
+    """The address of one of this thread's buffers."""
+    panels = _local.__dict__.setdefault("panels", [])
+    while len(panels) <= number:
+        buffer = np.empty(_PANEL_BYTES + VECTOR_BYTES, np.uint8)
+        panels.append((-(-address_of(buffer) // VECTOR_BYTES) * VECTOR_BYTES, buffer))
+    return panels[number][0]  # type: ignore[no-any-return]
 
 
 # ---- the text ---------------------------------------------------------------------------------

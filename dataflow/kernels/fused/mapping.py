@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.fused.native import Function, Lazy, Loop, address_of, can_write, lazy
-from dataflow.kernels.parallel import run_pieces
+from dataflow.kernels.fused.team import run_calls
 
 #: Below this NumPy's calls cost no more than finding and calling a loop.
 SMALL_ELEMENTS = 4096
-#: With more bytes than this to move, another thread takes a share; waking it takes about 0.1 ms.
-_SHARED_BYTES = 8 << 20
+#: With more bytes than this to move, the team's threads share the work.
+_SHARED_BYTES = 1 << 20
 _PIECE_BYTES = 2 << 20
 _MAX_RANK = 3
 #: Layouts that are remembered; where shapes change all the time, they are found anew.
@@ -102,7 +102,7 @@ class Mapping:
             self._loop("".join(letters), num_inputs, len(axes) - 1),
             axes,
             tuple(letter == "n" for letter in letters) if "n" in letters else None,
-            1 if size_bytes < _SHARED_BYTES or self.adds else size_bytes // _PIECE_BYTES,
+            1 if size_bytes < _SHARED_BYTES or self.adds else max(2, size_bytes // _PIECE_BYTES),
         )
 
     def _loop(self, letters: str, num_inputs: int, rank: int) -> Lazy[Function]:
@@ -159,7 +159,7 @@ class Layout:
         self.numbers = numbers
         self.first_strides = axes[0][1]
         self.shared = pieces > 1
-        self.step = max(1, self.lengths[0] // pieces)
+        self.step = max(1, -(-self.lengths[0] // pieces))
 
     def call(self, function: Function, arrays: list[Any]) -> None:
         """Runs the loop over arrays of this layout."""
@@ -183,16 +183,16 @@ def _call_shared(function: Function, layout: Layout, arrays: list[Any]) -> None:
         for x, letter in zip(arrays, function.letters, strict=True)
     ]
     first, *lengths = layout.lengths
-
-    def work(start: int) -> None:
+    calls = []
+    for start in range(0, first, layout.step):
         steps = iter(layout.first_strides)
         here = [
             v if letter == "n" else v + start * next(steps)
             for v, letter in zip(values, function.letters, strict=True)
         ]
-        function(min(layout.step, first - start), *lengths, *here, *layout.strides)
-
-    run_pieces(range(0, first, layout.step), lambda: work)
+        length = min(layout.step, first - start)
+        calls.append((function.address, function.table(length, *lengths, *here, *layout.strides)))
+    run_calls(calls)
 
 
 def mapped(

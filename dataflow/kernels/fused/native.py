@@ -75,10 +75,15 @@ class Function:
     axis).
     """
 
-    __slots__ = ("_code", "_objects", "_pack", "_pack_values", "_prepared", "letters")
+    __slots__ = (
+        *("_code", "_objects", "_pack", "_pack_values", "_prepared"),
+        *("address", "letters"),
+    )
 
     def __init__(self, loop: Loop, address: int, objects_address: int) -> None:
         self.letters = loop.letters
+        #: Where the code is, a function of a `table`.
+        self.address = address
         kind = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
         self._code, self._objects = kind(address), kind(objects_address)
         arrays = len(self.letters) - self.letters.count("n")
@@ -88,9 +93,13 @@ class Function:
         self._pack_values = struct.Struct(values).pack
         self._prepared: dict[Any, Callable[[list[Any]], None]] = {}
 
-    def __call__(self, *table: Any) -> None:
+    def table(self, *fields: Any) -> bytes:
+        """What the code takes."""
+        return self._pack(*fields)
+
+    def __call__(self, *fields: Any) -> None:
         """Runs it, without the interpreter's lock."""
-        self._code(self._pack(*table))
+        self._code(self._pack(*fields))
 
     def prepared(
         self, lengths: tuple[int, ...], strides: tuple[int, ...] = ()
