@@ -5,93 +5,126 @@ for everything else. Every function here returns ``False`` when it leaves the wo
 Padding in height costs nothing: the taps that fall outside are left out, by groups of places that
 have the same taps inside. Only rows are padded, in a copy, when windows reach beyond their ends.
 
+What is to be done for shapes is listed once, in pieces for the threads, and the list kept.
+
 Problems have two spatial axes (a depth of one), channels last, in single precision.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dataflow.kernels.blas import num_threads
+from dataflow.kernels.fused import products
 from dataflow.kernels.fused.native import address_of
 from dataflow.kernels.fused.products import (
-    LANES,
+    IMAGE,
+    PADDED,
+    RIGHT,
     Axis,
-    ProductFunction,
-    Tile,
-    product,
-    split_rows,
-    vectors_of,
+    Panel,
+    Steps,
+    panels_of,
 )
-from dataflow.kernels.parallel import add_up_pieces, run_pieces
+from dataflow.kernels.fused.tile_assembly import LANES, NUMBER_BYTES, VECTOR_BYTES
 from dataflow.windows import Window
 
 #: Below this many multiplications calls cost more than they save.
-_SMALL_PRODUCT = 1 << 20
+_SMALL_PRODUCT = 1 << 19
+#: From here on the team's threads share the work.
+_SHARED_PRODUCT = 4 << 20
+#: With fewer outputs most of a vector would be empty.
+_LEAST_OUTPUTS = 4
 #: Bytes of input and output of a piece of the batch: they stay in the cache of one core.
 _PIECE_BYTES = 1 << 19
+#: Pieces for each thread, so that one that is held up leaves work to the others.
+_PIECES_EACH = 4
 #: Bytes that a tile of a filter's gradient adds up at a time; every tile reads all of them again.
-_CHUNK_BYTES = 1 << 19
+_CHUNK_BYTES = 1 << 18
+#: Bytes of packed filters that a tile reads at a time.
+_FILTER_BYTES = 3 << 17
+#: Filters of so many bytes are packed by all threads.
+_PARALLEL_PACKING = 1 << 20
+#: Rows of a filter's gradient that a thread takes are multiples of this.
+_ROWS_TOGETHER = 24
+#: Lists that are kept; where shapes change all the time, they are made anew.
+_MOST_LISTS = 256
+
+_lists: dict[tuple[Any, ...], Any] = {}
 
 
-class _Strip(NamedTuple):
-    """Rows of tiles that one function computes, from row ``first`` on."""
-
-    first: int
-    rows: int
-    tiles: int
-    function: ProductFunction
-
-
-def _strips(rows: int, vectors: int, *tile: Any) -> list[_Strip] | None:
-    """The functions for so many rows, or ``None`` while one of them is not compiled."""
-    strips, first, ready = [], 0, True
-    for each, tiles in split_rows(rows, vectors):
-        function = product(Tile(each, vectors, *tile)).get()
-        if function is None:
-            ready = False
-        else:
-            strips.append(_Strip(first, each, tiles, function))
-        first += each * tiles
-    return strips if ready else None
+def _kept(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    key = (*key, num_threads(), _PIECE_BYTES, _CHUNK_BYTES)
+    found = _lists.get(key)
+    if found is None:
+        if len(_lists) >= _MOST_LISTS:
+            _lists.clear()
+        found = _lists[key] = make()
+    return found
 
 
-class _Rows:
-    """The input, with its rows padded where windows reach beyond them."""
+class _Lines:
+    """The lines of an input, padded to a common length where windows reach beyond their ends."""
 
-    def __init__(self, x: Any, width: Window) -> None:
-        self.x, self.width = x, width
+    def __init__(self, shape: tuple[int, ...], width: Window) -> None:
+        self.batch, self.height, _, channels = shape
+        self.place_bytes = channels * NUMBER_BYTES
         needed = (width.count - 1) * width.stride + width.extent
-        self.length = width.size
-        if width.before or needed > width.size:
-            self.length = max(needed, width.before + width.size)
-        self.row_bytes = self.length * x.shape[3] * x.itemsize
-        self.image_bytes = x.shape[1] * self.row_bytes
+        self.is_padded = width.before > 0 or needed > width.size
+        self.length = max(needed, width.before + width.size) if self.is_padded else width.size
+        self.before = width.before
+        self.line_bytes = self.length * self.place_bytes
+        self.given_bytes = width.size * self.place_bytes
+        self.image_bytes = self.height * self.line_bytes
+        self.array = PADDED if self.is_padded else IMAGE
 
-    def piece(self, part: slice, scratch: list[Any]) -> Any:
-        """Some of the images, contiguous; ``scratch`` keeps the array for the next piece."""
-        x = self.x[part]
-        if self.length == self.width.size:
-            return x
-        shape = (x.shape[0], x.shape[1], self.length, x.shape[3])
-        if not scratch or scratch[0].shape[0] < shape[0]:
-            scratch[:] = [np.zeros(shape, x.dtype)]  # the padding stays zero
-        padded = scratch[0][: shape[0]]
-        padded[:, :, self.width.before : self.width.before + self.width.size] = x
-        return padded
+    def pad(self, steps: Steps, images: range, lines: range) -> None:
+        """Adds the step that pads these lines of these images."""
+        if not self.is_padded or not lines:
+            return
+        whole = len(lines) == self.height
+        for image in images[:1] if whole else images:
+            line = image * self.height + lines.start
+            steps.pad(
+                len(lines) * (len(images) if whole else 1),
+                line * self.given_bytes,
+                self.given_bytes,
+                line * self.line_bytes,
+                self.line_bytes,
+                self.before * self.place_bytes,
+            )
+
+    def scratch(self) -> Any:
+        """The array for the padded lines, or ``None``."""
+        return np.empty(self.batch * self.image_bytes, np.uint8) if self.is_padded else None
 
 
-def _pieces(batch: int, item_bytes: int) -> list[slice]:
+def _is_trivial(w: Window) -> bool:
+    return w.size == w.taps == w.count == 1 and w.before == 0
+
+
+def _addresses(*arrays: Any) -> list[int]:
+    return [0 if a is None else address_of(a) for a in arrays]
+
+
+def _aligned(size_bytes: int) -> Any:
+    """An array that begins at a multiple of a vector's bytes."""
+    found = np.empty(size_bytes + VECTOR_BYTES, np.uint8)
+    return found[-address_of(found) % VECTOR_BYTES :]
+
+
+def _in_images(batch: int, item_bytes: int, pieces: int) -> list[range]:
+    """The batch in equal parts, at least so many where there are as many images."""
     size = max(1, _PIECE_BYTES // max(item_bytes, 1))
-    count = -(-batch // size)
-    if batch >= num_threads():  # as many for each thread
-        count = -(-count // num_threads()) * num_threads()
-    size = -(-batch // min(count, batch))
-    return [slice(i, min(i + size, batch)) for i in range(0, batch, size)]
+    count = min(batch, max(-(-batch // size), pieces))
+    if count > num_threads():  # as many for each thread
+        count = min(batch, -(-count // num_threads()) * num_threads())
+    ends = [batch * i // count for i in range(count + 1)]
+    return [range(a, b) for a, b in itertools.pairwise(ends)]
 
 
 def _groups(w: Window) -> Iterator[tuple[int, int, int, int]]:
@@ -111,85 +144,155 @@ def _groups(w: Window) -> Iterator[tuple[int, int, int, int]]:
 def forward(x: Any, filters: Any, height: Window, width: Window, out: Any) -> bool:
     """``out`` [batch, places, places, outputs] of x [batch, height, width, channels].
 
-    Only the last axis of ``out`` must be contiguous.
+    Only x, the last axis of ``out`` and one of the last two of ``filters`` must be contiguous.
     """
     taps_high, taps_wide, channels, outputs = filters.shape
-    vectors = vectors_of(outputs)
-    if vectors is None or out.size * taps_high * taps_wide * channels < _SMALL_PRODUCT:
+    multiplications = out.size * taps_high * taps_wide * channels
+    if outputs < _LEAST_OUTPUTS or multiplications < _SMALL_PRODUCT:
         return False
-    number = x.itemsize
-    block = vectors * LANES
-    block_bytes = block * number
-    strips = _strips(
-        width.count,
-        vectors,
-        width.stride * channels * number,
-        out.strides[2],
-        number,
-        block_bytes,
-        False,
-    )
-    if strips is None:
+    if NUMBER_BYTES not in filters.strides[2:]:
         return False
-    # The columns of one tile lie together: [blocks, taps, taps, channels, columns].
-    panels = np.ascontiguousarray(
-        filters.reshape(taps_high, taps_wide, channels, -1, block).transpose(3, 0, 1, 2, 4)
-    )
-    panel_bytes = panels[0].nbytes
-    tap_row_bytes = taps_wide * channels * block_bytes
-    rows = _Rows(x, width)
-    out_image_bytes, out_row_bytes, out_place_bytes, _ = out.strides
-    within = _row_axes(width, channels, number, block_bytes)
-    groups = list(_groups(height))
+    code = products.code.get()
+    if code is None:
+        return False
+    key = ("forward", x.shape, filters.shape, filters.strides, height, width, out.strides)
 
-    def make_worker() -> Any:
-        scratch: list[Any] = []
+    def make() -> _Forward:
+        return _Forward(code.tiles, x.shape, filters, height, width, out.strides)
 
-        def work(part: slice) -> None:
-            piece, target = rows.piece(part, scratch), out[part]
-            left, right, to = address_of(piece), address_of(panels), address_of(target)
-            for place, places, tap, taps in groups:
-                if not taps:
-                    target[:, place : place + places] = 0
-                    continue
-                line = place * height.stride - height.before + tap * height.dilation
-                for strip in strips:
-                    start = strip.first * width.stride * channels * number
-                    strip.function(
-                        left + line * rows.row_bytes + start,
-                        right + tap * tap_row_bytes,
-                        to + place * out_row_bytes + strip.first * out_place_bytes,
-                        [
-                            Axis(panels.shape[0], 0, panel_bytes, block_bytes),
-                            Axis(len(target), rows.image_bytes, 0, out_image_bytes),
-                            Axis(places, height.stride * rows.row_bytes, 0, out_row_bytes),
-                            Axis(
-                                strip.tiles,
-                                strip.rows * width.stride * channels * number,
-                                0,
-                                strip.rows * out_place_bytes,
-                            ),
-                        ],
-                        [
-                            Axis(taps, height.dilation * rows.row_bytes, tap_row_bytes),
-                            *within,
-                        ],
-                    )
-
-        return work
-
-    run_pieces(_pieces(len(x), rows.image_bytes + out[0].nbytes), make_worker)
+    found: _Forward = _kept(key, make)
+    for place in found.empty:
+        out[:, place] = 0
+    panels, padded = _aligned(found.panels_bytes), found.lines.scratch()
+    arrays = _addresses(x, padded, filters, panels, out)
+    found.packing.run(code.walk, arrays)
+    found.steps.run(code.walk, arrays)
     return True
 
 
-def _row_axes(width: Window, channels: int, number: int, block_bytes: int) -> Sequence[Axis]:
-    """The sums over the taps of a row and their channels; neighbouring taps are one axis."""
-    if width.dilation == 1:
-        return [Axis(width.taps * channels)]
-    return [
-        Axis(width.taps, width.dilation * channels * number, channels * block_bytes),
-        Axis(channels),
-    ]
+class _Forward:
+    """What is to be done for a convolution."""
+
+    def __init__(
+        self,
+        tiles: dict[tuple[int, int], int],
+        x_shape: tuple[int, ...],
+        filters: Any,
+        height: Window,
+        width: Window,
+        out_strides: tuple[int, ...],
+    ) -> None:
+        if _is_trivial(width):  # the longer axis is that of the tiles
+            x_shape = (x_shape[0], 1, x_shape[1], x_shape[3])
+            filters = filters.swapaxes(0, 1)
+            out_strides = (out_strides[0], 0, out_strides[1], out_strides[3])
+            height, width = width, height
+        self.height, self.width = height, width
+        self.taps_wide, self.channels, outputs = filters.shape[1:]
+        self.out_strides = out_strides
+        self.lines = _Lines(x_shape, width)
+        groups = list(_groups(height))
+        self.groups = [g for g in groups if g[3]]
+        #: Places that no tap meets.
+        self.empty = [slice(g[0], g[0] + g[1]) for g in groups if not g[3]]
+        self.panels = panels_of(outputs)
+        self.packing, self.panel_starts, self.panels_bytes = _packing(tiles, self.panels, filters)
+        self.steps = Steps(tiles)
+        batch = x_shape[0]
+        places = height.count * width.count
+        multiplications = batch * places * filters.size
+        pieces = num_threads() * _PIECES_EACH if multiplications >= _SHARED_PRODUCT else 1
+        image_bytes = self.lines.image_bytes + places * outputs * NUMBER_BYTES
+        if filters.size > x_shape[0] * x_shape[1] * x_shape[2] * x_shape[3]:
+            # Large filters are read once: threads take outputs.
+            self.lines.pad(self.packing, range(batch), range(self.lines.height))
+            for i in range(len(self.panels)):
+                self._tiles(i, range(batch), range(height.count))
+                self.steps.end_piece()
+            return
+        parts = max(1, min(pieces // batch, height.count)) if pieces > 1 else 1
+        ends = [height.count * i // parts for i in range(parts + 1)]
+        for images in _in_images(batch, image_bytes, pieces):
+            for first, last in itertools.pairwise(ends):
+                self._pad(images, range(first, last))
+                for i in range(len(self.panels)):
+                    self._tiles(i, images, range(first, last))
+                self.steps.end_piece()
+
+    def _pad(self, images: range, places: range) -> None:
+        """Pads the lines that these places see."""
+        h = self.height
+        first = max(0, places.start * h.stride - h.before)
+        last = min(h.size, (places.stop - 1) * h.stride - h.before + h.extent)
+        self.lines.pad(self.steps, images, range(first, max(first, last)))
+
+    def _tiles(self, number: int, images: range, places: range) -> None:
+        """One panel's outputs for some images and some places in height."""
+        panel, width, height, lines = self.panels[number], self.width, self.height, self.lines
+        place_bytes = lines.place_bytes
+        if width.dilation == 1:  # neighbouring taps and their channels are one segment
+            segments_wide, count = 1, self.taps_wide * self.channels
+        else:
+            segments_wide, count = self.taps_wide, self.channels
+        tap_bytes = self.taps_wide * self.channels * panel.row_bytes
+        at_once = max(1, _FILTER_BYTES // tap_bytes)
+        for first, length, tap, taps in self.groups:
+            begin, end = max(first, places.start), min(first + length, places.stop)
+            if end <= begin:
+                continue
+            for start in range(tap, tap + taps, at_once):
+                here = min(at_once, tap + taps - start)
+                line = begin * height.stride - height.before + start * height.dilation
+                turn = width.dilation * place_bytes - count * NUMBER_BYTES
+                line_turn = height.dilation * lines.line_bytes - count * NUMBER_BYTES
+                line_turn -= (segments_wide - 1) * width.dilation * place_bytes
+                segments = [*[(turn, 0)] * (segments_wide - 1), (line_turn, 0)] * here
+                self.steps.tiles(
+                    width.count,
+                    panel,
+                    left=(lines.array, images.start * lines.image_bytes + line * lines.line_bytes),
+                    right=(RIGHT, self.panel_starts[number] + start * tap_bytes),
+                    out=images.start * self.out_strides[0]
+                    + begin * self.out_strides[1]
+                    + panel.first * NUMBER_BYTES,
+                    row=width.stride * place_bytes,
+                    step=NUMBER_BYTES,
+                    right_step=panel.row_bytes,
+                    out_row=self.out_strides[2],
+                    count=count,
+                    segments=tuple(segments),
+                    adds=start > tap,
+                    axes=[
+                        Axis(len(images), lines.image_bytes, self.out_strides[0]),
+                        Axis(end - begin, height.stride * lines.line_bytes, self.out_strides[1]),
+                    ],
+                )
+
+
+def _packing(
+    tiles: dict[tuple[int, int], int], panels: list[Panel], filters: Any
+) -> tuple[Steps, list[int], int]:
+    """The steps that pack filters [taps, taps, channels, outputs], where each panel begins, and the
+    bytes of all."""
+    steps, starts, size = Steps(tiles), [], 0
+    taps_high, taps_wide, channels, _ = filters.shape
+    high, wide, channel, output = filters.strides
+    turned = output != NUMBER_BYTES
+    together = not turned and wide == channels * channel and high == taps_wide * wide
+    for panel in panels:
+        starts.append(size)
+        at = panel.first * output
+        if together:
+            steps.pack(panel, taps_high * taps_wide * channels, at, size, channel, False)
+        else:
+            stride = output if turned else channel
+            for i, (y, x) in enumerate(itertools.product(range(taps_high), range(taps_wide))):
+                to = size + i * channels * panel.row_bytes
+                steps.pack(panel, channels, at + y * high + x * wide, to, stride, turned)
+        size += (taps_high * taps_wide * channels + LANES) * panel.row_bytes
+        if filters.nbytes >= _PARALLEL_PACKING:
+            steps.end_piece()
+    return steps, starts, size
 
 
 def input_gradient(filters: Any, grad: Any, height: Window, width: Window, out: Any) -> bool:
@@ -245,75 +348,176 @@ def _phases(w: Window) -> list[_Phase] | None:
 
 
 def filter_gradient(x: Any, grad: Any, height: Window, width: Window, out: Any) -> bool:
-    """Adds to ``out`` [taps, taps, channels, outputs]."""
-    _, taps_wide, channels, outputs = out.shape
-    vectors = vectors_of(outputs)
-    if vectors is None or grad.size * out.size // outputs < _SMALL_PRODUCT:
+    """Fills ``out`` [taps, taps, channels, outputs], from contiguous arrays."""
+    outputs = out.shape[3]
+    if outputs < _LEAST_OUTPUTS or grad.size // outputs * out.size < _SMALL_PRODUCT:
         return False
-    number = x.itemsize
-    # Neighbouring taps and their channels lie side by side in the input: they are one axis.
-    together = taps_wide if width.dilation == 1 else 1
-    strips = _strips(
-        together * channels,
-        vectors,
-        number,
-        outputs * number,
-        width.stride * channels * number,
-        outputs * number,
-        True,
-    )
-    if strips is None:
+    code = products.code.get()
+    if code is None:
         return False
-    rows = _Rows(x, width)
-    grad_row_bytes = width.count * outputs * number
-    grad_image_bytes = height.count * grad_row_bytes
-    block_bytes = vectors * LANES * number
-    per_line = height.stride * rows.row_bytes + grad_row_bytes
-    pieces = _pieces(len(x), rows.image_bytes + grad_image_bytes)
-    images = pieces[0].stop
-    step = max(1, _CHUNK_BYTES // (per_line * images))
-    chunks = [(i, i + step) for i in range(0, height.count, step)]
 
-    def make_worker(total: Any) -> Any:
-        scratch: list[Any] = []
+    def make() -> _FilterGradient:
+        return _FilterGradient(code.tiles, x.shape, out.shape, height, width)
 
-        def work(part: slice) -> None:
-            piece, right_piece = rows.piece(part, scratch), grad[part]
-            left, right, to = address_of(piece), address_of(right_piece), address_of(total)
-            for tap, (first, last) in itertools.product(range(height.taps), chunks):
-                inside = height.inside(tap)[0]
-                first, last = max(first, inside.start), min(last, inside.stop)
-                if last <= first:
-                    continue
-                line = first * height.stride + tap * height.dilation - height.before
-                for strip in strips:
-                    strip.function(
-                        left + line * rows.row_bytes + strip.first * number,
-                        right + first * grad_row_bytes,
-                        to + tap * out[0].nbytes + strip.first * outputs * number,
-                        [
-                            Axis(
-                                taps_wide // together,
-                                width.dilation * channels * number,
-                                0,
-                                channels * outputs * number,
-                            ),
-                            Axis(outputs * number // block_bytes, 0, block_bytes, block_bytes),
-                            Axis(
-                                strip.tiles,
-                                strip.rows * number,
-                                0,
-                                strip.rows * outputs * number,
-                            ),
-                        ],
-                        [
-                            Axis(len(right_piece), rows.image_bytes, grad_image_bytes),
-                            Axis(last - first, height.stride * rows.row_bytes, grad_row_bytes),
-                            Axis(width.count),
-                        ],
-                    )
-
-        return work
-
-    add_up_pieces(np, pieces, out, make_worker)
+    found: _FilterGradient = _kept(("filter", x.shape, out.shape, height, width), make)
+    totals = np.empty((found.shares, *out.shape), out.dtype) if found.shares > 1 else out
+    if found.has_unmet:
+        totals.fill(0)
+    padded = found.lines.scratch()
+    arrays = _addresses(x, padded, None, grad, totals)
+    found.padding.run(code.walk, arrays)
+    found.steps.run(code.walk, arrays)
+    if found.shares > 1:  # in their order, whichever was ready first
+        np.add.reduce(totals, 0, out=out)
     return True
+
+
+class _FilterGradient:
+    """What is to be done for a filter's gradient.
+
+    Threads take shares of the batch, each with a total of its own, or, where filters are large,
+    taps and outputs.
+    """
+
+    def __init__(
+        self,
+        tiles: dict[tuple[int, int], int],
+        x_shape: tuple[int, ...],
+        out_shape: tuple[int, ...],
+        height: Window,
+        width: Window,
+    ) -> None:
+        if _is_trivial(width):  # the longer axis is that of the sums
+            x_shape = (x_shape[0], 1, x_shape[1], x_shape[3])
+            out_shape = (1, out_shape[0], *out_shape[2:])
+            height, width = width, height
+        self.height, self.width = height, width
+        _, self.taps_wide, self.channels, self.outputs = out_shape
+        self.lines = _Lines(x_shape, width)
+        self.panels = panels_of(self.outputs)
+        self.steps, self.padding = Steps(tiles), Steps(tiles)
+        self.grad_line_bytes = width.count * self.outputs * NUMBER_BYTES
+        self.grad_image_bytes = height.count * self.grad_line_bytes
+        batch = x_shape[0]
+        places = batch * height.count * width.count
+        self.filter_bytes = int(np.prod(out_shape)) * NUMBER_BYTES
+        is_large = places * self.filter_bytes // NUMBER_BYTES >= _SHARED_PRODUCT
+        threads = num_threads() if is_large else 1
+        batch_bytes = batch * (self.lines.image_bytes + self.grad_image_bytes)
+        # Totals are to be small beside what they are made of.
+        shares = min(threads * _PIECES_EACH, batch, batch_bytes // (2 * self.filter_bytes))
+        shares -= shares % threads
+        self.shares = shares if threads > 1 else 1
+        met = set()
+        if self.shares:
+            ends = [batch * i // self.shares for i in range(self.shares + 1)]
+            for share, (first, last) in enumerate(itertools.pairwise(ends)):
+                for images, lines in self._chunks(first, last):
+                    self._pad(images, lines)
+                    for tap, panel, rows in self._parts(1):
+                        to = (share, tap, panel.first)
+                        if self._tiles(tap, panel, rows, images, lines, share, to in met):
+                            met.add(to)
+                self.steps.end_piece()
+        else:
+            self.lines.pad(self.padding, range(batch), range(self.lines.height))
+            for tap, panel, rows in self._parts(threads * _PIECES_EACH):
+                begun = False
+                for images, lines in self._chunks(0, batch):
+                    begun |= self._tiles(tap, panel, rows, images, lines, 0, begun)
+                if begun:
+                    met.add((0, tap, panel.first))
+                self.steps.end_piece()
+        #: Some taps never lie on an image.
+        self.has_unmet = len(met) < max(1, self.shares) * height.taps * len(self.panels)
+
+    def _parts(self, least: int) -> Iterator[tuple[int, Panel, range]]:
+        """(tap in height, panel of outputs, rows) for all of the filter, in so many parts."""
+        rows = self.channels * (self.taps_wide if self.width.dilation == 1 else 1)
+        parts = -(-least // (self.height.taps * len(self.panels)))
+        size = -(-rows // parts)
+        size = -(-size // _ROWS_TOGETHER) * _ROWS_TOGETHER
+        for tap, panel in itertools.product(range(self.height.taps), self.panels):
+            for first in range(0, rows, size):
+                yield tap, panel, range(first, min(first + size, rows))
+
+    def _chunks(self, first: int, last: int) -> Iterator[tuple[range, range]]:
+        """Images, and their places in height, that are added up at a time."""
+        both = self.lines.image_bytes + self.grad_image_bytes
+        count = self.height.count
+        if both > _CHUNK_BYTES:
+            size = max(1, count * _CHUNK_BYTES // both)
+            for image in range(first, last):
+                for begin in range(0, count, size):
+                    yield range(image, image + 1), range(begin, min(begin + size, count))
+            return
+        size = _CHUNK_BYTES // max(1, both)
+        for begin in range(first, last, size):
+            yield range(begin, min(begin + size, last)), range(count)
+
+    def _pad(self, images: range, places: range) -> None:
+        """Pads the lines that these places see."""
+        h = self.height
+        first = max(0, places.start * h.stride - h.before)
+        last = min(h.size, (places.stop - 1) * h.stride - h.before + h.extent)
+        self.lines.pad(self.steps, images, range(first, max(first, last)))
+
+    def _tiles(
+        self,
+        tap: int,
+        panel: Panel,
+        rows: range,
+        images: range,
+        places: range,
+        share: int,
+        adds: bool,
+    ) -> bool:
+        """What some images and places give to a part of the filter; ``False`` if nothing."""
+        width, height, lines = self.width, self.height, self.lines
+        inside = height.inside(tap)[0]
+        first, last = max(places.start, inside.start), min(places.stop, inside.stop)
+        if last <= first:
+            return False
+        # Neighbouring taps and their channels lie side by side in the input: they are one axis.
+        together = self.taps_wide if width.dilation == 1 else 1
+        row_bytes = self.outputs * NUMBER_BYTES
+        line = first * height.stride + tap * height.dilation - height.before
+        step = width.stride * lines.place_bytes
+        line_turn = height.stride * lines.line_bytes - width.count * step
+        image_turn = lines.image_bytes - (last - first) * height.stride * lines.line_bytes
+        skipped = self.grad_image_bytes - (last - first) * self.grad_line_bytes
+        image = [(line_turn, 0)] * (last - first - 1) + [(line_turn + image_turn, skipped)]
+        self.steps.tiles(
+            len(rows),
+            panel,
+            left=(
+                lines.array,
+                images.start * lines.image_bytes
+                + line * lines.line_bytes
+                + rows.start * NUMBER_BYTES,
+            ),
+            right=(
+                RIGHT,
+                images.start * self.grad_image_bytes
+                + first * self.grad_line_bytes
+                + panel.first * NUMBER_BYTES,
+            ),
+            out=share * self.filter_bytes
+            + (tap * self.taps_wide * self.channels + rows.start) * row_bytes
+            + panel.first * NUMBER_BYTES,
+            row=NUMBER_BYTES,
+            step=step,
+            right_step=row_bytes,
+            out_row=row_bytes,
+            count=width.count,
+            segments=tuple(image * len(images)),
+            adds=adds,
+            axes=[
+                Axis(
+                    self.taps_wide // together,
+                    width.dilation * lines.place_bytes,
+                    self.channels * row_bytes,
+                )
+            ],
+        )
+        return True

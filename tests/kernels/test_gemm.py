@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import parallel
-from dataflow.kernels.fused import gemm, products
+from dataflow.kernels.fused import gemm, tile_assembly
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
 pytestmark = pytest.mark.skipif(
-    not products.is_available(), reason="the processor has no AVX-512; BLAS makes its products"
+    not tile_assembly.is_available(), reason="the processor has no AVX-512; BLAS makes its products"
 )
 
 

@@ -16,19 +16,22 @@ import ctypes
 import functools
 import struct
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from dataflow.kernels.fused.native import Lazy, address_of, compile_source
-from dataflow.kernels.fused.products import is_available
+from dataflow.kernels.fused.panels import ALL_LANES, DECLARED, Writer, pack_rows, pack_turned
 from dataflow.kernels.fused.team import run_calls
 from dataflow.kernels.fused.tile_assembly import (
     LANES,
     MOST_ROWS,
+    NUMBER_BYTES,
+    TILE_FIELDS,
     VECTOR_BYTES,
-    tile_function,
+    all_tiles,
+    is_available,
     tile_name,
 )
 
@@ -38,7 +41,6 @@ SMALL_PRODUCT = 1 << 20
 _LEAST_ROWS, _LEAST_COLUMNS = 4, LANES
 #: Rows of the right matrix in a panel; rows of the left one that stay in the second cache.
 _MOST_STEPS, _MOST_ROWS = 256, 512
-_NUMBER_BYTES = 4
 _FIELDS = (
     *("left", "right", "out", "rows", "columns", "steps", "left_row", "left_step"),
     *("right_row", "right_column", "out_row", "panel", "most_rows", "most_steps", "adds"),
@@ -94,8 +96,8 @@ def multiply(a: Any, b: Any, out: Any, adds: bool = False, parts: int = 1) -> bo
     ):
         return False
     right_row, right_column = b.strides
-    transposed = right_column != _NUMBER_BYTES
-    if (transposed and right_row != _NUMBER_BYTES) or out.strides[1] != _NUMBER_BYTES:
+    transposed = right_column != NUMBER_BYTES
+    if (transposed and right_row != NUMBER_BYTES) or out.strides[1] != NUMBER_BYTES:
         return False
     function = _functions[transposed].get()
     if function is None:
@@ -139,7 +141,7 @@ def multiply(a: Any, b: Any, out: Any, adds: bool = False, parts: int = 1) -> bo
     elif columns >= rows:
         for i, length in _shares(columns, parts):
             put(
-                *(left, right + i * right_column, to + i * _NUMBER_BYTES),
+                *(left, right + i * right_column, to + i * NUMBER_BYTES),
                 *(rows, length, steps, out, adds),
             )
     else:
@@ -173,109 +175,27 @@ def _panel(number: int) -> int:
 
 # ---- the text ---------------------------------------------------------------------------------
 
-_VECTOR = f"<{LANES} x float>"
-_LOAD = f"@llvm.masked.load.v{LANES}f32.p0"
-_PREFETCH = "@llvm.prefetch.p0"
-_ALL_LANES = (1 << LANES) - 1
-
-
-class _Writer:
-    """Writes loops in LLVM's assembly language; all scalars are of 64 bits."""
-
-    def __init__(self, signature: str) -> None:
-        self.lines = [f"define {signature} {{", "entry:"]
-        self.block = "entry"
-        self.count = 0
-
-    def name(self, start: str) -> str:
-        self.count += 1
-        return f"{start}{self.count}"
-
-    def put(self, text: str) -> str:
-        """A new name for what ``text`` computes."""
-        name = self.name("%x")
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def op(self, kind: str, a: str, b: str | int) -> str:
-        return self.put(f"{kind} i64 {a}, {b}")
-
-    def at(self, start: str, *offsets: tuple[str, str]) -> str:
-        """``start`` plus the products of pairs."""
-        for index, stride in offsets:
-            start = self.op("add", start, self.op("mul", index, stride))
-        return start
-
-    def least(self, a: str, b: str | int) -> str:
-        return self.put(f"select i1 {self.put(f'icmp slt i64 {a}, {b}')}, i64 {a}, i64 {b}")
-
-    def quotient_up(self, a: str, b: str | int) -> str:
-        return self.op("udiv", self.op("sub", self.op("add", a, b), 1), b)
-
-    def begin(self, label: str) -> None:
-        self.lines.append(f"{label}:")
-        self.block = label
-
-    def loop(self, limit: str, body: Callable[[str], str | int]) -> None:
-        """``body(i)`` for i from 0 while it is below ``limit``; it gives the step to the next."""
-        head, inside, end = self.name("head"), self.name("inside"), self.name("end")
-        i, following, before = self.name("%i"), self.name("%next"), self.block
-        self.lines += [f"  br label %{head}", f"{head}:", ""]
-        place = len(self.lines) - 1
-        more = self.put(f"icmp slt i64 {i}, {limit}")
-        self.lines.append(f"  br i1 {more}, label %{inside}, label %{end}")
-        self.begin(inside)
-        self.lines += [f"  {following} = add i64 {i}, {body(i)}", f"  br label %{head}"]
-        self.lines[place] = f"  {i} = phi i64 [0, %{before}], [{following}, %{self.block}]"
-        self.begin(end)
-
-    def switch(self, value: str, cases: dict[int, Callable[[], None]]) -> None:
-        after = self.name("after")
-        labels = {number: self.name("case") for number in cases}
-        choices = " ".join(f"i64 {number}, label %{label}" for number, label in labels.items())
-        self.lines.append(f"  switch i64 {value}, label %{after} [ {choices} ]")
-        for number, case in cases.items():
-            self.begin(labels[number])
-            case()
-            self.lines.append(f"  br label %{after}")
-        self.begin(after)
-
-    def pointer(self, address: str) -> str:
-        return self.put(f"inttoptr i64 {address} to ptr")
-
-    def mask(self, lanes: str) -> str:
-        """The first ``lanes`` of a vector."""
-        bits = self.put(f"trunc i64 {lanes} to i{LANES}")
-        return self.put(f"bitcast i{LANES} {bits} to <{LANES} x i1>")
-
-    def load(self, address: str, mask: str) -> str:
-        place = self.pointer(address)
-        return self.put(
-            f"call {_VECTOR} {_LOAD}(ptr {place}, i32 {_NUMBER_BYTES}, <{LANES} x i1> {mask}, "
-            f"{_VECTOR} zeroinitializer)"
-        )
-
-    def prefetch(self, address: str) -> None:
-        """Asks for a line of memory, for the second cache; it may lie beyond the array."""
-        place = self.pointer(address)
-        self.lines.append(f"  call void {_PREFETCH}(ptr {place}, i32 0, i32 2, i32 1)")
-
-    def store(self, vector: str, address: str) -> None:
-        place = self.pointer(address)
-        self.lines.append(f"  store {_VECTOR} {vector}, ptr {place}, align {VECTOR_BYTES}")
-
-    def text(self) -> str:
-        return "\n".join([*self.lines, "  ret void", "}", ""])
-
 
 def source(transposed: bool) -> str:
     """The function in LLVM's assembly language; its one argument is the table of `_FIELDS`."""
-    w = _Writer("void @loop(ptr %table)")
+    w = Writer("void @loop(ptr %table)")
     field = {
         name: w.put(f"load i64, ptr {w.put(f'getelementptr i64, ptr %table, i64 {i}')}")
         for i, name in enumerate(_FIELDS)
     }
     tiles_left = w.put("alloca i64")
+    tile_table = w.put(f"alloca [{len(TILE_FIELDS)} x i64]")
+    no_turn = w.put("alloca [2 x i64]")  # the sum of a tile is one segment
+
+    def set_tile(name: str, number: str) -> None:
+        place = w.put(f"getelementptr i64, ptr {tile_table}, i64 {TILE_FIELDS.index(name)}")
+        w.lines.append(f"  store i64 {number}, ptr {place}")
+
+    w.lines.append(f"  store [2 x i64] zeroinitializer, ptr {no_turn}")
+    set_tile("segments", w.put(f"ptrtoint ptr {no_turn} to i64"))
+    set_tile("num_segments", "1")
+    for name, of in (("row", "left_row"), ("step", "left_step"), ("out_row", "out_row")):
+        set_tile(name, field[of])
 
     def row_block(first_row: str) -> str:
         rows = w.least(w.op("sub", field["rows"], first_row), field["most_rows"])
@@ -296,7 +216,7 @@ def source(transposed: bool) -> str:
                 vectors = w.least(w.put(f"select i1 {four}, i64 2, i64 {vectors}"), 3)
                 width = w.op("mul", vectors, LANES)
                 last = w.op("sub", w.least(remaining, width), w.op("sub", width, LANES))
-                mask = w.op("lshr", str(_ALL_LANES), w.op("sub", str(LANES), last))
+                mask = w.op("lshr", str(ALL_LANES), w.op("sub", str(LANES), last))
                 right = w.at(
                     field["right"],
                     (first_step, field["right_row"]),
@@ -307,7 +227,10 @@ def source(transposed: bool) -> str:
                     f"i64 {x}" for x in (right, field["panel"], steps, vectors, last, mask, stride)
                 )
                 w.lines.append(f"  call void @pack({numbers})")
-                first_out = w.at(out, (column, str(_NUMBER_BYTES)))
+                set_tile("right_step", w.op("mul", vectors, VECTOR_BYTES))
+                for name, number in (("count", steps), ("mask", mask), ("adds", adds)):
+                    set_tile(name, number)
+                first_out = w.at(out, (column, str(NUMBER_BYTES)))
                 wide = w.put(f"icmp eq i64 {vectors}, 3")
                 most = w.put(f"select i1 {wide}, i64 {MOST_ROWS[3]}, i64 {MOST_ROWS[2]}")
                 w.lines.append(f"  store i64 {w.quotient_up(rows, most)}, ptr {tiles_left}")
@@ -320,10 +243,8 @@ def source(transposed: bool) -> str:
                         w.at(first_left, (row, field["left_row"])),
                         field["panel"],
                         w.at(first_out, (row, field["out_row"])),
-                        *(steps, field["left_row"], field["left_step"], field["out_row"]),
-                        *(mask, adds),
                     )
-                    given = ", ".join(f"i64 {x}" for x in arguments)
+                    given = ", ".join(f"i64 {x}" for x in arguments) + f", ptr {tile_table}"
 
                     def call(height: int, across: int) -> None:
                         w.lines.append(f"  call void {tile_name(height, across)}({given})")
@@ -348,90 +269,5 @@ def source(transposed: bool) -> str:
         return field["most_rows"]
 
     w.loop(field["rows"], row_block)
-    tiles = [
-        tile_function(height, across)
-        for across, most_rows in MOST_ROWS.items()
-        for height in range(1, most_rows + 1)
-    ]
-    declared = f"declare {_VECTOR} {_LOAD}(ptr, i32, <{LANES} x i1>, {_VECTOR})\n"
-    declared += f"declare void {_PREFETCH}(ptr, i32, i32, i32)\n"
-    return "".join([w.text(), *tiles, _pack_transposed() if transposed else _pack_rows(), declared])
-
-
-_PACK = (
-    "internal void @pack(i64 %from, i64 %to, i64 %steps, i64 %vectors, i64 %last, i64 %mask, "
-    "i64 %stride) noinline"
-)
-
-
-def _pack_rows() -> str:
-    """Copies rows of the right matrix, zeros after the last column."""
-    w = _Writer(_PACK)
-    mask = w.mask("%mask")
-    every = f"<{', '.join(['i1 true'] * LANES)}>"
-
-    def copy(vectors: int) -> None:
-        def row(step: str) -> int:
-            start = w.at("%from", (step, "%stride"))
-            target = w.at("%to", (step, str(VECTOR_BYTES * vectors)))
-            for v in range(vectors):
-                here = w.op("add", start, VECTOR_BYTES * v)
-                w.prefetch(w.op("add", here, VECTOR_BYTES * vectors))
-                vector = w.load(here, mask if v == vectors - 1 else every)
-                w.store(vector, w.op("add", target, VECTOR_BYTES * v))
-            return 1
-
-        w.loop("%steps", row)
-
-    w.switch("%vectors", {v: functools.partial(copy, v) for v in MOST_ROWS})
-    return w.text()
-
-
-def _pack_transposed() -> str:
-    """Turns blocks of 16 x 16 numbers round; after the last column comes that one again."""
-    w = _Writer(_PACK)
-    row_bytes = w.op("mul", "%vectors", VECTOR_BYTES)
-    columns = w.op("add", w.op("mul", w.op("sub", "%vectors", 1), LANES), "%last")
-
-    def block(step: str) -> int:
-        here = w.least(w.op("sub", "%steps", step), LANES)
-        mask = w.mask(w.op("lshr", str(_ALL_LANES), w.op("sub", str(LANES), here)))
-        start = w.at("%from", (step, str(_NUMBER_BYTES)))
-        target = w.at("%to", (step, row_bytes))
-
-        def vector(v: str) -> int:
-            first = w.op("mul", v, LANES)
-            last = w.op("sub", w.op("sub", columns, first), 1)
-            corner = w.at(start, (first, "%stride"))
-            lines = [
-                w.load(w.at(corner, (w.least(str(i), last), "%stride")), mask) for i in range(LANES)
-            ]
-            to = w.at(target, (v, str(VECTOR_BYTES)))
-            for i, line in enumerate(_turned(w, lines)):
-                w.store(line, w.at(to, (str(i), row_bytes)))
-            return 1
-
-        w.loop("%vectors", vector)
-        return LANES
-
-    w.loop("%steps", block)
-    return w.text()
-
-
-def _turned(w: _Writer, lines: list[str]) -> list[str]:
-    """The columns of 16 vectors: pairs of numbers change places, then twos, fours and eights."""
-    for distance in (1, 2, 4, 8):
-        following = list(lines)
-        for i in range(LANES):
-            if i & distance:
-                continue
-            low = [j if not j & distance else LANES + j - distance for j in range(LANES)]
-            high = [j + distance if not j & distance else LANES + j for j in range(LANES)]
-            for target, order in ((i, low), (i + distance, high)):
-                numbers = ", ".join(f"i32 {j}" for j in order)
-                following[target] = w.put(
-                    f"shufflevector {_VECTOR} {lines[i]}, {_VECTOR} {lines[i + distance]}, "
-                    f"<{LANES} x i32> <{numbers}>"
-                )
-        lines = following
-    return lines
+    pack = pack_turned("pack") if transposed else pack_rows("pack")
+    return "".join([w.text(), all_tiles(), pack, DECLARED])

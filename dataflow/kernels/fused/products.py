@@ -1,233 +1,315 @@
-"""Products of small tiles in machine code, for convolutions: no copy of the input is made.
+"""Sums of products over strided arrays by lists of steps, in machine code: for convolutions.
 
-A tile of ``rows`` times ``vectors`` results stays in registers while a sum runs over up to three
-nested axes: for each step the row's number from the left array is multiplied with vectors of the
-right one. Nothing is packed or expanded; where the next number lies is a matter of strides, so the
-same code makes convolutions, their gradients, and plain products. Tiles follow each other along up
-to four outer axes.
+A step says where tiles (`tile_assembly`) lie in the left array, in the packed right one and in the
+output, and along which axes they follow each other; other steps pack filters and pad lines of an
+image. Nothing is expanded: where the next number lies is a matter of strides and of the distances
+between segments, so the same code makes convolutions and their gradients, for all sizes.
 
-It needs 32 vector registers of 512 bits (AVX-512): with fewer, BLAS's own kernels are better.
-Measured on one core of such a machine (peak 262 GFLOP/s), convolution 5 x 5, 32 to 64 channels,
-batch 50: 4.9 ms by BLAS over expanded rows, 3.6 ms here.
+A list is made once for a problem and holds distances only; a call brings the addresses of the
+arrays. Threads take pieces of the list, and stay in machine code from a piece's begin to its end.
 """
 
 from __future__ import annotations
 
 import ctypes
-import functools
+import itertools
 import struct
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-from dataflow.kernels.fused.native import Lazy, compile_source
+import numpy as np
 
-#: Numbers in a vector.
-LANES = 16
-_LANE_BYTES = 4
-_VECTOR_BYTES = LANES * _LANE_BYTES
-#: Registers for results. LLVM moves the numbers of the left array ahead of their use, so some of
-#: the 32 must be free: with 24 and more results half of the speed is lost, with 21 it is 250 GFLOP/s.
-_TILE_REGISTERS = 21
-_MAX_VECTORS = 4
-OUTER, SUMMED = 4, 3
+from dataflow.kernels.fused.native import Lazy, address_of, compile_source
+from dataflow.kernels.fused.panels import ALL_LANES, DECLARED, Writer, pack_rows, pack_turned
+from dataflow.kernels.fused.team import run_calls
+from dataflow.kernels.fused.tile_assembly import (
+    LANES,
+    MOST_ROWS,
+    TILE_FIELDS,
+    VECTOR_BYTES,
+    all_tiles,
+    is_available,
+    tile_name,
+)
 
-
-class Tile(NamedTuple):
-    """What is fixed when a product is compiled; strides are in bytes, numbers are float32.
-
-    ``left_stride`` and ``out_stride`` lead from a row of the tile to the next; ``left_step`` and
-    ``right_step`` from a number of the innermost sum to the next. With ``adds`` the sums are added
-    to what the output holds.
-    """
-
-    rows: int
-    vectors: int
-    left_stride: int
-    out_stride: int
-    left_step: int
-    right_step: int
-    adds: bool
+#: What a step does.
+_TILES, _PAD, _PACK_ROWS, _PACK_TURNED = range(4)
+_AXES = 3
+#: The arrays that a step names; the call brings their addresses.
+IMAGE, PADDED, FILTERS, RIGHT, OUT = range(5)
+_FIELDS = (
+    *("kind", "from_array", "from", "right_array", "right", "to", "tile"),
+    *(f"{what}{axis}" for axis in range(_AXES) for what in ("length", "left_by", "out_by")),
+    *TILE_FIELDS,
+)
+_STEP_BYTES = 8 * len(_FIELDS)
+#: A call's table: the list, its length, and the arrays.
+_pack_call = struct.Struct("q" * (2 + 5)).pack
 
 
 class Axis(NamedTuple):
-    """An axis outside of the tile: its length, and its strides in bytes."""
+    """Tiles that follow each other: how many, and the bytes from one to the next."""
 
     length: int
-    left: int = 0
-    right: int = 0
-    out: int = 0
+    left: int
+    out: int
 
 
-ProductFunction = Callable[[int, int, int, Sequence[Axis], Sequence[Axis]], None]
+class Code(NamedTuple):
+    """Where the machine code is: the function of a call's table, and each size of tile."""
+
+    walk: int
+    tiles: dict[tuple[int, int], int]
 
 
-@functools.cache
-def is_available() -> bool:
-    """True on a processor with AVX-512, with llvmlite installed; loads llvmlite."""
-    try:
-        import llvmlite.binding as llvm
-    except ImportError:
-        return False
-    return bool(llvm.get_host_cpu_features().get("avx512f"))
-
-
-@functools.cache
-def product(tile: Tile) -> Lazy[ProductFunction]:
-    """The one `Lazy` of a tile's function."""
-    return Lazy(functools.partial(compile_product, tile))
-
-
-def compile_product(tile: Tile) -> ProductFunction:
+def compile_code() -> Code:
     """Compiles at once. Raises `ImportError` where `is_available` is false."""
     if not is_available():
         raise ImportError("llvmlite is not installed, or the processor has no AVX-512")
-    code = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(*compile_source(source(tile), "loop"))
-    pack = struct.Struct("q" * (3 + 4 * OUTER + 3 * SUMMED)).pack
-
-    def run(left: int, right: int, out: int, outer: Sequence[Axis], summed: Sequence[Axis]) -> None:
-        """``outer`` and ``summed`` from the outermost axis in; all lengths are at least 1.
-
-        The last of ``summed`` has the tile's own steps.
-        """
-        table = [left, right, out]
-        for axis in [Axis(1)] * (OUTER - len(outer)) + [*outer]:
-            table += axis
-        for axis in [Axis(1)] * (SUMMED - len(summed)) + [*summed]:
-            table += axis[:3]
-        code(pack(*table))
-
-    return run
+    sizes = [(r, v) for v, most in MOST_ROWS.items() for r in range(1, most + 1)]
+    walk, where = compile_source(source(sizes), "walk", "where")
+    addresses = np.zeros(len(sizes), np.int64)
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(where)(address_of(addresses))
+    return Code(walk, dict(zip(sizes, addresses.tolist(), strict=True)))
 
 
-def split_rows(rows: int, vectors: int) -> list[tuple[int, int]]:
-    """(rows of a tile, number of such tiles), one or two, that together have ``rows`` rows."""
-    most = _TILE_REGISTERS // vectors
-    tiles = -(-rows // most)
-    each = -(-rows // tiles)
+#: The one code for all sizes of problems.
+code: Lazy[Code] = Lazy(compile_code)
+
+
+class Panel(NamedTuple):
+    """Columns of a right matrix that are worked on together: up to three vectors."""
+
+    first: int
+    vectors: int
+    last: int
+
+    @property
+    def mask(self) -> int:
+        """A bit for each column of the last vector."""
+        return ALL_LANES >> (LANES - self.last)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row when it is packed."""
+        return self.vectors * VECTOR_BYTES
+
+
+def panels_of(columns: int) -> list[Panel]:
+    """Panels of about equal width."""
+    vectors = -(-columns // LANES)
+    count = -(-vectors // max(MOST_ROWS))
+    panels, first = [], 0
+    for i in range(count):
+        wide = (vectors - first + count - i - 1) // (count - i)
+        last = min(columns - (first + wide - 1) * LANES, LANES)
+        panels.append(Panel(first * LANES, wide, last))
+        first += wide
+    return panels
+
+
+class Strip(NamedTuple):
+    """``tiles`` tiles of equal height, from row ``first`` on."""
+
+    first: int
+    rows: int
+    tiles: int
+
+
+def strips_of(rows: int, vectors: int) -> list[Strip]:
+    """One or two strips that together have so many rows."""
+    most = MOST_ROWS[vectors]
+    each = -(-rows // -(-rows // most))
     whole, rest = divmod(rows, each)
-    return [(each, whole)] + ([(rest, 1)] if rest else [])
+    strips = [Strip(0, each, whole)]
+    return strips + [Strip(whole * each, rest, 1)] if rest else strips
 
 
-def vectors_of(columns: int) -> int | None:
-    """Vectors in a tile for so many columns; ``None`` where they do not divide into vectors."""
-    whole, rest = divmod(columns, LANES)
-    if rest or not whole:
-        return None
-    return max(v for v in range(1, _MAX_VECTORS + 1) if whole % v == 0)
+class Steps:
+    """A list of steps in pieces, which threads may do in any order."""
 
+    def __init__(self, tiles: dict[tuple[int, int], int]) -> None:
+        self._tiles = tiles
+        self._rows: list[list[int]] = []
+        self._ends = [0]
+        self._segments: dict[tuple[tuple[int, int], ...], Any] = {}
+        self._table: Any = None
 
-def source(tile: Tile) -> str:
-    """The function in LLVM's assembly language; its one argument is the table of 64-bit numbers."""
-    vector = f"<{LANES} x float>"
-    lines = ["define void @loop(ptr %table) {", "entry:"]
-    place = 0
+    def end_piece(self) -> None:
+        """What was added since the last piece is one."""
+        if len(self._rows) > self._ends[-1]:
+            self._ends.append(len(self._rows))
 
-    def field(name: str, kind: str = "i64") -> None:
-        nonlocal place
-        lines.append(f"  %{name}.at = getelementptr i64, ptr %table, i64 {place}")
-        lines.append(f"  %{name} = load {kind}, ptr %{name}.at")
-        place += 1
+    def _add(self, **fields: int) -> None:
+        self._rows.append([fields.get(name, 0) for name in _FIELDS])
 
-    for name in ("left", "right", "out"):
-        field(name, "ptr")
-    for o in range(OUTER):
-        for what in ("n", "l", "r", "o"):
-            field(f"{what}{o}")
-    for k in range(SUMMED):
-        for what in ("count", "a", "b"):
-            field(f"{what}{k}")
-    pointers = ("left", "right", "out")
-    before = "entry"
-    for o in range(OUTER):
-        lines += [f"  br label %outer{o}", f"outer{o}:"]
-        lines.append(f"  %i{o} = phi i64 [0, %{before}], [%i{o}.next, %end{o}]")
-        for name in pointers:
-            start = f"%{name}" if o == 0 else f"%{name}.p{o - 1}"
-            lines.append(f"  %{name}.p{o} = phi ptr [{start}, %{before}], [%{name}.q{o}, %end{o}]")
-        before = f"outer{o}"
-    last = OUTER - 1
-    sums = [(i, v) for i in range(tile.rows) for v in range(tile.vectors)]
-    steps = (("a", tile.left_step), ("b", tile.right_step))
-    lines += [
-        # One loop for all sums: LLVM keeps the results of nested ones in memory. Where an axis
-        # ends, the pointers are set to the next place of the axis around it.
-        "  %count01 = mul i64 %count0, %count1",
-        "  %total = mul i64 %count01, %count2",
-    ]
-    for short, by in steps:
-        lines += [
-            f"  %{short}2.run = mul i64 %count2, {by}",
-            f"  %{short}1.turn = sub i64 %{short}1, %{short}2.run",
-            f"  %{short}1.run = mul i64 %count1, %{short}1",
-            f"  %{short}0.turn = sub i64 %{short}0, %{short}1.run",
-        ]
-    lines += ["  br label %sum", "sum:"]
-    for counter in ("k", "k1", "k2"):
-        lines.append(f"  %{counter} = phi i64 [0, %{before}], [%{counter}.next, %sum]")
-    lines.append(f"  %a.p = phi ptr [%left.p{last}, %{before}], [%a.q, %sum]")
-    lines.append(f"  %b.p = phi ptr [%right.p{last}, %{before}], [%b.q, %sum]")
-    for i, v in sums:
-        lines.append(
-            f"  %c.{i}.{v} = phi {vector} [zeroinitializer, %{before}], [%t.{i}.{v}, %sum]"
+    def pad(
+        self, lines: int, at: int, line_bytes: int, to: int, wide_bytes: int, before: int
+    ) -> None:
+        """Copies lines of the image to wider ones, with zeros ``before`` and after."""
+        self._add(
+            kind=_PAD, **{"from": at}, to=to,
+            length0=lines, left_by0=line_bytes, out_by0=wide_bytes, length1=before,
+        )  # fmt: skip
+
+    def pack(self, panel: Panel, rows: int, at: int, to: int, stride: int, turned: bool) -> None:
+        """Packs rows of the filters; ``stride`` leads to the next row, or column if ``turned``."""
+        self._add(
+            kind=_PACK_TURNED if turned else _PACK_ROWS, **{"from": at}, to=to,
+            length0=rows, left_by0=panel.vectors, out_by0=panel.last, length1=panel.mask,
+            left_by1=stride,
+        )  # fmt: skip
+
+    def tiles(
+        self,
+        rows: int,
+        panel: Panel,
+        *,
+        left: tuple[int, int],
+        right: tuple[int, int],
+        out: int,
+        row: int,
+        step: int,
+        right_step: int,
+        out_row: int,
+        count: int,
+        segments: tuple[tuple[int, int], ...],
+        adds: bool,
+        axes: Sequence[Axis] = (),
+    ) -> None:
+        """Sums for so many rows; ``left`` and ``right`` are (array, bytes from its start).
+
+        ``axes`` are at most two, the outermost first; along a third one lie the tiles of the rows.
+        """
+        found = self._segments.get(segments)
+        if found is None:
+            found = self._segments[segments] = np.array(segments, np.int64)
+        for strip in strips_of(rows, panel.vectors):
+            following = Axis(strip.tiles, strip.rows * row, strip.rows * out_row)
+            lengths: dict[str, int] = {}
+            for i, axis in enumerate([*[Axis(1, 0, 0)] * (2 - len(axes)), *axes, following]):
+                lengths |= {f"length{i}": axis.length, f"left_by{i}": axis.left}
+                lengths[f"out_by{i}"] = axis.out
+            self._add(
+                kind=_TILES, from_array=left[0], **{"from": left[1] + strip.first * row},
+                right_array=right[0], right=right[1], to=out + strip.first * out_row,
+                tile=self._tiles[strip.rows, panel.vectors], **lengths,
+                row=row, step=step, right_step=right_step, out_row=out_row, mask=panel.mask,
+                adds=int(adds), count=count, segments=address_of(found), num_segments=len(segments),
+            )  # fmt: skip
+
+    def run(self, walk: int, arrays: Sequence[int]) -> None:
+        """Does all steps; ``arrays`` are the addresses of those from `IMAGE` to `OUT`."""
+        if self._table is None:
+            self.end_piece()
+            self._table = np.array(self._rows, np.int64)
+        start = address_of(self._table)
+        run_calls(
+            [
+                (walk, _pack_call(start + first * _STEP_BYTES, last - first, *arrays))
+                for first, last in itertools.pairwise(self._ends)
+            ]
         )
-    for v in range(tile.vectors):
-        lines.append(f"  %rightat{v} = getelementptr i8, ptr %b.p, i64 {v * _VECTOR_BYTES}")
-        lines.append(f"  %right{v} = load {vector}, ptr %rightat{v}, align {_LANE_BYTES}")
-    for i in range(tile.rows):
-        lines.append(f"  %leftat{i} = getelementptr i8, ptr %a.p, i64 {i * tile.left_stride}")
-        lines.append(f"  %one{i} = load float, ptr %leftat{i}, align {_LANE_BYTES}")
-        lines.append(f"  %first{i} = insertelement {vector} poison, float %one{i}, i64 0")
-        mask = f"<{LANES} x i32> zeroinitializer"
-        lines.append(f"  %all{i} = shufflevector {vector} %first{i}, {vector} poison, {mask}")
-        for v in range(tile.vectors):
-            lines.append(
-                f"  %t.{i}.{v} = call {vector} @llvm.fmuladd.v{LANES}f32({vector} %all{i}, "
-                f"{vector} %right{v}, {vector} %c.{i}.{v})"
-            )
-    lines += [
-        "  %k2.up = add i64 %k2, 1",
-        "  %k2.ends = icmp eq i64 %k2.up, %count2",
-        "  %k2.next = select i1 %k2.ends, i64 0, i64 %k2.up",
-        "  %k2.carry = zext i1 %k2.ends to i64",
-        "  %k1.up = add i64 %k1, %k2.carry",
-        "  %k1.ends = icmp eq i64 %k1.up, %count1",
-        "  %k1.next = select i1 %k1.ends, i64 0, i64 %k1.up",
-    ]
-    for short, by in steps:
-        lines += [
-            f"  %{short}1.here = select i1 %k2.ends, i64 %{short}1.turn, i64 0",
-            f"  %{short}0.here = select i1 %k1.ends, i64 %{short}0.turn, i64 0",
-            f"  %{short}.turn = add i64 %{short}1.here, %{short}0.here",
-            f"  %{short}.by = add i64 %{short}.turn, {by}",
-            f"  %{short}.q = getelementptr i8, ptr %{short}.p, i64 %{short}.by",
-        ]
-    lines += [
-        "  %k.next = add i64 %k, 1",
-        "  %k.more = icmp slt i64 %k.next, %total",
-        "  br i1 %k.more, label %sum, label %store",
-    ]
-    lines.append("store:")
-    for i, v in sums:
-        offset = i * tile.out_stride + v * _VECTOR_BYTES
-        lines.append(f"  %o{i}.{v}.at = getelementptr i8, ptr %out.p{last}, i64 {offset}")
-        value = f"%t.{i}.{v}"
-        if tile.adds:
-            lines.append(f"  %old{i}.{v} = load {vector}, ptr %o{i}.{v}.at, align {_LANE_BYTES}")
-            lines.append(f"  %new{i}.{v} = fadd {vector} %old{i}.{v}, {value}")
-            value = f"%new{i}.{v}"
-        lines.append(f"  store {vector} {value}, ptr %o{i}.{v}.at, align {_LANE_BYTES}")
-    lines.append(f"  br label %end{last}")
-    for o in reversed(range(OUTER)):
-        after = f"end{o - 1}" if o else "done"
-        lines.append(f"end{o}:")
-        for name, stride in zip(pointers, "lro", strict=True):
-            lines.append(f"  %{name}.q{o} = getelementptr i8, ptr %{name}.p{o}, i64 %{stride}{o}")
-        lines += [
-            f"  %i{o}.next = add i64 %i{o}, 1",
-            f"  %i{o}.more = icmp slt i64 %i{o}.next, %n{o}",
-            f"  br i1 %i{o}.more, label %outer{o}, label %{after}",
-        ]
-    signature = ", ".join([vector] * 3)
-    lines += ["done:", "  ret void", "}"]
-    lines.append(f"declare {vector} @llvm.fmuladd.v{LANES}f32({signature})")
-    return "\n".join(lines) + "\n"
+
+
+# ---- the text ---------------------------------------------------------------------------------
+
+
+def source(sizes: Sequence[tuple[int, int]]) -> str:
+    """``walk``, whose argument is a call's table, and ``where``, which stores the tiles' addresses."""
+    w = Writer("void @walk(ptr %table)")
+
+    def load(base: str, index: str | int) -> str:
+        return w.put(f"load i64, ptr {w.put(f'getelementptr i64, ptr {base}, i64 {index}')}")
+
+    steps, count = load("%table", 0), load("%table", 1)
+    arrays = w.put("getelementptr i64, ptr %table, i64 2")
+
+    def one(number: str) -> int:
+        step = w.pointer(w.at(steps, (number, str(_STEP_BYTES))))
+
+        def field(name: str) -> str:
+            return load(step, _FIELDS.index(name))
+
+        def place(array: str | int, name: str) -> str:
+            return w.op("add", load(arrays, array), field(name))
+
+        def tiles() -> None:
+            left, right = place(field("from_array"), "from"), place(field("right_array"), "right")
+            out = place(OUT, "to")
+            tile = w.pointer(field("tile"))
+            first = _FIELDS.index(TILE_FIELDS[0])
+            own = w.put(f"getelementptr i64, ptr {step}, i64 {first}")
+            axes = [
+                [field(f"{what}{axis}") for what in ("length", "left_by", "out_by")]
+                for axis in range(_AXES)
+            ]
+
+            def along(axis: int, left: str, out: str) -> None:
+                if axis == _AXES:
+                    w.lines.append(
+                        f"  call void {tile}(i64 {left}, i64 {right}, i64 {out}, ptr {own})"
+                    )
+                    return
+                length, left_by, out_by = axes[axis]
+
+                def body(i: str) -> int:
+                    along(axis + 1, w.at(left, (i, left_by)), w.at(out, (i, out_by)))
+                    return 1
+
+                w.loop(length, body)
+
+            along(0, left, out)
+
+        def pad() -> None:
+            start, target = place(IMAGE, "from"), place(PADDED, "to")
+            line, wide, before = field("left_by0"), field("out_by0"), field("length1")
+            after = w.op("sub", w.op("sub", wide, line), before)
+
+            def zeros(at: str, size: str) -> None:
+                w.lines.append(
+                    f"  call void @llvm.memset.p0.i64(ptr {w.pointer(at)}, i8 0, i64 {size}, "
+                    "i1 false)"
+                )
+
+            def body(i: str) -> int:
+                to = w.at(target, (i, wide))
+                inside = w.op("add", to, before)
+                zeros(to, before)
+                w.lines.append(
+                    f"  call void @llvm.memcpy.p0.p0.i64(ptr {w.pointer(inside)}, "
+                    f"ptr {w.pointer(w.at(start, (i, line)))}, i64 {line}, i1 false)"
+                )
+                zeros(w.op("add", inside, line), after)
+                return 1
+
+            w.loop(field("length0"), body)
+
+        def pack(name: str) -> None:
+            numbers = [place(FILTERS, "from"), place(RIGHT, "to")]
+            names = ("length0", "left_by0", "out_by0", "length1", "left_by1")
+            numbers += [field(x) for x in names]
+            w.lines.append(f"  call void @{name}({', '.join(f'i64 {x}' for x in numbers)})")
+
+        w.switch(
+            field("kind"),
+            {
+                _TILES: tiles,
+                _PAD: pad,
+                _PACK_ROWS: lambda: pack("pack_rows"),
+                _PACK_TURNED: lambda: pack("pack_turned"),
+            },
+        )
+        return 1
+
+    w.loop(count, one)
+    where = Writer("void @where(i64 %to)")
+    for i, size in enumerate(sizes):
+        to = where.pointer(where.op("add", "%to", 8 * i))
+        where.lines.append(f"  store ptr {tile_name(*size)}, ptr {to}")
+    declared = (
+        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
+    )
+    packs = pack_rows("pack_rows") + pack_turned("pack_turned")
+    return "".join([w.text(), where.text(), all_tiles(), packs, DECLARED, declared])

@@ -1,23 +1,57 @@
-"""The innermost loop of a matrix product in the processor's own assembly language (AVX-512).
+"""The innermost loop of sums of products in the processor's own assembly language (AVX-512).
 
-A tile of ``rows`` times ``vectors`` results stays in registers while a sum runs over all ``k``: each
-step loads the vectors of a packed row of the right matrix and multiplies them with one number from
-each row of the left one. LLVM, given the same loop, moves the left numbers ahead of their use and
-then has to keep results in memory; written out, all 32 registers can be used.
+A tile of ``rows`` times ``vectors`` results stays in registers while a sum runs: each step loads the
+vectors of a row of the right matrix and multiplies them with one number from each row of the left
+one. LLVM, given the same loop, moves the left numbers ahead of their use and then has to keep
+results in memory; written out, all 32 registers can be used.
+
+A sum consists of segments of equal length, between which both matrices are left by a distance of
+their own: matrix products have one segment, convolutions one for each line that a window meets.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
+
 #: Numbers (float32) in a vector, and its bytes.
-LANES, VECTOR_BYTES = 16, 64
+LANES, NUMBER_BYTES, VECTOR_BYTES = 16, 4, 64
 #: Rows of the largest tile, by its vectors: 24 results leave registers for the factors.
 MOST_ROWS = {1: 12, 2: 12, 3: 8}
+#: What a tile looks up, all of 64 bits: the left strides from row to row and from step to step, the
+#: right one from step to step and the output's from row to row, in bytes; a bit for each column of
+#: the last vector that is read and stored; 1 where the sums are added to what the output holds, else
+#: 0; the steps of a segment; where the distances are, two for each segment (left, right), by which
+#: the addresses grow after it; and how many segments there are (at least 1).
+TILE_FIELDS = (
+    *("row", "step", "right_step", "out_row", "mask", "adds"),
+    *("count", "segments", "num_segments"),
+)
 _REGISTERS = 32
 #: Each addresses three rows of the left matrix: itself, one and two row strides on.
 _ROW_POINTERS = ("rax", "rcx", "rdx", "r14")
 _ROWS_A_POINTER = 3
 #: So many registers take turns with the left numbers.
 _MOST_SPREAD = 4
+
+
+@functools.cache
+def is_available() -> bool:
+    """True on a processor with AVX-512, with llvmlite installed; loads llvmlite."""
+    try:
+        import llvmlite.binding as llvm
+    except ImportError:
+        return False
+    return bool(llvm.get_host_cpu_features().get("avx512f"))
+
+
+def all_tiles() -> str:
+    """The functions of all sizes of tiles in LLVM's assembly language."""
+    return "".join(
+        tile_function(rows, vectors)
+        for vectors, most_rows in MOST_ROWS.items()
+        for rows in range(1, most_rows + 1)
+    )
 
 
 def tile_name(rows: int, vectors: int) -> str:
@@ -28,63 +62,70 @@ def tile_name(rows: int, vectors: int) -> str:
 def tile_function(rows: int, vectors: int) -> str:
     """The function in LLVM's assembly language.
 
-    Its arguments: addresses of the left rows, the packed right rows and the output; the length of
-    the sum (at least 1); the left strides from row to row and from step to step, and the output's
-    from row to row, in bytes; a bit for each column of the last vector that is stored; 1 where the
-    sums are added to what the output holds, else 0.
+    Its arguments: addresses of the left rows, the right ones and the output, and of the table of
+    `TILE_FIELDS`.
     """
-    results = ", ".join(["i64"] * (len(_ROW_POINTERS) + 3))
-    changed = [*_ROW_POINTERS, "rsi", "rdi", "r10"]
+    changed = ("rax", "rsi", "r10")
     constraints = [f"={{{name}}}" for name in changed]
     constraints += [str(i) for i in range(len(changed))]  # the same registers come in
-    constraints += ["{r8}", "{r9}", "{r11}", "{r12}", "{r13}", "{rbx}"]
+    constraints += ["{rbx}"]
+    constraints += [f"~{{{x}}}" for x in ("rcx", "rdx", "r14", "rdi", "r8", "r9")]
+    constraints += [f"~{{{x}}}" for x in ("r11", "r12", "r13", "r15")]
     constraints += [f"~{{zmm{i}}}" for i in range(_REGISTERS)]
     constraints += ["~{k1}", "~{memory}", "~{dirflag}", "~{fpsr}", "~{flags}"]
     code = "\\0A".join(_instructions(rows, vectors))
-    arguments = ["%left", "%left1", "%left2", "%left3", "%right", "%count", "%out"]
-    arguments += ["%row", "%step", "%out_row", "%mask", "%adds", "%out"]
     return f"""
-define internal void {tile_name(rows, vectors)}(i64 %left, i64 %right, i64 %out, i64 %count, i64 %row, i64 %step, i64 %out_row, i64 %mask, i64 %adds) noinline {{
-  %rows = mul i64 %row, {_ROWS_A_POINTER}
-  %left1 = add i64 %left, %rows
-  %left2 = add i64 %left1, %rows
-  %left3 = add i64 %left2, %rows
-  %all = call {{{results}}} asm sideeffect "{code}", "{",".join(constraints)}"({", ".join(f"i64 {x}" for x in arguments)})
+define internal void {tile_name(rows, vectors)}(i64 %left, i64 %right, i64 %out, ptr %table) noinline {{
+  %all = call {{i64, i64, i64}} asm sideeffect "{code}", "{",".join(constraints)}"(i64 %left, i64 %right, i64 %out, ptr %table)
   ret void
 }}
 """
 
 
 def _instructions(rows: int, vectors: int) -> list[str]:
-    """In AT&T's notation. rsi: packed rows; rdi: steps left; r8, r9: the left strides; r10: output
-    (rbx: its start), r11: its row stride; r12: the mask; r13: whether to add."""
+    """In AT&T's notation. rsi: right rows, r15: their stride; rdi: steps left; r8, r9: the left
+    strides; r10: output, r11: its row stride; r12: the distances after this segment, r13: segments
+    left; rbx: the table."""
     results = [
         [f"%zmm{_REGISTERS - 1 - i * vectors - v}" for v in range(vectors)] for i in range(rows)
     ]
     spread = min(_REGISTERS - rows * vectors - vectors, _MOST_SPREAD)
-    text = ["kmovw %r12d, %k1"]
-    for i in range(rows):
-        text += [f"vpxord {x}, {x}, {x}" for x in results[i]]
-        text += ["prefetcht0 (%r10)", "addq %r11, %r10"]
-    text += ["movq %rbx, %r10", "1:"]
-    text += [f"vmovups {VECTOR_BYTES * v}(%rsi), %zmm{v}" for v in range(vectors)]
+    pointers = _ROW_POINTERS[: -(-rows // _ROWS_A_POINTER)]
+
+    def field(name: str) -> str:
+        return f"{8 * TILE_FIELDS.index(name)}(%rbx)"
+
+    def masked(v: int, zeros: str = "") -> str:
+        return f" {{%k1}}{zeros}" if v == vectors - 1 else ""
+
+    text = [f"movq {field('row')}, %r8", f"movq {field('out_row')}, %r11", "movq %r10, %r13"]
+    for row in results:
+        text += [f"vpxord {x}, {x}, {x}" for x in row]
+        text += ["prefetcht0 (%r13)", "addq %r11, %r13"]
+    text += [f"movq {field('step')}, %r9", f"movq {field('right_step')}, %r15"]
+    text += [f"movq {field('segments')}, %r12", f"movq {field('num_segments')}, %r13"]
+    text.append(f"kmovw {field('mask')}, %k1")
+    for before, pointer in itertools.pairwise(pointers):
+        text += [f"leaq (%{before},%r8,2), %{pointer}", f"addq %r8, %{pointer}"]
+    text += ["1:", f"movq {field('count')}, %rdi", "2:"]
+    text += [
+        f"vmovups {VECTOR_BYTES * v}(%rsi), %zmm{v}{masked(v, ' {z}')}" for v in range(vectors)
+    ]
     for i in range(rows):
         pointer, place = _ROW_POINTERS[i // _ROWS_A_POINTER], i % _ROWS_A_POINTER
         at = (f"(%{pointer})", f"(%{pointer},%r8)", f"(%{pointer},%r8,2)")[place]
         number = f"%zmm{vectors + i % spread}"
         text.append(f"vbroadcastss {at}, {number}")
         text += [f"vfmadd231ps %zmm{v}, {number}, {results[i][v]}" for v in range(vectors)]
-    text += [f"addq %r9, %{pointer}" for pointer in _ROW_POINTERS[: -(-rows // _ROWS_A_POINTER)]]
-    text += [f"addq $${VECTOR_BYTES * vectors}, %rsi", "decq %rdi", "jne 1b"]
-    text += ["testq %r13, %r13", "je 2f"]
-
-    def masked(v: int) -> str:
-        return " {%k1}" if v == vectors - 1 else ""
-
+    text += [f"addq %r9, %{pointer}" for pointer in pointers]
+    text += ["addq %r15, %rsi", "decq %rdi", "jne 2b"]
+    text += ["movq (%r12), %rdi", "addq 8(%r12), %rsi", "addq $$16, %r12"]
+    text += [f"addq %rdi, %{pointer}" for pointer in pointers]
+    text += ["decq %r13", "jne 1b", f"cmpq $$0, {field('adds')}", "je 4f", "movq %r10, %r13"]
     for row in results:
-        text += [f"vaddps {VECTOR_BYTES * v}(%r10), {x}, {x}{masked(v)}" for v, x in enumerate(row)]
-        text.append("addq %r11, %r10")
-    text += ["movq %rbx, %r10", "2:"]
+        text += [f"vaddps {VECTOR_BYTES * v}(%r13), {x}, {x}{masked(v)}" for v, x in enumerate(row)]
+        text.append("addq %r11, %r13")
+    text.append("4:")
     for row in results:
         text += [f"vmovups {x}, {VECTOR_BYTES * v}(%r10){masked(v)}" for v, x in enumerate(row)]
         text.append("addq %r11, %r10")
