@@ -243,6 +243,32 @@ def test_nothing_outlives_the_notebook_kernel(tmp_path, ending, eventually):
         owner.stdout.close()
 
 
+def listening_addresses(pids):
+    """The IPv4 and IPv6 addresses, in the kernel's hexadecimal, on which processes listen."""
+    sockets = set()
+    for pid in pids:
+        for path in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+            try:
+                sockets.add(os.readlink(path))
+            except OSError:
+                continue  # closed meanwhile
+    found = []
+    for name in ("tcp", "tcp6"):
+        for line in pathlib.Path(f"/proc/net/{name}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+                found.append(fields[1].partition(":")[0])
+    return found
+
+
+def test_nothing_listens_beyond_this_machine(launched):
+    found = listening_addresses([os.getpid(), *children_of(os.getpid())])
+    assert len(found) >= 5
+    loopback = "0100007F"  # 127.0.0.1, the last byte first
+    ending = {address[-8:] for address in found}  # ::ffff:127.0.0.1 ends with it too
+    assert ending == {loopback}, f"{found}"
+
+
 def test_launch_works_in_a_thread_and_after_a_stop():
     outcome = []
 
