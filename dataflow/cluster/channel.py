@@ -29,7 +29,12 @@ import numpy as np
 from dataflow.cluster import handshake, messages
 from dataflow.cluster.messages import HEADER, INLINE, SHARED, Kind, Message, ProtocolError
 from dataflow.cluster.shared_memory import IncomingSegments, OutgoingSegments
-from dataflow.errors import InvalidArgumentError, UnauthenticatedError, UnavailableError
+from dataflow.errors import (
+    InvalidArgumentError,
+    ResourceExhaustedError,
+    UnauthenticatedError,
+    UnavailableError,
+)
 
 log = logging.getLogger("dataflow.cluster")
 
@@ -83,6 +88,8 @@ class Link:
         self.sock = sock
         self.peer = peer
         self.limit_bytes = limit_bytes
+        #: What the other end takes in one message, as far as it said so.
+        self.peer_limit_bytes = 1 << 62
         self.may_share = False
         self.closed = False
         self.greeting: dict[str, Any] = {}
@@ -122,7 +129,8 @@ class Link:
         while_full: Callable[[], None] | None = None,
         hold: bool = False,
     ) -> None:
-        """Send one frame. Raises UnavailableError when the peer is gone.
+        """Send one frame. Raises UnavailableError when the peer is gone, and ResourceExhaustedError,
+        with nothing sent, for more than it takes in one message.
 
         A small frame that may ``hold`` goes out together with the next one.
 
@@ -134,6 +142,9 @@ class Link:
             buffers = messages.encode(
                 kind, tag, id, tensors, head, flags, self._share if self.may_share else None
             )
+            size = _size_of(buffers)
+            if size > self.peer_limit_bytes:
+                raise self._too_large(size, tensors)
             try:
                 if self._outgoing.has_news:
                     for announcement in self._outgoing.announcements():
@@ -141,7 +152,6 @@ class Link:
                             messages.encode(Kind.SEGMENT, head=announcement), while_full
                         )
                 # The usual frame is small and goes in one call, without waiting for room.
-                size = _size_of(buffers)
                 self.bytes_sent += size
                 if hold and size <= _JOIN_BYTES:
                     self._held += b"".join(buffers)
@@ -325,6 +335,17 @@ class Link:
                 raise ConnectionResetError("end of file")
             ready += got
 
+    def _too_large(self, size: int, tensors: Any) -> ResourceExhaustedError:
+        largest = max((np.asarray(t) for t in tensors), key=lambda a: a.nbytes, default=None)
+        what = "" if largest is None else f"; its largest tensor is {largest.dtype}{largest.shape}"
+        return ResourceExhaustedError(
+            None,
+            None,
+            f"A message of {size} bytes to {self.peer} is above its limit of "
+            f"{self.peer_limit_bytes} and was not sent{what.replace('object', 'string')}. Send it "
+            "in parts, or set DATAFLOW_MAX_MESSAGE_BYTES higher for every task and client.",
+        )
+
     def _gone(self, error: BaseException) -> UnavailableError:
         where = f" at {self.address}" if self.address else ""
         return UnavailableError(
@@ -463,10 +484,11 @@ class Listener:
                 "task": self.task,
                 "incarnation": self.incarnation,
                 "local": self._local_name,
+                "limit": self._limit_bytes,
             }
             handshake.greet(link, self._key, greeting)
             connection.settimeout(None)
-            link.limit_bytes = self._limit_bytes
+            link.limit_bytes = link.peer_limit_bytes = self._limit_bytes
         except (ProtocolError, UnauthenticatedError, UnavailableError) as error:
             self._refuse(link, source, error)
             return
@@ -651,6 +673,7 @@ def _introduce(
         )
     sock.settimeout(None)
     link.limit_bytes = limit or max_message_bytes()
+    link.peer_limit_bytes = int(link.greeting.get("limit", link.peer_limit_bytes))
     return link
 
 

@@ -488,6 +488,8 @@ class _MasterStep:
                 while not self.complete and self.error is None:
                     self._receive(deadline, timeout_seconds)
         except BaseException as error:
+            if self.error is None and isinstance(error, OpError):
+                self.error = error
             self._take(master.decide(master.machine.cancelled, self.step, "the step was given up"))
             self._give_up()
             if self.error is not None and isinstance(error, OpError):

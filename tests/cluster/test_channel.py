@@ -16,7 +16,7 @@ import pytest
 from dataflow.cluster import channel, handshake, messages
 from dataflow.cluster.channel import LinkPool, Listener, connect
 from dataflow.cluster.messages import Kind
-from dataflow.errors import UnauthenticatedError, UnavailableError
+from dataflow.errors import ResourceExhaustedError, UnauthenticatedError, UnavailableError
 
 KEY = "a key for tests"
 
@@ -300,12 +300,20 @@ def test_another_protocol_version_is_refused_with_both_numbers(echo, monkeypatch
         connect(echo.address, KEY, "client", timeout_seconds=0.2)
 
 
-def test_a_message_above_the_limit_closes_the_link_and_says_why(eventually):
+def test_a_message_above_the_limit_is_not_sent_and_else_closes_the_link_and_says_why(eventually):
     handler = Echo()
     listener = Listener("127.0.0.1:0", KEY, "/job:ps/task:0", handler, limit_bytes=100_000)
     try:
         link = connect(listener.address, KEY, "/job:worker/task:0")
         link.may_share = False
+        words = (
+            r"80\d+ bytes to the task at .* limit of 100000 and was not sent; .*float64\(100000,"
+        )
+        with pytest.raises(ResourceExhaustedError, match=words):
+            link.send(Kind.CALL, tensors=[np.zeros(100_000)])
+        link.send(Kind.CALL, tensors=[np.zeros(10)])  # the link is as it was
+        assert link.receive().tensors[0].shape == (10,)
+        link.peer_limit_bytes = 1 << 62  # a peer that does not care
         with pytest.raises(UnavailableError):
             link.send(Kind.CALL, tensors=[np.zeros(100_000)])
             link.receive()

@@ -51,9 +51,7 @@ class Kernel:
                 text.append(message["content"]["text"])
 
         lines = [line.removeprefix("    ") for line in code.splitlines()]
-        reply = self.client.execute_interactive(
-            "\n".join(lines), output_hook=hook, timeout=seconds
-        )
+        reply = self.client.execute_interactive("\n".join(lines), output_hook=hook, timeout=seconds)
         return "".join(text).strip(), reply["content"].get("ename")
 
     def restart(self):

@@ -9,7 +9,7 @@ import pytest
 import dataflow as tf
 from dataflow.cluster.server import Server, visible_tasks
 from dataflow.cluster.spec import ClusterSpec
-from tests.cluster.conftest import KEY
+from tests.cluster.conftest import KEY, LocalCluster
 
 
 def counter(name="counter", value=0.0):
@@ -459,6 +459,25 @@ def test_mixed_cluster_specs_are_refused_and_the_tasks_stay_up(make_spec):
             assert session.run(a) == 1.0
     with pytest.raises(ValueError, match="Two cluster specs disagree: /job:ps/task:0"):
         spec.merge(mixed)
+
+
+def test_a_tensor_above_the_limit_is_refused_and_the_tasks_stay_up(make_spec, monkeypatch):
+    monkeypatch.setenv("DATAFLOW_MAX_MESSAGE_BYTES", "100000")
+    servers = LocalCluster(make_spec(ps=1, worker=2))
+    texts = tf.placeholder(tf.string, [None])  # not shared between processes, as between machines
+    with tf.device("/job:worker/task:0"):
+        there = tf.identity(texts)
+    with tf.device("/job:worker/task:1"):
+        count = tf.size(there)
+    try:
+        with tf.Session(servers["ps:0"].target) as session:
+            feeds = {texts: ["x" * 1000] * 200}
+            words = r"A message of 2\d+ bytes to .* limit of 100000 .*string\(200,\)"
+            with pytest.raises(tf.errors.ResourceExhaustedError, match=words):
+                session.run(count, feeds)
+            assert session.run(count, {texts: ["x" * 1000] * 20}) == 20
+    finally:
+        servers.stop()
 
 
 def test_containers_are_cleared_by_name(cluster):
