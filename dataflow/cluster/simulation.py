@@ -255,7 +255,8 @@ def backup_curve(
     first = None
     for count in backups:
         row = simulate(workers, count, **options).as_row()
-        first = first or simulate(workers, 0, **options).as_row()
+        if first is None:
+            first = simulate(workers, 0, **options).as_row() if count else row
         row["speedup"] = first["median_seconds"] / row["median_seconds"]
         row["normalized_speedup"] = row["speedup"] * workers / (workers + count)
         rows.append(row)

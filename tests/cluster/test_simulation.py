@@ -44,6 +44,21 @@ def test_the_published_curve_of_backup_workers(seed):
     assert p90[4] < 0.9 * p90[0], "the tail shrinks more than the median"
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_a_thousand_workers_show_the_published_curve(seed):
+    """Twenty times the workers of figure 8, and twenty times the parameter servers."""
+    backups = [0, 20, 40, 60, 80, 120, 160, 240]
+    rows = backup_curve(1000, backups, steps=5, transfer_seconds=0.004 / 20, seed=seed)
+    medians = dict(zip(backups, (row["median_seconds"] for row in rows), strict=True))
+    speedups = dict(zip(backups, (row["normalized_speedup"] for row in rows), strict=True))
+    assert medians[0] > medians[20] > medians[40] > medians[60] > medians[80]
+    # 80 of a thousand are as 4 of fifty: about as much as can be had, and more costs again.
+    assert medians[80] <= 1.03 * min(medians.values())
+    assert medians[240] > medians[160] > min(medians[80], medians[120])
+    assert max(speedups, key=speedups.get) in (60, 80)
+    assert max(speedups.values()) > 1.2
+
+
 def test_one_slow_worker_stalls_synchronous_training_and_a_backup_mends_it():
     slow = Latency(1.0, 0.0, 0.0, slow_workers={3: 5.0})
     options = {"latency": slow, "transfer_seconds": 0.001, "steps": 30}
