@@ -42,17 +42,31 @@ def assign_tasks(
             if _is_anchor(op) and not _is_anchor(known[1]):
                 wanted[root] = (task, op)
             elif _is_anchor(known[1]) and _is_anchor(op):
-                raise InvalidArgumentError(
-                    op,
-                    op,
-                    f"Cannot colocate nodes {known[1].name!r} and {op.name!r}: the first is pinned "
-                    f"to {known[0]}, the second to {task}, but they share a variable or resource, "
-                    "or ask for each other with tf.colocate_with. Pin both to the same task."
-                    f"\n  built at {op.built_at}",
-                )
+                raise _conflict(ops, known[1], known[0], op, task)
     return {
         op: wanted[root][0] if (root := groups.find(op)) in wanted else default_task for op in ops
     }
+
+
+def _conflict(
+    ops: Sequence[Operation], first: Operation, first_task: str, second: Operation, task: str
+) -> InvalidArgumentError:
+    groups = Groups()
+    join_colocated(ops, groups)
+    pins = f"the first is pinned to {first_task}, the second to {task}"
+    if groups.find(first) is groups.find(second):
+        why = (
+            f"Cannot colocate nodes {first.name!r} and {second.name!r}: {pins}, but they share a "
+            "variable or resource, or ask for each other with tf.colocate_with. Pin both to the "
+            "same task."
+        )
+    else:
+        why = (
+            f"One loop or conditional uses what {first.name!r} and {second.name!r} hold: {pins}. "
+            "A loop or conditional runs on one task; values come and go, variables, queues and "
+            "other state do not. Pin both to the same task, or use one of them outside of it."
+        )
+    return InvalidArgumentError(second, second, f"{why}\n  built at {second.built_at}")
 
 
 def _is_anchor(op: Operation) -> bool:

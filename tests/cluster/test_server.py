@@ -316,6 +316,36 @@ def test_loops_and_conditionals_run_in_one_place_and_values_cross(cluster):
         assert session.run(result, {n: 2}) == -99
 
 
+def test_a_loop_changes_variables_of_one_task_wherever_its_nodes_are_pinned(cluster):
+    with tf.device("/job:ps/task:0"):
+        v = tf.Variable(0.0, name="v")
+    with tf.device("/job:worker/task:1"):
+        w = tf.Variable(3.0, name="w")
+
+    def body(i):
+        with tf.device("/job:worker/task:1"), tf.control_dependencies([tf.assign_add(v, 1.0)]):
+            return i + 1
+
+    loop = tf.while_loop(lambda i: i < 5, body, [0])
+    branch = tf.cond(tf.greater(w, 2.0), lambda: tf.assign_add(v, w), lambda: tf.identity(w))
+    both = tf.cond(
+        tf.greater(w, 2.0),
+        lambda: tf.identity(tf.assign(v, 1.0)),
+        lambda: tf.identity(tf.assign(w, 1.0)),
+    )
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run([v.initializer, w.initializer])
+        assert session.run(loop) == 5
+        assert session.run(branch) == 8.0
+        assert {session._remote.tasks(loop)[name] for name in ("v", "while/Exit")} == {
+            "/job:ps/task:0"
+        }
+        words = "One loop or conditional uses what '[vw]' and '[vw]' hold: .*runs on one task"
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            session.run(both)
+        assert session.run([v, w]) == [8.0, 3.0]
+
+
 def test_queues_are_shared_and_waiting_is_no_deadlock(cluster):
     with tf.device("/job:ps/task:0"):
         queue = tf.FIFOQueue(10, [tf.float32], shapes=[[]], shared_name="q")
