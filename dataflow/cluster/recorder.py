@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from dataflow.graph.operation import Operation
+from dataflow.kernels.cuda.clock import DeviceClocks
 from dataflow.placement.transfers import Placed
 from dataflow.runtime.stepper import (
     COPIES,
@@ -15,6 +17,7 @@ from dataflow.runtime.stepper import (
     _keep,
     copy_node,
     inputs_of,
+    numbers_on_gpus,
     reads_copy,
 )
 
@@ -41,9 +44,13 @@ class Recorder:
     def __init__(self, keep_values: bool) -> None:
         self.keep_values = keep_values
         self.events: list[Event] = []
+        self._clocks: list[DeviceClocks] = []
+        self._lock = threading.Lock()
 
     def hook(self, placed: Placed) -> Callable[[int, tuple[Any, ...]], None]:
         """Return what the traced function of a segment calls after each node."""
+        clocks = DeviceClocks(numbers_on_gpus(placed), time.time)
+        self._clocks.append(clocks)
         last = time.time()
         on_gpu = bool(placed.kernel_devices)
         nodes = [_node(op, on_gpu) for op in placed.ops]
@@ -51,15 +58,27 @@ class Recorder:
         def note(number: int, outputs: tuple[Any, ...]) -> None:
             nonlocal last
             now = time.time()
-            kept = [_keep(value) for value in outputs] if self.keep_values else []
             name, *rest = nodes[number]
-            self.events.append(Event(name, last, now - last, kept, *rest))
+            with self._lock:  # segments run on several threads
+                place = len(self.events)
+                self.events.append(Event(name, last, now - last, [], *rest))
+            clocks.note(number, place, last)
+            if self.keep_values:
+                self.events[place].outputs.extend(_keep(value) for value in outputs)
             last = time.time()
 
         return note
 
+    def settle(self) -> None:
+        """Give what GPUs did the times of their own clocks; the host waits for them."""
+        clocks, self._clocks = self._clocks, []
+        for clock in clocks:
+            for place, (start, seconds) in clock.turns().items():
+                self.events[place] = self.events[place]._replace(start=start, seconds=seconds)
+
     def encode(self) -> tuple[dict[str, Any], list[Any]]:
         """Return the events as JSON, and the arrays that it refers to by number."""
+        self.settle()
         arrays: list[Any] = []
         events = []
         for event in self.events:
@@ -100,6 +119,7 @@ def merge(
     copies: list[CopyNode] = []
     inputs: dict[str, list[str]] = {}
     for task, recorder in recorders.items():
+        recorder.settle()
         prefix = f"{task.replace('/task:', '/replica:0/task:')}/device:"
         named: dict[str, str] = {}  # the task's name of a copy -> that in the trace
         for event in recorder.events:

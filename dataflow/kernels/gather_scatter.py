@@ -205,11 +205,14 @@ def one_hot_kernel(
 ) -> Any:
     size = int(depth)
     flat = indices.reshape(-1) if hasattr(indices, "reshape") else np.asarray(indices).reshape(-1)
-    dtype = getattr(on_value, "dtype", np.dtype(object))
-    out = xp.empty((flat.size, size), dtype)
-    out[...] = off_value
-    inside = xp.flatnonzero((flat >= 0) & (flat < size))
-    out[inside, flat[inside]] = on_value
+    if xp is np:
+        dtype = getattr(on_value, "dtype", np.dtype(object))
+        out = np.empty((flat.size, size), dtype)
+        out[...] = off_value
+        inside = np.flatnonzero((flat >= 0) & (flat < size))
+        out[inside, flat[inside]] = on_value
+    else:  # how many lie inside is not asked: the host would wait
+        out = xp.where(xp.arange(size) == flat[:, None], on_value, off_value)
     out = out.reshape(*indices.shape, size)
     return out if axis == -1 else xp.moveaxis(out, -1, axis)
 
@@ -219,6 +222,8 @@ def select_kernel(xp: Any, condition: Any, x: Any, y: Any) -> Any:
     if condition.shape == ():
         if np.shape(x) != np.shape(y):
             raise ValueError(f"x and y differ in shape: {np.shape(x)} and {np.shape(y)}")
+        if xp is not np:  # to look at the condition would make the host wait
+            return xp.where(condition, x, y)
         return x if condition else y
     if x.shape != y.shape:
         raise ValueError(f"x and y must have one shape, got {list(x.shape)} and {list(y.shape)}")

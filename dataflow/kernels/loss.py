@@ -64,7 +64,11 @@ def sparse_softmax_cross_entropy_kernel(xp: Any, features: Any, labels: Any) -> 
         )
     if can_run(xp, features):
         return cuda_rows.sparse_cross_entropy(xp, features, labels)
-    if rows and (int(labels.min()) < 0 or int(labels.max()) >= classes):
+    bad = None
+    if xp is not np:  # a GPU says NaN, as above: to look at the labels would make the host wait
+        bad = (labels < 0) | (labels >= classes)
+        labels = xp.where(bad, 0, labels)
+    elif rows and (labels.min() < 0 or labels.max() >= classes):
         bad = labels[(labels < 0) | (labels >= classes)]
         raise InvalidArgumentError(
             None,
@@ -82,6 +86,8 @@ def sparse_softmax_cross_entropy_kernel(xp: Any, features: Any, labels: Any) -> 
     chosen = shifted[where]
     backprop = xp.exp(shifted, out=shifted)
     total = backprop.sum(axis=axis, keepdims=True)
+    if bad is not None:
+        total = xp.where(bad.reshape(total.shape), xp.nan, total)
     loss = xp.log(total.reshape(-1)) - chosen
     backprop /= total
     backprop[where] -= 1

@@ -7,26 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.cuda.copies import HostToDevice
+from dataflow.kernels.cuda.copies import PINNED_BYTES, HostToDevice
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.xp import is_device_array, to_host
 
-#: A smaller value is not worth a pinned buffer.
-_PINNED_BYTES = 16_384
 
-
-@kernel("_CopyToDevice", factory=True)
-def copy_to_device_kernel(xp: Any) -> Callable[[Any], Any]:
+@kernel("_CopyToDevice", stateful=True, factory=True)
+def copy_to_device_kernel(context: Any) -> Callable[[Any], Any]:
+    xp = context.xp
     if xp is np:
         return to_host
     if getattr(xp, "__name__", "") != "cupy":
         return lambda x: xp.asarray(to_host(x))
-    pinned: dict[int, HostToDevice] = {}
+    # A session's plans share the buffers of one node: as it was built, rewritten, traced.
+    pinned: dict[int, HostToDevice] = context.state
 
     def copy(x: Any) -> Any:
         if is_device_array(x):  # of another GPU
             return xp.array(x)
-        if x.nbytes < _PINNED_BYTES:
+        if x.nbytes < PINNED_BYTES:
             return xp.asarray(x)
         index = xp.cuda.Device().id
         if index not in pinned:

@@ -22,7 +22,7 @@ import numpy as np
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.cuda.graphs import CapturedWork, CaptureFailed, alias_of, buffer_of
-from dataflow.kernels.xp import array_module, to_host
+from dataflow.kernels.xp import array_module
 from dataflow.placement.groups import reference_inputs
 from dataflow.placement.transfers import Placed
 from dataflow.runtime import control_structure
@@ -168,10 +168,10 @@ class _Graph:
 
     def run(self, arguments: Sequence[Any]) -> list[Any]:
         """Copies the fed values into the buffers, launches, and fetches the results."""
-        for buffer, i in zip(self._buffers, self._fed, strict=True):
-            buffer.set(np.ascontiguousarray(arguments[i]))
+        values = [np.asarray(arguments[i], order="C") for i in self._fed]
+        self._work.fill(self._buffers, values)
         self._work.launch()
-        return [to_host(value) for value in self._work.results]
+        return self._work.fetch()
 
 
 def _body(plan: Any, placed: Placed, copied: Sequence[Tensor]) -> Any:

@@ -11,8 +11,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from dataflow.graph.operation import Operation
+from dataflow.kernels.cuda.clock import DeviceClocks
 from dataflow.kernels.mutex import release_held
 from dataflow.kernels.xp import is_device_array, to_host
+from dataflow.placement.transfers import Placed
 from dataflow.rewrites.switches import Switches
 from dataflow.runtime.codegen import DEAD, GeneratedPlan
 from dataflow.runtime.plan import Plan, explain_error, own
@@ -25,7 +27,8 @@ Keep = bool | Literal["sampled", "sizes"]
 class Step(NamedTuple):
     """One node's turn: when it ran and what it produced.
 
-    ``seconds`` is the time since the node before it was done; ``outputs`` holds an array (or a
+    ``seconds`` is the time since the node before it was done (on a GPU by its own clock, where a copy
+    may run beside other nodes); ``outputs`` holds an array (or a
     `ValueSample`) for each output, ``None`` for resources and for what a branch not taken left
     unset.
     """
@@ -88,16 +91,18 @@ def record(
         trace: Trace = session._remote.record(fetches, feed_dict, bool(values), catch)
         return trace if values is True or not values else _reduced(trace, values)
     plan, fed = session._prepare(fetches, feed_dict)
-    generated, ops, origin = _traced(plan, values is True)
+    generated, ops, origin, devices = _traced(plan, values is True)
     arguments = plan.convert_feeds(fed)
     steps: list[Step] = []
     keep = _keeper(values)
     clock = time.perf_counter
+    on_devices = DeviceClocks(devices, clock)
     started = last = clock()
 
     def hook(number: int, outputs: tuple[Any, ...]) -> None:
         nonlocal last
         now = clock()
+        on_devices.note(number, len(steps), last)
         op = ops[number]
         kept = [keep(v) for v in outputs] if values else []
         steps.append(Step(op.name, op.type, op.device, last - started, now - last, kept))
@@ -116,6 +121,9 @@ def record(
         error = explain_error(e, generated, origin)
         if not catch:
             raise error from e
+    finally:
+        for i, turn in on_devices.turns().items():
+            steps[i] = steps[i]._replace(start_seconds=turn.start - started, seconds=turn.seconds)
     everything = {op.name for op in graph.get_operations()}
     return Trace(
         graph,
@@ -158,6 +166,7 @@ class _Traced(NamedTuple):
     generated: GeneratedPlan
     ops: Sequence[Operation]
     origin: dict[Operation, Operation] | None
+    devices: dict[int, str]  # of the nodes whose kernels run on a GPU
 
 
 #: Made once for each plan that is recorded: with all needed nodes, and without the unread ones.
@@ -181,7 +190,14 @@ def _trace_plan(plan: Plan, everything: bool) -> _Traced:
         rewritten = engine.apply(ops, fetches, fetch_operations, feeds, _UNREAD_ONLY)
         ops, fetches, fetch_operations, feeds, _, origin = rewritten
     placed = plan.place(ops, fetches, fetch_operations, feeds, origin)
-    return _Traced(plan.generator(placed, trace=True).generate(), placed.ops, placed.origin)
+    generated = plan.generator(placed, trace=True).generate()
+    return _Traced(generated, placed.ops, placed.origin, numbers_on_gpus(placed))
+
+
+def numbers_on_gpus(placed: Placed) -> dict[int, str]:
+    """The numbers of the nodes whose kernels run on a GPU, and which."""
+    where = placed.kernel_devices
+    return {i: where[op] for i, op in enumerate(placed.ops) if op in where}
 
 
 #: The rewrites that leave out nodes which only a control edge holds, and change no other.
@@ -200,7 +216,8 @@ def _keeper(values: Keep) -> Callable[[Any], Any]:
     if values == "sampled":
         return _Sampler().keep
     if values == "sizes":
-        return lambda value: _on_host(value, size_of)
+        # A device's array says its size without being copied.
+        return lambda value: size_of(value) if is_device_array(value) else _on_host(value, size_of)
     return _keep
 
 

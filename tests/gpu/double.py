@@ -30,7 +30,7 @@ _KEPT_FAMILIES = frozenset(
 _KEPT = frozenset({"Bitcast", "DecodeRaw", "UnsortedSegmentMax", "UnsortedSegmentMin"})
 
 
-class Doubled(NamedTuple):
+class Copied(NamedTuple):
     """The graph, and what the given tensors and operations became."""
 
     graph: Any
@@ -48,37 +48,42 @@ def widen(value: Any) -> Any:
     return value
 
 
-def in_double(ops: Sequence[Operation], feeds: Iterable[Tensor] = ()) -> Doubled:
+def in_double(
+    ops: Sequence[Operation], feeds: Iterable[Tensor] = (), double: bool = True
+) -> Copied:
     """``ops`` (in an order in which they can run) in double precision; ``feeds`` are placeholders.
 
-    Raises `NotImplementedError` for an op that changes a variable and has no float64.
+    Pins to devices are left out. With ``double=False`` dtypes stay as they are. Raises
+    `NotImplementedError` for an op that changes a variable and has no float64.
     """
     graph = tf.Graph()
     tensors: dict[Tensor, Tensor] = {}
     made: dict[Operation, Operation] = {}
+    wider = WIDER if double else {}
     with graph.as_default():
         for tensor in feeds:
             dtype = tensor.dtype.base_dtype
-            tensors[tensor] = tf.placeholder(WIDER.get(dtype, dtype), tensor.shape)
+            tensors[tensor] = tf.placeholder(wider.get(dtype, dtype), tensor.shape)
         open_edges: list[tuple[Operation, int, Tensor]] = []
         for op in ops:
             if not op.outputs or any(t not in tensors for t in op.outputs):
-                made[op] = _copy(graph, op, tensors, made, open_edges)
+                made[op] = _copy(graph, op, wider, tensors, made, open_edges)
         for new, index, source in open_edges:
             new._inputs[index]._consumers.remove(new)
             new._inputs[index] = tensors[source]
             tensors[source]._consumers.append(new)
-    return Doubled(graph, tensors, made)
+    return Copied(graph, tensors, made)
 
 
 def _copy(
     graph: Any,
     op: Operation,
+    wider: dict[DType, DType],
     tensors: dict[Tensor, Tensor],
     made: dict[Operation, Operation],
     open_edges: list[tuple[Operation, int, Tensor]],
 ) -> Operation:
-    keep = _stays(op)
+    keep = not wider or _stays(op)
     inputs: list[Tensor] = []
     waiting: list[tuple[int, Tensor]] = []
     for i, tensor in enumerate(op.inputs):
@@ -97,8 +102,8 @@ def _copy(
         new_op: Operation = graph._make_op(op.op_def, graph.unique_name(op.name), inputs, attrs)
     open_edges += [(new_op, i, tensor) for i, tensor in waiting]
     for tensor, new in zip(op.outputs, new_op.outputs, strict=True):
-        if keep and new.dtype in WIDER:
-            new = tf.cast(new, WIDER[new.dtype])
+        if keep and new.dtype in wider:
+            new = tf.cast(new, wider[new.dtype])
         tensors.setdefault(tensor, new)
     return new_op
 

@@ -68,6 +68,25 @@ def test_replayed_training_is_training() -> None:
     np.testing.assert_allclose(losses, train(ON_CPU)[0], rtol=1e-4)
 
 
+def test_a_classifier_with_class_numbers_is_captured() -> None:
+    """What `tf.losses` and one-hot codes are made of does not make the host wait."""
+    x = tf.placeholder(tf.float32, [None, 4])
+    labels = tf.placeholder(tf.int64, [None])
+    logits = tf.layers.dense(x, 3)
+    codes = tf.losses.softmax_cross_entropy(tf.one_hot(labels, 3), logits)
+    loss = tf.losses.sparse_softmax_cross_entropy(labels, logits) + codes
+    step = tf.train.MomentumOptimizer(0.1, 0.9).minimize(loss)
+    rng = np.random.RandomState(0)
+    feeds = {x: rng.rand(8, 4), labels: rng.randint(0, 3, 8)}
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        losses = [session.run([loss, step], feeds)[0] for _ in range(10)]
+        assert num_captured(session) == 1
+        assert losses[-1] < losses[0]
+        bad = session.run(loss, {**feeds, labels: [0, 1, 2, 3, 0, 1, 2, 0]})
+    assert np.isnan(bad)  # a GPU does not look at labels; the CPU names the bad one
+
+
 def test_other_shapes_have_their_own_graph() -> None:
     x, t, _, loss, _ = regression()
     with tf.Session() as session:
@@ -127,6 +146,19 @@ def test_loading_a_value_is_seen_by_the_next_replay() -> None:
             plain.run(tf.global_variables_initializer())
             w.load(np.ones((4, 1), np.float32), plain)
             assert plain.run(loss, feeds) == changed
+
+
+def test_a_fed_number_is_no_vector() -> None:
+    """CuPy's arrays take values of their own shape only, also where that has no dimensions."""
+    rate = tf.placeholder(tf.float32, [])
+    v = tf.get_variable("v", initializer=np.zeros(3, np.float32))
+    step = tf.train.GradientDescentOptimizer(rate).minimize(tf.reduce_sum(v))
+    with tf.Session() as session:
+        session.run(v.initializer)
+        for number in range(8):
+            session.run(step, {rate: number})
+        assert num_captured(session) == 1
+        assert session.run(v).tolist() == [-28, -28, -28]
 
 
 def test_results_are_the_callers() -> None:

@@ -1,4 +1,4 @@
-"""Every op sample, training and CUDA graphs on a real GPU, against the CPU in double precision.
+"""Every op sample, every lesson, and CUDA graphs on a real GPU, against the CPU in double precision.
 
 Skipped where CuPy finds no GPU; `pytest -m gpu` runs these alone. What they check was developed
 with pretend GPUs, which have the same placement, copies and captures.
@@ -7,6 +7,7 @@ with pretend GPUs, which have the same placement, copies and captures.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ import pytest
 import dataflow as tf
 from dataflow.kernels.xp import gpus, num_pretend_gpus
 from tests.gpu import test_cuda_graphs, test_fused_cuda, test_samples_on_pretend_gpu
+from tests.lessons import test_lessons as test_lessons_run
+from tests.lessons.notebooks import LESSONS
 from tests.placement import test_gpu_placement
 from tests.samples.base import Sample
 
@@ -68,6 +71,15 @@ def test_fused_instructions(op_type: str) -> None:
 
     result = test_fused_cuda.bind_fused(cupy, program)([cupy.asarray(i) for i in inputs]).get()
     np.testing.assert_allclose(result, test_fused_cuda.on_cpu(program, inputs), rtol=1e-5)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+def test_lessons(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole lessons, whose sessions and tasks choose the GPU, as they do for a learner."""
+    test_lessons_run.test_lesson_runs_and_its_exercises_check_themselves(
+        path, tmp_path, monkeypatch
+    )
 
 
 def test_replayed_training_is_training() -> None:

@@ -6,6 +6,8 @@ op gives that is another thing each time (a random op, an iterator, a queue, a P
 taken from the first run and fed to the second, so that nothing is drawn twice. The lesson gets the
 values of the first, and `report()` says what was compared.
 
+A graph that trains also takes some steps on a GPU (`compare_devices`).
+
 Not compared: runs in other processes (a cluster's tasks), in the stepper and under a trace; runs that
 begin while another thread's run is under way; plans whose effects cannot be repeated, by reason in
 `skipped`.
@@ -26,6 +28,7 @@ from dataflow.introspect import variables
 from dataflow.kernels.xp import to_host
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
+from tests.lessons import compare_devices
 
 #: Rounding of float32 through some hundred operations; float64 is held to more.
 TOLERANCE = {np.dtype(np.float32): 2e-4, np.dtype(np.float64): 1e-8}
@@ -130,6 +133,11 @@ def _compare(plan: Plan, values: list[Any]) -> Any:
     for name, value in variables.snapshot(session).items():
         if value is not after.get(name) and value is not None:
             _differ(f"variable {name}", after[name], value)
+    if compare_devices.trains(on.ops):
+        fed = [*arguments, *(np.asarray(given[t]) for t in changing)]
+        values_before = {n: to_host(v) for n, v in before.items() if v is not None}
+        feeds = dict(zip(on.feeds, fed, strict=True))
+        compare_devices.compare(on.ops, wanted, feeds, values_before)
     variables.restore(session, after)
     return plan._rebuild([given[t] for t in plan.fetches.tensors])
 
@@ -165,10 +173,12 @@ def report() -> str:
             "values": num_values,
             "skipped": skipped,
             "differences": differences,
+            "on_gpu": compare_devices.report(),
         }
     )
 
 
 def install() -> None:
     """From now on, in this process."""
+    compare_devices.install()
     Plan.run = _compared_run  # type: ignore[method-assign]

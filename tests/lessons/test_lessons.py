@@ -1,5 +1,6 @@
 """Every lesson runs from its first cell to its last, offline, with every exercise answered, and gives
-the same values with rewrites on and off.
+the same values with rewrites on and off, and, where it trains, on a GPU (a pretend one where there
+is no other) and on the CPU in double precision.
 
 Between an exercise and its check come, one after the other: the learner's empty cell (the check says
 that it is open), wrong answers (it says what is wrong, with a first and a second hint), and the
@@ -21,11 +22,15 @@ import pytest
 from nbclient import NotebookClient
 
 from dataflow.course.attempts import MIME
-from tests.lessons.notebooks import LESSONS, ROOT, by_role, code, mistakes_of, read
+from tests.lessons.notebooks import LESSONS, ROOT, by_role, code, mistakes_of, number_of, read
 from tools.lesson import exercise_of, role_of
 
 CELL_TIMEOUT_SECONDS = 180
 MAX_KERNEL_BYTES = 1_500_000_000
+
+#: Lessons that train in the notebook itself. (Lesson 20 does so in the tasks of a cluster only, with
+#: the graph of lesson 10; `DATAFLOW_PRETEND_GPUS=1` gives GPUs to the tasks too.)
+TRAIN = frozenset({*range(5, 13), 14, *range(17, 20)})
 
 # Runs before the first cell of every kernel of these tests: what leaves the machine fails.
 OFFLINE = """
@@ -131,6 +136,9 @@ def test_lesson_runs_and_its_exercises_check_themselves(path, tmp_path, monkeypa
     compared = json.loads(notebook.cells[-2].outputs[0]["text"])
     print(compared)
     assert compared["differences"] == [], "rewritten plans give other values"
+    on_gpu = compared["on_gpu"]
+    assert on_gpu["differences"] == [], "training on a GPU differs from the CPU in double precision"
+    assert (on_gpu["graphs"] > 0) == (number_of(path) in TRAIN), on_gpu
     # The sessions of a cluster run in its tasks.
     assert compared["plans"] > len(compared["skipped"]) or starts_a_cluster(path)
     wrong: list[tuple[str, str]] = []

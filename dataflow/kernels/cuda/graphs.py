@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from dataflow.kernels.cuda.copies import PINNED_BYTES, HostToDevice
 from dataflow.kernels.pretend import PretendArray, Recording
-from dataflow.kernels.xp import address_of, num_pretend_gpus
+from dataflow.kernels.xp import address_of, is_device_array, num_pretend_gpus, to_host
 
 
 class CaptureFailed(Exception):
     """Something in the work cannot be captured: the host waits for the device in it, say."""
+
+
+class _Queue:
+    """The stream on which all graphs of a GPU are launched: each sees what the one before did.
+
+    It waits for CuPy's default stream and is waited for by it, where all other work is done.
+    """
+
+    def __init__(self, index: int, cupy: Any) -> None:
+        self.index = index
+        self.cupy = cupy
+        self.device = cupy.cuda.Device(index)
+        with self.device:
+            self.stream = cupy.cuda.Stream()
+
+
+@functools.cache
+def _queue_of(index: int) -> _Queue:
+    return _Queue(index, importlib.import_module("cupy"))
 
 
 class CapturedWork:
@@ -25,18 +48,52 @@ class CapturedWork:
         """``changed``: aliases (`alias_of`) of the arrays that the work may change in place."""
         self.results: Any = None
         if num_pretend_gpus():
+            self._queue: _Queue | None = None
             self._launch = self._record(work, changed)
         else:
-            self._launch = self._capture(index, work)
+            self._queue = _queue_of(index)
+            self._launch = self._capture(self._queue, work)
+        self._copies: dict[int, HostToDevice] = {}
 
     def launch(self) -> None:
         """Computes everything once more. The host does not wait."""
         self._launch()
 
-    def _capture(self, index: int, work: Callable[[], Any]) -> Callable[[], None]:
-        cupy = importlib.import_module("cupy")
-        with cupy.cuda.Device(index):
-            stream = cupy.cuda.Stream()
+    def fill(self, buffers: Sequence[Any], values: Sequence[np.ndarray]) -> None:
+        """Puts values of the host into buffers that the work reads.
+
+        A large one is on its way while what was launched before still runs, and only then copied
+        from the device's memory to the device's memory.
+        """
+        queue = self._queue
+        if queue is None:
+            for buffer, value in zip(buffers, values, strict=True):
+                buffer.set(value)
+            return
+        with queue.device, queue.stream:
+            for number, (buffer, value) in enumerate(zip(buffers, values, strict=True)):
+                if value.nbytes < PINNED_BYTES:
+                    buffer.set(value, stream=queue.stream)
+                    continue
+                if number not in self._copies:
+                    self._copies[number] = HostToDevice(queue.index, queue.cupy)
+                buffer[...] = self._copies[number](value)
+
+    def fetch(self) -> list[Any]:
+        """What the last launch computed, on the host. The host waits for it."""
+        queue = self._queue
+        if queue is None:
+            return [to_host(value) for value in self.results]
+        with queue.device:
+            return [
+                value.get(stream=queue.stream) if is_device_array(value) else value
+                for value in self.results
+            ]
+
+    def _capture(self, queue: _Queue, work: Callable[[], Any]) -> Callable[[], None]:
+        cupy = queue.cupy
+        with queue.device:
+            stream = cupy.cuda.Stream()  # on the others' one, other threads may be launching
             self._pool = cupy.cuda.MemoryPool()
             relaxed = cupy.cuda.runtime.streamCaptureModeRelaxed  # the pool may ask for memory
             with stream, cupy.cuda.using_allocator(self._pool.malloc):
@@ -50,15 +107,19 @@ class CapturedWork:
                     graph = stream.end_capture()
                 except Exception as e:
                     raise CaptureFailed(str(e)) from e
-            self._stream = stream
-        return lambda: graph.launch(stream)
+
+        def launch() -> None:
+            with queue.device:
+                graph.launch(queue.stream)
+
+        return launch
 
     def _record(self, work: Callable[[], Any], changed: list[Any]) -> Callable[[], None]:
         """On a pretend GPU: runs the work and takes back what it did to ``changed``."""
         before = [array._array.copy() for array in changed]
         recording = Recording()
         try:
-            with recording:
+            with recording, np.errstate(all="ignore"):
                 self.results = work()
         except Exception as e:
             raise CaptureFailed(str(e)) from e
