@@ -8,7 +8,7 @@ import numpy as np
 
 from dataflow.kernels.cuda import rows as cuda_rows
 from dataflow.kernels.cuda.source import can_run
-from dataflow.kernels.fused.mapping import MappedOp
+from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, MappedOp
 from dataflow.kernels.reduce import row_maxima, row_sums
 from dataflow.kernels.registry import kernel
 
@@ -17,10 +17,20 @@ SELU_SCALE = 1.0507009873554805
 SELU_ALPHA = 1.6732632423543772
 
 
+_RELU = MappedOp(1, ("Relu", (0,)))
+_RELU6 = MappedOp(1, ("Relu6", (0,)))
+
+
 @kernel("Relu", factory=True)
 def relu_kernel(xp: Any) -> Any:
     maximum = xp.maximum
-    return lambda x: maximum(x, 0)
+    if xp is not np:
+        return lambda x: maximum(x, 0)
+
+    def by_ufunc(operands: list[Any]) -> Any:
+        return maximum(operands[0], 0)
+
+    return lambda x: maximum(x, 0) if x.size < SMALL_ELEMENTS else _RELU(x.dtype, [x], by_ufunc)
 
 
 @kernel("ReluGrad", factory=True)
@@ -48,12 +58,29 @@ _RELU_GRADIENT = MappedOp(
 
 @kernel("Relu6")
 def relu6_kernel(xp: Any, x: Any) -> Any:
+    if xp is np:
+        return _RELU6(x.dtype, [x], lambda operands: np.minimum(np.maximum(operands[0], 0), 6))
     return xp.minimum(xp.maximum(x, 0), 6)
 
 
 @kernel("Relu6Grad")
 def relu6_grad_kernel(xp: Any, dy: Any, x: Any) -> Any:
-    return dy * ((x > 0) & (x < 6))
+    def by_ufuncs(operands: list[Any]) -> Any:
+        dy, x = operands
+        return dy * ((x > 0) & (x < 6))
+
+    return _RELU6_GRADIENT(dy.dtype, [dy, x], by_ufuncs) if xp is np else by_ufuncs([dy, x])
+
+
+_RELU6_GRADIENT = MappedOp(
+    2,
+    *(("Const", (number,)) for number in (0.0, 6.0, 1.0)),
+    ("Greater", (1, 2)),
+    ("Less", (1, 3)),
+    ("LogicalAnd", (5, 6)),
+    ("Select", (7, 4, 2)),
+    ("Mul", (0, 8)),
+)
 
 
 @kernel("LeakyRelu")

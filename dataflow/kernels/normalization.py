@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
-from dataflow.kernels.fused.mapping import ColumnSums, MappedOp
+from dataflow.kernels.fused.mapping import ColumnSums, MappedOp, rows_joined
 from dataflow.kernels.registry import kernel
 
 
@@ -25,6 +25,7 @@ def _from_rows(xp: Any, rows: Any, like: Any, data_format: str) -> Any:
     return xp.ascontiguousarray(xp.moveaxis(moved, -1, 1))
 
 
+_SUMS = ColumnSums((), (0,))
 #: x, mean
 _SQUARES = ColumnSums((("Sub", (0, 1)), ("Mul", (2, 2))), (3,))
 #: x, mean, factor, offset
@@ -35,6 +36,18 @@ _GRADIENT_SUMS = ColumnSums((("Sub", (1, 2)), ("Mul", (0, 3))), (0, 4))
 _GRADIENT = MappedOp(
     6, ("Sub", (1, 2)), ("Mul", (6, 3)), ("Add", (7, 0)), ("Sub", (8, 4)), ("Mul", (9, 5))
 )
+
+
+def _by_rows(op: MappedOp, dtype: Any, operands: list[Any], otherwise: Any) -> Any:
+    """``op`` of matrices [rows, columns], the first operand among them, and vectors [columns]."""
+    rows, columns = operands[0].shape
+    joined = rows_joined(rows, columns)
+    if joined == 1:
+        return op(dtype, operands, otherwise)
+    wide = [
+        x.reshape(-1, joined * columns) if x.ndim == 2 else np.tile(x, joined) for x in operands
+    ]
+    return op(dtype, wide, otherwise).reshape(rows, columns)
 
 
 def _normalized(operands: list[Any]) -> Any:
@@ -56,7 +69,11 @@ def _gradient(operands: list[Any]) -> Any:
 
 
 def _column_means(xp: Any, rows: Any) -> Any:
-    """Means over the rows by BLAS, which adds them several times faster than a reduction."""
+    """Means over the rows."""
+    sums = _SUMS([rows]) if xp is np else None
+    if sums is not None:
+        return sums[0] / rows.dtype.type(rows.shape[0])
+    # BLAS adds rows several times faster than a reduction over the first axis.
     weights = xp.full(rows.shape[0], 1 / max(1, rows.shape[0]), rows.dtype)
     return weights @ rows
 
@@ -106,7 +123,9 @@ def fused_batch_norm_kernel(
         new_mean, new_variance = mean.copy(), variance.copy()
     factor = scale / xp.sqrt(used_variance + kind.type(epsilon))
     operands = [rows, used_mean, factor, offset]
-    result = _NORMALIZE(kind, operands, _normalized) if xp is np else _normalized(operands)
+    result = (
+        _by_rows(_NORMALIZE, kind, operands, _normalized) if xp is np else _normalized(operands)
+    )
     y = _from_rows(xp, result, x, data_format).astype(x.dtype, copy=False)
     if is_training:
         return y, new_mean, new_variance, used_mean, used_variance, empty
@@ -147,7 +166,7 @@ def fused_batch_norm_grad_kernel(
             offset_grad / count,
             scale * inverse,
         ]
-        result = _GRADIENT(kind, operands, _gradient) if xp is np else _gradient(operands)
+        result = _by_rows(_GRADIENT, kind, operands, _gradient) if xp is np else _gradient(operands)
     else:
         result = grad * (scale * inverse)
     empty = xp.empty(0, kind)

@@ -98,11 +98,15 @@ class Mapping:
             elif step != arrays[i].itemsize:
                 return None
         size_bytes = math.prod(shape) * self.dtype.itemsize * len(arrays)
+        # Sums that are made along the first axis are one thread's work.
+        apart = len(axes) > 1 and all(axes[0][1][num_inputs - letters.count("n") :])
         return Layout(
             self._loop("".join(letters), num_inputs, len(axes) - 1),
             axes,
             tuple(letter == "n" for letter in letters) if "n" in letters else None,
-            1 if size_bytes < _SHARED_BYTES or self.adds else max(2, size_bytes // _PIECE_BYTES),
+            1
+            if size_bytes < _SHARED_BYTES or (self.adds and not apart)
+            else max(2, size_bytes // _PIECE_BYTES),
         )
 
     def _loop(self, letters: str, num_inputs: int, rank: int) -> Lazy[Function]:
@@ -245,6 +249,16 @@ class MappedOp:
 
 #: A matrix is read in rows of at least so many numbers, for sums over its rows.
 _WIDE_ROW = 256
+#: Shares of the rows that are added up apart, at most, and numbers in one of them, at least.
+_MOST_SHARES, _LEAST_SHARE = 8, 1 << 16
+
+
+def rows_joined(rows: int, columns: int) -> int:
+    """How many rows of a contiguous matrix are taken as one, so that a loop along it is long."""
+    joined = 1
+    while joined * columns < _WIDE_ROW and rows % (2 * joined) == 0:
+        joined *= 2
+    return joined
 
 
 class ColumnSums:
@@ -261,15 +275,21 @@ class ColumnSums:
         if mapping is None or rows * columns < SMALL_ELEMENTS:
             return None
         # Several rows as one: otherwise each addition waits for the one before.
-        joined = 1
-        while joined * columns < _WIDE_ROW and rows % (2 * joined) == 0:
-            joined *= 2
-        shape = (rows // joined, joined * columns)
+        joined = rows_joined(rows, columns)
+        # Shares of the rows have sums of their own: threads add them up.
+        shares = 1
+        while shares < _MOST_SHARES and rows * columns // shares >= _LEAST_SHARE:
+            if rows // joined % (2 * shares):
+                break
+            shares *= 2
+        shape = (shares, rows // joined // shares, joined * columns)
         wide = [m.reshape(shape) for m in matrices]
-        sums = [np.zeros(shape[1], mapping.dtype) for _ in self.results]
+        sums = [np.zeros((shares, 1, shape[2]), mapping.dtype) for _ in self.results]
         if not mapping.run(shape, [*wide, *(np.tile(v, joined) for v in vectors)], sums):
             return None
-        return [s.reshape(joined, columns).sum(0) if joined > 1 else s for s in sums]
+        return [
+            s.reshape(-1, columns).sum(0) if shares * joined > 1 else s.reshape(-1) for s in sums
+        ]
 
 
 _ROW_LOOPS = {
