@@ -9,6 +9,7 @@ import numpy as np
 from dataflow.kernels.array_basics import int_tuple, scalar_int
 from dataflow.kernels.cuda import indexing
 from dataflow.kernels.fused.mapping import MappedOp
+from dataflow.kernels.fused.rows import take_rows
 from dataflow.kernels.registry import kernel
 
 
@@ -58,6 +59,9 @@ def gather_v1_kernel(xp: Any, params: Any, indices: Any) -> Any:
 def _take(xp: Any, params: Any, indices: Any, axis: int) -> Any:
     if indexing.can_gather(xp, indices):
         return indexing.gather(xp, params, indices, axis)
+    taken = take_rows(params, indices) if xp is np and axis == 0 else None
+    if taken is not None:
+        return taken
     check_indices(indices, params.shape[axis])
     return params.take(indices, axis=axis)
 

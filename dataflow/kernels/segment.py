@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.cuda import indexing
-from dataflow.kernels.fused.mapping import change_rows
+from dataflow.kernels.fused.rows import change_rows
 from dataflow.kernels.registry import kernel
 
 
@@ -20,10 +20,18 @@ def segment_reduce(xp: Any, data: Any, ids: Any, num_segments: int, ufunc: str, 
     shape = (num_segments, *inner)
     # Zeros come from the operating system for nothing; a fill would touch every page.
     result = xp.full(shape, start, data.dtype) if start else xp.zeros(shape, data.dtype)
-    if not len(ids) or not result.size:
+    if not len(ids):
         return result
-    if ufunc == "add" and indexing.can_change(xp, data, ids):
+    if xp is np and ufunc == "add" and change_rows("Add", result, ids, data):
+        return result
+    if result.size and ufunc == "add" and indexing.can_change(xp, data, ids):
         indexing.change_rows(xp, "Add", result, ids, data)
+        return result
+    if int(ids.max()) >= num_segments:
+        raise ValueError(
+            f"segment_ids holds {int(ids.max())}, which is out of range [0, {num_segments})"
+        )
+    if not result.size:
         return result
     if xp is not np:
         kept = ids >= 0
@@ -43,8 +51,6 @@ def segment_reduce(xp: Any, data: Any, ids: Any, num_segments: int, ufunc: str, 
                 result[empty] = start
             return result
         getattr(xp, ufunc).at(result, ids, data)
-        return result
-    if ufunc == "add" and int(ids.min()) >= 0 and change_rows("Add", result, ids, data):
         return result
     # Rows of a segment brought together, then reduced in one call: much faster than ufunc.at.
     if (ids[1:] < ids[:-1]).any():
@@ -102,10 +108,6 @@ def _register(kind: str) -> None:
         data, ids = xp.asarray(data), xp.asarray(segment_ids)
         rows = data.reshape(ids.size, *data.shape[ids.ndim :])
         ids = ids.reshape(-1)
-        sums = ufunc == "add" and indexing.can_change(xp, rows, ids)
-        if not sums and ids.size and int(ids.max()) >= count:
-            bad = int(ids.max())
-            raise ValueError(f"segment_ids holds {bad}, which is out of range [0, {count})")
         return segment_reduce(xp, rows, ids, count, ufunc, unsorted_start(data.dtype))  # type: ignore[no-untyped-call]
 
     @kernel(f"Segment{kind}")

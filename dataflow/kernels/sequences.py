@@ -8,6 +8,7 @@ import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.kernels.array_basics import int_tuple
+from dataflow.kernels.fused.unique import unique
 from dataflow.kernels.registry import kernel
 
 
@@ -171,6 +172,9 @@ _SETS = "sets are built in order of first appearance, one element after the othe
 
 @kernel("Unique", cpu_only=_SETS)
 def unique_kernel(xp: Any, x: Any, *, out_idx: DType) -> Any:
+    found = unique(x, out_idx.numpy)
+    if found is not None:
+        return found
     values, which, _ = unique_in_order(x)
     return values, which.astype(out_idx.numpy)
 

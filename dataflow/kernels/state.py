@@ -14,7 +14,7 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError, OutOfRangeError
 from dataflow.kernels.cuda import indexing
-from dataflow.kernels.fused.mapping import change_rows
+from dataflow.kernels.fused.rows import change_rows
 from dataflow.kernels.registry import kernel
 
 
@@ -165,24 +165,29 @@ def _change_on_gpu(xp: Any, op: str, ref: Any, flat: Any, rows: Any) -> bool:
     return True
 
 
+def _change(xp: Any, ref: Any, indices: Any, updates: Any, op: str, ufunc: Any) -> None:
+    """``ufunc`` on the rows that ``indices`` name; ``op`` is its name in machine code."""
+    with ref.lock:
+        if xp is np:
+            array = ref.exclusive()
+            as_rows = np.shape(updates) == indices.shape + array.shape[1:]
+            if as_rows and change_rows(op, array, indices, updates):
+                return
+            del array
+        flat, rows = _rows(xp, ref, indices, updates)
+        if not _change_on_gpu(xp, op, ref, flat, rows) and flat.size:
+            flat, rows = sum_repeated(xp, flat, rows)
+            _apply_to_rows(xp, ufunc, ref.exclusive(), flat, rows)
+
+
 @kernel("ScatterAdd")
 def scatter_add_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
-    with ref.lock:
-        flat, rows = _rows(xp, ref, indices, updates)
-        done = _change_on_gpu(xp, "Add", ref, flat, rows) or not flat.size
-        if not done and not (xp is np and change_rows("Add", ref.exclusive(), flat, rows)):
-            flat, rows = sum_repeated(xp, flat, rows)
-            _apply_to_rows(xp, xp.add, ref.exclusive(), flat, rows)
+    _change(xp, ref, indices, updates, "Add", xp.add)
 
 
 @kernel("ScatterSub")
 def scatter_sub_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None:
-    with ref.lock:
-        flat, rows = _rows(xp, ref, indices, updates)
-        done = _change_on_gpu(xp, "Sub", ref, flat, rows) or not flat.size
-        if not done and not (xp is np and change_rows("Sub", ref.exclusive(), flat, rows)):
-            flat, rows = sum_repeated(xp, flat, rows)
-            _apply_to_rows(xp, xp.subtract, ref.exclusive(), flat, rows)
+    _change(xp, ref, indices, updates, "Sub", xp.subtract)
 
 
 def _scatter_with(op_type: str, ufunc: str) -> None:

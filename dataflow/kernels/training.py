@@ -118,18 +118,31 @@ def update_dense(context: Any, refs: list[Any], grad: Any, rule: Rule, *scalars:
 def _update_natively(
     arrays: list[Any], grad: Any, indices: Any, rule: Rule, scalars: tuple[Any, ...]
 ) -> bool:
-    """The whole update as one compiled loop; ``False`` where there is none (yet)."""
+    """The whole update as one compiled loop; ``False`` where there is none (yet).
+
+    Also where an index names no row: then nothing has changed.
+    """
     dtype = arrays[0].dtype
     if dtype.char not in "fd" or grad.dtype != dtype:
         return False
     traced, numbers = trace_call(rule, arrays, scalars, indices is not None)
-    function = None if traced is None else traced.loop.get()
-    if traced is None or function is None:
+    if traced is None:
         return False
     size = grad.size
     if type(grad) is not np.ndarray or not grad.flags.c_contiguous:
         grad = np.ascontiguousarray(grad)
-    if indices is None and size < _NATIVE_SHARED_ELEMENTS:
+    if indices is not None:
+        update = traced.rows.get(indices)
+        if update is None:
+            return False
+        where = [id(array) for array in arrays]
+        values = [*where, id(grad), *numbers, *[where[i] for i in traced.changed]]
+        length = size // indices.size
+        return update(values, indices, length, length * dtype.itemsize, len(arrays[0]))
+    function = traced.loop.get()
+    if function is None:
+        return False
+    if size < _NATIVE_SHARED_ELEMENTS:
         where = [id(array) for array in arrays]
         function.prepared((size,))(
             [*where, id(grad), *numbers, *[where[i] for i in traced.changed]]
@@ -137,20 +150,14 @@ def _update_natively(
         return True
     where = [native.address_of(array) for array in arrays]
     addresses = [*where, native.address_of(grad), *numbers, *[where[i] for i in traced.changed]]
-    if indices is not None:
-        rows = np.ascontiguousarray(indices, np.int64)
-        length = size // rows.size
-        strides = [length * dtype.itemsize] * (len(addresses) - len(numbers))
-        function(rows.size, length, *addresses, *strides, native.address_of(rows))
-    else:
-        letters = list(zip(addresses, function.letters, strict=True))
-        calls = []
-        block = min(_NATIVE_BLOCK, -(-size // 2))
-        for start in range(0, size, block):
-            offset = start * dtype.itemsize
-            here = [a if letter == "n" else a + offset for a, letter in letters]
-            calls.append((function.address, function.table(min(block, size - start), *here)))
-        run_calls(calls)
+    letters = list(zip(addresses, function.letters, strict=True))
+    calls = []
+    block = min(_NATIVE_BLOCK, -(-size // 2))
+    for start in range(0, size, block):
+        offset = start * dtype.itemsize
+        here = [a if letter == "n" else a + offset for a, letter in letters]
+        calls.append((function.address, function.table(min(block, size - start), *here)))
+    run_calls(calls)
     return True
 
 
@@ -191,7 +198,10 @@ def update_rows(
                 f"shape {list(np.shape(grad))}, indices {list(indices.shape)}, the variable "
                 f"{refs[0].name!r} {list(shape)}",
             )
-        if not indices.size:
+        if not grad.size:
+            return
+        arrays = [ref.exclusive() for ref in refs]
+        if xp is np and _update_natively(arrays, grad, indices, rule, scalars):
             return
         if int(indices.min()) < 0 or int(indices.max()) >= num_rows:
             bad = int(xp.argmax((indices < 0) | (indices >= num_rows)))
@@ -201,9 +211,6 @@ def update_rows(
                 f"Index {int(indices[bad])} at offset {bad} in indices is out of range: "
                 f"{refs[0].name!r} has {num_rows} rows",
             )
-        arrays = [ref.exclusive() for ref in refs]
-        if xp is np and _update_natively(arrays, grad, indices, rule, scalars):
-            return
         for where in rounds(xp, indices):
             rows = indices if where is None else indices[where]
             part = grad if where is None else grad[where]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dataflow.dtypes import float32
+from dataflow.errors import InvalidArgumentError
 from dataflow.kernels import (
     activation,
     bias,
@@ -19,6 +21,7 @@ from dataflow.kernels import (
     reduce,
     segment,
     state,
+    training,
 )
 from dataflow.kernels.fused import elementwise, mapping, native
 from dataflow.runtime.resources import VariableResource
@@ -119,6 +122,46 @@ def test_rows_of_a_scatter_are_added_up_where_one_is_named_again(
 
     got, wanted = both(scatter)
     np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "complex64"])
+def test_rows_taken(both: Any, dtype: str, index_type: Any) -> None:
+    rng = np.random.default_rng(9)
+    table = np.nan_to_num(_array(rng, (6, 19)), posinf=5, neginf=-5).astype(dtype)
+    for shape in ((), (4,), (2, 3)):
+        at = np.asarray(rng.integers(0, 6, shape).astype(index_type))
+        got, wanted = both(
+            lambda at=at: gather_scatter.gather_kernel(np, table, at, np.int32(0), batch_dims=0)
+        )
+        np.testing.assert_array_equal(got, wanted)
+        assert (got.shape, got.dtype) == (wanted.shape, wanted.dtype)
+
+
+@pytest.mark.parametrize("bad", [-1, 6, 2**31 - 1])
+@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+def test_a_number_of_no_row_changes_nothing(at_once: None, bad: int, index_type: Any) -> None:
+    at = np.array([2, bad, 3], index_type)
+    table = np.arange(12, dtype=np.float32).reshape(6, 2)
+    rows = np.ones((3, 2), np.float32)
+    with pytest.raises(ValueError, match=rf"indices\[1\] = {bad} is not in \[0, 6\)"):
+        gather_scatter.gather_kernel(np, table, at, np.int32(0), batch_dims=0)
+    variable = VariableResource("v", float32)
+    variable.array = table.copy()
+    with pytest.raises(InvalidArgumentError, match=rf"indices\[1\] = {bad} is not in \[0, 6\)"):
+        state.scatter_add_kernel(np, variable, at, rows)
+    context = SimpleNamespace(xp=np, state={})
+    with pytest.raises(InvalidArgumentError, match=f"Index {bad} at offset 1"):
+        training.update_rows(
+            context, [variable], rows, at, training._gradient_descent, np.float32(1)
+        )
+    np.testing.assert_array_equal(variable.array, table)
+    if bad < 0:  # left out
+        total = segment.segment_reduce(np, rows, at, 6, "add", 0)
+        np.testing.assert_array_equal(total[:, 0], [0, 0, 1, 1, 0, 0])
+    else:
+        with pytest.raises(ValueError, match=f"holds {bad}, which is out of range"):
+            segment.segment_reduce(np, rows, at, 6, "add", 0)
 
 
 def test_segment_sums(both: Any) -> None:

@@ -7,7 +7,31 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dataflow import dtypes
 from dataflow.kernels import sequences
+from dataflow.kernels.fused import unique
+
+
+@pytest.mark.parametrize("out_idx", [dtypes.int32, dtypes.int64])
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_machine_code_finds_the_same(at_once: None, dtype: Any, out_idx: Any) -> None:
+    pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
+    rng = np.random.default_rng(0)
+    for x in (
+        rng.integers(-50, 50, 1000),
+        rng.integers(-(2**31), 2**31, 5000),
+        np.arange(777) * 65536,
+        np.full(9, -1),
+        np.array([0]),
+        rng.integers(0, 9, 100)[::2],
+    ):
+        x = x.astype(dtype)[:: 1 if x.size != 50 else 2]
+        got = sequences.unique_kernel(np, x, out_idx=out_idx)
+        values, which, _ = sequences.unique_in_order(x)
+        np.testing.assert_array_equal(got[0], values)
+        np.testing.assert_array_equal(got[1], which)
+        assert (got[0].dtype, got[1].dtype) == (x.dtype, out_idx.as_numpy_dtype)
+    assert unique.unique(np.zeros(0, dtype), np.dtype("i")) is None
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint8])

@@ -290,31 +290,3 @@ class ColumnSums:
         return [
             s.reshape(-1, columns).sum(0) if shares * joined > 1 else s.reshape(-1) for s in sums
         ]
-
-
-_ROW_LOOPS = {
-    (op, np.dtype(dtype).char): lazy(Loop(dtype, "rv", ((op, (0, 1)),), ((2, "r"),), rank=1))
-    for op in ("Add", "Sub")
-    for dtype in ("float32", "float64")
-}
-
-
-def change_rows(op: str, array: Any, numbers: Any, rows: Any) -> bool:
-    """``array[numbers[i]] = op(array[numbers[i]], rows[i])``, one after the other, in place.
-
-    ``numbers`` lie in the array, which is contiguous. ``False`` where that is not possible (yet).
-    """
-    loop = _ROW_LOOPS.get((op, array.dtype.char))
-    function = None if loop is None or rows.dtype != array.dtype else loop.get()
-    if function is None:
-        return False
-    rows, numbers = np.ascontiguousarray(rows), np.ascontiguousarray(numbers, np.int64)
-    row_bytes = rows.nbytes // max(numbers.size, 1)
-    if row_bytes:
-        where = address_of(array)
-        addresses = (where, address_of(rows), where)
-        strides = (row_bytes, row_bytes, row_bytes)
-        function(
-            numbers.size, row_bytes // rows.itemsize, *addresses, *strides, address_of(numbers)
-        )
-    return True

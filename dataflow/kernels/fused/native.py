@@ -51,7 +51,8 @@ class Loop(NamedTuple):
     that the index names, ``n`` for one number for all, ``b`` for truth values side by side. A result
     may be ``+``: as ``v``, but added to what is there. Value i is input i, or the result of a step; ``steps`` are (op type,
     operand numbers), or ``("Const", (number,))``; ``results`` are (value, letter) of what is
-    stored; ``rank`` counts the axes around the innermost one.
+    stored; ``rank`` counts the axes around the innermost one; ``index_type`` is LLVM's type of row
+    numbers.
     """
 
     dtype: str
@@ -59,6 +60,7 @@ class Loop(NamedTuple):
     steps: tuple[tuple[str, tuple[Any, ...]], ...]
     results: tuple[tuple[int, str], ...]
     rank: int = 0
+    index_type: str = "i64"
 
     @property
     def letters(self) -> str:
@@ -70,9 +72,8 @@ class Function:
     """A loop's machine code.
 
     It takes a table: the lengths of the axes, the addresses of inputs and results (for ``n`` the
-    number itself, as a double), the strides in bytes (all of one array together, none for ``n``),
-    and, with an ``r`` among the letters, the address of the row numbers (int64, along the first
-    axis).
+    number itself, as a double), and the strides in bytes (all of one array together, none for
+    ``n``). Loops with an ``r`` among the letters are `rows.RowFunction`.
     """
 
     __slots__ = (
@@ -88,7 +89,7 @@ class Function:
         self._code, self._objects = kind(address), kind(objects_address)
         arrays = len(self.letters) - self.letters.count("n")
         values = "".join("d" if letter == "n" else "q" for letter in self.letters)
-        strides = "q" * (loop.rank * arrays + ("r" in self.letters))
+        strides = "q" * (loop.rank * arrays)
         self._pack = struct.Struct("q" * (loop.rank + 1) + values + strides).pack
         self._pack_values = struct.Struct(values).pack
         self._prepared: dict[Any, Callable[[list[Any]], None]] = {}
@@ -420,12 +421,16 @@ class _Writer:
 
 
 def source(loop: Loop) -> str:
-    """The loop in LLVM's assembly language."""
+    """The loop in LLVM's assembly language.
+
+    The table of one with rows ends with the address of the row numbers (along the first axis) and
+    how many rows there are. It returns the place of a number that is none of them, else -1.
+    """
     lanes = _VECTOR_BYTES // np.dtype(loop.dtype).itemsize
     element = "float" if loop.dtype == "float32" else "double"
     letters = loop.letters
     rank, count = loop.rank, len(letters)
-    lines = ["define void @loop(ptr %table) {", "entry:"]
+    lines = ["define i64 @loop(ptr %table) {", "entry:"]
 
     def field(name: str, place: int, kind: str = "i64") -> None:
         lines.append(f"  %{name}.at = getelementptr i64, ptr %table, i64 {place}")
@@ -447,8 +452,12 @@ def source(loop: Loop) -> str:
             place += 1
     if "r" in letters:
         field("rows", place, "ptr")
+        field("limit", place + 1)
     lines.append(f"  %whole = and i64 %length, {-lanes}")
     before = "entry"
+    if "r" in letters:
+        lines += [*_CHECK, *_row_number(loop, "checked", "%c"), *_CHECKED]
+        before = "sound"
     for r in range(rank):
         lines += [f"  br label %head{r}", f"head{r}:"]
         lines.append(f"  %i{r} = phi i64 [0, %{before}], [%next{r}, %end{r}]")
@@ -457,8 +466,7 @@ def source(loop: Loop) -> str:
         lines += [f"  br i1 %in{r}, label %start{r}, label %{outside}", f"start{r}:"]
         before = f"start{r}"
     if "r" in letters:
-        lines.append("  %number.at = getelementptr i64, ptr %rows, i64 %i0")
-        lines.append("  %number = load i64, ptr %number.at")
+        lines += _row_number(loop, "number", "%i0")
     for i, letter in enumerate(letters):
         if letter == "n":
             continue
@@ -496,30 +504,61 @@ def source(loop: Loop) -> str:
     ]
     for r in reversed(range(rank)):
         lines += [f"end{r}:", f"  %next{r} = add i64 %i{r}, 1", f"  br label %head{r}"]
-    lines += ["done:", "  ret void", "}", *sorted(wide.declared | single.declared)]
+    lines += ["done:", "  ret i64 -1", "}", *sorted(wide.declared | single.declared)]
     return "\n".join([*lines, *_for_objects(loop), ""])
+
+
+#: The numbers of rows are looked at before anything is changed.
+_CHECK = (
+    "  br label %check",
+    "check:",
+    "  %c = phi i64 [0, %entry], [%c.next, %fine]",
+    "  %c.in = icmp slt i64 %c, %length0",
+    "  br i1 %c.in, label %look, label %sound",
+    "look:",
+)
+_CHECKED = (
+    "  %c.fine = icmp ult i64 %checked, %limit",  # a negative number is a large one
+    "  br i1 %c.fine, label %fine, label %wrong",
+    "wrong:",
+    "  ret i64 %c",
+    "fine:",
+    "  %c.next = add i64 %c, 1",
+    "  br label %check",
+    "sound:",
+)
+
+
+def _row_number(loop: Loop, name: str, place: str) -> list[str]:
+    """The number of a row, at a place of the index."""
+    lines = [f"  %{name}.at = getelementptr {loop.index_type}, ptr %rows, i64 {place}"]
+    if loop.index_type == "i64":
+        return [*lines, f"  %{name} = load i64, ptr %{name}.at"]
+    lines.append(f"  %{name}.short = load {loop.index_type}, ptr %{name}.at")
+    return [*lines, f"  %{name} = sext {loop.index_type} %{name}.short to i64"]
 
 
 #: Where in the record of a NumPy array the address of its data is: the first thing after what all
 #: objects have (NumPy's C interface, `PyArrayObject`, the same since 1.0).
-_DATA_OFFSET = object.__basicsize__
+DATA_OFFSET = object.__basicsize__
 
 
 def _for_objects(loop: Loop) -> list[str]:
     """A function whose table has the arrays' records in place of their addresses."""
     letters = loop.letters
     fields = loop.rank + 1 + len(letters) + loop.rank * (len(letters) - letters.count("n"))
-    fields += "r" in letters
-    lines = ["define void @objects(ptr %objects) {", f"  %table = alloca [{fields} x i64]"]
+    fields += 2 * ("r" in letters)
+    lines = ["define i64 @objects(ptr %objects) {", f"  %table = alloca [{fields} x i64]"]
     for i in range(fields):
         lines.append(f"  %from{i} = getelementptr i64, ptr %objects, i64 {i}")
         lines.append(f"  %to{i} = getelementptr i64, ptr %table, i64 {i}")
         place = i - loop.rank - 1
-        if 0 <= place < len(letters) and letters[place] != "n":
+        array = 0 <= place < len(letters) and letters[place] != "n"
+        if array or ("r" in letters and i == fields - 2):
             lines.append(f"  %record{i} = load ptr, ptr %from{i}")
-            lines.append(f"  %data{i} = getelementptr i8, ptr %record{i}, i64 {_DATA_OFFSET}")
+            lines.append(f"  %data{i} = getelementptr i8, ptr %record{i}, i64 {DATA_OFFSET}")
             lines.append(f"  %value{i} = load i64, ptr %data{i}")
         else:
             lines.append(f"  %value{i} = load i64, ptr %from{i}")
         lines.append(f"  store i64 %value{i}, ptr %to{i}")
-    return [*lines, "  call void @loop(ptr %table)", "  ret void", "}"]
+    return [*lines, "  %result = call i64 @loop(ptr %table)", "  ret i64 %result", "}"]

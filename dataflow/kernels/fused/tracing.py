@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.fused.native import Function, Lazy, Loop, lazy
+from dataflow.kernels.fused.rows import RowLoop
 
 _FUNCTIONS = {
     "add": "Add",
@@ -110,13 +111,14 @@ class _Array:
 
 
 class Traced(NamedTuple):
-    """A rule as a loop, written down (``spec``) and compiled (``loop``).
+    """A rule as a loop, written down (``spec``) and compiled (``loop``, or ``rows`` of it).
 
     ``changed``: which of its arrays it changes, in the order of the loop's results.
     """
 
     spec: Loop
     loop: Lazy[Function]
+    rows: RowLoop
     changed: tuple[int, ...]
 
 
@@ -153,7 +155,7 @@ def trace(
         tuple((arrays[i].value, letter) for i in changed),
         1 if by_rows else 0,
     )
-    return Traced(loop, lazy(loop), changed)
+    return Traced(loop, lazy(loop), RowLoop(loop), changed)
 
 
 def trace_call(
