@@ -243,15 +243,14 @@ def _multiply(a: Any, b: Any, out: Any, multiplications: int, adds: bool = False
     if multiplications < _SHARED_PRODUCT or num_threads() < 2:
         multiply_into(a, b, out, adds)
         return
-    count = (2 if multiplications >= _VERY_LARGE_PRODUCT else 1) * num_threads()
-    if _multiply_natively(a, b, out, adds, count):
+    if _multiply_natively(a, b, out, adds, num_threads()):
         return
     if multiplications < LARGE_PRODUCT:
         _multiply_by_blas(a, b, out, adds)
         return
     by_columns = out.shape[1] >= out.shape[0]
     length = max(out.shape)
-    size = -(-length // count)
+    size = -(-length // ((2 if multiplications >= _VERY_LARGE_PRODUCT else 1) * num_threads()))
     size = -(-size // _BLOCK) * _BLOCK
 
     def work(start: int) -> None:
@@ -286,13 +285,19 @@ def _multiply_by_blas(a: Any, b: Any, out: Any, adds: bool) -> None:
 def sum_of_products(lefts: Sequence[Any], rights: Sequence[Any]) -> Any:
     """``lefts[0] @ rights[0] + lefts[1] @ rights[1] + ...`` in one matrix, without temporaries."""
     rows, columns = lefts[0].shape[0], rights[0].shape[1]
+    multiplications = 0
     for a, b in zip(lefts, rights, strict=True):
         if a.shape[1] != b.shape[0] or a.shape[0] != rows or b.shape[1] != columns:
             raise ValueError(
                 f"products of shapes {a.shape} x {b.shape} and {lefts[0].shape} x "
                 f"{rights[0].shape} cannot be added"
             )
+        multiplications += rows * columns * a.shape[1]
     out = np.empty((rows, columns), lefts[0].dtype)
-    for i, (a, b) in enumerate(zip(lefts, rights, strict=True)):
-        _multiply(a, b, out, rows * columns * a.shape[1], adds=i > 0)
+    from dataflow.kernels.fused import gemm  # with the first product of some size
+
+    parts = num_threads() if multiplications >= _SHARED_PRODUCT else 1
+    if not gemm.add_up(lefts, rights, out, parts):
+        for i, (a, b) in enumerate(zip(lefts, rights, strict=True)):
+            _multiply(a, b, out, rows * columns * a.shape[1], adds=i > 0)
     return out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import platform
 import struct
@@ -83,6 +84,19 @@ def test_members_take_part() -> None:
             return
         time.sleep(0.01)  # both processors may be busy elsewhere
     pytest.fail("no member of the team made any of 400,000 calls")
+
+
+@pytest.mark.usefixtures("three_threads")
+def test_calls_that_belong_together_are_made_in_order_by_one_thread() -> None:
+    sums, who = np.zeros(1, np.int64), np.zeros((50, 4), np.int64)
+    calls = []
+    for i, j in itertools.product(range(50), range(4)):
+        where = who.ctypes.data + 8 * (4 * i + j)
+        calls.append((_adder(), struct.pack("3q", address_of(sums), 1, where)))
+    team.run_calls(calls, each=4)
+    assert sums.tolist() == [200]
+    assert who.all()
+    assert (who == who[:, :1]).all()
 
 
 def test_a_thread_may_be_held_to_itself() -> None:

@@ -12,11 +12,10 @@ matrix, 128 x 512 x 156, 86 (113); 50 x 3136 x 1024 1480 (2170), the gradient of
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,21 +52,11 @@ _local = threading.local()
 _CALLS_BEFORE_COMPILING, _CALLS_BEFORE_USE = 50, 200
 
 
-class Compiled:
-    """The machine code: where it is, and as a function of its table."""
-
-    __slots__ = ("address", "call")
-
-    def __init__(self, address: int) -> None:
-        self.address = address
-        self.call = ctypes.CFUNCTYPE(None, ctypes.c_char_p)(address)
-
-
-def compile_gemm(transposed: bool) -> Compiled:
-    """Compiles at once. Raises `ImportError` where `is_available` is false."""
+def compile_gemm(transposed: bool) -> int:
+    """Compiles at once, and gives the address. Raises `ImportError` where `is_available` is false."""
     if not is_available():
         raise ImportError("llvmlite is not installed, or the processor has no AVX-512")
-    return Compiled(*compile_source(source(transposed), "loop"))
+    return compile_source(source(transposed), "loop")[0]
 
 
 _functions = {
@@ -87,81 +76,94 @@ def multiply(a: Any, b: Any, out: Any, adds: bool = False, parts: int = 1) -> bo
     The team's threads share so many ``parts`` of it: columns, rows where there are more of these,
     or steps of the sum.
     """
-    (rows, steps), columns = a.shape, b.shape[1]
-    if (
-        rows * steps * columns < SMALL_PRODUCT
-        or rows < _LEAST_ROWS
-        or columns < _LEAST_COLUMNS
-        or not a.dtype.char == b.dtype.char == out.dtype.char == "f"
-    ):
+    rows, steps = a.shape
+    if a.size * b.shape[1] < SMALL_PRODUCT:
         return False
-    right_row, right_column = b.strides
-    transposed = right_column != NUMBER_BYTES
-    if (transposed and right_row != NUMBER_BYTES) or out.strides[1] != NUMBER_BYTES:
-        return False
-    function = _functions[transposed].get()
-    if function is None:
-        return False
-    left_row, left_step = a.strides
-    left, right, to = address_of(a), address_of(b), address_of(out)
-    others: list[Any] = []
-    tables: list[bytes] = []
-
-    def put(
-        left: int, right: int, to: int, rows: int, columns: int, steps: int, out: Any, adds: bool
-    ) -> None:
-        blocks = -(-steps // _MOST_STEPS)
-        most_steps = -(-steps // (blocks * LANES)) * LANES
-        most_rows = -(-rows // -(-rows // _MOST_ROWS))
-        table = _pack(
-            *(left, right, to, rows, columns, steps),
-            *(left_row, left_step, right_row, right_column, out.strides[0]),
-            *(_panel(len(tables)), most_rows, most_steps, adds),
-        )
-        tables.append(table)
-
-    if parts < 2:
-        put(left, right, to, rows, columns, steps, out, adds)
-        function.call(tables[0])
-        return True
-    if not transposed and steps >= 2 * rows * (parts - 1):
-        # A matrix of weights, larger than the results: each thread has its rows of it, those that
-        # it writes when the weights' gradient is made (its rows, below) and when they are updated.
-        # A cache of another core is three times as far as one's own.
-        for i, length in _shares(steps, parts):
-            if i:
-                others.append(np.empty(out.shape, np.float32))
-                to = address_of(others[-1])
-            here = others[-1] if i else out
-            put(
-                left + i * left_step,
-                right + i * right_row,
-                *(to, rows, columns, length, here, adds and not i),
-            )
-    elif columns >= rows:
-        for i, length in _shares(columns, parts):
-            put(
-                *(left, right + i * right_column, to + i * NUMBER_BYTES),
-                *(rows, length, steps, out, adds),
-            )
+    # Of a matrix of weights, larger than the results, each thread has its rows: those that it
+    # writes when the weights' gradient is made (rows of that) and when they are updated. A cache
+    # of another core is three times as far as one's own.
+    if parts > 1 and steps >= 2 * rows * (parts - 1) and b.strides[1] == NUMBER_BYTES:
+        shares = list(_shares(steps, parts))
+        outs = [out, *(np.empty(out.shape, np.float32) for _ in shares[1:])]
+        parts_of = [
+            _prepare(a[:, part], b[part], to, adds and to is out, 1, i)
+            for i, (part, to) in enumerate(zip(shares, outs, strict=True))
+        ]
     else:
-        for i, length in _shares(rows, parts):
-            put(
-                *(left + i * left_row, right, to + i * out.strides[0]),
-                *(length, columns, steps, out, adds),
-            )
-    run_calls([(function.address, table) for table in tables])
-    for other in others:
+        outs = [out]
+        parts_of = [_prepare(a, b, out, adds, parts)]
+    calls = [call for prepared in parts_of for call in prepared]
+    if len(calls) < len(outs):
+        return False
+    run_calls(calls)
+    for other in outs[1:]:
         out += other
     return True
 
 
-def _shares(length: int, parts: int) -> Iterator[tuple[int, int]]:
-    """(start, length) of parts that begin at multiples of a vector's length."""
+def add_up(lefts: Sequence[Any], rights: Sequence[Any], out: Any, parts: int) -> bool:
+    """``out = lefts[0] @ rights[0] + lefts[1] @ rights[1] + ...``; ``False`` as `multiply`.
+
+    Each thread adds all products to its part.
+    """
+    if lefts[0].size * rights[0].shape[1] < SMALL_PRODUCT:
+        return False
+    each = [
+        _prepare(a, b, out, i > 0, parts)
+        for i, (a, b) in enumerate(zip(lefts, rights, strict=True))
+    ]
+    if not all(each):
+        return False
+    run_calls([call for part in zip(*each, strict=True) for call in part], len(each))
+    return True
+
+
+def _prepare(
+    a: Any, b: Any, out: Any, adds: bool, parts: int, first_panel: int = 0
+) -> list[tuple[int, bytes]]:
+    """The calls that make the parts of a product; none where it is left to BLAS."""
+    (rows, steps), columns = a.shape, b.shape[1]
+    if (
+        rows < _LEAST_ROWS
+        or columns < _LEAST_COLUMNS
+        or not a.dtype.char == b.dtype.char == out.dtype.char == "f"
+    ):
+        return []
+    right_row, right_column = b.strides
+    transposed = right_column != NUMBER_BYTES
+    out_row, out_column = out.strides
+    if (transposed and right_row != NUMBER_BYTES) or out_column != NUMBER_BYTES:
+        return []
+    function = _functions[transposed].get()
+    if function is None:
+        return []
+    left_row, left_step = a.strides
+    left, right, to = address_of(a), address_of(b), address_of(out)
+    blocks = -(-steps // _MOST_STEPS)
+    most_steps = -(-steps // (blocks * LANES)) * LANES
+    calls = []
+    by_columns = columns >= rows
+    for i, part in enumerate(_shares(columns if by_columns else rows, parts), first_panel):
+        start, length = part.start, part.stop - part.start
+        if by_columns:
+            here = left, right + start * right_column, to + start * out_column, rows, length
+        else:
+            here = left + start * left_row, right, to + start * out_row, length, columns
+        most_rows = -(-here[3] // -(-here[3] // _MOST_ROWS))
+        table = _pack(
+            *(*here, steps, left_row, left_step, right_row, right_column, out_row),
+            *(_panel(i), most_rows, most_steps, adds),
+        )
+        calls.append((function, table))
+    return calls
+
+
+def _shares(length: int, parts: int) -> Iterator[slice]:
+    """Parts that begin at multiples of a vector's length."""
     size = -(-length // parts)
     size = -(-size // LANES) * LANES
     for i in range(0, length, size):
-        yield i, min(size, length - i)
+        yield slice(i, min(i + size, length))
 
 
 def _panel(number: int) -> int:

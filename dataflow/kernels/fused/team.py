@@ -43,7 +43,7 @@ MOST_CALLS = (1 << 16) - 1
 
 #: Where things lie in the team's memory, in bytes. What different threads write lies apart.
 _WORD, _DONE, _SLEEPERS, _CALLER_SLEEPS, _CALLS = 0, 64, 128, 192, 256
-_PATIENCE, _MEMBERS, _STOPPED = 264, 272, 280
+_PATIENCE, _MEMBERS, _STOPPED, _EACH = 264, 272, 280, 288
 _MEMORY_BYTES = 320
 
 #: The numbers of the system call `futex`, and the instruction that waits a moment.
@@ -62,7 +62,7 @@ class Team:
         serve, run, wait = compile_source(source(*_MACHINES[machine]), "serve", "run", "wait")
         self._buffer = np.zeros(_MEMORY_BYTES + 64, np.uint8)
         self._memory = -(-address_of(self._buffer) // 64) * 64
-        self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 3, ctypes.c_char_p)(run)
+        self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 4, ctypes.c_char_p)(run)
         self.busy = threading.Lock()
         self._set(_PATIENCE, max(1, int(_WAITING_SECONDS / _seconds_of_a_look(wait))))
         self._process = os.getpid()
@@ -80,8 +80,8 @@ class Team:
     def _set(self, place: int, number: int) -> None:
         ctypes.c_int64.from_address(self._memory + place).value = number
 
-    def run(self, calls: Sequence[Call], members: int) -> None:
-        """Makes all calls, with at most so many members; the caller holds `busy`."""
+    def run(self, calls: Sequence[Call], each: int, members: int) -> None:
+        """As `run_calls`, with at most so many members; the caller holds `busy`."""
         count = len(calls)
         offset = 16 * count
         places: list[int] = []
@@ -91,7 +91,7 @@ class Team:
             offset += len(table)
             tables.append(table)
         tables[0] = struct.pack(f"{2 * count}q", *places)
-        self._run(self._memory, members, count, b"".join(tables))
+        self._run(self._memory, members, each, count // each, b"".join(tables))
 
     def stop(self) -> None:
         """Ends the threads; nothing in a process forked from the team's."""
@@ -99,7 +99,7 @@ class Team:
             return
         with self.busy:
             self._set(_STOPPED, 1)
-            self._run(self._memory, 0, 0, b"")
+            self._run(self._memory, 0, 1, 0, b"")
             for thread in self._threads:
                 thread.join()
 
@@ -125,8 +125,10 @@ def _team(_process: int) -> Team | None:
         return None
 
 
-def run_calls(calls: Sequence[Call]) -> None:
+def run_calls(calls: Sequence[Call], each: int = 1) -> None:
     """Calls ``function(table)`` for each (address of machine code, its table), in any order.
+
+    With ``each``, so many of them belong together: one thread makes them, in order.
 
     By the team where this thread may use several threads (`parallel.limited_to`) and nobody else
     has the team at work; else by this thread alone. Tables are whole numbers of 8 bytes long.
@@ -136,7 +138,7 @@ def run_calls(calls: Sequence[Call]) -> None:
         team = _team(os.getpid())
         if team is not None and team.busy.acquire(blocking=False):
             try:
-                team.run(calls, members)
+                team.run(calls, each, members)
                 return
             finally:
                 team.busy.release()
@@ -154,8 +156,8 @@ _WAIT, _WAKE, _ALL = 128, 129, 0x7FFFFFFF  # futex: those of this process
 def source(futex: int, moment: str) -> str:
     """The functions in LLVM's assembly language.
 
-    ``serve(memory, number)`` is a member's life. ``run(memory, members, count, list)`` publishes
-    a list, takes part, and returns when all its calls are made; the list begins with pairs (address of a
+    ``serve(memory, number)`` is a member's life. ``run(memory, members, each, count, list)``
+    publishes a list, takes part, and returns when all its calls are made; the list begins with pairs (address of a
     function, place of its table in the list). ``wait(count)`` looks at nothing so many times.
     """
     pause = f'  call void asm sideeffect "{moment}", ""()'
@@ -176,10 +178,10 @@ def source(futex: int, moment: str) -> str:
     take = [
         "define internal i64 @take(ptr %memory, i64 %epoch) {",
         "entry:",
-        *places(("word", _WORD), ("list.at", _CALLS)),
+        *places(("word", _WORD), ("list.at", _CALLS), ("each.at", _EACH)),
         "  br label %next",
         "next:",
-        "  %made = phi i64 [0, %entry], [%made, %claim], [%made.now, %make]",
+        "  %made = phi i64 [0, %entry], [%made, %claim], [%made.now, %made.one]",
         word("seen"),
         "  %seen.epoch = lshr i64 %seen, 32",
         "  %same = icmp eq i64 %seen.epoch, %epoch",
@@ -197,13 +199,23 @@ def source(futex: int, moment: str) -> str:
         "  br i1 %mine, label %make, label %next",
         "make:",
         "  %list = load ptr, ptr %list.at",
-        "  %offset = mul i64 %i, 16",
+        "  %each = load i64, ptr %each.at",
+        "  %first = mul i64 %i, %each",
+        "  %after = add i64 %first, %each",
+        "  br label %call",
+        "call:",
+        "  %c = phi i64 [%first, %make], [%c.next, %call]",
+        "  %offset = mul i64 %c, 16",
         "  %entry.at = getelementptr i8, ptr %list, i64 %offset",
         "  %function = load ptr, ptr %entry.at",
         "  %place.at = getelementptr i8, ptr %entry.at, i64 8",
         "  %place = load i64, ptr %place.at",
         "  %table = getelementptr i8, ptr %list, i64 %place",
         "  call void %function(ptr %table)",
+        "  %c.next = add i64 %c, 1",
+        "  %all = icmp eq i64 %c.next, %after",
+        "  br i1 %all, label %made.one, label %call",
+        "made.one:",
         "  %made.now = add i64 %made, 1",
         "  br label %next",
         "over:",
@@ -274,7 +286,7 @@ def source(futex: int, moment: str) -> str:
         "}",
     ]
     run = [
-        "define void @run(ptr %memory, i64 %members, i64 %count, ptr %list) {",
+        "define void @run(ptr %memory, i64 %members, i64 %each, i64 %count, ptr %list) {",
         "entry:",
         *places(
             ("word", _WORD),
@@ -285,8 +297,10 @@ def source(futex: int, moment: str) -> str:
             ("list.at", _CALLS),
             ("patience.at", _PATIENCE),
             ("members.at", _MEMBERS),
+            ("each.at", _EACH),
         ),
         "  %patience = load i64, ptr %patience.at",
+        "  store i64 %each, ptr %each.at",
         "  store ptr %list, ptr %list.at",
         "  store atomic i64 %members, ptr %members.at seq_cst, align 8",
         "  store atomic i64 0, ptr %done seq_cst, align 8",
