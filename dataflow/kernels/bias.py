@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.cuda.channels import channel_sums
+from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.reduce import column_sums
 from dataflow.kernels.registry import kernel
 
@@ -34,6 +36,8 @@ def bias_add_v1_kernel(xp: Any, value: Any, bias: Any) -> Any:
 @kernel("BiasAddGrad")
 def bias_add_grad_kernel(xp: Any, out_backprop: Any, *, data_format: str) -> Any:
     dtype = out_backprop.dtype
+    if can_run(xp, out_backprop):
+        return channel_sums(xp, out_backprop, 1 if data_format == "NCHW" else -1)
     if data_format == "NCHW":
         axes = (0, *range(2, out_backprop.ndim))
         return out_backprop.sum(axes, dtype=dtype)

@@ -1,4 +1,7 @@
-"""Kernels of batch and local response normalization."""
+"""Kernels of batch and local response normalization.
+
+Batch normalization on a GPU has kernels of its own, in `cuda.channels`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.cuda import channels as cuda_channels
+from dataflow.kernels.cuda.source import can_run, sum_type
 from dataflow.kernels.fused.mapping import ColumnSums, MappedOp, rows_joined
 from dataflow.kernels.registry import kernel
 
@@ -23,6 +28,15 @@ def _from_rows(xp: Any, rows: Any, like: Any, data_format: str) -> Any:
         return rows.reshape(like.shape)
     moved = rows.reshape(like.shape[0], *like.shape[2:], like.shape[1])
     return xp.ascontiguousarray(xp.moveaxis(moved, -1, 1))
+
+
+def _channel_axis(data_format: str) -> int:
+    return 1 if data_format.startswith("NC") else -1
+
+
+def _can_run(xp: Any, x: Any, scale: Any) -> bool:
+    """Whether a GPU's kernels apply: statistics in the precision that they add up in."""
+    return can_run(xp, x) and scale.dtype == sum_type(x.dtype)
 
 
 _SUMS = ColumnSums((), (0,))
@@ -93,16 +107,28 @@ def fused_batch_norm_kernel(
     is_training: bool,
 ) -> tuple[Any, ...]:
     kind = scale.dtype
-    rows = _to_rows(xp, x, data_format).astype(kind, copy=False)
+    axis = _channel_axis(data_format)
     for name, vector in (("scale", scale), ("offset", offset)):
-        if vector.shape != rows.shape[1:]:
+        if vector.shape != (x.shape[axis],):
             raise InvalidArgumentError(
                 None,
                 None,
                 f"{name} must have the same number of elements as the channels of x, "
-                f"got {vector.shape[0]} and {rows.shape[1]}",
+                f"got {vector.shape[0]} and {x.shape[axis]}",
             )
     empty = xp.empty(0, kind)
+    if x.size and _can_run(xp, x, scale):
+        x = xp.ascontiguousarray(x)
+        if is_training:
+            used_mean, used_variance, new_mean, new_variance = cuda_channels.moments(
+                xp, x, axis, mean, variance, exponential_avg_factor
+            )
+        else:
+            used_mean, used_variance = mean.copy(), variance.copy()
+            new_mean, new_variance = mean.copy(), variance.copy()
+        y = cuda_channels.normalize(xp, x, axis, used_mean, used_variance, scale, offset, epsilon)
+        return y, new_mean, new_variance, used_mean, used_variance, empty
+    rows = _to_rows(xp, x, data_format).astype(kind, copy=False)
     if is_training:
         used_mean = _column_means(xp, rows)
         squares = _SQUARES([rows], [used_mean]) if xp is np else None
@@ -147,6 +173,14 @@ def fused_batch_norm_grad_kernel(
     is_training: bool,
 ) -> tuple[Any, ...]:
     kind = scale.dtype
+    empty = xp.empty(0, kind)
+    if x.size and _can_run(xp, x, scale):
+        x, grad = xp.ascontiguousarray(x), xp.ascontiguousarray(y_backprop)
+        statistics = reserve_space_1, reserve_space_2, scale, epsilon, is_training
+        slopes = cuda_channels.normalize_gradient(
+            xp, x, grad, _channel_axis(data_format), *statistics
+        )
+        return *slopes, empty, empty.copy()
     rows = _to_rows(xp, x, data_format).astype(kind, copy=False)
     grad = _to_rows(xp, y_backprop, data_format).astype(kind, copy=False)
     inverse = 1 / xp.sqrt(reserve_space_2 + kind.type(epsilon))
@@ -169,7 +203,6 @@ def fused_batch_norm_grad_kernel(
         result = _by_rows(_GRADIENT, kind, operands, _gradient) if xp is np else _gradient(operands)
     else:
         result = grad * (scale * inverse)
-    empty = xp.empty(0, kind)
     x_grad = _from_rows(xp, result, x, data_format).astype(x.dtype, copy=False)
     return x_grad, scale_grad, offset_grad, empty, empty.copy()
 

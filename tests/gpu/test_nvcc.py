@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from dataflow.kernels.conv_geometry import problem_of
+from dataflow.kernels.cuda.channels import Channels, each_source, sums_source
 from dataflow.kernels.cuda.conv import conv_source
 from dataflow.kernels.cuda.depthwise import depthwise_source
 from dataflow.kernels.cuda.fused import fused_source
@@ -70,6 +71,11 @@ def rows() -> dict[str, str]:
     for dtype in FLOATS:
         for kernel in ("softmax", "log_softmax", "cross_entropy", "sparse_cross_entropy"):
             found[kernel + dtype] = rows_source(kernel, dtype, np.int32)
+        layout = Channels(40, 1 if dtype == "float32" else 21)
+        for kernel in ("channel_sums", "moments", "gradient_sums"):
+            found[kernel + dtype] = sums_source(kernel, dtype, layout, "int")
+        for kernel in ("normalize", "normalize_gradient"):
+            found[kernel + dtype] = each_source(kernel, dtype, layout, "int")
         for op in ("Add", "Sub", "Update"):
             found[op + dtype] = change_source(op, dtype, 128, "int")
     for unit in (16, 8, 4, 2, 1):
