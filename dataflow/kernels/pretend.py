@@ -139,10 +139,12 @@ def _in_tf32(product: Callable[..., Any]) -> Callable[..., Any]:
 def recorded(launch: Callable[..., None]) -> Callable[..., None]:
     """A launch that a `Recording` keeps as well."""
 
-    def call(*args: Any) -> None:
-        launch(*args)
+    def call(grid: Any, block: Any, arguments: tuple[Any, ...]) -> None:
+        launch(grid, block, arguments)
         if Recording.current is not None:
-            Recording.current.steps.append((lambda: launch(*args), None))
+            # Whoever held a variable's array itself would make the next update copy it.
+            kept = tuple(alias_of(a) if type(a) is PretendArray else a for a in arguments)
+            Recording.current.steps.append((lambda: launch(grid, block, kept), None))
 
     return call
 
@@ -352,6 +354,13 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         if type(key) is PretendArray and key.dtype == bool:
             _synchronize()  # how many are chosen is known on the device only
         return unwrap(key, self._index)
+
+
+def alias_of(array: PretendArray) -> PretendArray:
+    """Another object on the same memory, which is counted once. The given one is not held."""
+    alias = object.__new__(PretendArray)
+    alias._array, alias._index = array._array, array._index
+    return alias
 
 
 def wrap(value: Any, index: int) -> Any:
