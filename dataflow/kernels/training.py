@@ -447,6 +447,23 @@ def _adam(
     xp.subtract(var, a, out=var)
 
 
+def _adam_by_powers(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    m: Any,
+    v: Any,
+    grad: Any,
+    lr: Any,
+    beta1_power: Any,
+    beta2_power: Any,
+    *rest: Any,
+) -> None:
+    """`_adam` with its step size, all in one loop."""
+    alpha = lr * xp.sqrt(1 - beta2_power) / (1 - beta1_power)
+    _adam(xp, scratch, var, m, v, grad, alpha, *rest)
+
+
 def _ftrl(
     xp: Any,
     scratch: Any,
@@ -717,10 +734,14 @@ def apply_adam_kernel(
     *,
     use_nesterov: bool,
 ) -> None:
-    if context.xp is np:  # arithmetic on scalars takes a quarter of that on arrays of no axes
-        beta1_power, beta2_power = beta1_power[()], beta2_power[()]
-    alpha = lr * context.xp.sqrt(1 - beta2_power) / (1 - beta1_power)
-    update_dense(context, [var, m, v], grad, _adam, alpha, beta1, beta2, epsilon, use_nesterov)
+    refs, scalars = [var, m, v], (beta1, beta2, epsilon, use_nesterov)
+    if context.xp is not np:  # a launch for each number would take as long as the update
+        powers = beta1_power, beta2_power
+        update_dense(context, refs, grad, _adam_by_powers, lr, *powers, *scalars)
+        return
+    # Arithmetic on scalars takes a quarter of that on arrays of no axes.
+    alpha = lr * np.sqrt(1 - beta2_power[()]) / (1 - beta1_power[()])
+    update_dense(context, refs, grad, _adam, alpha, *scalars)
 
 
 @kernel("ApplyFtrl", stateful=True)

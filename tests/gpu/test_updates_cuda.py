@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.kernels import pretend
 
 OPTIMIZERS = {
     "sgd": lambda: tf.train.GradientDescentOptimizer(0.1),
@@ -49,3 +50,30 @@ def test_same_as_on_the_cpu(cuda_on_host: Any, name: str, sparse: bool) -> None:
         assert launched == 0
     elif not (sparse and name in ("adam", "sgd")):  # their sparse updates are made of other ops
         assert launched == 5
+
+
+def test_adams_step_size_is_part_of_the_update(
+    cuda_on_host: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing else is computed for a variable: a launch would take as long as a small update."""
+    with tf.Graph().as_default():
+        v = tf.get_variable("v", initializer=np.ones(5, np.float32))
+        grad = tf.get_variable("g", initializer=np.ones(5, np.float32))
+        step = tf.train.AdamOptimizer().apply_gradients([(grad, v)])
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            session.run(step)
+            seen: list[str] = []
+            compute = pretend._compute
+
+            def counted(index: int, function: Any, args: Any, kwargs: Any) -> Any:
+                owner = getattr(function, "__self__", None)
+                seen.append(owner.__name__ if isinstance(owner, np.ufunc) else function.__name__)
+                return compute(index, function, args, kwargs)
+
+            monkeypatch.setattr(pretend, "_compute", counted)
+            cuda_on_host.launches.clear()
+            session.run(step)
+    assert cuda_on_host.launches == ["update"]
+    assert seen.count("multiply") == 2  # the powers of both betas, once a step
+    assert not {"sqrt", "divide", "subtract"} & set(seen)

@@ -53,13 +53,17 @@ class _Recorder:
         self.steps.append((op, tuple(numbers)))
         return self.num_inputs + len(self.steps) - 1
 
-    def __getattr__(self, name: str) -> Callable[..., None]:
+    def __getattr__(self, name: str) -> Callable[..., _Array]:
         op = _FUNCTIONS.get(name)
         if op is None:
             raise _Untraceable
 
-        def function(*operands: Any, out: _Array) -> None:
-            out.value = self.step(op, *operands)
+        def function(*operands: Any, out: _Array | None = None) -> _Array:
+            value = self.step(op, *operands)
+            if out is None:
+                return _Array(self, value)
+            out.value = value
+            return out
 
         return function
 
@@ -90,6 +94,9 @@ class _Array:
 
     def __rmul__(self, other: Any) -> _Array:
         return self._operator("Mul", other, self)
+
+    def __truediv__(self, other: Any) -> _Array:
+        return self._operator("RealDiv", self, other)
 
     def __iadd__(self, other: Any) -> _Array:
         self.value = self.recorder.step("Add", self, other)
@@ -133,7 +140,8 @@ def trace(
     """The loop of ``rule(xp, scratch, *arrays, grad, *scalars)``; ``None`` for one with branches.
 
     ``char`` is NumPy's letter of the arrays' type. ``scalars`` has an ellipsis for each number,
-    which becomes an input, and the flags as they are. With ``by_rows`` the arrays are changed in the rows that an index names.
+    which becomes an input, and the flags as they are. With ``by_rows`` the arrays are changed in the
+    rows that an index names.
     """
     numbers = sum(s is ... for s in scalars)
     recorder = _Recorder(num_arrays + 1 + numbers)
