@@ -82,7 +82,18 @@ def check_numpy() -> Finding:
 
 
 def check_cupy() -> Finding:
-    """CuPy, and the GPUs it sees."""
+    """CuPy, and the GPUs it sees; pretend GPUs, where the environment asks for them."""
+    from dataflow.kernels.xp import PRETEND_VARIABLE
+
+    num_pretend = os.environ.get(PRETEND_VARIABLE, "")
+    if num_pretend.isdigit() and int(num_pretend):
+        return Finding(
+            "CuPy and GPUs",
+            "ok",
+            f"{num_pretend} pretend GPU{'s' * (num_pretend != '1')} made of NumPy "
+            f"({PRETEND_VARIABLE}={num_pretend}); real ones are hidden",
+            f"unset {PRETEND_VARIABLE} to use real ones",
+        )
     has_driver = shutil.which("nvidia-smi") is not None
     if importlib.util.find_spec("cupy") is None:
         if not has_driver:
@@ -90,7 +101,8 @@ def check_cupy() -> Finding:
                 "CuPy and GPUs",
                 "missing",
                 "no NVIDIA driver; everything runs on the CPU",
-                "nothing to do, unless there is an NVIDIA GPU: then install its driver",
+                "nothing to do, unless there is an NVIDIA GPU: then install its driver; "
+                "tf.test.pretend_gpus(1) shows placement and copies without one",
             )
         return Finding(
             "CuPy and GPUs",

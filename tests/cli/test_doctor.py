@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import json
 import shutil
+import subprocess
 import sys
 
 import numpy as np
@@ -69,6 +70,52 @@ def test_a_bare_machine_gets_advice_on_each_missing_part(bare_machine, capsys):
     said = capsys.readouterr().out
     for advice in ("dataflow-learn[lab]", "dataflow-learn[cluster]", "chromium", "graphviz"):
         assert advice in said
+
+
+def gpu_finding():
+    return next(f for f in doctor.examine() if f.name == "CuPy and GPUs")
+
+
+def test_pretend_gpus_are_named(monkeypatch):
+    monkeypatch.setenv("DATAFLOW_PRETEND_GPUS", "2")
+    assert gpu_finding().status == "ok"
+    assert gpu_finding().found.startswith("2 pretend GPUs made of NumPy (DATAFLOW_PRETEND_GPUS=2)")
+    monkeypatch.setenv("DATAFLOW_PRETEND_GPUS", "0")
+    assert "pretend GPUs" not in gpu_finding().found
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("raise ImportError('libcudart.so.12: cannot open shared object file')", "libcudart"),
+        (
+            "def _fail(): raise RuntimeError('cudaErrorInsufficientDriver: too old')\n"
+            "from types import SimpleNamespace\n"
+            "cuda = SimpleNamespace(runtime=SimpleNamespace(getDeviceCount=_fail))\n",
+            "cudaErrorInsufficientDriver",
+        ),
+    ],
+    ids=["library", "driver"],
+)
+def test_cupy_without_a_gpu_is_no_obstacle(source, reason, tmp_path):
+    """The report says what CuPy said, and everything runs on the CPU."""
+    (tmp_path / "cupy.py").write_text(source)
+    program = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "import dataflow as tf\n"
+        "from dataflow.cli import doctor\n"
+        "finding = doctor.check_cupy()\n"
+        "print(finding.status, finding.found)\n"
+        "from dataflow.python.client import device_lib\n"
+        "print([d.name for d in device_lib.list_local_devices()], tf.test.is_gpu_available())\n"
+        "with tf.Session() as session: print(session.run(tf.constant(1.0) + 1.0))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    found, devices, result = done.stdout.splitlines()
+    assert found.startswith("broken") and reason in found
+    assert (devices, result) == ("['/device:CPU:0'] False", "2.0")
 
 
 def test_json(capsys):
