@@ -84,14 +84,19 @@ class StepCancellation:
 class TaskSession:
     """What kernels see as their session: the task's resources and the state of stateful ops."""
 
-    def __init__(self, resources: ResourceManager, load: TaskLoad | None = None) -> None:
+    def __init__(
+        self,
+        resources: ResourceManager,
+        load: TaskLoad | None = None,
+        task: str = "/job:localhost/task:0",
+    ) -> None:
         self.load = load or TaskLoad()
         self._resources = resources
         self._cancellation = StepCancellation()
         # Functions within a node (those of datasets) are planned here, as in a session of their own.
-        # What a client's session asks for is not known here: nodes without a kernel go to the CPU.
+        # Whatever a client's session asks for, nodes without a kernel go to the CPU there.
         self._config = ConfigProto(allow_soft_placement=True)
-        self._local_devices = local_devices(self._config, num_gpus=len(gpus()))
+        self._local_devices = local_devices(self._config, len(gpus()), task)
         self._has_gpu = len(self._local_devices) > 1
         self._rewrite_switches = Switches.from_config(self._config)
         self._states: dict[str, dict[str, Any]] = {}
@@ -135,17 +140,22 @@ class CompiledSegment(NamedTuple):
 class CompiledPiece:
     """The functions of a piece's segments, and the tables that say who follows whom.
 
-    ``switches`` are those of the client's session; ``None``: nothing is rewritten.
+    ``switches`` are those of the client's session; ``None``: nothing is rewritten. Raises
+    `InvalidArgumentError` for a pin that the task cannot keep, unless ``soft_placement`` lets it.
     """
 
     def __init__(
-        self, plan: PiecePlan, session: TaskSession, switches: Switches | None = None
+        self,
+        plan: PiecePlan,
+        session: TaskSession,
+        switches: Switches | None = None,
+        soft_placement: bool = True,
     ) -> None:
         self.plan = plan
         self.session = session
         #: What the rewrites did, by segment.
         self.journals: list[list[Any]] = [[] for _ in plan.segments]
-        self._binder = _Binder(session)
+        self._binder = _Binder(session, soft_placement)
         self._switches = switches
         self._segments = [
             self._compile(self._binder.place(s.ops, s.outputs, s.inputs)) for s in plan.segments
@@ -311,8 +321,10 @@ def _releases(plan: PiecePlan) -> list[list[int]]:
 class _Binder:
     """Binds kernels as a local plan does, to the task's resources."""
 
-    def __init__(self, session: TaskSession) -> None:
+    def __init__(self, session: TaskSession, soft_placement: bool) -> None:
         self.session = session
+        self._soft = soft_placement
+        self._config = ConfigProto(allow_soft_placement=soft_placement)
 
     bind_kernel: Any = Plan.bind_kernel
     bind_variable: Any = Plan.bind_variable
@@ -330,13 +342,15 @@ class _Binder:
         """
         origin = origin or {}
         ops, outputs, inputs = list(ops), list(outputs), list(inputs)
-        if not self.session._has_gpu:
+        session = self.session
+        devices = None
+        if session._has_gpu or not self._soft:
+            devices = place(ops, session._local_devices, self._config, pin_within_task)
+        if devices is None or not session._has_gpu:
             if not _refers_elsewhere(ops, inputs):
                 return Placed(ops, outputs, inputs, origin, {})
             work = WorkingGraph(ops, outputs, ops, inputs)
             return Placed(work.needed(), work.fetch_tensors(), work.feed_tensors, work.origin, {})
-        session = self.session
-        devices = place(ops, session._local_devices, session._config, pin_within_task)
         placed = insert_copies(ops, outputs, ops, inputs, devices, to_host=True)
         return placed._replace(
             origin={op: origin.get(given, given) for op, given in placed.origin.items()}

@@ -211,7 +211,7 @@ class MasterSession:
         own = pieces.pop(self.task, None)
         local = None
         if own is not None:
-            local = CompiledPiece(plan_of(own), self._task_session, self._switches)
+            local = CompiledPiece(plan_of(own), self._task_session, self._switches, self._soft)
         remotes = []
         for task, piece in pieces.items():
             remote = RemotePiece(task, self.addresses[task], piece, feeds)
@@ -275,6 +275,7 @@ class MasterSession:
             "session": self.name,
             "home": self.task,
             "rewrites": self._switches,
+            "soft": self._soft,
             "addresses": {
                 t.task: self.addresses[t.task] for s in piece.segments for t in s.transfers
             },

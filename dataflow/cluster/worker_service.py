@@ -251,7 +251,7 @@ class WorkerService:
         with self._lock:
             found = self._sessions.get(session)
             if found is None:
-                found = self._sessions[session] = TaskSession(self.resources, self.load)
+                found = self._sessions[session] = TaskSession(self.resources, self.load, self.task)
             return found
 
     # Messages
@@ -424,7 +424,10 @@ class WorkerService:
         plan = decode_piece(head["piece"], tensors)
         switches = head.get("rewrites")
         piece = CompiledPiece(
-            plan, self.task_session(session), None if switches is None else Switches(*switches)
+            plan,
+            self.task_session(session),
+            None if switches is None else Switches(*switches),
+            bool(head.get("soft", True)),
         )
         with self._lock:
             self._next_handle += 1

@@ -17,19 +17,20 @@ from dataflow.graph.operation import Operation
 from dataflow.kernels.registry import cpu_only_reason, get_kernel
 from dataflow.placement.groups import Groups, join_colocated, reference_inputs
 
-_PREFIX = "/job:localhost/replica:0/task:0"
+_THIS_TASK = "/job:localhost/task:0"
 _VARIABLES = frozenset({"VariableV2", "Variable", "TemporaryVariable"})
 #: The types of variables that a GPU holds, as in TensorFlow.
 _VARIABLE_TYPES = frozenset({"float16", "float32", "float64", "complex64", "complex128", "int64"})
 
 
-def local_devices(config: Any, num_gpus: int) -> list[str]:
+def local_devices(config: Any, num_gpus: int, task: str = _THIS_TASK) -> list[str]:
     """The devices of this process by full name; ``device_count`` says how many CPUs it shows."""
     counts = getattr(config, "device_count", None) or {}
     num_cpus = max(1, int(counts.get("CPU", 1)))
     num_gpus = min(num_gpus, int(counts.get("GPU", num_gpus)))
-    names = [f"{_PREFIX}/device:CPU:{i}" for i in range(num_cpus)]
-    return names + [f"{_PREFIX}/device:GPU:{i}" for i in range(num_gpus)]
+    prefix = task.replace("/task:", "/replica:0/task:")
+    names = [f"{prefix}/device:CPU:{i}" for i in range(num_cpus)]
+    return names + [f"{prefix}/device:GPU:{i}" for i in range(num_gpus)]
 
 
 def place(

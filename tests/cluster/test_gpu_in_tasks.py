@@ -140,12 +140,40 @@ def test_a_trace_has_lanes_for_gpus_and_the_copies_on_them(gpu_cluster: LocalClu
         assert "worker 1 GPU 0" in str(stepper.payload["trace"]["runs"][0])
 
 
+def test_a_pin_that_a_task_cannot_keep_is_refused(gpu_cluster: LocalCluster) -> None:
+    """As in a session of one process: which kernel is missing, where, and what to do."""
+    with tf.device("/job:worker/task:1/gpu:0"):
+        count = tf.Variable(0, name="count")
+    with tf.device("/job:worker/task:1/gpu:3"):
+        y = tf.square(2.0, name="y")
+    with tf.device("/job:worker/task:0/gpu:0"):
+        text = tf.as_string([1.5], name="text")
+    with tf.Session(gpu_cluster["worker:0"].target) as session:
+        for fetch, parts in (
+            (count.initializer, ("count", "VariableV2", "a GPU holds no variables of int32")),
+            (y, ("/job:worker/replica:0/task:1/device:GPU:0", "/device:GPU:3")),
+            (text, ("AsString", "strings live in the host's memory")),
+        ):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="Cannot assign") as e:
+                session.run(fetch)
+            for part in (*parts, "allow_soft_placement", "test_gpu_in_tasks"):
+                assert part in str(e.value)
+        assert session.run(tf.constant(3.0) * 2.0) == 6.0  # the session goes on
+    config = tf.ConfigProto(allow_soft_placement=True)
+    with tf.Session(gpu_cluster["worker:0"].target, config=config) as session:
+        session.run(count.initializer)
+        assert session.run([count, y, text[0]]) == [0, 4.0, b"1.500000"]
+
+
 def test_without_a_gpu_a_softened_pin_makes_no_lane(cluster: LocalCluster) -> None:
     with tf.device("/job:worker/task:1/gpu:0"):
         y = tf.square(tf.constant(3.0), name="y")
     config = tf.ConfigProto(allow_soft_placement=True)
     with tf.Session(cluster["worker:0"].target, config=config) as session:
         result, lanes = traced(session, y)
+    with tf.Session(cluster["worker:0"].target) as session:
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Const.*GPU:0.*CPU:0"):
+            session.run(y)
     assert result == 9.0
     assert any(text.startswith("y = ") for text in lanes[lane("worker", 1, "CPU:0")])
     assert not any("GPU" in name for name in lanes)

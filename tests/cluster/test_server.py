@@ -419,7 +419,8 @@ def test_partial_names_and_soft_placement(cluster):
         b = tf.identity(a, name="b")
     with tf.device("/device:GPU:0"):
         c = tf.identity(b, name="c")
-    with tf.Session(cluster["worker:0"].target) as session:
+    soft = tf.ConfigProto(allow_soft_placement=True)
+    with tf.Session(cluster["worker:0"].target, config=soft) as session:
         tasks = session._remote.tasks(b)
         assert tasks["a"] == "/job:ps/task:0"
         assert tasks["b"] == "/job:worker/task:1"
