@@ -5,6 +5,8 @@ Batch normalization on a GPU has kernels of its own, in `cuda.channels`.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,8 @@ import numpy as np
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.cuda import channels as cuda_channels
 from dataflow.kernels.cuda.source import can_run, sum_type
-from dataflow.kernels.fused.mapping import ColumnSums, MappedOp, rows_joined
+from dataflow.kernels.fused.mapping import ColumnSums, MappedOp, Steps, rows_joined
+from dataflow.kernels.parallel import matrix_product
 from dataflow.kernels.registry import kernel
 
 
@@ -212,7 +215,9 @@ def _nearby(xp: Any, values: Any, radius: int) -> Any:
     channels = values.shape[-1]
     place = np.arange(channels)
     band = (np.abs(place[:, None] - place) <= radius).astype(values.dtype)
-    return (values.reshape(-1, channels) @ xp.asarray(band)).reshape(values.shape)
+    rows = values.reshape(-1, channels)
+    product = matrix_product(rows, band) if xp is np else rows @ xp.asarray(band)
+    return product.reshape(values.shape)
 
 
 def _power(xp: Any, norm: Any, beta: float) -> Any:
@@ -225,16 +230,59 @@ def _power(xp: Any, norm: Any, beta: float) -> Any:
     return norm ** norm.dtype.type(-beta)
 
 
+#: For square roots: how ``norm ** beta`` is made of value number n, in steps that begin with k.
+_ROOTS: dict[float, Callable[[int, int], Steps]] = {
+    0.5: lambda n, k: (("Sqrt", (n,)),),
+    0.75: lambda n, k: (("Sqrt", (n,)), ("Sqrt", (k,)), ("Mul", (k, k + 1))),
+}
+
+
+@functools.cache
+def _lrn_op(beta: float) -> MappedOp | None:
+    """x, the sum of squares nearby, alpha, bias -> the result."""
+    if beta not in _ROOTS:
+        return None
+    roots = _ROOTS[beta](5, 6)
+    divided = ("RealDiv", (0, 5 + len(roots)))
+    return MappedOp(4, ("Mul", (1, 2)), ("Add", (4, 3)), *roots, divided)
+
+
 @kernel("LRN")
 def lrn_kernel(
     xp: Any, input: Any, *, depth_radius: int, bias: float, alpha: float, beta: float
 ) -> Any:
     work = input.astype(np.float32) if input.dtype.itemsize == 2 else input
     kind = work.dtype.type
-    norm = _nearby(xp, xp.square(work), depth_radius)
-    norm *= kind(alpha)
-    norm += kind(bias)
-    return (work * _power(xp, norm, beta)).astype(input.dtype, copy=False)
+    squares = _nearby(xp, xp.square(work), depth_radius)
+
+    def by_ufuncs(operands: list[Any]) -> Any:
+        work, norm, alpha, bias = operands
+        norm *= alpha
+        norm += bias
+        return work * _power(xp, norm, beta)
+
+    operands = [work, squares, kind(alpha), kind(bias)]
+    op = _lrn_op(beta) if xp is np else None
+    result = by_ufuncs(operands) if op is None else op(work.dtype, operands, by_ufuncs)
+    return result.astype(input.dtype, copy=False)
+
+
+#: gradient, result, the sum of squares nearby, alpha, bias
+_LRN_RATIO = MappedOp(5, ("Mul", (2, 3)), ("Add", (5, 4)), ("Mul", (0, 1)), ("RealDiv", (7, 6)))
+
+
+@functools.cache
+def _lrn_gradient_op(beta: float) -> MappedOp | None:
+    """gradient, x, the sum of squares nearby, that of the ratios, alpha, bias, factor -> its own."""
+    if beta not in _ROOTS:
+        return None
+    roots = _ROOTS[beta](8, 9)
+    last = 8 + len(roots)
+    return MappedOp(
+        7,
+        *(("Mul", (2, 4)), ("Add", (7, 5)), *roots, ("RealDiv", (0, last))),
+        *(("Mul", (3, 1)), ("Mul", (last + 2, 6)), ("Add", (last + 3, last + 1))),
+    )
 
 
 @kernel("LRNGrad")
@@ -255,13 +303,21 @@ def lrn_grad_kernel(
         for a in (input_grads, input_image, output_image)
     )
     kind = image.dtype.type
-    norm = _nearby(xp, xp.square(image), depth_radius)
-    norm *= kind(alpha)
-    norm += kind(bias)
-    ratio = grads * output
-    ratio /= norm
-    result = _nearby(xp, ratio, depth_radius)
-    result *= image
-    result *= kind(-2 * alpha * beta)
-    result += grads * _power(xp, norm, beta)
+    squares = _nearby(xp, xp.square(image), depth_radius)
+    numbers = [kind(alpha), kind(bias)]
+
+    def ratio(operands: list[Any]) -> Any:
+        grads, output, squares, alpha, bias = operands
+        return grads * output / (squares * alpha + bias)
+
+    def gradient(operands: list[Any]) -> Any:
+        grads, image, squares, nearby, alpha, bias, factor = operands
+        return nearby * image * factor + grads * _power(xp, squares * alpha + bias, beta)
+
+    first = [grads, output, squares, *numbers]
+    ratios = _LRN_RATIO(image.dtype, first, ratio) if xp is np else ratio(first)
+    nearby = _nearby(xp, ratios, depth_radius)
+    last = [grads, image, squares, nearby, *numbers, kind(-2 * alpha * beta)]
+    op = _lrn_gradient_op(beta) if xp is np else None
+    result = gradient(last) if op is None else op(image.dtype, last, gradient)
     return result.astype(dtype, copy=False)

@@ -1,4 +1,6 @@
 """Kernels of pooling: slices of the whole array for each tap of the window, no loop over elements.
+
+Over height and width, on processors that have them, `fused.pools` has loops in machine code.
 A GPU has kernels of its own, in `cuda.pooling`.
 
 A window may slide along any axis, so both data formats and pooling over channels are one case.
@@ -17,6 +19,7 @@ import numpy as np
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.cuda import pooling as cuda_pooling
 from dataflow.kernels.cuda.source import can_run
+from dataflow.kernels.fused import pools
 from dataflow.kernels.fused.mapping import Mapping
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
@@ -147,6 +150,9 @@ def _max_pool(xp: Any, x: Any, windows: Windows) -> Any:
     if can_run(xp, x, of=cuda_pooling.DTYPES):
         return cuda_pooling.max_pool(xp, x, cuda_pooling.axes_of(x.shape, windows), out.shape)
     tiled = _is_tiled(windows)
+    pair = _high_and_wide(xp, x, windows)
+    if pair is not None and pools.pool("max", *pair, x=x, y=out, out=out):
+        return out
     if tiled and xp is np:
         mapping = _max_pool_mapping(x.dtype, _num_taps(windows))
         if mapping is not None and mapping.run(out.shape, _tap_views(x, windows), [out]):
@@ -163,6 +169,15 @@ def _max_pool(xp: Any, x: Any, windows: Windows) -> Any:
 
     _run(xp, x.shape, windows, work)
     return out
+
+
+def _high_and_wide(xp: Any, x: Any, windows: Windows) -> tuple[Window, Window] | None:
+    """The windows along height and width of [batch, height, width, channels], if there are no
+    others."""
+    if xp is not np or x.ndim != 4 or x.size == 0 or not set(windows) <= {1, 2}:
+        return None
+    still = [Window(size, 1, 1, 1, 0, 0, size) for size in x.shape]
+    return windows.get(1, still[1]), windows.get(2, still[2])
 
 
 def _num_taps(windows: Windows) -> int:
@@ -256,6 +271,11 @@ def _max_pool_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windows) -> 
     if windows and x.dtype == grad.dtype and can_run(xp, x, of=cuda_pooling.DTYPES):
         axes = cuda_pooling.axes_of(x.shape, windows)
         return cuda_pooling.max_pool_gradient(xp, x, y, grad, axes)
+    pair = _high_and_wide(xp, x, windows)
+    if pair is not None:
+        out = np.empty(x.shape, grad.dtype)
+        if pools.pool("max_gradient", *pair, x=x, y=y, grad=grad, out=out):
+            return out
     if xp is np and x.size and x.dtype == grad.dtype and windows and _is_tiled(windows):
         mapping = _max_pool_gradient_mapping(x.dtype, _num_taps(windows))
         inputs, out = [*_tap_views(x, windows), y, grad], np.empty_like(x)
@@ -305,6 +325,11 @@ def _avg_pool(xp: Any, x: Any, windows: Windows) -> Any:
     if can_run(xp, x):
         axes = cuda_pooling.axes_of(x.shape, windows)
         return cuda_pooling.avg_pool(xp, x, axes, _output_shape(x.shape, windows))
+    pair = _high_and_wide(xp, x, windows)
+    if pair is not None:
+        out = np.empty(_output_shape(x.shape, windows), x.dtype)
+        if pools.pool("average", *pair, x=x, y=out, out=out):
+            return out
     work = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     total = _accumulate(xp, work, windows, xp.add, 0)
     return (total / _counts(xp, windows, x.ndim, work.dtype)).astype(x.dtype, copy=False)
@@ -318,6 +343,10 @@ def _avg_pool_gradient(xp: Any, sizes: Any, grad: Any, windows: Windows) -> Any:
     if can_run(xp, grad):
         axes = cuda_pooling.axes_of(shape, windows)
         return cuda_pooling.avg_pool_gradient(xp, grad, axes, shape)
+    out = np.empty(shape, grad.dtype) if xp is np else None
+    pair = _high_and_wide(xp, out, windows)
+    if pair is not None and pools.pool("average_gradient", *pair, y=grad, grad=grad, out=out):
+        return out
     work = grad.astype(np.float32) if grad.dtype.itemsize == 2 else grad
     out = _spread(xp, work / _counts(xp, windows, grad.ndim, work.dtype), windows)
     return xp.ascontiguousarray(out).astype(grad.dtype, copy=False)

@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 from dataflow.kernels.fused.tile_assembly import LANES, MOST_ROWS, NUMBER_BYTES, VECTOR_BYTES
 
-_VECTOR = f"<{LANES} x float>"
+VECTOR = f"<{LANES} x float>"
 _LOAD = f"@llvm.masked.load.v{LANES}f32.p0"
+_STORE = f"@llvm.masked.store.v{LANES}f32.p0"
 _PREFETCH = "@llvm.prefetch.p0"
 ALL_LANES = (1 << LANES) - 1
 
@@ -55,16 +56,36 @@ class Writer:
 
     def loop(self, limit: str, body: Callable[[str], str | int]) -> None:
         """``body(i)`` for i from 0 while it is below ``limit``; it gives the step to the next."""
+        self._repeat(limit, lambda i, _: (body(i), ""))
+
+    def fold(self, limit: str, kind: str, start: str, body: Callable[[str, str], str]) -> str:
+        """What ``body(i, value)`` makes of ``start``, one i after the other up to ``limit``."""
+        return self._repeat(limit, lambda i, value: (1, body(i, value)), kind, start)
+
+    def _repeat(
+        self,
+        limit: str,
+        body: Callable[[str, str], tuple[str | int, str]],
+        kind: str = "",
+        start: str = "",
+    ) -> str:
         head, inside, end = self.name("head"), self.name("inside"), self.name("end")
         i, following, before = self.name("%i"), self.name("%next"), self.block
+        carried = self.name("%carried")
         self.lines += [f"  br label %{head}", f"{head}:", ""]
         place = len(self.lines) - 1
         more = self.put(f"icmp slt i64 {i}, {limit}")
         self.lines.append(f"  br i1 {more}, label %{inside}, label %{end}")
         self.begin(inside)
-        self.lines += [f"  {following} = add i64 {i}, {body(i)}", f"  br label %{head}"]
+        step, value = body(i, carried)
+        self.lines += [f"  {following} = add i64 {i}, {step}", f"  br label %{head}"]
         self.lines[place] = f"  {i} = phi i64 [0, %{before}], [{following}, %{self.block}]"
+        if kind:
+            self.lines[place] += (
+                f"\n  {carried} = phi {kind} [{start}, %{before}], [{value}, %{self.block}]"
+            )
         self.begin(end)
+        return carried
 
     def switch(self, value: str, cases: dict[int, Callable[[], None]]) -> None:
         after = self.name("after")
@@ -88,8 +109,8 @@ class Writer:
     def load(self, address: str, mask: str) -> str:
         place = self.pointer(address)
         return self.put(
-            f"call {_VECTOR} {_LOAD}(ptr {place}, i32 {NUMBER_BYTES}, <{LANES} x i1> {mask}, "
-            f"{_VECTOR} zeroinitializer)"
+            f"call {VECTOR} {_LOAD}(ptr {place}, i32 {NUMBER_BYTES}, <{LANES} x i1> {mask}, "
+            f"{VECTOR} zeroinitializer)"
         )
 
     def prefetch(self, address: str) -> None:
@@ -99,14 +120,22 @@ class Writer:
 
     def store(self, vector: str, address: str) -> None:
         place = self.pointer(address)
-        self.lines.append(f"  store {_VECTOR} {vector}, ptr {place}, align {VECTOR_BYTES}")
+        self.lines.append(f"  store {VECTOR} {vector}, ptr {place}, align {VECTOR_BYTES}")
+
+    def store_masked(self, vector: str, address: str, mask: str) -> None:
+        place = self.pointer(address)
+        self.lines.append(
+            f"  call void {_STORE}({VECTOR} {vector}, ptr {place}, i32 {NUMBER_BYTES}, "
+            f"<{LANES} x i1> {mask})"
+        )
 
     def text(self) -> str:
         return "\n".join([*self.lines, "  ret void", "}", ""])
 
 
 DECLARED = (
-    f"declare {_VECTOR} {_LOAD}(ptr, i32, <{LANES} x i1>, {_VECTOR})\n"
+    f"declare {VECTOR} {_LOAD}(ptr, i32, <{LANES} x i1>, {VECTOR})\n"
+    f"declare void {_STORE}({VECTOR}, ptr, i32, <{LANES} x i1>)\n"
     f"declare void {_PREFETCH}(ptr, i32, i32, i32)\n"
 )
 
@@ -186,7 +215,7 @@ def _turned(w: Writer, lines: list[str]) -> list[str]:
             for target, order in ((i, low), (i + distance, high)):
                 numbers = ", ".join(f"i32 {j}" for j in order)
                 following[target] = w.put(
-                    f"shufflevector {_VECTOR} {lines[i]}, {_VECTOR} {lines[i + distance]}, "
+                    f"shufflevector {VECTOR} {lines[i]}, {VECTOR} {lines[i + distance]}, "
                     f"<{LANES} x i32> <{numbers}>"
                 )
         lines = following

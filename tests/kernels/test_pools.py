@@ -1,0 +1,93 @@
+"""Pooling in machine code gives what the slices of whole arrays give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dataflow.kernels import pooling
+from dataflow.kernels.fused import pools, tile_assembly
+
+pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
+pytestmark = pytest.mark.skipif(
+    not tile_assembly.is_available(), reason="the processor has no AVX-512; NumPy pools"
+)
+
+SHAPES = [(3, 9, 11, 5), (2, 8, 12, 16), (5, 7, 6, 33), (1, 12, 12, 48)]
+CASES: list[dict[str, Any]] = [
+    {"ksize": [1, 3, 3, 1], "strides": [1, 2, 2, 1], "padding": "SAME"},
+    {"ksize": [1, 3, 3, 1], "strides": [1, 2, 2, 1], "padding": "VALID"},
+    {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "SAME"},
+    {"ksize": [1, 2, 3, 1], "strides": [1, 1, 1, 1], "padding": "SAME"},
+    {"ksize": [1, 1, 2, 1], "strides": [1, 3, 3, 1], "padding": "VALID"},
+    {"ksize": [1, 5, 1, 1], "strides": [1, 1, 1, 1], "padding": "VALID"},
+]
+KINDS = ("max", "average", "max_gradient", "average_gradient")
+
+
+@pytest.fixture(autouse=True)
+def every_size(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pools, "SMALL_ELEMENTS", 0)
+
+
+def _run(kind: str, x: Any, grad: Any, case: dict[str, Any]) -> Any:
+    windows = pooling._windows(x.shape, case["ksize"], case["strides"], case["padding"])
+    match kind:
+        case "max":
+            return pooling._max_pool(np, x, windows)
+        case "average":
+            return pooling._avg_pool(np, x, windows)
+        case "average_gradient":
+            return pooling._avg_pool_gradient(np, x.shape, grad, windows)
+    y = pooling._max_pool(np, x, windows)
+    return pooling._max_pool_gradient(np, x, y, grad, windows)
+
+
+@pytest.mark.parametrize("shared_bytes", [1, 1 << 30])
+@pytest.mark.parametrize("case", CASES, ids=lambda c: "-".join(map(str, c.values())))
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
+@pytest.mark.parametrize("kind", KINDS)
+def test_as_by_slices(
+    monkeypatch: pytest.MonkeyPatch,
+    kind: str,
+    shape: tuple[int, ...],
+    case: dict[str, Any],
+    shared_bytes: int,
+) -> None:
+    monkeypatch.setattr(pools, "_SHARED_BYTES", shared_bytes)
+    rng = np.random.default_rng(0)
+    x = rng.integers(-3, 4, shape).astype(np.float32)  # with many equal maxima
+    windows = pooling._windows(shape, case["ksize"], case["strides"], case["padding"])
+    grad = rng.standard_normal(pooling._output_shape(shape, windows)).astype(np.float32)
+    used: list[bool] = []
+    original = pools.pool
+
+    def watched(*arguments: Any, **named: Any) -> bool:
+        used.append(original(*arguments, **named))
+        return used[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pools, "pool", watched)
+        got = _run(kind, x, grad, case)
+    assert used and all(used)
+    monkeypatch.setattr(pools, "pool", lambda *arguments, **named: False)
+    wanted = _run(kind, x, grad, case)
+    np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_nan_and_infinity() -> None:
+    x = np.zeros((1, 4, 4, 1), np.float32)
+    x[0, 0, 0], x[0, 0, 3], x[0, 3, 3] = np.nan, -np.inf, np.inf
+    got = _run("max", x, None, CASES[2])
+    np.testing.assert_array_equal(got[0, :, :, 0], [[np.nan, 0], [0, np.inf]])
+    lowest = np.full((1, 4, 4, 1), -np.inf, np.float32)
+    np.testing.assert_array_equal(_run("max", lowest, None, CASES[0]), lowest[:, :2, :2])
+
+
+def test_what_is_left_to_numpy() -> None:
+    x = np.ones((2, 4, 4, 8))
+    windows = pooling._windows(x.shape, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
+    out = np.empty((2, 2, 2, 8))
+    assert not pools.pool("max", windows[1], windows[2], x=x, y=out, out=out)
