@@ -196,3 +196,22 @@ def test_a_killed_ps_comes_back_with_the_last_checkpoint(training, eventually, t
     assert min(later) >= saved, "it began again from the initial values"
     assert worker.process.poll() is None
     assert worker.said[-1]["loss"] <= worker.said[1]["loss"]
+
+
+@pytest.mark.parametrize("mode", [{}, {"aggregate": 2}], ids=["asynchronous", "synchronous"])
+def test_all_workers_go_on_when_their_ps_comes_back(training, eventually, tmp_path, mode):
+    options = {"model": "line", "until_step": 10**6, "checkpoint_dir": str(tmp_path)}
+    job = training(pause_seconds=0.002, **options, **mode)
+    workers = job.start(0, 1)
+    eventually(lambda: all(worker.step >= 60 for worker in workers), seconds=40)
+    job.servers.kill("ps:0")
+    known = [len(worker.said) for worker in workers]
+    saved = int(tf.train.latest_checkpoint(str(tmp_path)).rpartition("-")[2])
+    job.servers.start("ps:0")
+    eventually(
+        lambda: all(len(w.said) > k + 20 for w, k in zip(workers, known, strict=True)), seconds=60
+    )
+    for worker, before in zip(workers, known, strict=True):
+        steps = [one["step"] for one in worker.said[before + 1 :] if "step" in one]
+        assert min(steps) >= saved, "it began again from the initial values"
+        assert worker.process.poll() is None
