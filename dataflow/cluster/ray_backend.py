@@ -47,7 +47,9 @@ TASK_BYTES = 80_000_000
 _HEAD_SECONDS = 1.0
 _HEAD_MISSES = 3
 _HEAD_GONE = "Ray's head is gone"
-#: What Ray says when it has waited for its own node's first process for 30 s.
+#: How long Ray waits for its own node's first process (it would wait for 30 s; on two busy cores it
+#: has taken 40), and what it says then.
+_START_SECONDS = 60
 _SLOW_START = "timed out during startup"
 
 _lock = threading.Lock()
@@ -437,7 +439,7 @@ def _connect(address: str | None, object_store_bytes: int) -> None:
 
 
 def _twice_if_slow(start: Callable[[], Any]) -> None:
-    """Call ``start``, once more where Ray gave up on its own node for not being there in 30 s.
+    """Call ``start``, once more where Ray gave up on its own node for not being there in time.
 
     That happens on a machine that is busy; the second time, its files are in memory.
     """
@@ -456,10 +458,11 @@ def _twice_if_slow(start: Callable[[], Any]) -> None:
                 raise UnavailableError(
                     None,
                     None,
-                    "Ray's own processes did not start within 30 s, twice: this machine is too "
-                    "busy, or has too little memory. End what runs beside it, and launch again.",
+                    f"Ray's own processes did not start within {_START_SECONDS} s, twice: this "
+                    "machine is too busy, or has too little memory. End what runs beside it, and "
+                    "launch again.",
                 ) from None
-            log.warning("Ray's own processes did not start within 30 s; once more.")
+            log.warning("Ray's own processes did not start within %d s; once more.", _START_SECONDS)
 
 
 def _in_lasting_thread(start: Callable[[], Any]) -> None:
@@ -587,6 +590,7 @@ _ENVIRONMENT = {
     # Listen on 127.0.0.1 only, as Ray does by itself on Windows and macOS; elsewhere it replaces a
     # loopback address by one that other machines can reach.
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+    "RAY_raylet_start_wait_time_s": str(_START_SECONDS),
 }
 
 

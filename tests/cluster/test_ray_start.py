@@ -54,7 +54,7 @@ def test_a_node_that_was_not_there_in_time_is_started_once_more(start, caplog):
 
 @pytest.mark.parametrize("start", [[SLOW, SLOW]], indirect=True)
 def test_twice_is_enough(start):
-    with pytest.raises(tf.errors.UnavailableError, match="30 s, twice: this machine is too busy"):
+    with pytest.raises(tf.errors.UnavailableError, match="60 s, twice: this machine is too busy"):
         ray_backend._twice_if_slow(start)
 
 
