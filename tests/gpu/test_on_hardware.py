@@ -14,8 +14,17 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.kernels.xp import gpus, num_pretend_gpus
-from tests.gpu import test_cuda_graphs, test_fused_cuda, test_samples_on_pretend_gpu
+from dataflow.kernels.xp import array_module, gpus, num_pretend_gpus
+from tests.gpu import (
+    test_channels_cuda,
+    test_conv_cuda,
+    test_cuda_graphs,
+    test_fused_cuda,
+    test_indexing_cuda,
+    test_pooling_cuda,
+    test_rows_cuda,
+    test_samples_on_pretend_gpu,
+)
 from tests.lessons import test_lessons as test_lessons_run
 from tests.lessons.notebooks import LESSONS
 from tests.placement import test_gpu_placement
@@ -100,3 +109,88 @@ def test_a_gpu_without_memory_names_the_node() -> None:
         assert session.run(tf.reduce_sum(y), {x: np.ones(10, np.float32)}) == 200
     with tf.Session():  # without a limit again
         pass
+
+
+@pytest.fixture
+def cupy() -> Any:
+    return array_module("gpu:0")
+
+
+@pytest.mark.parametrize("name", test_conv_cuda.CASES)
+def test_convolution(cupy: Any, name: str) -> None:
+    test_conv_cuda.check_case(cupy, test_conv_cuda.CASES[name])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_a_large_convolution(cupy: Any, dtype: str) -> None:
+    case = test_conv_cuda.Case(dtype, (32, 28, 27, 32), (5, 3), 64, (1, 2), (1, 1))
+    test_conv_cuda.check_case(cupy, case)
+
+
+@pytest.mark.parametrize("name", test_conv_cuda.DEPTHWISE)
+def test_depthwise(cupy: Any, name: str) -> None:
+    test_conv_cuda.check_depthwise(cupy, test_conv_cuda.DEPTHWISE[name])
+
+
+@pytest.mark.parametrize("name", test_pooling_cuda.CASES)
+def test_pooling(cupy: Any, name: str) -> None:
+    test_pooling_cuda.check_case(cupy, name)
+
+
+@pytest.mark.parametrize("shape", [*test_rows_cuda.SHAPES, (5000, 10), (70, 50_000)], ids=str)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_softmax_and_cross_entropies(cupy: Any, shape: tuple[int, int], dtype: str) -> None:
+    test_rows_cuda.check_rows(cupy, shape, dtype)
+
+
+@pytest.mark.parametrize(("shape", "data_format", "dtype"), test_channels_cuda.CASES)
+@pytest.mark.parametrize("training", [True, False])
+def test_batch_norm(cupy: Any, shape: Any, data_format: str, dtype: str, training: bool) -> None:
+    test_channels_cuda.check_batch_norm(cupy, shape, data_format, dtype, training)
+
+
+@pytest.mark.parametrize("op", ["Add", "Sub", "Update"])
+@pytest.mark.parametrize(
+    "case", [*test_indexing_cuda.CHANGES, ((50_000, 128), 65_536, "float32", "int64")]
+)
+def test_rows_are_changed(cupy: Any, op: str, case: Any) -> None:
+    test_indexing_cuda.check_change(cupy, op, *case)
+
+
+def test_sums_of_rows_are_the_same_in_every_run(cupy: Any) -> None:
+    rng = np.random.RandomState(0)
+    numbers = cupy.asarray((rng.zipf(1.2, 65_536) - 1) % 50_000)
+    updates = cupy.asarray(rng.randn(65_536, 128).astype(np.float32))
+    results = []
+    for _ in range(3):
+        x = cupy.zeros((50_000, 128), np.float32)
+        test_indexing_cuda.indexing.change_rows(cupy, "Add", x, numbers, updates)
+        results.append(x.get())
+    np.testing.assert_array_equal(results[0], results[1])
+    np.testing.assert_array_equal(results[0], results[2])
+
+
+def test_a_step_with_an_embedding_and_labels_is_captured() -> None:
+    session, _ = test_indexing_cuda.train_embedding()
+    assert test_cuda_graphs.num_captured(session) == 1
+
+
+def test_tf32_is_off_unless_enabled() -> None:
+    """1 + 2^-12 survives a product; with TF32 it does not, on an A100 and later."""
+    config = tf.config.experimental
+    fine = np.full((64, 64), 1 + 2**-12, np.float32)
+
+    def product() -> float:
+        with tf.Graph().as_default(), tf.Session() as session:
+            return float(session.run(tf.matmul(tf.constant(fine), tf.eye(64)))[3, 5])
+
+    assert product() == fine[0, 0]
+    config.enable_tensor_float_32_execution(True)
+    try:
+        import cupy
+
+        if int(cupy.cuda.Device().compute_capability) >= 80:
+            assert product() != fine[0, 0] and abs(product() - 1) < 2**-9
+    finally:
+        config.enable_tensor_float_32_execution(False)
+    assert product() == fine[0, 0]
