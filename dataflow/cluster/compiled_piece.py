@@ -261,7 +261,9 @@ class CompiledPiece:
                 with scope():
                     results = function(*arguments)
         except Exception as error:
-            raise explain_error(error, compiled.generated, compiled.placed.origin) from error
+            raise explain_error(
+                error, compiled.generated, compiled.placed.origin, self.session
+            ) from error
         if results:
             for slot, value in zip(segment.output_slots, results, strict=True):
                 slots[slot] = value

@@ -49,15 +49,18 @@ class PretendMemory:
 
     def __init__(self, limit_bytes: int = 0) -> None:
         self.limit_bytes = limit_bytes
+        #: How much of it a process may take (``per_process_gpu_memory_fraction``).
+        self.fraction = 1.0
         self.used_bytes = 0
 
     def take(self, array: PretendArray) -> None:
         """Counts a new array until nobody holds it. Raises `PretendOutOfMemoryError`."""
         size = array._array.nbytes
-        if self.used_bytes + size > self.limit_bytes:
+        limit = int(self.limit_bytes * self.fraction)
+        if self.used_bytes + size > limit:
             raise PretendOutOfMemoryError(
                 f"Out of memory allocating {size:,} bytes (allocated so far: "
-                f"{self.used_bytes:,} bytes, limit set to: {self.limit_bytes:,} bytes)."
+                f"{self.used_bytes:,} bytes, limit set to: {limit:,} bytes)."
             )
         self.used_bytes += size
         weakref.finalize(array, self._free, size)

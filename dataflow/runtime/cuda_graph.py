@@ -22,6 +22,7 @@ import numpy as np
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.cuda.graphs import CapturedWork, CaptureFailed, alias_of, buffer_of
+from dataflow.kernels.cuda.memory import is_out_of_memory
 from dataflow.kernels.xp import array_module
 from dataflow.placement.groups import reference_inputs
 from dataflow.placement.transfers import Placed
@@ -92,6 +93,22 @@ class Captures:
         finally:
             self._lock.release()
 
+    def let_go(self) -> int:
+        """Drops the graphs, whose memory somebody else needs more; returns their bytes.
+
+        The plan is not captured again: it would take the memory back.
+        """
+        if not self._lock.acquire(blocking=False):
+            return 0  # another thread is using the buffers
+        try:
+            graphs = [g for g in self._graphs.values() if isinstance(g, _Graph)]
+            if graphs:
+                self.reason = "the GPU's memory was used up"
+                self._graphs.clear()
+            return sum(graph.num_bytes for graph in graphs)
+        finally:
+            self._lock.release()
+
     def _run(self, arguments: Sequence[Any]) -> list[Any] | None:
         key = tuple((np.shape(a), a.dtype) for a in arguments)
         found = self._graphs.get(key, 0)
@@ -113,13 +130,18 @@ class Captures:
             return None
         if any(v.array is None for v in self._variables):
             return None  # the usual way says which variable has no value
-        for variable in self._variables:
-            variable.exclusive()  # a buffer of its own, which updates in place may change
         try:
+            for variable in self._variables:
+                variable.exclusive()  # a buffer of its own, which updates in place may change
             graph = _Graph(self._index, self._body, self._placed, arguments, self._copied)
             graph.capture(self._variables)
         except CaptureFailed as e:
             self.reason = str(e)
+            return None
+        except Exception as e:
+            if not is_out_of_memory(e):
+                raise
+            self.reason = f"no memory for a second set of buffers: {e}"
             return None
         self._graphs[key] = graph
         return graph
@@ -158,6 +180,11 @@ class _Graph:
                 variable.array, moved = alias, True
         if moved:
             raise CaptureFailed("a variable gets another buffer in every run")
+
+    @property
+    def num_bytes(self) -> int:
+        """How much of the GPU's memory it holds, beside variables."""
+        return sum(int(b.nbytes) for b in self._buffers) + self._work.num_bytes
 
     def is_valid(self, variables: Sequence[Any]) -> bool:
         """Whether the variables still lie where they did, and nobody else holds their arrays."""

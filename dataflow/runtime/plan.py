@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import sys
+import traceback
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -256,11 +257,11 @@ class Plan:
                 self.rewrite()
             else:
                 self._runs_left -= 1
-        if self.captures is not None:
-            launched = self.captures.run(arguments)
-            if launched is not None:
-                return [own(v) for v in launched]
         try:
+            if self.captures is not None:
+                launched = self.captures.run(arguments)
+                if launched is not None:
+                    return [own(v) for v in launched]
             with np.errstate(all="ignore"):
                 if self._scopes:
                     with self._scopes[0](), self._scopes[1]():
@@ -277,23 +278,7 @@ class Plan:
 
     def explain(self, error: Exception) -> Exception:
         """The error of a run with the node, its inputs, and where it was built."""
-        if is_out_of_memory(error):
-            text = self._no_memory(error)
-            error = ResourceExhaustedError(None, None, text).with_traceback(error.__traceback__)
-        return explain_error(error, self.generated, self.origin)
-
-    def _no_memory(self, error: Exception) -> str:
-        """What was asked of the GPU, and which variables hold its memory."""
-        free_unused_memory()
-        held = [
-            (name, variable.array)
-            for name, variable in self.session._resources.items("variable")
-            if is_device_array(variable.array)
-        ]
-        return (
-            f"the GPU has no memory left. {error}\n  held by variables: {describe_holders(held)}\n"
-            "  Use smaller batches, pin some variables to /cpu:0, or close other sessions."
-        )
+        return explain_error(error, self.generated, self.origin, self.session)
 
 
 def generator_of(
@@ -371,20 +356,56 @@ _FRESH = _measure_fresh()
 def failing_op(error: BaseException, line_ops: dict[int, Operation], filename: str) -> Any:
     """The node whose line raised, and the local variables of the plan at that time."""
     op, local_values = None, {}
-    traceback = error.__traceback__
-    while traceback is not None:
-        frame = traceback.tb_frame
+    entry = error.__traceback__
+    while entry is not None:
+        frame = entry.tb_frame
         if frame.f_code.co_filename == filename:
-            op = line_ops.get(traceback.tb_lineno)
+            op = line_ops.get(entry.tb_lineno)
             local_values = {**frame.f_globals, **frame.f_locals}
-        traceback = traceback.tb_next
+        entry = entry.tb_next
     return op, local_values
 
 
 def explain_error(
-    error: Exception, generated: Any, origin: dict[Operation, Operation] | None = None
+    error: Exception,
+    generated: Any,
+    origin: dict[Operation, Operation] | None = None,
+    session: Any = None,
 ) -> Exception:
-    """An `OpError` that names the node: its type, inputs with their shapes now, and its origin."""
+    """An `OpError` that names the node: its type, inputs with their shapes now, and its origin.
+
+    Where a GPU has no memory left it also says what ``session`` holds of it, and lets go of what the
+    run held, which the error's traceback would keep.
+    """
+    if not is_out_of_memory(error):
+        return _explained(error, generated, origin)
+    text = f"the GPU has no memory left. {error}\n  {_held_by(session)}"
+    full = ResourceExhaustedError(None, None, text).with_traceback(error.__traceback__)
+    explained = _explained(full, generated, origin)
+    traceback.clear_frames(error.__traceback__)
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        frame.f_locals  # noqa: B018  the copy that was looked at is cleared when it is made anew
+    full.__traceback__ = None
+    free_unused_memory()
+    return explained
+
+
+def _held_by(session: Any) -> str:
+    """Which variables and CUDA graphs hold a GPU's memory; the graphs let go of it."""
+    variables = [] if session is None else session._resources.items("variable")
+    held = [(n, v.array.nbytes) for n, v in variables if is_device_array(v.array)]
+    for plan in list(getattr(session, "_plans", {}).values()):
+        if plan.captures is not None and (num_bytes := plan.captures.let_go()):
+            held.append((f"CUDA graph of {', '.join(plan.fetches.names)}", num_bytes))
+    return (
+        f"held by {describe_holders(held)}\n"
+        "  Use smaller batches, pin some variables to /cpu:0, or close other sessions."
+    )
+
+
+def _explained(
+    error: Exception, generated: Any, origin: dict[Operation, Operation] | None
+) -> Exception:
     op, local_values = failing_op(error, generated.line_ops, generated.filename)
     if op is None:
         return error

@@ -118,7 +118,7 @@ def record(
         result = plan.fetches.rebuild([own(v) for v in flat])
     except Exception as e:
         release_held()
-        error = explain_error(e, generated, origin)
+        error = explain_error(e, generated, origin, session)
         if not catch:
             raise error from e
     finally:

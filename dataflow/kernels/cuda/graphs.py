@@ -60,6 +60,14 @@ class CapturedWork:
         """Computes everything once more. The host does not wait."""
         self._launch()
 
+    @property
+    def num_bytes(self) -> int:
+        """How much of the GPU's memory the work's own values take."""
+        if self._queue is not None:
+            return int(self._pool.total_bytes())
+        arrays = [a for a in self._recorded if isinstance(a, np.ndarray) and a.base is None]
+        return sum(array.nbytes for array in {id(a): a for a in arrays}.values())
+
     def fill(self, buffers: Sequence[Any], values: Sequence[np.ndarray]) -> None:
         """Puts values of the host into buffers that the work reads.
 
@@ -96,6 +104,10 @@ class CapturedWork:
         with queue.device:
             stream = cupy.cuda.Stream()  # on the others' one, other threads may be launching
             self._pool = cupy.cuda.MemoryPool()
+            limited = cupy.get_default_memory_pool()
+            if limited.get_limit():  # what the session may take, less what is taken
+                left = limited.get_limit() - limited.used_bytes()
+                self._pool.set_limit(size=max(1, left))
             relaxed = cupy.cuda.runtime.streamCaptureModeRelaxed  # the pool may ask for memory
             with stream, cupy.cuda.using_allocator(self._pool.malloc):
                 stream.begin_capture(relaxed)
@@ -127,6 +139,7 @@ class CapturedWork:
         finally:
             for array, value in zip(changed, before, strict=True):
                 array._array[...] = value
+        self._recorded = [result for _, result in recording.steps]
         return recording.replay
 
 
