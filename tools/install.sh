@@ -107,7 +107,7 @@ case $extra in
             set -- tensorflow-cpu tf-keras
         fi
         ;;
-    torch) set -- torch ;;
+    torch) set -- torch numpy ;; # which PyTorch hands arrays over to, and does not bring
     # As repo2docker installs: pip, in the root of the repository.
     binder) set -- --requirement binder/requirements.txt ;;
     *) set -- --editable ".[$extra]" ;;
