@@ -48,6 +48,9 @@ if not os.environ.get(DATA_VARIABLE):
 else:
     os.environ[DATA_VARIABLE] = str(Path(os.environ[DATA_VARIABLE]).resolve())
 
+# Tests compile, and leave nothing in the user's cache.
+os.environ["DATAFLOW_KERNEL_CACHE"] = ""
+
 
 @functools.cache
 def num_gpus() -> int:

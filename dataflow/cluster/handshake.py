@@ -16,6 +16,7 @@ from typing import Any
 from dataflow.cluster import messages, shared_memory
 from dataflow.cluster.messages import Kind, ProtocolError
 from dataflow.errors import UnauthenticatedError, UnavailableError
+from dataflow.user_cache import cache_folder
 
 HANDSHAKE_MAX_BYTES = 4096
 HANDSHAKE_SECONDS = 10.0
@@ -36,7 +37,7 @@ def default_key() -> str:
     found = os.environ.get(KEY_VARIABLE)
     if found:
         return found
-    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "dataflow"
+    folder = cache_folder()
     path = folder / "cluster_key"
     folder.mkdir(parents=True, exist_ok=True)
     # Written beside and linked into place, so that two tasks starting together see one whole key.

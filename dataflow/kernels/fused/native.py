@@ -14,7 +14,8 @@ none are contracted. Only ``exp``, ``sigmoid`` and ``tanh``, which processors ha
 for, differ in the last places (`transcendental`); other such functions stay with NumPy.
 
 A loop is compiled in the background once it was asked for often enough (loading llvmlite takes
-0.1 s, a loop 10 ms, both without the interpreter's lock for the most part). Until it is used, and
+0.1 s, a loop 10 ms, both without the interpreter's lock for the most part), or comes from the disk,
+where an earlier process left it (`object_files`). Until it is used, and
 where llvmlite is not installed, `Lazy.get` gives ``None`` and the caller goes on with NumPy.
 """
 
@@ -30,7 +31,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from dataflow.kernels.fused import transcendental
+from dataflow.kernels.fused import object_files, transcendental
 
 #: Times that a loop is asked for before it is compiled: a graph that runs twice is not worth it.
 _ASKED_BEFORE_COMPILING = 20
@@ -214,7 +215,11 @@ def compile_loop(loop: Loop) -> Function:
 
 
 def compile_source(text: str, *names: str) -> list[int]:
-    """The addresses of functions in LLVM's assembly language, as machine code."""
+    """The addresses of functions in LLVM's assembly language, as machine code.
+
+    It comes from `object_files` where it is there.
+    """
+    import llvmlite
     import llvmlite.binding as llvm
 
     with _lock:
@@ -222,15 +227,18 @@ def compile_source(text: str, *names: str) -> list[int]:
         llvm.initialize_native_asmprinter()
         llvm.initialize_native_asmparser()
         target = llvm.Target.from_default_triple()
-        machine = target.create_target_machine(
-            cpu=llvm.get_host_cpu_name(),
-            features=llvm.get_host_cpu_features().flatten(),
-            opt=2,
-            jit=True,
-        )
-        module = llvm.parse_assembly(text)
-        module.verify()
-        engine = llvm.create_mcjit_compiler(module, machine)
+        cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+        machine = target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
+        versions = (llvmlite.__version__, str(llvm.llvm_version_info))
+        key = object_files.key_of(*versions, machine.triple, cpu, features, text)
+        code = object_files.load(key)
+        if code is None:
+            module = llvm.parse_assembly(text)
+            module.verify()
+            code = machine.emit_object(module)
+            object_files.store(key, code)
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
         _engines.append(engine)
         return [engine.get_function_address(name) for name in names]
