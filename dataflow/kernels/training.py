@@ -246,7 +246,7 @@ def _proximal_gradient_descent(
     xp: Any, scratch: Any, var: Any, grad: Any, alpha: Any, l1: Any, l2: Any
 ) -> None:
     _gradient_descent(xp, scratch, var, grad, alpha)
-    _shrink(xp, var, scratch[0], alpha * l1 if l1 > 0 else l1 * 0, 1 + l2 * alpha)
+    _shrink(xp, var, scratch[0], alpha * l1, 1 + l2 * alpha)
 
 
 def _momentum(
@@ -287,11 +287,10 @@ def _proximal_adagrad(
     xp.divide(lr, b, out=b)  # the step length of each element
     xp.multiply(grad, b, out=a)
     xp.subtract(var, a, out=var)
-    if l1 > 0:
-        xp.abs(var, out=a)
-        a -= b * l1
-        xp.maximum(a, 0, out=a)
-        xp.copysign(a, var, out=var)
+    xp.abs(var, out=a)
+    a -= b * l1
+    xp.maximum(a, 0, out=a)
+    xp.copysign(a, var, out=var)
     xp.multiply(b, l2, out=b)
     xp.add(b, 1, out=b)
     xp.divide(var, b, out=var)
@@ -315,14 +314,11 @@ def _adagrad_da(
     xp.add(squares, a, out=squares)
     xp.sqrt(squares, out=b)
     xp.add(b, l2 * step * lr, out=b)
-    if l1 > 0:
-        xp.abs(total, out=a)
-        xp.subtract(a, l1 * step, out=a)
-        xp.maximum(a, 0, out=a)
-        xp.copysign(a, total, out=a)
-        xp.multiply(a, -lr, out=a)
-    else:
-        xp.multiply(total, -lr, out=a)
+    xp.abs(total, out=a)
+    xp.subtract(a, l1 * step, out=a)
+    xp.maximum(a, 0, out=a)
+    xp.copysign(a, total, out=a)
+    xp.multiply(a, 0 - lr, out=a)
     xp.divide(a, b, out=var)
 
 
@@ -477,20 +473,23 @@ def _ftrl(
     lr_power: Any,
     l2_shrinkage: Any,
     multiply_linear_by_lr: bool,
+    look_at_power: bool,
 ) -> None:
-    """Algorithm 1 of the paper; with ``multiply_linear_by_lr``, linear and l1 are scaled by lr."""
+    """Algorithm 1 of the paper; with ``multiply_linear_by_lr``, linear and l1 are scaled by lr.
+
+    ``look_at_power``: takes the square root where that is the power, which is quicker on a CPU. A
+    GPU would have to wait for the number.
+    """
     a, b = scratch
     scale = lr if multiply_linear_by_lr else lr * 0 + 1  # of what is linear
     divisor = lr * 0 + 1 if multiply_linear_by_lr else lr
-    if lr_power == -0.5:
+    by_root = look_at_power and lr_power == -0.5
 
-        def power(x: Any, out: Any) -> None:
+    def power(x: Any, out: Any) -> None:
+        if by_root:
             xp.sqrt(x, out=out)
-
-    else:
-
-        def power(x: Any, out: Any) -> None:
-            xp.power(x, -lr_power, out=out)
+        else:
+            xp.power(x, 0 - lr_power, out=out)
 
     power(accum, a)
     xp.multiply(grad, grad, out=b)
@@ -758,7 +757,7 @@ def apply_ftrl_kernel(
     *,
     multiply_linear_by_lr: bool,
 ) -> None:
-    scalars = (lr, l1, l2, lr_power, None, multiply_linear_by_lr)
+    scalars = (lr, l1, l2, lr_power, None, multiply_linear_by_lr, context.xp is np)
     update_dense(context, [var, accum, linear], grad, _ftrl, *scalars)
 
 
@@ -777,7 +776,7 @@ def sparse_apply_ftrl_kernel(
     *,
     multiply_linear_by_lr: bool,
 ) -> None:
-    scalars = (lr, l1, l2, lr_power, None, multiply_linear_by_lr)
+    scalars = (lr, l1, l2, lr_power, None, multiply_linear_by_lr, context.xp is np)
     update_rows(context, [var, accum, linear], grad, indices, _ftrl, *scalars)
 
 
@@ -796,7 +795,7 @@ def apply_ftrl_v2_kernel(
     *,
     multiply_linear_by_lr: bool,
 ) -> None:
-    scalars = (lr, l1, l2, lr_power, l2_shrinkage, multiply_linear_by_lr)
+    scalars = (lr, l1, l2, lr_power, l2_shrinkage, multiply_linear_by_lr, context.xp is np)
     update_dense(context, [var, accum, linear], grad, _ftrl, *scalars)
 
 
@@ -816,5 +815,5 @@ def sparse_apply_ftrl_v2_kernel(
     *,
     multiply_linear_by_lr: bool,
 ) -> None:
-    scalars = (lr, l1, l2, lr_power, l2_shrinkage, multiply_linear_by_lr)
+    scalars = (lr, l1, l2, lr_power, l2_shrinkage, multiply_linear_by_lr, context.xp is np)
     update_rows(context, [var, accum, linear], grad, indices, _ftrl, *scalars)

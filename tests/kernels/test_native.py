@@ -97,7 +97,8 @@ def test_large_updates_are_divided_among_threads(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_rule_that_branches_on_a_number_stays_with_numpy() -> None:
-    assert trace(training._proximal_adagrad, 2, (..., ..., ...), "float32", False) is None
+    scalars = (..., ..., ..., ..., None, False, True)
+    assert trace(training._ftrl, 3, scalars, "float32", False) is None
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -3,7 +3,7 @@
 A rule changes arrays in place through ``xp.function(..., out=array)`` and operators. Each stand-in
 knows which value it holds now; a call adds a step and gives its output a new value. What the
 variable and its slots hold at the end is stored. A rule that looks at the value of a scalar
-(``if l1 > 0``) cannot be written down; it stays with NumPy.
+(``if power == -0.5``) cannot be written down; it stays with NumPy.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _FUNCTIONS = {
     "sqrt": "Sqrt",
     "abs": "Abs",
     "copysign": "Copysign",
+    "power": "Pow",
 }
 
 
