@@ -188,9 +188,10 @@ def pack_turned(name: str) -> str:
             first = w.op("mul", v, LANES)
             last = w.op("sub", w.op("sub", columns, first), 1)
             corner = w.at(start, (first, "%stride"))
-            lines = [
-                w.load(w.at(corner, (w.least(str(i), last), "%stride")), mask) for i in range(LANES)
-            ]
+            starts = [w.at(corner, (w.least(str(i), last), "%stride")) for i in range(LANES)]
+            lines = [w.load(at, mask) for at in starts]
+            for at in starts:  # each on a page of its own, where the processor expects nothing
+                w.prefetch(w.op("add", at, 2 * VECTOR_BYTES))
             to = w.at(target, (v, str(VECTOR_BYTES)))
             for i, line in enumerate(_turned(w, lines)):
                 w.store(line, w.at(to, (str(i), row_bytes)))
