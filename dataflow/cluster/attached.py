@@ -15,6 +15,10 @@ from dataflow.cluster.spec import ClusterSpec
 from dataflow.errors import UnavailableError, UnimplementedError
 
 
+#: A task that is stopped must not keep whoever looks at the others waiting.
+_ANSWER_SECONDS = 1.0
+
+
 class AttachedTask:
     """A task whose process somebody else started."""
 
@@ -71,9 +75,14 @@ class AttachedBackend:
     def _meet(self, task: AttachedTask, timeout_seconds: float) -> None:
         try:
             link = connect(
-                task.address, self.key, "the cluster's owner", task.name, timeout_seconds
+                task.address,
+                self.key,
+                "the cluster's owner",
+                task.name,
+                timeout_seconds,
+                answer_seconds=_ANSWER_SECONDS,
             )
-            link.sock.settimeout(1.0)
+            link.sock.settimeout(_ANSWER_SECONDS)
             figures = call(link, "status").head or {}
             link.close()
         except UnavailableError:

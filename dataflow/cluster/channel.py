@@ -244,7 +244,7 @@ class Link:
                 self._incoming.add(message.head)
         except OSError as error:
             self.close()
-            raise self._gone(error) from None
+            raise self._gone(error) from (error if isinstance(error, TimeoutError) else None)
         except BaseException:
             self.close()
             raise
@@ -580,9 +580,12 @@ def connect(
     timeout_seconds: float = 10.0,
     limit_bytes: int | None = None,
     unreachable_seconds: float = 0.0,
+    answer_seconds: float | None = None,
 ) -> Link:
     """Return an authenticated link to the task at ``address``, trying until the time-out.
 
+    ``answer_seconds`` is how long one that accepts may take to say who it is: a process that is
+    stopped accepts and says nothing.
     ``unreachable_seconds``, where it is longer, is the time-out as long as no machine answers at
     all; one that answers and refuses is there, and the task is not.
     Raises UnavailableError that says which address was tried for how long, UnauthenticatedError at
@@ -593,12 +596,14 @@ def connect(
     deadline = started + timeout_seconds
     pause = 0.01
     peer = task or f"the task at {address}"
+    if answer_seconds is None:
+        answer_seconds = handshake.HANDSHAKE_SECONDS
     while True:
         try:
-            return _connect_once(host, port, key, own_name, peer, limit_bytes)
+            return _connect_once(host, port, key, own_name, peer, limit_bytes, answer_seconds)
         except (OSError, UnavailableError) as error:
             why = error
-        unreachable = isinstance(why, TimeoutError) or getattr(why, "errno", 0) in _UNREACHABLE
+        unreachable = _is_silent(why) or getattr(why, "errno", 0) in _UNREACHABLE
         now = time.monotonic()
         if now + pause > max(deadline, started + unreachable_seconds if unreachable else 0.0):
             raise UnavailableError(
@@ -611,28 +616,43 @@ def connect(
         pause = min(2 * pause, 0.25)
 
 
+def _is_silent(error: BaseException) -> bool:
+    """Whether the other end said nothing in time; it may be slow."""
+    return isinstance(error, TimeoutError) or isinstance(error.__cause__, TimeoutError)
+
+
 def _connect_once(
-    host: str, port: int, key: str, own_name: str, peer: str, limit_bytes: int | None
+    host: str,
+    port: int,
+    key: str,
+    own_name: str,
+    peer: str,
+    limit_bytes: int | None,
+    seconds: float,
 ) -> Link:
     address = f"{host}:{port}"
     name = _directory.names.get(address)
     if name is not None:
         try:
-            return _introduce(_local_socket(name), key, own_name, peer, address, limit_bytes)
-        except (OSError, UnavailableError):
+            local = _local_socket(name)
+            return _introduce(local, key, own_name, peer, address, limit_bytes, seconds)
+        except (OSError, UnavailableError) as error:
+            if _is_silent(error):
+                raise
             _directory.names.pop(address, None)
-    sock = socket.create_connection((host, port), timeout=handshake.HANDSHAKE_SECONDS)
-    link = _introduce(sock, key, own_name, peer, address, limit_bytes)
+    sock = socket.create_connection((host, port), timeout=seconds)
+    link = _introduce(sock, key, own_name, peer, address, limit_bytes, seconds)
     name = link.greeting.get("local")
     if not name or link.greeting.get("host") != handshake.host_identity():
         return link
     try:
-        local = _introduce(_local_socket(name), key, own_name, peer, address, limit_bytes)
+        local = _local_socket(name)
+        local_link = _introduce(local, key, own_name, peer, address, limit_bytes, seconds)
     except (OSError, UnavailableError):
         return link  # same machine, but another network namespace
     link.close()
     _directory.names[address] = name
-    return local
+    return local_link
 
 
 def _local_socket(name: str) -> socket.socket:
@@ -646,9 +666,15 @@ def _local_socket(name: str) -> socket.socket:
 
 
 def _introduce(
-    sock: socket.socket, key: str, own_name: str, peer: str, address: str, limit: int | None
+    sock: socket.socket,
+    key: str,
+    own_name: str,
+    peer: str,
+    address: str,
+    limit: int | None,
+    seconds: float,
 ) -> Link:
-    sock.settimeout(handshake.HANDSHAKE_SECONDS)
+    sock.settimeout(seconds)
     link = Link(sock, peer, handshake.HANDSHAKE_MAX_BYTES)
     link.address = address
     try:
@@ -716,6 +742,7 @@ class LinkPool:
                 return link
             link.close()
         unreachable_seconds = 0.0
+        answer_seconds = timeout_seconds
         if timeout_seconds is None:
             known = address in self._known
             timeout_seconds = RECONNECT_SECONDS if known else FIRST_CONTACT_SECONDS
@@ -728,6 +755,7 @@ class LinkPool:
             timeout_seconds,
             self._limit_bytes,
             unreachable_seconds,
+            answer_seconds,
         )
         self._known.add(address)
         self._made.add(link)

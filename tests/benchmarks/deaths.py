@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import json
 import os
+import pathlib
 import signal
 import statistics
 import subprocess
@@ -372,7 +373,10 @@ def kernel() -> Times:
                 )
                 owners.append(owner)
                 assert owner.stdout is not None
-                said.append(json.loads(owner.stdout.readline()))
+                line = owner.stdout.readline()
+                if not line:
+                    raise RuntimeError("the notebook's cluster could not be launched; see above")
+                said.append(json.loads(line))
                 everything = {*said[-1]["pids"], *children_of(owner.pid)}
                 killed = time.monotonic()
                 owner.kill()
@@ -384,6 +388,46 @@ def kernel() -> Times:
             for owner in owners:
                 owner.kill()
                 owner.wait(10)
+
+
+@death("Ray's head killed; its clusters are ended")
+def head() -> Times:
+    from tests.cluster.test_ray_machines import HEAD_LOST, run_script
+
+    with tempfile.TemporaryDirectory() as folder:
+        return run_script(pathlib.Path(folder), HEAD_LOST)[0]["seconds"], None
+
+
+@contextlib.contextmanager
+def two_machines(**environment: str) -> Iterator[tuple[Any, Any]]:
+    """Two network namespaces and a worker that trains across them."""
+    from tests.cluster import test_network
+
+    machines = test_network.Machines()
+    machines.make()
+    try:
+        yield machines, test_network.start(machines, wait_for, **environment)
+    finally:
+        machines.close()
+
+
+@death("link between two machines down for 5 s; from its return to the next step")
+def link() -> Times:
+    with two_machines() as (machines, worker):
+        machines.link("down")
+        time.sleep(5)
+        before = len(worker.lines)
+        machines.link("up")
+        started = time.monotonic()
+        return 0.0, wait_for(lambda: len(worker.lines) > before) - started
+
+
+@death("a machine that stays silent (DATAFLOW_SILENCE_SECONDS=2; 30 unless set)")
+def silent() -> Times:
+    with two_machines(DATAFLOW_SILENCE_SECONDS="2") as (machines, worker):
+        machines.link("down")
+        started = time.monotonic()
+        return wait_for(lambda: isinstance(worker.lines[-1], dict)) - started, None
 
 
 def main() -> None:
@@ -400,7 +444,7 @@ def main() -> None:
         cells = []
         for column in zip(*found, strict=True):
             values = [value for value in column if value is not None]
-            cells.append(f"{statistics.median(values):.3f}" if any(values) else "-")
+            cells.append(f"{statistics.median(values):.2g}" if any(values) else "-")
         print(f"| {words} | {' | '.join(cells)} |", flush=True)
 
 

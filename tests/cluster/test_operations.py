@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.cluster import handshake
 
 
 @pytest.fixture(scope="module")
@@ -167,6 +168,22 @@ def test_plain_servers_are_attached_to(processes, eventually):
     cluster.stop()
     for process in processes.processes.values():
         assert process.wait(10) is not None
+
+
+@pytest.mark.timeout(60)
+def test_a_task_that_was_stopped_from_outside_does_not_stop_the_table(processes, monkeypatch):
+    cluster = tf.cluster.attach(processes.spec)
+    monkeypatch.setattr(handshake, "HANDSHAKE_SECONDS", 1000.0)
+    processes.pause("worker:1")
+    try:
+        for _ in range(3):  # each on a link of its own: the last one was silent
+            steps = {r["task"]: r["steps"] for r in cluster.status()}
+            assert steps["/job:worker/task:1"] is None
+            assert steps["/job:worker/task:0"] is not None
+    finally:
+        processes.resume("worker:1")
+    assert row(cluster, "/job:worker/task:1")["steps"] is not None
+    cluster.stop()
 
 
 def test_clusters_made_in_this_process_are_found(cluster):
