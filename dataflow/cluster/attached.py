@@ -14,7 +14,6 @@ from dataflow.cluster.master import call
 from dataflow.cluster.spec import ClusterSpec
 from dataflow.errors import UnavailableError, UnimplementedError
 
-
 #: A task that is stopped must not keep whoever looks at the others waiting.
 _ANSWER_SECONDS = 1.0
 
