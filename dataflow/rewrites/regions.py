@@ -149,7 +149,8 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
             search.pass_by(op)
         else:
             search.add(op, key)
-    needed, fetched = set(ops), set(work.fetch_tensors())
+    needed = set(ops)
+    fetched = {*work.fetch_tensors(), *(t for op in work.fetch_operation_set() for t in op.outputs)}
     place = {op: i for i, op in enumerate(ops)}
     for members, key in zip(search.members, search.keys, strict=True):
         if len(members) < 2:

@@ -175,3 +175,15 @@ def test_an_array_is_not_made_larger_for_an_op_that_broadcasts() -> None:
     plan, got, wanted = both([x - tf.broadcast_to(y, [6, 4])], values)
     same(got, wanted)
     assert types(plan) == ["Sub"]
+
+
+def test_a_fetched_operation_may_be_the_last_of_a_region() -> None:
+    x = tf.placeholder(tf.float32, [20])
+    last = x / (x * x + x * 2.0)
+    seen = tf.identity(x * x)
+    with tf.Session() as session:
+        for fetches in (last.op, [last.op, seen]):
+            for _ in range(5):  # rewritten on the way
+                got = session.run(fetches, {x: np.ones(20)})
+    assert got[0] is None
+    np.testing.assert_array_equal(got[1], np.ones(20))
