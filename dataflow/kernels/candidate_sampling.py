@@ -1,4 +1,8 @@
-"""Kernels of the candidate samplers. They run on the host: a sample is a few dozen numbers."""
+"""Kernels of the candidate samplers. They run on the host: a sample is a few dozen numbers.
+
+Random numbers are drawn ahead, for several runs at once: a call of NumPy costs more than the
+hundred numbers that one run needs. The numbers of each run are those that it would draw itself.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,62 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
-from dataflow.kernels.philox import stream_of, uniform
+from dataflow.kernels.fused.unique import unique as unique_numbers
+from dataflow.kernels.philox import Stream, stream_of, uniform
 from dataflow.kernels.registry import kernel
 
 _HOST = "draws a few numbers, one after the other, from a distribution that is kept on the host"
-_FLOAT64 = np.dtype(np.float64)
+_FLOAT64, _PLACE = np.dtype(np.float64), np.dtype(np.int32)
 
 #: Draws ``count`` classes.
 Draw = Callable[[int], Any]
+#: At most so many draws, and numbers, are made ahead.
+_MOST_DRAWS_AHEAD, _MOST_NUMBERS_AHEAD = 64, 1 << 16
+#: Of so many classes, what their probabilities amount to is kept.
+_MOST_KEPT_CLASSES = 1 << 17
+_BLOCK_WORDS = 4  # a draw begins at a new block of the stream
+_UNSIGNED = {"i": np.uint32, "l": np.uint64, "q": np.uint64}
+
+
+class Ahead:
+    """What an op's next runs draw: rows of ``transform(uniform numbers)``.
+
+    ``transform`` works element by element. Rows are made for twice as many runs each time.
+    """
+
+    def __init__(self, stream: Stream, transform: Callable[[Any], Any]) -> None:
+        self._stream = stream
+        self._transform = transform
+        self._lock = threading.Lock()
+        self._rows: list[Any] = []
+        self._count = -1
+        self._draws = 1
+
+    def draw(self, count: int) -> Any:
+        """The next row, of ``count`` numbers (for an op always as many)."""
+        with self._lock:
+            if count != self._count:
+                assert not self._rows, "an op draws as many numbers in each run"
+                self._count = count
+            if not self._rows:
+                whole = -(-count // _BLOCK_WORDS) * _BLOCK_WORDS
+                draws = max(1, min(self._draws, _MOST_NUMBERS_AHEAD // max(whole, 1)))
+                self._draws = min(2 * self._draws, _MOST_DRAWS_AHEAD)
+                numbers = uniform(np, self._stream, draws * whole, _FLOAT64)
+                rows = self._transform(numbers.reshape(draws, whole)[:, :count])
+                self._rows = list(rows[::-1])
+            return self._rows.pop()
+
+
+def _ahead(
+    context: Any, seed: int, seed2: int, transform: Callable[[Any], Any] = lambda numbers: numbers
+) -> Ahead:
+    """The one of the op that a kernel runs for, made at its first run in the session."""
+    found = context.state.get("ahead")
+    if found is None:  # setdefault is atomic: two threads get the same one
+        stream = stream_of(context, seed, seed2)
+        found = context.state.setdefault("ahead", Ahead(stream, transform))
+    return found  # type: ignore[no-any-return]
 
 
 def _bad(text: str) -> InvalidArgumentError:
@@ -31,7 +83,12 @@ def _sample(draw: Draw, num_sampled: int, unique: bool) -> tuple[Any, int]:
     found: dict[int, None] = {}
     num_draws = 0
     while True:
-        drawn = draw(2 * num_sampled).tolist()
+        row = draw(2 * num_sampled)
+        at_once = None if found else unique_numbers(row, _PLACE)
+        if at_once is not None and len(at_once[0]) >= num_sampled:
+            values, which = at_once
+            return values[:num_sampled], int((which == num_sampled - 1).argmax()) + 1
+        drawn = row.tolist()
         found.update(dict.fromkeys(drawn))
         if len(found) >= num_sampled:
             sampled = list(found)[:num_sampled]
@@ -39,20 +96,44 @@ def _sample(draw: Draw, num_sampled: int, unique: bool) -> tuple[Any, int]:
         num_draws += len(drawn)
 
 
-def _expected(probability: Any, num_sampled: int, num_draws: int) -> Any:
-    """How often a class is to be expected in the sample."""
-    if num_draws == num_sampled:
-        count = probability * num_sampled
-    else:
+class _Probabilities:
+    """Those of classes, and the logarithms of what they leave: log(1 - p)."""
+
+    def __init__(self, of: Callable[[Any], Any]) -> None:
+        self.of = of
+
+    def missed(self, classes: Any) -> Any:
+        """log(1 - p)"""
         with np.errstate(divide="ignore"):
-            count = -np.expm1(num_draws * np.log1p(-probability))
+            return np.log1p(-self.of(classes))
+
+
+class _KeptProbabilities(_Probabilities):
+    """As `_Probabilities`, looked up in tables."""
+
+    def __init__(self, of: Callable[[Any], Any], num_classes: int) -> None:
+        self._of = of(np.arange(num_classes))
+        super().__init__(self._of.take)
+        self._missed = super().missed(np.arange(num_classes))
+        self.missed = self._missed.take  # type: ignore[method-assign]
+
+
+def _expected(probabilities: _Probabilities, classes: Any, num_sampled: int, draws: int) -> Any:
+    """How often each class is to be expected in the sample."""
+    if draws == num_sampled:
+        count = probabilities.of(classes) * num_sampled
+    else:
+        count = probabilities.missed(classes)
+        count *= draws
+        np.expm1(count, out=count)
+        np.negative(count, out=count)
     return count.astype(np.float32)
 
 
 def _result(
     true_classes: Any,
     draw: Draw,
-    probability: Callable[[Any], Any],
+    probabilities: _Probabilities,
     num_true: int,
     num_sampled: int,
     unique: bool,
@@ -64,15 +145,20 @@ def _result(
             f"true_classes must have {num_true} columns, got shape {list(true_classes.shape)}"
         )
     # As numbers without a sign, negative ones are large: one pass finds both kinds.
-    if true_classes.size and int(true_classes.astype(np.uint64).max()) >= range_max:
+    if true_classes.size and int(_without_sign(true_classes).max()) >= range_max:
         outside = true_classes[(true_classes < 0) | (true_classes >= range_max)]
         raise _bad(f"the true class {int(outside[0])} is not in [0, {range_max})")
     sampled, num_draws = _sample(draw, num_sampled, unique)
     sampled = sampled.astype(np.int64, copy=False)
     both = np.concatenate([true_classes.reshape(-1), sampled])
-    expected = _expected(probability(both), num_sampled, num_draws)
+    expected = _expected(probabilities, both, num_sampled, num_draws)
     size = true_classes.size
     return sampled, expected[:size].reshape(true_classes.shape), expected[size:]
+
+
+def _without_sign(x: Any) -> Any:
+    unsigned = _UNSIGNED.get(x.dtype.char)
+    return x.view(unsigned) if unsigned is not None else x.astype(np.uint64)
 
 
 @kernel("UniformCandidateSampler", stateful=True, cpu_only=_HOST)
@@ -87,15 +173,15 @@ def uniform_sampler_kernel(
     seed: int,
     seed2: int,
 ) -> tuple[Any, Any, Any]:
-    stream = stream_of(context, seed, seed2)
-
-    def draw(count: int) -> Any:
-        return (uniform(np, stream, count, _FLOAT64) * range_max).astype(np.int64)
+    def classes_of(numbers: Any) -> Any:
+        return (numbers * range_max).astype(np.int64)
 
     def probability(classes: Any) -> Any:
         return np.full(classes.shape, 1 / range_max)
 
-    return _result(true_classes, draw, probability, num_true, num_sampled, unique, range_max)
+    draw = _ahead(context, seed, seed2, classes_of).draw
+    chances = _Probabilities(probability)
+    return _result(true_classes, draw, chances, num_true, num_sampled, unique, range_max)
 
 
 @kernel("LogUniformCandidateSampler", stateful=True, cpu_only=_HOST)
@@ -110,32 +196,39 @@ def log_uniform_sampler_kernel(
     seed: int,
     seed2: int,
 ) -> tuple[Any, Any, Any]:
-    stream = stream_of(context, seed, seed2)
     log_range = np.log1p(range_max)
 
-    def draw(count: int) -> Any:
+    def classes_of(numbers: Any) -> Any:
         # The inverse of the distribution function log(k + 1) / log(range_max + 1).
-        classes = np.exp(uniform(np, stream, count, _FLOAT64) * log_range).astype(np.int64) - 1
+        classes = np.exp(numbers * log_range).astype(np.int64) - 1
         return np.minimum(classes, range_max - 1)
 
     def probability(classes: Any) -> Any:
         return (np.log(classes + 2.0) - np.log(classes + 1.0)) / log_range
 
-    return _result(true_classes, draw, probability, num_true, num_sampled, unique, range_max)
+    chances = context.state.get("chances")
+    if chances is None:
+        kept = range_max <= _MOST_KEPT_CLASSES
+        chances = (
+            _KeptProbabilities(probability, range_max) if kept else _Probabilities(probability)
+        )
+        context.state["chances"] = chances
+    draw = _ahead(context, seed, seed2, classes_of).draw
+    return _result(true_classes, draw, chances, num_true, num_sampled, unique, range_max)
 
 
-def _by_weights(stream: Any, weights: Any) -> tuple[Draw, Callable[[Any], Any]]:
+def _by_weights(ahead: Ahead, weights: Any) -> tuple[Draw, _Probabilities]:
     bounds = np.cumsum(weights, dtype=np.float64)
     total = bounds[-1]
 
     def draw(count: int) -> Any:
-        places = uniform(np, stream, count, _FLOAT64) * total
+        places = ahead.draw(count) * total
         return np.minimum(np.searchsorted(bounds, places, side="right"), weights.size - 1)
 
     def probability(classes: Any) -> Any:
         return weights[classes] / total
 
-    return draw, probability
+    return draw, _Probabilities(probability)
 
 
 @kernel(
@@ -155,13 +248,13 @@ def learned_unigram_sampler_kernel(
     seed: int,
     seed2: int,
 ) -> tuple[Any, Any, Any]:
-    stream = stream_of(context, seed, seed2)
+    ahead = _ahead(context, seed, seed2)
     weights, lock = context.state.setdefault(
         "weights", (np.ones(range_max, np.float64), threading.Lock())
     )
     with lock:
-        draw, probability = _by_weights(stream, weights)
-        result = _result(true_classes, draw, probability, num_true, num_sampled, unique, range_max)
+        draw, chances = _by_weights(ahead, weights)
+        result = _result(true_classes, draw, chances, num_true, num_sampled, unique, range_max)
         weights += np.bincount(np.asarray(true_classes).reshape(-1), minlength=range_max)
     return result
 
@@ -222,8 +315,8 @@ def fixed_unigram_sampler_kernel(
     possible = int(np.count_nonzero(weights))
     if possible == 0 or (unique and num_sampled > possible):
         raise _bad(f"cannot draw {num_sampled} different classes, {possible} have a count")
-    draw, probability = _by_weights(stream_of(context, seed, seed2), weights)
-    return _result(true_classes, draw, probability, num_true, num_sampled, unique, range_max)
+    draw, chances = _by_weights(_ahead(context, seed, seed2), weights)
+    return _result(true_classes, draw, chances, num_true, num_sampled, unique, range_max)
 
 
 @kernel("AllCandidateSampler", stateful=True, cpu_only=_HOST)
