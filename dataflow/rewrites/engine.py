@@ -11,6 +11,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites import (
+    broadcasting,
     dead_branches,
     debug_ops,
     dedupe,
@@ -112,6 +113,8 @@ def _simplify(work: WorkingGraph, switches: Switches, journal: list[Hit]) -> Non
     if switches.common_subgraphs:
         dedupe.run(work, journal)
     _run_rules(work, switches, journal)
+    if switches.arithmetic and broadcasting.run(work, journal):
+        _run_rules(work, switches, journal)
     if switches.common_subgraphs and journal:
         dedupe.run(work, journal)
 

@@ -9,6 +9,7 @@ from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.sources import make_constant
 from dataflow.rewrites.engine import rewrite
+from dataflow.rewrites.symbolic_shapes import BROADCASTING
 
 
 @rewrite("Transpose")
@@ -58,11 +59,7 @@ def _is_matrix_transpose(t: Tensor) -> bool:
     return p.op.type == "Const" and p.op.attrs["value"].tolist() == [1, 0]
 
 
-#: Element-wise ops of two operands that broadcast.
-_BROADCASTING = ("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum")
-
-
-@rewrite(*_BROADCASTING)
+@rewrite(*BROADCASTING)
 def broadcast_in_an_op_that_broadcasts(t: Tensor) -> Tensor | None:
     """x * broadcast_to(y, shape of x) -> x * y  (and so for +, -, /, maximum and minimum)"""
     a, b = t.op._inputs
@@ -74,6 +71,18 @@ def broadcast_in_an_op_that_broadcasts(t: Tensor) -> Tensor | None:
     if a.op.type == "BroadcastTo" and b.dims == shape:
         return get_op(t.op.type)(a.op._inputs[0], b)  # type: ignore[no-any-return]
     return None
+
+
+@rewrite("Mul", "RealDiv")
+def broadcast_of_a_scaled(t: Tensor) -> Tensor | None:
+    """broadcast_to(x, shape) / a -> broadcast_to(x / a, shape) for a number a; and so for *"""
+    x, a = t.op._inputs
+    if x.op.type != "BroadcastTo" or a.dims != () or x.op._control_inputs:
+        return None
+    inner, shape = x.op._inputs
+    if len(x._consumers) != 1 or not inner.dims:
+        return None
+    return get_op("BroadcastTo")(get_op(t.op.type)(inner, a), shape)  # type: ignore[no-any-return]
 
 
 @rewrite("AddN")

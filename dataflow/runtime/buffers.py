@@ -7,7 +7,7 @@ A line may write over an input when nobody can see that input afterwards and the
   variable, or view of one of those;
 - every line that read it keeps nothing of it: no view (Reshape, Transpose, ...), no list, no queue;
 - its dtype is the result's, and so is its shape, whatever is fed. Unknown dimensions are compared
-  by *symbols*: two tensors have the same symbol where one's size follows from the other's.
+  by their symbols (`rewrites.symbolic_shapes`).
 
 Plans with loops or branches are left alone, and so are recorded runs, whose values are looked at.
 
@@ -26,6 +26,7 @@ import numpy as np
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
+from dataflow.rewrites.symbolic_shapes import EQUAL_SHAPES, Shapes
 
 if TYPE_CHECKING:
     from dataflow.runtime.codegen import Generator
@@ -36,11 +37,6 @@ _WORTHWHILE_ELEMENTS = 65_536
 _GUESSED_SIZE = 256
 _DTYPES = frozenset({"float32", "float64"})
 
-#: Ops whose inputs must all have the result's shape.
-_EQUAL_SHAPES = frozenset({"ReluGrad"})
-_SAME_SHAPE = _EQUAL_SHAPES | frozenset(
-    op for op, found in INSTRUCTIONS.items() if "{1}" not in found.text
-)
 _ELEMENTWISE = frozenset(op for op, found in INSTRUCTIONS.items() if not found.is_bool)
 #: Their kernels return memory that belongs to nobody else (`tests/runtime/test_buffers.py` looks).
 OWN_MEMORY = _ELEMENTWISE | {
@@ -81,74 +77,6 @@ class InPlace(NamedTuple):
 
     function: Callable[..., Any] | None
     text: str
-
-
-class Shapes:
-    """Symbolic shapes of a plan's tensors: numbers, and symbols where a size is not known."""
-
-    def __init__(self, ops: Sequence[Operation], feeds: Sequence[Tensor]) -> None:
-        self._count = 0
-        self._of: dict[Tensor, tuple[Any, ...] | None] = {}
-        for tensor in feeds:
-            self._of[tensor] = self._fresh(tensor)
-        for op in ops:
-            for tensor in op.outputs:
-                if tensor not in self._of:
-                    self._of[tensor] = self._infer(op, tensor)
-
-    def same(self, a: Tensor, b: Tensor) -> bool:
-        """True when both have the same shape, of rank 1 or more, in every run."""
-        left, right = self._of.get(a), self._of.get(b)
-        return bool(left) and left == right
-
-    def _fresh(self, tensor: Tensor) -> tuple[Any, ...] | None:
-        if tensor.dims is None:
-            return None
-        result = []
-        for d in tensor.dims:
-            if d is None:
-                self._count += 1
-            result.append(f"s{self._count}" if d is None else d)
-        return tuple(result)
-
-    def _infer(self, op: Operation, output: Tensor) -> tuple[Any, ...] | None:
-        inputs = [self._of.get(t) for t in op.inputs]
-        fresh = self._fresh(output)
-        found: tuple[Any, ...] | None = None
-        if op.type in _SAME_SHAPE or op.type in ("Identity", "BiasAdd", "AddN", "Softmax"):
-            found = inputs[0]
-        elif op.type in INSTRUCTIONS or (op.type == "_Fused" and not op.attrs["program"].reduction):
-            found = _broadcast(inputs)
-        elif op.type == "MatMul" and inputs[0] and inputs[1]:
-            rows = inputs[0][1 if op.attrs["transpose_a"] else 0]
-            columns = inputs[1][0 if op.attrs["transpose_b"] else 1]
-            found = (rows, columns)
-        elif op.type in ("Conv2D", "MaxPool", "AvgPool") and inputs[0] and fresh:
-            found = (inputs[0][0], *fresh[1:])  # the batch
-        if found is None or fresh is None or len(found) != len(fresh):
-            return fresh
-        # What the shape rule knows as a number is one.
-        return tuple(
-            f if known is None else known for f, known in zip(found, output.dims or (), strict=True)
-        )
-
-
-def _broadcast(shapes: list[tuple[Any, ...] | None]) -> tuple[Any, ...] | None:
-    """The shape that all broadcast to; ``None`` when it cannot be told."""
-    if not shapes or any(s is None for s in shapes):
-        return None
-    rank = max(len(s) for s in shapes if s is not None)
-    result: list[Any] = []
-    for axis in range(1, rank + 1):
-        sizes = {s[-axis] for s in shapes if s is not None and len(s) >= axis} - {1}
-        numbers = [s for s in sizes if isinstance(s, int)]
-        if numbers:
-            result.append(numbers[0])  # a symbol beside it is the same number, or 1
-        elif len(sizes) > 1:
-            return None
-        else:
-            result.append(next(iter(sizes), 1))
-    return tuple(reversed(result))
 
 
 def write_in_place(
@@ -202,7 +130,7 @@ def choose(
         return None
     for i, (tensor, item) in enumerate(zip(op.inputs, items, strict=True)):
         if item in dying and item in free and tensor.dtype is output.dtype:
-            if shapes.same(tensor, output) or op.type in _EQUAL_SHAPES:
+            if shapes.same(tensor, output) or op.type in EQUAL_SHAPES:
                 found = _in_place(op, number, items, i)
                 if found is not None:
                     return i, found

@@ -1,0 +1,87 @@
+"""Sums, reshapes and enlargements of gradients that change nothing, whatever the batch.
+
+The gradient of an op that broadcasts is summed over the axes that were enlarged, which only the
+shapes of a run tell: four nodes for each operand. Where symbolic shapes say that an operand has
+the result's shape in every run, there is nothing to sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dataflow.graph.default_stacks import use_graph
+from dataflow.graph.registry import get_op
+from dataflow.graph.tensor import Tensor
+from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.symbolic_shapes import BROADCASTING, Shapes, is_same
+from dataflow.rewrites.working_graph import WorkingGraph
+
+_PUZZLING = frozenset({"Reshape", "BroadcastTo", *BROADCASTING})
+
+
+def run(work: WorkingGraph, journal: list[Hit]) -> bool:
+    """Takes them out; whether there were any."""
+    ops = work.needed()
+    if not any(op.type in ("Reshape", "BroadcastTo") for op in ops):
+        return False
+    shapes = Shapes(ops, work.feed_tensors)
+    found = False
+    for op in ops:
+        if op.type not in _PUZZLING or op.outputs[0] in work.fixed:
+            continue
+        tensor = op.outputs[0]
+        with use_graph(work.graph):
+            work.begin(tensor)
+            for equation, replacement in _replacements(tensor, shapes):
+                if any(t.op._control_inputs for t in op._inputs):
+                    continue  # what it waits for must still happen before
+                work.replace(tensor, replacement)
+                journal.append(
+                    Hit(
+                        "broadcasting",
+                        equation,
+                        tensor.name,
+                        replacement.name,
+                        (op.name,),
+                        (replacement.op.name,),
+                    )
+                )
+                found = True
+                break
+    return found
+
+
+def _replacements(t: Tensor, shapes: Shapes) -> Iterator[tuple[str, Tensor]]:
+    """What can stand in the place of ``t``, and why; of several the first."""
+    x, *rest = t.op._inputs
+    if t.op.type == "Reshape":
+        summed = _not_summed(x, shapes)
+        source = x if summed is None else summed
+        if is_same(shapes.of(source), shapes.told_by(rest[0])):
+            yield "reshape(x, shape of x) -> x", source
+        elif summed is not None:
+            yield "sum over no axes -> x", get_op("Reshape")(summed, rest[0])
+    elif t.op.type == "BroadcastTo":
+        if is_same(shapes.of(x), shapes.told_by(rest[0])):
+            yield "broadcast_to(x, shape of x) -> x", x
+    else:
+        (y,) = rest
+        equation = "x * broadcast_to(y, shape of x) -> x * y"
+        if y.op.type == "BroadcastTo" and shapes.same(x, y):
+            yield equation, get_op(t.op.type)(x, y.op._inputs[0])
+        elif x.op.type == "BroadcastTo" and shapes.same(x, y):
+            yield equation, get_op(t.op.type)(x.op._inputs[0], y)
+
+
+def _not_summed(t: Tensor, shapes: Shapes) -> Tensor | None:
+    """x of ``sum(x, axes that the gradient of a broadcast is summed over)``, if those are of size 1."""
+    if t.op.type != "Sum":
+        return None
+    x, axes = t.op._inputs
+    if axes.op.type != "BroadcastGradientArgs":
+        return None
+    told = [shapes.told_by(shape) for shape in axes.op._inputs]
+    operand, other = told[axes.value_index], told[1 - axes.value_index]
+    if not is_same(shapes.of(x), operand) or operand is None or other is None:
+        return None
+    return x if len(other) <= len(operand) else None

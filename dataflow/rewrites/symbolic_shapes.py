@@ -1,0 +1,196 @@
+"""Symbolic shapes: which tensors of a plan have one shape, whatever is fed.
+
+A size that is not known when the plan is made is a *symbol*. Two tensors have the same symbol where
+the size of one follows from that of the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.kernels.fused.instructions import INSTRUCTIONS
+
+Symbols = tuple[Any, ...]
+
+#: Ops whose inputs must all have the result's shape.
+EQUAL_SHAPES = frozenset({"ReluGrad"})
+#: Element-wise ops of two operands that broadcast.
+BROADCASTING = ("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum")
+#: The result has the shape of the first input.
+_LIKE_FIRST = (
+    EQUAL_SHAPES
+    | frozenset(op for op, found in INSTRUCTIONS.items() if "{1}" not in found.text)
+    | {
+        *("Identity", "StopGradient", "PreventGradient", "BiasAdd", "AddN", "Softmax"),
+        *("LogSoftmax", "Cast", "ZerosLike", "OnesLike", "Elu", "EluGrad", "Selu", "SeluGrad"),
+        *("Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad", "LeakyRelu", "LeakyReluGrad"),
+        *("Relu6Grad", "SigmoidGrad", "TanhGrad", "RsqrtGrad", "SqrtGrad", "MaxPoolGrad"),
+    }
+)
+_REDUCTIONS = frozenset({"Sum", "Mean", "Max", "Min", "Prod"})
+_ENTROPIES = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
+#: The input that says the result's shape.
+_SHAPE_INPUT = {
+    "Reshape": 1,
+    "BroadcastTo": 1,
+    "Fill": 0,
+    "RandomUniform": 0,
+    "RandomStandardNormal": 0,
+    "TruncatedNormal": 0,
+    "Conv2DBackpropInput": 0,
+}
+
+
+class Shapes:
+    """Symbolic shapes of a plan's tensors: numbers, and symbols where a size is not known."""
+
+    def __init__(self, ops: Sequence[Operation], feeds: Sequence[Tensor]) -> None:
+        self._count = 0
+        self._of: dict[Tensor, Symbols | None] = {}
+        for tensor in feeds:
+            self._of[tensor] = self._fresh(tensor)
+        for op in ops:
+            for tensor in op.outputs:
+                if tensor not in self._of:
+                    self._of[tensor] = self._infer(op, tensor)
+
+    def same(self, a: Tensor, b: Tensor) -> bool:
+        """True when both have the same shape, of rank 1 or more, in every run."""
+        return is_same(self.of(a), self.of(b))
+
+    def of(self, tensor: Tensor) -> Symbols | None:
+        """The symbols of a tensor; ``None`` where not even the rank is known."""
+        return self._of.get(tensor)
+
+    def told_by(self, shape: Tensor) -> Symbols | None:
+        """The symbols of what has the shape that a tensor holds, where that is known."""
+        if shape.op.type == "Shape":
+            return self._of.get(shape.op.inputs[0])
+        if shape.op.type == "Const":
+            sizes = shape.op.attrs["value"]
+            if sizes.ndim == 1 and (sizes >= 0).all():
+                return tuple(sizes.tolist())
+        return None
+
+    def _fresh(self, tensor: Tensor) -> Symbols | None:
+        if tensor.dims is None:
+            return None
+        result = []
+        for d in tensor.dims:
+            if d is None:
+                self._count += 1
+            result.append(f"s{self._count}" if d is None else d)
+        return tuple(result)
+
+    def _infer(self, op: Operation, output: Tensor) -> Symbols | None:
+        fresh = self._fresh(output)
+        found = self._rule(op, output, fresh)
+        if found is None:
+            return fresh
+        if fresh is None:
+            return found
+        if len(found) != len(fresh):
+            return fresh
+        # What the shape rule knows as a number is one.
+        return tuple(
+            f if known is None else known for f, known in zip(found, output.dims or (), strict=True)
+        )
+
+    def _rule(self, op: Operation, output: Tensor, fresh: Symbols | None) -> Symbols | None:
+        kind = op.type
+        inputs = [self._of.get(t) for t in op.inputs]
+        if kind in _LIKE_FIRST:
+            return inputs[0]
+        if kind in INSTRUCTIONS or kind == "SelectV2":
+            return _broadcast(inputs)
+        if kind == "_Fused":
+            return None if op.attrs["program"].reduction else _broadcast(inputs)
+        if kind == "Select":
+            return inputs[1]
+        if kind in _SHAPE_INPUT:
+            told = self.told_by(op.inputs[_SHAPE_INPUT[kind]])
+            if told is None and kind == "Reshape":
+                return _split(inputs[0], fresh)
+            return told
+        if kind in _ENTROPIES:
+            return inputs[0] if output.value_index or inputs[0] is None else inputs[0][:1]
+        if inputs and inputs[0]:
+            return self._of_first(op, inputs, inputs[0], fresh)
+        return None
+
+    def _of_first(
+        self, op: Operation, inputs: list[Symbols | None], first: Symbols, fresh: Symbols | None
+    ) -> Symbols | None:
+        """For ops whose first input has axes."""
+        kind = op.type
+        if kind == "MatMul" and inputs[1]:
+            rows = first[1 if op.attrs["transpose_a"] else 0]
+            return (rows, inputs[1][0 if op.attrs["transpose_b"] else 1])
+        if kind in ("Conv2D", "MaxPool", "AvgPool") and fresh:
+            return (first[0], *fresh[1:])  # the batch
+        numbers = [_constant(t) for t in op.inputs[1:]]
+        if kind in _REDUCTIONS and numbers[0] is not None:
+            gone = {a % len(first) for a in numbers[0]}
+            if op.attrs["keep_dims"]:
+                return tuple(1 if i in gone else d for i, d in enumerate(first))
+            return tuple(d for i, d in enumerate(first) if i not in gone)
+        if kind == "GatherV2" and numbers[1] == [0] and not op.attrs["batch_dims"]:
+            return None if inputs[1] is None else inputs[1] + first[1:]
+        if kind == "Gather":
+            return None if inputs[1] is None else inputs[1] + first[1:]
+        if kind == "ExpandDims" and numbers[0] is not None:
+            at = numbers[0][0] % (len(first) + 1)
+            return (*first[:at], 1, *first[at:])
+        if kind == "Transpose" and numbers[0] is not None:
+            return tuple(first[a] for a in numbers[0])
+        if kind == "ConcatV2" and numbers[-1] is not None and fresh:
+            at = numbers[-1][0] % len(first)
+            return tuple(fresh[i] if i == at else d for i, d in enumerate(first))
+        return None
+
+
+def is_same(a: Symbols | None, b: Symbols | None) -> bool:
+    """True for equal symbols of rank 1 or more."""
+    return bool(a) and a == b
+
+
+def _constant(tensor: Tensor) -> list[int] | None:
+    if tensor.op.type != "Const" or tensor.dtype.base_dtype.kind != "i":
+        return None
+    return tensor.op.attrs["value"].reshape(-1).tolist()  # type: ignore[no-any-return]
+
+
+def _split(before: Symbols | None, after: Symbols | None) -> Symbols | None:
+    """Of a reshape whose one unknown size must be that of its input."""
+    if before is None or after is None:
+        return None
+    known = [d for d in before if isinstance(d, int)]
+    unknown = [d for d in before if not isinstance(d, int)]
+    wanted = [d for d in after if isinstance(d, int)]
+    if len(unknown) != 1 or len(wanted) != len(after) - 1 or not math.prod(known):
+        return None
+    if math.prod(known) != math.prod(wanted):
+        return None
+    return tuple(d if isinstance(d, int) else unknown[0] for d in after)
+
+
+def _broadcast(shapes: list[Symbols | None]) -> Symbols | None:
+    """The shape that all broadcast to; ``None`` when it cannot be told."""
+    if not shapes or any(s is None for s in shapes):
+        return None
+    rank = max(len(s) for s in shapes if s is not None)
+    result: list[Any] = []
+    for axis in range(1, rank + 1):
+        sizes = {s[-axis] for s in shapes if s is not None and len(s) >= axis} - {1}
+        numbers = [s for s in sizes if isinstance(s, int)]
+        if numbers:
+            result.append(numbers[0])  # a symbol beside it is the same number, or 1
+        elif len(sizes) > 1:
+            return None
+        else:
+            result.append(next(iter(sizes), 1))
+    return tuple(reversed(result))

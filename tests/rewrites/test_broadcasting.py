@@ -1,0 +1,83 @@
+"""What gradients of ops that broadcast need not sum, whatever the batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.graph.registry import get_op
+from dataflow.rewrites.symbolic_shapes import Shapes
+from tests.rewrites.test_regions import both, same, types
+
+
+def test_a_layer_with_an_unknown_batch_sums_its_bias_alone() -> None:
+    x = tf.placeholder(tf.float32, [None, 5])
+    w, b = tf.placeholder(tf.float32, [5, 3]), tf.placeholder(tf.float32, [3])
+    h = tf.tanh(tf.matmul(x, w) + b)
+    loss = tf.reduce_mean(tf.square(h - tf.sigmoid(h) * 0.5))
+    fetched = [loss, *tf.gradients(loss, [x, w, b])]
+    rng = np.random.default_rng(0)
+    fixed = {w: rng.normal(size=(5, 3)).astype("f"), b: rng.normal(size=3).astype("f")}
+    for rows in (4, 1, 0):
+        feeds = {x: rng.normal(size=(rows, 5)).astype("f"), **fixed}
+        plan, got, wanted = both(fetched, feeds)
+        same(got, wanted)
+        assert [v.shape for v in got] == [v.shape for v in wanted]
+        assert types(plan).count("BroadcastGradientArgs") == 1  # the bias's
+
+
+@pytest.mark.parametrize("sizes", [(6, 6), (1, 6), (6, 1), (1, 1)])
+def test_batches_that_may_differ_are_summed(sizes: tuple[int, int]) -> None:
+    x, y = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.float32, [None, 2])
+    fetched = tf.gradients(tf.tanh(x) * tf.square(y), [x, y])
+    feeds = {
+        t: np.linspace(0, 1, 2 * n, dtype="f").reshape(n, 2)
+        for t, n in zip((x, y), sizes, strict=True)
+    }
+    plan, got, wanted = both(fetched, feeds)
+    same(got, wanted)
+    assert [v.shape for v in got] == [v.shape for v in wanted]
+    assert "BroadcastGradientArgs" in types(plan)
+
+
+def test_axes_of_another_rank_are_summed() -> None:
+    """What looks like a gradient, but has the operand's shape and not the result's."""
+    x, y = tf.placeholder(tf.float32, [None]), tf.placeholder(tf.float32, [3, None])
+    axes, _ = get_op("BroadcastGradientArgs")(tf.shape(x), tf.shape(y))
+    z = tf.reshape(tf.reduce_sum(tf.exp(x), axes), [-1])
+    feeds = {x: np.ones(4, np.float32), y: np.ones((3, 4), np.float32)}
+    _, got, wanted = both([z], feeds)
+    same(got, wanted)
+    assert got[0].shape == (1,)
+
+
+def test_a_mean_is_divided_before_it_is_spread() -> None:
+    x = tf.placeholder(tf.float32, [None, 7, 4])
+    (gradient,) = tf.gradients(tf.square(tf.reduce_mean(x, 1)), x)
+    plan, got, wanted = both([gradient], {x: np.arange(56, dtype="f").reshape(2, 7, 4)})
+    same(got, wanted)
+    order = types(plan)
+    assert order.index("RealDiv") < order.index("BroadcastTo")
+
+
+def _symbols(t: Any, feeds: list[Any]) -> Any:
+    return Shapes(tf.get_default_graph().get_operations(), feeds).of(t)
+
+
+def test_symbols_follow_the_batch() -> None:
+    x = tf.placeholder(tf.int32, [None, 9])
+    table = tf.constant(np.zeros((20, 4), np.float32))
+    (batch, _) = _symbols(x, [x])
+    rows = tf.nn.embedding_lookup(table, x)
+    assert _symbols(rows, [x]) == (batch, 9, 4)
+    assert _symbols(tf.reduce_mean(rows, 1), [x]) == (batch, 4)
+    assert _symbols(tf.reduce_sum(rows, [0, 2], keepdims=True), [x]) == (1, 9, 1)
+    assert _symbols(tf.reshape(rows, [-1, 36]), [x]) == (batch, 36)
+    assert _symbols(tf.transpose(rows, [2, 0, 1]), [x]) == (4, batch, 9)
+    assert _symbols(tf.expand_dims(rows, -1), [x]) == (batch, 9, 4, 1)
+    assert _symbols(tf.concat([rows, rows], 2), [x]) == (batch, 9, 8)
+    assert _symbols(tf.ones_like(rows) * tf.random_uniform(tf.shape(rows)), [x]) == (batch, 9, 4)
+    assert _symbols(tf.reshape(rows, [-1, 6]), [x])[0] != batch
