@@ -13,18 +13,18 @@ from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.journal import Hit
-from dataflow.rewrites.symbolic_shapes import BROADCASTING, Shapes, is_same
+from dataflow.rewrites.symbolic_shapes import BROADCASTING, Shapes, Together, is_same
 from dataflow.rewrites.working_graph import WorkingGraph
 
 _PUZZLING = frozenset({"Reshape", "BroadcastTo", *BROADCASTING})
 
 
-def run(work: WorkingGraph, journal: list[Hit]) -> bool:
-    """Takes them out; whether there were any."""
+def run(work: WorkingGraph, journal: list[Hit], together: Together) -> bool:
+    """Takes them out; whether there were any. ``together``: sizes of feeds that are equal."""
     ops = work.needed()
     if not any(op.type in ("Reshape", "BroadcastTo") for op in ops):
         return False
-    shapes = Shapes(ops, work.feed_tensors)
+    shapes = Shapes(ops, work.feed_tensors, together)
     found = False
     for op in ops:
         if op.type not in _PUZZLING or op.outputs[0] in work.fixed:

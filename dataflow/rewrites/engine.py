@@ -23,6 +23,7 @@ from dataflow.rewrites import (
 )
 from dataflow.rewrites.journal import Hit, WatchedJournal
 from dataflow.rewrites.switches import Switches
+from dataflow.rewrites.symbolic_shapes import Together
 from dataflow.rewrites.working_graph import WorkingGraph
 
 Rule = Callable[[Tensor], Tensor | None]
@@ -75,10 +76,12 @@ def apply(
     feeds: Sequence[Tensor],
     switches: Switches,
     watch: Watch | None = None,
+    together: Together | None = None,
 ) -> Rewritten:
     """Rewrites the nodes of one plan; the originals stay as they are.
 
-    ``watch(work, hit)`` is called after each rewrite, with the graph as it is then.
+    ``watch(work, hit)`` is called after each rewrite, with the graph as it is then. The result is
+    for feeds whose sizes ``together`` are equal.
     """
     work = WorkingGraph(ops, fetches, fetch_operations, feeds)
     journal: list[Hit] = []
@@ -86,10 +89,12 @@ def apply(
         journal = WatchedJournal(functools.partial(watch, work))
     if switches.debug_ops:
         debug_ops.run(work, journal)
-    _simplify(work, switches, journal)
+    _simplify(work, switches, journal, together or [])
     rounds = 0
     while switches.dead_branches and rounds < _MAX_ROUNDS and dead_branches.run(work, journal):
-        _simplify(work, switches, journal)  # walls have gone, and other predicates may be known
+        _simplify(
+            work, switches, journal, together or []
+        )  # walls have gone, and other predicates may be known
         rounds += 1
     if switches.remapping:
         fusion.run(work, journal)
@@ -105,7 +110,9 @@ def apply(
     )
 
 
-def _simplify(work: WorkingGraph, switches: Switches, journal: list[Hit]) -> None:
+def _simplify(
+    work: WorkingGraph, switches: Switches, journal: list[Hit], together: Together
+) -> None:
     """One round of everything that makes the graph smaller."""
     if switches.dependencies:
         dependencies.run(work, journal)
@@ -113,7 +120,7 @@ def _simplify(work: WorkingGraph, switches: Switches, journal: list[Hit]) -> Non
     if switches.common_subgraphs:
         dedupe.run(work, journal)
     _run_rules(work, switches, journal)
-    if switches.arithmetic and broadcasting.run(work, journal):
+    if switches.arithmetic and broadcasting.run(work, journal, together):
         _run_rules(work, switches, journal)
     if switches.common_subgraphs and journal:
         dedupe.run(work, journal)

@@ -7,7 +7,7 @@ the size of one follows from that of the other.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.graph.operation import Operation
@@ -15,6 +15,8 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
 
 Symbols = tuple[Any, ...]
+#: Axes of feeds that have one size: (number of the feed, axis).
+Together = list[list[tuple[int, int]]]
 
 #: Ops whose inputs must all have the result's shape.
 EQUAL_SHAPES = frozenset({"ReluGrad"})
@@ -46,13 +48,25 @@ _SHAPE_INPUT = {
 
 
 class Shapes:
-    """Symbolic shapes of a plan's tensors: numbers, and symbols where a size is not known."""
+    """Symbolic shapes of a plan's tensors: numbers, and symbols where a size is not known.
 
-    def __init__(self, ops: Sequence[Operation], feeds: Sequence[Tensor]) -> None:
+    Sizes of ``together`` are one symbol; whoever says so sees to it that they are equal.
+    """
+
+    def __init__(
+        self, ops: Sequence[Operation], feeds: Sequence[Tensor], together: Together | None = None
+    ) -> None:
         self._count = 0
         self._of: dict[Tensor, Symbols | None] = {}
-        for tensor in feeds:
-            self._of[tensor] = self._fresh(tensor)
+        fed = [self._fresh(tensor) for tensor in feeds]
+        for group in together or ():
+            ((first, axis), *others) = group
+            for i, other_axis in others:
+                symbols, shared = fed[i], fed[first]
+                assert symbols is not None and shared is not None
+                before, after = symbols[:other_axis], symbols[other_axis + 1 :]
+                fed[i] = (*before, shared[axis], *after)
+        self._of.update(zip(feeds, fed, strict=True))
         for op in ops:
             for tensor in op.outputs:
                 if tensor not in self._of:
@@ -151,6 +165,28 @@ class Shapes:
             at = numbers[-1][0] % len(first)
             return tuple(fresh[i] if i == at else d for i, d in enumerate(first))
         return None
+
+
+def sizes_together(feeds: Sequence[Tensor], values: Sequence[Any]) -> Together:
+    """The sizes that no shape tells and that are equal in what was fed: those of a batch.
+
+    Sizes of one are left out, which broadcast.
+    """
+    found: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for i, (tensor, value) in enumerate(zip(feeds, values, strict=True)):
+        shape = getattr(value, "shape", ())
+        if tensor.dims is None or len(shape) != len(tensor.dims):
+            continue
+        for axis, (known, size) in enumerate(zip(tensor.dims, shape, strict=True)):
+            if known is None and size > 1:
+                found.setdefault((axis, size), []).append((i, axis))
+    return [group for group in found.values() if len(group) > 1]
+
+
+def are_together(together: Together) -> Callable[[Sequence[Any]], bool]:
+    """A function of the fed values: whether all sizes of each group are equal."""
+    tests = [" == ".join(f"values[{i}].shape[{axis}]" for i, axis in group) for group in together]
+    return eval("lambda values: " + " and ".join(tests))  # type: ignore[no-any-return]
 
 
 def is_same(a: Symbols | None, b: Symbols | None) -> bool:

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import sys
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -83,17 +83,23 @@ class Plan:
         #: Runs until the plan is rewritten: a graph that runs once is not worth the work.
         self._runs_left = RUNS_BEFORE_REWRITING if self._switches is not None else -1
 
-    def rewrite(self, watch: Any = None) -> None:
+    def rewrite(self, watch: Any = None, arguments: list[Any] | None = None) -> None:
         """Applies the rewrites and compiles again; the results stay the same to rounding.
 
-        ``watch`` is handed to `rewrites.engine.apply`.
+        ``watch`` is handed to `rewrites.engine.apply`. Sizes that are equal in ``arguments``, the
+        converted feeds, are taken to stay so: the size of a batch, which several feeds have. A run
+        in which they differ has the plan rewritten without that.
         """
         self._runs_left = -1
         keep_freed_memory()
         if self._switches is None or len(self.ops) < self._switches.min_nodes:
             return
         from dataflow.rewrites import engine, rules  # noqa: F401
+        from dataflow.rewrites.symbolic_shapes import are_together, sizes_together
 
+        together: Any = []
+        if arguments is not None and not self.session._has_gpu:  # CUDA graphs look at no sizes
+            together = sizes_together(self.feeds, arguments)
         rewritten = engine.apply(
             self.ops,
             self.fetches.tensors,
@@ -101,6 +107,7 @@ class Plan:
             self.feeds,
             self._switches.where(self.session._has_gpu),
             watch,
+            together,
         )
         self.journal = rewritten.journal
         self._compile(
@@ -112,10 +119,19 @@ class Plan:
                 rewritten.origin,
             ),
             final=True,
+            fits=are_together(together) if together else None,
         )
 
-    def _compile(self, placed: Placed, final: bool = False) -> None:
-        """Generates the function; ``final`` once the plan is rewritten: it will run again."""
+    def _compile(
+        self,
+        placed: Placed,
+        final: bool = False,
+        fits: Callable[[Sequence[Any]], bool] | None = None,
+    ) -> None:
+        """Generates the function; ``final`` once the plan is rewritten: it will run again.
+
+        ``fits`` tells of which feeds the nodes are for; for others the plan is rewritten once more.
+        """
         self.origin = placed.origin
         self.compiled_ops = placed.ops
         #: ``"gpu:0"`` for the nodes whose kernels run there.
@@ -124,7 +140,16 @@ class Plan:
         self.generated = self.generator(
             placed, final=final and not placed.kernel_devices
         ).generate()
-        self.function = self.generated.function
+        function = self.generated.function
+
+        def checked(*arguments: Any) -> Any:
+            assert fits is not None
+            if fits(arguments):
+                return function(*arguments)
+            self.rewrite()
+            return self.function(*arguments)
+
+        self.function = function if fits is None else checked
 
     def _captures(self, placed: Placed) -> Any:
         """The plan's CUDA graphs; ``None`` where it can have none."""
@@ -254,7 +279,7 @@ class Plan:
         """Runs with converted feeds; returns the values of ``fetches.tensors``."""
         if self._runs_left >= 0:
             if self._runs_left == 0:
-                self.rewrite()
+                self.rewrite(arguments=arguments)
             else:
                 self._runs_left -= 1
         try:

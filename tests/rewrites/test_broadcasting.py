@@ -9,7 +9,8 @@ import pytest
 
 import dataflow as tf
 from dataflow.graph.registry import get_op
-from dataflow.rewrites.symbolic_shapes import Shapes
+from dataflow.rewrites.symbolic_shapes import Shapes, are_together, sizes_together
+from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
 from tests.rewrites.test_regions import both, same, types
 
 
@@ -81,3 +82,34 @@ def test_symbols_follow_the_batch() -> None:
     assert _symbols(tf.concat([rows, rows], 2), [x]) == (batch, 9, 8)
     assert _symbols(tf.ones_like(rows) * tf.random_uniform(tf.shape(rows)), [x]) == (batch, 9, 4)
     assert _symbols(tf.reshape(rows, [-1, 6]), [x])[0] != batch
+
+
+def test_sizes_that_were_equal_are_taken_to_stay_so() -> None:
+    x, y = tf.placeholder(tf.float32, [None, 2]), tf.placeholder(tf.float32, [None, 2])
+    fetched = tf.gradients(tf.tanh(x) * tf.square(y), [x, y])
+
+    def feeds(*sizes: int) -> dict[Any, Any]:
+        return {t: np.ones((n, 2), np.float32) for t, n in zip((x, y), sizes, strict=True)}
+
+    with tf.Session() as s:
+        for _ in range(RUNS_BEFORE_REWRITING + 1):
+            s.run(fetched, feeds(6, 6))
+        (plan,) = s._plans.values()
+        assert "BroadcastGradientArgs" not in types(plan)
+        s.run(fetched, feeds(5, 5))
+        assert "BroadcastGradientArgs" not in types(plan)
+        for sizes in ((1, 4), (4, 1), (5, 5), (1, 1)):
+            got, (_, _, wanted) = s.run(fetched, feeds(*sizes)), both(fetched, feeds(*sizes))
+            same(got, wanted)
+            assert [v.shape for v in got] == [(n, 2) for n in sizes]
+            assert "BroadcastGradientArgs" in types(plan)
+
+
+def test_only_sizes_of_one_axis_and_of_more_than_one_are_taken_together() -> None:
+    feeds = [tf.placeholder(tf.float32, d) for d in ([None], [None, None], [3, None], None)]
+    values = [np.zeros(s) for s in ((3,), (3, 3), (3, 3), (3,))]
+    assert sizes_together(feeds, values) == [[(0, 0), (1, 0)], [(1, 1), (2, 1)]]
+    assert sizes_together(feeds[:2], [np.zeros(1), np.zeros((1, 4))]) == []
+    fits = are_together([[(0, 0), (1, 0)], [(1, 1), (2, 1)]])
+    assert fits(values)
+    assert not fits([values[0], np.zeros((3, 4)), *values[2:]])
