@@ -12,17 +12,18 @@ from collections.abc import Iterator
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
+from dataflow.rewrites.folding import has_effects_behind
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.symbolic_shapes import BROADCASTING, Shapes, Together, is_same
 from dataflow.rewrites.working_graph import WorkingGraph
 
-_PUZZLING = frozenset({"Reshape", "BroadcastTo", *BROADCASTING})
+_PUZZLING = frozenset({"Reshape", "BroadcastTo", "Shape", "Size", *BROADCASTING})
 
 
 def run(work: WorkingGraph, journal: list[Hit], together: Together) -> bool:
     """Takes them out; whether there were any. ``together``: sizes of feeds that are equal."""
     ops = work.needed()
-    if not any(op.type in ("Reshape", "BroadcastTo") for op in ops):
+    if not any(op.type in ("Reshape", "BroadcastTo", "Shape", "Size") for op in ops):
         return False
     shapes = Shapes(ops, work.feed_tensors, together)
     found = False
@@ -32,7 +33,7 @@ def run(work: WorkingGraph, journal: list[Hit], together: Together) -> bool:
         tensor = op.outputs[0]
         with use_graph(work.graph):
             work.begin(tensor)
-            for equation, replacement in _replacements(tensor, shapes):
+            for equation, replacement in _replacements(tensor, shapes, work.feed_tensors):
                 if any(t.op._control_inputs for t in op._inputs):
                     continue  # what it waits for must still happen before
                 work.replace(tensor, replacement)
@@ -51,9 +52,16 @@ def run(work: WorkingGraph, journal: list[Hit], together: Together) -> bool:
     return found
 
 
-def _replacements(t: Tensor, shapes: Shapes) -> Iterator[tuple[str, Tensor]]:
+def _replacements(t: Tensor, shapes: Shapes, feeds: list[Tensor]) -> Iterator[tuple[str, Tensor]]:
     """What can stand in the place of ``t``, and why; of several the first."""
     x, *rest = t.op._inputs
+    if t.op.type in ("Shape", "Size"):
+        if x not in feeds and not x.dtype.is_ref and not has_effects_behind(x.op):
+            for feed in feeds:  # it is there, so nothing waits for x
+                if shapes.same(x, feed):
+                    equation = f"{t.op.type.lower()}(x) -> that of a fed array of its shape"
+                    yield equation, get_op(t.op.type)(feed, out_type=t.dtype)
+        return
     if t.op.type == "Reshape":
         summed = _not_summed(x, shapes)
         source = x if summed is None else summed

@@ -156,14 +156,8 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
         if len(members) < 2:
             continue
         members.sort(key=place.__getitem__)
-        inside = set(members)
-        results = [
-            op.outputs[0]
-            for op in members
-            if op.outputs[0] in fetched
-            or any(c in needed and c not in inside for c in op.outputs[0]._consumers)
-        ]
-        if all(t.dtype.name == key.dtype for t in results) and _worthwhile(members, results, key):
+        results = _results(members, needed, fetched, key)
+        if results and _worthwhile(members, results, key):
             _fuse(work, journal, members, results, key)
 
 
@@ -185,6 +179,29 @@ def _key(op: Operation) -> _Key | None:
     if dtype not in ("float32", "float64") or not fits(op.type, dtype):
         return None
     return _Key(tuple(output.dims), dtype, op.device)
+
+
+def _results(
+    members: list[Operation], needed: set[Operation], fetched: set[Tensor], key: _Key
+) -> list[Tensor]:
+    """The values that others need.
+
+    A truth value that others need is computed once more for them, by its own node, which takes
+    results of the region.
+    """
+    inside = set(members)
+    results = []
+    for op in reversed(members):
+        output = op.outputs[0]
+        if output not in fetched and not any(
+            c in needed and c not in inside for c in output._consumers
+        ):
+            continue
+        if output.dtype.name == key.dtype:
+            results.append(output)
+        else:
+            inside.remove(op)
+    return results[::-1]
 
 
 def _worthwhile(members: list[Operation], results: list[Tensor], key: _Key) -> bool:

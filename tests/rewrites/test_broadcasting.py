@@ -113,3 +113,24 @@ def test_only_sizes_of_one_axis_and_of_more_than_one_are_taken_together() -> Non
     fits = are_together([[(0, 0), (1, 0)], [(1, 1), (2, 1)]])
     assert fits(values)
     assert not fits([values[0], np.zeros((3, 4)), *values[2:]])
+
+
+def test_sizes_are_asked_of_what_was_fed() -> None:
+    x = tf.placeholder(tf.float32, [None, 3])
+    loss = tf.reduce_mean(tf.nn.sigmoid_cross_entropy_with_logits(labels=x, logits=tf.tanh(x)))
+    plan, got, wanted = both([loss, *tf.gradients(loss, x)], {x: np.ones((5, 3), np.float32)})
+    same(got, wanted)
+    assert types(plan).count("_FusedRegion") == 1  # the gradient does not wait for the loss
+
+
+def test_sizes_of_what_has_effects_are_asked_of_it() -> None:
+    x = tf.placeholder(tf.float32, [None])
+    count = tf.Variable(0)
+    with tf.control_dependencies([tf.assign_add(count, 1)]):
+        y = tf.identity(x)
+    size = tf.size(tf.abs(y))
+    with tf.Session() as s:
+        s.run(count.initializer)
+        for _ in range(RUNS_BEFORE_REWRITING + 2):
+            assert s.run(size, {x: np.ones(7)}) == 7
+        assert s.run(count) == RUNS_BEFORE_REWRITING + 2
