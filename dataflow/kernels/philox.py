@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.cuda import philox as cuda_philox
 from dataflow.kernels.cuda.compiler import can_compile
-from dataflow.kernels.cuda.philox import philox_words
 
 #: Words that one step of the counter gives.
 _BLOCK_WORDS = 4
@@ -48,12 +48,16 @@ class Stream:
         """As `words`, in the memory of ``xp``'s device, drawn there where CUDA C can be compiled."""
         if xp is np or not can_compile(xp):
             return xp.asarray(self.words(count))
-        blocks = -(-count // _BLOCK_WORDS)
+        return self.drawn_on(xp, count, "uint64")
+
+    def drawn_on(self, xp: Any, count: int, dtype: str) -> Any:
+        """The next words, or the uniform numbers made of them, drawn by a GPU."""
+        blocks = cuda_philox.blocks_of(dtype, count)
         with self._lock:
             first = self.blocks + 1  # the counter is advanced before a block is drawn
             self.blocks += blocks
             self._philox.advance(blocks)
-        return philox_words(xp, self.key, first, blocks)[:count]
+        return cuda_philox.draw(xp, self.key, first, count, dtype)
 
     def generator(self) -> np.random.Generator:
         """A NumPy generator for distributions drawn by rejection, started at the next block.
@@ -82,6 +86,8 @@ def _half_words(xp: Any, stream: Stream, count: int) -> Any:
 
 def uniform(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
     """``count`` numbers in [0, 1): the upper 24 (float32) or 53 (float64) bits of each word."""
+    if xp is not np and can_compile(xp):
+        return stream.drawn_on(xp, count, np.dtype(dtype).name)
     if dtype == np.float64:
         words = stream.words_on(xp, count)
         return (words >> np.uint64(11)) * np.float64(2.0**-53)
@@ -96,6 +102,9 @@ def standard_normal(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
     work = np.dtype(np.float64 if dtype == np.float64 else np.float32)
     pairs = -(-count // 2)
     u = uniform(xp, stream, 2 * pairs, work)
+    if xp is not np and can_compile(xp):
+        cuda_philox.make_normal(xp, u)
+        return u[:count].astype(dtype, copy=False)
     radius = u[:pairs]
     xp.subtract(1, radius, out=radius)  # (0, 1], so that the logarithm is finite
     xp.log(radius, out=radius)

@@ -21,7 +21,7 @@ from dataflow.kernels.cuda.indexing import (
     gather_source,
     sort_source,
 )
-from dataflow.kernels.cuda.philox import PHILOX_SOURCE
+from dataflow.kernels.cuda.philox import normal_source, philox_source
 from dataflow.kernels.cuda.pooling import pooling_source
 from dataflow.kernels.cuda.rows import rows_source
 from dataflow.kernels.cuda.source import FLOATS
@@ -62,7 +62,12 @@ def sources() -> dict[str, str]:
             letters = "pn" + "p" * (sum(s is ... for s in scalars) - 2)
             text = update_source(traced.spec, traced.changed, letters)
             found[f"{name}{by_rows}"] = text
-    found["philox"] = PHILOX_SOURCE
+    for dtype in ("uint64", *FLOATS):
+        found[f"philox_{dtype}"] = philox_source(dtype)
+    found |= {
+        "normal_float32": normal_source("float32"),
+        "normal_float64": normal_source("float64"),
+    }
     return {**found, **windows(), **rows()}
 
 

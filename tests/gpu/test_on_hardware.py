@@ -21,6 +21,7 @@ from tests.gpu import (
     test_cuda_graphs,
     test_fused_cuda,
     test_indexing_cuda,
+    test_philox_cuda,
     test_pooling_cuda,
     test_rows_cuda,
     test_samples_on_pretend_gpu,
@@ -155,6 +156,11 @@ def test_batch_norm(cupy: Any, shape: Any, data_format: str, dtype: str, trainin
 )
 def test_rows_are_changed(cupy: Any, op: str, case: Any) -> None:
     test_indexing_cuda.check_change(cupy, op, *case)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_random_numbers(cupy: Any, dtype: str) -> None:
+    test_philox_cuda.check_numbers(cupy, dtype)
 
 
 def test_sums_of_rows_are_the_same_in_every_run(cupy: Any) -> None:

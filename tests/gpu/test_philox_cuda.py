@@ -5,21 +5,43 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import dataflow as tf
-from dataflow.kernels.cuda.philox import philox_words
-from dataflow.kernels.philox import Stream
+from dataflow.kernels.cuda.philox import draw
+from dataflow.kernels.philox import Stream, standard_normal, uniform
 from dataflow.kernels.xp import pretend_module
 
 
 def test_words_are_numpys(cuda_on_host: Any) -> None:
     key = np.array([12345, 2**63 + 7], np.uint64)
     expected = np.random.Philox(key=key).random_raw(4 * 1000)
-    words = philox_words(pretend_module(0), key, 1, 1000).get()
+    words = draw(pretend_module(0), key, 1, 4 * 1000, "uint64").get()
     np.testing.assert_array_equal(words, expected)
-    np.testing.assert_array_equal(
-        philox_words(pretend_module(0), key, 501, 10).get(), words[2000:2040]
-    )
+    part = draw(pretend_module(0), key, 501, 38, "uint64").get()
+    np.testing.assert_array_equal(part, words[2000:2038])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_numbers_are_made_in_one_launch_and_two(cuda_on_host: Any, dtype: str) -> None:
+    check_numbers(pretend_module(0), dtype)
+    assert cuda_on_host.launches == ["philox", "philox", "normal"] * 4
+
+
+def check_numbers(xp: Any, dtype: str) -> None:
+    """Uniform and normal numbers on ``xp`` are the CPU's."""
+    here, there = Stream(1, 2), Stream(1, 2)
+    for count in (1, 7, 9, 1000):
+        want = uniform(np, here, count, np.dtype(dtype))
+        got = uniform(xp, there, count, np.dtype(dtype))
+        assert got.dtype == dtype
+        np.testing.assert_array_equal(got.get(), want)
+        want = standard_normal(np, here, count, np.dtype(dtype))
+        got = standard_normal(xp, there, count, np.dtype(dtype))
+        assert got.dtype == dtype
+        tolerance = {"float16": 2e-3, "float32": 2e-6, "float64": 1e-14}[dtype]
+        np.testing.assert_allclose(got.get(), want, rtol=tolerance, atol=tolerance)
+    assert here.blocks == there.blocks
 
 
 def test_host_and_device_take_turns_on_one_stream(cuda_on_host: Any) -> None:

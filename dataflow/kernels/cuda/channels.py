@@ -18,6 +18,7 @@ from dataflow.kernels.cuda.source import (
     header,
     index_type,
     launch_elements,
+    number_type,
     sum_type,
 )
 
@@ -188,7 +189,7 @@ def _add_up(
     x = inputs[0]
     rows = x.size // layout.channels
     index = index_type(x.size)
-    number = np.int32 if index == "int" else np.int64
+    number = number_type(index)
     side, below = (_SIDE, _BELOW) if layout.stride == 1 else (_BELOW, _SIDE)
     chunks = max(1, min(_MAX_CHUNKS, rows // (below * _PLACES)))
     length = -(-rows // chunks)

@@ -24,6 +24,7 @@ from dataflow.kernels.cuda.source import (
     header,
     index_type,
     launch_elements,
+    number_type,
     strides_of,
     sum_type,
 )
@@ -113,7 +114,7 @@ def _move(xp: Any, kernel: str, x: Any, columns: Any, problem: Problem) -> None:
     strides = strides_of(x)
     reach = max(abs(s) * n for s, n in zip(strides, x.shape, strict=True))
     index = index_type(max(columns.size, reach))
-    number = np.int32 if index == "int" else np.int64
+    number = number_type(index)
     source = conv_source(kernel, x.dtype, problem, vector, index)
     arguments = (x, columns, *(number(s) for s in strides))
     launch_elements(xp, source, kernel, arguments, size, index)

@@ -14,12 +14,11 @@ import numpy as np
 
 from dataflow.kernels.cuda.compiler import compile_kernel
 from dataflow.kernels.cuda.instructions import TRUTHS, expression
+from dataflow.kernels.cuda.source import C_TYPES, THREADS, index_type, number_type
 from dataflow.kernels.fused.program import Program
 
-THREADS = 256
 _ITEMS = 4  # elements of a thread
 _MAX_BLOCKS_OF_SUM = 1024
-_C_TYPES = {"float32": "float", "float64": "double"}
 
 
 def fused_source(program: Program, patterns: str, rank: int, index: str = "int") -> str:
@@ -30,7 +29,7 @@ def fused_source(program: Program, patterns: str, rank: int, index: str = "int")
     the C type of positions, ``int`` where the result is small enough for it.
     """
     n = program.num_inputs
-    element = _C_TYPES[program.dtype]
+    element = C_TYPES[program.dtype]
     truths = _truth_inputs(program)
     parameters = [f"const {'bool' if i in truths else element}* x{i}" for i in range(n)]
     is_bool = not program.reduction and program.steps[-1][0] in TRUTHS
@@ -120,8 +119,8 @@ def bind_fused(xp: Any, program: Program) -> Callable[[list[Any]], Any]:
             for x, s in zip(inputs, shapes, strict=True)
         )
         rank = max(1, len(shape)) if "b" in patterns else 1
-        # A grid's last step may pass the end by its own length.
-        number, c_type = (np.int32, "int") if size < 1 << 30 else (np.int64, "long long")
+        c_type = index_type(size)
+        number = number_type(c_type)
         launch = compile_kernel(xp, fused_source(program, patterns, rank, c_type), "fused")
         sizes: list[Any] = [size, *(shape[1:] if rank > 1 else ())]
         for x, pattern in zip(inputs, patterns, strict=True):

@@ -22,6 +22,7 @@ from dataflow.kernels.cuda.source import (
     header,
     index_type,
     launch_elements,
+    number_type,
 )
 from dataflow.kernels.xp import address_of
 
@@ -76,7 +77,7 @@ def gather(xp: Any, x: Any, indices: Any, axis: int) -> Any:
     unit = math.gcd(16, row_bytes, address_of(x))
     index = index_type(max(x.nbytes, out.nbytes) // unit)
     source = gather_source(unit, row_bytes // unit, indices.dtype.name, index)
-    number = np.int32 if index == "int" else np.int64
+    number = number_type(index)
     numbers = number(x.shape[axis]), number(indices.size)
     arguments = (x, indices, out, *numbers)
     launch_elements(xp, source, "gather", arguments, out.nbytes // unit, index)
@@ -198,7 +199,7 @@ def change_rows(xp: Any, op: str, x: Any, numbers: Any, updates: Any) -> None:
     numbers = xp.ascontiguousarray(numbers).reshape(-1)
     keys, order = _sorted(xp, numbers, rows)
     index = index_type(max(x.size, updates.size))
-    number = np.int32 if index == "int" else np.int64
+    number = number_type(index)
     source = change_source(op, x.dtype, length, index)
     updates = xp.ascontiguousarray(updates)
     arguments = (x, updates, keys, order, np.uint32(rows), number(numbers.size))

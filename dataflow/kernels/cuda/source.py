@@ -16,7 +16,7 @@ from dataflow.kernels.cuda.compiler import can_compile, compile_kernel
 
 THREADS = 256
 #: Blocks beyond this many take turns: every kernel walks over its elements in steps of the grid.
-_MAX_BLOCKS = 1 << 16
+MAX_BLOCKS = 1 << 16
 
 C_TYPES = {
     "float16": "__half",
@@ -69,13 +69,18 @@ def index_type(size: int) -> str:
     return "int" if size < 1 << 30 else "long long"
 
 
+def number_type(index: str) -> Any:
+    """NumPy's type of such positions, for the arguments of a launch."""
+    return np.int32 if index == "int" else np.int64
+
+
 def launch_elements(
     xp: Any, source: str, name: str, arguments: tuple[Any, ...], size: int, index: str
 ) -> None:
     """Launches an `element_kernel`: one thread for each of ``size`` elements."""
     if size:
-        number = np.int32 if index == "int" else np.int64
-        blocks = min(_MAX_BLOCKS, math.ceil(size / THREADS))
+        number = number_type(index)
+        blocks = min(MAX_BLOCKS, math.ceil(size / THREADS))
         launch = compile_kernel(xp, source, name)
         launch((blocks,), (THREADS,), (*arguments, number(size)))
 

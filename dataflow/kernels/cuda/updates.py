@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.cuda.compiler import can_compile, compile_kernel
 from dataflow.kernels.cuda.instructions import expression
+from dataflow.kernels.cuda.source import can_run, element_kernel, header, launch_elements
 from dataflow.kernels.fused.native import Loop
 from dataflow.kernels.fused.tracing import trace_call
 
-_THREADS = 256
-_MAX_BLOCKS = 1 << 16
-_C_TYPES = {"float32": "float", "float64": "double"}
+#: Positions are counted in this C type.
+_INDEX = "long long"
 
 
 def update_source(loop: Loop, changed: tuple[int, ...], scalars: str, index: str = "int") -> str:
@@ -35,7 +34,6 @@ def update_source(loop: Loop, changed: tuple[int, ...], scalars: str, index: str
     parameters += [f"{'const T*' if s == 'p' else 'T'} s{i}" for i, s in enumerate(scalars)]
     if by_rows:
         parameters += [f"const {index}* rows", "long long length"]
-    parameters.append("long long size")
     where = "here" if by_rows else "i"
     body = ["long long here = (long long)rows[i / length] * length + i % length;"] * by_rows
     body += [f"T v{i} = a{i}[{where}];" for i in range(num_arrays)]
@@ -49,14 +47,7 @@ def update_source(loop: Loop, changed: tuple[int, ...], scalars: str, index: str
     for i, (value, _) in zip(changed, loop.results, strict=True):
         body.append(f"a{i}[{where}] = v{value};")
     lines = "\n".join(f"    {line}" for line in body)
-    return f"""typedef {_C_TYPES[loop.dtype]} T;
-extern "C" __global__ void update({", ".join(parameters)}) {{
-  long long step = (long long)gridDim.x * blockDim.x;
-  for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += step) {{
-{lines}
-  }}
-}}
-"""
+    return header(loop.dtype, _INDEX) + element_kernel("update", ", ".join(parameters), lines)
 
 
 def update_on_gpu(
@@ -72,7 +63,7 @@ def update_on_gpu(
     ``indices``: the rows of the arrays that the rows of ``grad`` belong to, each at most once.
     """
     dtype = arrays[0].dtype
-    if dtype.char not in "fd" or grad.dtype != dtype or not can_compile(xp):
+    if grad.dtype != dtype or not can_run(xp, grad, of=("float32", "float64")):
         return False
     traced, numbers = trace_call(rule, arrays, scalars, indices is not None)
     if traced is None:
@@ -91,10 +82,6 @@ def update_on_gpu(
         length = grad.size // max(1, indices.size)
         rows = [xp.ascontiguousarray(indices), np.int64(length)]
     source = update_source(traced.spec, traced.changed, letters, index)
-    launch = compile_kernel(xp, source, "update")
-    size = grad.size
-    if size:
-        grad = xp.ascontiguousarray(grad)
-        blocks = min(_MAX_BLOCKS, -(-size // _THREADS))
-        launch((blocks,), (_THREADS,), (*arrays, grad, *values, *rows, np.int64(size)))
+    arguments = (*arrays, xp.ascontiguousarray(grad), *values, *rows)
+    launch_elements(xp, source, "update", arguments, grad.size, _INDEX)
     return True
