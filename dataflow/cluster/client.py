@@ -21,7 +21,9 @@ from dataflow.cluster.messages import Kind
 from dataflow.cluster.recorder import Recorder, merge
 from dataflow.cluster.remote_errors import restore_error
 from dataflow.errors import OpError
+from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.placement.placer import log_placement
 from dataflow.rewrites.switches import Switches
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.devices import DeviceAttributes
@@ -52,6 +54,7 @@ class RemoteSession:
         self.graph = graph
         timeout = getattr(config, "operation_timeout_in_ms", 0) or 0
         self._timeout_seconds = timeout / 1000 or None
+        self._log_placement = bool(getattr(config, "log_device_placement", False))
         self._combinations: dict[Any, _Combination] = {}
         self._seen_mutations = graph._mutations
         self._lock = threading.Lock()
@@ -89,6 +92,8 @@ class RemoteSession:
         if combination.generation != backend.generation:
             with self._lock:
                 backend.prepare(combination)
+                if self._log_placement and combination.generation < 0:
+                    log_placement(self._devices_of(combination))
                 combination.generation = backend.generation
         try:
             seconds = timeout_seconds or self._timeout_seconds
@@ -168,6 +173,17 @@ class RemoteSession:
             "tasks": self.backend.explain(combination),
         }
 
+    def _devices_of(self, combination: _Combination) -> dict[Operation, str]:
+        """Return the full name of the device of each needed node."""
+        on_gpus = self.backend.on_gpus(combination)
+        by_name = self.graph._by_name
+        return {
+            by_name[name]: f"{task.replace('/task:', '/replica:0/task:')}/device:"
+            + on_gpus.get(name, "CPU:0")
+            for name, task in self.backend.placement(combination).items()
+            if name in by_name
+        }
+
     def tasks(self, fetches: Any, feed_dict: Any = None) -> dict[str, str]:
         """Return the task of every node that a run would need, by name."""
         feeds = flatten_feeds(self.graph, feed_dict) if feed_dict else {}
@@ -241,6 +257,10 @@ class LocalMaster:
     def placement(self, combination: _Combination) -> dict[str, str]:
         """Return the task of each needed node."""
         return dict(combination.prepared.task_of)
+
+    def on_gpus(self, combination: _Combination) -> dict[str, str]:
+        """Return the task's GPU of each node that is placed on one."""
+        return dict(combination.prepared.on_gpus)
 
     def list_devices(self) -> list[Sequence[Any]]:
         """Return the fields of the visible tasks' devices."""
@@ -369,9 +389,16 @@ class RemoteMaster:
 
     def placement(self, combination: _Combination) -> dict[str, str]:
         """Return the task of each needed node."""
+        return dict(self._placement(combination)["tasks"])
+
+    def on_gpus(self, combination: _Combination) -> dict[str, str]:
+        """Return the task's GPU of each node that is placed on one."""
+        return dict(self._placement(combination)["on_gpus"])
+
+    def _placement(self, combination: _Combination) -> dict[str, Any]:
         assert self._control is not None
         head = {"session": self.session, "step": combination.prepared}
-        return dict((call(self._control, "session.placement", head).head or {})["tasks"])
+        return call(self._control, "session.placement", head).head or {}
 
     def list_devices(self) -> list[Sequence[Any]]:
         """Return the fields of the visible tasks' devices."""

@@ -37,6 +37,7 @@ from dataflow.runtime.plan import (
     generator_of,
 )
 from dataflow.runtime.resources import Cancellation, ResourceManager
+from dataflow.runtime.stepper import COPIES
 
 #: Ops that can be tried, and tried again when what they wait for changes.
 _CAN_BE_TRIED = re.compile(r"^Queue(Dequeue|Enqueue)|AccumulatorTakeGradient$")
@@ -192,6 +193,17 @@ class CompiledPiece:
     def _compile(self, placed: Placed, trace: bool = False, final: bool = False) -> CompiledSegment:
         generated = self._binder.generate(placed, trace, final)
         return CompiledSegment(placed, generated, generated.function)
+
+    @property
+    def on_gpus(self) -> dict[str, str]:
+        """The task's GPU (``"GPU:0"``) of each node that is placed on one, by name."""
+        return {
+            op.name: op.device.rpartition("/device:")[2]
+            for segment in self._segments
+            if segment.placed.kernel_devices
+            for op in segment.placed.ops
+            if "GPU" in op.device and op.type not in COPIES
+        }
 
     def _traced_segment(self, number: int) -> CompiledSegment:
         found = self._traced.get(number)

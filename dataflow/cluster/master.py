@@ -126,6 +126,8 @@ class RemotePiece:
         self.task = task
         self.address = address
         self.handle = 0
+        #: The task's GPU of each node that is placed on one.
+        self.on_gpus: dict[str, str] = {}
         self.incarnation = ""
         self.feed_positions = [feeds.index(t) for t in piece.feeds]
         self.fetches = piece.fetches
@@ -149,6 +151,9 @@ class PreparedStep:
     ) -> None:
         self.needed = cut.needed
         self.task_of = {op.name: task for op, task in cut.task_of.items()}
+        self.on_gpus = local.on_gpus if local is not None else {}
+        for remote in remotes:
+            self.on_gpus |= remote.on_gpus
         self.local = local
         self.local_feeds = local_feeds
         self.remotes = remotes
@@ -282,7 +287,8 @@ class MasterSession:
         }
         link = self.pool.take(remote.address, remote.task)
         reply = call(link, "register", head, arrays)
-        remote.handle = int((reply.head or {})["handle"])
+        told = reply.head or {}
+        remote.handle, remote.on_gpus = int(told["handle"]), told["on_gpus"]
         if remote.handle > MAX_HANDLE or len(piece.channels) >= 1 << (32 - CHANNEL_SHIFT):
             raise errors.ResourceExhaustedError(
                 None, None, f"{remote.task} holds too many pieces; close sessions that are done."

@@ -109,7 +109,8 @@ class MasterService:
         return {"tasks": session.master.explain(*_wanted(session.graph, head))}
 
     def _placement(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
-        return {"tasks": self._find(head).steps[int(head["step"])].task_of}
+        step = self._find(head).steps[int(head["step"])]
+        return {"tasks": step.task_of, "on_gpus": step.on_gpus}
 
     def _devices(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
         return {"devices": self.server.devices_of(self._find(head).master)}

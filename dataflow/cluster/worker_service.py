@@ -435,7 +435,7 @@ class WorkerService:
             self._pieces[handle] = _Registered(
                 piece, session, str(head["home"]), dict(head["addresses"])
             )
-        return {"handle": handle}
+        return {"handle": handle, "on_gpus": piece.on_gpus}
 
     def _explain(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
         switches = head.get("rewrites")

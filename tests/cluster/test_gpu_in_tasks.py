@@ -140,6 +140,25 @@ def test_a_trace_has_lanes_for_gpus_and_the_copies_on_them(gpu_cluster: LocalClu
         assert "worker 1 GPU 0" in str(stepper.payload["trace"]["runs"][0])
 
 
+def test_placement_is_logged_by_the_client(
+    gpu_cluster: LocalCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with tf.device("/job:ps/task:0/cpu:0"):
+        a = tf.constant([1.0, 2.0], name="a")
+    with tf.device("/job:worker/task:1"):
+        b = tf.square(a, name="b")
+        text = tf.as_string(b, name="text")
+    config = tf.ConfigProto(log_device_placement=True)
+    with tf.Session(gpu_cluster["worker:0"].target, config=config) as session:
+        for _ in range(4):
+            session.run(text)
+    assert sorted(capsys.readouterr().err.splitlines()) == [
+        f"a: (Const): {lane('ps', 0, 'CPU:0')}",
+        f"b: (Square): {lane('worker', 1, 'GPU:0')}",
+        f"text: (AsString): {lane('worker', 1, 'CPU:0')}",
+    ]
+
+
 def test_a_pin_that_a_task_cannot_keep_is_refused(gpu_cluster: LocalCluster) -> None:
     """As in a session of one process: which kernel is missing, where, and what to do."""
     with tf.device("/job:worker/task:1/gpu:0"):
@@ -180,7 +199,10 @@ def test_without_a_gpu_a_softened_pin_makes_no_lane(cluster: LocalCluster) -> No
 
 
 def test_gpus_of_other_processes(
-    make_spec: Any, start_servers: Any, monkeypatch: pytest.MonkeyPatch
+    make_spec: Any,
+    start_servers: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setenv("DATAFLOW_PRETEND_GPUS", "1")
@@ -188,9 +210,12 @@ def test_gpus_of_other_processes(
     x = tf.placeholder(tf.float32, [2], name="x")
     with tf.device("/job:worker/task:1/gpu:0"):
         y = tf.square(x, name="y")
-    with tf.Session(cluster.target("worker:0")) as session:
+    config = tf.ConfigProto(log_device_placement=True)
+    with tf.Session(cluster.target("worker:0"), config=config) as session:
         kinds = [(d.name, d.device_type) for d in session.list_devices()]
         assert (lane("worker", 1, "GPU:0"), "GPU") in kinds and len(kinds) == 4
         result, lanes = traced(session, y, {x: [1.0, 3.0]})
         assert result.tolist() == [1, 9]
         assert "y = Square(x/copy_to_gpu_0)" in lanes[lane("worker", 1, "GPU:0")]
+        session.run(y, {x: [1.0, 3.0]})
+    assert f"y: (Square): {lane('worker', 1, 'GPU:0')}" in capsys.readouterr().err
