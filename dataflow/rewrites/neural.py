@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.activation import relu_grad_op
 from dataflow.ops.fused import mat_mul_sum_op
+from dataflow.ops.pooling import max_pool_grad_op
 from dataflow.rewrites.engine import rewrite
 
 
@@ -13,6 +15,25 @@ def relu_of_relu(t: Tensor) -> Tensor | None:
     """relu(relu(x)) -> relu(x)"""
     (x,) = t.op._inputs
     return x if x.op.type == "Relu" else None
+
+
+@rewrite("ReluGrad")
+def relu_gradient_before_pooling(t: Tensor) -> Tensor | None:
+    """relu_grad(max_pool_grad(x, y, dy), x) -> max_pool_grad(x, y, relu_grad(dy, y))
+
+    A gradient reaches an element of x only where that is its window's maximum y, so that the two
+    are positive together; and y has a fraction of the elements.
+    """
+    pooled, x = t.op._inputs
+    op = pooled.op
+    if op.type != "MaxPoolGrad" or op._inputs[0] is not x or len(pooled._consumers) != 1:
+        return None
+    if op._control_inputs or op._control_outputs:
+        return None
+    _, y, grad = op._inputs
+    names = ("ksize", "strides", "padding", "explicit_paddings", "data_format")
+    attrs = {name: op.attrs[name] for name in names}
+    return max_pool_grad_op(x, y, relu_grad_op(grad, y), **attrs)  # type: ignore[no-any-return]
 
 
 @rewrite("AddN")

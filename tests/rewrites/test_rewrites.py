@@ -404,3 +404,26 @@ def test_a_chain_that_cannot_be_compiled_runs_unfused_with_one_warning(
         for plan in plans:
             np.testing.assert_allclose(plan.run([value]), np.tanh(3.0), rtol=1e-6)
             assert types(plan) == ["AddV2", "Mul", "Tanh"]
+
+
+@pytest.mark.parametrize(("taps", "stride"), [(2, 2), (3, 2)])
+def test_a_rectifier_takes_its_gradient_after_pooling(taps: int, stride: int) -> None:
+    x = tf.placeholder(tf.float32, [2, 6, 7, 3])
+    h = tf.nn.relu(x)
+    y = tf.nn.max_pool(h, [1, taps, taps, 1], [1, stride, stride, 1], "SAME")
+    (gradient,) = tf.gradients(tf.sin(y), x)
+    value = np.random.default_rng(0).standard_normal((2, 6, 7, 3)).astype(np.float32)
+    check(gradient, {x: value}, "relu_gradient_before_pooling")
+
+
+def test_a_rectifier_of_something_else_keeps_its_gradient() -> None:
+    x = tf.placeholder(tf.float32, [1, 4, 4, 1])
+    h = tf.nn.relu(x)
+    y = tf.nn.max_pool(h, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+    (gradient,) = tf.gradients(y + tf.reduce_sum(h * h), x)  # h has other uses
+    value = np.linspace(-1, 1, 16, dtype=np.float32).reshape(1, 4, 4, 1)
+    with tf.Session() as s:
+        plain = s.run(gradient, {x: value})
+        plan = rewritten(s, gradient, [x])
+        np.testing.assert_allclose(plan.run([value]), plain, rtol=1e-6)
+    assert "relu_gradient_before_pooling" not in [h.rule for h in plan.journal]
