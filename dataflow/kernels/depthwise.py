@@ -1,4 +1,7 @@
-"""Kernels of depthwise convolution and of dilation: one pass over the image for each tap."""
+"""Kernels of depthwise convolution and of dilation: one pass over the image for each tap.
+
+Convolutions have loops in machine code on processors that have them: `fused.sliding`.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import numpy as np
 from dataflow.kernels.conv_geometry import Layout, attr_windows, check_gradient
 from dataflow.kernels.cuda import depthwise as cuda_depthwise
 from dataflow.kernels.cuda.source import can_run
+from dataflow.kernels.fused import sliding
 from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, Mapping
 from dataflow.kernels.parallel import add_up_pieces, run_pieces_of
 from dataflow.kernels.registry import kernel
@@ -164,6 +168,10 @@ def depthwise_kernel(
         result = xp.empty(layout.from_sizes(shape), input.dtype)
         cuda_depthwise.forward(xp, image, filter, layout.to_last(result), windows)
         return result
+    if xp is np and multiplier == 1:
+        image, out = np.ascontiguousarray(image), np.empty(shape, input.dtype)
+        if sliding.slide("weighted", *windows, x=image, weights=filter[..., 0], out=out):
+            return layout.from_last(xp, out)
     out = xp.zeros(shape, input.dtype)
     if (
         xp is np
@@ -213,6 +221,10 @@ def depthwise_backprop_input_kernel(
         cuda_depthwise.input_gradient(xp, filter, grad, layout.to_last(result), windows)
         return result
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], channels, multiplier)
+    if xp is np and multiplier == 1:
+        out, own = np.empty(sizes, out_backprop.dtype), filter[..., 0]
+        if sliding.slide("weighted_gradient", *windows, grad=grad, weights=own, out=out):
+            return layout.from_last(xp, out)
     out = xp.zeros(sizes, out_backprop.dtype)
     turned = [_turned(w) for w in windows]
     if (
@@ -259,6 +271,11 @@ def depthwise_backprop_filter_kernel(
         return cuda_depthwise.filter_gradient(xp, image, grad, sizes, windows)
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], *sizes[2:])
     taps = sizes[0] * sizes[1]
+    if xp is np and sizes[3] == 1:
+        image, result = np.ascontiguousarray(image), np.empty(sizes, input.dtype)
+        own = result[..., 0]
+        if sliding.slide("weights_gradient", *windows, x=image, grad=grad, weights=own, out=own):
+            return result
     if xp is np and sizes[3] == 1 and taps <= _MAX_NATIVE_TAPS and grad.size >= SMALL_ELEMENTS:
         mapping = _products_of_taps(grad.dtype, taps)
         result = np.zeros(sizes, input.dtype)

@@ -1,6 +1,6 @@
 """Kernels of pooling: slices of the whole array for each tap of the window, no loop over elements.
 
-Over height and width, on processors that have them, `fused.pools` has loops in machine code.
+Over height and width, on processors that have them, `fused.sliding` has loops in machine code.
 A GPU has kernels of its own, in `cuda.pooling`.
 
 A window may slide along any axis, so both data formats and pooling over channels are one case.
@@ -19,7 +19,7 @@ import numpy as np
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.cuda import pooling as cuda_pooling
 from dataflow.kernels.cuda.source import can_run
-from dataflow.kernels.fused import pools
+from dataflow.kernels.fused import sliding
 from dataflow.kernels.fused.mapping import Mapping
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
@@ -151,7 +151,7 @@ def _max_pool(xp: Any, x: Any, windows: Windows) -> Any:
         return cuda_pooling.max_pool(xp, x, cuda_pooling.axes_of(x.shape, windows), out.shape)
     tiled = _is_tiled(windows)
     pair = _high_and_wide(xp, x, windows)
-    if pair is not None and pools.pool("max", *pair, x=x, y=out, out=out):
+    if pair is not None and sliding.slide("max", *pair, x=x, y=out, out=out):
         return out
     if tiled and xp is np:
         mapping = _max_pool_mapping(x.dtype, _num_taps(windows))
@@ -274,7 +274,7 @@ def _max_pool_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windows) -> 
     pair = _high_and_wide(xp, x, windows)
     if pair is not None:
         out = np.empty(x.shape, grad.dtype)
-        if pools.pool("max_gradient", *pair, x=x, y=y, grad=grad, out=out):
+        if sliding.slide("max_gradient", *pair, x=x, y=y, grad=grad, out=out):
             return out
     if xp is np and x.size and x.dtype == grad.dtype and windows and _is_tiled(windows):
         mapping = _max_pool_gradient_mapping(x.dtype, _num_taps(windows))
@@ -328,7 +328,7 @@ def _avg_pool(xp: Any, x: Any, windows: Windows) -> Any:
     pair = _high_and_wide(xp, x, windows)
     if pair is not None:
         out = np.empty(_output_shape(x.shape, windows), x.dtype)
-        if pools.pool("average", *pair, x=x, y=out, out=out):
+        if sliding.slide("average", *pair, x=x, y=out, out=out):
             return out
     work = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     total = _accumulate(xp, work, windows, xp.add, 0)
@@ -345,7 +345,7 @@ def _avg_pool_gradient(xp: Any, sizes: Any, grad: Any, windows: Windows) -> Any:
         return cuda_pooling.avg_pool_gradient(xp, grad, axes, shape)
     out = np.empty(shape, grad.dtype) if xp is np else None
     pair = _high_and_wide(xp, out, windows)
-    if pair is not None and pools.pool("average_gradient", *pair, y=grad, grad=grad, out=out):
+    if pair is not None and sliding.slide("average_gradient", *pair, y=grad, grad=grad, out=out):
         return out
     work = grad.astype(np.float32) if grad.dtype.itemsize == 2 else grad
     out = _spread(xp, work / _counts(xp, windows, grad.ndim, work.dtype), windows)

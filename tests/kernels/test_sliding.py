@@ -1,4 +1,4 @@
-"""Pooling in machine code gives what the slices of whole arrays give."""
+"""Pooling and depthwise convolution in machine code give what slices of whole arrays give."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import pooling
-from dataflow.kernels.fused import pools, tile_assembly
+from dataflow.kernels import depthwise, pooling
+from dataflow.kernels.fused import sliding, tile_assembly
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
 pytestmark = pytest.mark.skipif(
-    not tile_assembly.is_available(), reason="the processor has no AVX-512; NumPy pools"
+    not tile_assembly.is_available(), reason="the processor has no AVX-512; NumPy does it"
 )
 
 SHAPES = [(3, 9, 11, 5), (2, 8, 12, 16), (5, 7, 6, 33), (1, 12, 12, 48)]
@@ -29,7 +29,7 @@ KINDS = ("max", "average", "max_gradient", "average_gradient")
 
 @pytest.fixture(autouse=True)
 def every_size(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pools, "SMALL_ELEMENTS", 0)
+    monkeypatch.setattr(sliding, "SMALL_ELEMENTS", 0)
 
 
 def _run(kind: str, x: Any, grad: Any, case: dict[str, Any]) -> Any:
@@ -56,25 +56,73 @@ def test_as_by_slices(
     case: dict[str, Any],
     shared_bytes: int,
 ) -> None:
-    monkeypatch.setattr(pools, "_SHARED_BYTES", shared_bytes)
+    monkeypatch.setattr(sliding, "_SHARED_BYTES", shared_bytes)
     rng = np.random.default_rng(0)
     x = rng.integers(-3, 4, shape).astype(np.float32)  # with many equal maxima
     windows = pooling._windows(shape, case["ksize"], case["strides"], case["padding"])
     grad = rng.standard_normal(pooling._output_shape(shape, windows)).astype(np.float32)
     used: list[bool] = []
-    original = pools.pool
+    original = sliding.slide
 
     def watched(*arguments: Any, **named: Any) -> bool:
         used.append(original(*arguments, **named))
         return used[-1]
 
     with monkeypatch.context() as patch:
-        patch.setattr(pools, "pool", watched)
+        patch.setattr(sliding, "slide", watched)
         got = _run(kind, x, grad, case)
     assert used and all(used)
-    monkeypatch.setattr(pools, "pool", lambda *arguments, **named: False)
+    monkeypatch.setattr(sliding, "slide", lambda *arguments, **named: False)
     wanted = _run(kind, x, grad, case)
     np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+DEPTHWISE_CASES: list[dict[str, Any]] = [
+    {"padding": "SAME"},
+    {"padding": "SAME", "strides": [1, 2, 2, 1]},
+    {"padding": "VALID", "strides": [1, 3, 3, 1]},
+    {"padding": "SAME", "dilations": [1, 2, 3, 1]},
+    {"padding": "EXPLICIT", "explicit_paddings": [0, 0, 6, 1, 0, 5, 0, 0]},
+]
+
+
+@pytest.mark.parametrize("shared_bytes", [1, 1 << 30])
+@pytest.mark.parametrize("case", DEPTHWISE_CASES, ids=lambda c: "-".join(map(str, c.values())))
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
+def test_depthwise_convolutions(
+    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], case: dict[str, Any], shared_bytes: int
+) -> None:
+    monkeypatch.setattr(sliding, "_SHARED_BYTES", shared_bytes)
+    defaults = {"strides": [1] * 4, "dilations": [1] * 4, "explicit_paddings": []}
+    attributes = defaults | {"data_format": "NHWC"} | case
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(shape).astype(np.float32)
+    filters = rng.standard_normal((3, 2, shape[3], 1)).astype(np.float32)
+
+    def all_three() -> list[Any]:
+        y = depthwise.depthwise_kernel(np, x, filters, **attributes)
+        grad = np.cos(np.arange(y.size, dtype=np.float32)).reshape(y.shape)
+        sizes = np.array(shape), np.array(filters.shape)
+        return [
+            y,
+            depthwise.depthwise_backprop_input_kernel(np, sizes[0], filters, grad, **attributes),
+            depthwise.depthwise_backprop_filter_kernel(np, x, sizes[1], grad, **attributes),
+        ]
+
+    used: list[bool] = []
+    original = sliding.slide
+
+    def watched(*arguments: Any, **named: Any) -> bool:
+        used.append(original(*arguments, **named))
+        return used[-1]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sliding, "slide", watched)
+        got = all_three()
+    assert used == [True] * 3
+    monkeypatch.setattr(sliding, "slide", lambda *arguments, **named: False)
+    for mine, wanted in zip(got, all_three(), strict=True):
+        np.testing.assert_allclose(mine, wanted, rtol=1e-4, atol=1e-4)
 
 
 def test_nan_and_infinity() -> None:
@@ -90,4 +138,4 @@ def test_what_is_left_to_numpy() -> None:
     x = np.ones((2, 4, 4, 8))
     windows = pooling._windows(x.shape, [1, 2, 2, 1], [1, 2, 2, 1], "VALID")
     out = np.empty((2, 2, 2, 8))
-    assert not pools.pool("max", windows[1], windows[2], x=x, y=out, out=out)
+    assert not sliding.slide("max", windows[1], windows[2], x=x, y=out, out=out)
