@@ -14,27 +14,29 @@ import contextlib
 import errno
 import logging
 import os
-import secrets
 import select
 import socket
 import threading
 import time
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from dataflow.cluster import handshake, messages
-from dataflow.cluster.messages import HEADER, INLINE, SHARED, Kind, Message, ProtocolError
-from dataflow.cluster.shared_memory import IncomingSegments, OutgoingSegments
-from dataflow.errors import (
-    InvalidArgumentError,
-    ResourceExhaustedError,
-    UnauthenticatedError,
-    UnavailableError,
+from dataflow.cluster.messages import (
+    HEADER,
+    INLINE,
+    LENGTHS,
+    LENGTHS_AT,
+    SHARED,
+    Kind,
+    Message,
+    ProtocolError,
 )
+from dataflow.cluster.shared_memory import IncomingSegments, OutgoingSegments
+from dataflow.errors import InvalidArgumentError, ResourceExhaustedError, UnavailableError
 
 log = logging.getLogger("dataflow.cluster")
 
@@ -77,6 +79,10 @@ def split_address(address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
+class TooLong(Exception):
+    """A frame that does not fit into a link's buffer: it cannot be received without waiting."""
+
+
 class Link:
     """One connection, either end. Closed by any error in the middle of a frame.
 
@@ -97,6 +103,10 @@ class Link:
         self.used = 0.0
         #: What either side keeps of a step that was begun ahead.
         self.ahead: Any = None
+        #: Called when the link is closed, before its socket is.
+        self.on_close: Callable[[], None] | None = None
+        #: The largest frame, or tensor in shared memory, that was sent.
+        self.largest_sent = 0
         self.bytes_sent = 0
         self.bytes_received = 0
         self._send_lock = threading.Lock()
@@ -153,6 +163,8 @@ class Link:
                         )
                 # The usual frame is small and goes in one call, without waiting for room.
                 self.bytes_sent += size
+                if size > self.largest_sent:
+                    self.largest_sent = size
                 if hold and size <= _JOIN_BYTES:
                     self._held += b"".join(buffers)
                     return
@@ -178,7 +190,11 @@ class Link:
                 raise
 
     def _share(self, array: np.ndarray) -> bytes | None:
-        return self._outgoing.place(array) if array.nbytes >= SHARE_FROM_BYTES else None
+        if array.nbytes < SHARE_FROM_BYTES:
+            return None
+        if array.nbytes > self.largest_sent:
+            self.largest_sent = array.nbytes
+        return self._outgoing.place(array)
 
     def _send_buffers(self, buffers: list[Any], while_full: Callable[[], None] | None) -> None:
         if len(buffers) > messages.MAX_BUFFERS:
@@ -234,20 +250,62 @@ class Link:
         Raises UnavailableError when the peer is gone, ProtocolError when it speaks garbage; either
         way the link is closed.
         """
+        message = self._next(wait=True)
+        assert message is not None
+        return message
+
+    def receive_ready(self) -> Message | None:
+        """Return the next message if all of it has arrived, else ``None``.
+
+        Raises as `receive`, and `TooLong` for one that does not fit into the buffer; that one is
+        still to be received.
+        """
+        return self._next(wait=False)
+
+    def _next(self, wait: bool) -> Message | None:
         try:
-            while True:
+            while wait or self._has_whole_frame():
                 message = self._receive()
                 if message.kind != Kind.SEGMENT:
                     return message
                 if not self.may_share:
                     raise ProtocolError("a memory segment from a peer that cannot share memory")
                 self._incoming.add(message.head)
+            return None
+        except TooLong:
+            raise
         except OSError as error:
             self.close()
             raise self._gone(error) from (error if isinstance(error, TimeoutError) else None)
         except BaseException:
             self.close()
             raise
+
+    def _has_whole_frame(self) -> bool:
+        """Whether a frame lies in the buffer, with what has arrived by now."""
+        asked = False
+        while True:
+            have = self._end - self._start
+            if have >= _HEADER_BYTES:
+                meta_bytes, rest = LENGTHS.unpack_from(self._buffer, self._start + LENGTHS_AT)
+                needed = _HEADER_BYTES + meta_bytes + rest
+                if have >= needed:
+                    return True
+                if needed > _BUFFER_BYTES:
+                    raise TooLong
+                self._make_room(needed)
+            else:
+                self._make_room(_HEADER_BYTES)
+            if asked:
+                return False
+            asked = True
+            try:
+                got = self.sock.recv_into(self._view[self._end :], 0, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return False
+            if not got:
+                raise ConnectionResetError("end of file")
+            self._end += got
 
     def _receive(self) -> Message:
         if self._end - self._start < _HEADER_BYTES:
@@ -312,17 +370,21 @@ class Link:
         """Have at least ``count`` bytes in the buffer."""
         if self._end - self._start >= count:
             return
+        self._make_room(count)
+        while self._end - self._start < count:
+            got = self.sock.recv_into(self._view[self._end :])
+            if not got:
+                raise ConnectionResetError("end of file")
+            self._end += got
+
+    def _make_room(self, count: int) -> None:
+        """Let the next ``count`` bytes fit into the buffer."""
         if self._start == self._end:
             self._start = self._end = 0
         elif self._start + count > _BUFFER_BYTES:
             rest = bytes(self._view[self._start : self._end])
             self._start, self._end = 0, len(rest)
             self._view[: len(rest)] = rest
-        while self._end - self._start < count:
-            got = self.sock.recv_into(self._view[self._end :])
-            if not got:
-                raise ConnectionResetError("end of file")
-            self._end += got
 
     def _read_into(self, target: memoryview) -> None:
         """Fill ``target``, first from the buffer, then straight from the socket."""
@@ -361,6 +423,9 @@ class Link:
             return
         self.closed = True
         self.ahead = None
+        on_close, self.on_close = self.on_close, None
+        if on_close is not None:
+            on_close()
         with contextlib.suppress(OSError):
             self.sock.shutdown(socket.SHUT_RDWR)
         self.sock.close()
@@ -397,169 +462,6 @@ _BOOL = np.dtype(np.bool_)
 def _normal(array: np.ndarray) -> np.ndarray:
     # A byte other than 0 and 1 in a bool array would make NumPy's results undefined.
     return array if array.dtype != np.bool_ else array.view(np.uint8) != 0
-
-
-class Handler(Protocol):
-    """What a listener tells of its links, each from the link's own thread."""
-
-    def handle(self, link: Link, message: Message) -> None:
-        """Deal with one message; an exception closes the link."""
-
-    def link_closed(self, link: Link) -> None:
-        """The peer is gone or was refused in the middle of a conversation."""
-
-
-class Listener:
-    """Accepts connections for one task, on its address and on a local socket.
-
-    Garbage, a wrong key and an old protocol are refused and logged; `refusals` keeps the last of
-    them as ``(peer address, why)``. Listens on the host it is given and nowhere else.
-    """
-
-    def __init__(
-        self,
-        address: str,
-        key: str,
-        task: str,
-        handler: Handler,
-        incarnation: str | None = None,
-        limit_bytes: int | None = None,
-    ) -> None:
-        host, port = split_address(address)
-        self.task = task
-        self.incarnation = incarnation or secrets.token_hex(8)
-        self.refusals: deque[tuple[str, str]] = deque(maxlen=100)
-        self._key = key
-        self._handler = handler
-        self._limit_bytes = limit_bytes or max_message_bytes()
-        self._links: set[Link] = set()
-        self._lock = threading.Lock()
-        self._closed = False
-        self._socket = _listening_socket(host, port, task)
-        self.address = f"{host}:{self._socket.getsockname()[1]}"
-        self._local_name = ""
-        self._local = self._listen_locally()
-        self._wake_read, self._wake_write = os.pipe()
-        self._thread = threading.Thread(
-            target=self._accept_loop, name=f"accept {task}", daemon=True
-        )
-        self._thread.start()
-
-    def _listen_locally(self) -> socket.socket | None:
-        if not hasattr(socket, "AF_UNIX") or not os.path.isdir("/proc/self"):
-            return None  # abstract names are Linux's
-        self._local_name = f"dataflow-{os.getpid()}-{secrets.token_hex(8)}"
-        local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        local.bind("\0" + self._local_name)
-        local.listen(128)
-        return local
-
-    def _accept_loop(self) -> None:
-        poll = select.poll()
-        sockets = {s.fileno(): s for s in (self._socket, self._local) if s is not None}
-        for fd in (*sockets, self._wake_read):
-            poll.register(fd, select.POLLIN)
-        while not self._closed:
-            for fd, _ in poll.poll():
-                if fd == self._wake_read:
-                    return
-                try:
-                    connection, source = sockets[fd].accept()
-                except OSError:
-                    continue
-                name = f"{source[0]}:{source[1]}" if source else "a local socket"
-                threading.Thread(
-                    target=self._serve,
-                    args=(connection, name),
-                    name=f"link {self.task}",
-                    daemon=True,
-                ).start()
-
-    def _serve(self, connection: socket.socket, source: str) -> None:
-        np.seterr(all="ignore")  # the handler computes on this thread
-        link = Link(connection, source, handshake.HANDSHAKE_MAX_BYTES)
-        try:
-            connection.settimeout(handshake.HANDSHAKE_SECONDS)
-            greeting = {
-                "task": self.task,
-                "incarnation": self.incarnation,
-                "local": self._local_name,
-                "limit": self._limit_bytes,
-            }
-            handshake.greet(link, self._key, greeting)
-            connection.settimeout(None)
-            link.limit_bytes = link.peer_limit_bytes = self._limit_bytes
-        except (ProtocolError, UnauthenticatedError, UnavailableError) as error:
-            self._refuse(link, source, error)
-            return
-        with self._lock:
-            if self._closed:
-                link.close()
-                return
-            self._links.add(link)
-        try:
-            while True:
-                self._handler.handle(link, link.receive())
-        except UnavailableError:
-            link.close()
-        except ProtocolError as error:
-            self._refuse(link, source, error)
-        except Exception:
-            log.exception("%s: a message from %s could not be handled", self.task, link.peer)
-            link.close()
-        finally:
-            with self._lock:
-                self._links.discard(link)
-            self._handler.link_closed(link)
-
-    def _refuse(self, link: Link, source: str, error: Exception) -> None:
-        if not self._closed:
-            self.refusals.append((source, str(error)))
-            log.warning("%s refused %s: %s", self.task, source, error)
-        link.close()
-
-    @property
-    def links(self) -> list[Link]:
-        """The links that are open now."""
-        with self._lock:
-            return list(self._links)
-
-    def close(self) -> None:
-        """Stop listening and close every link."""
-        with self._lock:
-            if self._closed:
-                return
-            self._closed = True
-            links = list(self._links)
-        os.write(self._wake_write, b"x")
-        if threading.current_thread() is not self._thread:
-            self._thread.join(5)
-        for sock in (self._socket, self._local):
-            if sock is not None:
-                sock.close()
-        for link in links:
-            link.close()
-        os.close(self._wake_write)
-        os.close(self._wake_read)
-
-
-def _listening_socket(host: str, port: int, task: str) -> socket.socket:
-    try:
-        family, kind, protocol, _, where = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        sock = socket.socket(family, kind, protocol)
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        sock.bind(where)
-        sock.listen(128)
-    except OSError as error:
-        raise UnavailableError(
-            None,
-            None,
-            f"{task} cannot listen on {host}:{port}: {error.strerror or error}. Is another task "
-            "still running there? Give the task another port in the ClusterSpec.",
-        ) from None
-    return sock
 
 
 class _Directory:

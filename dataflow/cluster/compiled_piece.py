@@ -46,7 +46,7 @@ _LOOKS_UP = re.compile(r"Queue(V2)?$|ConditionalAccumulator$|^(Const|Identity|Va
 #: Updates of variables, tokens, and what is computed for them: a pass over what they are given.
 _LIGHT = re.compile(
     r"(Const|Identity|NoOp|VariableV2|Fill|Cast|Shape|ExpandDims|Pack|Neg|Sqrt|Square|Pow"
-    r"|Add|AddV2|AddN|Sub|Mul|RealDiv|Assign|AssignAdd|AssignSub|Apply\w+|Scatter(Add|Sub|Update)"
+    r"|Gather|GatherV2|Add|AddV2|AddN|Sub|Mul|RealDiv|Assign|AssignAdd|AssignSub|Apply\w+|Scatter(Add|Sub|Update)"
     r"|FIFOQueue(V2)?|\w*ConditionalAccumulator|(Resource)?Accumulator(ApplyGradient|SetGlobalStep))$"
 )
 _MOST_LIGHT = 40
@@ -188,6 +188,8 @@ class CompiledPiece:
         )
         #: Nothing in it blocks: whatever is ready can run on the thread that finds it so.
         self.is_plain = not self.num_blocking
+        #: Nothing in it waits on the thread that runs it, or takes long.
+        self.is_quick = all(self.is_light) and self.num_blocking == sum(self.can_be_tried)
         self._traced: dict[int, CompiledSegment] = {}
 
     def _compile(self, placed: Placed, trace: bool = False, final: bool = False) -> CompiledSegment:

@@ -23,6 +23,9 @@ PROTOCOL_VERSION = 1
 
 #: magic, kind, flags, tag, id, number of tensors, meta bytes, payload bytes
 HEADER = struct.Struct("<2sBBIQIIQ")
+#: Of these the last two, at `LENGTHS_AT`: what follows the header.
+LENGTHS = struct.Struct("<IQ")
+LENGTHS_AT = HEADER.size - LENGTHS.size
 #: dtype code, rank, place, padding, segment number, payload bytes (or the segment's)
 DESCRIPTOR = struct.Struct("<BBBxIQ")
 

@@ -46,11 +46,6 @@ class RepeatedStep:
         self._done = False
         self._finishing = False
         self._cancelled = False
-        #: Whoever ends one run can begin the next: it will not be held up by that.
-        self._is_quick = all(piece.is_light) and all(
-            tried or not segment.blocking
-            for tried, segment in zip(piece.can_be_tried, piece.plan.segments, strict=True)
-        )
         self._lock = threading.Lock()
 
     def begin(self) -> None:
@@ -102,7 +97,7 @@ class RepeatedStep:
             if self._beginning:
                 self._done = True
                 return
-        if self._is_quick:
+        if self._piece.is_quick:
             self.begin()
         else:
             run_in_thread(self.begin)

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from dataflow.cluster import registry
-from dataflow.cluster.channel import LinkPool, Listener, split_address
+from dataflow.cluster.channel import LinkPool, split_address
 from dataflow.cluster.handshake import KEY_VARIABLE, default_key
+from dataflow.cluster.listener import Listener
 from dataflow.cluster.master import MasterSession, call
 from dataflow.cluster.master_service import MasterService
 from dataflow.cluster.spec import ClusterSpec

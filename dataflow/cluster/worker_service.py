@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.cluster import graph_codec
-from dataflow.cluster.channel import Link, LinkPool
+from dataflow.cluster.channel import SHARE_FROM_BYTES, Link, LinkPool
 from dataflow.cluster.compiled_piece import CompiledPiece, PiecePlan, SegmentPlan, TaskSession
 from dataflow.cluster.explained import code_of
 from dataflow.cluster.messages import Kind, Message, ProtocolError
@@ -48,6 +48,9 @@ MAX_HANDLE = (1 << CHANNEL_SHIFT) - 1
 #: DATA: the piece is done with it; what follows the channel's tensors are the fetches.
 LAST = 1
 
+#: A message, and what is sent on its link, is dealt with on a shared thread up to this size: in
+#: shared memory, and in a frame, for which the socket has room.
+_SHORT_BYTES, _SHORT_FRAME_BYTES = 1 << 18, 1 << 14
 #: Messages for steps that have not begun here are kept this long.
 _EARLY_SECONDS = 600.0
 
@@ -146,6 +149,10 @@ class _Registered:
         self.session = session
         self.home = home
         self.addresses = addresses
+        #: A step is done on the thread that receives, without waiting for any other task.
+        self.is_quick = piece.is_quick and all(
+            task == home for segment in piece.plan.segments for task, _, _ in segment.transfers
+        )
 
 
 class _HomeTransport:
@@ -275,6 +282,36 @@ class WorkerService:
                 repeated.finish()
         else:
             raise ProtocolError(f"a task was sent {Kind(kind).name}, which it does not take")
+
+    def is_short(self, link: Link, message: Message) -> bool:
+        """Whether a message is one of those that a single thread had better deal with for all links.
+
+        It must be a small step of updates and reads, as others wait meanwhile; and what is sent on
+        the link must find room without its being read, as a peer may be stopped. A thread of its
+        own is better all the same, by a quarter of the steps per second, where a worker and its
+        thread only take turns: they stay on one processor. Threads are in each other's way where
+        steps wait for each other, and where NumPy lets go of the interpreter's lock in the middle
+        of a step, as it does for larger arrays.
+        """
+        limit = _SHORT_BYTES if link.may_share else _SHORT_FRAME_BYTES
+        if link.largest_sent > limit or sum(tensor.nbytes for tensor in message.tensors) > limit:
+            return False
+        kind, registered = message.kind, None
+        if kind == Kind.RUN:
+            if not message.flags & (REPEAT | TRACE):
+                registered = self._pieces.get(message.tag & MAX_HANDLE)
+        elif kind == Kind.DATA:
+            if message.flags & ADOPT:
+                registered = link.ahead[0] if link.ahead is not None else None
+            else:
+                run, home = self._runs.get(message.id, (None, None))
+                if home is link and type(run) is PieceRun:
+                    registered = getattr(run.transport, "registered", None)
+        else:
+            return kind == Kind.PING
+        if registered is None or not registered.is_quick or self.load.delay_seconds:
+            return False
+        return bool(registered.piece.num_blocking) or link.largest_sent >= SHARE_FROM_BYTES
 
     def link_closed(self, link: Link) -> None:
         """Cancel the steps whose master was at the other end."""

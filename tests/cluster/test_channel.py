@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from dataflow.cluster import channel, handshake, messages
-from dataflow.cluster.channel import LinkPool, Listener, connect
+from dataflow.cluster.channel import LinkPool, connect
+from dataflow.cluster.listener import Listener
 from dataflow.cluster.messages import Kind
 from dataflow.errors import ResourceExhaustedError, UnauthenticatedError, UnavailableError
 
@@ -26,12 +27,16 @@ class Echo:
 
     def __init__(self):
         self.closed = []
+        self.short = False
         self.wait = threading.Event()
         self.wait.set()
 
     def handle(self, link, message):
         assert self.wait.wait(20)
         link.send(Kind.REPLY, message.tag, message.id, message.tensors, message.head)
+
+    def is_short(self, link, message):
+        return self.short
 
     def link_closed(self, link):
         self.closed.append(link.peer)
@@ -46,8 +51,9 @@ def echo():
     listener.close()
 
 
-@pytest.fixture(params=["local", "tcp"])
+@pytest.fixture(params=["local", "tcp", "ring"])
 def link(request, echo, monkeypatch):
+    echo.handler.short = request.param == "ring"
     if request.param == "tcp":
 
         def no_local_socket(name):
@@ -55,7 +61,7 @@ def link(request, echo, monkeypatch):
 
         monkeypatch.setattr(channel, "_local_socket", no_local_socket)
     link = connect(echo.address, KEY, "/job:worker/task:0", "/job:ps/task:0")
-    assert (link.sock.family == socket.AF_UNIX) == (request.param == "local")
+    assert (link.sock.family == socket.AF_UNIX) == (request.param != "tcp")
     yield link
     link.close()
 
@@ -196,11 +202,12 @@ def test_the_end_of_a_peer_is_noticed_and_names_the_task(echo):
 SERVER = textwrap.dedent(
     """
     import sys
-    from dataflow.cluster.channel import Listener
+    from dataflow.cluster.listener import Listener
     from dataflow.cluster.messages import Kind
     class Echo:
         def handle(self, link, message):
             link.send(Kind.REPLY, 0, message.id, message.tensors)
+        def is_short(self, link, message): return True
         def link_closed(self, link): pass
     listener = Listener("127.0.0.1:0", sys.argv[1], "/job:ps/task:0", Echo())
     print(listener.address, flush=True)

@@ -1,0 +1,189 @@
+"""The accepting end of links: a task's address, its local socket, and a thread for each link."""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import select
+import socket
+import threading
+from collections import deque
+from typing import Protocol
+
+import numpy as np
+
+from dataflow.cluster import handshake
+from dataflow.cluster.channel import Link, max_message_bytes, split_address
+from dataflow.cluster.link_ring import LinkRing, ShortWork, can_ring
+from dataflow.cluster.messages import ProtocolError
+from dataflow.errors import UnauthenticatedError, UnavailableError
+
+log = logging.getLogger("dataflow.cluster")
+
+
+class Handler(ShortWork, Protocol):
+    """What a listener tells of its links, each from the link's own thread or the ring's leader."""
+
+    def link_closed(self, link: Link) -> None:
+        """The peer is gone or was refused in the middle of a conversation."""
+
+
+class Listener:
+    """Accepts connections for one task, on its address and on a local socket.
+
+    Garbage, a wrong key and an old protocol are refused and logged; `refusals` keeps the last of
+    them as ``(peer address, why)``. Listens on the host it is given and nowhere else.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        key: str,
+        task: str,
+        handler: Handler,
+        incarnation: str | None = None,
+        limit_bytes: int | None = None,
+    ) -> None:
+        host, port = split_address(address)
+        self.task = task
+        self.incarnation = incarnation or secrets.token_hex(8)
+        self.refusals: deque[tuple[str, str]] = deque(maxlen=100)
+        self._key = key
+        self._handler = handler
+        self._limit_bytes = limit_bytes or max_message_bytes()
+        self._links: set[Link] = set()
+        self._ring = LinkRing(handler) if can_ring() else None
+        self._lock = threading.Lock()
+        self._closed = False
+        self._socket = _listening_socket(host, port, task)
+        self.address = f"{host}:{self._socket.getsockname()[1]}"
+        self._local_name = ""
+        self._local = self._listen_locally()
+        self._wake_read, self._wake_write = os.pipe()
+        self._thread = threading.Thread(
+            target=self._accept_loop, name=f"accept {task}", daemon=True
+        )
+        self._thread.start()
+
+    def _listen_locally(self) -> socket.socket | None:
+        if not hasattr(socket, "AF_UNIX") or not os.path.isdir("/proc/self"):
+            return None  # abstract names are Linux's
+        self._local_name = f"dataflow-{os.getpid()}-{secrets.token_hex(8)}"
+        local = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        local.bind("\0" + self._local_name)
+        local.listen(128)
+        return local
+
+    def _accept_loop(self) -> None:
+        poll = select.poll()
+        sockets = {s.fileno(): s for s in (self._socket, self._local) if s is not None}
+        for fd in (*sockets, self._wake_read):
+            poll.register(fd, select.POLLIN)
+        while not self._closed:
+            for fd, _ in poll.poll():
+                if fd == self._wake_read:
+                    return
+                try:
+                    connection, source = sockets[fd].accept()
+                except OSError:
+                    continue
+                name = f"{source[0]}:{source[1]}" if source else "a local socket"
+                threading.Thread(
+                    target=self._serve,
+                    args=(connection, name),
+                    name=f"link {self.task}",
+                    daemon=True,
+                ).start()
+
+    def _serve(self, connection: socket.socket, source: str) -> None:
+        np.seterr(all="ignore")  # the handler computes on this thread
+        link = Link(connection, source, handshake.HANDSHAKE_MAX_BYTES)
+        try:
+            connection.settimeout(handshake.HANDSHAKE_SECONDS)
+            greeting = {
+                "task": self.task,
+                "incarnation": self.incarnation,
+                "local": self._local_name,
+                "limit": self._limit_bytes,
+            }
+            handshake.greet(link, self._key, greeting)
+            connection.settimeout(None)
+            link.limit_bytes = link.peer_limit_bytes = self._limit_bytes
+        except (ProtocolError, UnauthenticatedError, UnavailableError) as error:
+            self._refuse(link, source, error)
+            return
+        with self._lock:
+            if self._closed:
+                link.close()
+                return
+            self._links.add(link)
+        try:
+            handler, ring = self._handler, self._ring
+            message = None
+            while True:
+                if message is None:
+                    message = link.receive()
+                is_short = ring is not None and handler.is_short(link, message)
+                handler.handle(link, message)
+                message = ring.sit(link) if ring is not None and is_short else None
+        except UnavailableError:
+            link.close()
+        except ProtocolError as error:
+            self._refuse(link, source, error)
+        except Exception:
+            log.exception("%s: a message from %s could not be handled", self.task, link.peer)
+            link.close()
+        finally:
+            with self._lock:
+                self._links.discard(link)
+            self._handler.link_closed(link)
+
+    def _refuse(self, link: Link, source: str, error: Exception) -> None:
+        if not self._closed:
+            self.refusals.append((source, str(error)))
+            log.warning("%s refused %s: %s", self.task, source, error)
+        link.close()
+
+    @property
+    def links(self) -> list[Link]:
+        """The links that are open now."""
+        with self._lock:
+            return list(self._links)
+
+    def close(self) -> None:
+        """Stop listening and close every link."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            links = list(self._links)
+        os.write(self._wake_write, b"x")
+        if threading.current_thread() is not self._thread:
+            self._thread.join(5)
+        for sock in (self._socket, self._local):
+            if sock is not None:
+                sock.close()
+        for link in links:
+            link.close()
+        os.close(self._wake_write)
+        os.close(self._wake_read)
+
+
+def _listening_socket(host: str, port: int, task: str) -> socket.socket:
+    try:
+        family, kind, protocol, _, where = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        sock = socket.socket(family, kind, protocol)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind(where)
+        sock.listen(128)
+    except OSError as error:
+        raise UnavailableError(
+            None,
+            None,
+            f"{task} cannot listen on {host}:{port}: {error.strerror or error}. Is another task "
+            "still running there? Give the task another port in the ClusterSpec.",
+        ) from None
+    return sock
