@@ -193,6 +193,7 @@ class MasterSession:
         self.num_steps = 0
         #: Grows when a task was lost with what had been registered: prepared steps are void.
         self.generation = 0
+        self.closed = False
         self._task_session = task_session
         self._soft = allow_soft_placement
         self._switches = switches
@@ -329,6 +330,9 @@ class MasterSession:
             run.until = until
         self._active.add(run)
         try:
+            if self.closed:  # while the step was being prepared
+                run.cancel_from_outside()
+                self.close()
             with np.errstate(all="ignore"):
                 return run.run(values, timeout_seconds or self.timeout_seconds)
         finally:
@@ -352,7 +356,11 @@ class MasterSession:
         self.generation += 1
 
     def close(self) -> None:
-        """Cancel the steps of other threads; let the tasks drop what this session registered."""
+        """Cancel the steps of other threads; let the tasks drop what this session registered.
+
+        A step that another thread is preparing ends as soon as it begins.
+        """
+        self.closed = True
         for run in list(self._active):
             run.cancel_from_outside()
         for task in sorted(self._contacted):
@@ -402,6 +410,7 @@ class _MasterStep:
         self.local: PieceRun | None = None
         self.error: Exception | None = None
         self.complete = False
+        self.closing = False
         self.wake_fd = -1
         self.recorders: dict[str, Recorder] | None = None
         self.flags = 0
@@ -415,11 +424,8 @@ class _MasterStep:
 
     def cancel_from_outside(self) -> None:
         """Give the step up from another thread: the session is closed."""
-        self._take(
-            self.master.decide(
-                self.master.machine.cancelled, self.step, "The session was closed during the step."
-            )
-        )
+        self.closing = True
+        self._cancel()
         if self.local is not None:
             self.local.cancel()
         for task, link in list(self.links.items()):
@@ -428,6 +434,10 @@ class _MasterStep:
         if self.wake_fd >= 0:
             with contextlib.suppress(OSError):
                 os.eventfd_write(self.wake_fd, 1)
+
+    def _cancel(self) -> None:
+        why = "The session was closed during the step."
+        self._take(self.master.decide(self.master.machine.cancelled, self.step, why))
 
     # The local piece's transport
 
@@ -533,6 +543,8 @@ class _MasterStep:
         if prepared.local is not None:
             tasks.append(master.task)
         self._take(master.decide(machine.start, self.step, tasks))
+        if self.closing:  # before there was anything to cancel
+            self._cancel()
         if self.error is not None:
             return
         for remote in prepared.remotes:

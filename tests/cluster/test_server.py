@@ -638,7 +638,7 @@ def test_local_server_and_join():
 
 
 @pytest.mark.parametrize("where", ["/job:ps/task:0", "/job:worker/task:0"])
-def test_closing_a_session_cancels_its_steps(cluster, where):
+def test_closing_a_session_cancels_its_steps(cluster, where, eventually):
     with tf.device(where):
         queue = tf.FIFOQueue(1, [tf.float32], shapes=[[]], shared_name="nothing")
         get = queue.dequeue()
@@ -655,11 +655,31 @@ def test_closing_a_session_cancels_its_steps(cluster, where):
 
     thread = threading.Thread(target=wait)
     thread.start()
-    time.sleep(0.2)
+    eventually(lambda: session._remote.backend.master._active)
     session.close()
     thread.join(10)
     assert not thread.is_alive()
     assert isinstance(outcome[0], tf.errors.CancelledError)
+
+
+def test_closing_a_session_cancels_a_step_that_is_being_prepared(cluster, monkeypatch):
+    from dataflow.cluster import master
+
+    with tf.device("/job:ps/task:0"):
+        queue = tf.FIFOQueue(1, [tf.float32], shapes=[[]], shared_name="nothing")
+        get = queue.dequeue()
+    session = tf.Session(cluster["worker:0"].target)
+    real = master.MasterSession.prepare
+
+    def prepare_slowly(self, *arguments):
+        prepared = real(self, *arguments)
+        session.close()
+        return prepared
+
+    monkeypatch.setattr(master.MasterSession, "prepare", prepare_slowly)
+    with pytest.raises(tf.errors.CancelledError, match="closed"):
+        session.run(get)
+    assert not cluster["ps:0"].service._pieces
 
 
 def test_closing_a_queue_wakes_who_waits_in_another_session(cluster):
