@@ -9,7 +9,7 @@ import numpy as np
 from dataflow.dtypes import DType
 from dataflow.kernels.cuda.channels import channel_sums
 from dataflow.kernels.cuda.source import can_run
-from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, ColumnSums
+from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, ColumnSums, Mapping
 from dataflow.kernels.registry import kernel
 
 
@@ -29,7 +29,28 @@ def axes_of(x: Any, axes: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
+#: Sums of an array along any axes but the last, by the letter of its type.
+_INNER_SUMS = {char: Mapping.of(char, (), (0,), adds=True) for char in "fd"}
+
+
+def _inner_total(x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
+    """The sum along axes before the last; ``None`` where there is no machine code for it (yet)."""
+    mapping = _INNER_SUMS.get(x.dtype.char)
+    gone = {a % x.ndim for a in axis}
+    if mapping is None or x.ndim - 1 in gone or not x.flags.c_contiguous:
+        return None
+    shape = tuple([1 if i in gone else size for i, size in enumerate(x.shape)])
+    sums = np.zeros(shape, x.dtype)
+    if not mapping.run(x.shape, [x], [sums]):
+        return None
+    return sums if keep_dims else sums.reshape([s for i, s in enumerate(shape) if i not in gone])
+
+
 def _total(xp: Any, x: Any, axis: Any, keep_dims: bool, dtype: Any) -> Any:
+    if xp is np and x.ndim > 2 and x.size >= SMALL_ELEMENTS and dtype == x.dtype:
+        total = _inner_total(x, axis, keep_dims)
+        if total is not None:
+            return total
     if xp is np:  # the ufunc's own method: without the checks that np.sum adds
         return np.add.reduce(x, axis=axis, keepdims=keep_dims, dtype=dtype)  # type: ignore[call-overload]
     return xp.sum(x, axis=axis, keepdims=keep_dims, dtype=dtype)

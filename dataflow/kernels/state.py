@@ -20,6 +20,11 @@ from dataflow.kernels.registry import kernel
 
 @kernel("Assign")
 def assign_kernel(xp: Any, ref: Any, value: Any, *, validate_shape: bool) -> None:
+    assign(xp, ref, value, validate_shape)
+
+
+def assign(xp: Any, ref: Any, value: Any, validate_shape: bool, own: bool = False) -> None:
+    """The variable takes the value; the array itself where it is its ``own`` to keep."""
     with ref.lock:
         old = ref.array
         if validate_shape and old is not None and np.shape(old) != np.shape(value):
@@ -33,6 +38,8 @@ def assign_kernel(xp: Any, ref: Any, value: Any, *, validate_shape: bool) -> Non
         del old  # else its array would not be exclusive
         if in_place:
             ref.exclusive()[...] = value  # the buffer stays: a CUDA graph may know its address
+        elif own and type(value) is np.ndarray and value.base is None and value.flags.c_contiguous:
+            ref.array = value
         else:
             ref.array = xp.array(value) if isinstance(value, np.generic) else value.copy()
 

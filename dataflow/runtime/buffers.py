@@ -26,6 +26,7 @@ import numpy as np
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
+from dataflow.kernels.state import assign
 from dataflow.rewrites.symbolic_shapes import EQUAL_SHAPES, Shapes
 
 if TYPE_CHECKING:
@@ -92,12 +93,15 @@ def write_in_place(
     shapes = Shapes(generator.ops, generator.feeds)
     free: set[str] = set()
     for line in generator.lines:
-        if line.op is None or not keeps_nothing(line.op):
+        # What is assigned is copied, or handed over below.
+        if line.op is None or not (keeps_nothing(line.op) or line.op.type == "Assign"):
             free.difference_update(line.reads)
         if line.op is not None and line.op.type in OWN_MEMORY and len(line.sets) == 1:
             free.update(line.sets)
     for part in parts:  # read by another thread, who knows when
         free.difference_update(part.takes)
+    for i, dying in drops.items():
+        _hand_over(generator, i, dying, free)
     for i, operands in generator.operands.items():
         line = generator.lines[i]
         op = line.op
@@ -113,6 +117,22 @@ def write_in_place(
         generator.lines[i] = line._replace(text=f"{line.sets[0]} = {call.text}")
         reused[line.sets[0]] = operands[position]
     return reused
+
+
+def _hand_over(generator: Generator, i: int, dying: list[str], free: set[str]) -> None:
+    """A variable keeps the array that it is assigned where nobody else does."""
+    line = generator.lines[i]
+    op = line.op
+    if op is None or op.type != "Assign" or not is_large(op.inputs[1]):
+        return
+    value = generator.values[op.inputs[1]]
+    if value.is_ref or value.text not in dying or value.text not in free:
+        return
+    name = f"o{generator.numbers[op]}"
+    validate_shape = op.attrs["validate_shape"]
+    generator.globals[name] = lambda ref, array: assign(np, ref, array, validate_shape, own=True)
+    variable = generator.use_ref(op.inputs[0])
+    generator.lines[i] = line._replace(text=f"{name}({variable}, {value.text})")
 
 
 def choose(

@@ -291,3 +291,16 @@ def test_empty_arrays_and_integers_are_left_to_numpy(at_once: None) -> None:
     assert double is not None and not double.run(empty.shape, [empty], [empty.copy()])
     assert mapping.Mapping.of("int32", (("Add", (0, 0)),), (1,)) is None
     assert mapping.Mapping.of("float32", (("Sin", (0,)),), (1,)) is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("axes", [(1,), (0,), (0, 1), (-2,), (1, 2), (0, 2)])
+@pytest.mark.parametrize("keep_dims", [True, False])
+def test_sums_and_means_along_inner_axes(
+    both: Any, axes: tuple[int, ...], keep_dims: bool, dtype: str
+) -> None:
+    x = np.random.default_rng(6).random((4, 5, 3, 21)).astype(dtype)
+    for kernel in (reduce.sum_kernel, reduce.mean_kernel):
+        got, wanted = both(lambda k=kernel: k(np, x, np.array(axes), keep_dims=keep_dims))
+        np.testing.assert_allclose(got, wanted, rtol=1e-5)
+        assert (got.shape, got.dtype) == (wanted.shape, wanted.dtype)

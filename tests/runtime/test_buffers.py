@@ -232,6 +232,33 @@ def _fused_input(plan: Plan) -> Any:
     return next(t for t in fused.inputs if t.op.type == "MatMul")
 
 
+def test_a_variable_keeps_the_array_that_it_is_assigned(unfused: Any) -> None:
+    v = tf.Variable(np.ones((300, 512), np.float32))
+    w = tf.Variable(np.zeros((300, 512), np.float32))
+    halved = v * 0.5
+    feed = tf.placeholder(tf.float32, [300, 512])
+    both = tf.group(tf.assign(v, halved), tf.assign(w, feed))
+    value = np.full((300, 512), 7, np.float32)
+    with tf.Session(config=unfused) as s:
+        s.run(tf.global_variables_initializer())
+        for _ in range(5):
+            before = s.run(v)
+            assert s.run(both, {feed: value}) is None
+            np.testing.assert_array_equal(s.run(v), before / 2)
+            (array,) = [r.array for _, r in s._resources.items("variable") if r.name == v.op.name]
+            assert array.base is None
+        (plan,) = [p for p in s._plans.values() if p.feeds]
+        handed = [x.text for x in plan.generated.lines if x.text.startswith("o")]
+        assert len(handed) == 1, "the fed array stays the caller's"
+        value += 1
+        np.testing.assert_array_equal(s.run(w), value - 1)
+        for _ in range(5):
+            kept, _ = s.run([halved, both], {feed: value})
+            np.testing.assert_array_equal(kept, s.run(v))
+            kept += 1  # the caller's own
+            np.testing.assert_array_equal(kept - 1, s.run(v))
+
+
 def test_what_a_caller_was_given_stays_his(unfused: Any) -> None:
     x = tf.placeholder(tf.float32, [3, 4])
     y = tf.exp(tf.sin(x))
