@@ -97,7 +97,7 @@ def windows() -> dict[str, str]:
         for kernel in ("im2col", "col2im"):
             found[kernel + dtype] = conv_source(kernel, dtype, problem, vector, "int")
         for kernel in ("depthwise", "depthwise_input", "depthwise_filter"):
-            found[kernel + dtype] = depthwise_source(kernel, dtype, [rows, columns], 8, 2)
+            found[kernel + dtype] = depthwise_source(kernel, dtype, (rows, columns), 8, 2)
         axes = (1, rows, columns, 8)
         for kernel in ("max_pool", "max_pool_gradient", "first_maximum"):
             found[kernel + dtype] = pooling_source(kernel, dtype, axes, "int")

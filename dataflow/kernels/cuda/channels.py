@@ -17,6 +17,7 @@ from dataflow.kernels.cuda.source import (
     element_kernel,
     header,
     index_type,
+    kept,
     launch_elements,
     number_type,
     sum_type,
@@ -103,6 +104,7 @@ _EACH = {
 }
 
 
+@kept
 def sums_source(kernel: str, dtype: Any, layout: Channels, index: str) -> str:
     """The CUDA C of a sum: ``NAME`` for parts of the places, ``NAME_total`` for all."""
     one = _SUMS[kernel]
@@ -175,6 +177,7 @@ extern "C" __global__ void {kernel}_total({one.parameters}, const double* parts,
 """
 
 
+@kept
 def each_source(kernel: str, dtype: Any, layout: Channels, index: str) -> str:
     """The CUDA C of what is done to every element once the sums are known."""
     parameters, body = _EACH[kernel]

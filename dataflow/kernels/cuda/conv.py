@@ -23,6 +23,7 @@ from dataflow.kernels.cuda.source import (
     element_kernel,
     header,
     index_type,
+    kept,
     launch_elements,
     number_type,
     strides_of,
@@ -82,6 +83,7 @@ _COL2IM = """    I rest = i;
         = result;"""
 
 
+@kept
 def conv_source(kernel: str, dtype: Any, problem: Problem, vector: int, index: str) -> str:
     """The CUDA C of ``im2col`` or ``col2im``; a thread moves ``vector`` channels at a time."""
     constants = constants_of(dict(zip("DHW", problem.windows, strict=True)))

@@ -16,6 +16,7 @@ from dataflow.kernels.cuda.source import (
     constants_of,
     element_kernel,
     header,
+    kept,
     launch_elements,
     strides_of,
     sum_type,
@@ -88,8 +89,9 @@ _BODIES = {
 }
 
 
+@kept
 def depthwise_source(
-    kernel: str, dtype: Any, windows: list[Window], channels: int, multiplier: int
+    kernel: str, dtype: Any, windows: tuple[Window, ...], channels: int, multiplier: int
 ) -> str:
     """The CUDA C of one of the three kernels."""
     arrays, body = _BODIES[kernel]
@@ -106,7 +108,9 @@ def _launch(
     xp: Any, kernel: str, x: Any, middle: Any, y: Any, windows: list[Window], *numbers: int
 ) -> None:
     channels = x.shape[3]
-    source = depthwise_source(kernel, y.dtype, windows, channels, y.shape[3] // max(1, channels))
+    source = depthwise_source(
+        kernel, y.dtype, tuple(windows), channels, y.shape[3] // max(1, channels)
+    )
     size = {"depthwise": y, "depthwise_input": x, "depthwise_filter": middle}[kernel].size
     values = [np.int64(v) for v in (*strides_of(x), *strides_of(y), *numbers)]
     launch_elements(xp, source, kernel, (x, middle, y, *values), size, "long long")

@@ -14,13 +14,14 @@ import numpy as np
 
 from dataflow.kernels.cuda.compiler import compile_kernel
 from dataflow.kernels.cuda.instructions import TRUTHS, expression
-from dataflow.kernels.cuda.source import C_TYPES, THREADS, index_type, number_type
+from dataflow.kernels.cuda.source import C_TYPES, THREADS, index_type, kept, number_type
 from dataflow.kernels.fused.program import Program
 
 _ITEMS = 4  # elements of a thread
 _MAX_BLOCKS_OF_SUM = 1024
 
 
+@kept
 def fused_source(program: Program, patterns: str, rank: int, index: str = "int") -> str:
     """The CUDA C of a program.
 

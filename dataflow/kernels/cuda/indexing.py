@@ -21,6 +21,7 @@ from dataflow.kernels.cuda.source import (
     element_kernel,
     header,
     index_type,
+    kept,
     launch_elements,
     number_type,
 )
@@ -56,6 +57,7 @@ def can_change(xp: Any, x: Any, numbers: Any) -> bool:
     return small and can_gather(xp, numbers) and can_run(xp, x, of=_DTYPES)
 
 
+@kept
 def gather_source(unit: int, length: int, indices: str, index: str) -> str:
     """The CUDA C of `gather` for rows of ``length`` units of so many bytes."""
     return f"""typedef {_UNITS[unit]} T;
@@ -151,11 +153,13 @@ _CHANGE = """    I c = i % LENGTH, k = i / LENGTH;
 _RESULTS = {"Add": "(T)((A)*to + sum)", "Sub": "(T)((A)*to - sum)", "Update": "last"}
 
 
+@kept
 def sort_source(indices: str, first: bool) -> str:
     """The CUDA C of ``radix_count`` and ``radix_place`` for one pass."""
     return _SORT.replace("INDEX", C_TYPES[indices]).replace("FIRST", str(int(first)))
 
 
+@kept
 def change_source(op: str, dtype: Any, length: int, index: str) -> str:
     """The CUDA C that adds, subtracts or puts rows of ``length`` numbers."""
     parameters = (

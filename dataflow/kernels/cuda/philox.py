@@ -16,6 +16,7 @@ from dataflow.kernels.cuda.source import (
     THREADS,
     element_kernel,
     header,
+    kept,
     launch_elements,
 )
 
@@ -58,6 +59,7 @@ _NORMAL = """    T radius = sqrt((T)-2 * log((T)1 - u[i])), angle = u[size + i] 
     u[size + i] = radius * sin(angle);"""
 
 
+@kept
 def philox_source(dtype: str) -> str:
     """The CUDA C that draws words (``uint64``), or uniform numbers in [0, 1)."""
     numbers, number = _NUMBERS[dtype]
@@ -65,6 +67,7 @@ def philox_source(dtype: str) -> str:
     return types + _PHILOX.replace("NUMBERS", str(numbers)).replace("NUMBER", number)
 
 
+@kept
 def normal_source(dtype: str) -> str:
     """The CUDA C that makes normal numbers of uniform ones."""
     return header(dtype, "long long") + element_kernel("normal", "T* u", _NORMAL)

@@ -17,6 +17,7 @@ from dataflow.kernels.cuda.source import (
     element_kernel,
     header,
     index_type,
+    kept,
     launch_elements,
 )
 from dataflow.windows import Window
@@ -110,6 +111,7 @@ def _count(axes: Axes, place: str) -> list[str]:
     return lines
 
 
+@kept
 def pooling_source(kernel: str, dtype: Any, axes: Axes, index: str) -> str:
     """The CUDA C of one of the kernels below."""
     of_output = not kernel.endswith("_gradient")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.cuda.compiler import compile_kernel
-from dataflow.kernels.cuda.source import C_TYPES, THREADS, header, sum_type
+from dataflow.kernels.cuda.source import C_TYPES, THREADS, header, kept, sum_type
 
 _MAX_BLOCKS = 1 << 16
 #: Numbers of a row that each of its threads takes, where the row is not too long.
@@ -101,6 +101,7 @@ _ENDS = {
 }
 
 
+@kept
 def rows_source(kernel: str, dtype: Any, labels: Any = np.int64) -> str:
     """The CUDA C of one of the kernels; ``labels``: the dtype of sparse labels."""
     parameters, end = _ENDS[kernel]

@@ -6,6 +6,7 @@ and ``I`` what positions are counted in.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -33,6 +34,10 @@ FLOATS = ("float16", "float32", "float64")
 
 _WALK = """  I step = (I)gridDim.x * blockDim.x;
   for (I i = (I)blockIdx.x * blockDim.x + threadIdx.x; i < size; i += step) {"""
+
+
+#: Sources are looked up by what they are made of: writing one takes longer than a launch.
+kept = functools.lru_cache(maxsize=1024)
 
 
 def can_run(xp: Any, *arrays: Any, of: tuple[str, ...] = FLOATS) -> bool:

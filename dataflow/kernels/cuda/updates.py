@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.cuda.instructions import expression
-from dataflow.kernels.cuda.source import can_run, element_kernel, header, launch_elements
+from dataflow.kernels.cuda.source import can_run, element_kernel, header, kept, launch_elements
 from dataflow.kernels.fused.native import Loop
 from dataflow.kernels.fused.tracing import trace_call
 
@@ -21,6 +21,7 @@ from dataflow.kernels.fused.tracing import trace_call
 _INDEX = "long long"
 
 
+@kept
 def update_source(loop: Loop, changed: tuple[int, ...], scalars: str, index: str = "int") -> str:
     """The CUDA C of a traced rule, which changes the arrays ``changed``.
 
