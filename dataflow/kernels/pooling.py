@@ -150,13 +150,13 @@ def _max_pool(xp: Any, x: Any, windows: Windows) -> Any:
     if can_run(xp, x, of=cuda_pooling.DTYPES):
         return cuda_pooling.max_pool(xp, x, cuda_pooling.axes_of(x.shape, windows), out.shape)
     tiled = _is_tiled(windows)
-    pair = _high_and_wide(xp, x, windows)
-    if pair is not None and sliding.slide("max", *pair, x=x, y=out, out=out):
-        return out
     if tiled and xp is np:
         mapping = _max_pool_mapping(x.dtype, _num_taps(windows))
         if mapping is not None and mapping.run(out.shape, _tap_views(x, windows), [out]):
             return out
+    pair = _high_and_wide(xp, x, windows)
+    if pair is not None and sliding.slide("max", *pair, x=x, y=out, out=out):
+        return out
 
     def work(piece: slice) -> None:
         part, target = x[piece], out[piece]
@@ -271,15 +271,15 @@ def _max_pool_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windows) -> 
     if windows and x.dtype == grad.dtype and can_run(xp, x, of=cuda_pooling.DTYPES):
         axes = cuda_pooling.axes_of(x.shape, windows)
         return cuda_pooling.max_pool_gradient(xp, x, y, grad, axes)
-    pair = _high_and_wide(xp, x, windows)
-    if pair is not None:
-        out = np.empty(x.shape, grad.dtype)
-        if sliding.slide("max_gradient", *pair, x=x, y=y, grad=grad, out=out):
-            return out
     if xp is np and x.size and x.dtype == grad.dtype and windows and _is_tiled(windows):
         mapping = _max_pool_gradient_mapping(x.dtype, _num_taps(windows))
         inputs, out = [*_tap_views(x, windows), y, grad], np.empty_like(x)
         if mapping is not None and mapping.run(shape, inputs, _tap_views(out, windows)):
+            return out
+    pair = _high_and_wide(xp, x, windows)
+    if pair is not None:
+        out = np.empty(x.shape, grad.dtype)
+        if sliding.slide("max_gradient", *pair, x=x, y=y, grad=grad, out=out):
             return out
     out = xp.zeros(x.shape, grad.dtype)
     if out.size == 0 or grad.size == 0:
