@@ -70,10 +70,6 @@ PROGRAM = textwrap.dedent(
     )
     told["is_chief"] = config.is_chief
     estimator = tf.estimator.Estimator(model_fn, config=config)
-    if kind == "worker":
-        # A worker that finds no variables yet looks again after 30 seconds, as in TensorFlow.
-        while not os.path.exists(os.path.join(config.model_dir, "checkpoint")):
-            time.sleep(0.01)
     inputs = tf.estimator.inputs.numpy_input_fn
     tf.estimator.train_and_evaluate(
         estimator,
