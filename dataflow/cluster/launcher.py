@@ -80,6 +80,7 @@ def launch(
         backend.start(tasks, key, placement, timeout_seconds)
         cluster = Cluster(backend, key, restart, logs, time.monotonic() - started)
         _clusters.add(cluster)
+        _stop_first_at_exit()
         return cluster
     except BaseException:
         backend.stop()
@@ -137,4 +138,11 @@ def shutdown(target_or_spec: Any = None) -> None:
             link.close()
 
 
-atexit.register(shutdown)
+def _stop_first_at_exit() -> None:
+    """At the end of this process, stop the clusters before Ray ends itself.
+
+    What is registered last runs first, and Ray has registered what it does when it was started. A
+    cluster that is watched still would have Ray start again, in the middle of the exit.
+    """
+    atexit.unregister(shutdown)
+    atexit.register(shutdown)

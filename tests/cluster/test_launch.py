@@ -189,9 +189,12 @@ def test_a_placement_group_and_environment(launched):
 
 OWNER = textwrap.dedent(
     """
-    import sys, time
+    import atexit, sys
     import dataflow as tf
+    import ray
     if __name__ == "__main__":
+        # As what Ray registers when it is imported and started: it must not come first.
+        atexit.register(lambda: print("stopped" if cluster.stopped else "watched", flush=True))
         cluster = tf.cluster.launch(ps=1, workers=1, logs=False)
         print(*[row["pid"] for row in cluster.status()], flush=True)
         sys.stdin.readline()
@@ -234,6 +237,7 @@ def test_nothing_outlives_the_notebook_kernel(tmp_path, ending, eventually):
         else:
             owner.stdin.write("\n")
             owner.stdin.flush()
+            assert owner.stdout.readline().strip() == "stopped"
         owner.wait(30)
         eventually(lambda: not any(is_running(pid) for pid in everything), seconds=30)
     finally:
