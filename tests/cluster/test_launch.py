@@ -191,11 +191,11 @@ OWNER = textwrap.dedent(
     """
     import atexit, sys
     import dataflow as tf
-    import ray
     if __name__ == "__main__":
-        # As what Ray registers when it is imported and started: it must not come first.
+        launch = tf.cluster.launch
+        # As what Ray registers when it is imported and started by the launch: it comes later.
         atexit.register(lambda: print("stopped" if cluster.stopped else "watched", flush=True))
-        cluster = tf.cluster.launch(ps=1, workers=1, logs=False)
+        cluster = launch(ps=1, workers=1, logs=False)
         print(*[row["pid"] for row in cluster.status()], flush=True)
         sys.stdin.readline()
     """
