@@ -53,6 +53,8 @@ _FILTER_BYTES = 3 << 17
 _PARALLEL_PACKING = 1 << 20
 #: Rows of a filter's gradient that a thread takes are multiples of this.
 _ROWS_TOGETHER = 24
+#: Steps that a list has for a filter's gradient, about: each takes 20 us to write down.
+_MOST_STEPS = 4096
 #: Lists that are kept; where shapes change all the time, they are made anew.
 _MOST_LISTS = 256
 
@@ -407,6 +409,8 @@ class _FilterGradient:
         _, self.taps_wide, self.channels, self.outputs = out_shape
         self.lines = _Lines(x_shape, width)
         self.panels = panels_of(self.outputs)
+        #: Parts of the filter, each with a step of its own for every chunk.
+        self.parts = height.taps * len(self.panels)
         self.steps, self.padding = Steps(tiles), Steps(tiles)
         self.grad_line_bytes = width.count * self.outputs * NUMBER_BYTES
         self.grad_image_bytes = height.count * self.grad_line_bytes
@@ -457,13 +461,14 @@ class _FilterGradient:
         """Images, and their places in height, that are added up at a time."""
         both = self.lines.image_bytes + self.grad_image_bytes
         count = self.height.count
-        if both > _CHUNK_BYTES:
-            size = max(1, count * _CHUNK_BYTES // both)
+        chunk_bytes = max(_CHUNK_BYTES, self.lines.batch * both * self.parts // _MOST_STEPS)
+        if both > chunk_bytes:
+            size = max(1, count * chunk_bytes // both)
             for image in range(first, last):
                 for begin in range(0, count, size):
                     yield range(image, image + 1), range(begin, min(begin + size, count))
             return
-        size = _CHUNK_BYTES // max(1, both)
+        size = chunk_bytes // max(1, both)
         for begin in range(first, last, size):
             yield range(begin, min(begin + size, last)), range(count)
 
