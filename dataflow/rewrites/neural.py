@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.activation import relu_grad_op
+from dataflow.ops.bias import bias_add_grad_op
 from dataflow.ops.fused import mat_mul_sum_op
 from dataflow.ops.pooling import max_pool_grad_op
+from dataflow.ops.reduce import sum_op
 from dataflow.rewrites.engine import rewrite
 
 
@@ -34,6 +36,43 @@ def relu_gradient_before_pooling(t: Tensor) -> Tensor | None:
     names = ("ksize", "strides", "padding", "explicit_paddings", "data_format")
     attrs = {name: op.attrs[name] for name in names}
     return max_pool_grad_op(x, y, relu_grad_op(grad, y), **attrs)  # type: ignore[no-any-return]
+
+
+def _before_pooling(t: Tensor) -> Tensor | None:
+    """What was pooled to give the gradient ``t``, if each of its numbers reached one element.
+
+    A rectifier has made zeros of those whose window had no maximum (but NaN).
+    """
+    op = t.op
+    if op.type != "MaxPoolGrad" or op._control_inputs:
+        return None
+    _, y, grad = op._inputs
+    is_rectified = grad.op.type == "ReluGrad" and grad.op._inputs[1] is y
+    lies_on_image = op.attrs["padding"] in ("SAME", "VALID")
+    windows = [*op.attrs["ksize"], *op.attrs["strides"]]
+    by_channel = windows[0] == windows[3] == windows[4] == windows[7] == 1
+    if is_rectified and lies_on_image and by_channel and op.attrs["data_format"] == "NHWC":
+        return grad
+    return None
+
+
+@rewrite("Sum", "BiasAddGrad")
+def sum_before_pooling(t: Tensor) -> Tensor | None:
+    """sum(max_pool_grad(x, y, relu_grad(dy, y))) -> sum(relu_grad(dy, y)), for each channel
+
+    The gradient of a bias: pooling's gradient only moves numbers within their channel.
+    """
+    op = t.op
+    grad = _before_pooling(op._inputs[0])
+    if grad is None:
+        return None
+    if op.type == "BiasAddGrad":
+        same = op.attrs["data_format"] == "NHWC"
+        return bias_add_grad_op(grad) if same else None
+    axes = op._inputs[1].op
+    if axes.type != "Const" or sorted(axes.attrs["value"].reshape(-1).tolist()) != [0, 1, 2]:
+        return None
+    return sum_op(grad, op._inputs[1], keep_dims=op.attrs["keep_dims"])  # type: ignore[no-any-return]
 
 
 @rewrite("AddN")

@@ -427,3 +427,16 @@ def test_a_rectifier_of_something_else_keeps_its_gradient() -> None:
         plan = rewritten(s, gradient, [x])
         np.testing.assert_allclose(plan.run([value]), plain, rtol=1e-6)
     assert "relu_gradient_before_pooling" not in [h.rule for h in plan.journal]
+
+
+@pytest.mark.parametrize("adds", [lambda x, b: x + b, tf.nn.bias_add])
+def test_the_gradient_of_a_bias_before_pooling_is_summed_after_it(adds: Any) -> None:
+    x = tf.placeholder(tf.float32, [2, 6, 7, 3])
+    b = tf.placeholder(tf.float32, [3])
+    y = tf.nn.max_pool(tf.nn.relu(adds(x, b)), [1, 3, 2, 1], [1, 2, 2, 1], "SAME")
+    (gradient,) = tf.gradients(tf.sin(y), b)
+    value = np.random.default_rng(0).standard_normal((2, 6, 7, 3)).astype(np.float32)
+    plan = check(
+        gradient, {x: value, b: np.array([0.5, -0.5, 0], np.float32)}, "sum_before_pooling"
+    )
+    assert "MaxPoolGrad" not in types(plan)
