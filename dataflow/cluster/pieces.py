@@ -29,8 +29,8 @@ _LIGHT_BYTES = 1 << 18
 
 
 class _Local(threading.local):
-    #: Segments that what runs on this thread has made worth another try.
-    woken: list[tuple[PieceRun, int]] | None = None
+    #: Segments that what runs on this thread has made worth another try, and what comes after.
+    woken: list[tuple[PieceRun, int] | Callable[[], None]] | None = None
 
 
 _local = _Local()
@@ -307,18 +307,33 @@ def _wake(run: PieceRun, number: int) -> None:
         run_in_thread(lambda: run._run(run._try(number)))
 
 
-def _try_again(woken: list[tuple[PieceRun, int]]) -> None:
+def run_later(function: Callable[[], None]) -> None:
+    """Run ``function`` on this thread when it has served those that it has woken."""
+    if _local.woken is None:
+        function()
+    else:
+        _local.woken.append(function)
+
+
+def _try_again(woken: list[tuple[PieceRun, int] | Callable[[], None]]) -> None:
     """Try the segments that this thread has woken, and those that they wake."""
     try:
         while woken:
-            run, number = woken.pop(0)
+            entry = woken.pop(0)
+            if not isinstance(entry, tuple):
+                entry()
+                continue
+            run, number = entry
             followers = run._try(number, foreign=True)
             if followers:
                 run._run(followers, foreign=True)
     finally:
         _local.woken = None
-        for run, number in woken:  # after an interrupt
-            _wake(run, number)
+        for entry in woken:  # after an interrupt
+            if isinstance(entry, tuple):
+                _wake(*entry)
+            else:
+                run_in_thread(entry)
 
 
 def check_alive(value: Any) -> Any:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from dataflow.cluster.channel import Link
 from dataflow.cluster.compiled_piece import CompiledPiece
 from dataflow.cluster.messages import Kind, ProtocolError
-from dataflow.cluster.pieces import PieceRun, run_in_thread
+from dataflow.cluster.pieces import PieceRun, run_in_thread, run_later
 from dataflow.cluster.remote_errors import describe_error
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class RepeatedStep:
                 self._done = True
                 return
         if self._piece.is_quick:
-            self.begin()
+            run_later(self.begin)  # those that wait for what was done go first
         else:
             run_in_thread(self.begin)
 

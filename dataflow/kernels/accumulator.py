@@ -63,9 +63,13 @@ class Accumulator:
             raise InvalidArgumentError(
                 None, None, f"Argument num_required must be positive, got {required}"
             )
+
+        def ready() -> bool:
+            return self.count >= required
+
         with self.condition:
-            context.postpone_unless(self.condition, self.count >= required)
-            context.wait(self.condition, lambda: self.count >= required)
+            context.postpone_unless(self.condition, ready)
+            context.wait(self.condition, ready)
             result = self.result()
             self.count = 0
             self.total = None

@@ -64,8 +64,7 @@ class Queue:
         with condition:
             if self.closed:
                 raise self._closed_error()
-            fits = not self.enqueuers and len(self.items) + len(elements) <= self.capacity
-            context.postpone_unless(condition, fits, again=False)
+            context.postpone_unless(condition, lambda: self._has_room(len(elements)), again=False)
             ticket = _Ticket()
             self.enqueuers.append(ticket)
             try:
@@ -86,6 +85,15 @@ class Queue:
                 self.enqueuers.remove(ticket)
                 condition.notify_all()
 
+    def _has_room(self, count: int) -> bool:
+        """Whether that many go in without waiting."""
+        return not self.enqueuers and len(self.items) + count <= self.capacity
+
+    def _can_give(self, count: int) -> bool:
+        """Whether taking that many out ends without waiting, with an error or without."""
+        ended = self.closed and not self.enqueuers
+        return not self.dequeuers and (ended or self.available() >= count)
+
     def _room_for(self, ticket: Any) -> bool:
         return self.enqueuers[0] is ticket and len(self.items) < self.capacity
 
@@ -96,8 +104,7 @@ class Queue:
         """
         condition = self.condition
         with condition:
-            enough = self.available() >= count or self._finished()
-            context.postpone_unless(condition, enough and not self.dequeuers)
+            context.postpone_unless(condition, lambda: self._can_give(count))
             ticket = _Ticket()
             self.dequeuers.append(ticket)
             taken: list[Any] = []

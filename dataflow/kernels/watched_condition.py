@@ -14,22 +14,30 @@ class WatchedCondition(threading.Condition):
 
     def __init__(self) -> None:
         super().__init__()
-        self._watchers: list[Callable[[], None]] = []
+        self._watchers: list[tuple[Callable[[], None], Callable[[], bool]]] = []
 
-    def watch(self, callback: Callable[[], None]) -> None:
-        """Call ``callback`` at the next change. The caller holds the lock."""
-        self._watchers.append(callback)
+    def watch(self, callback: Callable[[], None], ready: Callable[[], bool]) -> None:
+        """Call ``callback`` at the next change after which it is ``ready()``.
+
+        The caller holds the lock, as does whoever calls ``ready``.
+        """
+        self._watchers.append((callback, ready))
 
     def unwatch(self, callback: Callable[[], None]) -> None:
         """Undo `watch`, where it has not been called yet."""
         with self:
-            if callback in self._watchers:
-                self._watchers.remove(callback)
+            self._watchers = [pair for pair in self._watchers if pair[0] is not callback]
 
     def notify_all(self) -> None:
-        """Wake all threads that wait, and call all that watch. The caller holds the lock."""
+        """Wake all threads that wait, and call all that watch and are ready.
+
+        The caller holds the lock.
+        """
         super().notify_all()
         if self._watchers:
             watchers, self._watchers = self._watchers, []
-            for callback in watchers:
-                callback()
+            for callback, ready in watchers:
+                if ready():
+                    callback()
+                else:
+                    self._watchers.append((callback, ready))

@@ -226,17 +226,19 @@ class KernelContext:
         """This op's resource, made when it does not exist."""
         return self.resources.get_or_create(self.container, kind, self.resource_name, create)
 
-    def postpone_unless(self, condition: Any, ready: bool, again: bool = True) -> None:
-        """Raise `Postponed` where this thread may not wait and the kernel is not ``ready``.
+    def postpone_unless(
+        self, condition: Any, ready: Callable[[], bool], again: bool = True
+    ) -> None:
+        """Raise `Postponed` where this thread may not wait and the kernel is not ``ready()``.
 
         The kernel holds ``condition`` (a `WatchedCondition`) and has done nothing yet. ``again``
-        says that it can simply be called again when the condition changes.
+        says that it can simply be called again when it is ready.
         """
         callback = postponing.callback
-        if callback is None or ready:
+        if callback is None or ready():
             return
         if again:
-            condition.watch(callback)
+            condition.watch(callback, ready)
         raise Postponed(condition if again else None)
 
     def wait(

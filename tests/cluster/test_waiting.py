@@ -80,6 +80,26 @@ def test_who_finds_no_room_waits_and_goes_on(cluster, queue, eventually):
         assert outcomes == [None] * 5
 
 
+@pytest.mark.parametrize("up_to", [True, False])
+def test_who_waits_for_many_gets_what_a_closed_queue_has_left(cluster, up_to, eventually):
+    with tf.device("/job:ps/task:0"):
+        queue = tf.FIFOQueue(9, [tf.float32], shapes=[[]], shared_name="places")
+        take = queue.dequeue_up_to(5) if up_to else queue.dequeue_many(5)
+        put, close = queue.enqueue_many([[1.0, 2.0]]), queue.close()
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(put)
+        threads, outcomes = run_in_threads(session, take, 1)
+        eventually(lambda: watchers(cluster) == 1)
+        session.run(close)
+        threads[0].join(20)
+        assert not threads[0].is_alive()
+        if up_to:
+            assert outcomes[0].tolist() == [1.0, 2.0]
+        else:
+            assert isinstance(outcomes[0], tf.errors.OutOfRangeError)
+        assert watchers(cluster) == 0
+
+
 def test_an_average_is_taken_when_the_last_gradient_arrives(cluster, eventually):
     with tf.device("/job:ps/task:0"):
         accumulator = tf.ConditionalAccumulator(tf.float32, [100_000], shared_name="gradients")
