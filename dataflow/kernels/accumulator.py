@@ -48,15 +48,19 @@ class Accumulator:
     def add(self, gradient: Any) -> None:
         self.check(np.shape(gradient))
         if self.total is None:
-            self.total = np.array(gradient)
+            # One that nobody changes, as it came in a message, is the sum for as long as it is alone.
+            fixed = isinstance(gradient, np.ndarray) and not gradient.flags.writeable
+            self.total = gradient if fixed else np.array(gradient)
         elif self.total.shape != np.shape(gradient):
             raise InvalidArgumentError(
                 None,
                 None,
                 f"Shape mismatch: expected {list(self.total.shape)}, got {list(np.shape(gradient))}",
             )
-        else:
+        elif self.total.flags.writeable:
             self.total += gradient
+        else:
+            self.total = np.asarray(np.add(self.total, gradient, dtype=self.total.dtype))
 
     def take(self, context: Any, required: int) -> Any:
         if required <= 0:
@@ -78,8 +82,10 @@ class Accumulator:
 
     def result(self) -> Any:
         total = self.total
-        if self.mean:
-            total = (total / self.count).astype(self.dtype.numpy)
+        if self.mean and total.flags.writeable and total.dtype.kind in "fc":
+            total = np.divide(total, self.count, out=total)
+        elif self.mean:
+            total = (total / self.count).astype(self.dtype.numpy, copy=False)
         return total if total.ndim else total[()]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.contrib.staging import StagingArea
+from dataflow.kernels.accumulator import Accumulator
 from dataflow.ops.synchronization import Barrier
 
 
@@ -151,3 +153,34 @@ def test_two_sections_in_one_run() -> None:
     one, two = section.execute(lambda: tf.constant(1)), section.execute(lambda: tf.constant(2))
     with tf.Session() as session:
         assert session.run([one, two]) == [1, 2]
+
+
+@pytest.mark.parametrize("reduction", ["MEAN", "SUM"])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "complex64"])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 2)])
+def test_gradients_that_nobody_changes_are_added_and_left_as_they_were(
+    reduction: str, dtype: str, shape: tuple[int, ...]
+) -> None:
+    class Waiting:
+        def postpone_unless(self, condition: Any, ready: Any) -> None:
+            assert ready()
+
+        def wait(self, condition: Any, ready: Any) -> None:
+            assert ready()
+
+    for fixed in itertools.product([True, False], repeat=3):
+        accumulator = Accumulator("sum", tf.as_dtype(dtype), shape, reduction)
+        gradients = [np.full(shape, n, dtype) for n in (1, 2, 5)]
+        for gradient, is_fixed in zip(gradients, fixed, strict=True):
+            gradient.flags.writeable = not is_fixed
+            accumulator.apply(0, gradient)
+        taken = accumulator.take(Waiting(), 3)
+        wanted = np.full(shape, 8, dtype)
+        if reduction == "MEAN":
+            wanted = (wanted / 3).astype(dtype)
+        np.testing.assert_array_equal(taken, wanted)
+        assert taken.dtype == dtype
+        assert [int(g.reshape(-1)[0].real) for g in gradients] == [1, 2, 5]
+        accumulator.apply(1, gradients[2])
+        assert accumulator.take(Waiting(), 1).dtype == dtype
+        assert int(gradients[2].reshape(-1)[0].real) == 5
