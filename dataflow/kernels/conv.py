@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels import direct_conv
+from dataflow.kernels import direct_conv, direct_filter_gradient
 from dataflow.kernels.blas import add_product, num_threads
 from dataflow.kernels.conv_geometry import (
     Layout,
@@ -268,7 +268,7 @@ def _filter_gradient(xp: Any, x: Any, grad: Any, problem: Problem) -> Any:
         matrix = grad.reshape(-1, problem.outputs)
         product = _product(xp, x.reshape(-1, problem.channels).T, matrix)
         return product.reshape(problem.filter_shape)
-    if _may_be_direct(xp, x, problem) and direct_conv.filter_gradient(
+    if _may_be_direct(xp, x, problem) and direct_filter_gradient.filter_gradient(
         x[:, 0], grad[:, 0], *problem.windows[1:], out[0]
     ):
         return out

@@ -7,112 +7,40 @@ have the same taps inside. Only rows are padded, in a copy, when windows reach b
 
 What is to be done for shapes is listed once, in pieces for the threads, and the list kept.
 
-Problems have two spatial axes (a depth of one), channels last, in single precision.
+Problems have two spatial axes (a depth of one), channels last, in single precision. The gradient of
+the filters is in `direct_filter_gradient`.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dataflow.kernels.blas import num_threads
-from dataflow.kernels.fused import products
-from dataflow.kernels.fused.mapping import Mapping
-from dataflow.kernels.fused.native import address_of
-from dataflow.kernels.fused.products import (
-    IMAGE,
-    PADDED,
-    RIGHT,
-    Axis,
-    Panel,
-    Steps,
-    panels_of,
+from dataflow.kernels.direct_lines import (
+    PIECES_EACH,
+    SHARED_PRODUCT,
+    Lines,
+    addresses,
+    is_trivial,
+    is_worthwhile,
+    kept,
 )
+from dataflow.kernels.fused import products
+from dataflow.kernels.fused.native import address_of
+from dataflow.kernels.fused.products import RIGHT, Axis, Panel, Steps, panels_of
 from dataflow.kernels.fused.tile_assembly import LANES, NUMBER_BYTES, VECTOR_BYTES
 from dataflow.windows import Window
 
-#: Below this many multiplications calls cost more than they save.
-_SMALL_PRODUCT = 1 << 19
-#: From here on the team's threads share the work.
-_SHARED_PRODUCT = 4 << 20
-#: With fewer outputs most of a vector would be empty.
-_LEAST_OUTPUTS = 4
 #: Bytes of input and output of a piece of the batch: they stay in the cache of one core.
 _PIECE_BYTES = 1 << 19
-#: Pieces for each thread, so that one that is held up leaves work to the others.
-_PIECES_EACH = 4
-#: Bytes that a tile of a filter's gradient adds up at a time; every tile reads all of them again.
-_CHUNK_BYTES = 1 << 18
 #: Bytes of packed filters that a tile reads at a time.
 _FILTER_BYTES = 3 << 17
 #: Filters of so many bytes are packed by all threads.
 _PARALLEL_PACKING = 1 << 20
-#: Rows of a filter's gradient that a thread takes are multiples of this.
-_ROWS_TOGETHER = 24
-#: Steps that a list has for a filter's gradient, about: each takes 20 us to write down.
-_MOST_STEPS = 4096
-#: Lists that are kept; where shapes change all the time, they are made anew.
-_MOST_LISTS = 256
-
-_lists: dict[tuple[Any, ...], Any] = {}
-
-
-def _kept(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
-    key = (*key, num_threads(), _PIECE_BYTES, _CHUNK_BYTES)
-    found = _lists.get(key)
-    if found is None:
-        if len(_lists) >= _MOST_LISTS:
-            _lists.clear()
-        found = _lists[key] = make()
-    return found
-
-
-class _Lines:
-    """The lines of an input, padded to a common length where windows reach beyond their ends."""
-
-    def __init__(self, shape: tuple[int, ...], width: Window) -> None:
-        self.batch, self.height, _, channels = shape
-        self.place_bytes = channels * NUMBER_BYTES
-        needed = (width.count - 1) * width.stride + width.extent
-        self.is_padded = width.before > 0 or needed > width.size
-        self.length = max(needed, width.before + width.size) if self.is_padded else width.size
-        self.before = width.before
-        self.line_bytes = self.length * self.place_bytes
-        self.given_bytes = width.size * self.place_bytes
-        self.image_bytes = self.height * self.line_bytes
-        self.array = PADDED if self.is_padded else IMAGE
-
-    def pad(self, steps: Steps, images: range, lines: range) -> None:
-        """Adds the step that pads these lines of these images."""
-        if not self.is_padded or not lines:
-            return
-        whole = len(lines) == self.height
-        for image in images[:1] if whole else images:
-            line = image * self.height + lines.start
-            steps.pad(
-                len(lines) * (len(images) if whole else 1),
-                line * self.given_bytes,
-                self.given_bytes,
-                line * self.line_bytes,
-                self.line_bytes,
-                self.before * self.place_bytes,
-            )
-
-    def scratch(self) -> Any:
-        """The array for the padded lines, or ``None``."""
-        return np.empty(self.batch * self.image_bytes, np.uint8) if self.is_padded else None
-
-
-def _is_trivial(w: Window) -> bool:
-    return w.size == w.taps == w.count == 1 and w.before == 0
-
-
-def _addresses(*arrays: Any) -> list[int]:
-    return [0 if a is None else address_of(a) for a in arrays]
 
 
 def _aligned(size_bytes: int) -> Any:
@@ -152,23 +80,30 @@ def forward(x: Any, filters: Any, height: Window, width: Window, out: Any) -> bo
     """
     taps_high, taps_wide, channels, outputs = filters.shape
     multiplications = out.size * taps_high * taps_wide * channels
-    if outputs < _LEAST_OUTPUTS or multiplications < _SMALL_PRODUCT:
-        return False
-    if NUMBER_BYTES not in filters.strides[2:]:
+    if not is_worthwhile(multiplications, outputs) or NUMBER_BYTES not in filters.strides[2:]:
         return False
     code = products.code.get()
     if code is None:
         return False
-    key = ("forward", x.shape, filters.shape, filters.strides, height, width, out.strides)
+    key = (
+        "forward",
+        _PIECE_BYTES,
+        x.shape,
+        filters.shape,
+        filters.strides,
+        height,
+        width,
+        out.strides,
+    )
 
     def make() -> _Forward:
         return _Forward(code.tiles, x.shape, filters, height, width, out.strides)
 
-    found: _Forward = _kept(key, make)
+    found: _Forward = kept(key, make)
     for place in found.empty:
         out[:, place] = 0
     panels, padded = _aligned(found.panels_bytes), found.lines.scratch()
-    arrays = _addresses(x, padded, filters, panels, out)
+    arrays = addresses(x, padded, filters, panels, out)
     found.packing.run(code.walk, arrays)
     found.steps.run(code.walk, arrays)
     return True
@@ -186,7 +121,7 @@ class _Forward:
         width: Window,
         out_strides: tuple[int, ...],
     ) -> None:
-        if _is_trivial(width):  # the longer axis is that of the tiles
+        if is_trivial(width):  # the longer axis is that of the tiles
             x_shape = (x_shape[0], 1, x_shape[1], x_shape[3])
             filters = filters.swapaxes(0, 1)
             out_strides = (out_strides[0], 0, out_strides[1], out_strides[3])
@@ -194,7 +129,7 @@ class _Forward:
         self.height, self.width = height, width
         self.taps_wide, self.channels, outputs = filters.shape[1:]
         self.out_strides = out_strides
-        self.lines = _Lines(x_shape, width)
+        self.lines = Lines(x_shape, width)
         groups = list(_groups(height))
         self.groups = [g for g in groups if g[3]]
         #: Places that no tap meets.
@@ -205,7 +140,7 @@ class _Forward:
         batch = x_shape[0]
         places = height.count * width.count
         multiplications = batch * places * filters.size
-        pieces = num_threads() * _PIECES_EACH if multiplications >= _SHARED_PRODUCT else 1
+        pieces = num_threads() * PIECES_EACH if multiplications >= SHARED_PRODUCT else 1
         image_bytes = self.lines.image_bytes + places * outputs * NUMBER_BYTES
         if filters.size > x_shape[0] * x_shape[1] * x_shape[2] * x_shape[3]:
             # Large filters are read once: threads take outputs.
@@ -349,192 +284,3 @@ def _phases(w: Window) -> list[_Phase] | None:
             )
         )
     return phases
-
-
-def filter_gradient(x: Any, grad: Any, height: Window, width: Window, out: Any) -> bool:
-    """Fills ``out`` [taps, taps, channels, outputs], from contiguous arrays."""
-    outputs = out.shape[3]
-    if outputs < _LEAST_OUTPUTS or grad.size // outputs * out.size < _SMALL_PRODUCT:
-        return False
-    code = products.code.get()
-    if code is None:
-        return False
-
-    def make() -> _FilterGradient:
-        return _FilterGradient(code.tiles, x.shape, out.shape, height, width)
-
-    found: _FilterGradient = _kept(("filter", x.shape, out.shape, height, width), make)
-    totals = np.empty((found.shares, *out.shape), out.dtype) if found.shares > 1 else out
-    if found.has_unmet:
-        totals.fill(0)
-    padded = found.lines.scratch()
-    arrays = _addresses(x, padded, None, grad, totals)
-    found.padding.run(code.walk, arrays)
-    found.steps.run(code.walk, arrays)
-    if found.shares > 1:  # in their order, whichever was ready first
-        parts = list(totals)
-        sums = _sum_of(len(parts))
-        if sums is None or not sums.run(out.shape, parts, (out,)):
-            np.add.reduce(totals, 0, out=out)
-    return True
-
-
-@functools.cache
-def _sum_of(count: int) -> Mapping | None:
-    """The sum of so many arrays, from the first on."""
-    steps = [("Add", (count + i - 1 if i else 0, i + 1)) for i in range(count - 1)]
-    return Mapping.of(np.float32, tuple(steps), (2 * count - 2,))
-
-
-class _FilterGradient:
-    """What is to be done for a filter's gradient.
-
-    Threads take shares of the batch, each with a total of its own, or, where filters are large,
-    taps and outputs.
-    """
-
-    def __init__(
-        self,
-        tiles: dict[tuple[int, int], int],
-        x_shape: tuple[int, ...],
-        out_shape: tuple[int, ...],
-        height: Window,
-        width: Window,
-    ) -> None:
-        if _is_trivial(width):  # the longer axis is that of the sums
-            x_shape = (x_shape[0], 1, x_shape[1], x_shape[3])
-            out_shape = (1, out_shape[0], *out_shape[2:])
-            height, width = width, height
-        self.height, self.width = height, width
-        _, self.taps_wide, self.channels, self.outputs = out_shape
-        self.lines = _Lines(x_shape, width)
-        self.panels = panels_of(self.outputs)
-        #: Parts of the filter, each with a step of its own for every chunk.
-        self.parts = height.taps * len(self.panels)
-        self.steps, self.padding = Steps(tiles), Steps(tiles)
-        self.grad_line_bytes = width.count * self.outputs * NUMBER_BYTES
-        self.grad_image_bytes = height.count * self.grad_line_bytes
-        batch = x_shape[0]
-        places = batch * height.count * width.count
-        self.filter_bytes = int(np.prod(out_shape)) * NUMBER_BYTES
-        is_large = places * self.filter_bytes // NUMBER_BYTES >= _SHARED_PRODUCT
-        threads = num_threads() if is_large else 1
-        batch_bytes = batch * (self.lines.image_bytes + self.grad_image_bytes)
-        # Totals are to be small beside what they are made of.
-        shares = min(threads * _PIECES_EACH, batch, batch_bytes // (2 * self.filter_bytes))
-        shares -= shares % threads
-        self.shares = shares if threads > 1 else 1
-        met = set()
-        if self.shares:
-            ends = [batch * i // self.shares for i in range(self.shares + 1)]
-            for share, (first, last) in enumerate(itertools.pairwise(ends)):
-                for images, lines in self._chunks(first, last):
-                    self._pad(images, lines)
-                    for tap, panel, rows in self._parts(1):
-                        to = (share, tap, panel.first)
-                        if self._tiles(tap, panel, rows, images, lines, share, to in met):
-                            met.add(to)
-                self.steps.end_piece()
-        else:
-            self.lines.pad(self.padding, range(batch), range(self.lines.height))
-            for tap, panel, rows in self._parts(threads * _PIECES_EACH):
-                begun = False
-                for images, lines in self._chunks(0, batch):
-                    begun |= self._tiles(tap, panel, rows, images, lines, 0, begun)
-                if begun:
-                    met.add((0, tap, panel.first))
-                self.steps.end_piece()
-        #: Some taps never lie on an image.
-        self.has_unmet = len(met) < max(1, self.shares) * height.taps * len(self.panels)
-
-    def _parts(self, least: int) -> Iterator[tuple[int, Panel, range]]:
-        """(tap in height, panel of outputs, rows) for all of the filter, in so many parts."""
-        rows = self.channels * (self.taps_wide if self.width.dilation == 1 else 1)
-        parts = -(-least // (self.height.taps * len(self.panels)))
-        size = -(-rows // parts)
-        size = -(-size // _ROWS_TOGETHER) * _ROWS_TOGETHER
-        for tap, panel in itertools.product(range(self.height.taps), self.panels):
-            for first in range(0, rows, size):
-                yield tap, panel, range(first, min(first + size, rows))
-
-    def _chunks(self, first: int, last: int) -> Iterator[tuple[range, range]]:
-        """Images, and their places in height, that are added up at a time."""
-        both = self.lines.image_bytes + self.grad_image_bytes
-        count = self.height.count
-        chunk_bytes = max(_CHUNK_BYTES, self.lines.batch * both * self.parts // _MOST_STEPS)
-        if both > chunk_bytes:
-            size = max(1, count * chunk_bytes // both)
-            for image in range(first, last):
-                for begin in range(0, count, size):
-                    yield range(image, image + 1), range(begin, min(begin + size, count))
-            return
-        size = chunk_bytes // max(1, both)
-        for begin in range(first, last, size):
-            yield range(begin, min(begin + size, last)), range(count)
-
-    def _pad(self, images: range, places: range) -> None:
-        """Pads the lines that these places see."""
-        h = self.height
-        first = max(0, places.start * h.stride - h.before)
-        last = min(h.size, (places.stop - 1) * h.stride - h.before + h.extent)
-        self.lines.pad(self.steps, images, range(first, max(first, last)))
-
-    def _tiles(
-        self,
-        tap: int,
-        panel: Panel,
-        rows: range,
-        images: range,
-        places: range,
-        share: int,
-        adds: bool,
-    ) -> bool:
-        """What some images and places give to a part of the filter; ``False`` if nothing."""
-        width, height, lines = self.width, self.height, self.lines
-        inside = height.inside(tap)[0]
-        first, last = max(places.start, inside.start), min(places.stop, inside.stop)
-        if last <= first:
-            return False
-        # Neighbouring taps and their channels lie side by side in the input: they are one axis.
-        together = self.taps_wide if width.dilation == 1 else 1
-        row_bytes = self.outputs * NUMBER_BYTES
-        line = first * height.stride + tap * height.dilation - height.before
-        step = width.stride * lines.place_bytes
-        line_turn = height.stride * lines.line_bytes - width.count * step
-        image_turn = lines.image_bytes - (last - first) * height.stride * lines.line_bytes
-        skipped = self.grad_image_bytes - (last - first) * self.grad_line_bytes
-        image = [(line_turn, 0)] * (last - first - 1) + [(line_turn + image_turn, skipped)]
-        self.steps.tiles(
-            len(rows),
-            panel,
-            left=(
-                lines.array,
-                images.start * lines.image_bytes
-                + line * lines.line_bytes
-                + rows.start * NUMBER_BYTES,
-            ),
-            right=(
-                RIGHT,
-                images.start * self.grad_image_bytes
-                + first * self.grad_line_bytes
-                + panel.first * NUMBER_BYTES,
-            ),
-            out=share * self.filter_bytes
-            + (tap * self.taps_wide * self.channels + rows.start) * row_bytes
-            + panel.first * NUMBER_BYTES,
-            row=NUMBER_BYTES,
-            step=step,
-            right_step=row_bytes,
-            out_row=row_bytes,
-            count=width.count,
-            segments=tuple(image * len(images)),
-            adds=adds,
-            axes=[
-                Axis(
-                    self.taps_wide // together,
-                    width.dilation * lines.place_bytes,
-                    self.channels * row_bytes,
-                )
-            ],
-        )
-        return True

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import conv, direct_conv
+from dataflow.kernels import conv, direct_conv, direct_filter_gradient, direct_lines
 from dataflow.kernels.fused import native, products, tile_assembly
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture(autouse=True)
 def direct(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """However small the problem."""
-    monkeypatch.setattr(direct_conv, "_SMALL_PRODUCT", 0)
-    monkeypatch.setattr(direct_conv, "_LEAST_OUTPUTS", 1)
+    monkeypatch.setattr(direct_lines, "_SMALL_PRODUCT", 0)
+    monkeypatch.setattr(direct_lines, "_LEAST_OUTPUTS", 1)
 
 
 #: (batch, height, width, channels, filter height, filter width, outputs)
@@ -61,17 +61,18 @@ def _compare(
 ) -> None:
     """The result with tiles and without; fails when the tiles were not used."""
     used: list[bool] = []
-    original = getattr(direct_conv, name)
+    module: Any = direct_filter_gradient if name == "filter_gradient" else direct_conv
+    original = getattr(module, name)
 
     def watched(*arguments: Any) -> bool:
         used.append(original(*arguments))
         return used[-1]
 
     with monkeypatch.context() as patch:
-        patch.setattr(direct_conv, name, watched)
+        patch.setattr(module, name, watched)
         got = function()
         assert used == [True] or may_be_blas
-        patch.setattr(direct_conv, name, lambda *arguments: False)
+        patch.setattr(module, name, lambda *arguments: False)
         wanted = function()
     np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
 
@@ -115,7 +116,7 @@ def test_pieces_of_the_batch_and_chunks_of_lines(
     monkeypatch: pytest.MonkeyPatch, piece_bytes: int
 ) -> None:
     monkeypatch.setattr(direct_conv, "_PIECE_BYTES", piece_bytes)
-    monkeypatch.setattr(direct_conv, "_CHUNK_BYTES", piece_bytes)
+    monkeypatch.setattr(direct_filter_gradient, "_CHUNK_BYTES", piece_bytes)
     test_all_three_convolutions(monkeypatch, SIZES[1], CASES[0])
 
 

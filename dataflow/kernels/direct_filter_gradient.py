@@ -1,0 +1,225 @@
+"""Gradients of filters without expanded rows, as `direct_conv` makes convolutions.
+
+Returns ``False`` when it leaves the work to `conv`.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.blas import num_threads
+from dataflow.kernels.direct_lines import (
+    PIECES_EACH,
+    SHARED_PRODUCT,
+    Lines,
+    addresses,
+    is_trivial,
+    is_worthwhile,
+    kept,
+)
+from dataflow.kernels.fused import products
+from dataflow.kernels.fused.mapping import Mapping
+from dataflow.kernels.fused.products import RIGHT, Axis, Panel, Steps, panels_of
+from dataflow.kernels.fused.tile_assembly import NUMBER_BYTES
+from dataflow.windows import Window
+
+#: Bytes that a tile adds up at a time; every tile reads all of them again.
+_CHUNK_BYTES = 1 << 18
+#: Rows that a thread takes are multiples of this.
+_ROWS_TOGETHER = 24
+#: Steps that a list has, about: each takes 20 us to write down.
+_MOST_STEPS = 4096
+
+
+def filter_gradient(x: Any, grad: Any, height: Window, width: Window, out: Any) -> bool:
+    """Fills ``out`` [taps, taps, channels, outputs], from contiguous arrays."""
+    outputs = out.shape[3]
+    if not is_worthwhile(grad.size // outputs * out.size, outputs):
+        return False
+    code = products.code.get()
+    if code is None:
+        return False
+
+    def make() -> _FilterGradient:
+        return _FilterGradient(code.tiles, x.shape, out.shape, height, width)
+
+    found: _FilterGradient = kept(("filter", _CHUNK_BYTES, x.shape, out.shape, height, width), make)
+    totals = np.empty((found.shares, *out.shape), out.dtype) if found.shares > 1 else out
+    if found.has_unmet:
+        totals.fill(0)
+    padded = found.lines.scratch()
+    arrays = addresses(x, padded, None, grad, totals)
+    found.padding.run(code.walk, arrays)
+    found.steps.run(code.walk, arrays)
+    if found.shares > 1:  # in their order, whichever was ready first
+        parts = list(totals)
+        sums = _sum_of(len(parts))
+        if sums is None or not sums.run(out.shape, parts, (out,)):
+            np.add.reduce(totals, 0, out=out)
+    return True
+
+
+@functools.cache
+def _sum_of(count: int) -> Mapping | None:
+    """The sum of so many arrays, from the first on."""
+    steps = [("Add", (count + i - 1 if i else 0, i + 1)) for i in range(count - 1)]
+    return Mapping.of(np.float32, tuple(steps), (2 * count - 2,))
+
+
+class _FilterGradient:
+    """What is to be done for a filter's gradient.
+
+    Threads take shares of the batch, each with a total of its own, or, where filters are large,
+    taps and outputs.
+    """
+
+    def __init__(
+        self,
+        tiles: dict[tuple[int, int], int],
+        x_shape: tuple[int, ...],
+        out_shape: tuple[int, ...],
+        height: Window,
+        width: Window,
+    ) -> None:
+        if is_trivial(width):  # the longer axis is that of the sums
+            x_shape = (x_shape[0], 1, x_shape[1], x_shape[3])
+            out_shape = (1, out_shape[0], *out_shape[2:])
+            height, width = width, height
+        self.height, self.width = height, width
+        _, self.taps_wide, self.channels, self.outputs = out_shape
+        self.lines = Lines(x_shape, width)
+        self.panels = panels_of(self.outputs)
+        #: Parts of the filter, each with a step of its own for every chunk.
+        self.parts = height.taps * len(self.panels)
+        self.steps, self.padding = Steps(tiles), Steps(tiles)
+        self.grad_line_bytes = width.count * self.outputs * NUMBER_BYTES
+        self.grad_image_bytes = height.count * self.grad_line_bytes
+        batch = x_shape[0]
+        places = batch * height.count * width.count
+        self.filter_bytes = int(np.prod(out_shape)) * NUMBER_BYTES
+        is_large = places * self.filter_bytes // NUMBER_BYTES >= SHARED_PRODUCT
+        threads = num_threads() if is_large else 1
+        batch_bytes = batch * (self.lines.image_bytes + self.grad_image_bytes)
+        # Totals are to be small beside what they are made of.
+        shares = min(threads * PIECES_EACH, batch, batch_bytes // (2 * self.filter_bytes))
+        shares -= shares % threads
+        self.shares = shares if threads > 1 else 1
+        met = set()
+        if self.shares:
+            ends = [batch * i // self.shares for i in range(self.shares + 1)]
+            for share, (first, last) in enumerate(itertools.pairwise(ends)):
+                for images, lines in self._chunks(first, last):
+                    self._pad(images, lines)
+                    for tap, panel, rows in self._parts(1):
+                        to = (share, tap, panel.first)
+                        if self._tiles(tap, panel, rows, images, lines, share, to in met):
+                            met.add(to)
+                self.steps.end_piece()
+        else:
+            self.lines.pad(self.padding, range(batch), range(self.lines.height))
+            for tap, panel, rows in self._parts(threads * PIECES_EACH):
+                begun = False
+                for images, lines in self._chunks(0, batch):
+                    begun |= self._tiles(tap, panel, rows, images, lines, 0, begun)
+                if begun:
+                    met.add((0, tap, panel.first))
+                self.steps.end_piece()
+        #: Some taps never lie on an image.
+        self.has_unmet = len(met) < max(1, self.shares) * height.taps * len(self.panels)
+
+    def _parts(self, least: int) -> Iterator[tuple[int, Panel, range]]:
+        """(tap in height, panel of outputs, rows) for all of the filter, in so many parts."""
+        rows = self.channels * (self.taps_wide if self.width.dilation == 1 else 1)
+        parts = -(-least // (self.height.taps * len(self.panels)))
+        size = -(-rows // parts)
+        size = -(-size // _ROWS_TOGETHER) * _ROWS_TOGETHER
+        for tap, panel in itertools.product(range(self.height.taps), self.panels):
+            for first in range(0, rows, size):
+                yield tap, panel, range(first, min(first + size, rows))
+
+    def _chunks(self, first: int, last: int) -> Iterator[tuple[range, range]]:
+        """Images, and their places in height, that are added up at a time."""
+        both = self.lines.image_bytes + self.grad_image_bytes
+        count = self.height.count
+        chunk_bytes = max(_CHUNK_BYTES, self.lines.batch * both * self.parts // _MOST_STEPS)
+        if both > chunk_bytes:
+            size = max(1, count * chunk_bytes // both)
+            for image in range(first, last):
+                for begin in range(0, count, size):
+                    yield range(image, image + 1), range(begin, min(begin + size, count))
+            return
+        size = chunk_bytes // max(1, both)
+        for begin in range(first, last, size):
+            yield range(begin, min(begin + size, last)), range(count)
+
+    def _pad(self, images: range, places: range) -> None:
+        """Pads the lines that these places see."""
+        h = self.height
+        first = max(0, places.start * h.stride - h.before)
+        last = min(h.size, (places.stop - 1) * h.stride - h.before + h.extent)
+        self.lines.pad(self.steps, images, range(first, max(first, last)))
+
+    def _tiles(
+        self,
+        tap: int,
+        panel: Panel,
+        rows: range,
+        images: range,
+        places: range,
+        share: int,
+        adds: bool,
+    ) -> bool:
+        """What some images and places give to a part of the filter; ``False`` if nothing."""
+        width, height, lines = self.width, self.height, self.lines
+        inside = height.inside(tap)[0]
+        first, last = max(places.start, inside.start), min(places.stop, inside.stop)
+        if last <= first:
+            return False
+        # Neighbouring taps and their channels lie side by side in the input: they are one axis.
+        together = self.taps_wide if width.dilation == 1 else 1
+        row_bytes = self.outputs * NUMBER_BYTES
+        line = first * height.stride + tap * height.dilation - height.before
+        step = width.stride * lines.place_bytes
+        line_turn = height.stride * lines.line_bytes - width.count * step
+        image_turn = lines.image_bytes - (last - first) * height.stride * lines.line_bytes
+        skipped = self.grad_image_bytes - (last - first) * self.grad_line_bytes
+        image = [(line_turn, 0)] * (last - first - 1) + [(line_turn + image_turn, skipped)]
+        self.steps.tiles(
+            len(rows),
+            panel,
+            left=(
+                lines.array,
+                images.start * lines.image_bytes
+                + line * lines.line_bytes
+                + rows.start * NUMBER_BYTES,
+            ),
+            right=(
+                RIGHT,
+                images.start * self.grad_image_bytes
+                + first * self.grad_line_bytes
+                + panel.first * NUMBER_BYTES,
+            ),
+            out=share * self.filter_bytes
+            + (tap * self.taps_wide * self.channels + rows.start) * row_bytes
+            + panel.first * NUMBER_BYTES,
+            row=NUMBER_BYTES,
+            step=step,
+            right_step=row_bytes,
+            out_row=row_bytes,
+            count=width.count,
+            segments=tuple(image * len(images)),
+            adds=adds,
+            axes=[
+                Axis(
+                    self.taps_wide // together,
+                    width.dilation * lines.place_bytes,
+                    self.channels * row_bytes,
+                )
+            ],
+        )
+        return True
