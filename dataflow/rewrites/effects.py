@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
 
 #: Nodes whose edges, control edges too, say which branch or loop a node belongs to.
 CONTROL_FLOW = frozenset(
@@ -26,6 +29,29 @@ NEVER_MERGED = CONTROL_FLOW | frozenset(
         "EagerPyFunc",
     }
 )
+
+
+class Changes:
+    """Which nodes of a plan change each variable."""
+
+    def __init__(self, ops: Iterable[Operation]) -> None:
+        self._of: dict[Operation, set[Operation]] = {}
+        for op in ops:
+            for arg, tensor in zip(op.op_def.inputs, op._inputs, strict=False):
+                if arg.is_ref:
+                    self._of.setdefault(variable_behind(tensor.op), set()).add(op)
+
+    def are_over(self, reference: Tensor) -> bool:
+        """True when nothing changes the variable after ``reference`` was handed on.
+
+        Its value can then be read later than by the node that the user let read it.
+        """
+        passed: set[Operation] = set()
+        op = reference.op
+        while op._inputs and op._inputs[0].dtype.is_ref:
+            passed.update((op, *op._control_inputs))
+            op = op._inputs[0].op
+        return self._of.get(op, passed) <= passed
 
 
 def variable_behind(op: Operation) -> Operation:

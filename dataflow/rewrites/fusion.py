@@ -13,7 +13,7 @@ from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.program import Program
 from dataflow.kernels.fused.regions import Region, small
 from dataflow.ops.fused import fused_op
-from dataflow.rewrites.effects import NEVER_MERGED
+from dataflow.rewrites.effects import NEVER_MERGED, Changes
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
@@ -34,11 +34,12 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
     if any(op.type in NEVER_MERGED and op.type not in ("NoOp", "Placeholder") for op in ops):
         return  # inside control flow nodes stay where their guards are
     needed = set(ops)
+    changes = Changes(ops)
     fetched = set(work.fetch_tensors())
     roots: dict[Operation, Operation] = {}  # node -> root of its cone
     sizes: dict[Operation, int] = {}
     for op in reversed(ops):
-        if not _fits(op):
+        if not _fits(op, changes):
             continue
         consumers = [c for c in dict.fromkeys(op.outputs[0]._consumers) if c in needed]
         targets = {roots.get(c) for c in consumers}
@@ -69,14 +70,16 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
         _fuse(work, journal, members, reduction)
 
 
-def _fits(op: Operation) -> bool:
+def _fits(op: Operation, changes: Changes) -> bool:
     if op.type not in INSTRUCTIONS or len(op.outputs) != 1 or op._control_inputs:
         return False
     if op.type == "BiasAdd" and op.attrs.get("data_format", "NHWC") not in ("NHWC", b"NHWC"):
         return False
     output = op.outputs[0]
     instruction = INSTRUCTIONS[op.type]
-    value_types = {t.dtype for t in op._inputs if t.dtype.name != "bool"}
+    if any(t.dtype.is_ref and not changes.are_over(t) for t in op._inputs):
+        return False
+    value_types = {t.dtype.base_dtype for t in op._inputs if t.dtype.name != "bool"}
     if not instruction.is_bool:
         value_types.add(output.dtype)
     return len(value_types) == 1 and next(iter(value_types)).name in ("float32", "float64")
@@ -127,7 +130,7 @@ def _fuse(
         numbers[op.outputs[0]] = len(inputs) + i
         for tensor in [*op._inputs, op.outputs[0]]:
             if tensor.dtype.name != "bool":
-                value_type = tensor.dtype
+                value_type = tensor.dtype.base_dtype
     last = members[-1] if reduction is None else reduction
     program = Program(
         len(inputs),

@@ -98,6 +98,9 @@ def _let_effects_wait(ops: list[Operation], gates: dict[Operation, set[Operation
         if mask and op.type != "NoOp" and not can_merge(op):
             waiting_for = set(op._control_inputs)
             sources = {t.op for t in op._inputs}
+            for source in sources:  # who waits for it waits for what it waits for
+                if source not in bits and not can_merge(source):
+                    waiting_for.update(source._control_inputs)
             i = 0
             while mask:
                 if mask & 1:

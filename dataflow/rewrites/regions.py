@@ -18,7 +18,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.fused.regions import EQUAL_SHAPES, Region, fits, small_source
 from dataflow.ops.fused import fused_region_op
 from dataflow.ops.sources import make_constant
-from dataflow.rewrites.effects import NEVER_MERGED
+from dataflow.rewrites.effects import NEVER_MERGED, Changes
 from dataflow.rewrites.fusion import FUSED_NODES
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
@@ -142,9 +142,9 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
         return
     if any(op.type in NEVER_MERGED and op.type not in ("NoOp", "Placeholder") for op in ops):
         return  # inside control flow nodes stay where their guards are
-    search = _Search()
+    search, changes = _Search(), Changes(ops)
     for op in ops:
-        key = _key(op)
+        key = _key(op, changes)
         if key is None:
             search.pass_by(op)
         else:
@@ -161,7 +161,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
             _fuse(work, journal, members, results, key)
 
 
-def _key(op: Operation) -> _Key | None:
+def _key(op: Operation, changes: Changes) -> _Key | None:
     """What the other nodes of a region must share; ``None`` for a node that fits into none."""
     if len(op.outputs) != 1 or op._control_inputs or op._control_outputs:
         return None
@@ -172,7 +172,9 @@ def _key(op: Operation) -> _Key | None:
         return None
     if op.type == "Select" and op._inputs[0].dims != output.dims:
         return None  # chooses whole rows
-    names = {t.dtype.name for t in (*op._inputs, output)} - {"bool"}
+    if any(t.dtype.is_ref and not changes.are_over(t) for t in op._inputs):
+        return None
+    names = {t.dtype.base_dtype.name for t in (*op._inputs, output)} - {"bool"}
     if len(names) != 1:
         return None
     (dtype,) = names

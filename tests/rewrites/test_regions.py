@@ -149,6 +149,43 @@ def test_truth_values_that_others_need(either: None) -> None:
     assert "_FusedRegion" in types(plan)
 
 
+def test_what_reads_a_variable_after_its_last_change_is_fused(either: None) -> None:
+    """Adam's sparse update: a root, a product, a sum and a quotient over the whole table."""
+    rows = tf.placeholder(tf.int32, [5])
+    off = tf.ConfigProto()
+    off.graph_options.rewrite_options.disable_meta_optimizer = True
+    results = []
+    table = tf.Variable(np.linspace(-1, 1, 3000 * 16, dtype=np.float32).reshape(3000, 16))
+    loss = tf.reduce_sum(tf.square(tf.nn.embedding_lookup(table, rows)))
+    train = tf.train.AdamOptimizer(0.1).minimize(loss)
+    for config in (None, off):
+        with tf.Session(config=config) as s:
+            s.run(tf.global_variables_initializer())
+            for i in range(6):
+                s.run(train, {rows: [i, 7, 7, 2999, 3 * i]})
+            results.append(s.run(table))
+            if config is None:
+                (plan,) = [p for p in s._plans.values() if p.feeds]
+                (fused,) = [op for op in plan.compiled_ops if op.type == "_Fused"]
+                steps = [step[0] for step in fused.attrs["program"].steps]
+                assert sorted(steps) == ["AddV2", "Mul", "RealDiv", "Sqrt"]
+    np.testing.assert_allclose(*results, rtol=1e-5, atol=1e-7)
+
+
+def test_what_reads_a_variable_between_two_changes_stays(either: None) -> None:
+    x = tf.placeholder(tf.float32, [40, 50])
+    v = tf.Variable(np.ones((40, 50), np.float32))
+    once = tf.assign_add(v, x)
+    seen = tf.sqrt(once) * 2.0 + tf.abs(once) - tf.square(once)
+    with tf.control_dependencies([once]):
+        twice = tf.assign_add(v, x)
+    with tf.Session() as s:
+        s.run(v.initializer)
+        plan = rewritten(s, [seen, twice.op], [x])
+        regions = [op for op in plan.compiled_ops if op.type == "_FusedRegion"]
+        assert not any(t.dtype.is_ref for op in regions for t in op.inputs)
+
+
 def test_scalars_and_single_ops_stay() -> None:
     x = tf.placeholder(tf.float32, [])
     y = tf.placeholder(tf.float32, [20])
