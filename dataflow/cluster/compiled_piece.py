@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from dataflow.cluster.recorder import Recorder
@@ -22,7 +22,7 @@ from dataflow.kernels.memory import keep_freed_memory
 from dataflow.kernels.xp import gpus
 from dataflow.placement.groups import reference_inputs
 from dataflow.placement.placer import local_devices, pin_within_task, place
-from dataflow.placement.transfers import Placed, insert_copies
+from dataflow.placement.transfers import CPU, Placed, insert_copies
 from dataflow.rewrites.dedupe import can_merge
 from dataflow.rewrites.switches import Switches
 from dataflow.rewrites.working_graph import WorkingGraph
@@ -158,9 +158,9 @@ class CompiledPiece:
         self.journals: list[list[Any]] = [[] for _ in plan.segments]
         self._binder = _Binder(session, soft_placement)
         self._switches = switches
-        self._segments = [
-            self._compile(self._binder.place(s.ops, s.outputs, s.inputs)) for s in plan.segments
-        ]
+        #: By segment: the memories in which its inputs come, and in which its outputs are left.
+        self._places: list[tuple[list[str], list[str]]] = []
+        self._segments = [self._compile(placed) for placed in self._place()]
         self._runs_left = RUNS_BEFORE_REWRITING if self.may_be_rewritten else -1
         self.pending = [s.num_pending for s in plan.segments]
         self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
@@ -192,6 +192,27 @@ class CompiledPiece:
         self.is_quick = all(self.is_light) and self.num_blocking == sum(self.can_be_tried)
         self._traced: dict[int, CompiledSegment] = {}
 
+    def _place(self) -> Iterator[Placed]:
+        """The segments with their copies. What no other task sees stays on the GPU between them."""
+        plan = self.plan
+        on_host = {
+            *plan.fetch_slots,
+            *(n for s in plan.segments for t in s.transfers for n in t[2]),
+        }
+        place_of: dict[int, str] = {}
+        for s in plan.segments:
+            came = [place_of.get(slot, CPU) for slot in s.input_slots]
+            on_host.update(slot for slot in s.input_slots if slot not in place_of)
+            wanted = [
+                CPU if slot in on_host or tensor.dtype.is_ref else None
+                for slot, tensor in zip(s.output_slots, s.outputs, strict=True)
+            ]
+            placed = self._binder.place(s.ops, s.outputs, s.inputs, (came, wanted))
+            left = list(placed.fetch_places) or [CPU] * len(wanted)
+            place_of.update(zip(s.output_slots, left, strict=True))
+            self._places.append((came, left))
+            yield placed
+
     def _compile(self, placed: Placed, trace: bool = False, final: bool = False) -> CompiledSegment:
         generated = self._binder.generate(placed, trace, final)
         return CompiledSegment(placed, generated, generated.function)
@@ -211,7 +232,7 @@ class CompiledPiece:
         found = self._traced.get(number)
         if found is None:
             s = self.plan.segments[number]
-            placed = self._binder.place(s.ops, s.outputs, s.inputs)
+            placed = self._binder.place(s.ops, s.outputs, s.inputs, self._places[number])
             found = self._traced[number] = self._compile(placed, trace=True)
         return found
 
@@ -245,7 +266,11 @@ class CompiledPiece:
                 self._switches.where(self.session._has_gpu),
             )
             placed = self._binder.place(
-                rewritten.ops, rewritten.fetches, rewritten.feeds, rewritten.origin
+                rewritten.ops,
+                rewritten.fetches,
+                rewritten.feeds,
+                self._places[number],
+                rewritten.origin,
             )
             self.journals[number] = rewritten.journal
             self._segments[number] = self._compile(placed, final=self._switches.reuse)
@@ -350,10 +375,12 @@ class _Binder:
         ops: Sequence[Operation],
         outputs: Sequence[Tensor],
         inputs: Sequence[Tensor],
+        places: tuple[Sequence[str], Sequence[str | None]],
         origin: dict[Operation, Operation] | None = None,
     ) -> Placed:
-        """The nodes with the copies that the task's GPU asks for; values arrive on the host.
+        """The nodes with the copies that the task's GPU asks for.
 
+        ``places``: where the inputs are, and where the outputs go (None: left where they are).
         ``origin`` leads from the given nodes to the client's; the result's does so from its own.
         """
         origin = origin or {}
@@ -367,7 +394,7 @@ class _Binder:
                 return Placed(ops, outputs, inputs, origin, {})
             work = WorkingGraph(ops, outputs, ops, inputs)
             return Placed(work.needed(), work.fetch_tensors(), work.feed_tensors, work.origin, {})
-        placed = insert_copies(ops, outputs, ops, inputs, devices, to_host=True)
+        placed = insert_copies(ops, outputs, ops, inputs, devices, *places)
         return placed._replace(
             origin={op: origin.get(given, given) for op, given in placed.origin.items()}
         )

@@ -19,7 +19,8 @@ class Placed(NamedTuple):
     """What to run in place of the given nodes.
 
     ``kernel_devices``: ``"gpu:0"`` for each node whose kernel runs on that GPU (the others' run on
-    the CPU); ``origin`` leads from these nodes to the given ones.
+    the CPU); ``origin`` leads from these nodes to the given ones; ``fetch_places`` says where each
+    fetched value is left (``"cpu"``, ``"gpu:0"``), nothing where there is no GPU.
     """
 
     ops: list[Operation]
@@ -27,6 +28,7 @@ class Placed(NamedTuple):
     feeds: list[Tensor]
     origin: dict[Operation, Operation]
     kernel_devices: dict[Operation, str]
+    fetch_places: tuple[str, ...] = ()
 
 
 def short_name(device: str) -> str:
@@ -41,16 +43,19 @@ def insert_copies(
     fetch_operations: Iterable[Operation],
     feeds: Sequence[Tensor],
     devices: dict[Operation, str],
-    to_host: bool = False,
+    feed_places: Sequence[str] = (),
+    fetch_places: Sequence[str | None] = (),
 ) -> Placed:
     """The nodes with a copy wherever a value is needed in another memory than its own.
 
     ``devices``: the full device name of each node, from `place`. Fed values arrive in the host's
-    memory; fetched ones are left where they are, or with ``to_host`` brought there.
+    memory or in their ``feed_places``; fetched ones are left where they are, or brought to their
+    ``fetch_places`` (None: wherever it is).
     """
     work = WorkingGraph(ops, fetches, fetch_operations, feeds)
     kernel_devices: dict[Operation, str] = {}
     place_of: dict[Tensor, str] = dict.fromkeys(work.feed_tensors, CPU)
+    place_of.update(zip(work.feed_tensors, feed_places, strict=False))
     wanted: list[tuple[Operation, tuple[str, ...]]] = []
     for op in [o for o in work.graph.get_operations() if o in work.origin_ops]:
         full_name = devices[work.origin[op]]
@@ -85,16 +90,23 @@ def insert_copies(
                 place_of[copy] = place
                 kernel_devices[copy.op] = place if place != CPU else place_of[source]
             work.set_input(op, i, copy)
-    if to_host:
-        for tensor in work.fetch_tensors():
-            if place_of[tensor] != CPU:
-                copy = copies.get((tensor, CPU))
-                if copy is None:
-                    copy = copies[tensor, CPU] = _copy(work, tensor, place_of[tensor], CPU, devices)
-                    kernel_devices[copy.op] = place_of[tensor]
-                work.set_fetch(tensor, copy)
+    for tensor, wanted_place in zip(work.fetch_tensors(), fetch_places, strict=False):
+        if wanted_place not in (None, place_of[tensor]):
+            copy = copies.get((tensor, wanted_place))
+            if copy is None:
+                source_place = place_of[tensor]
+                copy = _copy(work, tensor, source_place, wanted_place, devices)
+                copies[tensor, wanted_place], place_of[copy] = copy, wanted_place
+                kernel_devices[copy.op] = wanted_place if wanted_place != CPU else source_place
+            work.set_fetch(tensor, copy)
+    found = work.fetch_tensors()
     return Placed(
-        work.needed(), work.fetch_tensors(), work.feed_tensors, work.origin, kernel_devices
+        work.needed(),
+        found,
+        work.feed_tensors,
+        work.origin,
+        kernel_devices,
+        tuple(place_of[t] for t in found),
     )
 
 
@@ -118,5 +130,6 @@ def _copy(
         name += f"_{tensor.value_index}"
     copy = work.add_unary(op_def, tensor, name)
     on_gpu = place if place != CPU else source
-    copy.op.device = next(d for d in devices.values() if short_name(d) == on_gpu)
+    task = next(iter(devices.values())).rpartition("/device:")[0]
+    copy.op.device = f"{task}/device:{on_gpu.upper()}"
     return copy

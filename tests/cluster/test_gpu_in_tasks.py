@@ -140,6 +140,37 @@ def test_a_trace_has_lanes_for_gpus_and_the_copies_on_them(gpu_cluster: LocalClu
         assert "worker 1 GPU 0" in str(stepper.payload["trace"]["runs"][0])
 
 
+def test_what_stays_on_a_task_stays_on_its_gpu(gpu_cluster: LocalCluster) -> None:
+    """Values that wait for another task's wait in the GPU's memory; what travels is copied once."""
+    x = tf.placeholder(tf.float32, [None, 4], name="x")
+    with tf.device("/job:worker/task:0"):
+        squares = tf.square(x, name="squares")
+        sums = tf.reduce_sum(squares, 0, name="sums")
+    with tf.device("/job:ps/task:0"):
+        scale = tf.negative(sums, name="scale")
+    with tf.device("/job:worker/task:0"):
+        y = tf.multiply(squares, scale, name="y")  # in a later segment than the squares
+        z = tf.add(y, sums, name="z")
+    feeds = {x: np.arange(8, dtype=np.float32).reshape(2, 4)}
+    with tf.Session(gpu_cluster["worker:0"].target) as session:
+        for _ in range(5):  # rewritten on the way
+            result = session.run(z, feeds)
+        traced_result, lanes = traced(session, z, feeds)
+    squared = feeds[x] ** 2
+    np.testing.assert_allclose(result, squared * -squared.sum(0) + squared.sum(0))
+    np.testing.assert_array_equal(traced_result, result)
+    copies = [
+        text.partition(" = ")[2] for text in lanes[lane("worker", 0, "GPU:0")] if "= _Copy" in text
+    ]
+    assert sorted(copies) == [
+        "_CopyToDevice(scale)",
+        "_CopyToDevice(sums)",
+        "_CopyToDevice(x)",
+        "_CopyToHost(sums)",
+        "_CopyToHost(z)",
+    ]
+
+
 def test_placement_is_logged_by_the_client(
     gpu_cluster: LocalCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
