@@ -16,6 +16,7 @@ class _Arg:
     """The definition of a node that stands for a fed tensor."""
 
     type = "Placeholder"
+    family = ""
     stateful = False
     inputs: tuple[Any, ...] = ()
     outputs: tuple[Any, ...] = ()

@@ -246,6 +246,18 @@ def test_training_on_the_gpu_is_training_on_the_cpu(optimizer: Any) -> None:
     np.testing.assert_allclose(weights, expected_weights, rtol=2e-3, atol=2e-5)
 
 
+def test_waiting_for_what_is_fed() -> None:
+    """A fed node that others wait for is among the nodes of a rewritten plan."""
+    x = tf.placeholder(tf.float32, [2], name="x")
+    fed = tf.square(x, name="fed")
+    with tf.control_dependencies([fed]):
+        y = tf.add(tf.multiply(x, 2.0), 0.0, name="y")
+    z = y + fed
+    with tf.Session() as session:
+        for _ in range(5):
+            assert session.run([y, z], {x: [1, 2], fed: [5, 6]})[1].tolist() == [7, 10]
+
+
 def test_loops_and_branches_on_the_gpu() -> None:
     x = tf.placeholder(tf.float32, [2])
 
