@@ -1,7 +1,7 @@
 """CUDA C run on the CPU: a C++ compiler and a few definitions in place of a GPU.
 
-Blocks run one after the other, the threads of a block as threads with a barrier, so that what a
-kernel computes (indices, sums over a block, rounding apart) can be checked where no GPU is.
+Blocks run one after the other, and so do the threads of a block, each up to the next barrier, so
+that what a kernel computes (indices, sums over a block, rounding apart) can be checked where no GPU is.
 """
 
 from __future__ import annotations
@@ -44,22 +44,51 @@ struct __half {
   operator float() const { return value; }
 };
 """
-#: Kernels whose threads wait for each other need real threads; the others run one by one.
+#: Threads that wait for each other take turns: each runs up to the next barrier.
 _WITH_BARRIER = r"""
-#include <barrier>
-#include <thread>
+#include <ucontext.h>
+#include <functional>
 #include <vector>
-static barrier<>* everybody = nullptr;
-static void __syncthreads() { everybody->arrive_and_wait(); }
+static int diverged = 0;
+static unsigned running;
+static ucontext_t scheduler;
+static vector<ucontext_t> waiting;
+static vector<bool> done;
+static function<void(unsigned)> body;
+static void __syncthreads() {
+  Position mine = threadIdx;
+  swapcontext(&waiting[running], &scheduler);
+  threadIdx = mine;
+}
+static void enter() {
+  body(running);
+  done[running] = true;
+}
 template <typename F> static void run_block(unsigned threads, F run) {
-  barrier<> all(threads);
-  everybody = &all;
-  vector<thread> running;
-  for (unsigned t = 0; t < threads; ++t) running.emplace_back(run, t);
-  for (auto& one : running) one.join();
+  static const size_t STACK = 1 << 16;
+  static vector<char> stacks;
+  stacks.resize(threads * STACK);
+  waiting.resize(threads);
+  done.assign(threads, false);
+  body = run;
+  for (unsigned t = 0; t < threads; ++t) {
+    getcontext(&waiting[t]);
+    waiting[t].uc_stack.ss_sp = &stacks[t * STACK];
+    waiting[t].uc_stack.ss_size = STACK;
+    waiting[t].uc_link = &scheduler;
+    makecontext(&waiting[t], enter, 0);
+  }
+  for (unsigned ended = 0; ended == 0;) {
+    for (running = 0; running < threads; ++running) {
+      swapcontext(&scheduler, &waiting[running]);
+      ended += done[running];
+    }
+    if (ended != 0 && ended != threads) diverged = 1;
+  }
 }
 """
 _WITHOUT_BARRIER = r"""
+static int diverged = 0;
 template <typename F> static void run_block(unsigned threads, F run) {
   for (unsigned t = 0; t < threads; ++t) run(t);
 }
@@ -80,7 +109,11 @@ static void launch(void (*kernel)(A...), unsigned* grid, unsigned* block, void**
     });
   }
 }
-extern "C" void go(unsigned* grid, unsigned* block, void** a) { launch(NAME, grid, block, a); }
+extern "C" int go(unsigned* grid, unsigned* block, void** a) {
+  diverged = 0;
+  launch(NAME, grid, block, a);
+  return diverged;
+}
 """
 
 
@@ -106,7 +139,7 @@ class HostCompiler:
         if not library.exists():
             stem.with_suffix(".cpp").write_text(text)
             subprocess.run(
-                ["g++", "-std=c++20", "-O0", "-w", "-shared", "-fPIC", "-pthread"]
+                ["g++", "-std=c++20", "-O0", "-w", "-shared", "-fPIC"]
                 + ["-I", str(self.folder), "-o", str(library), str(stem.with_suffix(".cpp"))],
                 check=True,
                 capture_output=True,
@@ -124,6 +157,7 @@ class HostCompiler:
                     kept.append(np.asarray(value._array.ctypes.data, np.uint64))
             pointers = (ctypes.c_void_p * len(kept))(*[a.ctypes.data for a in kept])
             three = [(ctypes.c_uint * 3)(*(*d, 1, 1)[:3]) for d in (grid, block)]
-            go(three[0], three[1], pointers)
+            if go(three[0], three[1], pointers):
+                raise AssertionError(f"{name}: some threads of a block end while others wait")
 
         return launch
