@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from dataflow.dtypes import DType
 from dataflow.kernels.cuda.channels import channel_sums
 from dataflow.kernels.cuda.source import can_run
-from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, ColumnSums, Mapping
+from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, ColumnSums, Mapping, rows_joined
 from dataflow.kernels.registry import kernel
 
 
@@ -40,9 +41,19 @@ def _inner_total(x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
     if mapping is None or x.ndim - 1 in gone or not x.flags.c_contiguous:
         return None
     shape = tuple([1 if i in gone else size for i, size in enumerate(x.shape)])
-    sums = np.zeros(shape, x.dtype)
-    if not mapping.run(x.shape, [x], [sums]):
-        return None
+    first, channels = min(gone), x.shape[-1]
+    rows = math.prod(x.shape[first:-1])
+    joined = rows_joined(rows, channels) if len(gone) == x.ndim - 1 - first else 1
+    if joined > 1:  # otherwise each addition of a short row waits for the one before
+        wide = x.reshape(-1, rows // joined, joined * channels)
+        sums = np.zeros((wide.shape[0], 1, wide.shape[2]), x.dtype)
+        if not mapping.run(wide.shape, [wide], [sums]):
+            return None
+        sums = sums.reshape(-1, joined, channels).sum(1).reshape(shape)
+    else:
+        sums = np.zeros(shape, x.dtype)
+        if not mapping.run(x.shape, [x], [sums]):
+            return None
     return sums if keep_dims else sums.reshape([s for i, s in enumerate(shape) if i not in gone])
 
 
