@@ -215,7 +215,13 @@ def test_a_pin_that_a_task_cannot_keep_is_refused(gpu_cluster: LocalCluster) -> 
         assert session.run([count, y, text[0]]) == [0, 4.0, b"1.500000"]
 
 
-def test_without_a_gpu_a_softened_pin_makes_no_lane(cluster: LocalCluster) -> None:
+@pytest.fixture
+def no_gpu() -> Iterator[None]:
+    with pretend_gpus(0):
+        yield
+
+
+def test_without_a_gpu_a_softened_pin_makes_no_lane(no_gpu: None, cluster: LocalCluster) -> None:
     with tf.device("/job:worker/task:1/gpu:0"):
         y = tf.square(tf.constant(3.0), name="y")
     config = tf.ConfigProto(allow_soft_placement=True)
