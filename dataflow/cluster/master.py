@@ -623,24 +623,39 @@ class _MasterStep:
             raise lost
 
     def _follow(self, until: Callable[[], bool], timeout_seconds: float | None) -> None:
-        """Ask the task of a step that repeats itself how far it is, and tell it when to end."""
+        """Ask the task of a step that repeats itself how far it is, and tell it when to end.
+
+        Its time is up when it says so long after it last got on that it still has not: this
+        process may have been the one that was held up.
+        """
         ((task, link),) = self.links.items()
         known, since, told = 0, time.monotonic(), False
+        asked: float | None = None
         while not self.complete and self.error is None:
-            fd = link.fileno()
-            if fd < 0 or link.has_frame() or channel.wait_readable([fd], REPORT_SECONDS):
+            fd, late = link.fileno(), False
+            heard = fd < 0 or link.has_frame() or channel.wait_readable([fd], REPORT_SECONDS)
+            if heard:
                 self._receive_from(task)
                 if self.num_repeats != known:
                     known, since = self.num_repeats, time.monotonic()
-                continue
-            if timeout_seconds is not None and time.monotonic() - since > timeout_seconds:
-                machine = self.master.machine
-                self._take(self.master.decide(machine.timed_out, self.step, timeout_seconds))
+                elif timeout_seconds is not None and asked is not None:
+                    late = asked - since > timeout_seconds
+                asked = None
+            elif timeout_seconds is not None:  # it does not answer at all
+                late = time.monotonic() - since > 2 * timeout_seconds + 1
+            if self.complete or self.error is not None:
                 return
+            if late:
+                machine = self.master.machine
+                self._take(self.master.decide(machine.timed_out, self.step, timeout_seconds or 0.0))
+                return
+            if heard or asked is not None:
+                continue
             try:
                 if not told and until():
                     link.send(Kind.CANCEL, 0, self.step)
                     told = True
+                asked = time.monotonic()
                 link.send(Kind.PING, 0, self.step)
             except UnavailableError as error:
                 self._lost(task, error)
