@@ -13,8 +13,9 @@ from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.program import Program
 from dataflow.kernels.fused.regions import Region, small
 from dataflow.ops.fused import fused_op
-from dataflow.rewrites.effects import NEVER_MERGED, Changes
+from dataflow.rewrites.effects import Changes
 from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.places import OUTSIDE, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
 #: Sizes that are not known yet count as this, when it is judged whether a result is large.
@@ -31,15 +32,14 @@ _refused: set[Program] = set()
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
     """Finds the cones and puts a `_Fused` node in the place of each."""
     ops = work.needed()
-    if any(op.type in NEVER_MERGED and op.type not in ("NoOp", "Placeholder") for op in ops):
-        return  # inside control flow nodes stay where their guards are
+    where = places(ops, work.feed_tensors)
     needed = set(ops)
     changes = Changes(ops)
     fetched = set(work.fetch_tensors())
     roots: dict[Operation, Operation] = {}  # node -> root of its cone
     sizes: dict[Operation, int] = {}
     for op in reversed(ops):
-        if not _fits(op, changes):
+        if not _fits(op, changes) or where.get(op, OUTSIDE).is_dead:
             continue
         consumers = [c for c in dict.fromkeys(op.outputs[0]._consumers) if c in needed]
         targets = {roots.get(c) for c in consumers}
@@ -49,6 +49,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
             and op.outputs[0] not in fetched
             and not op._control_outputs
             and op.device == root.device
+            and where.get(op) == where.get(root)
             and op.outputs[0].dims == root.outputs[0].dims
             and sizes[root] < _MAX_STEPS
         ):
@@ -63,6 +64,8 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
             cones.setdefault(roots[op], []).append(op)
     for root, members in cones.items():
         reduction = _reduction_of(root, needed, fetched)
+        if reduction is not None and where.get(reduction) != where.get(root):
+            reduction = None
         if len(members) < (1 if reduction is not None else 2) or not _worthwhile(root.outputs[0]):
             continue
         if len(members) + (reduction is not None) < 2:

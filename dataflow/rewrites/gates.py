@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from dataflow.graph.operation import Operation
 from dataflow.rewrites.dedupe import can_merge
-from dataflow.rewrites.effects import NEVER_MERGED, variable_behind
+from dataflow.rewrites.effects import CONTROL_FLOW, NEVER_MERGED, variable_behind
 from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.places import Place, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
 _PASSING = ("Identity", "StopGradient", "PreventGradient", "Snapshot")
-_BOOKKEEPING = frozenset({"NoOp", "Placeholder"})
+#: Where one of these is in the plan, all gates stay.
+_WALLS = NEVER_MERGED - CONTROL_FLOW - {"NoOp", "Placeholder"}
 #: Nobody waits long for these.
 _ALWAYS_THERE = frozenset({"Placeholder", "VariableV2", "Variable"})
 
@@ -22,8 +24,9 @@ _ALWAYS_THERE = frozenset({"Placeholder", "VariableV2", "Variable"})
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
     """Opens the gates and lets what has effects wait in their place."""
     ops = work.needed()
-    if any(op.type in NEVER_MERGED and op.type not in _BOOKKEEPING for op in ops):
-        return  # inside control flow a control edge says in which branch a node is
+    if any(op.type in _WALLS for op in ops):
+        return
+    where = places(ops, work.feed_tensors)
     gates: dict[Operation, set[Operation]] = {}
     changed = changed_variables(ops)
     for op in ops:
@@ -31,7 +34,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
             if changed and variable_read(op._inputs[0].op) in changed:
                 continue  # the copy of a variable's value, taken here, before it changes
             awaited = _pure_members(op._control_inputs)
-            if awaited is not None:
+            if awaited is not None and (not where or _goes_unseen(op, awaited, where)):
                 gates[op] = awaited
     if not gates:
         return
@@ -54,6 +57,15 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
                 (op.name,),
             )
         )
+
+
+def _goes_unseen(op: Operation, awaited: set[Operation], where: dict[Operation, Place]) -> bool:
+    """True for a gate in a loop or a branch whose control edges do not say where it stands, and
+    that nobody with effects has to wait for in its place."""
+    source = op._inputs[0].op
+    return (
+        source.type not in CONTROL_FLOW and where.get(source) == where[op] and not _readers(awaited)
+    )
 
 
 def _stop_waiting(op: Operation, fetched: set[Operation]) -> None:

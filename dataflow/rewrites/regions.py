@@ -18,9 +18,10 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.fused.regions import EQUAL_SHAPES, Region, fits, small_source
 from dataflow.ops.fused import fused_region_op
 from dataflow.ops.sources import make_constant
-from dataflow.rewrites.effects import NEVER_MERGED, Changes
+from dataflow.rewrites.effects import Changes
 from dataflow.rewrites.fusion import FUSED_NODES
 from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.places import OUTSIDE, Place, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
 #: Machine code of more steps keeps too many values at once.
@@ -42,6 +43,7 @@ class _Key(NamedTuple):
     dims: tuple[Any, ...]
     dtype: str
     device: str
+    place: Place
 
 
 class _Search:
@@ -140,11 +142,10 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
     ops = work.needed()
     if len(ops) > _MOST_NODES:
         return
-    if any(op.type in NEVER_MERGED and op.type not in ("NoOp", "Placeholder") for op in ops):
-        return  # inside control flow nodes stay where their guards are
+    where = places(ops, work.feed_tensors)
     search, changes = _Search(), Changes(ops)
     for op in ops:
-        key = _key(op, changes)
+        key = _key(op, changes, where.get(op, OUTSIDE))
         if key is None:
             search.pass_by(op)
         else:
@@ -161,9 +162,9 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
             _fuse(work, journal, members, results, key)
 
 
-def _key(op: Operation, changes: Changes) -> _Key | None:
+def _key(op: Operation, changes: Changes, place: Place) -> _Key | None:
     """What the other nodes of a region must share; ``None`` for a node that fits into none."""
-    if len(op.outputs) != 1 or op._control_inputs or op._control_outputs:
+    if place.is_dead or len(op.outputs) != 1 or op._control_inputs or op._control_outputs:
         return None
     output = op.outputs[0]
     if not output.dims:  # scalars are quicker as Python's operators
@@ -180,7 +181,7 @@ def _key(op: Operation, changes: Changes) -> _Key | None:
     (dtype,) = names
     if dtype not in ("float32", "float64") or not fits(op.type, dtype):
         return None
-    return _Key(tuple(output.dims), dtype, op.device)
+    return _Key(tuple(output.dims), dtype, op.device, place)
 
 
 def _results(
@@ -222,8 +223,14 @@ def _with_numbers(inputs: list[Tensor], members: list[Operation], key: _Key) -> 
     where every step that takes it broadcasts.
     """
     strict = {t for op in members if op.type in EQUAL_SHAPES - {"Select"} for t in op._inputs}
-    whole = None not in key.dims and any(
-        t.op.type != "Const" and t.dims is not None and tuple(t.dims) == key.dims for t in inputs
+    # In a branch the constant also says that the branch was taken.
+    whole = (
+        None not in key.dims
+        and not key.place.branches
+        and any(
+            t.op.type != "Const" and t.dims is not None and tuple(t.dims) == key.dims
+            for t in inputs
+        )
     )
     if not whole:
         return inputs
