@@ -211,6 +211,8 @@ def run_pieces_of(xp: Any, pieces: Sequence[Any], make_worker: Any) -> None:
 _MEDIUM_PRODUCT = 1 << 20
 #: From here on that is divided among the team's threads, which wait for it in a loop.
 _SHARED_PRODUCT = 6 << 20
+#: What a part of it has at least, where there are more than two threads.
+_SHARE_OF_PRODUCT = 4 << 20
 #: From here on BLAS's work is divided among the helpers here; waking one takes about 0.1 ms. (At 25
 #: million, two threads take 0.56 of the time on a quiet machine, and 1.06 of it on a busy one.)
 LARGE_PRODUCT = 1 << 24
@@ -243,7 +245,7 @@ def _multiply(a: Any, b: Any, out: Any, multiplications: int, adds: bool = False
     if multiplications < _SHARED_PRODUCT or num_threads() < 2:
         multiply_into(a, b, out, adds)
         return
-    if _multiply_natively(a, b, out, adds, num_threads()):
+    if _multiply_natively(a, b, out, adds, _num_shares(multiplications)):
         return
     if multiplications < LARGE_PRODUCT:
         _multiply_by_blas(a, b, out, adds)
@@ -261,6 +263,12 @@ def _multiply(a: Any, b: Any, out: Any, multiplications: int, adds: bool = False
             _multiply_by_blas(a[part], b, out[part], adds)
 
     run_pieces(range(0, length, size), lambda: work)
+
+
+def _num_shares(multiplications: int) -> int:
+    if multiplications < _SHARED_PRODUCT:
+        return 1
+    return min(num_threads(), max(2, multiplications // _SHARE_OF_PRODUCT))
 
 
 def multiply_into(a: Any, b: Any, out: Any, adds: bool = False) -> None:
@@ -296,8 +304,7 @@ def sum_of_products(lefts: Sequence[Any], rights: Sequence[Any]) -> Any:
     out = np.empty((rows, columns), lefts[0].dtype)
     from dataflow.kernels.fused import gemm  # with the first product of some size
 
-    parts = num_threads() if multiplications >= _SHARED_PRODUCT else 1
-    if not gemm.add_up(lefts, rights, out, parts):
+    if not gemm.add_up(lefts, rights, out, _num_shares(multiplications)):
         for i, (a, b) in enumerate(zip(lefts, rights, strict=True)):
             _multiply(a, b, out, rows * columns * a.shape[1], adds=i > 0)
     return out

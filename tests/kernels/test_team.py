@@ -157,6 +157,26 @@ def test_a_process_ends_with_its_team(how: str) -> None:
 
 
 @pytest.mark.skipif(not HAS_TEAMS, reason="teams need Linux")
+def test_no_more_members_take_part_than_are_asked() -> None:
+    made = team.Team(5)
+    try:
+        for _ in range(20):
+            who = np.zeros(3000, np.int64)
+            sums = np.zeros(1, np.int64)
+            calls = [
+                (_adder(), struct.pack("3q", address_of(sums), 1, who.ctypes.data + 8 * i))
+                for i in range(who.size)
+            ]
+            with made.busy:
+                made.run(calls, 1, 2)
+            assert sums.tolist() == [who.size]
+            assert len(set(who.tolist())) <= 3
+            time.sleep(0.0003)
+    finally:
+        made.stop()
+
+
+@pytest.mark.skipif(not HAS_TEAMS, reason="teams need Linux")
 def test_a_stopped_team_has_no_threads() -> None:
     made = team.Team(2)
     assert all(thread.is_alive() for thread in made._threads)

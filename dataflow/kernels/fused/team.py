@@ -43,8 +43,8 @@ MOST_CALLS = (1 << 16) - 1
 
 #: Where things lie in the team's memory, in bytes. What different threads write lies apart.
 _WORD, _DONE, _SLEEPERS, _CALLER_SLEEPS, _CALLS = 0, 64, 128, 192, 256
-_PATIENCE, _MEMBERS, _STOPPED, _EACH = 264, 272, 280, 288
-_MEMORY_BYTES = 320
+_PATIENCE, _MEMBERS, _STOPPED, _EACH, _JOINED = 264, 272, 280, 288, 320
+_MEMORY_BYTES = 384
 
 #: The numbers of the system call `futex`, and the instruction that waits a moment.
 _MACHINES = {"x86_64": (202, "pause"), "aarch64": (98, "yield")}
@@ -66,12 +66,12 @@ class Team:
         self.busy = threading.Lock()
         self._set(_PATIENCE, max(1, int(_WAITING_SECONDS / _seconds_of_a_look(wait))))
         self._process = os.getpid()
-        serving = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64)(serve)
+        serving = ctypes.CFUNCTYPE(None, ctypes.c_int64)(serve)
         self._threads = [
             threading.Thread(
-                target=serving, args=(self._memory, i), name="dataflow-team", daemon=True
+                target=serving, args=(self._memory,), name="dataflow-team", daemon=True
             )
-            for i in range(members)
+            for _ in range(members)
         ]
         for thread in self._threads:
             thread.start()
@@ -156,7 +156,7 @@ _WAIT, _WAKE, _ALL = 128, 129, 0x7FFFFFFF  # futex: those of this process
 def source(futex: int, moment: str) -> str:
     """The functions in LLVM's assembly language.
 
-    ``serve(memory, number)`` is a member's life. ``run(memory, members, each, count, list)``
+    ``serve(memory)`` is a member's life. ``run(memory, members, each, count, list)``
     publishes a list, takes part, and returns when all its calls are made; the list begins with pairs (address of a
     function, place of its table in the list). ``wait(count)`` looks at nothing so many times.
     """
@@ -223,7 +223,7 @@ def source(futex: int, moment: str) -> str:
         "}",
     ]
     serve = [
-        "define void @serve(ptr %memory, i64 %number) {",
+        "define void @serve(ptr %memory) {",
         "entry:",
         *places(
             ("word", _WORD),
@@ -234,6 +234,7 @@ def source(futex: int, moment: str) -> str:
             ("patience.at", _PATIENCE),
             ("members.at", _MEMBERS),
             ("stopped.at", _STOPPED),
+            ("joined", _JOINED),
         ),
         "  %patience = load i64, ptr %patience.at",
         "  br label %rest",
@@ -263,7 +264,8 @@ def source(futex: int, moment: str) -> str:
         "  %stopped = load atomic i64, ptr %stopped.at seq_cst, align 8",
         "  %stops = icmp ne i64 %stopped, 0",
         "  %members = load atomic i64, ptr %members.at seq_cst, align 8",
-        "  %asked = icmp slt i64 %number, %members",
+        "  %ticket = atomicrmw add ptr %joined, i64 1 seq_cst",
+        "  %asked = icmp slt i64 %ticket, %members",
         "  br i1 %stops, label %end, label %chosen",
         "chosen:",
         "  br i1 %asked, label %begin, label %unasked",
@@ -297,6 +299,7 @@ def source(futex: int, moment: str) -> str:
             ("list.at", _CALLS),
             ("patience.at", _PATIENCE),
             ("members.at", _MEMBERS),
+            ("joined", _JOINED),
             ("each.at", _EACH),
         ),
         "  %patience = load i64, ptr %patience.at",
@@ -305,6 +308,7 @@ def source(futex: int, moment: str) -> str:
         "  store atomic i64 %members, ptr %members.at seq_cst, align 8",
         "  store atomic i64 0, ptr %done seq_cst, align 8",
         "  store atomic i64 0, ptr %caller seq_cst, align 8",
+        "  store atomic i64 0, ptr %joined seq_cst, align 8",
         word("old"),
         "  %old.epoch = lshr i64 %old, 32",
         "  %raised = add i64 %old.epoch, 1",
@@ -317,7 +321,9 @@ def source(futex: int, moment: str) -> str:
         "  %some = icmp ne i64 %asleep, 0",
         "  br i1 %some, label %wake, label %take",
         "wake:",
-        system(_WAKE, "%epoch.at", str(_ALL)),
+        "  %none = icmp eq i64 %members, 0",
+        f"  %wakes = select i1 %none, i64 {_ALL}, i64 %members",
+        system(_WAKE, "%epoch.at", "%wakes"),
         "  br label %take",
         "take:",
         "  %made = call i64 @take(ptr %memory, i64 %epoch)",
