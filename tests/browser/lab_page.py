@@ -76,7 +76,8 @@ class LabPage:
 
     def _record_page_error(self, error: Any) -> None:
         if not any(known in str(error) for known in KNOWN_JUPYTER_ERRORS):
-            self.page_errors.append(str(error))
+            # With the places in the scripts: whose error it is can be seen there.
+            self.page_errors.append(getattr(error, "stack", None) or str(error))
 
     def _record_websocket(self, socket: Any) -> None:
         if leaves_loopback(socket.url):
