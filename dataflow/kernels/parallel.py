@@ -241,13 +241,12 @@ def matrix_product(a: Any, b: Any) -> Any:
 
 def _multiply(a: Any, b: Any, out: Any, multiplications: int, adds: bool = False) -> None:
     """``out = a @ b``, or ``out += a @ b``, by one thread or all."""
+    from dataflow.kernels.fused import gemm  # with the first product of some size
+
     # The parts depend on the number of processors alone, not on how many are free: so does rounding.
-    if multiplications < _SHARED_PRODUCT or num_threads() < 2:
-        multiply_into(a, b, out, adds)
+    if gemm.multiply(a, b, out, adds, _num_shares(multiplications)):
         return
-    if _multiply_natively(a, b, out, adds, _num_shares(multiplications)):
-        return
-    if multiplications < LARGE_PRODUCT:
+    if multiplications < LARGE_PRODUCT or num_threads() < 2:
         _multiply_by_blas(a, b, out, adds)
         return
     by_columns = out.shape[1] >= out.shape[0]
@@ -269,18 +268,6 @@ def _num_shares(multiplications: int) -> int:
     if multiplications < _SHARED_PRODUCT:
         return 1
     return min(num_threads(), max(2, multiplications // _SHARE_OF_PRODUCT))
-
-
-def multiply_into(a: Any, b: Any, out: Any, adds: bool = False) -> None:
-    """``out = a @ b``, or ``out += a @ b``, by this thread."""
-    if not _multiply_natively(a, b, out, adds):
-        _multiply_by_blas(a, b, out, adds)
-
-
-def _multiply_natively(a: Any, b: Any, out: Any, adds: bool, parts: int = 1) -> bool:
-    from dataflow.kernels.fused import gemm  # with the first product of some size
-
-    return gemm.multiply(a, b, out, adds, parts)
 
 
 def _multiply_by_blas(a: Any, b: Any, out: Any, adds: bool) -> None:

@@ -89,12 +89,12 @@ def apply(
         journal = WatchedJournal(functools.partial(watch, work))
     if switches.debug_ops:
         debug_ops.run(work, journal)
-    _simplify(work, switches, journal, together or [])
+    together = together or []
+    _simplify(work, switches, journal, together)
     rounds = 0
     while switches.dead_branches and rounds < _MAX_ROUNDS and dead_branches.run(work, journal):
-        _simplify(
-            work, switches, journal, together or []
-        )  # walls have gone, and other predicates may be known
+        # Walls have gone, and other predicates may be known.
+        _simplify(work, switches, journal, together)
         rounds += 1
     if switches.remapping:
         fusion.run(work, journal)

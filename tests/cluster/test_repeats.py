@@ -7,6 +7,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.cluster import worker_service
+from tests.results_of import results_of
 
 
 @pytest.fixture
@@ -163,14 +164,7 @@ def test_synchronous_training_begins_each_step_with_what_the_token_brought(
 ):
     from dataflow.cluster import master
 
-    used = []
-    real = master._MasterStep._use_reads
-
-    def counted(self, remote):
-        used.append(real(self, remote))
-        return used[-1]
-
-    monkeypatch.setattr(master._MasterStep, "_use_reads", counted)
+    used = results_of(monkeypatch, master._MasterStep, "_use_reads")
     monkeypatch.setattr(master, "AHEAD_SECONDS", 60.0)
     with tf.device("/job:ps/task:0"):
         w = tf.get_variable("w", initializer=1.0)

@@ -10,6 +10,7 @@ import dataflow as tf
 from dataflow.cluster.server import Server, visible_tasks
 from dataflow.cluster.spec import ClusterSpec
 from tests.cluster.conftest import KEY, LocalCluster
+from tests.results_of import results_of
 
 
 def counter(name="counter", value=0.0):
@@ -102,14 +103,7 @@ def test_the_timeline_shows_both_layers_of_a_pipeline_at_work(cluster):
 def test_reads_that_came_with_the_last_answer_miss_nothing_done_since(cluster, monkeypatch):
     from dataflow.cluster import master
 
-    used = []
-    real = master._MasterStep._use_reads
-
-    def counted(self, remote):
-        used.append(real(self, remote))
-        return used[-1]
-
-    monkeypatch.setattr(master._MasterStep, "_use_reads", counted)
+    used = results_of(monkeypatch, master._MasterStep, "_use_reads")
     monkeypatch.setattr(master, "AHEAD_SECONDS", 60.0)
     with tf.device("/job:ps/task:0"):
         w = tf.get_variable("w", initializer=1.0)

@@ -10,6 +10,7 @@ import pytest
 
 from dataflow.kernels import parallel
 from dataflow.kernels.fused import gemm, tile_assembly
+from tests.results_of import results_of
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
 pytestmark = pytest.mark.skipif(
@@ -109,14 +110,7 @@ def test_several_threads_at_once() -> None:
 
 @pytest.mark.parametrize(("m", "k", "n"), [(128, 64, 130), (410, 410, 413), (50, 1500, 1000)])
 def test_matrix_product_uses_them(monkeypatch: pytest.MonkeyPatch, m: int, k: int, n: int) -> None:
-    used: list[bool] = []
-    original = gemm.multiply
-
-    def watched(*arguments: Any) -> bool:
-        used.append(original(*arguments))
-        return used[-1]
-
-    monkeypatch.setattr(gemm, "multiply", watched)
+    used = results_of(monkeypatch, gemm, "multiply")
     a, b = _whole_numbers((m, k), 1), _whole_numbers((k, n), 2)
     np.testing.assert_array_equal(parallel.matrix_product(a, b), a @ b)
     total = parallel.sum_of_products([a, a, a], [b, b, b])

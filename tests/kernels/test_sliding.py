@@ -9,6 +9,7 @@ import pytest
 
 from dataflow.kernels import depthwise, pooling
 from dataflow.kernels.fused import sliding, tile_assembly
+from tests.results_of import results_of
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
 pytestmark = pytest.mark.skipif(
@@ -63,15 +64,8 @@ def test_as_by_slices(
     x = rng.integers(-3, 4, shape).astype(np.float32)  # with many equal maxima
     windows = pooling._windows(shape, case["ksize"], case["strides"], case["padding"])
     grad = rng.standard_normal(pooling._output_shape(shape, windows)).astype(np.float32)
-    used: list[bool] = []
-    original = sliding.slide
-
-    def watched(*arguments: Any, **named: Any) -> bool:
-        used.append(original(*arguments, **named))
-        return used[-1]
-
     with monkeypatch.context() as patch:
-        patch.setattr(sliding, "slide", watched)
+        used = results_of(patch, sliding, "slide")
         got = _run(kind, x, grad, case)
     assert used and all(used)
     monkeypatch.setattr(sliding, "slide", lambda *arguments, **named: False)
@@ -111,15 +105,8 @@ def test_depthwise_convolutions(
             depthwise.depthwise_backprop_filter_kernel(np, x, sizes[1], grad, **attributes),
         ]
 
-    used: list[bool] = []
-    original = sliding.slide
-
-    def watched(*arguments: Any, **named: Any) -> bool:
-        used.append(original(*arguments, **named))
-        return used[-1]
-
     with monkeypatch.context() as patch:
-        patch.setattr(sliding, "slide", watched)
+        used = results_of(patch, sliding, "slide")
         got = all_three()
     assert used == [True] * 3
     monkeypatch.setattr(sliding, "slide", lambda *arguments, **named: False)

@@ -176,6 +176,18 @@ def source(futex: int, moment: str) -> str:
             "i64 0, i64 0, i64 0)"
         )
 
+    def idle(looks: str) -> list[str]:
+        """Waits a moment before the next look, or is out of patience."""
+        return [
+            "idle:",
+            f"  %{looks}.next = add i64 %{looks}, 1",
+            f"  %patient = icmp ult i64 %{looks}, %patience",
+            "  br i1 %patient, label %again, label %sleep",
+            "again:",
+            pause,
+            "  br label %wait",
+        ]
+
     # Makes calls of the list number %epoch until none is left; gives how many.
     take = [
         "define internal i64 @take(ptr %memory, i64 %epoch) {",
@@ -250,13 +262,7 @@ def source(futex: int, moment: str) -> str:
         "  %epoch = lshr i64 %seen, 32",
         "  %same = icmp eq i64 %epoch, %known",
         "  br i1 %same, label %idle, label %new",
-        "idle:",
-        "  %count.next = add i64 %count, 1",
-        "  %patient = icmp ult i64 %count, %patience",
-        "  br i1 %patient, label %again, label %sleep",
-        "again:",
-        pause,
-        "  br label %wait",
+        *idle("count"),
         "sleep:",
         "  %before = atomicrmw add ptr %sleepers, i64 1 seq_cst",
         system(_WAIT, "%epoch.at", "%known"),
@@ -336,13 +342,7 @@ def source(futex: int, moment: str) -> str:
         "  %so.far = load atomic i64, ptr %done seq_cst, align 8",
         "  %all = icmp eq i64 %so.far, %others",
         "  br i1 %all, label %end, label %idle",
-        "idle:",
-        "  %looks.next = add i64 %looks, 1",
-        "  %patient = icmp ult i64 %looks, %patience",
-        "  br i1 %patient, label %again, label %sleep",
-        "again:",
-        pause,
-        "  br label %wait",
+        *idle("looks"),
         "sleep:",
         "  store atomic i64 1, ptr %caller seq_cst, align 8",
         "  %now = load atomic i64, ptr %done seq_cst, align 8",
