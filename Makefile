@@ -87,7 +87,7 @@ binder: $(VENV)/.installed-test $(BINDER_VENV)/.installed-binder
 	  $(PYTEST) -m binder -rP tests/binder $(ARGS)
 
 book: $(VENV)/.installed-book
-	$(BIN)/python tools/book.py $(ARGS)
+	$(BIN)/python -m tools.book $(ARGS)
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

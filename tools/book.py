@@ -1,6 +1,6 @@
 """`make book`: run every lesson and write it, outputs and all, as a site that needs no network.
 
-    python tools/book.py [--lessons FOLDER] [--site FOLDER]
+    python -m tools.book [--lessons FOLDER] [--site FOLDER]
 
 Pages hold static pictures in place of widgets, as a page without a kernel cannot run one. The
 index lists lessons and their sections and narrows them to what is typed. While it runs them, it says
@@ -25,6 +25,8 @@ from jinja2 import DictLoader
 from latex2mathml.converter import convert
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
+
+from tools.lesson import PEAK_MEMORY
 
 ROOT = Path(__file__).resolve().parents[1]
 CELL_TIMEOUT_SECONDS = 300
@@ -101,12 +103,6 @@ from IPython.display import HTML as _HTML
 _HTML(f"<details><summary>Answer</summary><p>{_escape(Out[max(Out)].reveal())}</p></details>")
 """
 
-MEMORY = """
-import resource as _resource, sys as _sys
-_unit = 1 if _sys.platform == "darwin" else 1024
-print(_resource.getrusage(_resource.RUSAGE_SELF).ru_maxrss * _unit)
-"""
-
 
 def run_notebook(path: Path) -> tuple[Any, int]:
     """Execute a notebook in its folder: the notebook, and its kernel's largest size in bytes.
@@ -114,7 +110,7 @@ def run_notebook(path: Path) -> tuple[Any, int]:
     Raises nbclient's CellExecutionError where a cell does.
     """
     notebook = nbformat.read(path, as_version=4)
-    notebook.cells = [*with_answers(notebook.cells), nbformat.v4.new_code_cell(MEMORY)]
+    notebook.cells = [*with_answers(notebook.cells), nbformat.v4.new_code_cell(PEAK_MEMORY)]
     NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT_SECONDS,

@@ -26,6 +26,17 @@ _METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+#: A cell that prints the largest size its kernel ever had, in bytes. Linux counts `ru_maxrss` from the
+#: process that started the kernel, however large that was; the peak in /proc begins with the kernel.
+PEAK_MEMORY = """
+try:
+    with open("/proc/self/status") as _status:
+        (_peak,) = [line.split()[1] for line in _status if line.startswith("VmHWM:")]
+    print(int(_peak) * 1024)
+except FileNotFoundError:
+    import resource as _resource
+    print(_resource.getrusage(_resource.RUSAGE_SELF).ru_maxrss)  # macOS: bytes
+"""
 # Collapsed until the learner opens it: a question's source tells its hints, a solution the answer.
 _HIDDEN = {
     "predict": {"source_hidden": True},

@@ -23,7 +23,7 @@ from nbclient import NotebookClient
 
 from dataflow.course.attempts import MIME
 from tests.lessons.notebooks import LESSONS, ROOT, by_role, code, mistakes_of, number_of, read
-from tools.lesson import exercise_of, role_of
+from tools.lesson import PEAK_MEMORY, exercise_of, role_of
 
 CELL_TIMEOUT_SECONDS = 180
 MAX_KERNEL_BYTES = 1_500_000_000
@@ -49,11 +49,6 @@ from tests.lessons import compare_rewrites as _compare_rewrites
 _compare_rewrites.install()
 """
 COMPARED = "print(_compare_rewrites.report())"
-MEMORY = """
-import resource as _resource, sys as _sys
-_unit = 1 if _sys.platform == "darwin" else 1024
-print(_resource.getrusage(_resource.RUSAGE_SELF).ru_maxrss * _unit)
-"""
 
 
 def starts_a_cluster(path: Path) -> bool:
@@ -91,7 +86,7 @@ def answered(path: Path) -> Any:
         if len(mistakes[name]) == 1:  # the same again: the second hint
             cells.append(_check(checks[name], "wrong"))
         cells += [v4.new_code_cell(solutions[name].source), _check(checks[name], "right")]
-    notebook.cells = [*cells, v4.new_code_cell(COMPARED), v4.new_code_cell(MEMORY)]
+    notebook.cells = [*cells, v4.new_code_cell(COMPARED), v4.new_code_cell(PEAK_MEMORY)]
     return notebook
 
 

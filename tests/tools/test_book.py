@@ -27,9 +27,9 @@ def write_lesson(folder, name, cells):
 
 
 def build(checkout, tmp_path):
-    command = [sys.executable, checkout / "tools" / "book.py"]
+    command = [sys.executable, "-m", "tools.book"]
     command += ["--lessons", tmp_path / "lessons", "--site", tmp_path / "site"]
-    return subprocess.run(command, capture_output=True, text=True, timeout=200)
+    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=200)
 
 
 @pytest.fixture

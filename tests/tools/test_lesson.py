@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
 import pytest
 
-from tools.lesson import LessonError, main, role_of, to_notebook, to_text
+from tools.lesson import PEAK_MEMORY, LessonError, main, role_of, to_notebook, to_text
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = """\
@@ -84,3 +86,26 @@ def test_the_example_for_authors_is_a_lesson() -> None:
     example = guide.split("## A small example")[1].split("```\n", 1)[1].rsplit("```", 1)[0]
     roles = [role_of(c) for c in to_notebook(example).cells]
     assert {"markdown", "code", "predict", "exercise", "check", "solution"} == set(roles)
+
+
+def test_peak_memory_is_the_kernels_own_and_not_that_of_who_started_it():
+    # A process of 400 MB forks another: Linux would count the 400 MB in the child's `ru_maxrss`.
+    child = [sys.executable, "-c", PEAK_MEMORY]
+    parent = f"import os; held = b'x' * 400_000_000; os.fork() or os.execv({child[0]!r}, {child!r})"
+    parent += "; os.wait()"
+    out = subprocess.run(
+        [sys.executable, "-c", parent], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
+    assert 1_000_000 < int(out) < 200_000_000
+
+
+def test_peak_memory_counts_what_was_given_back():
+    held = "held = b'x' * 400_000_000\ndel held\n"
+    out = subprocess.run(
+        [sys.executable, "-c", held + PEAK_MEMORY],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    assert int(out) > 400_000_000
