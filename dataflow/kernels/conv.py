@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels import direct_conv, direct_filter_gradient
+from dataflow.kernels import direct_conv, direct_conv_3d, direct_filter_gradient
 from dataflow.kernels.blas import add_product, num_threads
 from dataflow.kernels.conv_geometry import (
     Layout,
@@ -198,9 +198,34 @@ def _is_thin(problem: Problem) -> bool:
     return width.taps * problem.channels < _THIN_ROW and depth.taps * height.taps > 1
 
 
-def _may_be_direct(xp: Any, x: Any, problem: Problem) -> bool:
+def _may_be_direct(xp: Any, x: Any) -> bool:
+    return xp is np and x.dtype.char == "f"
+
+
+def _is_flat(problem: Problem) -> bool:
+    """True without a third axis."""
     depth = problem.windows[0]
-    return xp is np and x.dtype.char == "f" and depth.size == depth.taps == depth.count == 1
+    return depth.size == depth.taps == depth.count == 1
+
+
+def _direct_forward(x: Any, filters: Any, problem: Problem, out: Any) -> bool:
+    if _is_flat(problem):
+        return direct_conv.forward(x[:, 0], filters[0], *problem.windows[1:], out[:, 0])
+    return direct_conv_3d.forward(x, filters, problem.windows, out)
+
+
+def _direct_filter_gradient(x: Any, grad: Any, problem: Problem, out: Any) -> bool:
+    if _is_flat(problem):
+        return direct_filter_gradient.filter_gradient(
+            x[:, 0], grad[:, 0], *problem.windows[1:], out[0]
+        )
+    return direct_conv_3d.filter_gradient(x, grad, problem.windows, out)
+
+
+def _direct_input_gradient(filters: Any, grad: Any, problem: Problem, out: Any) -> bool:
+    if _is_flat(problem):
+        return direct_conv.input_gradient(filters[0], grad[:, 0], *problem.windows[1:], out[:, 0])
+    return direct_conv_3d.input_gradient(filters, grad, problem.windows, out)
 
 
 def _forward(xp: Any, x: Any, filters: Any, problem: Problem) -> Any:
@@ -214,9 +239,7 @@ def _forward(xp: Any, x: Any, filters: Any, problem: Problem) -> Any:
         matrix = filters.reshape(problem.channels, problem.outputs)
         product = _product(xp, x.reshape(-1, problem.channels), matrix)
         return product.reshape(problem.output_shape)
-    if _may_be_direct(xp, x, problem) and direct_conv.forward(
-        x[:, 0], filters[0], *problem.windows[1:], out[:, 0]
-    ):
+    if _may_be_direct(xp, x) and _direct_forward(x, filters, problem, out):
         return out
     if _is_thin(problem):
         patches = _Patches(xp, problem, x.dtype)
@@ -268,9 +291,7 @@ def _filter_gradient(xp: Any, x: Any, grad: Any, problem: Problem) -> Any:
         matrix = grad.reshape(-1, problem.outputs)
         product = _product(xp, x.reshape(-1, problem.channels).T, matrix)
         return product.reshape(problem.filter_shape)
-    if _may_be_direct(xp, x, problem) and direct_filter_gradient.filter_gradient(
-        x[:, 0], grad[:, 0], *problem.windows[1:], out[0]
-    ):
+    if _may_be_direct(xp, x) and _direct_filter_gradient(x, grad, problem, out):
         return out
     if _is_thin(problem):
         patches = _Patches(xp, problem, x.dtype)
@@ -318,9 +339,7 @@ def _input_gradient(xp: Any, filters: Any, grad: Any, problem: Problem) -> Any:
     out = xp.zeros(problem.input_shape, grad.dtype)
     if grad.size == 0 or out.size == 0:
         return out
-    if _may_be_direct(xp, grad, problem) and direct_conv.input_gradient(
-        filters[0], grad[:, 0], *problem.windows[1:], out[:, 0]
-    ):
+    if _may_be_direct(xp, grad) and _direct_input_gradient(filters, grad, problem, out):
         return out
     rows = _Rows(xp, problem, grad.dtype)
     depth, height, _ = problem.windows

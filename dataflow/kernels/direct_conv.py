@@ -43,7 +43,7 @@ _FILTER_BYTES = 3 << 17
 _PARALLEL_PACKING = 1 << 20
 
 
-def _aligned(size_bytes: int) -> Any:
+def aligned(size_bytes: int) -> Any:
     """An array that begins at a multiple of a vector's bytes."""
     found = np.empty(size_bytes + VECTOR_BYTES, np.uint8)
     return found[-address_of(found) % VECTOR_BYTES :]
@@ -59,7 +59,7 @@ def _in_images(batch: int, item_bytes: int, pieces: int) -> list[range]:
     return [range(a, b) for a, b in itertools.pairwise(ends)]
 
 
-def _groups(w: Window) -> Iterator[tuple[int, int, int, int]]:
+def places_by_taps(w: Window) -> Iterator[tuple[int, int, int, int]]:
     """(first place, places, first tap, taps): places that have the same taps on the axis."""
     inside = []
     for place in range(w.count):
@@ -102,7 +102,7 @@ def forward(x: Any, filters: Any, height: Window, width: Window, out: Any) -> bo
     found: _Forward = kept(key, make)
     for place in found.empty:
         out[:, place] = 0
-    panels, padded = _aligned(found.panels_bytes), found.lines.scratch()
+    panels, padded = aligned(found.panels_bytes), found.lines.scratch()
     arrays = addresses(x, padded, filters, panels, out)
     found.packing.run(code.walk, arrays)
     found.steps.run(code.walk, arrays)
@@ -130,12 +130,12 @@ class _Forward:
         self.taps_wide, self.channels, outputs = filters.shape[1:]
         self.out_strides = out_strides
         self.lines = Lines(x_shape, width)
-        groups = list(_groups(height))
+        groups = list(places_by_taps(height))
         self.groups = [g for g in groups if g[3]]
         #: Places that no tap meets.
         self.empty = [slice(g[0], g[0] + g[1]) for g in groups if not g[3]]
         self.panels = panels_of(outputs)
-        self.packing, self.panel_starts, self.panels_bytes = _packing(tiles, self.panels, filters)
+        self.packing, self.panel_starts, self.panels_bytes = packing(tiles, self.panels, filters)
         self.steps = Steps(tiles)
         batch = x_shape[0]
         places = height.count * width.count
@@ -208,7 +208,7 @@ class _Forward:
                 )
 
 
-def _packing(
+def packing(
     tiles: dict[tuple[int, int], int], panels: list[Panel], filters: Any
 ) -> tuple[Steps, list[int], int]:
     """The steps that pack filters [taps, taps, channels, outputs], where each panel begins, and the
@@ -240,7 +240,7 @@ def input_gradient(filters: Any, grad: Any, height: Window, width: Window, out: 
     The convolution of the gradient with the filters turned round. With a stride there is one for
     each phase: every stride-th element of an axis has met every stride-th tap.
     """
-    along_height, along_width = _phases(height), _phases(width)
+    along_height, along_width = phases(height), phases(width)
     if along_height is None or along_width is None:
         return False
     turned = filters.transpose(0, 1, 3, 2)
@@ -260,7 +260,7 @@ class _Phase(NamedTuple):
     window: Window
 
 
-def _phases(w: Window) -> list[_Phase] | None:
+def phases(w: Window) -> list[_Phase] | None:
     """The phases of an axis that any tap meets; ``None`` where the windows are too irregular."""
     if w.dilation > 1 and w.stride > 1:
         return None
