@@ -83,61 +83,142 @@ _RELU6_GRADIENT = MappedOp(
 )
 
 
+def _or_mapped(xp: Any, op: MappedOp, inputs: list[Any], by_ufuncs: Any) -> Any:
+    """Machine code where there is some, on the host; else ``by_ufuncs(*inputs)``."""
+    if xp is np:
+        return op(inputs[0].dtype, inputs, lambda operands: by_ufuncs(*operands))
+    return by_ufuncs(*inputs)
+
+
+#: x, alpha
+_LEAKY = MappedOp(2, ("Const", (0.0,)), ("Greater", (0, 2)), ("Mul", (0, 1)), ("Select", (3, 0, 4)))
+#: gradient, x, alpha
+_LEAKY_GRADIENT = MappedOp(
+    3, ("Const", (0.0,)), ("Greater", (1, 3)), ("Mul", (0, 2)), ("Select", (4, 0, 5))
+)
+
+
 @kernel("LeakyRelu")
 def leaky_relu_kernel(xp: Any, x: Any, *, alpha: float) -> Any:
-    return xp.where(x > 0, x, x * alpha)[()]
+    def by_ufuncs(x: Any, alpha: Any) -> Any:
+        return xp.where(x > 0, x, x * alpha)[()]
+
+    return _or_mapped(xp, _LEAKY, [x, x.dtype.type(alpha)], by_ufuncs)
 
 
 @kernel("LeakyReluGrad")
 def leaky_relu_grad_kernel(xp: Any, dy: Any, x: Any, *, alpha: float) -> Any:
-    return xp.where(x > 0, dy, dy * alpha)[()]
+    def by_ufuncs(dy: Any, x: Any, alpha: Any) -> Any:
+        return xp.where(x > 0, dy, dy * alpha)[()]
+
+    return _or_mapped(xp, _LEAKY_GRADIENT, [dy, x, dy.dtype.type(alpha)], by_ufuncs)
+
+
+_ELU = MappedOp(1, ("Const", (0.0,)), ("Less", (0, 1)), ("Expm1", (0,)), ("Select", (2, 3, 0)))
+#: gradient, result
+_ELU_GRADIENT = MappedOp(
+    2,
+    *(("Const", (0.0,)), ("Const", (1.0,)), ("Less", (1, 2)), ("Add", (1, 3))),
+    *(("Mul", (5, 0)), ("Select", (4, 6, 0))),
+)
+_SELU = MappedOp(
+    1,
+    *(("Const", (number,)) for number in (0.0, SELU_SCALE * SELU_ALPHA, SELU_SCALE)),
+    *(("Less", (0, 1)), ("Expm1", (0,)), ("Mul", (2, 5)), ("Mul", (3, 0)), ("Select", (4, 6, 7))),
+)
+_SELU_GRADIENT = MappedOp(
+    2,
+    *(("Const", (number,)) for number in (0.0, SELU_SCALE * SELU_ALPHA, SELU_SCALE)),
+    *(("Less", (1, 2)), ("Add", (1, 3)), ("Mul", (0, 6)), ("Mul", (0, 4)), ("Select", (5, 7, 8))),
+)
 
 
 @kernel("Elu")
 def elu_kernel(xp: Any, x: Any) -> Any:
-    return xp.where(x < 0, xp.expm1(x), x)[()]
+    def by_ufuncs(x: Any) -> Any:
+        return xp.where(x < 0, xp.expm1(x), x)[()]
+
+    return _or_mapped(xp, _ELU, [x], by_ufuncs)
 
 
 @kernel("EluGrad")
 def elu_grad_kernel(xp: Any, dy: Any, y: Any) -> Any:
-    return xp.where(y < 0, (y + 1) * dy, dy)[()]
+    def by_ufuncs(dy: Any, y: Any) -> Any:
+        return xp.where(y < 0, (y + 1) * dy, dy)[()]
+
+    return _or_mapped(xp, _ELU_GRADIENT, [dy, y], by_ufuncs)
 
 
 @kernel("Selu")
 def selu_kernel(xp: Any, x: Any) -> Any:
-    return xp.where(x < 0, SELU_SCALE * SELU_ALPHA * xp.expm1(x), SELU_SCALE * x)[()]
+    def by_ufuncs(x: Any) -> Any:
+        return xp.where(x < 0, SELU_SCALE * SELU_ALPHA * xp.expm1(x), SELU_SCALE * x)[()]
+
+    return _or_mapped(xp, _SELU, [x], by_ufuncs)
 
 
 @kernel("SeluGrad")
 def selu_grad_kernel(xp: Any, dy: Any, y: Any) -> Any:
-    return xp.where(y < 0, dy * (y + SELU_SCALE * SELU_ALPHA), dy * SELU_SCALE)[()]
+    def by_ufuncs(dy: Any, y: Any) -> Any:
+        return xp.where(y < 0, dy * (y + SELU_SCALE * SELU_ALPHA), dy * SELU_SCALE)[()]
+
+    return _or_mapped(xp, _SELU_GRADIENT, [dy, y], by_ufuncs)
+
+
+_SOFTPLUS = MappedOp(
+    1, ("Abs", (0,)), ("Neg", (1,)), ("Exp", (2,)), ("Log1p", (3,)), ("Relu", (0,)), ("Add", (4, 5))
+)
+#: gradient, x
+_SOFTPLUS_GRADIENT = MappedOp(
+    2, ("Neg", (1,)), ("Exp", (2,)), ("Const", (1.0,)), ("Add", (3, 4)), ("RealDiv", (0, 5))
+)
 
 
 @kernel("Softplus")
 def softplus_kernel(xp: Any, x: Any) -> Any:
     if not x.shape:
         return xp.logaddexp(x, x.dtype.type(0))
-    t = xp.abs(x)  # max(x, 0) + log1p(exp(-abs(x))): exact where exp(x) would overflow
-    xp.negative(t, out=t)
-    xp.exp(t, out=t)
-    xp.log1p(t, out=t)
-    t += xp.maximum(x, 0)
-    return t
+
+    def by_ufuncs(x: Any) -> Any:
+        t = xp.abs(x)  # max(x, 0) + log1p(exp(-abs(x))): exact where exp(x) would overflow
+        xp.negative(t, out=t)
+        xp.exp(t, out=t)
+        xp.log1p(t, out=t)
+        t += xp.maximum(x, 0)
+        return t
+
+    return _or_mapped(xp, _SOFTPLUS, [x], by_ufuncs)
 
 
 @kernel("SoftplusGrad")
 def softplus_grad_kernel(xp: Any, dy: Any, x: Any) -> Any:
-    return dy / (xp.exp(-x) + 1)
+    def by_ufuncs(dy: Any, x: Any) -> Any:
+        return dy / (xp.exp(-x) + 1)
+
+    return _or_mapped(xp, _SOFTPLUS_GRADIENT, [dy, x], by_ufuncs)
+
+
+_SOFTSIGN = MappedOp(1, ("Abs", (0,)), ("Const", (1.0,)), ("Add", (1, 2)), ("RealDiv", (0, 3)))
+#: gradient, x
+_SOFTSIGN_GRADIENT = MappedOp(
+    2, ("Abs", (1,)), ("Const", (1.0,)), ("Add", (2, 3)), ("Square", (4,)), ("RealDiv", (0, 5))
+)
 
 
 @kernel("Softsign")
 def softsign_kernel(xp: Any, x: Any) -> Any:
-    return x / (xp.abs(x) + 1)
+    def by_ufuncs(x: Any) -> Any:
+        return x / (xp.abs(x) + 1)
+
+    return _or_mapped(xp, _SOFTSIGN, [x], by_ufuncs)
 
 
 @kernel("SoftsignGrad")
 def softsign_grad_kernel(xp: Any, dy: Any, x: Any) -> Any:
-    return dy / xp.square(xp.abs(x) + 1)
+    def by_ufuncs(dy: Any, x: Any) -> Any:
+        return dy / xp.square(xp.abs(x) + 1)
+
+    return _or_mapped(xp, _SOFTSIGN_GRADIENT, [dy, x], by_ufuncs)
 
 
 @kernel("Softmax")

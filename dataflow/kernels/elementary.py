@@ -8,9 +8,32 @@ import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.kernels.fused.mapping import MappedOp, Mapping, mapped
+from dataflow.kernels.fused.native import can_write
 from dataflow.kernels.registry import kernel, ufunc_kernel
 
-for _type, _ufunc in {
+#: From here on the team's threads are worth more than a ufunc's short call.
+_LARGE_ELEMENTS = 1 << 16
+
+
+def _shared_ufunc_kernel(op_type: str, ufunc: str) -> None:
+    """As `ufunc_kernel`, with large arrays shared by the team's threads."""
+    op = MappedOp(1, (op_type, (0,)))
+
+    @kernel(op_type, factory=True)
+    def bind(xp: Any) -> Any:
+        function = getattr(xp, ufunc)
+        if xp is not np:
+            return function
+
+        def call(x: Any) -> Any:
+            if x.size < _LARGE_ELEMENTS or x.dtype.char not in "fd":
+                return function(x)
+            return op(x.dtype, [x], lambda operands: function(operands[0]))
+
+        return call
+
+
+_UFUNCS = {
     "Exp": "exp",
     "Expm1": "expm1",
     "Log": "log",
@@ -38,8 +61,9 @@ for _type, _ufunc in {
     "Floor": "floor",
     "Ceil": "ceil",
     "Rint": "rint",
-}.items():
-    ufunc_kernel(_type, _ufunc)
+}
+for _type, _ufunc in _UFUNCS.items():
+    (_shared_ufunc_kernel if can_write(_type, "float32") else ufunc_kernel)(_type, _ufunc)
 
 
 _SIGMOID = Mapping("float32", (("Sigmoid", (0,)),), (1,))

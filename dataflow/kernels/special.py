@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.error_function import erf, erfc
+from dataflow.kernels.fused.mapping import MappedOp
 from dataflow.kernels.normal_quantile import central_and_tail_quantile, normal_quantile
 from dataflow.kernels.registry import kernel
 
@@ -241,8 +242,13 @@ def scaled_bessel_i(xp: Any, x: Any, order: int) -> Any:
 # ---- the kernels ---------------------------------------------------------------------------------
 
 
+_ERF = MappedOp(1, ("Erf", (0,)))
+
+
 @kernel("Erf")
 def erf_kernel(xp: Any, x: Any) -> Any:
+    if xp is np:
+        return _ERF(x.dtype, [x], lambda operands: erf(np, operands[0]))
     return erf(xp, x)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import training
+from dataflow.kernels.error_function import erf
 from dataflow.kernels.fused import native
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.tracing import trace
@@ -150,6 +151,8 @@ def test_an_op_gives_what_the_numpy_instruction_gives(op: str, dtype: str) -> No
         ("Exp", np.exp, 1.1),
         ("Sigmoid", lambda x: 1 / (1 + np.exp(-x)), 2.5),
         ("Tanh", np.tanh, 2.0),
+        ("Expm1", np.expm1, 2.0),
+        ("Erf", lambda x: erf(np, x), 3.0),
     ],
 )
 def test_functions_without_an_instruction(op: str, function: Any, most_units: float) -> None:

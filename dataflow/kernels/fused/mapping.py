@@ -233,7 +233,8 @@ class MappedOp:
 
     def __init__(self, num_inputs: int, *steps: tuple[str, tuple[Any, ...]]) -> None:
         results = (num_inputs + len(steps) - 1,)
-        self._mappings = {char: Mapping(np.dtype(char), steps, results) for char in "fd"}
+        found = {char: Mapping.of(char, steps, results) for char in "fd"}
+        self._mappings = {char: mapping for char, mapping in found.items() if mapping is not None}
 
     def __call__(
         self,

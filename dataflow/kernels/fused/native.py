@@ -10,8 +10,7 @@ a numba version 5.8 ms, since its bounds and aliasing keep it from vectors, and 
 compile it (with the interpreter's lock held) where this takes 10 ms (without it).
 
 Results are bit for bit those of the NumPy ops in the same order: every step is one IEEE operation,
-none are contracted. Only ``exp``, ``sigmoid`` and ``tanh``, which processors have no instruction
-for, differ in the last places (`transcendental`); other such functions stay with NumPy.
+none are contracted. Only functions that processors have no instruction for, as ``exp``, differ in the last places (`transcendental`); other such functions stay with NumPy.
 
 A loop is compiled in the background once it was asked for often enough (loading llvmlite takes
 0.1 s, a loop 10 ms, both without the interpreter's lock for the most part), or comes from the disk,
@@ -264,13 +263,13 @@ _COMPARISONS = {
     "NotEqual": "une",
 }
 _TRUTHS = {"LogicalAnd": "and", "LogicalOr": "or"}
-_UNARY = {"Sqrt": "sqrt", "Abs": "fabs"}
+_UNARY = {"Sqrt": "sqrt", "Abs": "fabs", "Floor": "floor", "Ceil": "ceil", "Rint": "rint"}
 #: Ops made of others: operands are numbers of values, constants are floats.
 _COMPOSED = frozenset(
     {
         *("BiasAdd", "Square", "SquaredDifference", "Reciprocal", "Inv", "Rsqrt", "Relu", "Relu6"),
         *("ReluGrad", "SigmoidGrad", "TanhGrad", "Maximum", "Minimum", "Neg", "Select"),
-        *("SelectV2", "LogicalNot", "Const", "Copysign"),
+        *("SelectV2", "LogicalNot", "Const", "Copysign", "Sign"),
     }
 )
 #: The op types that steps of any type may have.
@@ -369,6 +368,10 @@ class _Writer:
             case "TanhGrad":
                 slope = self.step("Sub", 1.0, self.step("Mul", x[0], x[0]))
                 return self.step("Mul", slope, x[1])
+            case "Sign":  # a NaN stays
+                low = self.step("Select", self.step("Less", x[0], 0.0), -1.0, x[0])
+                high = self.step("Select", self.step("Greater", x[0], 0.0), 1.0, low)
+                return self.step("Add", high, 0.0)  # not minus zero
             case "LogicalNot":
                 false = "false" if self.lanes == 1 else "zeroinitializer"
                 return self.put(f"icmp eq {self.truth} {x[0]}, {false}")

@@ -1,7 +1,7 @@
 """Exponentials and logarithms in steps that every processor has, for loops in machine code.
 
 Single precision, within two units in the last place. The polynomials are those of Moshier's Cephes
-library (``expf``, ``logf``, ``tanhf``); NaN, infinity, overflow and the smallest numbers come out as IEEE 754
+library (``erff``, ``expf``, ``logf``, ``tanhf``); NaN, infinity, overflow and the smallest numbers come out as IEEE 754
 has them.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 #: They are written here for float32 alone.
-OPS = frozenset({"Exp", "Log", "Log1p", "Sigmoid", "Tanh"})
+OPS = frozenset({"Erf", "Exp", "Expm1", "Log", "Log1p", "Sigmoid", "Tanh"})
 
 _LOWEST, _HIGHEST = -104.0, 89.0  # beyond them the results are 0 and infinity
 _LOG2_E = 1.44269504088896341
@@ -28,6 +28,24 @@ _LOG = (
     *(-1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1),
     *(2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1),
 )
+#: From here on exp(x) - 1 is exp(x), and for -x it is -1.
+_EXPM1_LARGE = 40.0
+_ERF_NEAR = (
+    *(7.853861353153693e-5, -8.010193625184903e-4, 5.188327685732524e-3),
+    *(-2.685381193529856e-2, 1.128358514861418e-1, -3.761262582423300e-1),
+    1.128379165726710,
+)
+_ERF_MIDDLE = (
+    *(2.326819970068386e-2, -1.387039388740657e-1, 3.687424674597105e-1),
+    *(-5.824733027278666e-1, 6.210004621745983e-1, -4.944515323274145e-1),
+    *(3.404879937665872e-1, -2.741127028184656e-1, 5.638259427386472e-1),
+)
+_ERF_FAR = (
+    *(-1.047766399936249e1, 1.297719955372516e1, -7.495518717768503),
+    *(2.921019019210786, -1.015265279202700, 4.218463358204948e-1),
+    *(-2.820767439740514e-1, 5.641895067754075e-1),
+)
+_ERF_LARGE = 4.0
 _SQRT_HALF = 0.707106781186547524
 #: From here on 1 + x is x.
 _LARGE = 2.0**25
@@ -56,8 +74,12 @@ class Steps(Protocol):
 def write(steps: Steps, op: str, x: str) -> str:
     """The name of the result."""
     match op:
+        case "Erf":
+            return _erf(steps, x)
         case "Exp":
             return _exp(steps, x)
+        case "Expm1":
+            return _expm1(steps, x)
         case "Log":
             return _log(steps, x)
         case "Log1p":
@@ -77,8 +99,8 @@ def _polynomial(steps: Steps, coefficients: tuple[float, ...], x: str) -> str:
     return total  # type: ignore[no-any-return]
 
 
-def _exp(steps: Steps, x: str, lowest: float = _LOWEST, highest: float = _HIGHEST) -> str:
-    """2^n exp(r) with n a whole number and abs(r) at most half of ln 2."""
+def _reduced(steps: Steps, x: str, lowest: float, highest: float) -> tuple[str, str]:
+    """(n as a whole number, exp(r) - 1) where x is n ln 2 + r, and abs(r) at most half of ln 2."""
     above = steps.step("Select", steps.step("Greater", x, lowest), x, lowest)  # NaN goes, too
     inside = steps.step("Select", steps.step("Less", above, highest), above, highest)
     n = steps.call("rint", steps.step("Mul", inside, _LOG2_E))
@@ -86,18 +108,56 @@ def _exp(steps: Steps, x: str, lowest: float = _LOWEST, highest: float = _HIGHES
     rest = steps.call("fma", n, _MINUS_LN2_LOW, rest)
     square = steps.step("Mul", rest, rest)
     power = steps.call("fma", _polynomial(steps, _EXP, rest), square, rest)
+    return steps.put(f"fptosi {steps.type} {n} to {steps.whole_type}"), power
+
+
+def _power_of_two(steps: Steps, whole: str) -> str:
+    raised = steps.put(f"add {steps.whole_type} {whole}, {steps.whole(_EXPONENT_BIAS)}")
+    bits = steps.put(f"shl {steps.whole_type} {raised}, {steps.whole(_EXPONENT_SHIFT)}")
+    return steps.put(f"bitcast {steps.whole_type} {bits} to {steps.type}")
+
+
+def _exp(steps: Steps, x: str, lowest: float = _LOWEST, highest: float = _HIGHEST) -> str:
+    """2^n exp(r) with n a whole number and abs(r) at most half of ln 2."""
+    whole, power = _reduced(steps, x, lowest, highest)
     power = steps.step("Add", power, 1.0)
-    whole = steps.put(f"fptosi {steps.type} {n} to {steps.whole_type}")
     parts = [whole]
     if highest == _HIGHEST:  # 2^n may be too large or too small for one factor
         half = steps.put(f"ashr {steps.whole_type} {whole}, {steps.whole(1)}")
         parts = [half, steps.put(f"sub {steps.whole_type} {whole}, {half}")]
     for part in parts:
-        raised = steps.put(f"add {steps.whole_type} {part}, {steps.whole(_EXPONENT_BIAS)}")
-        bits = steps.put(f"shl {steps.whole_type} {raised}, {steps.whole(_EXPONENT_SHIFT)}")
-        factor = steps.put(f"bitcast {steps.whole_type} {bits} to {steps.type}")
-        power = steps.step("Mul", power, factor)
+        power = steps.step("Mul", power, _power_of_two(steps, part))
     return steps.step("Select", steps.step("NotEqual", x, x), x, power)
+
+
+def _expm1(steps: Steps, x: str) -> str:
+    """2^n (exp(r) - 1) + (2^n - 1); from some size on the same as exp(x)."""
+    whole, power = _reduced(steps, x, -_EXPM1_LARGE, _EXPM1_LARGE)
+    factor = _power_of_two(steps, whole)
+    near = steps.call("fma", power, factor, steps.step("Sub", factor, 1.0))
+    is_large = steps.step("Greater", x, _EXPM1_LARGE)
+    result = steps.step("Select", is_large, _exp(steps, x), near)
+    keeps = steps.step("LogicalOr", steps.step("NotEqual", x, x), steps.step("Equal", x, 0.0))
+    return steps.step("Select", keeps, x, result)  # NaN, and minus zero
+
+
+def _erf(steps: Steps, x: str) -> str:
+    """x times a polynomial in x^2 near zero, else 1 - exp(-x^2) / x times one in 1 / x^2."""
+    size = steps.step("Abs", x)
+    square = steps.step("Mul", x, x)
+    near = steps.step("Mul", _polynomial(steps, _ERF_NEAR, square), x)
+    inverse = steps.step("RealDiv", 1.0, size)
+    squared = steps.step("Mul", inverse, inverse)
+    is_middle = steps.step("Less", size, 2.0)
+    middle, far = (_polynomial(steps, c, squared) for c in (_ERF_MIDDLE, _ERF_FAR))
+    factor = steps.step("Select", is_middle, middle, far)
+    power = _exp(steps, steps.step("Neg", square))
+    rest = steps.step("Mul", steps.step("Mul", power, inverse), factor)
+    outside = steps.call("copysign", steps.step("Sub", 1.0, rest), x)
+    result = steps.step("Select", steps.step("Less", size, 1.0), near, outside)
+    is_whole = steps.step("Greater", size, _ERF_LARGE)  # infinity among them
+    result = steps.step("Select", is_whole, steps.call("copysign", 1.0, x), result)
+    return steps.step("Select", steps.step("NotEqual", x, x), x, result)
 
 
 def _log(steps: Steps, x: str) -> str:

@@ -1,0 +1,74 @@
+"""Activations and large element-wise ops in machine code give what NumPy's functions give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dataflow.kernels import elementary
+from dataflow.kernels.fused import mapping
+from dataflow.kernels.registry import bind, get_kernel
+from tests.results_of import results_of
+
+pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
+
+ONE: dict[str, dict[str, Any]] = {
+    **{key: {} for key in ("Elu", "Selu", "Softplus", "Softsign", "Erf")},
+    "LeakyRelu": {"alpha": 0.2},
+    **{key: {} for key in ("Exp", "Expm1", "Log", "Sign", "Floor", "Ceil", "Rint")},
+    **{key: {} for key in ("Neg", "Abs", "Square", "Sqrt", "Reciprocal")},
+}
+TWO: dict[str, dict[str, Any]] = {
+    **{key: {} for key in ("EluGrad", "SeluGrad", "SoftplusGrad", "SoftsignGrad")},
+    "LeakyReluGrad": {"alpha": 0.2},
+}
+
+
+@pytest.fixture(autouse=True)
+def every_size(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapping, "SMALL_ELEMENTS", 0)
+    monkeypatch.setattr(elementary, "_LARGE_ELEMENTS", 0)
+
+
+def _numbers(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Any:
+    x = np.random.default_rng(seed).standard_normal(shape) * 3
+    x.reshape(-1)[:7] = [0.0, -0.0, np.nan, np.inf, -np.inf, 1e-30, -60.0]
+    return x.astype(dtype)
+
+
+def _compare(monkeypatch: pytest.MonkeyPatch, op: str, attrs: dict[str, Any], *inputs: Any) -> None:
+    found = get_kernel(op)
+    assert found is not None
+    function = bind(found, np, attrs)
+    with np.errstate(all="ignore"):
+        used = results_of(monkeypatch, mapping.Mapping, "run")
+        got = function(*inputs)
+        wanted_by_code = inputs[0].dtype == np.float32
+        assert used == [True] or not wanted_by_code
+        monkeypatch.setattr(mapping.Mapping, "run", lambda *arguments: False)
+        wanted = function(*inputs)
+    assert got.dtype == wanted.dtype == inputs[0].dtype
+    tolerance = 1e-6 if inputs[0].dtype == np.float32 else 1e-14
+    np.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance / 100)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", ONE)
+def test_one_operand(monkeypatch: pytest.MonkeyPatch, op: str, dtype: str) -> None:
+    _compare(monkeypatch, op, ONE[op], _numbers((7, 33), dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", TWO)
+def test_a_gradient_and_a_number(monkeypatch: pytest.MonkeyPatch, op: str, dtype: str) -> None:
+    grad, x = _numbers((6, 35), dtype, 1), _numbers((6, 35), dtype)[:, ::-1]
+    _compare(monkeypatch, op, TWO[op], grad, np.ascontiguousarray(x))
+
+
+@pytest.mark.parametrize("op", ONE)
+def test_no_elements(op: str) -> None:
+    found = get_kernel(op)
+    assert found is not None
+    assert bind(found, np, ONE[op])(np.zeros((0, 3), np.float32)).shape == (0, 3)
