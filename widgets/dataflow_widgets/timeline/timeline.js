@@ -242,7 +242,9 @@ class TimelineView {
     const root = s("svg", { class: "df-svg df-flame-svg", viewBox: `0 0 ${this.width} ${height}`, width: this.width, height, role: "group", "aria-label": "ops by time, a lane for each device" });
     this.bars = new Map();
     for (const t of ticks(...this.view, this.width)) {
-      root.append(s("path", { class: "df-tick", d: `M${f(this.x(t))},${AXIS - 4}V${height}` }), s("text", { class: "df-detail", x: f(this.x(t) + 2), y: 12 }, (time(t) || "0").replace(".00 ", " ")));
+      const at = this.x(t);
+      const side = at > this.width - 50 ? { x: f(at - 2), "text-anchor": "end" } : { x: f(at + 2) }; // not cut off at the edge
+      root.append(s("path", { class: "df-tick", d: `M${f(at)},${AXIS - 4}V${height}` }), s("text", { class: "df-detail", ...side, y: 12 }, (time(t) || "0").replace(".00 ", " ")));
     }
     for (const copy of run.copies) this.drawCopy(root, copy);
     for (const wait of run.waits) this.drawWait(root, wait);
