@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.fused.resampling import LinearMap, resample
 from dataflow.kernels.registry import kernel
 
 _REASON = "written for the host"
@@ -86,55 +87,77 @@ def area_matrix(size: int, out: int, align_corners: bool) -> Any:
     return matrix
 
 
-def _apply(rows: Any, columns: Any, images: Any) -> Any:
-    """Both maps. Rows go as one product an image, columns as one product over all images."""
+@functools.lru_cache(maxsize=256)
+def nearest_matrix(size: int, out: int, align_corners: bool, half_pixel: bool) -> Any:
+    """[out, size]: one where a new pixel takes an old one."""
+    matrix = np.zeros((out, size), np.float32)
+    matrix[np.arange(out), _nearest(size, out, align_corners, half_pixel)] = 1
+    return matrix
+
+
+@functools.lru_cache(maxsize=256)
+def _linear_map(make: Any, size: int, out: int, is_back: bool, *flags: bool) -> LinearMap:
+    """The map of an axis that a matrix has, or that of its gradient."""
+    matrix = make(size, out, *flags)
+    return LinearMap(matrix.T if is_back else matrix)
+
+
+def _apply(maps: tuple[LinearMap, LinearMap], images: Any) -> Any:
+    """Both maps."""
+    found = resample(*maps, images)
+    if found is not None:
+        return found
+    # Rows go as one product an image, columns as one product over all images.
+    rows, columns = maps[0].matrix, maps[1].matrix
     n, h, w, c = images.shape
     out = np.matmul(rows, images.reshape(n, h, w * c)).reshape(n, rows.shape[0], w, c)
     return np.ascontiguousarray(np.moveaxis(np.tensordot(columns, out, (1, 2)), 0, 2))
 
 
-def _matrices(make: Any, image_size: Any, size: Any, *flags: bool) -> Any:
+def _maps(
+    make: Any, image_size: Any, size: Any, *flags: bool, is_back: bool = False
+) -> tuple[LinearMap, LinearMap]:
+    """Those of height and width; with ``is_back``, of the gradient."""
     (h, w), (height, width) = image_size, size
     if height <= 0 or width <= 0:
         raise ValueError(f"output dimensions must be positive, got {[height, width]}")
     if h <= 0 or w <= 0:
         raise ValueError(f"the image must not be empty, got {h} x {w}")
-    return make(h, height, *flags), make(w, width, *flags)
+    rows, columns = _linear_map(make, h, height, is_back, *flags), (w, width, is_back, *flags)
+    return rows, _linear_map(make, *columns)
 
 
 @kernel("ResizeBilinear", cpu_only=_REASON)
 def resize_bilinear_kernel(
     xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    rows, columns = _matrices(
+    maps = _maps(
         bilinear_matrix, images.shape[1:3], size.tolist(), align_corners, half_pixel_centers
     )
-    return _apply(rows, columns, images.astype(np.float32, copy=False))
+    return _apply(maps, images.astype(np.float32, copy=False))
 
 
 @kernel("ResizeBicubic", cpu_only=_REASON)
 def resize_bicubic_kernel(
     xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    rows, columns = _matrices(
+    maps = _maps(
         bicubic_matrix, images.shape[1:3], size.tolist(), align_corners, half_pixel_centers
     )
-    return _apply(rows, columns, images.astype(np.float32, copy=False))
+    return _apply(maps, images.astype(np.float32, copy=False))
 
 
 @kernel("ResizeArea", cpu_only=_REASON)
 def resize_area_kernel(xp: Any, images: Any, size: Any, *, align_corners: bool) -> Any:
-    rows, columns = _matrices(area_matrix, images.shape[1:3], size.tolist(), align_corners)
-    return _apply(rows, columns, images.astype(np.float32, copy=False))
+    maps = _maps(area_matrix, images.shape[1:3], size.tolist(), align_corners)
+    return _apply(maps, images.astype(np.float32, copy=False))
 
 
 def _resize_back(
     make: Any, grads: Any, image: Any, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    rows, columns = _matrices(
-        make, image.shape[1:3], grads.shape[1:3], align_corners, half_pixel_centers
-    )
-    return _apply(rows.T, columns.T, grads).astype(image.dtype, copy=False)
+    sizes, flags = (image.shape[1:3], grads.shape[1:3]), (align_corners, half_pixel_centers)
+    return _apply(_maps(make, *sizes, *flags, is_back=True), grads).astype(image.dtype, copy=False)
 
 
 @kernel("ResizeBilinearGrad", cpu_only=_REASON)
@@ -168,8 +191,13 @@ def resize_nearest_neighbor_kernel(
     xp: Any, images: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
     height, width = size.tolist()
-    rows = _nearest(images.shape[1], height, align_corners, half_pixel_centers)
-    columns = _nearest(images.shape[2], width, align_corners, half_pixel_centers)
+    flags = align_corners, half_pixel_centers
+    if xp is np and images.dtype.char == "f" and images.size and height > 0 and width > 0:
+        found = resample(*_maps(nearest_matrix, images.shape[1:3], (height, width), *flags), images)
+        if found is not None:
+            return found
+    rows = _nearest(images.shape[1], height, *flags)
+    columns = _nearest(images.shape[2], width, *flags)
     return images[:, rows][:, :, columns]
 
 
@@ -177,12 +205,9 @@ def resize_nearest_neighbor_kernel(
 def resize_nearest_neighbor_grad_kernel(
     xp: Any, grads: Any, size: Any, *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    height, width = size.tolist()
-    rows = _nearest(height, grads.shape[1], align_corners, half_pixel_centers)
-    columns = _nearest(width, grads.shape[2], align_corners, half_pixel_centers)
-    left = (rows[None, :] == np.arange(height)[:, None]).astype(grads.dtype)
-    right = (columns[None, :] == np.arange(width)[:, None]).astype(grads.dtype)
-    return _apply(left, right, grads)
+    sizes, flags = (size.tolist(), grads.shape[1:3]), (align_corners, half_pixel_centers)
+    maps = _maps(nearest_matrix, *sizes, *flags, is_back=True)
+    return _apply(maps, grads).astype(grads.dtype, copy=False)
 
 
 @kernel("CropAndResize", cpu_only=_REASON)
