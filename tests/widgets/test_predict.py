@@ -16,6 +16,7 @@ from dataflow.course import attempts
 from dataflow.runtime import events
 from dataflow_widgets import predict
 from dataflow_widgets.base import Delivery
+from dataflow_widgets.predict.question import brief
 from dataflow_widgets.predict.stale import stale_reads
 from tests.widgets.graphs import EVIL
 
@@ -362,3 +363,18 @@ def test_unknown_options_are_refused() -> None:
         predict.choice("Which?", ["a", "b"], 0, explian="x")
     with pytest.raises(ValueError, match="takes two"):
         predict.choice("Which?", ["a", "b"], 0, hints=["one"])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.float32(0.9), "0.9"),
+        (np.array([0.1, 2.0, np.inf], np.float16), "[0.1, 2.0, inf]"),
+        (np.float64(0.1) * 3, "0.30000000000000004"),
+        (np.array([[1, 2]], np.int32), "[[1, 2]]"),
+        (np.zeros([3, 4], np.float32), "float32 (3, 4)"),
+        (True, "True"),
+    ],
+)
+def test_a_value_is_told_with_the_digits_of_its_own_type(value: Any, text: str) -> None:
+    assert brief(value) == text

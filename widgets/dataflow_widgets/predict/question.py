@@ -115,4 +115,6 @@ def brief(value: Any) -> str:
         return " ".join(str(value).split())[:80]
     if array.size > 8:
         return f"{array.dtype} {shape_text(array.shape)}"
+    if array.dtype.kind == "f" and array.itemsize < 8:
+        array = array.astype(str).astype(float)  # 0.9, and not 0.8999999761581421
     return " ".join(str(array.tolist()).split())
