@@ -123,6 +123,19 @@ def _fail_if_ci_forbids(
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
+    """Real GPUs are for tests marked `gpu`: the others give the same on every machine."""
+    if item.get_closest_marker("gpu"):
+        return (yield)
+    from dataflow.kernels import xp
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(xp, "_real_gpus", tuple)
+        patch.setenv("CUDA_VISIBLE_DEVICES", "")  # for processes that the test starts
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report = yield
     _fail_if_ci_forbids(report, item.path, {mark.name for mark in item.iter_markers()})
@@ -151,6 +164,12 @@ def data_folder() -> Path:
 def checkout() -> Path:
     """The root of the checkout."""
     return ROOT
+
+
+@pytest.fixture
+def no_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For a test of names and lanes of CPUs: no pretend GPUs either, where the whole suite has them."""
+    monkeypatch.delenv("DATAFLOW_PRETEND_GPUS", raising=False)
 
 
 @pytest.fixture

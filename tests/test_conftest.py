@@ -20,6 +20,13 @@ CASES = {
     "test_data_of_its_own.py": (
         "import pytest\ndef test_x():\n    pytest.skip('set DATAFLOW_DATA to run this')\n"
     ),
+    "test_who_sees_a_gpu.py": (
+        "import os\nimport pytest\nfrom dataflow.kernels import xp\n"
+        "def test_x():\n"
+        "    assert xp.gpus() == () and os.environ['CUDA_VISIBLE_DEVICES'] == ''\n"
+        "@pytest.mark.gpu\ndef test_y():\n"
+        "    assert len(xp.gpus()) == 1 and 'CUDA_VISIBLE_DEVICES' not in os.environ\n"
+    ),
     "test_xfail.py": (
         "import pytest\n@pytest.mark.xfail(reason='known')\ndef test_x():\n    assert 0\n"
     ),
@@ -29,20 +36,24 @@ CASES = {
 def run_pytest(tmp_path: Path, case: str, **variables: str) -> dict[str, int]:
     """Run one case under this project's conftest; returns the counts of its last line."""
     tests = tmp_path / "tests"
-    tests.mkdir()
+    tests.mkdir(exist_ok=True)
     root = Path(__file__).resolve().parents[1]
     (tests / "conftest.py").write_text((root / "tests" / "conftest.py").read_text())
     (tests / case).write_text(CASES[case])
     (tmp_path / "pytest.ini").write_text(
         "[pytest]\nmarkers =\n    gpu\n    oracle\n    browser\n    cluster\n"
     )
-    environment = {k: v for k, v in os.environ.items() if k not in ("CI", "DATAFLOW_DATA")}
+    environment = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in ("CI", "DATAFLOW_DATA", "CUDA_VISIBLE_DEVICES")
+    }
     environment = {k: v for k, v in environment.items() if not k.startswith("PYTEST_")}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", "tests"]
     result = subprocess.run(
         command,
         cwd=tmp_path,
-        env=environment | {"PYTHONPATH": str(root)} | variables,
+        env=environment | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{root}"} | variables,
         capture_output=True,
         text=True,
         timeout=120,
@@ -77,6 +88,16 @@ def test_skips_in_ci(tmp_path, case, counts):
 @pytest.mark.parametrize("case", ["test_missing_module.py", "test_in_body.py", "test_data.py"])
 def test_skips_elsewhere(tmp_path, case):
     assert run_pytest(tmp_path, case)["skipped"] == 1
+
+
+def test_only_tests_marked_gpu_see_a_real_one(tmp_path):
+    (tmp_path / "cupy.py").write_text(
+        "from types import SimpleNamespace\n"
+        "properties = {'name': b'H100', 'totalGlobalMem': 80 << 30}\n"
+        "cuda = SimpleNamespace(runtime=SimpleNamespace(\n"
+        "    getDeviceCount=lambda: 1, getDeviceProperties=lambda i: properties))\n"
+    )
+    assert run_pytest(tmp_path, "test_who_sees_a_gpu.py", CI="true") == {"passed": 2}
 
 
 def test_data_may_not_be_skipped_where_it_is(tmp_path):

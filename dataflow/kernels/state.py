@@ -75,7 +75,7 @@ def is_variable_initialized_kernel(xp: Any, ref: Any) -> Any:
     return np.bool_(ref.array is not None)
 
 
-@kernel("CountUpTo")
+@kernel("CountUpTo", cpu_only="one number, which the host compares with the limit")
 def count_up_to_kernel(xp: Any, ref: Any, *, limit: int) -> Any:
     with ref.lock:
         value = ref.read()[()]

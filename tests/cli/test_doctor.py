@@ -14,6 +14,8 @@ import pytest
 
 from dataflow.cli import browser, doctor, main
 
+pytestmark = pytest.mark.usefixtures("no_gpus")
+
 NAMES = [
     *(
         "Python",

@@ -136,7 +136,9 @@ def test_a_script_per_task(run_script, tmp_path, monkeypatch, looked_after_by):
     first, second = said(chief), said(other)
     assert first["last"] >= 99 and first["steps"] >= 1
     assert first["steps"] + second["steps"] >= (95 if looked_after_by != "sync" else 100)
-    assert first["losses"][-1] < first["losses"][0] / 4
+    # Either may have come when the other had trained already.
+    losses = [first["losses"], second["losses"]]
+    assert max(loss[-1] for loss in losses) < max(loss[0] for loss in losses) / 4
     saved = tf.train.load_checkpoint(str(tmp_path / "logs")).get_tensor("global_step")
     # The chief saves what is on the ps; a Supervisor does so every ten minutes, and at the start.
     assert saved >= (0 if looked_after_by == "Supervisor" else 100)

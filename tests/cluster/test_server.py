@@ -12,6 +12,8 @@ from dataflow.cluster.spec import ClusterSpec
 from tests.cluster.conftest import KEY, LocalCluster
 from tests.results_of import results_of
 
+pytestmark = pytest.mark.usefixtures("no_gpus")
+
 
 def counter(name="counter", value=0.0):
     """A variable on the parameter server and an op that adds one to it from worker 0."""

@@ -7,6 +7,7 @@ import dataflow as tf
 from dataflow_widgets import ClusterPanel, RewritePlayer, Stepper, Timeline
 from dataflow_widgets.base import Delivery
 
+pytestmark = pytest.mark.usefixtures("no_gpus")
 PS, WORKER = (f"/job:{job}/replica:0/task:0/device:CPU:0" for job in ("ps", "worker"))
 
 
