@@ -54,7 +54,7 @@ def kernel(
         devices = ("cpu",)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        code = function.__code__
+        code = getattr(function, "__wrapped__", function).__code__
         attrs = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
         for op_type in op_types:
             if cpu_only is not None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,59 +63,147 @@ def _check_shapes(refs: list[Any]) -> tuple[int, ...]:
     return shape
 
 
-def update_dense(context: Any, refs: list[Any], grad: Any, rule: Rule, *scalars: Any) -> None:
-    """``rule(xp, scratch, *arrays, grad, *scalars)`` on variable and slots, block by block."""
+class Update(NamedTuple):
+    """``rule(xp, scratch, *arrays, grad, *scalars)`` on the arrays of a variable and its slots."""
+
+    refs: list[Any]
+    grad: Any
+    rule: Rule
+    scalars: tuple[Any, ...] = ()
+
+
+#: By op type, what its inputs and attributes say is to be done.
+_DENSE: dict[str, Callable[..., Update]] = {}
+
+
+def dense(op_type: str) -> Callable[[Callable[..., Update]], Callable[..., Update]]:
+    """Enters an op with a dense gradient; the function gets ``xp``, its inputs, and attributes."""
+
+    def register(describe: Callable[..., Update]) -> Callable[..., Update]:
+        @kernel(op_type, stateful=True)
+        @functools.wraps(describe)
+        def run(context: Any, *inputs: Any, **attrs: Any) -> None:
+            update = describe(context.xp, *inputs, **attrs)
+            update_dense(context, [(update.refs, update.grad)], update.rule, update.scalars)
+
+        _DENSE[op_type] = describe
+        return describe
+
+    return register
+
+
+def update_dense(
+    context: Any, pairs: list[tuple[list[Any], Any]], rule: Rule, scalars: tuple[Any, ...]
+) -> None:
+    """One rule for (variable and slots, gradient), once or often.
+
+    Nothing changes where one of them has a wrong shape. All are of one type.
+    """
     xp = context.xp
-    held = _locked(refs)
+    held = _locked([ref for refs, _ in pairs for ref in refs])
     try:
-        shape = _check_shapes(refs)
-        if grad.shape != shape:
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"var and grad do not have the same shape: {refs[0].name!r} has {list(shape)}, "
-                f"the gradient {list(np.shape(grad))}",
-            )
-        arrays = [ref.exclusive() for ref in refs]
-        size = arrays[0].size
-        update = _update_natively if xp is np else functools.partial(update_on_gpu, xp)
-        if update(arrays, grad, None, rule, scalars):
-            return
-        if size <= BLOCK or xp is not np:
-            rule(xp, _scratch(context, shape, arrays[0].dtype), *arrays, grad, *scalars)
-            return
-        flat = [array.reshape(-1) for array in arrays]  # variables are contiguous: views
-        flat_grad = grad.reshape(-1)
-        dtype = arrays[0].dtype
-
-        def make_worker() -> Callable[[int], None]:
-            first, second = _thread_scratch(dtype)
-
-            def work(start: int) -> None:
-                part = slice(start, start + BLOCK)
-                length = min(BLOCK, size - start)
-                rule(
-                    xp,
-                    (first[:length], second[:length]),
-                    *[array[part] for array in flat],
-                    flat_grad[part],
-                    *scalars,
+        for refs, grad in pairs:
+            shape = _check_shapes(refs)
+            if grad.shape != shape:
+                raise InvalidArgumentError(
+                    None,
+                    None,
+                    f"var and grad do not have the same shape: {refs[0].name!r} has {list(shape)}, "
+                    f"the gradient {list(np.shape(grad))}",
                 )
-
-            return work
-
-        starts = range(0, size, BLOCK)
-        if size >= _SHARED_ELEMENTS:
-            run_pieces(starts, make_worker)
+        members = [([ref.exclusive() for ref in refs], grad) for refs, grad in pairs]
+        if xp is np and _update_natively(members, rule, scalars):
             return
-        work = make_worker()
-        for start in starts:
-            work(start)
+        for arrays, grad in members:
+            if xp is np or not update_on_gpu(xp, arrays, grad, None, rule, scalars):
+                _update_by_blocks(context, arrays, grad, rule, scalars)
     finally:
         _release(held)
 
 
+def _update_by_blocks(
+    context: Any, arrays: list[Any], grad: Any, rule: Rule, scalars: tuple[Any, ...]
+) -> None:
+    xp, size, dtype = context.xp, arrays[0].size, arrays[0].dtype
+    if xp is not np:
+        rule(xp, _scratch(context, arrays[0].shape, dtype), *arrays, grad, *scalars)
+        return
+    if size <= BLOCK:
+        scratch = [x[:size].reshape(grad.shape) for x in _thread_scratch(dtype)]
+        rule(xp, scratch, *arrays, grad, *scalars)
+        return
+    flat = [array.reshape(-1) for array in arrays]  # variables are contiguous: views
+    flat_grad = grad.reshape(-1)
+
+    def make_worker() -> Callable[[int], None]:
+        first, second = _thread_scratch(dtype)
+
+        def work(start: int) -> None:
+            part = slice(start, start + BLOCK)
+            length = min(BLOCK, size - start)
+            rule(
+                xp,
+                (first[:length], second[:length]),
+                *[array[part] for array in flat],
+                flat_grad[part],
+                *scalars,
+            )
+
+        return work
+
+    starts = range(0, size, BLOCK)
+    if size >= _SHARED_ELEMENTS:
+        run_pieces(starts, make_worker)
+        return
+    work = make_worker()
+    for start in starts:
+        work(start)
+
+
 def _update_natively(
+    members: list[tuple[list[Any], Any]], rule: Rule, scalars: tuple[Any, ...]
+) -> bool:
+    """All updates by one compiled loop; ``False`` where there is none (yet)."""
+    dtype = members[0][0][0].dtype
+    if dtype.char not in "fd" or any(grad.dtype != dtype for _, grad in members):
+        return False
+    traced, numbers = trace_call(rule, members[0][0], scalars, by_rows=False)
+    function = None if traced is None else traced.loop.get()
+    if traced is None or function is None:
+        return False
+    total = 0
+    kept = []
+    for arrays, grad in members:
+        total += grad.size
+        if type(grad) is not np.ndarray or not grad.flags.c_contiguous:
+            grad = np.ascontiguousarray(grad)
+        kept.append((arrays, grad))
+    if total < _NATIVE_SHARED_ELEMENTS:
+        for arrays, grad in kept:
+            where = [id(array) for array in arrays]
+            function.prepared((grad.size,))(
+                [*where, id(grad), *numbers, *[where[i] for i in traced.changed]]
+            )
+        return True
+    calls = []
+    for arrays, grad in kept:
+        where = [native.address_of(array) for array in arrays]
+        values = [*where, native.address_of(grad), *numbers, *[where[i] for i in traced.changed]]
+        size = grad.size
+        if size < _NATIVE_SHARED_ELEMENTS:
+            calls.append((function.address, function.table(size, *values)))
+            continue
+        letters = list(zip(values, function.letters, strict=True))
+        block = min(_NATIVE_BLOCK, -(-size // 2))
+        for start in range(0, size, block):
+            offset = start * dtype.itemsize
+            here = [a if letter == "n" else a + offset for a, letter in letters]
+            calls.append((function.address, function.table(min(block, size - start), *here)))
+    run_calls(calls)
+    return True
+
+
+def _update_rows_natively(
     arrays: list[Any], grad: Any, indices: Any, rule: Rule, scalars: tuple[Any, ...]
 ) -> bool:
     """The whole update as one compiled loop; ``False`` where there is none (yet).
@@ -125,40 +213,16 @@ def _update_natively(
     dtype = arrays[0].dtype
     if dtype.char not in "fd" or grad.dtype != dtype:
         return False
-    traced, numbers = trace_call(rule, arrays, scalars, indices is not None)
-    if traced is None:
+    traced, numbers = trace_call(rule, arrays, scalars, by_rows=True)
+    update = None if traced is None else traced.rows.get(indices)
+    if traced is None or update is None:
         return False
-    size = grad.size
     if type(grad) is not np.ndarray or not grad.flags.c_contiguous:
         grad = np.ascontiguousarray(grad)
-    if indices is not None:
-        update = traced.rows.get(indices)
-        if update is None:
-            return False
-        where = [id(array) for array in arrays]
-        values = [*where, id(grad), *numbers, *[where[i] for i in traced.changed]]
-        length = size // indices.size
-        return update(values, indices, length, length * dtype.itemsize, len(arrays[0]))
-    function = traced.loop.get()
-    if function is None:
-        return False
-    if size < _NATIVE_SHARED_ELEMENTS:
-        where = [id(array) for array in arrays]
-        function.prepared((size,))(
-            [*where, id(grad), *numbers, *[where[i] for i in traced.changed]]
-        )
-        return True
-    where = [native.address_of(array) for array in arrays]
-    addresses = [*where, native.address_of(grad), *numbers, *[where[i] for i in traced.changed]]
-    letters = list(zip(addresses, function.letters, strict=True))
-    calls = []
-    block = min(_NATIVE_BLOCK, -(-size // 2))
-    for start in range(0, size, block):
-        offset = start * dtype.itemsize
-        here = [a if letter == "n" else a + offset for a, letter in letters]
-        calls.append((function.address, function.table(min(block, size - start), *here)))
-    run_calls(calls)
-    return True
+    where = [id(array) for array in arrays]
+    values = [*where, id(grad), *numbers, *[where[i] for i in traced.changed]]
+    length = grad.size // indices.size
+    return update(values, indices, length, length * dtype.itemsize, len(arrays[0]))
 
 
 _local = threading.local()
@@ -201,7 +265,7 @@ def update_rows(
         if not grad.size:
             return
         arrays = [ref.exclusive() for ref in refs]
-        if xp is np and _update_natively(arrays, grad, indices, rule, scalars):
+        if xp is np and _update_rows_natively(arrays, grad, indices, rule, scalars):
             return
         if int(indices.min()) < 0 or int(indices.max()) >= num_rows:
             bad = int(xp.argmax((indices < 0) | (indices >= num_rows)))
@@ -519,16 +583,16 @@ def _ftrl(
 # ---- kernels: the ops' inputs, in their order --------------------------------------------------
 
 
-@kernel("ApplyGradientDescent", stateful=True)
-def apply_gradient_descent_kernel(context: Any, var: Any, alpha: Any, delta: Any) -> None:
-    update_dense(context, [var], delta, _gradient_descent, alpha)
+@dense("ApplyGradientDescent")
+def apply_gradient_descent(xp: Any, var: Any, alpha: Any, delta: Any) -> Update:
+    return Update([var], delta, _gradient_descent, (alpha,))
 
 
-@kernel("ApplyProximalGradientDescent", stateful=True)
-def apply_proximal_gradient_descent_kernel(
-    context: Any, var: Any, alpha: Any, l1: Any, l2: Any, delta: Any
-) -> None:
-    update_dense(context, [var], delta, _proximal_gradient_descent, alpha, l1, l2)
+@dense("ApplyProximalGradientDescent")
+def apply_proximal_gradient_descent(
+    xp: Any, var: Any, alpha: Any, l1: Any, l2: Any, delta: Any
+) -> Update:
+    return Update([var], delta, _proximal_gradient_descent, (alpha, l1, l2))
 
 
 @kernel("SparseApplyProximalGradientDescent", stateful=True)
@@ -538,11 +602,11 @@ def sparse_apply_proximal_gradient_descent_kernel(
     update_rows(context, [var], grad, indices, _proximal_gradient_descent, alpha, l1, l2)
 
 
-@kernel("ApplyMomentum", stateful=True)
-def apply_momentum_kernel(
-    context: Any, var: Any, accum: Any, lr: Any, grad: Any, momentum: Any, *, use_nesterov: bool
-) -> None:
-    update_dense(context, [var, accum], grad, _momentum, lr, momentum, use_nesterov)
+@dense("ApplyMomentum")
+def apply_momentum(
+    xp: Any, var: Any, accum: Any, lr: Any, grad: Any, momentum: Any, *, use_nesterov: bool
+) -> Update:
+    return Update([var, accum], grad, _momentum, (lr, momentum, use_nesterov))
 
 
 @kernel("SparseApplyMomentum", stateful=True)
@@ -560,11 +624,11 @@ def sparse_apply_momentum_kernel(
     update_rows(context, [var, accum], grad, indices, _momentum, lr, momentum, use_nesterov)
 
 
-@kernel("ApplyAdagrad", stateful=True)
-def apply_adagrad_kernel(
-    context: Any, var: Any, accum: Any, lr: Any, grad: Any, *, update_slots: bool
-) -> None:
-    update_dense(context, [var, accum], grad, _adagrad, lr, update_slots)
+@dense("ApplyAdagrad")
+def apply_adagrad(
+    xp: Any, var: Any, accum: Any, lr: Any, grad: Any, *, update_slots: bool
+) -> Update:
+    return Update([var, accum], grad, _adagrad, (lr, update_slots))
 
 
 @kernel("SparseApplyAdagrad", stateful=True)
@@ -574,11 +638,11 @@ def sparse_apply_adagrad_kernel(
     update_rows(context, [var, accum], grad, indices, _adagrad, lr, update_slots)
 
 
-@kernel("ApplyProximalAdagrad", stateful=True)
-def apply_proximal_adagrad_kernel(
-    context: Any, var: Any, accum: Any, lr: Any, l1: Any, l2: Any, grad: Any
-) -> None:
-    update_dense(context, [var, accum], grad, _proximal_adagrad, lr, l1, l2)
+@dense("ApplyProximalAdagrad")
+def apply_proximal_adagrad(
+    xp: Any, var: Any, accum: Any, lr: Any, l1: Any, l2: Any, grad: Any
+) -> Update:
+    return Update([var, accum], grad, _proximal_adagrad, (lr, l1, l2))
 
 
 @kernel("SparseApplyProximalAdagrad", stateful=True)
@@ -588,9 +652,9 @@ def sparse_apply_proximal_adagrad_kernel(
     update_rows(context, [var, accum], grad, indices, _proximal_adagrad, lr, l1, l2)
 
 
-@kernel("ApplyAdagradDA", stateful=True)
-def apply_adagrad_da_kernel(
-    context: Any,
+@dense("ApplyAdagradDA")
+def apply_adagrad_da(
+    xp: Any,
     var: Any,
     total: Any,
     squares: Any,
@@ -599,9 +663,9 @@ def apply_adagrad_da_kernel(
     l1: Any,
     l2: Any,
     global_step: Any,
-) -> None:
+) -> Update:
     step = lr.dtype.type(global_step)
-    update_dense(context, [var, total, squares], grad, _adagrad_da, lr, l1, l2, step)
+    return Update([var, total, squares], grad, _adagrad_da, (lr, l1, l2, step))
 
 
 @kernel("SparseApplyAdagradDA", stateful=True)
@@ -621,9 +685,9 @@ def sparse_apply_adagrad_da_kernel(
     update_rows(context, [var, total, squares], grad, indices, _adagrad_da, lr, l1, l2, step)
 
 
-@kernel("ApplyAdadelta", stateful=True)
-def apply_adadelta_kernel(
-    context: Any,
+@dense("ApplyAdadelta")
+def apply_adadelta(
+    xp: Any,
     var: Any,
     accum: Any,
     accum_update: Any,
@@ -631,8 +695,8 @@ def apply_adadelta_kernel(
     rho: Any,
     epsilon: Any,
     grad: Any,
-) -> None:
-    update_dense(context, [var, accum, accum_update], grad, _adadelta, lr, rho, epsilon)
+) -> Update:
+    return Update([var, accum, accum_update], grad, _adadelta, (lr, rho, epsilon))
 
 
 @kernel("SparseApplyAdadelta", stateful=True)
@@ -651,9 +715,9 @@ def sparse_apply_adadelta_kernel(
     update_rows(context, refs, grad, indices, _adadelta, lr, rho, epsilon)
 
 
-@kernel("ApplyRMSProp", stateful=True)
-def apply_rms_prop_kernel(
-    context: Any,
+@dense("ApplyRMSProp")
+def apply_rms_prop(
+    xp: Any,
     var: Any,
     ms: Any,
     mom: Any,
@@ -662,8 +726,8 @@ def apply_rms_prop_kernel(
     momentum: Any,
     epsilon: Any,
     grad: Any,
-) -> None:
-    update_dense(context, [var, ms, mom], grad, _rms_prop, lr, rho, momentum, epsilon)
+) -> Update:
+    return Update([var, ms, mom], grad, _rms_prop, (lr, rho, momentum, epsilon))
 
 
 @kernel("SparseApplyRMSProp", stateful=True)
@@ -682,9 +746,9 @@ def sparse_apply_rms_prop_kernel(
     update_rows(context, [var, ms, mom], grad, indices, _rms_prop, lr, rho, momentum, epsilon)
 
 
-@kernel("ApplyCenteredRMSProp", stateful=True)
-def apply_centered_rms_prop_kernel(
-    context: Any,
+@dense("ApplyCenteredRMSProp")
+def apply_centered_rms_prop(
+    xp: Any,
     var: Any,
     mg: Any,
     ms: Any,
@@ -694,9 +758,9 @@ def apply_centered_rms_prop_kernel(
     momentum: Any,
     epsilon: Any,
     grad: Any,
-) -> None:
+) -> Update:
     refs = [var, mg, ms, mom]
-    update_dense(context, refs, grad, _centered_rms_prop, lr, rho, momentum, epsilon)
+    return Update(refs, grad, _centered_rms_prop, (lr, rho, momentum, epsilon))
 
 
 @kernel("SparseApplyCenteredRMSProp", stateful=True)
@@ -717,9 +781,9 @@ def sparse_apply_centered_rms_prop_kernel(
     update_rows(context, refs, grad, indices, _centered_rms_prop, lr, rho, momentum, epsilon)
 
 
-@kernel("ApplyAdam", stateful=True)
-def apply_adam_kernel(
-    context: Any,
+@dense("ApplyAdam")
+def apply_adam(
+    xp: Any,
     var: Any,
     m: Any,
     v: Any,
@@ -732,20 +796,19 @@ def apply_adam_kernel(
     grad: Any,
     *,
     use_nesterov: bool,
-) -> None:
+) -> Update:
     refs, scalars = [var, m, v], (beta1, beta2, epsilon, use_nesterov)
-    if context.xp is not np:  # a launch for each number would take as long as the update
+    if xp is not np:  # a launch for each number would take as long as the update
         powers = beta1_power, beta2_power
-        update_dense(context, refs, grad, _adam_by_powers, lr, *powers, *scalars)
-        return
+        return Update(refs, grad, _adam_by_powers, (lr, *powers, *scalars))
     # Arithmetic on scalars takes a quarter of that on arrays of no axes.
     alpha = lr * np.sqrt(1 - beta2_power[()]) / (1 - beta1_power[()])
-    update_dense(context, refs, grad, _adam, alpha, *scalars)
+    return Update(refs, grad, _adam, (alpha, *scalars))
 
 
-@kernel("ApplyFtrl", stateful=True)
-def apply_ftrl_kernel(
-    context: Any,
+@dense("ApplyFtrl")
+def apply_ftrl(
+    xp: Any,
     var: Any,
     accum: Any,
     linear: Any,
@@ -756,9 +819,9 @@ def apply_ftrl_kernel(
     lr_power: Any,
     *,
     multiply_linear_by_lr: bool,
-) -> None:
-    scalars = (lr, l1, l2, lr_power, None, multiply_linear_by_lr, context.xp is np)
-    update_dense(context, [var, accum, linear], grad, _ftrl, *scalars)
+) -> Update:
+    scalars = (lr, l1, l2, lr_power, None, multiply_linear_by_lr, xp is np)
+    return Update([var, accum, linear], grad, _ftrl, scalars)
 
 
 @kernel("SparseApplyFtrl", stateful=True)
@@ -780,9 +843,9 @@ def sparse_apply_ftrl_kernel(
     update_rows(context, [var, accum, linear], grad, indices, _ftrl, *scalars)
 
 
-@kernel("ApplyFtrlV2", stateful=True)
-def apply_ftrl_v2_kernel(
-    context: Any,
+@dense("ApplyFtrlV2")
+def apply_ftrl_v2(
+    xp: Any,
     var: Any,
     accum: Any,
     linear: Any,
@@ -794,9 +857,9 @@ def apply_ftrl_v2_kernel(
     lr_power: Any,
     *,
     multiply_linear_by_lr: bool,
-) -> None:
-    scalars = (lr, l1, l2, lr_power, l2_shrinkage, multiply_linear_by_lr, context.xp is np)
-    update_dense(context, [var, accum, linear], grad, _ftrl, *scalars)
+) -> Update:
+    scalars = (lr, l1, l2, lr_power, l2_shrinkage, multiply_linear_by_lr, xp is np)
+    return Update([var, accum, linear], grad, _ftrl, scalars)
 
 
 @kernel("SparseApplyFtrlV2", stateful=True)
@@ -817,3 +880,25 @@ def sparse_apply_ftrl_v2_kernel(
 ) -> None:
     scalars = (lr, l1, l2, lr_power, l2_shrinkage, multiply_linear_by_lr, context.xp is np)
     update_rows(context, [var, accum, linear], grad, indices, _ftrl, *scalars)
+
+
+@kernel(
+    "_UpdateAll",
+    stateful=True,
+    factory=True,
+    cpu_only="a GPU updates its variables one by one; no rewrite makes one for it",
+)
+def update_all_kernel(
+    context: Any, *, update: str, update_attrs: dict[str, Any], place: int, R: int, N: int
+) -> Callable[..., None]:
+    describe = functools.partial(_DENSE[update], context.xp, **update_attrs)
+    each = R // N
+    parts = [slice(i, i + each) for i in range(0, R, each)]
+
+    def run(refs: list[Any], grads: list[Any], scalars: list[Any]) -> None:
+        # All have the same scalars, so what the first one says holds for all.
+        first = describe(*refs[:each], *scalars[:place], grads[0], *scalars[place:])
+        pairs = [(refs[part], grad) for part, grad in zip(parts, grads, strict=True)]
+        update_dense(context, pairs, first.rule, first.scalars)
+
+    return run

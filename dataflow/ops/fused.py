@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.dtypes import DType, float32, float64
+from dataflow.dtypes import NUMBERS, DType, float32, float64
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims, Shape
@@ -55,3 +55,27 @@ def mat_mul_sum_op(
 
 
 not_differentiable(mat_mul_sum_op)
+
+
+@define_op(
+    "_UpdateAll", "refs: Ref(R * T), grads: N * T, scalars: list(Tin) -> out: Ref(T)", T=NUMBERS
+)
+def update_all_op(
+    refs: list[Tensor],
+    grads: list[Tensor],
+    scalars: list[Tensor],
+    *,
+    update: str,
+    update_attrs: Any,
+    place: int,
+) -> Dims:
+    """N updates by the rule of the op type ``update``: variables with their slots, and gradients.
+
+    ``place`` of the scalars come before the gradient among the inputs of that op.
+
+    Shape: the first variable's. Gradient: none; rewriting happens after gradients are built.
+    """
+    return refs[0].dims
+
+
+not_differentiable(update_all_op)

@@ -20,6 +20,7 @@ from dataflow.rewrites import (
     fusion,
     gates,
     regions,
+    updates,
 )
 from dataflow.rewrites.journal import Hit, WatchedJournal
 from dataflow.rewrites.switches import Switches
@@ -100,6 +101,7 @@ def apply(
         fusion.run(work, journal)
     if switches.regions:
         regions.run(work, journal)
+        updates.run(work, journal)
     return Rewritten(
         work.needed(),
         work.fetch_tensors(),

@@ -13,7 +13,8 @@ class Switches(NamedTuple):
 
     ``dead_branches`` is TensorFlow's loop optimizer, ``debug_ops`` its debug stripper (off unless
     asked for), ``reuse`` its memory optimizer: a dying value's buffer taken over by the next.
-    ``regions`` makes kernels with several results, which only the CPU has.
+    ``regions`` makes kernels with several results, and updates of several variables, which only
+    the CPU has.
     Graphs of fewer than ``min_nodes`` nodes stay as they are.
     """
 

@@ -441,6 +441,10 @@ def _explained(
         found = failing_step(op, values)
         if found is not None:
             op, values, error = found
+    if op.type == "_UpdateAll" and op in (origin or {}):
+        from dataflow.rewrites.updates import failing_update
+
+        op, values = failing_update(op, values) or (op, values)
     lines = []
     if isinstance(error, OpError):
         error_class: type[OpError] = type(error)

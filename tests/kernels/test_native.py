@@ -64,7 +64,7 @@ def test_a_rule_of_an_optimizer(name: str, dtype: str) -> None:
     scratch = (np.empty_like(grad), np.empty_like(grad))
     with np.errstate(all="ignore"):
         rule(np, scratch, *wanted, grad, *scalars)
-    assert training._update_natively(arrays, grad, None, rule, tuple(scalars))
+    assert training._update_natively([(arrays, grad)], rule, tuple(scalars))
     for got, want in zip(arrays, wanted, strict=True):
         _same(got, want)
 
@@ -82,7 +82,7 @@ def test_rows_are_updated_in_order_and_again_where_named_again(name: str) -> Non
     for i, row in zip(indices, grad, strict=True):
         parts = [a[i] for a in wanted]
         rule(np, (np.empty_like(row), np.empty_like(row)), *parts, row, *scalars)
-    assert training._update_natively(arrays, grad, indices, rule, tuple(scalars))
+    assert training._update_rows_natively(arrays, grad, indices, rule, tuple(scalars))
     for got, want in zip(arrays, wanted, strict=True):
         _same(got, want)
 
@@ -93,7 +93,7 @@ def test_large_updates_are_divided_among_threads(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(training, "_NATIVE_BLOCK", 33)
     var, grad = np.arange(150, dtype=np.float32), np.full(150, 2, np.float32)
     scalars = (np.float32(0.5),)
-    assert training._update_natively([var], grad, None, training._gradient_descent, scalars)
+    assert training._update_natively([([var], grad)], training._gradient_descent, scalars)
     np.testing.assert_array_equal(var, np.arange(150) - 1)
 
 

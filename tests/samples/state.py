@@ -143,6 +143,25 @@ def added_products(tf: Any, x: Any, y: Any) -> Any:
     return mat_mul_sum_op([x, y], [y, x], transpose_b=True, name="sum")
 
 
+def updated_together(tf: Any, x: Any, y: Any) -> Any:
+    """The node that rewrites put in the place of several updates."""
+    from dataflow.ops.fused import update_all_op
+
+    variables = [tf.Variable(START), tf.Variable(START[0])]
+    with tf.control_dependencies([v.initializer for v in variables]):
+        out = update_all_op(
+            [v._as_graph_element() for v in variables],
+            [x, y],
+            [tf.constant(0.5)],
+            update="ApplyGradientDescent",
+            update_attrs={},
+            place=1,
+            name="together",
+        )
+    with tf.control_dependencies([out]):
+        return [tf.identity(v) for v in variables]
+
+
 SAMPLES = [
     Sample(
         "GetSessionHandle", kept, (START,), lambda x: x, gradient=(), oracle=False, note="raw op"
@@ -250,6 +269,15 @@ SAMPLES = [
         added_products,
         (np.ones((2, 3), np.float32) * 0.5, np.arange(6, dtype=np.float32).reshape(2, 3)),
         lambda x, y: x @ y.T + y @ x.T,
+        gradient=(),
+        oracle=False,
+        note="made by rewrites",
+    ),
+    Sample(
+        "_UpdateAll",
+        updated_together,
+        (START / 10, START[1]),
+        lambda x, y: [START - x / 2, START[0] - y / 2],
         gradient=(),
         oracle=False,
         note="made by rewrites",

@@ -1,0 +1,161 @@
+"""Updates: the variables that an optimizer changes by one rule are changed by one node.
+
+Each of a dozen small updates costs more to call than to make. Together they are called once, and the
+team's threads share them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.graph.default_stacks import use_graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.kernels.registry import get_kernel
+from dataflow.ops.fused import update_all_op
+from dataflow.rewrites import gates
+from dataflow.rewrites.effects import variable_behind
+from dataflow.rewrites.fusion import FUSED_NODES
+from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.places import OUTSIDE, places
+from dataflow.rewrites.working_graph import WorkingGraph
+
+#: Ops that change a variable, and its slots, by one rule and a dense gradient.
+_UPDATES = frozenset(
+    {
+        *("ApplyGradientDescent", "ApplyProximalGradientDescent", "ApplyMomentum", "ApplyAdagrad"),
+        *("ApplyProximalAdagrad", "ApplyAdagradDA", "ApplyAdadelta", "ApplyRMSProp"),
+        *("ApplyCenteredRMSProp", "ApplyAdam", "ApplyFtrl", "ApplyFtrlV2"),
+    }
+)
+#: The names of their inputs that are gradients.
+_GRADIENTS = ("grad", "delta")
+#: Each group is looked for from the beginning.
+_MOST_GROUPS = 10
+
+
+def run(work: WorkingGraph, journal: list[Hit]) -> None:
+    """Finds updates of one kind that do not wait for each other, and joins them."""
+    refused: set[Operation] = set()
+    for _ in range(_MOST_GROUPS):
+        group = _group(work, refused)
+        if not group:
+            return
+        refused.update(group)
+        if len(group) > 1:
+            _join(work, journal, group)
+
+
+def _group(work: WorkingGraph, refused: set[Operation]) -> list[Operation]:
+    """The next updates to be joined; each has been looked at when it was in one list."""
+    ops = work.needed()
+    where = places(ops, work.feed_tensors)
+    fetched = set(work.fetch_tensors())
+    group: list[Operation] = []
+    wanted: Any = None
+    changed: set[Operation] = set()
+    after: set[Operation] = set()  # what waits for one of the group
+    for op in ops:
+        if any(t.op in after for t in op._inputs) or any(c in after for c in op._control_inputs):
+            after.add(op)
+            continue
+        if op.type not in _UPDATES or op in refused or where.get(op, OUTSIDE) != OUTSIDE:
+            continue
+        if op.outputs[0]._consumers or op.outputs[0] in fetched:
+            continue  # somebody looks at the variable when just this update has been made
+        key = _key(op)
+        variables = {variable_behind(t.op) for t in _refs(op)}
+        read = {v for t in op._inputs[len(_refs(op)) :] if (v := _variable_read(t)) is not None}
+        if wanted is not None and key != wanted:
+            continue
+        # A value that is a variable is read when the node runs, which is then another time.
+        if len(variables) < len(_refs(op)) or variables & changed or read & (changed | variables):
+            continue
+        if any(_variable_read(t) in variables for g in group for t in g._inputs[len(_refs(g)) :]):
+            continue
+        wanted = key
+        group.append(op)
+        changed |= variables
+        after.add(op)
+    return group
+
+
+def _refs(op: Operation) -> list[Tensor]:
+    return [t for arg, t in zip(op.op_def.inputs, op._inputs, strict=True) if arg.is_ref]
+
+
+def _gradient(op: Operation) -> int:
+    """Which input is the gradient."""
+    return next(i for i, arg in enumerate(op.op_def.inputs) if arg.name in _GRADIENTS)
+
+
+def _scalars(op: Operation) -> list[Tensor]:
+    return [
+        t
+        for arg, t in zip(op.op_def.inputs, op._inputs, strict=True)
+        if not arg.is_ref and arg.name not in _GRADIENTS
+    ]
+
+
+def _key(op: Operation) -> Any:
+    """What all updates of a group have in common."""
+    return op.type, repr(_rule_attrs(op)), op.attrs["T"], op.device, tuple(_scalars(op))
+
+
+def _rule_attrs(op: Operation) -> dict[str, Any]:
+    """The attributes that say what is computed."""
+    found = get_kernel(op.type)
+    assert found is not None
+    return {name: op.attrs[name] for name in found.attrs}
+
+
+def _variable_read(t: Tensor) -> Operation | None:
+    """The variable whose value ``t`` is, if it is one's."""
+    return variable_behind(t.op) if t.dtype.is_ref else gates.variable_read(t.op)
+
+
+def _join(work: WorkingGraph, journal: list[Hit], group: list[Operation]) -> None:
+    first = group[0]
+    refs = [t for op in group for t in _refs(op)]
+    with use_graph(work.graph):
+        work.begin(first.outputs[0])
+        out = update_all_op(
+            refs,
+            [op._inputs[_gradient(op)] for op in group],
+            _scalars(first),
+            update=first.type,
+            update_attrs=_rule_attrs(first),
+            place=_gradient(first) - len(_refs(first)),
+            name="together",
+        )
+        # Whom an error in the kernel is reported for.
+        out.op.attrs[FUSED_NODES] = tuple(work.origin[op] for op in group)
+        for op in group:
+            work.replace(op.outputs[0], out)
+    journal.append(
+        Hit(
+            "updates",
+            f"{len(group)} x {first.type} -> one node",
+            group[-1].outputs[0].name,
+            out.name,
+            tuple(op.name for op in group),
+            (out.op.name,),
+        )
+    )
+
+
+def failing_update(op: Operation, values: list[Any]) -> tuple[Operation, list[Any]] | None:
+    """The user's node of a group that cannot be made, with the values of its inputs.
+
+    ``None`` where each variable has its slots' and its gradient's shape.
+    """
+    nodes = op.attrs[FUSED_NODES]
+    num_refs = op.attrs["R"]
+    number = num_refs // len(nodes)
+    grads, scalars = values[num_refs:][: len(nodes)], values[num_refs + len(nodes) :]
+    for i, (node, grad) in enumerate(zip(nodes, grads, strict=True)):
+        refs = values[i * number :][:number]
+        if len({getattr(x, "shape", None) for x in (*refs, grad)}) > 1:
+            place = _gradient(node) - number
+            return node, [*refs, *scalars[:place], grad, *scalars[place:]]
+    return None
