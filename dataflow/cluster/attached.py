@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import time
@@ -11,6 +10,7 @@ from typing import Any
 
 from dataflow.cluster.channel import connect
 from dataflow.cluster.master import call
+from dataflow.cluster.processes import is_running
 from dataflow.cluster.spec import ClusterSpec
 from dataflow.errors import UnavailableError, UnimplementedError
 
@@ -151,6 +151,4 @@ class AttachedBackend:
 def _is_alive(task: AttachedTask) -> bool:
     if task.host != os.uname().nodename:
         return True  # said by its silence only
-    with contextlib.suppress(OSError, IndexError), open(f"/proc/{task.pid}/stat") as file:
-        return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
-    return False
+    return is_running(task.pid)

@@ -9,16 +9,17 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-import shutil
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
+from dataflow.cluster import private_ray
+from dataflow.cluster.processes import await_ends, is_running
+from dataflow.cluster.room import TASK_CPUS, bundle_of, check_memory, check_resources
 from dataflow.cluster.task_process import TaskProcess
 from dataflow.errors import ResourceExhaustedError, UnavailableError
 
@@ -38,24 +39,14 @@ log = logging.getLogger("dataflow.cluster")
 
 OBJECT_STORE_BYTES = 80_000_000
 MAX_OBJECT_STORE_BYTES = 300_000_000
-#: What a task takes of a CPU in Ray's books: a parameter server and many workers fit anywhere.
-TASK_CPUS = 0.1
-#: What a task takes of memory before it holds a variable; measured 65 to 75 MB.
-TASK_BYTES = 80_000_000
 #: Ray's head is asked for this often, and is gone when it has not answered so many times. Ray itself
 #: waits for a minute and then ends every process that is connected to it, this one included.
 _HEAD_SECONDS = 1.0
 _HEAD_MISSES = 3
 _HEAD_GONE = "Ray's head is gone"
-#: How long Ray waits for its own node's first process (it would wait for 30 s; on two busy cores it
-#: has taken 40), and what it says then.
-_START_SECONDS = 60
-_SLOW_START = "timed out during startup"
 
 _lock = threading.Lock()
-_reaper: subprocess.Popen[bytes] | None = None
 _owned = False  # whether this process started the Ray that it is connected to
-_ray_left = threading.Event()  # the thread that started Ray may end
 _users = 0  # clusters of this process on it
 
 
@@ -145,23 +136,13 @@ class RayBackend:
 
     def check_room(self, tasks: list[ActorTask]) -> None:
         """Raise ResourceExhaustedError at once when the machines cannot hold the tasks."""
-        wanted: dict[str, float] = {}
-        for task in tasks:
-            for name, amount in _resources_of(task.options).items():
-                wanted[name] = wanted.get(name, 0.0) + amount
-        there = ray.available_resources()  # type: ignore[no-untyped-call]
-        for name, amount in wanted.items():
-            if amount > there.get(name, 0.0) + 1e-6:
-                total = ray.cluster_resources().get(name, 0.0)  # type: ignore[no-untyped-call]
-                raise ResourceExhaustedError(
-                    None,
-                    None,
-                    f"The cluster asks for {amount:g} {name}, and of {total:g} there are "
-                    f"{there.get(name, 0.0):g} free. Start fewer tasks, ask for less in "
-                    "resources=, or stop another cluster.",
-                )
+        check_resources(
+            [task.options for task in tasks],
+            ray.available_resources(),  # type: ignore[no-untyped-call]
+            ray.cluster_resources(),  # type: ignore[no-untyped-call]
+        )
         if _owned:
-            _check_memory(len(tasks))
+            check_memory(len(tasks))
 
     def start(
         self, tasks: list[ActorTask], key: str, placement: str | None, timeout_seconds: float
@@ -169,7 +150,7 @@ class RayBackend:
         """Start the tasks, wait until they listen, and tell each of all."""
         self.tasks = tasks
         if placement is not None:
-            bundles = [_bundle_of(task.options) for task in tasks]
+            bundles = [bundle_of(task.options) for task in tasks]
             self._group = placement_group(bundles, strategy=placement)
             self._num_bundles = len(bundles)
             if not self._group.wait(timeout_seconds):
@@ -329,7 +310,7 @@ class RayBackend:
         self.tasks = [other for other in self.tasks if other is not task]
         self._end(task)
         if task.host == os.uname().nodename:
-            _await_ends([task.pid])
+            await_ends([task.pid])
 
     def _end(self, task: ActorTask) -> None:
         task.end = None  # the watcher takes no notice
@@ -381,7 +362,7 @@ class RayBackend:
         self._released = True
         if self.head_gone:
             for task in self.tasks:
-                if task.pid and task.host == os.uname().nodename and _is_running(task.pid):
+                if task.pid and task.host == os.uname().nodename and is_running(task.pid):
                     with contextlib.suppress(OSError):
                         os.kill(task.pid, signal.SIGKILL)
         elif ray.is_initialized():
@@ -393,15 +374,13 @@ class RayBackend:
             if self._group is not None:
                 with contextlib.suppress(Exception):
                     remove_placement_group(self._group)
-        _await_ends([task.pid for task in self.tasks if task.host == os.uname().nodename])
+        await_ends([task.pid for task in self.tasks if task.host == os.uname().nodename])
         if self._watcher is not None and threading.current_thread() is not self._watcher:
             self._watcher.join(timeout_seconds)
         with _lock:
             _users -= 1
             if (_owned or self.head_gone) and _users == 0:
-                ray.shutdown()
-                _stop_reaper(kill=self.head_gone)
-                _ray_left.set()
+                private_ray.leave(ray, kill=self.head_gone)
                 _owned = False
 
 
@@ -417,81 +396,8 @@ def _connect(address: str | None, object_store_bytes: int) -> None:
     if address is not None:
         ray.init(address=address, **common)
         return
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    with contextlib.suppress(OSError):
-        if shutil.disk_usage("/dev/shm").free < 2 * object_store_bytes:
-            os.environ.setdefault("RAY_OBJECT_STORE_ALLOW_SLOW_STORAGE", "1")
-    with _without_extra_processes(), _private_environment():
-        _twice_if_slow(
-            lambda: _in_lasting_thread(
-                lambda: ray.init(
-                    address="local",
-                    include_dashboard=False,
-                    object_store_memory=object_store_bytes,
-                    _node_ip_address="127.0.0.1",
-                    **common,
-                )
-            )
-        )
-    _quieten()
-    _start_reaper()
+    private_ray.start(ray, object_store_bytes, **common)
     _owned = True
-
-
-def _twice_if_slow(start: Callable[[], Any]) -> None:
-    """Call ``start``, once more where Ray gave up on its own node for not being there in time.
-
-    That happens on a machine that is busy; the second time, its files are in memory.
-    """
-    known = set(_descendants(os.getpid()))
-    for attempt in ("first", "second"):
-        try:
-            start()
-            return
-        except Exception as error:
-            if _SLOW_START not in str(error):
-                raise
-            for pid in _of_ray(set(_descendants(os.getpid())) - known):
-                with contextlib.suppress(OSError):
-                    os.kill(pid, signal.SIGKILL)
-            if attempt == "second":
-                raise UnavailableError(
-                    None,
-                    None,
-                    f"Ray's own processes did not start within {_START_SECONDS} s, twice: this "
-                    "machine is too busy, or has too little memory. End what runs beside it, and "
-                    "launch again.",
-                ) from None
-            log.warning("Ray's own processes did not start within %d s; once more.", _START_SECONDS)
-
-
-def _in_lasting_thread(start: Callable[[], Any]) -> None:
-    """Call ``start`` in a thread that lives as long as Ray.
-
-    Linux ends Ray's processes with the thread that started them, not with the process. The main
-    thread lasts by itself.
-    """
-    if threading.current_thread() is threading.main_thread():
-        start()
-        return
-    _ray_left.clear()
-    errors: list[BaseException] = []
-    started = threading.Event()
-
-    def run() -> None:
-        try:
-            start()
-        except BaseException as error:
-            errors.append(error)
-            return
-        finally:
-            started.set()
-        _ray_left.wait()
-
-    threading.Thread(target=run, name="Ray's parent", daemon=True).start()
-    started.wait()
-    if errors:
-        raise errors[0]
 
 
 def _leave_dead_head(timeout_seconds: float = 15.0) -> None:
@@ -503,175 +409,7 @@ def _leave_dead_head(timeout_seconds: float = 15.0) -> None:
         time.sleep(0.05)
     with _lock:
         if ray.is_initialized() and not _users:
-            ray.shutdown()
-            _ray_left.set()
-
-
-def _start_reaper() -> None:
-    """Watch over the processes that Ray has just started, in case this one is killed.
-
-    Ray's own processes end with their parent, except its two agents, which want to report that to
-    the head and wait for it for ever. The reaper is a shell that waits for the end of a pipe.
-    """
-    global _reaper
-    names = [str(pid) for pid in _of_ray(_descendants(os.getpid()))]
-    if not names:
-        return
-    script = (
-        'read line; [ -n "$line" ] && exit; sleep 1; for pid in "$@"; do '
-        "grep -q ray /proc/$pid/cmdline 2>/dev/null && kill -9 $pid; done"
-    )
-    with contextlib.suppress(OSError):
-        _reaper = subprocess.Popen(
-            ["/bin/sh", "-c", script, "dataflow-reaper", *names],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-
-
-def _stop_reaper(kill: bool = False) -> None:
-    """Send the reaper away; with ``kill`` it ends first what is left of Ray's processes."""
-    global _reaper
-    if _reaper is None:
-        return
-    with contextlib.suppress(OSError):
-        _reaper.communicate(b"" if kill else b"stopped\n", timeout=5)
-    _reaper = None
-
-
-def _descendants(pid: int) -> list[int]:
-    """Return all processes below ``pid``, where the system shows them."""
-    parents: dict[int, list[int]] = {}
-    for name in os.listdir("/proc") if os.path.isdir("/proc") else []:
-        if name.isdigit():
-            with contextlib.suppress(OSError, IndexError), open(f"/proc/{name}/stat") as file:
-                parent = int(file.read().rpartition(")")[2].split()[1])
-                parents.setdefault(parent, []).append(int(name))
-    found = []
-    stack = [pid]
-    while stack:
-        children = parents.get(stack.pop(), [])
-        found += children
-        stack += children
-    return found
-
-
-def _of_ray(pids: Iterable[int]) -> list[int]:
-    """Those processes that Ray's command lines began."""
-    found = []
-    for pid in pids:
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline") as file:
-            if "ray" in file.read():
-                found.append(pid)
-    return found
-
-
-def _quieten() -> None:
-    """Keep Ray's twenty lines about a dead worker out of the notebook: the cluster says it in one."""
-    from ray._private import worker
-
-    original = getattr(worker, "print_to_stdstream", None)
-    if original is None or getattr(original, "quiet", False):
-        return
-
-    def filtered(data: Any, *args: Any, **kwargs: Any) -> None:
-        lines = data.get("lines") or [""]
-        if not str(lines[0]).startswith("A worker died or was killed"):
-            original(data, *args, **kwargs)
-
-    filtered.quiet = True  # type: ignore[attr-defined]
-    worker.print_to_stdstream = filtered
-
-
-#: Set while Ray starts, and inherited by its processes.
-_ENVIRONMENT = {
-    # Listen on 127.0.0.1 only, as Ray does by itself on Windows and macOS; elsewhere it replaces a
-    # loopback address by one that other machines can reach.
-    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-    "RAY_raylet_start_wait_time_s": str(_START_SECONDS),
-}
-
-
-@contextlib.contextmanager
-def _private_environment() -> Iterator[None]:
-    from ray._private import ray_constants
-
-    saved = {name: os.environ.get(name) for name in _ENVIRONMENT}
-    os.environ.update(_ENVIRONMENT)
-    # The constant was read from the variable when Ray was imported.
-    clustered = getattr(ray_constants, "ENABLE_RAY_CLUSTER", True)
-    ray_constants.ENABLE_RAY_CLUSTER = False
-    try:
-        yield
-    finally:
-        for name, value in saved.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-        ray_constants.ENABLE_RAY_CLUSTER = clustered
-
-
-@contextlib.contextmanager
-def _without_extra_processes() -> Iterator[None]:
-    """Leave out what a private cluster on one machine does not need.
-
-    The autoscaler's monitor, the log monitor and the dashboard's head take 65 to 75 MB each, and
-    Ray has no option to leave them out. Where its private names change they simply run.
-    """
-    try:
-        from ray._private.node import Node
-
-        saved = {
-            name: getattr(Node, name)
-            for name in ("start_monitor", "start_log_monitor", "start_api_server")
-        }
-    except (ImportError, AttributeError):
-        yield
-        return
-
-    def nothing(self: Any, *args: Any, **kwargs: Any) -> None:
-        if not getattr(self, "_webui_url", None):
-            self._webui_url = ""
-
-    try:
-        for name in saved:
-            setattr(Node, name, nothing)
-        yield
-    finally:
-        for name, function in saved.items():
-            setattr(Node, name, function)
-
-
-def _resources_of(options: dict[str, Any]) -> dict[str, float]:
-    wanted = {"CPU": float(options.get("num_cpus", TASK_CPUS))}
-    if options.get("num_gpus"):
-        wanted["GPU"] = float(options["num_gpus"])
-    for name, amount in (options.get("resources") or {}).items():
-        wanted[name] = float(amount)
-    return wanted
-
-
-def _bundle_of(options: dict[str, Any]) -> dict[str, float]:
-    return {name: amount for name, amount in _resources_of(options).items() if amount}
-
-
-def _check_memory(num_tasks: int) -> None:
-    try:
-        with open("/proc/meminfo") as file:
-            lines = dict(line.split(":") for line in file)
-        available = int(lines["MemAvailable"].split()[0]) * 1024
-    except (OSError, KeyError, ValueError):
-        return
-    if num_tasks * TASK_BYTES > available:
-        raise ResourceExhaustedError(
-            None,
-            None,
-            f"{num_tasks} tasks take about {num_tasks * TASK_BYTES >> 20} MB, and this machine has "
-            f"{available >> 20} MB free. Start fewer tasks, or tf.cluster.simulate them.",
-        )
+            private_ray.leave(ray, kill=True)
 
 
 def _answers(address: str) -> bool:
@@ -682,22 +420,6 @@ def _answers(address: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def _await_ends(pids: list[int], timeout_seconds: float = 5.0) -> None:
-    """Wait until the processes are gone (a zombie is)."""
-    deadline = time.monotonic() + timeout_seconds
-    for pid in pids:
-        while pid and _is_running(pid) and time.monotonic() < deadline:
-            time.sleep(0.01)
-
-
-def _is_running(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in ("Z", "X")
-    except OSError:
-        return False
 
 
 def _short(error: BaseException) -> str:

@@ -206,10 +206,10 @@ def time_launch() -> None:
 
 def _memory_below(pid: int) -> int:
     """Return the proportional memory of all processes that ``pid`` has started."""
-    from dataflow.cluster.ray_backend import _descendants
+    from dataflow.cluster.processes import descendants
     from dataflow.cluster.status import memory_bytes
 
-    return sum(memory_bytes(child) or 0 for child in _descendants(pid))
+    return sum(memory_bytes(child) or 0 for child in descendants(pid))
 
 
 def main() -> None:

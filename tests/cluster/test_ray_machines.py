@@ -90,10 +90,10 @@ def test_a_cluster_across_two_ray_nodes_trains(tmp_path):
 HEAD_LOST = """
     import json, os, signal, time
     import dataflow as tf
-    from dataflow.cluster import ray_backend
+    from dataflow.cluster import processes
 
     def children():
-        return ray_backend._descendants(os.getpid())
+        return processes.descendants(os.getpid())
 
     if __name__ == "__main__":
         cluster = tf.cluster.launch(ps=1, workers=1, logs=False)
@@ -118,7 +118,7 @@ HEAD_LOST = """
             said["state"] = [row["state"] for row in again.status()]
             said["deaths"] = cluster.deaths
         cluster.stop()
-        said["left"] = [p for p in started if ray_backend._is_running(p)]
+        said["left"] = [p for p in started if processes.is_running(p)]
         print(json.dumps(said))
 """
 

@@ -6,10 +6,7 @@ import sys
 import pytest
 
 import dataflow as tf
-
-ray_backend = pytest.importorskip(
-    "dataflow.cluster.ray_backend", reason="Ray is not installed: pip install 'dataflow[cluster]'"
-)
+from dataflow.cluster import private_ray
 
 SLOW = Exception("The current node timed out during startup. This could happen because ...")
 
@@ -44,7 +41,7 @@ def start(request):
 
 @pytest.mark.parametrize("start", [[SLOW, None]], indirect=True)
 def test_a_node_that_was_not_there_in_time_is_started_once_more(start, caplog):
-    ray_backend._twice_if_slow(start)
+    private_ray._twice_if_slow(start)
     assert start.errors == []
     first, second = start.left
     assert first.wait(10) < 0, "what the first start had left was not ended"
@@ -55,12 +52,12 @@ def test_a_node_that_was_not_there_in_time_is_started_once_more(start, caplog):
 @pytest.mark.parametrize("start", [[SLOW, SLOW]], indirect=True)
 def test_twice_is_enough(start):
     with pytest.raises(tf.errors.UnavailableError, match="60 s, twice: this machine is too busy"):
-        ray_backend._twice_if_slow(start)
+        private_ray._twice_if_slow(start)
 
 
 @pytest.mark.parametrize("start", [[ConnectionError("no such head"), None]], indirect=True)
 def test_another_error_is_not_tried_again(start):
     with pytest.raises(ConnectionError):
-        ray_backend._twice_if_slow(start)
+        private_ray._twice_if_slow(start)
     assert len(start.left) == 1
     assert start.left[0].poll() is None
