@@ -24,12 +24,13 @@ from dataflow.cluster.task_process import TaskProcess
 from dataflow.errors import ResourceExhaustedError, UnavailableError
 
 try:
-    import ray
-    from ray.util.placement_group import placement_group, remove_placement_group
-    from ray.util.scheduling_strategies import (
-        NodeAffinitySchedulingStrategy,
-        PlacementGroupSchedulingStrategy,
-    )
+    with private_ray.late_imports():
+        import ray
+        from ray.util.placement_group import placement_group, remove_placement_group
+        from ray.util.scheduling_strategies import (
+            NodeAffinitySchedulingStrategy,
+            PlacementGroupSchedulingStrategy,
+        )
 except ImportError as error:  # pragma: no cover - depends on the installation
     raise ImportError(
         "tf.cluster.launch needs Ray, which is not installed: pip install 'dataflow[cluster]'."

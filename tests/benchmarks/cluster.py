@@ -3,8 +3,8 @@
 Both engines run ``cluster_task.py`` in processes of their own on loopback. For each pattern they
 take turns, and the medians of the steps per second of both workers together are compared; the
 processor time of a step, of all three tasks, depends less on what else the machine does. With
-``--launch`` the time to launch a cluster on Ray is taken as well, with its memory; with
-``--scaling`` only that of one to four workers on a step that computes for long.
+``--launch`` the time to launch a cluster on Ray is taken instead, with its memory; with
+``--scaling`` that of one to four workers on a step that computes for long.
 
 Usage: ``python -m tests.benchmarks.cluster [--rounds 5] [--seconds 1.0] [--launch] [--scaling]
 [pattern ...]``.
@@ -25,6 +25,8 @@ import sys
 import time
 from collections.abc import Iterator
 from typing import Any
+
+from dataflow.cluster.processes import descendants
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -190,23 +192,66 @@ def scale(rounds: int, seconds: float, most: int = 4) -> None:
         print(f"{num_workers} workers: {rate:8.1f} steps/s, {rate / num_workers:8.1f} a worker")
 
 
-def time_launch() -> None:
-    """Print how long clusters take to launch, with Ray cold and warm."""
+def launch_once() -> dict[str, list[float]]:
+    """Launch in this process, which must be fresh: seconds, processor seconds, and MB, by what.
+
+    "cold" imports Ray and starts it; "warm" is a second cluster beside the first, on the same Ray;
+    "again" comes when all are stopped, and Ray with them. The processor time is that of all
+    processes together, until the launch returns.
+    """
     import dataflow as tf
 
-    started = time.perf_counter()
-    with tf.cluster.launch(ps=1, workers=2, logs=False):
-        print(f"launch of 1 ps and 2 workers, Ray cold: {time.perf_counter() - started:.2f} s")
-        print(f"memory of Ray and the three tasks: {_memory_below(os.getpid()) / 1e6:.0f} MB")
-        for _ in range(3):
-            started = time.perf_counter()
-            with tf.cluster.launch(ps=1, workers=2, logs=False):
-                print(f"launch with Ray warm: {time.perf_counter() - started:.2f} s")
+    def launch(what: str) -> Any:
+        before, started = _processor_seconds(), time.perf_counter()
+        cluster = tf.cluster.launch(ps=1, workers=2, logs=False)
+        seconds = time.perf_counter() - started
+        found.setdefault(what, [seconds]).append(_processor_seconds() - before)
+        return cluster
+
+    found: dict[str, list[float]] = {}
+    with launch("cold"):
+        found["memory"] = [_memory_below(os.getpid()) / 1e6]
+        launch("warm").stop()
+    launch("again").stop()
+    return found
+
+
+def time_launch(rounds: int) -> None:
+    """Print how long clusters of a parameter server and two workers take to launch, and their MB.
+
+    Each round is a process of its own.
+    """
+    found: dict[str, list[list[float]]] = {}
+    code = (
+        "import json; from tests.benchmarks.cluster import launch_once as f; print(json.dumps(f()))"
+    )
+    for _ in range(rounds):
+        done = subprocess.run(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT
+        )
+        for what, figures in json.loads(done.stdout.splitlines()[-1]).items():
+            found.setdefault(what, []).append(figures)
+    for what in ("cold", "warm", "again"):
+        seconds, processor = (
+            statistics.median(column) for column in zip(*found[what], strict=True)
+        )
+        print(f"launch {what:6} {seconds:6.2f} s, {processor:6.2f} s of processors")
+    megabytes = statistics.median(figures[0] for figures in found["memory"])
+    print(f"memory of Ray and the three tasks: {megabytes:.0f} MB")
+
+
+def _processor_seconds() -> float:
+    """Return the processor time of this process and of all that it has started, ended ones too."""
+    total = 0
+    for pid in [os.getpid(), *descendants(os.getpid())]:
+        with contextlib.suppress(OSError):
+            text = pathlib.Path(f"/proc/{pid}/stat").read_text()
+            total += sum(map(int, text.rpartition(")")[2].split()[11:15]))
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 def _memory_below(pid: int) -> int:
     """Return the proportional memory of all processes that ``pid`` has started."""
-    from dataflow.cluster.processes import descendants
     from dataflow.cluster.status import memory_bytes
 
     return sum(memory_bytes(child) or 0 for child in descendants(pid))
@@ -229,7 +274,8 @@ def main() -> None:
     if not names:
         parser.error(f"no such pattern; there are {', '.join(PATTERNS)}")
     if arguments.launch:
-        time_launch()
+        time_launch(arguments.rounds)
+        return
     if arguments.scaling:
         scale(arguments.rounds, arguments.seconds)
         return

@@ -1,5 +1,6 @@
 """Clusters on Ray: launched, watched, killed, restarted, and gone without a trace."""
 
+import importlib.util
 import os
 import pathlib
 import signal
@@ -73,6 +74,25 @@ def test_workers_train_on_their_own_and_the_notebook_sees_it(launched):
     ps = launched.status()[0]
     assert ps["steps"] >= 100
     assert ps["variable_bytes"] >= 12
+
+
+def test_no_process_builds_the_parser_that_ray_never_calls(launched):
+    def look(server):
+        import jsonschema  # as Ray did
+
+        right = jsonschema.FormatChecker().conforms("no address", "iri")
+        return right, sys.modules["rfc3987_syntax"].__file__
+
+    def find(server):
+        return "lark" in sys.modules
+
+    assert launched.run(find) == [False, False]
+    path = os.environ.get("PYTHONPATH", "")
+    assert "late_imports" not in path, "what is set for Ray's processes is left in the notebook"
+    if importlib.util.find_spec("rfc3987_syntax") is not None:
+        right, file = launched.submit("worker:1", look).result(20)
+        assert not right
+        assert "late_imports" not in file, "the package has not taken its place"
 
 
 def test_errors_of_a_function_come_back(launched):

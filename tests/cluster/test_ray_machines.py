@@ -8,6 +8,8 @@ import textwrap
 
 import pytest
 
+from dataflow.cluster import private_ray
+
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 
@@ -17,7 +19,8 @@ def run_script(tmp_path, text):
     path.write_text(textwrap.dedent(text))
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+        # Ray's node gives up when its two agents have not imported Ray within 15 s.
+        "PYTHONPATH": os.pathsep.join([private_ray.LATE_IMPORTS, *(p for p in sys.path if p)]),
         "RAY_raylet_start_wait_time_s": "90",  # the machine may be busy with other tests
     }
     done = subprocess.run(
