@@ -16,7 +16,7 @@ import functools
 import struct
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,12 +40,14 @@ SMALL_PRODUCT = 1 << 20
 _LEAST_ROWS, _LEAST_COLUMNS = 4, LANES
 #: Rows of the right matrix in a panel; rows of the left one that stay in the second cache.
 _MOST_STEPS, _MOST_ROWS = 256, 512
+_ADDRESSES = ("left", "right", "out", "panel")
 _FIELDS = (
-    *("left", "right", "out", "rows", "columns", "steps", "left_row", "left_step"),
-    *("right_row", "right_column", "out_row", "panel", "most_rows", "most_steps", "adds"),
+    *(*_ADDRESSES, "rows", "columns", "steps", "left_row", "left_step"),
+    *("right_row", "right_column", "out_row", "most_rows", "most_steps", "adds"),
 )
 _PANEL_BYTES = max(MOST_ROWS) * VECTOR_BYTES * _MOST_STEPS
-_pack = struct.Struct("q" * len(_FIELDS)).pack
+_pack_addresses = struct.Struct("q" * len(_ADDRESSES)).pack
+_pack_fields = struct.Struct("q" * (len(_FIELDS) - len(_ADDRESSES))).pack
 _local = threading.local()
 
 #: Products come in great numbers, and the code of all tiles takes 40 ms to compile.
@@ -76,27 +78,12 @@ def multiply(a: Any, b: Any, out: Any, adds: bool = False, parts: int = 1) -> bo
     The team's threads share so many ``parts`` of it: columns, rows where there are more of these,
     or steps of the sum.
     """
-    rows, steps = a.shape
-    if a.size * b.shape[1] < SMALL_PRODUCT:
+    layout = _layout_of(a, b, out, adds, parts)
+    if layout is None:
         return False
-    # Of a matrix of weights, larger than the results, each thread has its rows: those that it
-    # writes when the weights' gradient is made (rows of that) and when they are updated. A cache
-    # of another core is three times as far as one's own.
-    if parts > 1 and steps >= 2 * rows * (parts - 1) and b.strides[1] == NUMBER_BYTES:
-        shares = list(_shares(steps, parts))
-        outs = [out, *(np.empty(out.shape, np.float32) for _ in shares[1:])]
-        parts_of = [
-            _prepare(a[:, part], b[part], to, adds and to is out, 1, i)
-            for i, (part, to) in enumerate(zip(shares, outs, strict=True))
-        ]
-    else:
-        outs = [out]
-        parts_of = [_prepare(a, b, out, adds, parts)]
-    calls = [call for prepared in parts_of for call in prepared]
-    if len(calls) < len(outs):
-        return False
-    run_calls(calls)
-    for other in outs[1:]:
+    others = [np.empty(out.shape, np.float32) for _ in range(layout.num_outs - 1)]
+    run_calls(layout.calls(a, b, (out, *others)))
+    for other in others:
         out += other
     return True
 
@@ -106,56 +93,113 @@ def add_up(lefts: Sequence[Any], rights: Sequence[Any], out: Any, parts: int) ->
 
     Each thread adds all products to its part.
     """
-    if lefts[0].size * rights[0].shape[1] < SMALL_PRODUCT:
-        return False
-    each = [
-        _prepare(a, b, out, i > 0, parts)
-        for i, (a, b) in enumerate(zip(lefts, rights, strict=True))
-    ]
-    if not all(each):
-        return False
+    each = []
+    for i, (a, b) in enumerate(zip(lefts, rights, strict=True)):
+        layout = _layout_of(a, b, out, i > 0, parts, by_steps=False)
+        if layout is None:
+            return False
+        each.append(layout.calls(a, b, (out,)))
     run_calls([call for part in zip(*each, strict=True) for call in part], len(each))
     return True
 
 
-def _prepare(
-    a: Any, b: Any, out: Any, adds: bool, parts: int, first_panel: int = 0
-) -> list[tuple[int, bytes]]:
-    """The calls that make the parts of a product; none where it is left to BLAS."""
+class _Layout(NamedTuple):
+    """How matrices of certain shapes and strides are multiplied.
+
+    Each part is (bytes to its first element in the left, right and output matrix, the number of the
+    matrix that it writes, the fields of its table after those of `_ADDRESSES`).
+    """
+
+    function: int
+    num_outs: int
+    parts: tuple[tuple[int, int, int, int, bytes], ...]
+
+    def calls(self, a: Any, b: Any, outs: Sequence[Any]) -> list[tuple[int, bytes]]:
+        """What the threads have to call."""
+        left, right, to = address_of(a), address_of(b), [address_of(x) for x in outs]
+        return [
+            (
+                self.function,
+                _pack_addresses(left + left_at, right + right_at, to[number] + at, _panel(i))
+                + fields,
+            )
+            for i, (left_at, right_at, at, number, fields) in enumerate(self.parts)
+        ]
+
+
+def _layout_of(
+    a: Any, b: Any, out: Any, adds: bool, parts: int, by_steps: bool = True
+) -> _Layout | None:
+    """How a product is made; ``None`` where it is left to BLAS."""
     (rows, steps), columns = a.shape, b.shape[1]
     if (
-        rows < _LEAST_ROWS
+        rows * steps * columns < SMALL_PRODUCT
+        or rows < _LEAST_ROWS
         or columns < _LEAST_COLUMNS
         or not a.dtype.char == b.dtype.char == out.dtype.char == "f"
     ):
-        return []
+        return None
     right_row, right_column = b.strides
     transposed = right_column != NUMBER_BYTES
-    out_row, out_column = out.strides
-    if (transposed and right_row != NUMBER_BYTES) or out_column != NUMBER_BYTES:
-        return []
+    if (transposed and right_row != NUMBER_BYTES) or out.strides[1] != NUMBER_BYTES:
+        return None
     function = _functions[transposed].get()
     if function is None:
-        return []
-    left_row, left_step = a.strides
-    left, right, to = address_of(a), address_of(b), address_of(out)
-    blocks = -(-steps // _MOST_STEPS)
-    most_steps = -(-steps // (blocks * LANES)) * LANES
-    calls = []
+        return None
+    return _lay_out(
+        function,
+        (rows, steps, columns),
+        a.strides,
+        b.strides,
+        out.strides[0],
+        adds,
+        parts,
+        by_steps,
+    )
+
+
+@functools.lru_cache(maxsize=1024)
+def _lay_out(
+    function: int,
+    sizes: tuple[int, int, int],
+    left_strides: tuple[int, int],
+    right_strides: tuple[int, int],
+    out_row: int,
+    adds: bool,
+    parts: int,
+    by_steps: bool,
+) -> _Layout:
+    rows, steps, columns = sizes
+    (left_row, left_step), (right_row, right_column) = left_strides, right_strides
+    # Of a matrix of weights, larger than the results, each thread has its rows: those that it
+    # writes when the weights' gradient is made (rows of that) and when they are updated. A cache
+    # of another core is three times as far as one's own.
+    by_steps = (
+        by_steps and parts > 1 and steps >= 2 * rows * (parts - 1) and right_column == NUMBER_BYTES
+    )
     by_columns = columns >= rows
-    for i, part in enumerate(_shares(columns if by_columns else rows, parts), first_panel):
+    found = []
+    for i, part in enumerate(_shares(steps if by_steps else max(rows, columns), parts)):
         start, length = part.start, part.stop - part.start
-        if by_columns:
-            here = left, right + start * right_column, to + start * out_column, rows, length
+        if by_steps:
+            here = start * left_step, start * right_row, 0, i
+            lengths = rows, columns, length
+        elif by_columns:
+            here = 0, start * right_column, start * NUMBER_BYTES, 0
+            lengths = rows, length, steps
         else:
-            here = left + start * left_row, right, to + start * out_row, length, columns
-        most_rows = -(-here[3] // -(-here[3] // _MOST_ROWS))
-        table = _pack(
-            *(*here, steps, left_row, left_step, right_row, right_column, out_row),
-            *(_panel(i), most_rows, most_steps, adds),
+            here = start * left_row, 0, start * out_row, 0
+            lengths = length, columns, steps
+        most_rows = -(-lengths[0] // -(-lengths[0] // _MOST_ROWS))
+        blocks = -(-lengths[2] // _MOST_STEPS)
+        most_steps = -(-lengths[2] // (blocks * LANES)) * LANES
+        fields = _pack_fields(
+            *(*lengths, left_row, left_step, right_row, right_column),
+            columns * NUMBER_BYTES if here[3] else out_row,
+            *(most_rows, most_steps, adds and not here[3]),
         )
-        calls.append((function, table))
-    return calls
+        found.append((*here, fields))
+    return _Layout(function, len(found) if by_steps else 1, tuple(found))
 
 
 def _shares(length: int, parts: int) -> Iterator[slice]:

@@ -28,7 +28,7 @@ import struct
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -145,7 +145,12 @@ def run_calls(calls: Sequence[Call], each: int = 1) -> None:
             finally:
                 team.busy.release()
     for function, table in calls:
-        _TABLE_FUNCTION(function)(table)
+        _callable(function)(table)
+
+
+@functools.lru_cache(maxsize=1024)
+def _callable(function: int) -> Callable[[bytes], None]:
+    return _TABLE_FUNCTION(function)
 
 
 _TABLE_FUNCTION = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
