@@ -153,6 +153,8 @@ def _kernels(plan: Plan) -> dict[str, str]:
     for op in plan.kernel_devices:
         if op.type == "_Fused" and op.name in sources:
             program = op.attrs["program"]
+            if program.over_rows:
+                program = program.chain
             shape = op.outputs[0].dims if not program.reduction else None
             patterns = "".join(_pattern(t.dims, shape) for t in op.inputs)
             sources[op.name] = fused_source(program, patterns, len(shape or ()) or 1)

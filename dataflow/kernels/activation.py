@@ -9,6 +9,7 @@ import numpy as np
 from dataflow.kernels.cuda import rows as cuda_rows
 from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, MappedOp
+from dataflow.kernels.fused.row_reductions import log_softmax, mapped_rows, softmax
 from dataflow.kernels.reduce import row_maxima, row_sums
 from dataflow.kernels.registry import kernel
 
@@ -227,6 +228,9 @@ def softmax_kernel(xp: Any, logits: Any) -> Any:
         return logits.copy()
     if can_run(xp, logits):
         return cuda_rows.softmax(xp, logits)
+    found = mapped_rows(softmax, logits) if xp is np else None
+    if found is not None:
+        return found
     shifted = logits - row_maxima(xp, logits)
     xp.exp(shifted, out=shifted)
     shifted /= row_sums(xp, shifted)
@@ -239,6 +243,9 @@ def log_softmax_kernel(xp: Any, logits: Any) -> Any:
         return logits.copy()
     if can_run(xp, logits):
         return cuda_rows.softmax(xp, logits, logarithm=True)
+    found = mapped_rows(log_softmax, logits) if xp is np else None
+    if found is not None:
+        return found
     shifted = logits - row_maxima(xp, logits)
     shifted -= xp.log(row_sums(xp, xp.exp(shifted)))
     return shifted

@@ -11,7 +11,10 @@ from dataflow.dtypes import DType
 from dataflow.kernels.cuda.channels import channel_sums
 from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, ColumnSums, Mapping, rows_joined
+from dataflow.kernels.fused.row_reductions import reduced as reduced_rows
+from dataflow.kernels.fused.sliding import slide
 from dataflow.kernels.registry import kernel
+from dataflow.windows import Window
 
 
 def axes_of(x: Any, axes: Any) -> tuple[int, ...]:
@@ -30,6 +33,8 @@ def axes_of(x: Any, axes: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
+#: Rows with fewer numbers than this are better turned round, or added up by BLAS.
+_LEAST_ROW = 16
 #: Sums of an array along any axes but the last, by the letter of its type.
 _INNER_SUMS = {char: Mapping.of(char, (), (0,), adds=True) for char in "fd"}
 
@@ -57,9 +62,29 @@ def _inner_total(x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
     return sums if keep_dims else sums.reshape([s for i, s in enumerate(shape) if i not in gone])
 
 
+def _row_reduction(kind: str, x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
+    """A reduction over the last axes in machine code; ``None`` where there is none (yet)."""
+    gone = len(axis)
+    if {a % x.ndim for a in axis} != set(range(x.ndim - gone, x.ndim)):
+        return None
+    kept = x.shape[: x.ndim - gone]
+    if gone > 1:
+        if not x.flags.c_contiguous or not x.size:
+            return None
+        x = x.reshape(*kept, -1)
+    if x.shape[-1] < _LEAST_ROW:
+        return None
+    found = reduced_rows(kind, x)
+    return found if found is None or not keep_dims else found.reshape(kept + (1,) * gone)
+
+
 def _total(xp: Any, x: Any, axis: Any, keep_dims: bool, dtype: Any) -> Any:
     if xp is np and x.ndim > 2 and x.size >= SMALL_ELEMENTS and dtype == x.dtype:
         total = _inner_total(x, axis, keep_dims)
+        if total is not None:
+            return total
+    if xp is np and x.size >= SMALL_ELEMENTS and dtype == x.dtype and not is_tall(xp, x):
+        total = _row_reduction("sum", x, axis, keep_dims)
         if total is not None:
             return total
     if xp is np:  # the ufunc's own method: without the checks that np.sum adds
@@ -144,7 +169,36 @@ def mean_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
 @kernel("Prod")
 def prod_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
-    return xp.prod(x, axis=axis, keepdims=keep_dims, dtype=x.dtype) if axis else x
+    if not axis:
+        return x
+    found = _row_reduction("product", x, axis, keep_dims) if xp is np else None
+    if found is not None:
+        return found
+    return xp.prod(x, axis=axis, keepdims=keep_dims, dtype=x.dtype)
+
+
+def _largest_of_places(x: Any) -> Any:
+    """The maxima along the middle axis: one window of pooling; ``None`` where that cannot be (yet)."""
+    n, places, channels = x.shape
+    if x.dtype.char != "f" or x.size < SMALL_ELEMENTS:
+        return None
+    out = np.empty((n, 1, 1, channels), x.dtype)
+    windows = Window(places, places, 1, 1, 0, 0, 1), Window(1, 1, 1, 1, 0, 0, 1)
+    return out if slide("max", *windows, x=x.reshape(n, places, 1, channels), out=out) else None
+
+
+def _one_axis(ufunc: Any, x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
+    """As ``ufunc.reduce``, for neighbouring axes along one."""
+    gone = sorted(a % x.ndim for a in axis)
+    first, last = gone[0], gone[-1]
+    if last - first == len(gone) - 1 and x.flags.c_contiguous:
+        kept = (1,) * len(gone) if keep_dims else ()
+        shape = x.shape[:first] + kept + x.shape[last + 1 :]
+        before, after = math.prod(x.shape[:first]), math.prod(x.shape[last + 1 :])
+        flat = x.reshape(before, -1, after)
+        found = _largest_of_places(flat) if ufunc is np.maximum and after >= 8 else None
+        return (ufunc.reduce(flat, axis=1) if found is None else found).reshape(shape)[()]
+    return ufunc.reduce(x, axis=axis, keepdims=keep_dims)
 
 
 def _extreme(xp: Any, x: Any, axes: Any, keep_dims: bool, largest: bool, dtype: DType) -> Any:
@@ -152,12 +206,16 @@ def _extreme(xp: Any, x: Any, axes: Any, keep_dims: bool, largest: bool, dtype: 
     if not axis:
         return x
     if x.size:
+        kind = "largest" if largest else "smallest"
+        found = _row_reduction(kind, x, axis, keep_dims) if xp is np else None
+        if found is not None:
+            return found
         if largest and axis == (1,) and is_tall(xp, x):
             rows = row_maxima(xp, x)
             return rows if keep_dims else rows[:, 0]
         if xp is np:
             ufunc: Any = np.maximum if largest else np.minimum
-            return ufunc.reduce(x, axis=axis, keepdims=keep_dims)
+            return _one_axis(ufunc, x, axis, keep_dims)
         return (xp.max if largest else xp.min)(x, axis=axis, keepdims=keep_dims)
     if x.dtype.kind == "f":  # nothing to look at: the neutral element, as in TensorFlow
         start = -xp.inf if largest else xp.inf

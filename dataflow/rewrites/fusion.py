@@ -100,20 +100,27 @@ def _worthwhile(tensor: Tensor) -> bool:
 def _reduction_of(
     root: Operation, needed: set[Operation], fetched: set[Tensor]
 ) -> Operation | None:
-    """A Sum or Mean of all elements that alone uses the cone's result."""
+    """A Sum or Mean of all elements, or of rows, that alone uses the cone's result."""
     output = root.outputs[0]
     consumers = [c for c in dict.fromkeys(output._consumers) if c in needed]
     if len(consumers) != 1 or output in fetched or root._control_outputs:
         return None
     (op,) = consumers
-    if op.type not in _REDUCTIONS or op._control_inputs or op.attrs.get("keep_dims"):
+    if op.type not in _REDUCTIONS or op._control_inputs:
         return None
     axes = op._inputs[1]
     if op._inputs[0] is not output or output.dims is None or axes.op.type != "Const":
         return None
-    rank = len(output.dims)
-    covered = {int(a) % rank for a in axes.op.attrs["value"].reshape(-1)} if rank else set()
-    return op if len(covered) == rank else None
+    covered = _axes(op, len(output.dims))
+    if len(covered) == len(output.dims) and not op.attrs.get("keep_dims"):
+        return op
+    return op if covered == {len(output.dims) - 1} else None
+
+
+def _axes(op: Operation, rank: int) -> set[int]:
+    """Those that a reduction with constant axes goes along."""
+    axes = op._inputs[1].op.attrs["value"].reshape(-1)
+    return {int(a) % rank for a in axes} if rank else set()
 
 
 def _fuse(
@@ -135,11 +142,18 @@ def _fuse(
             if tensor.dtype.name != "bool":
                 value_type = tensor.dtype.base_dtype
     last = members[-1] if reduction is None else reduction
+    over_rows = keep_dims = False
+    if reduction is not None:
+        rank = len(members[-1].outputs[0].dims or ())
+        keep_dims = bool(reduction.attrs.get("keep_dims"))
+        over_rows = keep_dims or len(_axes(reduction, rank)) < rank
     program = Program(
         len(inputs),
         tuple(steps),
         value_type.name,
         "" if reduction is None else reduction.type,
+        over_rows,
+        keep_dims,
     )
     try:
         source = compile_program(program).source

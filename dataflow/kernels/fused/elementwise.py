@@ -26,6 +26,7 @@ from dataflow.kernels.cuda.fused import bind_fused
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.mapping import Mapping, mapped
 from dataflow.kernels.fused.program import Program
+from dataflow.kernels.fused.row_reductions import ReducedChain
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 
@@ -101,7 +102,8 @@ def _generate(program: Program, xp: Any) -> Compiled:
     if program.reduction:
         block.append(f"    return xp.add.reduce({values[-1]}, axis=None)")
         function = "add.reduce" if program.reduction == "Sum" else "mean"
-        small.append(f"    return xp.{function}({result}, axis=None)")
+        where = f"axis=-1, keepdims={program.keep_dims}" if program.over_rows else "axis=None"
+        small.append(f"    return xp.{function}({result}, {where})")
     else:
         small.append(f"    return {result}")
     source = "\n".join(small) + "\n\n" + "\n".join(block) + "\n"
@@ -225,6 +227,8 @@ def fused_kernel(xp: Any, *, program: Any) -> Callable[..., Any]:
         return _bind_on_gpu(xp, program)
     compiled = compile_program(program)
     small = compiled.small
+    if program.over_rows:
+        return _bind_over_rows(program, small)
     mapping = None
     if not program.reduction and not INSTRUCTIONS[program.steps[-1][0]].is_bool:
         result = program.num_inputs + len(program.steps) - 1
@@ -246,7 +250,30 @@ def fused_kernel(xp: Any, *, program: Any) -> Callable[..., Any]:
     return run
 
 
+def _bind_over_rows(program: Program, small: Callable[..., Any]) -> Callable[..., Any]:
+    """The sums or means of rows of a chain."""
+    chain = ReducedChain.of(program.dtype, program.num_inputs, program.steps)
+    if chain is None:
+        return lambda inputs: small(*inputs)
+    by_code, element = chain, np.dtype(program.dtype).type
+
+    def run(inputs: list[Any]) -> Any:
+        found = by_code(inputs)
+        if found is None:
+            return small(*inputs)
+        sums, columns = found
+        if program.reduction == "Mean":
+            np.true_divide(sums, element(columns), out=sums)
+        return sums[..., None] if program.keep_dims else sums
+
+    return run
+
+
 def _bind_on_gpu(xp: Any, program: Program) -> Callable[..., Any]:
+    if program.over_rows and can_compile(xp):
+        chain = bind_fused(xp, program.chain)
+        total = xp.sum if program.reduction == "Sum" else xp.mean
+        return lambda inputs: total(chain(inputs), axis=-1, keepdims=program.keep_dims)
     if can_compile(xp):
         return bind_fused(xp, program)
     small = compile_program(program, xp).small  # a pretend GPU without a compiler: op by op

@@ -81,7 +81,7 @@ class Mapping:
                 return None
             letters.append("v" if x.dtype == self.dtype else "b")
             strides.append(x.strides if x.shape == shape else np.broadcast_to(x, shape).strides)
-        axes = _merged_axes(shape, strides)
+        axes = merged_axes(shape, strides)
         if not axes and math.prod(shape) == 1:  # one element lies side by side with itself
             axes = [
                 (1, tuple(x.itemsize for x, a in zip(arrays, letters, strict=True) if a != "n"))
@@ -123,7 +123,7 @@ class Mapping:
 _Axis = tuple[int, tuple[int, ...]]
 
 
-def _merged_axes(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list[_Axis]:
+def merged_axes(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list[_Axis]:
     """The axes, those joined that are one axis in all arrays; none where there is no element."""
     axes: list[_Axis] = []
     for length, *steps in zip(shape, *strides, strict=True):

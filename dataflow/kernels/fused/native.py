@@ -283,7 +283,7 @@ def can_write(op: str, dtype: Any) -> bool:
     return op in OPS or (op in transcendental.OPS and np.dtype(dtype).char == "f")
 
 
-class _Writer:
+class StepWriter:
     """Writes the steps for one width: a vector of elements, or a single one."""
 
     def __init__(self, loop: Loop, lanes: int, prefix: str) -> None:
@@ -493,7 +493,7 @@ def source(loop: Loop) -> str:
         if letter == "u":
             lines.append(f"  %u{i} = load {element}, ptr %row{i}")
     outside = f"end{rank - 1}" if rank else "done"
-    wide, single = _Writer(loop, lanes, "w"), _Writer(loop, 1, "s")
+    wide, single = StepWriter(loop, lanes, "w"), StepWriter(loop, 1, "s")
     wide.body("%v")
     single.body("%s")
     lines += [
