@@ -20,6 +20,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.blas import single_threaded
 from dataflow.kernels.memory import keep_freed_memory
 from dataflow.kernels.xp import gpus
+from dataflow.ops.transfer import COPIES
 from dataflow.placement.groups import reference_inputs
 from dataflow.placement.placer import local_devices, pin_within_task, place
 from dataflow.placement.transfers import CPU, Placed, insert_copies
@@ -37,7 +38,6 @@ from dataflow.runtime.plan import (
     generator_of,
 )
 from dataflow.runtime.resources import Cancellation, ResourceManager
-from dataflow.runtime.stepper import COPIES
 
 #: Ops that can be tried, and tried again when what they wait for changes.
 _CAN_BE_TRIED = re.compile(r"^Queue(Dequeue|Enqueue)|AccumulatorTakeGradient$")

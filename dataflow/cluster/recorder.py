@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from dataflow.graph.operation import Operation
 from dataflow.kernels.cuda.clock import DeviceClocks
+from dataflow.ops.transfer import COPIES
 from dataflow.placement.transfers import Placed
 from dataflow.runtime.stepper import (
-    COPIES,
     CopyNode,
     Step,
     _keep,

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.xp import beside
+
 
 def snapshot(session: Any) -> dict[str, Any] | None:
     """The value of every variable in ``session``, by name; None where they live in other processes.
@@ -39,6 +41,6 @@ def assign(session: Any, name: str, value: Any) -> None:
                 f"{array.shape}"
             )
         with each.lock:
-            each.array = array
+            each.array = beside(each.array, array)
         return
     raise KeyError(f"this session has no variable {name!r}")

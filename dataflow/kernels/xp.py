@@ -143,6 +143,14 @@ def to_host(value: Any) -> Any:
     return value.get() if is_device_array(value) else value
 
 
+def beside(array: Any, value: Any) -> Any:
+    """``value``, an array of the host, in the memory where ``array`` is."""
+    if not is_device_array(array):
+        return value
+    device = array.device if type(array) is PretendArray else f"gpu:{array.device.id}"
+    return on_device(device, array_module(device).asarray)(value)
+
+
 def address_of(array: Any) -> int:
     """Where a device's array begins in memory."""
     if type(array) is PretendArray:

@@ -6,6 +6,9 @@ from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims
 
+#: The op types of this file.
+COPIES = frozenset({"_CopyToDevice", "_CopyToHost"})
+
 
 @define_op("_CopyToDevice", "input: T -> output: T")
 def copy_to_device(input: Tensor) -> Dims:

@@ -32,6 +32,7 @@ from dataflow.kernels.parallel import limited_to
 from dataflow.kernels.registry import bind, cpu_only_reason, get_kernel
 from dataflow.kernels.text_lines import TextLine, without_places
 from dataflow.kernels.xp import array_module, is_device_array, on_device, to_host
+from dataflow.ops.transfer import COPIES
 from dataflow.placement.placer import log_placement, place
 from dataflow.placement.transfers import Placed, insert_copies
 from dataflow.rewrites.prune import needed_operations
@@ -464,7 +465,8 @@ def _explained(
     for tensor, value in zip(op.inputs, values, strict=True):
         shape = getattr(value, "shape", None)
         now = f", now of shape {tuple(shape)}" if shape is not None else ""
-        lines.append(f"  input {tensor.name!r}: {tensor.dtype.base_dtype.name}{now}")
+        made = tensor.op.inputs[0] if tensor.op.type in COPIES else tensor  # the user's own
+        lines.append(f"  input {made.name!r}: {tensor.dtype.base_dtype.name}{now}")
     message = f"{op.type} {op.name!r}: {text}"
     if lines:
         message += "\n" + "\n".join(lines)

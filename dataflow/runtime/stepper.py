@@ -14,6 +14,7 @@ from dataflow.graph.operation import Operation
 from dataflow.kernels.cuda.clock import DeviceClocks
 from dataflow.kernels.mutex import release_held
 from dataflow.kernels.xp import is_device_array, to_host
+from dataflow.ops.transfer import COPIES
 from dataflow.placement.transfers import Placed
 from dataflow.rewrites.switches import Switches
 from dataflow.runtime.codegen import DEAD, GeneratedPlan
@@ -138,9 +139,6 @@ def record(
         tuple(copy_node(op) for op in ops if op.type in COPIES),
         {op.name: inputs_of(op) for op in ops if reads_copy(op)},
     )
-
-
-COPIES = frozenset({"_CopyToDevice", "_CopyToHost"})
 
 
 def copy_node(op: Operation) -> CopyNode:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.kernels.xp import pretend_gpus
 
 
 @pytest.fixture(autouse=True)
@@ -168,7 +169,13 @@ def test_fetches_and_feeds_from_elsewhere() -> None:
         assert s.run(a) == 1
 
 
-def test_errors_in_kernels_name_the_node() -> None:
+@pytest.mark.parametrize("num_gpus", [0, 1])
+def test_errors_in_kernels_name_the_node(num_gpus: int) -> None:
+    with pretend_gpus(num_gpus):  # the learner's node, and not the copy of its value
+        _fail_in_a_product()
+
+
+def _fail_in_a_product() -> None:
     x = tf.placeholder(tf.float32, [None, None], name="x")
     w = tf.zeros([4, 2], name="w")
     y = tf.matmul(x, w, name="product")

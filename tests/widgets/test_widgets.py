@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.kernels.xp import pretend_gpus
 from dataflow.runtime import events
 from dataflow_widgets import GraphView, Stepper, live
 from dataflow_widgets.base import Delivery, packed
@@ -642,7 +643,13 @@ def test_branch_feeds_a_tensor_and_leaves_the_session_alone(sent: list[Any]) -> 
     assert stepper.result == 15625
 
 
-def test_branch_changes_a_variable_and_puts_it_back() -> None:
+@pytest.mark.parametrize("num_gpus", [0, 1])
+def test_branch_changes_a_variable_and_puts_it_back(num_gpus: int) -> None:
+    with pretend_gpus(num_gpus):
+        _branch_a_variable()
+
+
+def _branch_a_variable() -> None:
     v = tf.Variable(2.0, name="v")
     bump = tf.assign_add(v, 1.0)
     with tf.Session() as session:

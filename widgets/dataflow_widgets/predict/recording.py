@@ -63,10 +63,11 @@ class Recording:
     def _values(self, event: Any, names: set[str]) -> dict[str, Any]:
         """The values of variables right after a run; those of other processes are asked for."""
         from dataflow.introspect.variables import snapshot
+        from dataflow.kernels.xp import to_host
 
         kept = snapshot(event.session)
         if kept is not None:
-            return kept
+            return {name: to_host(kept.get(name)) for name in names}
         if not names:
             return {}
         del self._workers[id(event.session)]  # the question is no access of the worker
