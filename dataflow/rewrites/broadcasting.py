@@ -17,7 +17,7 @@ from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.symbolic_shapes import BROADCASTING, Shapes, Together, is_same
 from dataflow.rewrites.working_graph import WorkingGraph
 
-_PUZZLING = frozenset({"Reshape", "BroadcastTo", "Shape", "Size", *BROADCASTING})
+_PUZZLING = frozenset({"Reshape", "BroadcastTo", "Shape", "Size", "AddN", *BROADCASTING})
 
 
 def run(work: WorkingGraph, journal: list[Hit], together: Together) -> bool:
@@ -69,6 +69,8 @@ def _replacements(t: Tensor, shapes: Shapes, feeds: list[Tensor]) -> Iterator[tu
             yield "reshape(x, shape of x) -> x", source
         elif summed is not None:
             yield "sum over no axes -> x", get_op("Reshape")(summed, rest[0])
+    elif t.op.type == "AddN":
+        yield from _without_enlarged_terms(t, shapes)
     elif t.op.type == "BroadcastTo":
         if is_same(shapes.of(x), shapes.told_by(rest[0])):
             yield "broadcast_to(x, shape of x) -> x", x
@@ -79,6 +81,20 @@ def _replacements(t: Tensor, shapes: Shapes, feeds: list[Tensor]) -> Iterator[tu
             yield equation, get_op(t.op.type)(x, y.op._inputs[0])
         elif x.op.type == "BroadcastTo" and shapes.same(x, y):
             yield equation, get_op(t.op.type)(x.op._inputs[0], y)
+
+
+def _without_enlarged_terms(t: Tensor, shapes: Shapes) -> Iterator[tuple[str, Tensor]]:
+    """Sums of gradients, one of which comes from a reduction: that is added as it is."""
+    if not t.dtype.is_floating:
+        return
+    whole = [x for x in t.op._inputs if x.op.type != "BroadcastTo"]
+    enlarged = [x for x in t.op._inputs if x.op.type == "BroadcastTo"]
+    if not whole or not enlarged or not all(shapes.same(whole[0], x) for x in enlarged):
+        return
+    total, *terms = [*whole, *(x.op._inputs[0] for x in enlarged)]
+    for term in terms:
+        total = get_op("AddV2")(total, term)
+    yield "add_n of x and broadcast_to(y, shape of x) -> x + y", total
 
 
 def _not_summed(t: Tensor, shapes: Shapes) -> Tensor | None:

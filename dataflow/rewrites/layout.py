@@ -77,6 +77,8 @@ def broadcast_in_an_op_that_broadcasts(t: Tensor) -> Tensor | None:
 def broadcast_of_a_scaled(t: Tensor) -> Tensor | None:
     """broadcast_to(x, shape) / a -> broadcast_to(x / a, shape) for a number a; and so for *"""
     x, a = t.op._inputs
+    if t.op.type == "Mul" and a.op.type == "BroadcastTo":
+        x, a = a, x
     if x.op.type != "BroadcastTo" or a.dims != () or x.op._control_inputs:
         return None
     inner, shape = x.op._inputs

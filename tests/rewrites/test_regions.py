@@ -227,6 +227,18 @@ def test_an_array_is_not_made_larger_for_an_op_that_broadcasts() -> None:
     assert types(plan) == ["Sub"]
 
 
+def test_sums_take_terms_that_are_enlarged_as_they_are() -> None:
+    x, y = tf.placeholder(tf.float32, [6, 4]), tf.placeholder(tf.float32, [6, 1])
+    values = {x: np.ones((6, 4), np.float32), y: np.arange(6, dtype=np.float32)[:, None]}
+    scaled = tf.constant(2.0) * tf.broadcast_to(y, [6, 4])
+    plan, got, wanted = both([tf.add_n([scaled, x, tf.exp(x)])], values)
+    same(got, wanted)
+    assert "BroadcastTo" not in types(plan) and "AddN" not in types(plan)
+    alone = tf.add_n([tf.broadcast_to(y, [6, 4]), tf.broadcast_to(-y, [6, 4])])
+    plan, got, wanted = both([alone], values)
+    same(got, wanted)
+
+
 def test_a_fetched_operation_may_be_the_last_of_a_region() -> None:
     x = tf.placeholder(tf.float32, [20])
     last = x / (x * x + x * 2.0)
