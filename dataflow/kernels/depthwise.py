@@ -120,6 +120,11 @@ def _turned(w: Window) -> Window:
     return Window(w.count, w.taps, 1, w.dilation, w.extent - 1 - w.before, 0, w.size)
 
 
+def _flat(filter: Any) -> Any:
+    """Filters [taps, taps, channels, multiplier] with the last two axes as one."""
+    return filter.reshape(*filter.shape[:2], -1)
+
+
 def _pieces(batch: int, item_elements: int) -> list[slice]:
     size = max(1, _PIECE_ELEMENTS // max(1, item_elements))
     return [slice(i, i + size) for i in range(0, batch, size)]
@@ -168,9 +173,9 @@ def depthwise_kernel(
         result = xp.empty(layout.from_sizes(shape), input.dtype)
         cuda_depthwise.forward(xp, image, filter, layout.to_last(result), windows)
         return result
-    if xp is np and multiplier == 1:
+    if xp is np:
         image, out = np.ascontiguousarray(image), np.empty(shape, input.dtype)
-        if sliding.slide("weighted", *windows, x=image, weights=filter[..., 0], out=out):
+        if sliding.slide("weighted", *windows, x=image, weights=_flat(filter), out=out):
             return layout.from_last(xp, out)
     out = xp.zeros(shape, input.dtype)
     if (
@@ -221,17 +226,23 @@ def depthwise_backprop_input_kernel(
         cuda_depthwise.input_gradient(xp, filter, grad, layout.to_last(result), windows)
         return result
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], channels, multiplier)
-    if xp is np and multiplier == 1:
-        out, own = np.empty(sizes, out_backprop.dtype), filter[..., 0]
-        if sliding.slide("weighted_gradient", *windows, grad=grad, weights=own, out=out):
+    turned = [_turned(w) for w in windows]
+    is_turned = multiplier == 1 and all(
+        w.stride == 1 and t.before >= 0 for w, t in zip(windows, turned, strict=True)
+    )
+    if xp is np:
+        out, own = np.empty(sizes, out_backprop.dtype), _flat(filter)
+        if is_turned:  # each place is written once
+            own = np.ascontiguousarray(own[::-1, ::-1])
+            done = sliding.slide("weighted", *turned, x=grad[..., 0], weights=own, out=out)
+        else:
+            done = sliding.slide("weighted_gradient", *windows, grad=grad, weights=own, out=out)
+        if done:
             return layout.from_last(xp, out)
     out = xp.zeros(sizes, out_backprop.dtype)
-    turned = [_turned(w) for w in windows]
     if (
         xp is np
-        and multiplier == 1
-        and all(w.stride == 1 for w in windows)
-        and all(w.before >= 0 for w in turned)
+        and is_turned
         and _native_forward(grad[..., 0], filter[::-1, ::-1, :, 0], turned, out)
     ):
         return layout.from_last(xp, out)
@@ -271,9 +282,9 @@ def depthwise_backprop_filter_kernel(
         return cuda_depthwise.filter_gradient(xp, image, grad, sizes, windows)
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], *sizes[2:])
     taps = sizes[0] * sizes[1]
-    if xp is np and sizes[3] == 1:
+    if xp is np:
         image, result = np.ascontiguousarray(image), np.empty(sizes, input.dtype)
-        own = result[..., 0]
+        own = _flat(result)
         if sliding.slide("weights_gradient", *windows, x=image, grad=grad, weights=own, out=own):
             return result
     if xp is np and sizes[3] == 1 and taps <= _MAX_NATIVE_TAPS and grad.size >= SMALL_ELEMENTS:

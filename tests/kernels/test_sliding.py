@@ -82,18 +82,27 @@ DEPTHWISE_CASES: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.parametrize("several", [1, 2, 5])
+@pytest.mark.parametrize("taps", [(3, 2), (2, 8)], ids=str)
 @pytest.mark.parametrize("shared_bytes", [1, 1 << 30])
 @pytest.mark.parametrize("case", DEPTHWISE_CASES, ids=lambda c: "-".join(map(str, c.values())))
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
 def test_depthwise_convolutions(
-    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], case: dict[str, Any], shared_bytes: int
+    monkeypatch: pytest.MonkeyPatch,
+    shape: tuple[int, ...],
+    case: dict[str, Any],
+    shared_bytes: int,
+    taps: tuple[int, int],
+    several: int,
 ) -> None:
+    if taps[1] > shape[2] and case["padding"] == "VALID":
+        taps = taps[0], shape[2]
     monkeypatch.setattr(sliding, "_SHARED_BYTES", shared_bytes)
     defaults = {"strides": [1] * 4, "dilations": [1] * 4, "explicit_paddings": []}
     attributes = defaults | {"data_format": "NHWC"} | case
     rng = np.random.default_rng(0)
     x = rng.standard_normal(shape).astype(np.float32)
-    filters = rng.standard_normal((3, 2, shape[3], 1)).astype(np.float32)
+    filters = rng.standard_normal((*taps, shape[3], several)).astype(np.float32)
 
     def all_three() -> list[Any]:
         y = depthwise.depthwise_kernel(np, x, filters, **attributes)
@@ -121,6 +130,18 @@ def test_nan_and_infinity() -> None:
     np.testing.assert_array_equal(got[0, :, :, 0], [[np.nan, 0], [0, np.inf]])
     lowest = np.full((1, 4, 4, 1), -np.inf, np.float32)
     np.testing.assert_array_equal(_run("max", lowest, None, CASES[0]), lowest[:, :2, :2])
+
+
+def test_gradients_that_are_no_numbers_stay_with_the_taps_that_meet_them() -> None:
+    x, grad = np.ones((1, 3, 5, 2), np.float32), np.zeros((1, 3, 5, 4), np.float32)
+    grad[0, 0, 0, 0], grad[0, 2, 4, 3] = np.nan, np.inf
+    attributes = {"strides": [1] * 4, "dilations": [1] * 4, "explicit_paddings": []}
+    attributes |= {"data_format": "NHWC", "padding": "SAME"}
+    sizes = np.array((3, 3, 2, 2))
+    got = depthwise.depthwise_backprop_filter_kernel(np, x, sizes, grad, **attributes)
+    wanted = np.zeros((3, 3, 2, 2), np.float32)
+    wanted[1:, 1:, 0, 0], wanted[:2, :2, 1, 1] = np.nan, np.inf
+    np.testing.assert_array_equal(got, wanted)
 
 
 def test_what_is_left_to_numpy() -> None:

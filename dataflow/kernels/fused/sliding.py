@@ -6,7 +6,9 @@ windows overlap, gradients are added up image by image, while the image lies in 
 
 A kind of work has one function. ``max``, ``average`` and ``weighted`` make places [batch, places,
 places, channels] of images, their ``_gradient``s images of places; ``weights_gradient`` adds up
-what all places give to the weights [taps, taps, channels].
+what all places give to the weights [taps, taps, channels]; for up to `_MOST_TAPS_WIDE` taps along
+width it has functions that keep their sums in registers. Those called ``_many`` are for places with
+several channels for each of the image's, side by side.
 """
 
 from __future__ import annotations
@@ -31,13 +33,21 @@ _SHARED_BYTES, _PIECE_BYTES = 1 << 20, 1 << 19
 _FIELDS = (
     *("x", "y", "grad", "out", "images", "image_bytes", "line_bytes", "place_bytes"),
     *("tap_line", "tap_place", "lines", "high", "places", "wide", "weights", "weights_line"),
+    *("small_place", "several", "weights_one", "spread", "taps_high", "inside", "outside"),
 )
 _pack = struct.Struct("q" * len(_FIELDS)).pack
+#: Sums of a line of taps that are kept in registers.
+_MOST_TAPS_WIDE = 7
+_WEIGHTED = ("weighted", "weighted_gradient", "weights_gradient")
+_IN_REGISTERS = tuple(f"weights_gradient_{taps}" for taps in range(1, _MOST_TAPS_WIDE + 1))
 _KINDS = (
     *("max", "average", "max_gradient", "average_gradient"),
-    *("weighted", "weighted_gradient", "weights_gradient"),
+    *(kind + many for kind in (*_WEIGHTED, *_IN_REGISTERS) for many in ("", "_many")),
 )
 _ENTRY_BYTES = 24
+#: For a vector of places' channels: the image's first channel, in bytes, which lanes it has, and
+#: which of them each lane takes.
+_SPREAD = np.dtype([("at", np.int64), ("lanes", np.int64), ("order", np.int32, LANES)])
 
 
 def compile_pools() -> dict[str, int]:
@@ -64,6 +74,27 @@ def _taps(w: Window, step_bytes: int) -> Any:
     return np.array(rows, np.int64)
 
 
+@functools.lru_cache(64)
+def _spread_of(channels: int, several: int) -> Any:
+    """How vectors of places' channels are made of the image's, each ``several`` times."""
+    places = channels * several
+    firsts = np.arange(0, places, LANES)
+    table = np.zeros(len(firsts), _SPREAD)
+    first = firsts // several
+    table["at"] = first * NUMBER_BYTES
+    table["lanes"] = (1 << np.minimum(channels - first, LANES)) - 1
+    lanes = np.minimum(firsts[:, None] + np.arange(LANES), places - 1)
+    table["order"] = lanes // several - first[:, None]
+    return table
+
+
+def _inside(w: Window) -> range:
+    """The places all of whose taps lie on the axis."""
+    inside = [w.inside(tap)[0] for tap in range(w.taps)]
+    first, last = max(s.start for s in inside), min(s.stop for s in inside)
+    return range(first, max(first, last))
+
+
 def slide(
     kind: str,
     height: Window,
@@ -78,7 +109,8 @@ def slide(
     """Fills ``out``; ``False`` where it cannot (yet).
 
     ``x`` are images; ``y`` their maxima and ``grad`` a gradient, both places. Each kind reads what
-    its formula has. All are contiguous and of one type.
+    its formula has. All are contiguous and of one type. ``weights`` [taps, taps, channels] may have
+    several channels for each of the image's, as places then have.
     """
     image = out if x is None else x
     given = [a for a in (x, y, grad, weights, out) if a is not None]
@@ -91,23 +123,34 @@ def slide(
         return False
     batch, _, columns, channels = image.shape
     place_bytes = channels * NUMBER_BYTES
+    several = 1 if weights is None else weights.shape[2] // channels
+    small_place = several * place_bytes
     line_bytes = columns * place_bytes
     lines, places = _taps(height, line_bytes), _taps(width, place_bytes)
     if weights is None and not (lines[:, 1].all() and places[:, 1].all()):
         return False  # windows that lie on padding alone: kernels differ in what they give
     image_bytes = image.nbytes // batch
-    places_bytes = height.count * width.count * place_bytes
+    places_bytes = height.count * width.count * small_place
     size = batch
     if image.nbytes >= _SHARED_BYTES:  # (not by the threads that are free: shares decide rounding)
         size = max(1, min(_PIECE_BYTES // image_bytes, -(-batch // 4)))
     shares = range(0, batch, size)
-    totals = None
+    totals, inside = None, range(0)
     if kind == "weights_gradient":
+        if width.taps <= _MOST_TAPS_WIDE:
+            kind, inside = f"{kind}_{width.taps}", _inside(width)
         totals = np.zeros((len(shares), *weights.shape), np.float32)
     addresses = [0 if a is None else address_of(a) for a in (x, y, grad, out)]
     steps = [image_bytes, places_bytes, places_bytes, places_bytes]
     if kind.endswith("gradient"):
         steps[3] = image_bytes
+    spread = None
+    if several > 1:
+        kind += "_many"
+        spread = _spread_of(channels, several)
+        if kind == "weighted_gradient_many":  # one after the other, as convolutions of their own
+            parts = weights.reshape(*weights.shape[:2], channels, several).transpose(3, 0, 1, 2)
+            weights = np.ascontiguousarray(parts)
     weights_at = address_of(weights if totals is None else totals) if weights is not None else 0
     calls = []
     for number, first in enumerate(shares):
@@ -118,7 +161,10 @@ def slide(
             *(line_bytes * height.dilation, place_bytes * width.dilation),
             *(address_of(lines), height.count, address_of(places), width.count),
             weights_at + (number * weights.nbytes if totals is not None else 0),
-            width.taps * place_bytes,
+            width.taps * (place_bytes if kind == "weighted_gradient_many" else small_place),
+            *(small_place, several, height.taps * width.taps * place_bytes),
+            *(0 if spread is None else address_of(spread), height.taps),
+            *(inside.start, inside.stop),
         )
         calls.append((code[kind], table))
     run_calls(calls)
@@ -155,23 +201,188 @@ def source() -> str:
     """All functions in LLVM's assembly language; their one argument is the table of `_FIELDS`."""
     declared = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
     declared += f"declare {VECTOR} @llvm.fma.v{LANES}f32({VECTOR}, {VECTOR}, {VECTOR})\n"
-    return "".join([*(_function(kind) for kind in _KINDS), DECLARED, declared])
+    declared += f"declare {VECTOR} {_PERMUTE}({VECTOR}, {_INDICES})\n"
+    declared += f"declare {VECTOR} {_GATHER}(<{LANES} x ptr>, i32, {_MASK}, {VECTOR})\n"
+    texts = [
+        (_sums_function if kind.removesuffix("_many") in _IN_REGISTERS else _function)(kind)
+        for kind in _KINDS
+    ]
+    return "".join([*texts, DECLARED, declared])
+
+
+_INDICES = f"<{LANES} x i32>"
+_PERMUTE = "@llvm.x86.avx512.permvar.sf.512"
+_GATHER = f"@llvm.masked.gather.v{LANES}f32.v{LANES}p0"
+
+
+def _fields(w: Writer) -> dict[str, str]:
+    return {
+        name: w.put(f"load i64, ptr {w.put(f'getelementptr i64, ptr %table, i64 {i}')}")
+        for i, name in enumerate(_FIELDS)
+    }
+
+
+def _entry(w: Writer, table: str, i: str) -> list[str]:
+    """The three numbers of a place on an axis."""
+    start = w.pointer(w.at(table, (i, str(_ENTRY_BYTES))))
+    places = [w.put(f"getelementptr i64, ptr {start}, i64 {k}") for k in range(3)]
+    return [w.put(f"load i64, ptr {place}") for place in places]
+
+
+def _fma(w: Writer, a: str, b: str, plus: str) -> str:
+    vectors = f"{VECTOR} {a}, {VECTOR} {b}, {VECTOR} {plus}"
+    return w.put(f"call {VECTOR} @llvm.fma.v{LANES}f32({vectors})")
+
+
+class _ImageVector(NamedTuple):
+    """How a vector of the image's channels is read: from where in a place, which lanes, and in
+    what order (``""``: as they are)."""
+
+    at: str
+    mask: str
+    order: str
+
+    def load(self, w: Writer, address: str, mask: str = "") -> str:
+        """For an address of the place; ``mask`` in place of its own."""
+        vector = w.load(address, mask or self.mask)
+        if not self.order:
+            return vector
+        return w.put(f"call {VECTOR} {_PERMUTE}({VECTOR} {vector}, {_INDICES} {self.order})")
+
+
+def _image_vector(w: Writer, field: dict[str, str], c: str, mask: str, many: bool) -> _ImageVector:
+    """That for the vector of places' channels at ``c`` bytes."""
+    if not many:
+        return _ImageVector(c, mask, "")
+    number = w.op("udiv", c, LANES * NUMBER_BYTES)
+    entry = w.at(field["spread"], (number, str(_SPREAD.itemsize)))
+    at = w.put(f"load i64, ptr {w.pointer(entry)}")
+    lanes = w.put(f"load i64, ptr {w.pointer(w.op('add', entry, 8))}")
+    order = w.pointer(w.op("add", entry, 16))
+    return _ImageVector(at, w.mask(lanes), w.put(f"load {_INDICES}, ptr {order}, align 4"))
+
+
+def _lanes_left(w: Writer, whole: str, c: str) -> str:
+    """The lanes of a place of ``whole`` bytes from byte ``c`` on."""
+    lanes = w.op("lshr", w.least(w.op("sub", whole, c), LANES * NUMBER_BYTES), 2)
+    return w.mask(w.op("lshr", str(ALL_LANES), w.op("sub", str(LANES), lanes)))
+
+
+def _sums_function(kind: str) -> str:
+    """The weights' gradient with the sums of a line of taps in registers.
+
+    Places whose taps all lie on the image's line come without a look at each tap.
+    """
+    many = kind.endswith("_many")
+    taps = int(kind.removesuffix("_many").rpartition("_")[2])
+    w = Writer(f"void @{kind}(ptr %table)")
+    field = _fields(w)
+    small_row = w.op("mul", field["wide"], field["small_place"])
+    small_bytes = w.op("mul", field["high"], small_row)
+    several = f"[{taps} x {VECTOR}]"
+    zeros = f"[{', '.join([f'{VECTOR} zeroinitializer'] * taps)}]"
+    after = w.op("sub", field["wide"], field["outside"])
+
+    def one_image(number: str) -> int:
+        x = w.at(field["x"], (number, field["image_bytes"]))
+        grad = w.at(field["grad"], (number, small_bytes))
+
+        def channels(c: str) -> str:
+            mask = _lanes_left(w, field["small_place"], c)
+            image = _image_vector(w, field, c, mask, many)
+
+            def tap_line(y: str) -> int:
+                def line(i: str, sums: str) -> str:
+                    start, count, first = _entry(w, field["lines"], i)
+                    # (A tap that lies outside meets nothing: no place is looked at.)
+                    distance = w.op("sub", y, first)
+                    meets = w.put(f"icmp ult i64 {distance}, {count}")
+                    here = w.at(w.op("add", x, start), (distance, field["tap_line"]))
+                    here = w.op("add", here, image.at)
+                    row = w.op("add", w.at(grad, (i, small_row)), c)
+
+                    def place(j: str, sums: str, is_inside: bool) -> str:
+                        shift, wide, tap = _entry(w, field["places"], j)
+                        slope = w.load(w.at(row, (j, field["small_place"])), mask)
+                        at = w.op("add", here, shift)
+                        if not is_inside:
+                            at = w.op("sub", at, w.op("mul", tap, field["tap_place"]))
+                        for t in range(taps):
+                            total = w.put(f"extractvalue {several} {sums}, {t}")
+                            own, factor = w.at(at, (str(t), field["tap_place"])), slope
+                            lanes = ""
+                            if not is_inside:
+                                met = w.op("sub", str(t), tap)
+                                valid = w.put(f"icmp ult i64 {met}, {wide}")
+                                none = "zeroinitializer"
+                                lanes = w.put(
+                                    f"select i1 {valid}, {_MASK} {image.mask}, {_MASK} {none}"
+                                )
+                                factor = w.put(
+                                    f"select i1 {valid}, {VECTOR} {slope}, {VECTOR} {none}"
+                                )
+                            total = _fma(w, image.load(w, own, lanes), factor, total)
+                            sums = w.put(f"insertvalue {several} {sums}, {VECTOR} {total}, {t}")
+                        return sums
+
+                    def limit(number: str) -> str:
+                        return w.put(f"select i1 {meets}, i64 {number}, i64 0")
+
+                    def shifted(j: str, by: str) -> str:
+                        return w.op("add", j, by)
+
+                    inside = w.op("sub", field["outside"], field["inside"])
+                    sums = w.fold(
+                        limit(field["inside"]), several, sums, lambda j, s: place(j, s, False)
+                    )
+                    sums = w.fold(
+                        limit(inside),
+                        several,
+                        sums,
+                        lambda j, s: place(shifted(j, field["inside"]), s, True),
+                    )
+                    return w.fold(
+                        limit(after),
+                        several,
+                        sums,
+                        lambda j, s: place(shifted(j, field["outside"]), s, False),
+                    )
+
+                sums = w.fold(field["high"], several, zeros, line)
+                to = w.op("add", w.at(field["weights"], (y, field["weights_line"])), c)
+                for t in range(taps):
+                    own = w.at(to, (str(t), field["small_place"]))
+                    total = w.put(f"extractvalue {several} {sums}, {t}")
+                    total = w.put(f"fadd {VECTOR} {w.load(own, mask)}, {total}")
+                    w.store_masked(total, own, mask)
+                return 1
+
+            w.loop(field["taps_high"], tap_line)
+            return str(LANES * NUMBER_BYTES)
+
+        w.loop(field["small_place"], channels)
+        return 1
+
+    w.loop(field["images"], one_image)
+    return w.text()
 
 
 def _function(kind: str) -> str:
     w = Writer(f"void @{kind}(ptr %table)")
-    field = {
-        name: w.put(f"load i64, ptr {w.put(f'getelementptr i64, ptr %table, i64 {i}')}")
-        for i, name in enumerate(_FIELDS)
-    }
+    many, kind = kind.endswith("_many"), kind.removesuffix("_many")
+    field = _fields(w)
     makes_image = kind.endswith("gradient") and kind != "weights_gradient"
-    row_bytes = w.op("mul", field["wide"], field["place_bytes"])
+    #: Bytes of a place that are gone through, and from one tap's weights to the next's.
+    own_bytes = field["place_bytes" if makes_image or not many else "small_place"]
+    row_bytes = w.op("mul", field["wide"], field["small_place"])
     small_bytes = w.op("mul", field["high"], row_bytes)
-
-    def entry(table: str, i: str) -> list[str]:
-        start = w.pointer(w.at(field[table], (i, str(_ENTRY_BYTES))))
-        places = [w.put(f"getelementptr i64, ptr {start}, i64 {k}") for k in range(3)]
-        return [w.put(f"load i64, ptr {place}") for place in places]
+    apart = ""
+    if many and makes_image:
+        every = w.put(f"trunc i64 {field['several']} to i32")
+        one = w.put(f"insertelement {_INDICES} poison, i32 {every}, i64 0")
+        spread = f"{_INDICES} {one}, {_INDICES} poison, {_INDICES} zeroinitializer"
+        numbers = ", ".join(f"i32 {lane}" for lane in range(LANES))
+        apart = w.put(f"mul {_INDICES} {w.put(f'shufflevector {spread}')}, <{numbers}>")
 
     def over_taps(at: _Place, name: str, type_: str, start: str, tap: _Tap) -> str:
         """``tap(address, address of the weights, value)`` for all taps of a place."""
@@ -183,7 +394,7 @@ def _function(kind: str) -> str:
             weights = w.at(weight, (i, field["weights_line"]))
 
             def one(j: str, value: str) -> str:
-                own = w.at(weights, (j, field["place_bytes"]))
+                own = w.at(weights, (j, own_bytes))
                 return tap(w.at(here, (j, field["tap_place"])), own, value)
 
             return w.fold(at.wide, type_, value, one)
@@ -197,15 +408,21 @@ def _function(kind: str) -> str:
         zeros = f"<{LANES} x i32> zeroinitializer"
         return w.put(f"shufflevector {VECTOR} {first}, {VECTOR} poison, {zeros}")
 
-    def vector(at: _Place, mask: str) -> None:
+    def vector(at: _Place, mask: str, image: _ImageVector) -> None:
         """One place's vector of channels."""
 
         def small(name: str) -> str:
             return w.op("add", field[name], at.small)
 
-        def product(a: str, b: str, plus: str) -> str:
-            vectors = f"{VECTOR} {a}, {VECTOR} {b}, {VECTOR} {plus}"
-            return w.put(f"call {VECTOR} @llvm.fma.v{LANES}f32({vectors})")
+        def slope() -> str:
+            if not apart:
+                return w.load(small("grad"), mask)
+            start = w.pointer(small("grad"))
+            where = w.put(f"getelementptr float, ptr {start}, {_INDICES} {apart}")
+            return w.put(
+                f"call {VECTOR} {_GATHER}(<{LANES} x ptr> {where}, i32 {NUMBER_BYTES}, "
+                f"{_MASK} {mask}, {VECTOR} zeroinitializer)"
+            )
 
         def add_to(address: str, number: str) -> None:
             total = w.put(f"fadd {VECTOR} {w.load(address, mask)}, {number}")
@@ -259,16 +476,16 @@ def _function(kind: str) -> str:
         elif kind == "weighted":
 
             def times(address: str, weight: str, value: str) -> str:
-                return product(w.load(address, mask), w.load(weight, mask), value)
+                return _fma(w, image.load(w, address), w.load(weight, mask), value)
 
             w.store_masked(over_taps(at, "x", VECTOR, zero, times), small("out"), mask)
         else:
-            grad = w.load(small("grad"), mask)
+            grad = slope()
 
             def give(address: str, weight: str, value: str) -> str:
-                other, to = (weight, address) if makes_image else (address, weight)
-                total = product(grad, w.load(other, mask), w.load(to, mask))
-                w.store_masked(total, to, mask)
+                to = address if makes_image else weight
+                other = w.load(weight, mask) if makes_image else image.load(w, address)
+                w.store_masked(_fma(w, grad, other, w.load(to, mask)), to, mask)
                 return value
 
             over_taps(at, "out" if makes_image else "x", VECTOR, zero, give)
@@ -283,26 +500,36 @@ def _function(kind: str) -> str:
             )
 
         def line(i: str) -> int:
-            start, high, tap = entry("lines", i)
+            start, high, tap = _entry(w, field["lines"], i)
             row = w.at(small, (i, row_bytes))
             line_at = w.op("add", image, start)
             line_weight = w.op("mul", tap, field["weights_line"])
 
             def place(j: str) -> int:
-                shift, wide, tap = entry("places", j)
+                shift, wide, tap = _entry(w, field["places"], j)
                 first = w.op("add", line_at, shift)
-                here = w.at(row, (j, field["place_bytes"]))
-                weight = w.at(line_weight, (tap, field["place_bytes"]))
+                here = w.at(row, (j, field["small_place"]))
+                weight = w.at(line_weight, (tap, own_bytes))
 
                 def channels(c: str) -> str:
-                    left = w.op("sub", field["place_bytes"], c)
-                    lanes = w.op("lshr", w.least(left, LANES * NUMBER_BYTES), 2)
-                    bits = w.op("lshr", str(ALL_LANES), w.op("sub", str(LANES), lanes))
-                    image, small, own = (w.op("add", x, c) for x in (first, here, weight))
-                    vector(_Place(image, small, own, high, wide), w.mask(bits))
+                    mask = _lanes_left(w, own_bytes, c)
+                    image = _image_vector(w, field, c, mask, many and not makes_image)
+                    at, own = w.op("add", first, image.at), w.op("add", weight, c)
+                    if not apart:
+                        vector(_Place(at, w.op("add", here, c), own, high, wide), mask, image)
+                        return str(LANES * NUMBER_BYTES)
+                    several = w.at(here, (c, field["several"]))
+
+                    def one(n: str) -> int:
+                        small = w.at(several, (n, str(NUMBER_BYTES)))
+                        weights = w.at(own, (n, field["weights_one"]))
+                        vector(_Place(at, small, weights, high, wide), mask, image)
+                        return 1
+
+                    w.loop(field["several"], one)
                     return str(LANES * NUMBER_BYTES)
 
-                w.loop(field["place_bytes"], channels)
+                w.loop(own_bytes, channels)
                 return 1
 
             w.loop(field["wide"], place)
