@@ -159,8 +159,7 @@ def decode_operations(
         for name in item.get("c", ()):
             source = graph._by_name.get(name)
             if source is not None:  # one that was cut away is waited for in another way
-                op._control_inputs.append(source)
-                source._control_outputs.append(op)
+                op._wait_for(source)
     return ops
 
 
@@ -179,4 +178,4 @@ def _frames_of(built_at: str) -> Any:
     place, comma, line = built_at.rpartition(", line ")
     if not comma or not line.isdigit():
         return ()
-    return ((compile("", place, "exec"), -int(line)),)
+    return (compile("", place, "exec"), -int(line))

@@ -12,6 +12,8 @@ from dataflow.errors import DTypeError
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 
+#: What needs no look at the registered conversions.
+_NUMBERS = frozenset({bool, int, float, complex})
 #: (type, function(value, dtype, name, as_ref)) in order of priority.
 _converters: list[tuple[int, Any, Callable[..., Any]]] = []
 _make_constant: Callable[..., Tensor] | None = None
@@ -86,6 +88,9 @@ def internal_convert(
     """
     if type(value) is Tensor:
         return value
+    if type(value) in _NUMBERS and preferred is None:
+        assert _make_constant is not None
+        return _make_constant(value, dtype, None, name or "Const")
     convert = getattr(value, "_dense_var_to_tensor", None)
     if convert is not None:
         return convert(dtype=dtype, name=name, as_ref=as_ref)  # type: ignore[no-any-return]

@@ -17,6 +17,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 
 if TYPE_CHECKING:
+    from dataflow.dtypes import DType
     from dataflow.graph.registry import OpDef
 
 _VALID_NAME = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
@@ -62,9 +63,19 @@ class Graph:
     # ---- building -------------------------------------------------------------------------
 
     def _make_op(
-        self, op_def: OpDef, name: str, inputs: list[Tensor], attrs: dict[str, Any]
+        self,
+        op_def: OpDef,
+        name: str,
+        inputs: list[Tensor],
+        attrs: dict[str, Any],
+        dtypes: list[DType] | None = None,
+        frames: tracebacks.RawFrames | None = None,
     ) -> Operation:
-        """Adds a node whose name is unique already and whose inputs are tensors."""
+        """Adds a node whose name is unique already and whose inputs are tensors.
+
+        ``dtypes`` are those of its outputs, where the caller knows them, and ``frames`` the place
+        that it is built at. ``attrs`` is only read.
+        """
         if self._finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")
         for i, tensor in enumerate(inputs):
@@ -79,13 +90,14 @@ class Graph:
             there = tensor.op._control_flow_context
             if there is not None and self._control_flow_context is None:
                 there.check_use(op_def, name, tensor)
-        control_inputs: list[Operation] = []
+        control_inputs: Any = ()
         if self._control_stack:
             control_inputs = self._controls_for(inputs)
         context = self._control_flow_context
         if context is not None:
             inputs, control_inputs = context.prepare(op_def, name, inputs, control_inputs)
-        frames = tracebacks.capture()
+        if frames is None:
+            frames = tracebacks.capture()
         try:
             dims = op_def.infer_dims(inputs, attrs)
         except ValueError as e:
@@ -96,11 +108,14 @@ class Graph:
         if self._colocation_stack:
             leader = self._colocation_stack[-1]
             device = leader.device
-            attrs.setdefault("_class", leader.colocation_groups())
+            attrs = {"_class": leader.colocation_groups(), **attrs}
         if self._container and attrs.get("container") == "":
-            attrs["container"] = self._container
+            attrs = {**attrs, "container": self._container}
+        if self._attr_scope:
+            attrs = {**attrs, **self._attr_scope}
         op = Operation(self, name, op_def, inputs, control_inputs, attrs, device, frames)
-        dtypes = op_def.output_dtypes(attrs)
+        if dtypes is None:
+            dtypes = op_def.output_dtypes(attrs)
         if len(dims) == 1:
             op.outputs = [Tensor(op, 0, dtypes[0], dims[0])]
         else:
@@ -109,8 +124,6 @@ class Graph:
             op.device = self._apply_device_functions(op)
         if self._gradient_override_map:
             op._gradient_override = self._gradient_override_map.get(op_def.type)
-        if self._attr_scope:
-            attrs.update(self._attr_scope)
         op._original_op = self._original_op
         with self._lock:
             op.index = len(self._operations)

@@ -11,6 +11,7 @@ from typing import Any
 from dataflow import shapes
 from dataflow.dtypes import DType
 from dataflow.errors import DTypeError, InvalidArgumentError
+from dataflow.graph import tracebacks
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import infer_type_attrs
 from dataflow.graph.operation import Operation
@@ -34,6 +35,30 @@ def _split(reference: str) -> tuple[str, int]:
     return name, int(index)
 
 
+class _Node:
+    """A node of the file: its ``NodeDef`` and what was read of it."""
+
+    __slots__ = ("attrs", "controls", "definition", "inputs", "name", "proto", "sources", "type")
+
+    def __init__(self, proto: Any) -> None:
+        self.proto = proto
+        self.name: str = proto.name
+        self.type: str = proto.op
+        self.inputs: list[tuple[str, int]] = []
+        self.controls: list[str] = []
+        #: What it waits for: nodes and outputs; ``None`` for the output of a control input.
+        self.sources: list[tuple[str, int | None]] = []
+        for reference in proto.input:
+            if reference.startswith("^"):
+                self.controls.append(reference[1:])
+                self.sources.append((reference[1:], None))
+            else:
+                self.inputs.append(_split(reference))
+                self.sources.append(self.inputs[-1])
+        self.definition: OpDef
+        self.attrs: dict[str, Any]
+
+
 def import_graph_def(
     graph_def: Any,
     input_map: dict[str, Any] | None = None,
@@ -55,30 +80,27 @@ def import_graph_def(
             f"Argument `graph_def` must be a GraphDef proto. Got {type(graph_def).__name__}."
         )
     mapped = {_split(k): v for k, v in (input_map or {}).items() if not k.startswith("^")}
-    nodes = {}
-    for node in graph_def.node:
+    nodes: dict[str, _Node] = {}
+    for proto in graph_def.node:
+        node = _Node(proto)
         if node.name in nodes:
             raise ValueError(f"import_graph_def: two nodes are called {node.name!r}.")
         nodes[node.name] = node
     order = _order(nodes, mapped)
-    definitions = {n.name: _definition(n) for n in order}
     library = {f.signature.name: f for f in graph_def.library.function}
-    attributes = {n.name: _attributes(n, definitions[n.name], library) for n in order}
+    alike: dict[Any, dict[str, Any]] = {}
+    for node in order:
+        node.definition = _definition(node)
+        node.attrs = _attributes(node, library, alike)
     graph = default_graph()
-    used = {
-        key
-        for node in order
-        for ref in node.input
-        if not ref.startswith("^")
-        for key in [_split(ref)]
-    }
-    unused = [k for k in mapped if k not in used]
-    if unused:
-        names = [f"{n}:{i}" for n, i in unused]
-        raise ValueError(f"Attempted to map inputs that were not found in graph_def: {names}")
+    if mapped:
+        used = {key for node in order for key in node.inputs}
+        unused = [f"{n}:{i}" for n, i in mapped if (n, i) not in used]
+        if unused:
+            raise ValueError(f"Attempted to map inputs that were not found in graph_def: {unused}")
     before = graph.version
     try:
-        made = _add_all(graph, order, definitions, attributes, mapped, name)
+        made = _add_all(graph, order, mapped, name)
     except Exception:
         graph._remove_from(before)
         raise
@@ -86,30 +108,16 @@ def import_graph_def(
 
 
 def _add_all(
-    graph: Any,
-    order: list[Any],
-    definitions: dict[str, OpDef],
-    attributes: dict[str, dict[str, Any]],
-    mapped: dict[tuple[str, int], Any],
-    name: str | None,
+    graph: Any, order: list[_Node], mapped: dict[tuple[str, int], Any], name: str | None
 ) -> dict[str, Operation]:
     """Adds the nodes, and closes the back edges of loops; the new nodes by their names in the file."""
     made: dict[str, Operation] = {}
-    later: list[tuple[Operation, int, str]] = []
+    later: list[tuple[Operation, int, tuple[str, int]]] = []
+    frames = tracebacks.capture()
     with graph.name_scope("import" if name is None else name) as scope:
         for node in order:
-            made[node.name] = _add(
-                graph,
-                node,
-                definitions[node.name],
-                attributes[node.name],
-                made,
-                mapped,
-                scope,
-                later,
-            )
-        for op, index, reference in later:
-            source, output = _split(reference)
+            made[node.name] = _add(graph, node, made, mapped, scope, later, frames)
+        for op, index, (source, output) in later:
             tensor = made[source].outputs[output]
             op._update_input(index, tensor)
             for head in op.outputs[:1]:
@@ -142,111 +150,121 @@ def _returned(
     return result
 
 
-def _order(nodes: dict[str, Any], mapped: dict[tuple[str, int], Any]) -> list[Any]:
+def _order(nodes: dict[str, _Node], mapped: dict[tuple[str, int], Any]) -> list[_Node]:
     """The nodes, each after its inputs (the back edges of loops aside)."""
-    result: list[Any] = []
-    state: dict[str, int] = {}  # 1: on the stack, 2: done
+    result: list[_Node] = []
+    on_stack: set[str] = set()
+    done: set[str] = set()
     for root in nodes:
-        if state.get(root) == 2:
+        if root in done:
             continue
         stack: list[tuple[str, bool]] = [(root, False)]
         while stack:
             current, leaving = stack.pop()
-            if leaving:
-                if state.get(current) != 2:
-                    state[current] = 2
-                    result.append(nodes[current])
+            if current in done:
                 continue
-            if state.get(current) == 2:
-                continue
-            state[current] = 1
-            stack.append((current, True))
             node = nodes[current]
-            for reference in node.input:
-                is_control = reference.startswith("^")
-                source = reference[1:] if is_control else _split(reference)[0]
-                if not is_control and _split(reference) in mapped:
+            if leaving:
+                done.add(current)
+                result.append(node)
+                continue
+            waiting = []
+            for source, index in node.sources:
+                if source in done:
+                    continue
+                if index is not None and (source, index) in mapped:
                     continue
                 if source not in nodes:
+                    reference = f"{source}:{index}" if index else source
                     raise ValueError(
                         f"import_graph_def: node {current!r} has the input {reference!r}, "
                         "which is not in the graph_def."
                     )
-                if node.op in _LOOP_HEADS and nodes[source].op in _BACK_EDGES:
+                if node.type in _LOOP_HEADS and nodes[source].type in _BACK_EDGES:
                     continue
-                if state.get(source) == 1:
+                if source in on_stack or source == current:
                     raise ValueError(
                         f"import_graph_def: the graph has a cycle through {source!r} and {current!r} "
                         "that no loop (NextIteration into Merge) closes."
                     )
-                if state.get(source) is None:
-                    stack.append((source, False))
+                waiting.append((source, False))
+            if waiting:
+                on_stack.add(current)
+                stack.append((current, True))
+                stack += waiting
+            else:
+                done.add(current)
+                result.append(node)
     return result
 
 
-def _definition(node: Any) -> OpDef:
+def _definition(node: _Node) -> OpDef:
     try:
-        return get_op(node.op)
+        return get_op(node.type)
     except KeyError:
         import difflib
 
-        close = difflib.get_close_matches(node.op, all_ops(), n=1)
+        close = difflib.get_close_matches(node.type, all_ops(), n=1)
         hint = f" Did you mean {close[0]!r}?" if close else ""
         raise ValueError(
-            f"import_graph_def: Op type not registered {node.op!r} (node {node.name!r}).{hint}"
+            f"import_graph_def: Op type not registered {node.type!r} (node {node.name!r}).{hint}"
         ) from None
 
 
-def _attributes(node: Any, definition: OpDef, library: dict[str, Any]) -> dict[str, Any]:
-    kinds = {a.name: a.kind for a in definition.attrs}
+def _attributes(
+    node: _Node, library: dict[str, Any], alike: dict[Any, dict[str, Any]]
+) -> dict[str, Any]:
+    """The attributes of a node, with the defaults; ``alike`` keeps those that nodes can share."""
+    definition = node.definition
+    given = node.proto.attr
     result: dict[str, Any] = {}
     for spec in definition.attrs:
-        if spec.name not in node.attr and not spec.required:
+        if not spec.required and spec.name not in given:
             result[spec.name] = _normalize_attr(spec.kind, spec.default)
-    for key in node.attr:
+    for key, proto in given.items():
         try:
-            value = attr_value(node.attr[key], library)
-            if key in kinds and value is not None:
-                value = _normalize_attr(kinds[key], value)
+            value = attr_value(proto, library)
+            own = definition._attr_by_name.get(key)
+            if own is not None and value is not None:
+                value = _normalize_attr(own.kind, value)
         except Exception as e:
             raise ValueError(
-                f"import_graph_def: attribute {key!r} of node {node.name!r} ({node.op}) is damaged: {e}"
+                f"import_graph_def: attribute {key!r} of node {node.name!r} ({node.type}) is damaged: {e}"
             ) from e
         result[key] = value
     missing = [a.name for a in definition.attrs if a.required and a.name not in result]
     if missing:
         raise ValueError(
-            f"import_graph_def: node {node.name!r} ({node.op}) misses the attribute {missing[0]!r}."
+            f"import_graph_def: node {node.name!r} ({node.type}) misses the attribute {missing[0]!r}."
         )
     result.pop("_output_shapes", None)
-    return result
+    if definition._settled is None or not all(type(v) is DType for v in result.values()):
+        return result
+    if any(a.type_attr is not None and a.type_attr not in result for a in definition.inputs):
+        return result  # the inputs say the rest
+    return alike.setdefault((definition, *result.items()), result)
 
 
 def _add(
     graph: Any,
-    node: Any,
-    definition: OpDef,
-    attrs: dict[str, Any],
+    node: _Node,
     made: dict[str, Operation],
     mapped: dict[tuple[str, int], Any],
     scope: str,
-    later: list[tuple[Operation, int, str]],
+    later: list[tuple[Operation, int, tuple[str, int]]],
+    frames: tracebacks.RawFrames,
 ) -> Operation:
+    definition, attrs = node.definition, node.attrs
     inputs: list[Tensor] = []
-    controls: list[Operation] = []
-    postponed: list[tuple[int, str]] = []
-    for reference in node.input:
-        if reference.startswith("^"):
-            controls.append(made[reference[1:]])
-            continue
-        key = _split(reference)
-        if key in mapped:
+    postponed: list[tuple[int, tuple[str, int]]] = []
+    for key in node.inputs:
+        if mapped and key in mapped:
             tensor = graph.as_graph_element(mapped[key], allow_operation=False)
             inputs.append(tensor)
             continue
         source = made.get(key[0])
         if source is None:  # the back edge of a loop: closed when its node is there
-            postponed.append((len(inputs), reference))
+            postponed.append((len(inputs), key))
             inputs.append(inputs[0])
             continue
         if key[1] >= len(source.outputs):
@@ -259,34 +277,43 @@ def _add(
         infer_type_attrs(definition, inputs, attrs)
     except InvalidArgumentError as e:
         raise ValueError(f"import_graph_def: node {node.name!r}: {e.message}.") from e
-    _check_dtypes(node, definition, inputs, attrs)
+    _check_dtypes(node, inputs)
     groups = attrs.get("_class")
     if groups and scope:
         attrs["_class"] = [
             b"loc:@" + scope.encode() + g[5:] if g.startswith(b"loc:@") else g for g in groups
         ]
     override = attrs.pop("_gradient_op_type", None)
-    with graph.control_dependencies(controls), graph.device(node.device or None):
-        # An empty device string lets enclosing tf.device blocks decide.
-        op = graph._make_op(definition, graph.unique_name(node.name), inputs, attrs)
-    if not node.device:
-        op._set_device(graph._device)
+    name = graph.unique_name(node.name)
+    device = node.proto.device
+    if node.controls or device or graph._device_stack:
+        controls = [made[c] for c in node.controls]
+        with graph.control_dependencies(controls), graph.device(device or None):
+            op = graph._make_op(definition, name, inputs, attrs, frames=frames)
+        if not device:  # the enclosing tf.device blocks decide
+            op._set_device(graph._device)
+    else:
+        op = graph._make_op(definition, name, inputs, attrs, frames=frames)
     if override:
         op._gradient_override = override.decode() if isinstance(override, bytes) else override
-    for index, reference in postponed:
-        later.append((op, index, reference))
+    for index, key in postponed:
+        later.append((op, index, key))
     return op  # type: ignore[no-any-return]
 
 
-def _check_dtypes(
-    node: Any, definition: OpDef, inputs: list[Tensor], attrs: dict[str, Any]
-) -> None:
+def _check_dtypes(node: _Node, inputs: list[Tensor]) -> None:
     position = 0
-    for arg in definition.inputs:
+    attrs = node.attrs
+    for arg in node.definition.inputs:
         if arg.type_list_attr is not None:
             wanted: list[DType] = list(attrs[arg.type_list_attr])
         else:
-            dtype: Any = arg.dtype if arg.type_attr is None else attrs[arg.type_attr]
+            dtype: Any = arg.dtype if arg.type_attr is None else attrs.get(arg.type_attr)
+            if dtype is None:
+                raise ValueError(
+                    f"import_graph_def: node {node.name!r} ({node.type}) has neither the attribute "
+                    f"{arg.type_attr!r} nor an input that says it."
+                )
             wanted = [dtype] * (attrs[arg.number_attr] if arg.number_attr else 1)
         for dtype in wanted:
             got = inputs[position].dtype.base_dtype
@@ -294,7 +321,7 @@ def _check_dtypes(
                 raise DTypeError(
                     None,
                     None,
-                    f"import_graph_def: Input {position} of node {node.name!r} ({node.op}) was passed "
+                    f"import_graph_def: Input {position} of node {node.name!r} ({node.type}) was passed "
                     f"{got.name} from {inputs[position].name!r} incompatible with expected {dtype.name}.",
                 )
             position += 1

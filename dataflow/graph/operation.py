@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from dataflow.device_spec import DeviceSpec, canonical_name
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 class Operation:
     """A node: an op type, named inputs, attributes, and the tensors that it produces.
+
+    ``attrs`` may be shared by nodes that are alike: `_set_attr` replaces it, nothing writes to it.
 
     Made by calling an op (``tf.add(x, y)``) inside a graph; never changed afterwards except by the
     engine itself (`_update_input`, `_add_control_inputs`, `_set_device`).
@@ -44,7 +47,7 @@ class Operation:
         name: str,
         op_def: OpDef,
         inputs: list[Tensor],
-        control_inputs: list[Operation],
+        control_inputs: Iterable[Operation],
         attrs: dict[str, Any],
         device: str,
         frames: tracebacks.RawFrames,
@@ -54,8 +57,10 @@ class Operation:
         self.op_def = op_def
         self.attrs = attrs
         self._inputs = inputs
-        self._control_inputs = control_inputs
-        self._control_outputs: list[Operation] = []
+        # Most nodes have no control edges: they share one empty tuple, which the collector of
+        # cycles need not look at. `_wait_for` makes the lists.
+        self._control_inputs: Any = ()
+        self._control_outputs: Any = ()
         self.outputs: list[Tensor] = []
         self.device = device
         self.index = -1
@@ -66,7 +71,7 @@ class Operation:
         for tensor in inputs:
             tensor._consumers.append(self)
         for op in control_inputs:
-            op._control_outputs.append(self)
+            self._wait_for(op)
 
     @property
     def type(self) -> str:
@@ -81,7 +86,7 @@ class Operation:
     @property
     def control_inputs(self) -> list[Operation]:
         """Operations that must be done before this one starts."""
-        return self._control_inputs
+        return list(self._control_inputs)
 
     @property
     def traceback(self) -> list[tracebacks.Frame]:
@@ -123,7 +128,7 @@ class Operation:
         return value.encode() if isinstance(value, str) else value
 
     def _set_attr(self, name: str, value: Any) -> None:
-        self.attrs[name] = value
+        self.attrs = {**self.attrs, name: value}
         self.graph._mutated()
 
     def values(self) -> tuple[Tensor, ...]:
@@ -158,15 +163,30 @@ class Operation:
     def _add_control_inputs(self, ops: list[Operation]) -> None:
         for op in ops:
             if op not in self._control_inputs:
-                self._control_inputs.append(op)
-                op._control_outputs.append(self)
+                self._wait_for(op)
         self.graph._mutated()
 
     def _remove_all_control_inputs(self) -> None:
         for op in self._control_inputs:
             op._control_outputs.remove(self)
-        self._control_inputs = []
+        self._control_inputs = ()
         self.graph._mutated()
+
+    def _wait_for(self, op: Operation) -> None:
+        """Adds the control edge from ``op`` to this node, while both are being made."""
+        if self._control_inputs:
+            self._control_inputs.append(op)
+        else:
+            self._control_inputs = [op]
+        if op._control_outputs:
+            op._control_outputs.append(self)
+        else:
+            op._control_outputs = [self]
+
+    def _stop_waiting_for(self, op: Operation) -> None:
+        """Takes the control edge from ``op`` to this node away."""
+        self._control_inputs.remove(op)
+        op._control_outputs.remove(self)
 
     def _get_control_flow_context(self) -> Any:
         return self._control_flow_context

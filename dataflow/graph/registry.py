@@ -18,7 +18,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections import namedtuple
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow import dtypes, shapes
@@ -181,6 +181,11 @@ class OpDef:
         self._plain = not any(a.is_list or a.is_ref for a in self.inputs)
         self._single_output = len(self.outputs) == 1 and not self.outputs[0].is_list
         self._plain_output = self._single_output and not self.outputs[0].is_ref
+        # What follows from the dtypes of the inputs, when no attribute is given: the attributes,
+        # which the nodes share, and the dtypes of the outputs. None where it takes more.
+        self._settled: dict[tuple[DType, ...], tuple[dict[str, Any], list[DType]]] | None = None
+        if self._plain and self._plain_attrs is not None and not self._list_attrs:
+            self._settled = {}
         self._result_type: Any = None
 
     @property
@@ -197,6 +202,8 @@ class OpDef:
         """Adds a node: tensors first, then attributes, then ``name``, as TensorFlow's functions."""
         name = kwargs.pop("name", None)
         n = self._num_inputs
+        if len(args) == n:
+            return self.build(args, kwargs, name)
         values = list(args[:n])
         if len(args) > n:
             extra = args[n:]
@@ -214,7 +221,7 @@ class OpDef:
             values.append(kwargs.pop(arg.name))
         return self.build(values, kwargs, name)
 
-    def build(self, values: list[Any], attrs: dict[str, Any], name: str | None) -> Any:
+    def build(self, values: Sequence[Any], attrs: dict[str, Any], name: str | None) -> Any:
         """Converts ``values`` to tensors, infers the type attributes, and makes the node."""
         graph = default_graph()
         for value in values:
@@ -225,9 +232,22 @@ class OpDef:
                         return self.build(values, attrs, name)
                 break
         op_name = graph.unique_name(name or self.type)
-        tensors, given = self._convert(graph, op_name, values, attrs)
-        op = graph._make_op(self, op_name, tensors, given)
-        return self._result(op)
+        if attrs or self._settled is None:
+            tensors, given = self._convert(graph, op_name, values, attrs)
+            return self._result(graph._make_op(self, op_name, tensors, given))
+        for value in values:
+            if type(value) is not Tensor:
+                tensors, given = self._convert(graph, op_name, values, attrs)
+                break
+        else:
+            tensors, given = list(values), {}
+        key = tuple([tensor.dtype for tensor in tensors])
+        known = self._settled.get(key)
+        if known is None:
+            given = given or self._convert(graph, op_name, tensors, attrs)[1]
+            known = self._settled[key] = (given, self.output_dtypes(given))
+        op = graph._make_op(self, op_name, tensors, *known)
+        return op.outputs[0] if self._single_output else self._result(op)
 
     def _result(self, op: Operation) -> Any:
         if self._single_output:
@@ -255,7 +275,7 @@ class OpDef:
         return self._result_type(*grouped)
 
     def _convert(
-        self, graph: Any, op_name: str, values: list[Any], given: dict[str, Any]
+        self, graph: Any, op_name: str, values: Sequence[Any], given: dict[str, Any]
     ) -> tuple[list[Tensor], dict[str, Any]]:
         if not given and self._plain_attrs is not None:
             attrs = self._plain_attrs.copy()
@@ -350,7 +370,7 @@ class OpDef:
         self,
         graph: Any,
         op_name: str,
-        values: list[Any],
+        values: Sequence[Any],
         attrs: dict[str, Any],
         tensors: list[Tensor],
     ) -> None:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dataflow.dtypes import DType
+from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.function_def import LibraryFunction, add_library, is_function, library_name
-from dataflow.graph.tensor_proto import array_to_proto, shape_to_proto
+from dataflow.graph.tensor_proto import array_to_proto, proto_to_array, shape_to_proto
+from dataflow.shapes import as_dims
 
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
@@ -75,18 +76,30 @@ def _is_local(value: Any) -> bool:
 
 def node_def(op: Operation, add_shapes: bool = False) -> Any:
     """One node as a ``NodeDef``."""
-    from tensorboard.compat.proto import attr_value_pb2, node_def_pb2
+    from tensorboard.compat.proto import node_def_pb2
 
-    node = node_def_pb2.NodeDef(name=op.name, op=op.type, device=op.device)
-    node.input.extend(t._as_node_def_input() for t in op.inputs)
-    node.input.extend(f"^{c.name}" for c in op.control_inputs)
-    kinds = {a.name: a.kind for a in op.op_def.attrs}
-    for key in sorted(op.attrs):
-        value = op.attrs[key]
-        if not _is_local(value):
-            proto = attr_value_pb2.AttrValue()
-            set_attr(proto, value, kinds.get(key, ""))
-            node.attr[key].CopyFrom(proto)
+    node = node_def_pb2.NodeDef()
+    _write_node(node, op, add_shapes)
+    return node
+
+
+def _write_node(node: Any, op: Operation, add_shapes: bool) -> None:
+    node.name = op.name
+    node.op = op.op_def.type
+    if op.device:
+        node.device = op.device
+    inputs = [t._as_node_def_input() for t in op._inputs]
+    if op._control_inputs:
+        inputs += [f"^{c.name}" for c in op._control_inputs]
+    if inputs:
+        node.input.extend(inputs)
+    specs = op.op_def._attr_by_name
+    for key, value in op.attrs.items():
+        if type(value) is DType:
+            node.attr[key].type = value.base_dtype._enum
+        elif not _is_local(value):
+            spec = specs.get(key)
+            set_attr(node.attr[key], value, "" if spec is None else spec.kind)
     if op._gradient_override:
         node.attr["_gradient_op_type"].s = op._gradient_override.encode()
     if add_shapes:
@@ -94,7 +107,6 @@ def node_def(op: Operation, add_shapes: bool = False) -> Any:
         output_shapes.list.SetInParent()
         for tensor in op.outputs:
             output_shapes.list.shape.append(shape_to_proto(tensor.dims))
-    return node
 
 
 def graph_def(graph: Graph, from_version: int = 0, add_shapes: bool = False) -> Any:
@@ -103,9 +115,10 @@ def graph_def(graph: Graph, from_version: int = 0, add_shapes: bool = False) -> 
 
     result = graph_pb2.GraphDef()
     result.versions.producer = PRODUCER
-    for op in graph.get_operations()[from_version:]:
-        result.node.append(node_def(op, add_shapes))
-    add_library(result, graph.get_operations()[from_version:])
+    operations = graph.get_operations()[from_version:]
+    for op in operations:
+        _write_node(result.node.add(), op, add_shapes)
+    add_library(result, operations)
     return result
 
 
@@ -136,10 +149,6 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
 
 def attr_value(proto: Any, library: dict[str, Any] | None = None) -> Any:
     """The Python value of an ``AttrValue``; functions are looked up in ``library``."""
-    from dataflow.dtypes import as_dtype
-    from dataflow.graph.tensor_proto import proto_to_array
-    from dataflow.shapes import as_dims
-
     field = proto.WhichOneof("value")
     if field == "type":
         return as_dtype(proto.type)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from types import CodeType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _MAX_FRAMES = 3
@@ -17,9 +17,10 @@ _cells: dict[int, int | None] = {}
 #: They stay, so that no id is given to another.
 _codes: list[CodeType] = []
 
-#: Code and position in its bytecode, which is had at once; the line would be looked for from the
-#: start of the code, for each node. A negative position is the line itself.
-RawFrames = tuple[tuple[CodeType, int], ...]
+#: Code and position in its bytecode, in turn, innermost first. The position is had at once; the line
+#: would be looked for from the start of the code, for each node. A negative position is the line
+#: itself. (One flat tuple, which holds nothing that the collector of cycles follows.)
+RawFrames = tuple[Any, ...]
 
 
 class Frame(NamedTuple):
@@ -86,14 +87,18 @@ def capture() -> RawFrames:
         if not internal:
             break
         frame = frame.f_back  # type: ignore[assignment]
-    frames: list[tuple[CodeType, int]] = []
-    while frame is not None and len(frames) < _MAX_FRAMES:
+    frames: list[Any] = []
+    while frame is not None and len(frames) < 2 * _MAX_FRAMES:
         code = frame.f_code
         if id(code) not in known:
             _classify(code)
-        frames.append((code, frame.f_lasti))
+        frames += (code, frame.f_lasti)
         frame = frame.f_back  # type: ignore[assignment]
     return tuple(frames)
+
+
+def _pairs(raw: RawFrames) -> list[tuple[CodeType, int]]:
+    return list(zip(raw[::2], raw[1::2], strict=True))
 
 
 def _line_of(code: CodeType, position: int) -> int:
@@ -109,14 +114,14 @@ def frames_of(raw: RawFrames) -> list[Frame]:
     """The captured frames in readable form, outermost first as in a Python traceback."""
     return [
         Frame(code.co_filename, _line_of(code, position), code.co_name, _cells.get(id(code)))
-        for code, position in reversed(raw)
+        for code, position in reversed(_pairs(raw))
         if not _internal.get(id(code), False)
     ]
 
 
 def where(raw: RawFrames) -> str:
     """``03_mnist.ipynb, cell 4, line 7``: the innermost frame of the user's code."""
-    for code, position in raw:
+    for code, position in _pairs(raw):
         if not _internal.get(id(code), False):
             cell = _cells.get(id(code))
             return str(Frame(code.co_filename, _line_of(code, position), code.co_name, cell))

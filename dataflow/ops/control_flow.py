@@ -64,6 +64,8 @@ def _need_scalar(name: str, tensor: Tensor) -> None:
 
 
 def _merged_dims(inputs: list[Tensor]) -> Dims:
+    if not inputs:
+        raise ValueError("inputs must hold at least one tensor")
     dims = inputs[0].dims
     for tensor in inputs[1:]:
         dims = common(dims, tensor.dims)

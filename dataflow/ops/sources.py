@@ -63,6 +63,10 @@ def make_array(value: Any, dtype: DType | None = None, shape: Any = None) -> tup
     repeats the last element to fill. Raises `TypeError` for values that do not fit the dtype,
     `ValueError` for a shape that is too small.
     """
+    if (type(value) is float or type(value) is int) and shape is None:
+        found = _scalar(value, dtype)
+        if found is not None:
+            return found
     if isinstance(value, Tensor):
         raise TypeError(f"a constant needs a value, got the tensor {value.name!r}")
     from_numpy = isinstance(value, (np.ndarray, np.generic))
@@ -105,6 +109,20 @@ def make_array(value: Any, dtype: DType | None = None, shape: Any = None) -> tup
         array = _fill(array, shapes.as_dims(shape))
     array.setflags(write=False)
     return array, dtype
+
+
+def _scalar(value: int | float, dtype: DType | None) -> tuple[Any, DType] | None:
+    """`make_array` of one number in the ordinary cases; ``None`` where more has to be looked at."""
+    if dtype is None:
+        dtype = dtypes.float32 if type(value) is float else dtypes.int32
+    elif dtype.kind not in ("f" if type(value) is float else "fi") or dtype._numpy is None:
+        return None
+    if type(value) is int and not -128 <= value < 128:
+        if not -(2**31) <= value < 2**31 or dtype.base_dtype.size < 4:
+            return None
+    array = np.array(value, dtype._numpy)
+    array.setflags(write=False)
+    return array, dtype.base_dtype
 
 
 def _holds_numpy(value: Any) -> bool:

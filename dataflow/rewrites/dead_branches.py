@@ -87,8 +87,7 @@ def _replace_switch(
     if waits:
         new = get_op("Identity")(source)
         if predicate.op._control_inputs:  # what the predicate waits for is still waited for
-            new.op._control_inputs.append(predicate.op)
-            predicate.op._control_outputs.append(new.op)
+            new.op._wait_for(predicate.op)
     work.replace(output, new)
     journal.append(
         Hit(

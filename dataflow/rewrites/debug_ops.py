@@ -35,8 +35,7 @@ def _pass_on(work: WorkingGraph, journal: list[Hit], op: Operation) -> None:
     new = get_op("Identity")(op._inputs[0])
     for tensor in op._inputs[1:]:
         if tensor.op not in new.op._control_inputs:
-            new.op._control_inputs.append(tensor.op)
-            tensor.op._control_outputs.append(new.op)
+            new.op._wait_for(tensor.op)
     work.replace(output, new)
     equation = f"{op.type.lower()}(x) -> x"
     journal.append(Hit("debug_op", equation, output.name, new.name, (op.name,), (new.op.name,)))

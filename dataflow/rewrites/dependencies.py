@@ -46,10 +46,8 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
 
 def wait_instead(waiter: Operation, op: Operation, before: list[Operation]) -> None:
     """``waiter`` no longer waits for ``op`` but for the nodes ``before`` it."""
-    waiter._control_inputs.remove(op)
-    op._control_outputs.remove(waiter)
+    waiter._stop_waiting_for(op)
     sources = {t.op for t in waiter._inputs}
     for earlier in before:
         if earlier not in waiter._control_inputs and earlier not in sources:
-            waiter._control_inputs.append(earlier)
-            earlier._control_outputs.append(waiter)
+            waiter._wait_for(earlier)

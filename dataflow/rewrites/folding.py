@@ -54,8 +54,7 @@ def fold(tensor: Tensor, max_bytes: int = MAX_FOLDED_BYTES) -> Tensor | None:
         constant = make_constant(value, tensor.dtype.base_dtype, None, "folded")
         source = op._inputs[0].op
         if has_effects_behind(source):  # they must happen although the value is not looked at
-            constant.op._control_inputs.append(source)
-            source._control_outputs.append(constant.op)
+            constant.op._wait_for(source)
         return constant
     if not foldable(op):
         return None

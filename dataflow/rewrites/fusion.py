@@ -173,7 +173,7 @@ def _fuse(
             list(inputs), program=program, T=target.dtype, output_shape=target.dims, name="fused"
         )
         # Whom an error in the kernel is reported for.
-        replacement.op.attrs[FUSED_NODES] = tuple(work.origin[op] for op in members)
+        replacement.op._set_attr(FUSED_NODES, tuple(work.origin[op] for op in members))
         work.replace(target, replacement)
     names = tuple(op.name for op in members) + ((reduction.name,) if reduction else ())
     journal.append(

@@ -71,8 +71,7 @@ def _goes_unseen(op: Operation, awaited: set[Operation], where: dict[Operation, 
 def _stop_waiting(op: Operation, fetched: set[Operation]) -> None:
     """Takes off a node's control inputs, and those of no-ops that nobody waits for any more."""
     for control in list(op._control_inputs):
-        op._control_inputs.remove(control)
-        control._control_outputs.remove(op)
+        op._stop_waiting_for(control)
         if control.type == "NoOp" and not control._control_outputs and control not in fetched:
             _stop_waiting(control, fetched)
 
@@ -119,8 +118,7 @@ def _let_effects_wait(ops: list[Operation], gates: dict[Operation, set[Operation
                     for member in reading[i]:
                         if member not in waiting_for and member not in sources:
                             waiting_for.add(member)
-                            op._control_inputs.append(member)
-                            member._control_outputs.append(op)
+                            op._wait_for(member)
                 mask >>= 1
                 i += 1
 

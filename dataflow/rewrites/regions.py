@@ -274,7 +274,7 @@ def _fuse(
         )
         kernel = replacements[0].op
         # Whom an error in the kernel is reported for.
-        kernel.attrs[FUSED_NODES] = tuple(work.origin[op] for op in members)
+        kernel._set_attr(FUSED_NODES, tuple(work.origin[op] for op in members))
         for old, new in zip(results, replacements, strict=True):
             work.replace(old, new)
     plural = "s" if len(results) > 1 else ""

@@ -113,8 +113,7 @@ class WorkingGraph:
         for control in op._control_inputs:
             copied = self._ops.get(control)
             if copied is not None:
-                made._control_inputs.append(copied)
-                copied._control_outputs.append(made)
+                made._wait_for(copied)
         for tensor in op.outputs:
             new = Tensor(made, tensor.value_index, tensor.dtype, tensor.dims)
             made.outputs.append(new)
@@ -152,8 +151,7 @@ class WorkingGraph:
             for control in old.op._control_inputs:
                 if control is not new.op and control not in new.op._control_inputs:
                     if new.op not in self.origin_ops:
-                        new.op._control_inputs.append(control)
-                        control._control_outputs.append(new.op)
+                        new.op._wait_for(control)
         for consumer in dict.fromkeys(old._consumers):
             if consumer is new.op:
                 continue
@@ -164,11 +162,9 @@ class WorkingGraph:
                     old._consumers.remove(consumer)
         for waiting in list(old.op._control_outputs):
             if waiting is not new.op and old.op in waiting._control_inputs:
-                waiting._control_inputs.remove(old.op)
-                old.op._control_outputs.remove(waiting)
+                waiting._stop_waiting_for(old.op)
                 if new.op not in waiting._control_inputs and new.op is not waiting:
-                    waiting._control_inputs.append(new.op)
-                    new.op._control_outputs.append(waiting)
+                    waiting._wait_for(new.op)
         self._fetches = [new if t is old else t for t in self._fetches]
         self._fetch_operations = [new.op if op is old.op else op for op in self._fetch_operations]
         if new.dims is None:

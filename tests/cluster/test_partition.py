@@ -272,7 +272,7 @@ def test_two_conditionals_on_one_predicate_are_two_units():
 def test_what_cannot_travel_is_said_with_the_node():
     with tf.device(TASKS[0]):
         a = tf.identity(tf.constant(1.0), name="odd")
-    a.op.attrs["function"] = print
+    a.op._set_attr("function", print)
     with pytest.raises(tf.errors.InvalidArgumentError, match="'odd' cannot be sent.*'function'"):
         encode_piece(cut_of([a]).pieces[TASKS[0]])
 

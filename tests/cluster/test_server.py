@@ -402,7 +402,7 @@ def test_an_assignment_runs_where_its_variable_is(cluster):
         assert session._remote.tasks(step)["step"] == "/job:ps/task:0"
     with tf.device("/job:worker/task:1"):
         other = tf.Variable(1.0, name="other")
-    other.op.attrs["_class"] = [b"loc:@variable"]
+    other.op._set_attr("_class", [b"loc:@variable"])
     with tf.Session(cluster["worker:0"].target) as session:
         with pytest.raises(tf.errors.InvalidArgumentError, match="colocate.*'variable'.*'other'"):
             session.run(tf.group(variable.initializer, other.initializer))
