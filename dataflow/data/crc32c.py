@@ -21,7 +21,7 @@ _MASK_DELTA = 0xA282EAD8
 _BLOCK_BYTES = 512
 _CHUNK_BYTES = 1 << 20
 # Below this many bytes a Python loop is quicker than setting up NumPy.
-_SHORT_BYTES = 96
+_SHORT_BYTES = 48
 
 Bytes = bytes | bytearray | memoryview
 _Array = np.ndarray[Any, Any]
@@ -38,6 +38,10 @@ def crc32c(data: Bytes | _Array, crc: int = 0) -> int:
         for byte in view:
             register = table[(register ^ byte) & 0xFF] ^ (register >> 8)
         return register ^ 0xFFFFFFFF
+    if len(view) <= _BLOCK_BYTES and not crc:
+        places = np.frombuffer(view, np.uint8) + _row_starts()[-len(view) :]
+        left = np.bitwise_xor.reduce(_block_table().take(places))
+        return int(left) ^ _ones_after(len(view)) ^ 0xFFFFFFFF
     start = 0
     while start < len(view):
         # The last chunk must not be shorter than the register that is folded into its first bytes.
@@ -107,6 +111,12 @@ def _block_table() -> _Array:
         later = table[place + 1]
         table[place] = bytes_table[later & 0xFF] ^ (later >> np.uint32(8))
     return table.reshape(-1)
+
+
+@functools.cache
+def _ones_after(num_zeros: int) -> int:
+    """The register after so many zero bytes (four or more), having been all ones before."""
+    return _chunk_register(memoryview(bytes(num_zeros)), 0xFFFFFFFF)
 
 
 @functools.cache

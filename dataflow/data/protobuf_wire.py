@@ -97,6 +97,8 @@ def signed(value: int) -> int:
 
 def packed_int64(data: bytes | memoryview) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The int64 values of a packed field; `WireError` where the last one is cut short."""
+    if len(data) == 1 and data[0] < 0x80:
+        return np.array([data[0]], np.int64)
     raw = np.frombuffer(data, np.uint8)
     if raw.size == 0:
         return np.empty(0, np.int64)

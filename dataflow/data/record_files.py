@@ -209,8 +209,12 @@ class _RecordReader:
             length_field, stored = header[: _LENGTH.size], header[_LENGTH.size :]
             self._check(length_field, stored, "length")
             (num_bytes,) = _LENGTH.unpack(length_field)
-            data = self._read(num_bytes, "data")
-            self._check(data, self._read(_CRC.size, "checksum"), "data")
+            if num_bytes < _PIECE_BYTES:  # with its checksum in one go
+                both = self._read(num_bytes + _CRC.size, "data")
+                data, stored = both[:num_bytes], both[num_bytes:]
+            else:
+                data, stored = self._read(num_bytes, "data"), self._read(_CRC.size, "checksum")
+            self._check(data, stored, "data")
             yield data
             self._number += 1
             self._offset_bytes += len(header) + num_bytes + _CRC.size
@@ -219,6 +223,11 @@ class _RecordReader:
         pieces: list[bytes] = []
         have = 0
         try:
+            if num_bytes < _PIECE_BYTES:
+                piece = self._source.read(num_bytes)
+                if len(piece) == num_bytes:
+                    return piece  # type: ignore[no-any-return]
+                pieces, have = [piece], len(piece)
             # In pieces: a damaged length must not ask for petabytes of memory at once.
             while have < num_bytes and (
                 piece := self._source.read(min(num_bytes - have, _PIECE_BYTES))

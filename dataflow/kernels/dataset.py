@@ -12,6 +12,7 @@ import itertools
 import os
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -566,24 +567,46 @@ def map_dataset_kernel(
     if threads <= 1:
         return FromFunction(lambda: itertools.starmap(function, input_dataset.iterate()))
 
-    def start() -> Iterator[Element]:
-        from concurrent.futures import ThreadPoolExecutor
+    return FromFunction(lambda: _map_in_threads(function, input_dataset.iterate(), threads))
 
-        elements = input_dataset.iterate()
-        with ThreadPoolExecutor(threads) as pool:
-            waiting: collections.deque[Any] = collections.deque()
-            try:
-                for element in elements:
-                    waiting.append(pool.submit(function, *element))
-                    if len(waiting) >= threads:
+
+#: Seconds below which a function is called by the consumer itself: to hand an element to a thread
+#: and to wait for it takes about 80 us.
+_QUICK_CALL = 200e-6
+
+
+def _map_in_threads(
+    function: Callable[..., Element], elements: Iterator[Element], threads: int
+) -> Iterator[Element]:
+    """``function`` of the elements in order, ``threads`` at a time while that takes long."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    took = _QUICK_CALL
+
+    def timed(element: Element) -> Element:
+        nonlocal took
+        began = time.perf_counter()
+        result = function(*element)
+        took = time.perf_counter() - began
+        return result
+
+    with ThreadPoolExecutor(threads) as pool:
+        waiting: collections.deque[Any] = collections.deque()
+        try:
+            for element in elements:
+                if took < _QUICK_CALL:
+                    while waiting:
                         yield waiting.popleft().result()
-                while waiting:
+                    yield timed(element)
+                    continue
+                waiting.append(pool.submit(timed, element))
+                if len(waiting) >= threads:
                     yield waiting.popleft().result()
-            finally:
-                for future in waiting:
-                    future.cancel()
-
-    return FromFunction(start)
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 @kernel(

@@ -149,9 +149,10 @@ def hash64(text: bytes) -> int:
     return h ^ (h >> 47)
 
 
-def sip_hash(text: bytes, key: tuple[int, int]) -> int:
+@functools.lru_cache(maxsize=1 << 16)
+def sip_hash(first: int, second: int, text: bytes) -> int:
     """SipHash-2-4 (Aumasson, Bernstein, 2012) under a key of two 64-bit numbers."""
-    k0, k1 = key[0] & _MASK, key[1] & _MASK
+    k0, k1 = first & _MASK, second & _MASK
     v0, v1 = k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D
     v2, v3 = k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import numpy as np
 from dataflow.dtypes import DType
 from dataflow.errors import FailedPreconditionError, NotFoundError
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.string import one, parse_number, strings
+from dataflow.kernels.string import one, parse_number, strings, text_array
 
 _REASON = "tables are dictionaries of the host"
 
@@ -53,14 +55,15 @@ class LookupTable:
             return dict(zip(key_list, array.reshape(-1, *self.value_shape).copy(), strict=True))
         return dict(zip(key_list, array.reshape(-1).tolist(), strict=True))
 
-    def array(self, values: list[Any], shape: Any) -> Any:
-        """Values as an array of ``shape`` + a value's."""
+    def array(self, values: Iterable[Any], count: int, shape: Any) -> Any:
+        """``count`` values as an array of ``shape`` + a value's."""
         whole = (*shape, *self.value_shape)
-        if self.value_dtype.kind == "S":
-            out = np.empty(len(values), object)
-            out[:] = values
-            return out.reshape(whole)
-        return np.array(values, self.value_dtype.numpy).reshape(whole)
+        if self.value_shape or self.value_dtype.kind == "S":
+            rows = list(values)
+            if self.value_dtype.kind == "S":
+                return text_array(rows, whole)
+            return np.array(rows, self.value_dtype.numpy).reshape(whole)
+        return np.fromiter(values, self.value_dtype.numpy, count).reshape(whole)
 
     def fill(self, entries: dict[Any, Any]) -> None:
         """Fills a static table; once, or again with the same."""
@@ -187,8 +190,9 @@ def lookup_table_find_kernel(xp: Any, table: LookupTable, keys: Any, default: An
     table.need_ready()
     array = strings(keys) if table.key_dtype.kind == "S" else np.asarray(keys)
     missing = one(default) if table.value_dtype.kind == "S" and not table.value_shape else default
-    get = table.entries.get
-    return table.array([get(k, missing) for k in array.reshape(-1).tolist()], array.shape)
+    flat = array.reshape(-1).tolist()
+    found = map(table.entries.get, flat, itertools.repeat(missing))
+    return table.array(found, len(flat), array.shape)
 
 
 @kernel("LookupTableInsertV2", cpu_only=_REASON)
@@ -229,4 +233,4 @@ def lookup_table_export_kernel(xp: Any, table: LookupTable) -> Any:
         keys[:] = list(entries)
     else:
         keys = np.array(list(entries), table.key_dtype.numpy)
-    return keys, table.array(list(entries.values()), (len(entries),))
+    return keys, table.array(entries.values(), len(entries), (len(entries),))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import math
 import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.string import each, one, strings, text_array
+from dataflow.kernels.string import each, one, parse_number, parse_numbers, strings, text_array
 from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
 from dataflow.kernels.text_lines import place_of
-from dataflow.train.example_wire import read_example
+from dataflow.train.example_wire import packed_column, read_example, scan_example, unpacked
 
 _REASON = "bytes are read on the host"
 
@@ -120,8 +122,9 @@ def decode_csv_kernel(
             )
         rows.append(found)
     columns = []
+    by_column = list(zip(*rows, strict=True)) or [()] * wanted
     for j, (default, dtype) in enumerate(zip(defaults, OUT_TYPE, strict=True)):
-        column = [row[j] for row in rows]
+        column = by_column[j]
         columns.append(_csv_column(column, default, dtype, na, j, records).reshape(array.shape))
     return tuple(columns)
 
@@ -133,10 +136,12 @@ def _quoted(record: bytes) -> str:
 
 
 def _csv_column(
-    column: list[bytes], default: Any, dtype: DType, na: bytes, j: int, records: list[bytes]
+    column: Sequence[bytes], default: Any, dtype: DType, na: bytes, j: int, records: list[bytes]
 ) -> Any:
     values = np.reshape(strings(default) if dtype.kind == "S" else default, -1)
-    missing = [i for i, text in enumerate(column) if not text or (na and text == na)]
+    missing = []
+    if b"" in column or (na and na in column):
+        missing = [i for i, text in enumerate(column) if not text or (na and text == na)]
     if missing and not len(values):
         raise ValueError(
             f"Field {j} is required but missing in record {missing[0]}! The record is "
@@ -151,24 +156,18 @@ def _csv_column(
         column = list(column)
         for i in missing:
             column[i] = b"0"
-    target = dtype.numpy
-    read = float if target.kind == "f" else int
-    out = np.empty(len(column), target)
-    info = None if target.kind == "f" else np.iinfo(target)
-    for i, text in enumerate(column):
-        try:
-            if b"_" in text:
-                raise ValueError
-            number = read(text)
-            if info is not None and not info.min <= number <= info.max:
-                raise ValueError
-        except ValueError:
-            raise ValueError(
-                f"Field {j} in record {i} is not a valid {dtype.name}: "
-                f"{text.decode('utf-8', 'replace')}. The record is {_quoted(records[i])}"
-            ) from None
-        out[i] = number
-    out[missing] = values[0] if missing else 0
+    out = parse_numbers(column, dtype.numpy)
+    if out is None:
+        for i, text in enumerate(column):
+            try:
+                parse_number(text, dtype.numpy)
+            except ValueError:
+                raise ValueError(
+                    f"Field {j} in record {i} is not a valid {dtype.name}: "
+                    f"{text.decode('utf-8', 'replace')}. The record is {_quoted(records[i])}"
+                ) from None
+    if missing:
+        out[missing] = values[0]
     return out
 
 
@@ -208,7 +207,8 @@ def parse_example_kernel(
     examples = []
     for text in batch.reshape(-1).tolist():
         try:
-            examples.append(read_example(text, wanted))
+            found = scan_example(text, wanted)
+            examples.append(read_example(text, wanted) if found is None else found)
         except ValueError as e:
             raise ValueError(f"Could not parse example input, value: {text[:60]!r} ({e})") from e
     single = batch.ndim == 0
@@ -227,20 +227,41 @@ def parse_example_kernel(
             )
         return values
 
+    def column_of(key: bytes, dtype: DType) -> list[Any]:
+        rows = [values_of(i, key, dtype) for i in range(len(examples))]
+        try:
+            return [unpacked(dtype.name, values) for values in rows]
+        except ValueError as e:
+            raise ValueError(f"Could not parse example input: Key: {key.decode()}. ({e})") from e
+
     indices, sparse_values, sparse_shapes = [], [], []
     for key, dtype in zip(sparse, sparse_types, strict=True):
-        rows = [values_of(i, key, dtype) for i in range(len(examples))]
-        rows = [[] if r is None else r for r in rows]
+        rows = [[] if r is None else r for r in column_of(key, dtype)]
         at, values, shape = _sparse_rows(rows, dtype)
         indices.append(at[:, 1:] if single else at)
         sparse_values.append(values)
         sparse_shapes.append(shape[1:] if single else shape)
     outputs = []
     for key, dtype, default, dims in zip(dense, Tdense, dense_defaults, dense_shapes, strict=True):
-        rows = [values_of(i, key, dtype) for i in range(len(examples))]
-        made = _dense_rows(rows, dtype, default, dims, key, label)
+        made = None
+        if None not in dims:
+            made = _packed_rows(examples, key, dtype, dims)
+        if made is None:
+            made = _dense_rows(column_of(key, dtype), dtype, default, dims, key, label)
         outputs.append(made.reshape(made.shape[1:]) if single else made)
     return (*indices, *sparse_values, *sparse_shapes, *outputs)
+
+
+def _packed_rows(examples: list[Any], key: bytes, dtype: DType, dims: Any) -> Any:
+    """Dense rows read in one go; ``None`` where the examples are not all alike."""
+    rows = []
+    for example in examples:
+        kind, values = example.get(key, ("", None))
+        if kind != dtype.name or type(values) is not bytes:
+            return None
+        rows.append(values)
+    made = packed_column(dtype.name, rows, math.prod(dims))
+    return None if made is None else made.reshape(len(rows), *dims)
 
 
 def _sparse_rows(rows: list[Any], dtype: DType) -> tuple[Any, Any, Any]:
@@ -262,7 +283,7 @@ def _dense_rows(
 ) -> Any:
     filler = strings(default) if dtype.kind == "S" else np.asarray(default)
     rest = dims[1:] if dims and dims[0] is None else dims
-    size = int(np.prod(rest, dtype=np.int64))
+    size = math.prod(rest)
     if dims and dims[0] is None:  # padded to the longest
         counts = [0 if r is None else len(r) for r in rows]
         for i, count in enumerate(counts):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import base64
 import binascii
 import functools
+import itertools
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,12 @@ def each(function: Callable[[bytes], Any], value: Any, dtype: Any = None) -> Any
     return np.fromiter(map(function, flat), dtype, len(flat)).reshape(array.shape)
 
 
+def _buckets(fingerprint: Callable[[bytes], int], value: Any, num_buckets: int) -> Any:
+    """The bucket of every element: its fingerprint, unsigned, modulo ``num_buckets``."""
+    hashed = each(fingerprint, value, np.uint64)
+    return (hashed % np.uint64(num_buckets)).astype(np.int64)
+
+
 @kernel("StringJoin", cpu_only=_REASON)
 def string_join_kernel(xp: Any, inputs: Any, *, separator: str) -> Any:
     between = separator.encode()
@@ -53,7 +60,7 @@ def string_join_kernel(xp: Any, inputs: Any, *, separator: str) -> Any:
     if not arrays:
         return text_array([b""], ())
     columns = [a.reshape(-1).tolist() for a in arrays]
-    return text_array((between.join(row) for row in zip(*columns, strict=True)), arrays[0].shape)
+    return text_array(map(between.join, zip(*columns, strict=True)), arrays[0].shape)
 
 
 @kernel("ReduceJoin", cpu_only=_REASON)
@@ -90,13 +97,13 @@ def unsorted_segment_join_kernel(
 
 
 def _sparse_words(rows: list[list[bytes]]) -> tuple[Any, Any, Any]:
-    lengths = np.fromiter((len(r) for r in rows), np.int64, len(rows))
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     total = int(lengths.sum())
     indices = np.empty((total, 2), np.int64)
     indices[:, 0] = np.repeat(np.arange(len(rows)), lengths)
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
     indices[:, 1] = np.arange(total) - starts
-    values = text_array((w for r in rows for w in r), (total,))
+    values = text_array(itertools.chain.from_iterable(rows), (total,))
     return indices, values, np.array([len(rows), lengths.max(initial=0)], np.int64)
 
 
@@ -112,7 +119,7 @@ def string_split_kernel(xp: Any, x: Any, delimiter: Any, *, skip_empty: bool) ->
             words = text.split(characters)
         else:
             words = pattern.split(text)
-        rows.append([w for w in words if w] if skip_empty else words)
+        rows.append(list(filter(None, words)) if skip_empty and b"" in words else words)
     return _sparse_words(rows)
 
 
@@ -129,6 +136,13 @@ def _decode(text: bytes) -> str:
 
 @kernel("Substr", cpu_only=_REASON)
 def substr_kernel(xp: Any, x: Any, pos: Any, length: Any, *, unit: str) -> Any:
+    if unit == "BYTE" and np.ndim(pos) == np.ndim(length) == 0:
+        array, start, count = strings(x), int(pos), max(int(length), 0)
+        flat = array.reshape(-1).tolist()
+        if not start or abs(start) <= min(map(len, flat), default=0):
+            # A part that begins before the end of the string and would reach beyond it stops there.
+            stop = start + count if start >= 0 or start + count < 0 else None
+            return text_array([text[start:stop] for text in flat], array.shape)
     texts, starts, lengths = np.broadcast_arrays(strings(x), pos, length)
     out = []
     for i, (text, start, count) in enumerate(
@@ -246,10 +260,28 @@ def parse_number(text: bytes, dtype: Any) -> Any:
         ) from None
 
 
+def parse_numbers(texts: Sequence[bytes], dtype: Any) -> Any:
+    """`parse_number` of each as a vector; ``None`` where one of them is none, or does not fit."""
+    if b"_" in b"".join(texts):
+        return None
+    try:
+        if dtype.kind == "f":
+            return np.fromiter(map(float, texts), dtype, len(texts))
+        wide = np.fromiter(map(int, texts), np.int64, len(texts))
+    except (ValueError, OverflowError):
+        return None
+    numbers = wide.astype(dtype)
+    return numbers if np.array_equal(numbers, wide) else None
+
+
 @kernel("StringToNumber", cpu_only=_REASON)
 def string_to_number_kernel(xp: Any, x: Any, *, out_type: DType) -> Any:
     dtype = out_type.numpy
-    return each(lambda text: parse_number(text, dtype), x, dtype)
+    array = strings(x)
+    numbers = parse_numbers(array.reshape(-1).tolist(), dtype)
+    if numbers is None:  # one after the other, to say which
+        return each(lambda text: parse_number(text, dtype), x, dtype)
+    return numbers.reshape(array.shape)
 
 
 @kernel("AsString", cpu_only=_REASON)
@@ -291,20 +323,19 @@ def string_format_kernel(
 
 @kernel("StringToHashBucketFast", cpu_only=_REASON)
 def string_to_hash_bucket_fast_kernel(xp: Any, x: Any, *, num_buckets: int) -> Any:
-    return each(lambda text: fingerprint64(text) % num_buckets, x, np.int64)
+    return _buckets(fingerprint64, x, num_buckets)
 
 
 @kernel("StringToHashBucketStrong", cpu_only=_REASON)
 def string_to_hash_bucket_strong_kernel(
     xp: Any, x: Any, *, num_buckets: int, key: list[int]
 ) -> Any:
-    pair = (key[0], key[1])
-    return each(lambda text: sip_hash(text, pair) % num_buckets, x, np.int64)
+    return _buckets(functools.partial(sip_hash, key[0], key[1]), x, num_buckets)
 
 
 @kernel("StringToHashBucket", cpu_only=_REASON)
 def string_to_hash_bucket_kernel(xp: Any, x: Any, *, num_buckets: int) -> Any:
-    return each(lambda text: hash64(text) % num_buckets, x, np.int64)
+    return _buckets(hash64, x, num_buckets)
 
 
 @kernel("Fingerprint", cpu_only=_REASON)

@@ -120,7 +120,12 @@ def as_bytes_array(value: Any) -> Any:
     array = np.asarray(value)
     if array.dtype.kind == "S":
         return array.astype(object)
-    flat = [v.encode() if isinstance(v, str) else v for v in array.reshape(-1).tolist()]
+    flat = array.reshape(-1).tolist()
+    kinds = set(map(type, flat))
+    if kinds == {str}:
+        flat = list(map(str.encode, flat))
+    elif kinds != {bytes}:
+        flat = [v.encode() if isinstance(v, str) else v for v in flat]
     out = np.empty(len(flat), dtype=object)
     out[:] = flat
     return out.reshape(array.shape)

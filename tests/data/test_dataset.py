@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -176,6 +177,25 @@ def test_padding_needs_room() -> None:
 def test_parallel_maps_keep_the_order() -> None:
     d = tf.data.Dataset.range(50).map(lambda x: x * x, num_parallel_calls=4)
     assert values(d) == [i * i for i in range(50)]
+
+
+def test_parallel_maps_keep_the_order_when_calls_become_quick_and_slow_again() -> None:
+    together, most = 0, 0
+
+    def square(x):
+        nonlocal together, most
+        together += 1
+        most = max(most, together)
+        if x % 30 < 10:
+            time.sleep(0.002)
+        together -= 1
+        return x * x
+
+    d = tf.data.Dataset.range(60).map(
+        lambda x: tf.py_func(square, [x], tf.int64), num_parallel_calls=3
+    )
+    assert values(d) == [i * i for i in range(60)]
+    assert most > 1  # the slow ones ran side by side
 
 
 def test_prefetch_passes_errors_on_and_ends_its_thread() -> None:

@@ -116,6 +116,22 @@ def test_collections() -> None:
     assert tf.get_collection(tf.GraphKeys.GLOBAL_VARIABLES, scope="layer") == [w]
 
 
+def test_nodes_that_share_attributes_change_them_alone(graph: tf.Graph) -> None:
+    with graph.as_default():
+        x = tf.placeholder(tf.float32, [2])
+        first, second = tf.tanh(x), tf.tanh(x)
+        third = tf.tanh(tf.placeholder(tf.float64, [2]))
+        with graph.colocate_with(x.op):
+            fourth = tf.tanh(x)
+    assert first.op.attrs is second.op.attrs
+    first.op._set_attr("_mine", 1)
+    assert second.op.attrs == {"T": tf.float32}
+    assert third.op.attrs == {"T": tf.float64}
+    assert third.dtype is tf.float64
+    assert fourth.op.get_attr("_class") == [f"loc:@{x.op.name}".encode()]
+    assert "_class" not in second.op.attrs
+
+
 def test_finalized_graphs_take_no_nodes(graph: tf.Graph) -> None:
     a = tf.constant(1)
     graph.finalize()

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 import dataflow as tf
 from dataflow.data.protobuf_wire import packed_int64
 from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
-from dataflow.train.example_wire import read_example
+from dataflow.train.example_wire import packed_column, read_example, scan_example, unpacked
 from tests.samples.parsing import FULL, PART, _varint, example
 
 
@@ -91,6 +91,51 @@ def test_any_bytes_are_read_or_refused_with_a_value_error(junk: bytes, cut: int)
                 read(data)
             except ValueError:
                 pass
+
+
+def _same(first: Any, second: Any) -> bool:
+    if isinstance(first, list) or isinstance(second, list) or first is None:
+        return bool(first == second)
+    return bool(first.dtype == second.dtype and first.tobytes() == second.tobytes())
+
+
+@settings(max_examples=300)
+@given(st.integers(0, len(FULL) - 1), st.integers(0, 255), st.integers(0, len(FULL)))
+def test_the_scan_reads_what_the_reader_reads_or_leaves_it_alone(
+    place: int, byte: int, cut: int
+) -> None:
+    wanted = {b"i", b"f", b"s"}
+    for data in (FULL, FULL[:place] + bytes([byte]) + FULL[place + 1 :], FULL[:cut]):
+        scanned = scan_example(data, wanted)
+        if scanned is None:
+            continue
+        try:
+            read = read_example(data, wanted)
+        except ValueError:
+            with pytest.raises(ValueError, match="."):
+                for name, values in scanned.values():
+                    unpacked(name, values)
+            continue
+        assert scanned.keys() == read.keys()
+        for key, (name, values) in scanned.items():
+            assert name == read[key][0]
+            assert _same(unpacked(name, values), read[key][1])
+    assert scan_example(FULL, wanted) is not None  # what TensorFlow's writers leave
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_columns_are_read_in_one_go_where_all_rows_have_the_size(rows: int) -> None:
+    numbers = [[300 * i, -1] for i in range(rows)]
+    packed = [b"".join(_varint(n & (2**64 - 1)) for n in row) for row in numbers]
+    assert packed_column("int64", packed, 2).tolist() == numbers
+    assert packed_column("int64", packed, 1) is None
+    assert packed_column("int64", [b"", *packed], 2) is None
+    assert packed_column("int64", [b"\1\2\3", b"\4"] * rows, 2) is None  # right only in all
+    floats = np.arange(2 * rows, dtype=np.float32).reshape(rows, 2)
+    column = packed_column("float32", [row.tobytes() for row in floats], 2)
+    assert column.tolist() == floats.tolist()
+    assert column.flags.writeable
+    assert packed_column("float32", [floats[0].tobytes(), b""], 2) is None
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dataflow.kernels.hashing import fingerprint64, sip_hash
 def test_sip_hash_is_the_papers() -> None:
     """The test vector of appendix A of SipHash's paper."""
     key = (0x0706050403020100, 0x0F0E0D0C0B0A0908)
-    assert sip_hash(bytes(range(15)), key) == 0xA129CA6149BE45E5
+    assert sip_hash(*key, bytes(range(15))) == 0xA129CA6149BE45E5
 
 
 @pytest.mark.parametrize(
@@ -85,3 +85,38 @@ def test_scalars_and_variables_of_strings_work() -> None:
         words = tf.string_split([x])
         assert session.run(joined, {x: "hi"}) == b"hi!"
         assert session.run(words, {x: "a b"}).values.tolist() == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("pos", [-5, -2, 0, 1, 2, 5])
+@pytest.mark.parametrize("length", [-1, 0, 1, 2, 9])
+def test_parts_at_one_place_are_those_at_equal_places(pos: int, length: int) -> None:
+    texts = [b"abcde", b"vwxyz12"]
+    expected = []
+    for text in texts:
+        first = pos if pos >= 0 else len(text) + pos
+        expected.append(text[first : first + max(length, 0)])
+    with tf.Session() as session:
+        assert session.run(tf.substr(texts, pos, length)).tolist() == expected
+        assert session.run(tf.substr(texts, [pos] * 2, [length] * 2)).tolist() == expected
+
+
+def test_numbers_that_do_not_fit_are_named() -> None:
+    with tf.Session() as session:
+        assert session.run(tf.string_to_number(["7", " -8 "], tf.int32)).tolist() == [7, -8]
+        large = [str(2**63 - 1), str(-(2**63))]
+        assert session.run(tf.string_to_number(large, tf.int64)).tolist() == [
+            2**63 - 1,
+            -(2**63),
+        ]
+        for text, dtype in (
+            (str(2**31), tf.int32),
+            (str(2**63), tf.int64),
+            ("1_0", tf.int32),
+            ("1_0", tf.float32),
+            ("1.5", tf.int64),
+            ("", tf.float32),
+        ):
+            with pytest.raises(
+                tf.errors.InvalidArgumentError, match=f"string: {text}\n.*{dtype.name}"
+            ):
+                session.run(tf.string_to_number(["1", text], dtype))
