@@ -15,9 +15,8 @@ import numpy as np
 
 from dataflow.kernels.cuda import philox as cuda_philox
 from dataflow.kernels.cuda.compiler import can_compile
-
-#: Words that one step of the counter gives.
-_BLOCK_WORDS = 4
+from dataflow.kernels.fused import random_words
+from dataflow.kernels.fused.random_words import BLOCK_WORDS
 
 
 class Stream:
@@ -38,11 +37,47 @@ class Stream:
 
     def words(self, count: int) -> Any:
         """The next ``count`` words, uint64; what is left of the last block is dropped."""
-        blocks = -(-count // _BLOCK_WORDS)
+        blocks = -(-count // BLOCK_WORDS)
+        raw = self._by_code("words", blocks)
+        if raw is None:
+            raw = self._raw(blocks)
+        return raw[:count]
+
+    def _raw(self, blocks: int) -> Any:
         with self._lock:
             self.blocks += blocks
-            raw = self._philox.random_raw(blocks * _BLOCK_WORDS)
-        return raw[:count]
+            return self._philox.random_raw(blocks * BLOCK_WORDS)
+
+    def _by_code(self, kind: str, blocks: int, limits: tuple[int, int] = (0, 1)) -> Any:
+        """The next blocks as `random_words.draw` has them; ``None`` where it cannot (yet)."""
+        with self._lock:
+            # (The counter is advanced before a block is drawn.)
+            found = random_words.draw(kind, self.key, self.blocks + 1, blocks, limits)
+            if found is not None:
+                self.blocks += blocks
+                self._philox.advance(blocks)
+        return found
+
+    def uniform(self, count: int, dtype: Any) -> Any:
+        """The next uniform numbers, float32 or float64."""
+        if dtype == np.float64:
+            found = self._by_code("float64", -(-count // BLOCK_WORDS))
+            if found is None:
+                return (self.words(count) >> np.uint64(11)) * np.float64(2.0**-53)
+        else:
+            found = self._by_code("float32", -(-count // (2 * BLOCK_WORDS)))
+            if found is None:
+                halves = self.words(-(-count // 2)).view(np.uint32)[:count]
+                return (halves >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
+        return found[:count]
+
+    def integers(self, count: int, limits: tuple[int, int], dtype: Any) -> Any:
+        """The next integers in ``limits``, int32 or int64; ``None`` without machine code (yet)."""
+        kind = np.dtype(dtype).name
+        if kind not in ("int32", "int64"):
+            return None
+        found = self._by_code(kind, -(-count // BLOCK_WORDS), limits)
+        return None if found is None else found[:count]
 
     def words_on(self, xp: Any, count: int) -> Any:
         """As `words`, in the memory of ``xp``'s device, drawn there where CUDA C can be compiled."""
@@ -67,7 +102,7 @@ class Stream:
         with self._lock:
             self.blocks += 1
             start = self.blocks
-            self._philox.random_raw(_BLOCK_WORDS)
+            self._philox.random_raw(BLOCK_WORDS)
         counter = np.array([0, start, 1, 0], dtype=np.uint64)
         return np.random.Generator(np.random.Philox(key=self.key, counter=counter))
 
@@ -80,21 +115,14 @@ def stream_of(context: Any, seed: int, seed2: int) -> Stream:
     return stream  # type: ignore[no-any-return]
 
 
-def _half_words(xp: Any, stream: Stream, count: int) -> Any:
-    return stream.words_on(xp, -(-count // 2)).view(np.uint32)[:count]
-
-
 def uniform(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
     """``count`` numbers in [0, 1): the upper 24 (float32) or 53 (float64) bits of each word."""
     if xp is not np and can_compile(xp):
         return stream.drawn_on(xp, count, np.dtype(dtype).name)
-    if dtype == np.float64:
-        words = stream.words_on(xp, count)
-        return (words >> np.uint64(11)) * np.float64(2.0**-53)
-    halves = _half_words(xp, stream, count)
-    if dtype == np.float16:
-        return ((halves >> np.uint32(21)).astype(np.float32) * np.float32(2.0**-11)).astype(dtype)
-    return (halves >> np.uint32(8)).astype(np.float32) * np.float32(2.0**-24)
+    if dtype != np.float16:
+        return xp.asarray(stream.uniform(count, dtype))
+    halves = stream.words_on(xp, -(-count // 2)).view(np.uint32)[:count]
+    return ((halves >> np.uint32(21)).astype(np.float32) * np.float32(2.0**-11)).astype(dtype)
 
 
 def standard_normal(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:

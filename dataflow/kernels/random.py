@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.fused.rows import take_rows
 from dataflow.kernels.normal_quantile import normal_cdf, normal_quantile
 from dataflow.kernels.philox import Stream, standard_normal, stream_of, uniform
 from dataflow.kernels.registry import kernel
@@ -52,7 +53,9 @@ def _truncated_normal(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
     """By the inverse of the distribution function: no number has to be drawn again."""
     work = np.float64 if dtype == np.float64 else np.float32
     u = uniform(xp, stream, count, np.dtype(work))
-    z = normal_quantile(xp, work(_TAIL) + u * work(1 - 2 * _TAIL))
+    p = u * work(1 - 2 * _TAIL)
+    p += work(_TAIL)
+    z = normal_quantile(xp, p)
     return xp.clip(z, -2, 2).astype(dtype, copy=False)
 
 
@@ -109,6 +112,9 @@ def _uniform_int(xp: Any, stream: Stream, shape: Any, minval: Any, maxval: Any) 
     low, high = int(minval), int(maxval)
     if low >= high and _count(sizes):
         raise ValueError(f"Need minval < maxval, got {low} >= {high}")
+    found = stream.integers(_count(sizes), (low, high), minval.dtype) if xp is np else None
+    if found is not None:
+        return found.reshape(sizes)
     words = stream.words_on(xp, _count(sizes))
     offsets = words % np.uint64(max(high - low, 1))
     # Modular arithmetic: a range wider than int64 still lands where it should.
@@ -120,7 +126,9 @@ def random_shuffle_kernel(context: Any, value: Any, *, seed: int, seed2: int) ->
     if not value.shape:
         return value
     words = stream_of(context, seed, seed2).words_on(context.xp, value.shape[0])
-    return value[context.xp.argsort(words)]
+    order = context.xp.argsort(words)
+    found = take_rows(value, order) if context.xp is np else None
+    return value[order] if found is None else found
 
 
 @kernel("Multinomial", stateful=True)
