@@ -9,6 +9,7 @@ from dataflow.kernels import (
     bias as _bias,  # noqa: F401
     candidate_sampling as _candidate_sampling,  # noqa: F401
     checkpoint as _checkpoint,  # noqa: F401
+    colours as _colours,  # noqa: F401
     comparison as _comparison,  # noqa: F401
     complex_numbers as _complex_numbers,  # noqa: F401
     conv as _conv,  # noqa: F401

@@ -1,4 +1,4 @@
-"""Kernels of images: resizing as two small linear maps, colours, boxes."""
+"""Kernels of images: resizing as two small linear maps, boxes. (Colours are in `colours`.)"""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels import colours as _colours  # noqa: F401 (ops of the same file)
 from dataflow.kernels.fused.resampling import LinearMap, resample
 from dataflow.kernels.registry import kernel
 
@@ -251,67 +252,6 @@ def crop_and_resize_kernel(
         lower = image[n, y1, x0] * (1 - dx) + image[n, y1, x1] * dx
         out = upper * (1 - dy) + lower * dy
     return np.where(inside[..., None], out, extrapolation_value).astype(np.float32)
-
-
-# ---- colours ------------------------------------------------------------------------------
-
-
-def rgb_to_hsv(rgb: Any) -> Any:
-    """Hexcone model (Smith, 1978)."""
-    value, low = rgb.max(-1), rgb.min(-1)
-    span = value - low
-    red, green, blue = rgb[..., 0], rgb[..., 1], rgb[..., 2]
-    safe = np.where(span > 0, span, 1)
-    hue = np.where(
-        value == red,
-        (green - blue) / safe,
-        np.where(value == green, 2 + (blue - red) / safe, 4 + (red - green) / safe),
-    )
-    hue = np.where(span > 0, hue / 6, 0)
-    hue = np.where(hue < 0, hue + 1, hue)
-    saturation = np.where(value > 0, span / np.where(value > 0, value, 1), 0)
-    return np.stack([hue, saturation, value], -1).astype(rgb.dtype, copy=False)
-
-
-def hsv_to_rgb(hsv: Any) -> Any:
-    """The inverse of `rgb_to_hsv`."""
-    hue, saturation, value = hsv[..., 0] * 6, hsv[..., 1], hsv[..., 2]
-    red = np.clip(np.abs(hue - 3) - 1, 0, 1)
-    green = np.clip(2 - np.abs(hue - 2), 0, 1)
-    blue = np.clip(2 - np.abs(hue - 4), 0, 1)
-    full = np.stack([red, green, blue], -1)
-    out = ((1 - saturation)[..., None] + saturation[..., None] * full) * value[..., None]
-    return out.astype(hsv.dtype, copy=False)
-
-
-@kernel("RGBToHSV", cpu_only=_REASON)
-def rgb_to_hsv_kernel(xp: Any, images: Any) -> Any:
-    return rgb_to_hsv(images)
-
-
-@kernel("HSVToRGB", cpu_only=_REASON)
-def hsv_to_rgb_kernel(xp: Any, images: Any) -> Any:
-    return hsv_to_rgb(images)
-
-
-@kernel("AdjustHue", cpu_only=_REASON)
-def adjust_hue_kernel(xp: Any, images: Any, delta: Any) -> Any:
-    hsv = rgb_to_hsv(images)
-    hsv[..., 0] = (hsv[..., 0] + delta) % 1
-    return hsv_to_rgb(hsv)
-
-
-@kernel("AdjustSaturation", cpu_only=_REASON)
-def adjust_saturation_kernel(xp: Any, images: Any, scale: Any) -> Any:
-    hsv = rgb_to_hsv(images)
-    hsv[..., 1] = np.clip(hsv[..., 1] * scale, 0, 1)
-    return hsv_to_rgb(hsv)
-
-
-@kernel("AdjustContrastv2")
-def adjust_contrast_kernel(xp: Any, images: Any, factor: Any) -> Any:
-    mean = images.mean((-3, -2), keepdims=True, dtype=np.float32)
-    return ((images - mean) * factor + mean).astype(images.dtype, copy=False)
 
 
 # ---- boxes --------------------------------------------------------------------------------
