@@ -25,6 +25,14 @@ from typing import Any
 import numpy as np
 
 from dataflow.cluster import handshake, messages
+from dataflow.cluster.frame_forms import (
+    BEGINNING,
+    ReceivedForm,
+    SentForm,
+    received_form,
+    remember,
+    sent_form,
+)
 from dataflow.cluster.messages import (
     HEADER,
     INLINE,
@@ -110,6 +118,8 @@ class Link:
         self.bytes_sent = 0
         self.bytes_received = 0
         self._send_lock = threading.Lock()
+        self._sent: dict[tuple[int, int, int], SentForm] = {}  # by kind, tag and flags
+        self._received: dict[int, ReceivedForm] = {}  # by what stands before the id
         self._held = b""
         self._buffer = bytearray(_BUFFER_BYTES)
         self._view = memoryview(self._buffer)
@@ -149,18 +159,27 @@ class Link:
         other.
         """
         with self._send_lock:
-            buffers = messages.encode(
-                kind, tag, id, tensors, head, flags, self._share if self.may_share else None
-            )
-            size = _size_of(buffers)
-            if size > self.peer_limit_bytes:
-                raise self._too_large(size, tensors)
+            form = self._sent.get((kind, tag, flags)) if head is None else None
+            begin = None if form is None else form.begin(id, tensors)
+            if begin is not None:
+                assert form is not None
+                buffers, size = [begin, *tensors], form.size
+            else:
+                buffers = messages.encode(
+                    kind, tag, id, tensors, head, flags, self._share if self.may_share else None
+                )
+                size = _size_of(buffers)
+                if size > self.peer_limit_bytes:
+                    raise self._too_large(size, tensors)
+                if head is None:
+                    form = sent_form(buffers, tensors, size)
+                    if form is not None:
+                        remember(self._sent, (kind, tag, flags), form)
             try:
                 if self._outgoing.has_news:
                     for announcement in self._outgoing.announcements():
-                        self._send_buffers(
-                            messages.encode(Kind.SEGMENT, head=announcement), while_full
-                        )
+                        news = messages.encode(Kind.SEGMENT, head=announcement)
+                        self._send_buffers(news, _size_of(news), while_full)
                 # The usual frame is small and goes in one call, without waiting for room.
                 self.bytes_sent += size
                 if size > self.largest_sent:
@@ -180,8 +199,8 @@ class Link:
                             return
                     except BlockingIOError:
                         sent = 0
-                    buffers = [data[sent:]]
-                self._send_buffers(buffers, while_full)
+                    buffers, size = [data[sent:]], size - sent
+                self._send_buffers(buffers, size, while_full)
             except OSError as error:
                 self.close()
                 raise self._gone(error) from None
@@ -196,28 +215,36 @@ class Link:
             self.largest_sent = array.nbytes
         return self._outgoing.place(array)
 
-    def _send_buffers(self, buffers: list[Any], while_full: Callable[[], None] | None) -> None:
+    def _send_buffers(
+        self, buffers: list[Any], size: int, while_full: Callable[[], None] | None
+    ) -> None:
         if len(buffers) > messages.MAX_BUFFERS:
             buffers = [b"".join(bytes(memoryview(part)) for part in buffers)]
         flags = 0 if while_full is None else socket.MSG_DONTWAIT
+        try:
+            sent = self.sock.sendmsg(buffers, (), socket.MSG_DONTWAIT)
+            if sent == size:
+                return
+        except BlockingIOError:
+            sent = 0
         left = [
             memoryview(part.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
-            if isinstance(part, np.ndarray)
+            if isinstance(part, np.ndarray | np.generic)
             else memoryview(part)
             for part in buffers
         ]
         while True:
-            try:
-                sent = self.sock.sendmsg(left, (), flags)
-            except BlockingIOError:
-                assert while_full is not None
-                self._wait_writable(while_full)
-                continue
             while left and sent >= len(left[0]):
                 sent -= len(left.pop(0))
             if not left:
                 return
             left[0] = left[0][sent:]
+            try:
+                sent = self.sock.sendmsg(left, (), flags)
+            except BlockingIOError:
+                assert while_full is not None
+                self._wait_writable(while_full)
+                sent = 0
 
     def _wait_writable(self, while_full: Callable[[], None]) -> None:
         poll = select.poll()
@@ -310,11 +337,23 @@ class Link:
     def _receive(self) -> Message:
         if self._end - self._start < _HEADER_BYTES:
             self._fill(_HEADER_BYTES)
+        first = self._start
+        begins, id = BEGINNING.unpack_from(self._buffer, first)
+        form = self._received.get(begins)
+        if (
+            form is not None
+            and form.size <= self._end - first
+            and self._buffer.startswith(form.rest, first + BEGINNING.size)
+        ):
+            self._start = first + form.size
+            self.bytes_received += form.size
+            return form.read(self._buffer, first, id)
         kind, flags, tag, id, num_tensors, meta_bytes, payload_bytes = messages.check_header(
-            self._buffer, self._start, self.limit_bytes
+            self._buffer, first, self.limit_bytes
         )
         self._start += _HEADER_BYTES
         rest = meta_bytes + payload_bytes
+        header = bytes(self._view[first : self._start])
         self.bytes_received += _HEADER_BYTES + rest
         if not rest:
             return Message(kind, tag, id, [], None, flags)
@@ -326,6 +365,11 @@ class Link:
             meta = bytes(self._view[start : start + meta_bytes])
             descriptors, head = messages.parse_meta_again(meta, num_tensors, payload_bytes)
             tensors = self._small_tensors(descriptors, start + meta_bytes)
+            message = Message(kind, tag, id, tensors, head, flags)
+            form = received_form(message, header + meta, descriptors, _HEADER_BYTES + rest)
+            if form is not None:
+                remember(self._received, begins, form)
+            return message
         else:
             long_meta = bytearray(meta_bytes)
             self._read_into(memoryview(long_meta))
@@ -451,7 +495,7 @@ def _notice_silence(sock: socket.socket) -> None:
 def _size_of(buffers: list[Any]) -> int:
     size = len(buffers[0])
     for part in buffers[1:]:
-        size += part.nbytes if type(part) is np.ndarray else len(part)
+        size += part.nbytes if isinstance(part, np.ndarray | np.generic) else len(part)
     return size
 
 
