@@ -16,6 +16,7 @@ import logging
 import os
 import select
 import socket
+import struct
 import threading
 import time
 import weakref
@@ -111,6 +112,8 @@ class Link:
         self.used = 0.0
         #: What either side keeps of a step that was begun ahead.
         self.ahead: Any = None
+        #: See `set_patience`.
+        self.patience_seconds: float | None = None
         #: Called when the link is closed, before its socket is.
         self.on_close: Callable[[], None] | None = None
         #: The largest frame, or tensor in shared memory, that was sent.
@@ -254,6 +257,36 @@ class Link:
                 while_full()
 
     # Receiving
+
+    def set_patience(self, seconds: float | None) -> None:
+        """Let `wait` give up when nothing has come for so long; ``None``: it never does."""
+        whole = int(seconds or 0)
+        micros = int(((seconds or 0) - whole) * 1e6)
+        if seconds is not None:
+            micros = max(micros, 0 if whole else 1)  # 0 would be for ever
+        self.sock.setsockopt(
+            socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", whole, micros)
+        )
+        self.patience_seconds = seconds
+
+    def wait(self) -> bool:
+        """Wait until the next frame begins; ``False`` when patience ends (`set_patience`).
+
+        Raises UnavailableError as `receive`.
+        """
+        if self._end > self._start:
+            return True
+        self._start = self._end = 0
+        try:
+            self._end = self.sock.recv_into(self._buffer)
+            if not self._end:
+                raise ConnectionResetError("end of file")
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            self.close()
+            raise self._gone(error) from None
+        return True
 
     def has_frame(self) -> bool:
         """Whether bytes of a next frame lie in the buffer already (the socket may be silent)."""
@@ -683,6 +716,8 @@ class LinkPool:
                 link = self._idle[address].pop()
             except (KeyError, IndexError):
                 break
+            if link.patience_seconds is not None and not link.closed:
+                link.set_patience(None)
             # One that was in use a moment ago is not asked whether it is alive.
             if time.monotonic() - link.used < _FRESH_SECONDS or link.is_quiet():
                 return link
@@ -706,6 +741,17 @@ class LinkPool:
         self._known.add(address)
         self._made.add(link)
         return link
+
+    def take_warm(self, address: str) -> Link | None:
+        """The link that was given back last, if there is one: as it was left, dead or alive."""
+        try:
+            return self._idle[address].pop()
+        except (KeyError, IndexError):
+            return None
+
+    def give_unused(self, link: Link) -> None:
+        """Take back what `take_warm` gave and nobody has used."""
+        self._idle[link.address].append(link)
 
     def give(self, link: Link) -> None:
         """Take a link back whose conversation is over."""

@@ -16,8 +16,9 @@ from typing import Any
 
 from dataflow.cluster import graph_codec, registry
 from dataflow.cluster.channel import Link, LinkPool
-from dataflow.cluster.master import call, note_run
+from dataflow.cluster.master import call
 from dataflow.cluster.messages import Kind
+from dataflow.cluster.read_ahead import note_run
 from dataflow.cluster.recorder import Recorder, merge
 from dataflow.cluster.remote_errors import restore_error
 from dataflow.errors import OpError

@@ -244,6 +244,11 @@ class CompiledPiece:
             len(segment.ops) for segment in self.plan.segments
         )
 
+    @property
+    def is_new(self) -> bool:
+        """Whether it has run so few times that it may still be rewritten."""
+        return self._runs_left >= 0
+
     def count_run(self) -> None:
         """A step begins; one of the first few finds the piece worth rewriting."""
         if self._runs_left >= 0:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dataflow import errors
-from dataflow.cluster import channel
+from dataflow.cluster import channel, read_ahead
 from dataflow.cluster.channel import Link, LinkPool
 from dataflow.cluster.compiled_piece import CompiledPiece, TaskSession
 from dataflow.cluster.explained import code_of, describe
@@ -30,7 +30,7 @@ from dataflow.cluster.recorder import Recorder
 from dataflow.cluster.remote_errors import error_of, restore_error
 from dataflow.cluster.repeats import REPORT_SECONDS
 from dataflow.cluster.state_machine import Complete, Decision, Fail, StepMachine
-from dataflow.cluster.worker_service import (
+from dataflow.cluster.step_flags import (
     ADOPT,
     AHEAD,
     CHANNEL_SHIFT,
@@ -41,82 +41,13 @@ from dataflow.cluster.worker_service import (
     TRACE,
     VALUES,
     WANT_NEXT,
-    encode_piece,
-    plan_of,
 )
+from dataflow.cluster.straight_step import StraightStep, Turn, straight_step
+from dataflow.cluster.worker_service import encode_piece, plan_of
 from dataflow.errors import AbortedError, OpError, UnavailableError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.switches import Switches
-from dataflow.runtime.codegen import ALIASES, VARIABLES
-
-#: Nodes that a task may run before they are asked for: reads, which nobody notices, and looking up
-#: the queues and accumulators that the step will use.
-_READS = (
-    frozenset({"Const", "Gather", "GatherV2"})
-    | {"FIFOQueueV2", "ConditionalAccumulator", "ResourceConditionalAccumulator"}
-    | {"SparseConditionalAccumulator"}
-    | ALIASES
-    | VARIABLES
-)
-#: The answer to a gradient brings the new parameters: reads that were done at the end of one step
-#: are used by the next, in a loop that runs one training step after the other. That saves a third
-# of the time of a small step. What it means: the step began up to this much earlier than it was
-#: asked for. It is for training only (a step that only reads, or that reads after a queue, reads
-#: nothing ahead), the next step of the same kind, with nothing else run from this process in
-#: between, and what a worker does to variables is seen by its own next step. In synchronous
-#: training the token brings them: it is given out when the variables have their new values, and
-#: the gradients are dropped by the token's number if those are old by then. Two processes that order their steps by other means than the cluster
-#: (a pipe, a file) could tell the difference if they were quicker than this; a message through Ray
-#: is not. ``DATAFLOW_READ_AHEAD=0`` switches it off. The staleness that a task reports counts from
-#: these reads.
-AHEAD_SECONDS = 0.0005
-_READ_AHEAD = os.environ.get("DATAFLOW_READ_AHEAD", "1") != "0"
-
-_num_runs = 0
-
-
-def note_run() -> int:
-    """Count a step, or another change, that this process asks for; return the count."""
-    global _num_runs
-    _num_runs += 1
-    return _num_runs
-
-
-def _ahead_channels(piece: Piece, home: str) -> list[tuple[int, int]] | None:
-    """Return (channel, number of tensors) that the reads of a next step would be sent on.
-
-    ``None`` where they cannot be done ahead: because there are none, or they are not only reads, or
-    they go to somebody else, or the piece waits for nothing more, which would end it.
-    """
-    first = [s for s in piece.segments if not s.num_pending]
-    transfers = [t for s in first for t in s.transfers]
-    if (
-        not _READ_AHEAD
-        or piece.feeds
-        or not transfers
-        or len(first) == len(piece.segments)
-        or any(t.task != home for t in transfers)
-        or any(op.type not in _READS for s in first for op in s.ops)
-    ):
-        return None
-    return [(t.channel, len(t.slots)) for t in transfers]
-
-
-def _companions(own: Piece, task: str, piece: Piece) -> frozenset[int]:
-    """Return the channels to a task whose message may as well travel with a later one of ours.
-
-    Whoever waits for it there waits for a later one too, and nobody but us wakes that piece.
-    """
-    transfers = [(s, t) for s in own.segments for t in s.transfers if t.task == task]
-    if len(transfers) != len(piece.channels) or any(s.blocking for s in own.segments):
-        return frozenset()  # a blocking segment has a thread of its own, and may be late
-    later = {n for s, t in transfers if s.num_pending for n in piece.channels[t.channel].wakes}
-    return frozenset(
-        t.channel
-        for s, t in transfers
-        if not s.num_pending and later.issuperset(piece.channels[t.channel].wakes)
-    )
 
 
 class RemotePiece:
@@ -164,6 +95,8 @@ class PreparedStep:
         #: The task that has all of it can do it again without being told.
         self.can_repeat = local is None and len(remotes) == 1 and not sources
         self.can_repeat = self.can_repeat and not remotes[0].feed_positions
+        #: It is one message there and one back, if its reads were done ahead.
+        self.straight: StraightStep | None = None
 
 
 class MasterSession:
@@ -201,7 +134,9 @@ class MasterSession:
         self._verdicts: dict[int, Fail] = {}
         self._contacted: set[str] = set()
         self._active: set[_MasterStep] = set()
-        self._steps = itertools.count(secrets.randbits(32) << 31)
+        #: The links of straight steps that are being run.
+        self.in_use: set[Link] = set()
+        self.step_numbers = itertools.count(secrets.randbits(32) << 31)
 
     # Preparing
 
@@ -224,8 +159,8 @@ class MasterSession:
             if own is None or not any(t.task == task for s in own.segments for t in s.transfers):
                 remote.waits = False
             else:
-                remote.ahead_channels = _ahead_channels(piece, self.task)
-                remote.companions = _companions(own, task, piece)
+                remote.ahead_channels = read_ahead.ahead_channels(piece, self.task)
+                remote.companions = read_ahead.companions(own, task, piece)
             self._register(remote, piece)
             remotes.append(remote)
         sources = []
@@ -236,7 +171,10 @@ class MasterSession:
             task = next(t for t, p in cut.pieces.items() if tensor in p.fetches)
             sources.append((task, cut.pieces[task].fetches.index(tensor)))
         local_feeds = [list(feeds).index(t) for t in own.feeds] if own is not None else []
-        return PreparedStep(cut, local, local_feeds, remotes, sources)
+        prepared = PreparedStep(cut, local, local_feeds, remotes, sources)
+        if local is not None and len(remotes) == 1:
+            prepared.straight = straight_step(self, prepared, pieces[remotes[0].task])
+        return prepared
 
     def explain(
         self,
@@ -321,20 +259,33 @@ class MasterSession:
         `tf.errors`; UnavailableError or AbortedError name the task that was lost.
         """
         self.num_steps += 1
-        count = note_run()
-        step = next(self._steps)
-        run = _MasterStep(self, prepared, step, watch, count)
+        count = read_ahead.note_run()
+        seconds = timeout_seconds or self.timeout_seconds
+        if prepared.straight is not None and watch is None and recorders is None:
+            results = prepared.straight.run(values, seconds, count)
+            if results is not None:
+                return results
+        run = _MasterStep(self, prepared, next(self.step_numbers), watch, count)
         if recorders is not None:
             run.trace(recorders, keep_values)
         elif prepared.can_repeat and watch is None:
             run.until = until
+        return self._run(run, values, seconds)
+
+    def take_over(self, turn: Turn, values: Sequence[Any], seconds: float | None) -> list[Any]:
+        """Go on with a straight step that has taken a turn."""
+        return self._run(
+            _MasterStep(self, turn.prepared, turn.step, None, turn.count, turn), values, seconds
+        )
+
+    def _run(self, run: _MasterStep, values: Sequence[Any], seconds: float | None) -> list[Any]:
         self._active.add(run)
         try:
             if self.closed:  # while the step was being prepared
                 run.cancel_from_outside()
                 self.close()
             with np.errstate(all="ignore"):
-                return run.run(values, timeout_seconds or self.timeout_seconds)
+                return run.run(values, seconds)
         finally:
             self._active.discard(run)
 
@@ -363,6 +314,8 @@ class MasterSession:
         self.closed = True
         for run in list(self._active):
             run.cancel_from_outside()
+        for link in list(self.in_use):
+            link.close()  # wakes the thread that waits for it
         for task in sorted(self._contacted):
             try:
                 link = self.pool.take(self.addresses[task], task, timeout_seconds=0.2)
@@ -394,8 +347,10 @@ class _MasterStep:
         step: int,
         watch: Link | None,
         count: int,
+        turn: Turn | None = None,
     ) -> None:
         self.master = master
+        self.turn = turn
         self.prepared = prepared
         self.step = step
         self.watch = watch
@@ -497,7 +452,10 @@ class _MasterStep:
     def run(self, values: Sequence[Any], timeout_seconds: float | None) -> list[Any]:
         master, prepared = self.master, self.prepared
         try:
-            self._begin(values)
+            if self.turn is None:
+                self._begin(values)
+            else:
+                self._take_over(self.turn, timeout_seconds)
             if self.until is not None:
                 self._follow(self.until, timeout_seconds)
             elif not self.complete and self.error is None:
@@ -526,7 +484,7 @@ class _MasterStep:
             raise self.error
         for link in self.links.values():
             if link.ahead is not None:
-                link.ahead = (prepared, self.count, time.monotonic(), link.ahead)
+                read_ahead.keep_reads(link, prepared, self.count, link.ahead)
             master.pool.give(link)
         results = self.results
         return [
@@ -577,22 +535,38 @@ class _MasterStep:
             while self.reads:
                 self.local.deliver(*self.reads.pop(0))
 
+    def _take_over(self, turn: Turn, timeout_seconds: float | None) -> None:
+        """Begin where a straight step has taken a turn: it waits for its remote task."""
+        master, prepared = self.master, self.prepared
+        machine, task = master.machine, prepared.remotes[0].task
+        assert prepared.local is not None
+        self.links[task] = turn.link
+        self._take(master.decide(machine.start, self.step, [task, master.task]))
+        if self.closing:
+            self._cancel()
+        if self.error is not None:
+            return
+        local = PieceRun(prepared.local, self.step, self)
+        local.go_on(turn.stretch, turn.slots, turn.read_at)
+        if local.remaining:
+            self.local = local
+        else:
+            self.results[master.task] = [turn.slots[n] for n in prepared.local.plan.fetch_slots]
+            self._take(master.decide(machine.done, self.step, master.task))
+        self.inbox += [(task, message) for message in turn.messages]
+        if turn.error is not None:
+            self._lost(task, turn.error)
+        elif turn.is_late:
+            self._take(master.decide(machine.timed_out, self.step, timeout_seconds or 0.0))
+
     def _use_reads(self, remote: RemotePiece) -> bool:
         """Begin with what the last step's end brought along, if that is still as good as new."""
-        link = self.links[remote.task]
-        ahead, link.ahead = link.ahead, None
-        if ahead is None:
-            return False
-        prepared, count, ended, tensors = ahead
-        if (
-            prepared is not self.prepared
-            or count + 1 != self.count
-            or time.monotonic() - ended > AHEAD_SECONDS
-        ):
+        reads = read_ahead.take_reads(self.links[remote.task], self.prepared, self.count)
+        if reads is None:
             return False
         at = 0
         for number, size in remote.ahead_channels or ():
-            self.reads.append((number, tensors[at : at + size]))
+            self.reads.append((number, reads[at : at + size]))
             at += size
         self.adopted.add(remote.task)
         return True

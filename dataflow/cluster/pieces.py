@@ -12,12 +12,13 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from dataflow.cluster.compiled_piece import CompiledPiece, SegmentPlan, current_step
 from dataflow.cluster.recorder import Recorder
+from dataflow.cluster.stretches import Stretch, take_in
 from dataflow.errors import InvalidArgumentError
 from dataflow.runtime.codegen import DEAD
 from dataflow.runtime.resources import Cancellation, Postponed, postponing
@@ -26,6 +27,9 @@ from dataflow.runtime.resources import Cancellation, Postponed, postponing
 _SMALL_BYTES = 1 << 14
 #: Light segments that follow more than this may take long all the same.
 _LIGHT_BYTES = 1 << 18
+
+
+_Result = TypeVar("_Result")
 
 
 class _Local(threading.local):
@@ -80,6 +84,13 @@ class PieceRun:
         self._inline = inline  # run blocking segments on the calling thread, last
         self._lock = threading.Lock()
 
+    def go_on(self, stretch: Stretch, slots: list[Any], read_at: int) -> None:
+        """Instead of `start`: a stretch of the piece has run, and left these values."""
+        self.slots = slots
+        self.pending = stretch.pending.copy()
+        self.remaining -= len(stretch.numbers)
+        self.read_at = read_at
+
     def start(self, feeds: Sequence[Any]) -> None:
         """Take the fed values and run what waits for nothing else."""
         self.piece.count_run()
@@ -100,10 +111,7 @@ class PieceRun:
         With ``elsewhere`` that happens on another thread, and the caller goes on receiving.
         """
         where, wakes = self.piece.plan.channels[channel]
-        slots = self.slots
-        for slot, value in zip(where, tensors, strict=True):
-            # As in a local run, a number is a NumPy scalar and not an array of rank 0.
-            slots[slot] = value if value.shape or value.dtype.kind == "O" else value[()]
+        take_in(self.slots, where, tensors)
         ready = self._count_down(wakes)
         if ready:
             if self.piece.is_plain and len(ready) == 1 and not elsewhere:
@@ -216,13 +224,7 @@ class PieceRun:
 
     def _compute(self, number: int) -> bool:
         """Run a segment; whether it went well. Tries then what waited for what it has changed."""
-        if _local.woken is not None:
-            return self._compute_alone(number)
-        woken = _local.woken = []
-        try:
-            return self._compute_alone(number)
-        finally:
-            _try_again(woken)
+        return then_wake(self._compute_alone, number)
 
     def _compute_alone(self, number: int) -> bool:
         if self.stopped:
@@ -305,6 +307,26 @@ def _wake(run: PieceRun, number: int) -> None:
         woken.append((run, number))
     else:
         run_in_thread(lambda: run._run(run._try(number)))
+
+
+def wake(function: Callable[[], None]) -> None:
+    """Run ``function``, which waited, on this thread when that may be; the caller may hold locks."""
+    woken = _local.woken
+    if woken is not None:
+        woken.append(function)
+    else:
+        run_in_thread(function)
+
+
+def then_wake(function: Callable[..., _Result], *arguments: Any) -> _Result:
+    """Call a function; try then, on this thread, what waited for what it has changed."""
+    if _local.woken is not None:
+        return function(*arguments)
+    woken = _local.woken = []
+    try:
+        return function(*arguments)
+    finally:
+        _try_again(woken)
 
 
 def run_later(function: Callable[[], None]) -> None:

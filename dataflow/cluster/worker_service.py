@@ -23,6 +23,20 @@ from dataflow.cluster.pieces import PieceRun, run_in_thread
 from dataflow.cluster.recorder import Recorder
 from dataflow.cluster.remote_errors import describe_error
 from dataflow.cluster.repeats import RepeatedStep
+from dataflow.cluster.step_flags import (
+    ADOPT,
+    AHEAD,
+    ALL,
+    CHANNEL_SHIFT,
+    HAS_DATA,
+    LAST,
+    MAX_HANDLE,
+    REPEAT,
+    TRACE,
+    VALUES,
+    WANT_NEXT,
+)
+from dataflow.cluster.straight_run import Course, StraightRun, begin
 from dataflow.cluster.task_load import TaskLoad
 from dataflow.errors import NotFoundError, OpError, UnavailableError
 from dataflow.graph.graph import Graph
@@ -30,23 +44,6 @@ from dataflow.rewrites.switches import Switches
 from dataflow.runtime.resources import ResourceManager
 
 log = logging.getLogger("dataflow.cluster")
-
-#: RUN: the frame carries the first message too; its channel stands above the handle in the tag.
-HAS_DATA = 1
-#: RUN: note when each node runs; with the values that it produces.
-TRACE, VALUES = 2, 4
-#: RUN and DATA: answer the end of this step with the reads that the next one begins with.
-WANT_NEXT = 8
-#: DATA: go on with the step that was begun ahead; no RUN is sent for it.
-ADOPT = 16
-#: DONE, and DATA with LAST: after the fetches (as many as DONE's tag says) come the next reads.
-AHEAD = 32
-#: RUN: begin the step again whenever it is done (`dataflow.cluster.repeats`).
-REPEAT = 64
-CHANNEL_SHIFT = 20
-MAX_HANDLE = (1 << CHANNEL_SHIFT) - 1
-#: DATA: the piece is done with it; what follows the channel's tensors are the fetches.
-LAST = 1
 
 #: A message, and what is sent on its link, is dealt with on a shared thread up to this size: in
 #: shared memory, and in a frame, for which the socket has room.
@@ -139,7 +136,7 @@ def decode_piece(head: dict[str, Any], arrays: list[Any]) -> PiecePlan:
     )
 
 
-class _Registered:
+class Registered:
     """A piece that a master registered: where its steps send to."""
 
     def __init__(
@@ -149,6 +146,7 @@ class _Registered:
         self.session = session
         self.home = home
         self.addresses = addresses
+        self.course = Course(piece, home)
         #: A step is done on the thread that receives, without waiting for any other task.
         self.is_quick = piece.is_quick and all(
             task == home for segment in piece.plan.segments for task, _, _ in segment.transfers
@@ -159,7 +157,7 @@ class _HomeTransport:
     """Sends a step's results to its master, and what other tasks need to them."""
 
     def __init__(
-        self, service: WorkerService, registered: _Registered, link: Link, step: int
+        self, service: WorkerService, registered: Registered, link: Link, step: int
     ) -> None:
         self.service = service
         self.registered = registered
@@ -190,9 +188,11 @@ class _HomeTransport:
             head, arrays = self.recorder.encode()
             self.link.send(Kind.DONE, len(fetches), self.step, [*fetches, *arrays], head)
         elif self.want_next:
-            reads = self.service.begin_ahead(self.registered, self.link)
-            flags = 0 if reads is None else AHEAD
-            tensors = [*fetches, *(reads or ())]
+            flags, tensors = 0, list(fetches)
+            ahead = begin(self.registered)
+            if ahead is not None:
+                self.link.ahead, reads = ahead
+                flags, tensors = AHEAD, [*fetches, *reads]
             if home is not None:
                 tensors = [*home[2], *tensors]
                 self.link.send(Kind.DATA, home[1], self.step, tensors, None, flags | LAST)
@@ -209,23 +209,6 @@ class _HomeTransport:
             self.link.send(Kind.ERROR, 0, self.step, head=describe_error(error, self.service.task))
         except UnavailableError:
             pass  # the master is gone; nobody wants to know any more
-
-
-class _AheadTransport:
-    """Keeps what the first segments of a step that nobody has asked for yet would send."""
-
-    def __init__(self) -> None:
-        self.tensors: list[Any] = []
-        self.error: Exception | None = None
-
-    def send(self, task: str, channel: int, tensors: list[Any]) -> None:
-        self.tensors += tensors
-
-    def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
-        raise AssertionError("a step that is begun ahead has something left to wait for")
-
-    def failed(self, error: Exception) -> None:
-        self.error = error
 
 
 class WorkerService:
@@ -245,9 +228,9 @@ class WorkerService:
             "reset": self._reset,
         }
         self.on_link_closed: list[Callable[[Link], None]] = []
-        self._pieces: dict[int, _Registered] = {}
+        self._pieces: dict[int, Registered] = {}
         self._sessions: dict[str, TaskSession] = {}
-        self._runs: dict[int, tuple[PieceRun | RepeatedStep, Link]] = {}
+        self._runs: dict[int, tuple[PieceRun | RepeatedStep | StraightRun, Link]] = {}
         self._repeated: dict[int, RepeatedStep] = {}
         self._early: OrderedDict[int, tuple[float, list[tuple[int, list[Any]]]]] = OrderedDict()
         self._next_handle = 0
@@ -302,7 +285,7 @@ class WorkerService:
                 registered = self._pieces.get(message.tag & MAX_HANDLE)
         elif kind == Kind.DATA:
             if message.flags & ADOPT:
-                registered = link.ahead[0] if link.ahead is not None else None
+                registered = link.ahead.registered if link.ahead is not None else None
             else:
                 run, home = self._runs.get(message.id, (None, None))
                 if home is link and type(run) is PieceRun:
@@ -365,32 +348,29 @@ class WorkerService:
             self._repeated[step] = repeated
         repeated.begin()
 
-    def begin_ahead(self, registered: _Registered, link: Link) -> list[Any] | None:
-        """Do the reads that the next step of the same piece begins with; return them, if they work.
-
-        The answer to a gradient is then the new parameters. The master decides whether it uses
-        them; if not, nothing has happened: only reads are done ahead.
-        """
-        transport = _AheadTransport()
-        run = PieceRun(registered.piece, 0, transport)
-        run.start(())
-        if transport.error is not None:
-            return None
-        link.ahead = (registered, run)
-        tensors, transport.tensors = transport.tensors, []
-        return tensors
-
     def _adopt(self, link: Link, message: Message) -> None:
-        registered, run = link.ahead  # no frame says ADOPT unless one said AHEAD before
-        link.ahead = None
+        # No frame says ADOPT unless one said AHEAD before.
+        begun, link.ahead = link.ahead, None
+        registered = begun.registered
         self.num_steps += 1
-        run.step = message.id
-        run.transport = _HomeTransport(self, registered, link, message.id)
-        run.transport.want_next = True
+        step, piece = message.id, registered.piece
+        if message.flags & ALL and registered.course.is_straight and not self.load.delay_seconds:
+            StraightRun(self, begun, link, step).go(message.tensors)
+            return
+        transport = _HomeTransport(self, registered, link, step)
+        transport.want_next = True
+        run = PieceRun(piece, step, transport)
+        run.go_on(registered.course.reads, begun.slots, begun.read_at)
         with self._lock:
-            self._runs[message.id] = (run, link)
-            early = self._early.pop(message.id, None)
-        run.deliver(message.tag, message.tensors)
+            self._runs[step] = (run, link)
+            early = self._early.pop(step, None)
+        if message.flags & ALL:
+            at = 0
+            for channel, (slots, _) in enumerate(piece.plan.channels):
+                run.deliver(channel, message.tensors[at : at + len(slots)])
+                at += len(slots)
+        else:
+            run.deliver(message.tag, message.tensors)
         if early is not None:
             for channel, tensors in early[1]:
                 run.deliver(channel, tensors)
@@ -420,6 +400,11 @@ class WorkerService:
             del self._early[step]
         _, messages = self._early.setdefault(message.id, (now, []))
         messages.append((message.tag, message.tensors))
+
+    def keep(self, step: int, run: StraightRun, link: Link) -> None:
+        """A step waits; the end of its link cancels it."""
+        with self._lock:
+            self._runs[step] = (run, link)
 
     def forget(self, step: int) -> None:
         """The step is over on this task."""
@@ -469,7 +454,7 @@ class WorkerService:
         with self._lock:
             self._next_handle += 1
             handle = self._next_handle
-            self._pieces[handle] = _Registered(
+            self._pieces[handle] = Registered(
                 piece, session, str(head["home"]), dict(head["addresses"])
             )
         return {"handle": handle, "on_gpus": piece.on_gpus}

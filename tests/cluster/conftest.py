@@ -191,3 +191,20 @@ def eventually():
             time.sleep(0.01)
 
     return wait
+
+
+@pytest.fixture
+def used_reads(monkeypatch):
+    """Whether each step that looked found reads that had been done ahead; they do not grow old."""
+    from dataflow.cluster import read_ahead
+
+    used, take_reads = [], read_ahead.take_reads
+
+    def watched(*arguments):
+        reads = take_reads(*arguments)
+        used.append(reads is not None)
+        return reads
+
+    monkeypatch.setattr(read_ahead, "take_reads", watched)
+    monkeypatch.setattr(read_ahead, "AHEAD_SECONDS", 60.0)
+    return used

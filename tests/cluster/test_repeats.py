@@ -7,7 +7,6 @@ import pytest
 
 import dataflow as tf
 from dataflow.cluster import worker_service
-from tests.results_of import results_of
 
 
 @pytest.fixture
@@ -160,12 +159,8 @@ def test_what_has_more_than_one_task_or_a_result_is_not_repeated(cluster, begun)
 
 
 def test_synchronous_training_begins_each_step_with_what_the_token_brought(
-    cluster, begun, monkeypatch
+    cluster, begun, used_reads
 ):
-    from dataflow.cluster import master
-
-    used = results_of(monkeypatch, master._MasterStep, "_use_reads")
-    monkeypatch.setattr(master, "AHEAD_SECONDS", 60.0)
     with tf.device("/job:ps/task:0"):
         w = tf.get_variable("w", initializer=1.0)
         global_step = tf.train.get_or_create_global_step()
@@ -176,9 +171,9 @@ def test_synchronous_training_begins_each_step_with_what_the_token_brought(
     with tf.train.MonitoredTrainingSession(
         cluster["worker:0"].target, hooks=[hook], stop_grace_period_secs=1
     ) as session:
-        del used[:]
+        del used_reads[:]
         for _ in range(20):
             session.run(train)
-        assert sum(used) > 15
+        assert sum(used_reads) > 15
         assert session.run([w, global_step]) == [0.5**20, 20]
     assert sum(flags == worker_service.REPEAT for flags in begun) == 1

@@ -10,7 +10,6 @@ import dataflow as tf
 from dataflow.cluster.server import Server, visible_tasks
 from dataflow.cluster.spec import ClusterSpec
 from tests.cluster.conftest import KEY, LocalCluster
-from tests.results_of import results_of
 
 pytestmark = pytest.mark.usefixtures("no_gpus")
 
@@ -102,11 +101,12 @@ def test_the_timeline_shows_both_layers_of_a_pipeline_at_work(cluster):
     assert begun < last, "worker 1 waited for the whole batch"
 
 
-def test_reads_that_came_with_the_last_answer_miss_nothing_done_since(cluster, monkeypatch):
-    from dataflow.cluster import master
+def test_reads_that_came_with_the_last_answer_miss_nothing_done_since(
+    cluster, monkeypatch, used_reads
+):
+    from dataflow.cluster import read_ahead
 
-    used = results_of(monkeypatch, master._MasterStep, "_use_reads")
-    monkeypatch.setattr(master, "AHEAD_SECONDS", 60.0)
+    used = used_reads
     with tf.device("/job:ps/task:0"):
         w = tf.get_variable("w", initializer=1.0)
         reset = tf.assign(w, 1.0)
@@ -126,30 +126,23 @@ def test_reads_that_came_with_the_last_answer_miss_nothing_done_since(cluster, m
             other.run(reset)
             assert session.run(double) == 2.0
         assert not any(used)
-        monkeypatch.setattr(master, "AHEAD_SECONDS", 0.0)
+        monkeypatch.setattr(read_ahead, "AHEAD_SECONDS", 0.0)
         session.run([double, double])
         session.run(double)
         assert not any(used), "reads were used that are too old"
 
 
-def test_a_token_brings_the_reads_of_the_next_step(cluster, monkeypatch):
+def test_a_token_brings_the_reads_of_the_next_step(cluster, monkeypatch, used_reads):
     """As in synchronous training: push, wait for a token, and go on with what came with it."""
-    from dataflow.cluster import channel, master
+    from dataflow.cluster import channel
 
-    used, held = [], []
-    use, send = master._MasterStep._use_reads, channel.Link.send
-
-    def counted_use(self, remote):
-        used.append(use(self, remote))
-        return used[-1]
+    held, send = [], channel.Link.send
 
     def counted_send(self, *args, **options):
         held.append(len(args) > 7 and args[7])
         send(self, *args, **options)
 
-    monkeypatch.setattr(master._MasterStep, "_use_reads", counted_use)
     monkeypatch.setattr(channel.Link, "send", counted_send)
-    monkeypatch.setattr(master, "AHEAD_SECONDS", 60.0)
     with tf.device("/job:ps/task:0"):
         w = tf.get_variable("w", initializer=1.0)
         tokens = tf.FIFOQueue(100, tf.float32, shapes=[[]], shared_name="tokens")
@@ -169,12 +162,12 @@ def test_a_token_brings_the_reads_of_the_next_step(cluster, monkeypatch):
         for n in range(10):
             assert session.run(step) == n
             value, last = 2 * value + last, n
-        assert used[1:] == [True] * 9
+        assert used_reads[1:] == [True] * 9
         assert any(held), "the local step went out by itself"
         assert session.run(w) == value
         session.run(put)
         assert session.run(step) == 0.0  # other things were run: the reads are made anew
-        assert not used[-1]
+        assert not used_reads[-1]
         assert session.run(w) == 2 * value + last
 
 

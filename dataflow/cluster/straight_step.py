@@ -1,0 +1,206 @@
+"""A step that is one message there and one back, as its master runs it.
+
+The steps of a training loop are alike. Where the reads came with the end of the step before
+(`read_ahead`), all that is left of a step is: compute, send what was computed, take the answer. No
+part of that can go another way, so there is nothing to decide, and no state that somebody else might
+ask for. Whatever is not as it was (another fetch or feed, an old read, a traced step) is left to
+`MasterSession.run` before anything has happened; whatever comes instead of the answer (an error, a
+death, a time-out, a closed session) is a `Turn`, with which the general step goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dataflow.cluster import read_ahead
+from dataflow.cluster.channel import Link
+from dataflow.cluster.messages import Kind, Message
+from dataflow.cluster.partition import Piece
+from dataflow.cluster.step_flags import ADOPT, AHEAD, ALL, LAST
+from dataflow.cluster.stretches import Stretch, first_stretch, next_stretch, run_stretch, take_in
+from dataflow.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from dataflow.cluster.master import MasterSession, PreparedStep
+
+
+class Turn(NamedTuple):
+    """A straight step that is straight no more: all was sent, and then came something else."""
+
+    prepared: PreparedStep
+    step: int
+    count: int
+    link: Link
+    #: What the local piece has done, and the values that it has left.
+    stretch: Stretch
+    slots: list[Any]
+    read_at: int
+    messages: list[Message]
+    error: UnavailableError | None
+    is_late: bool
+
+
+def straight_step(
+    master: MasterSession, prepared: PreparedStep, piece: Piece
+) -> StraightStep | None:
+    """The step as a straight one, if it is of that kind; ``piece`` is that of its remote task."""
+    local, remote = prepared.local, prepared.remotes[0]
+    if local is None or remote.ahead_channels is None or local.num_blocking or local.structured:
+        return None
+    first = first_stretch(local, [number for number, _ in remote.ahead_channels])
+    ahead = {number for number, _ in remote.ahead_channels}
+    left = [n for n in range(len(local.plan.channels)) if n not in ahead]
+    last = next_stretch(local, first, left)
+    sends = sorted(first.sends, key=lambda transfer: transfer[1])
+    one_message = (
+        all(task == remote.task for task, _, _ in sends)
+        and [number for _, number, _ in sends] == list(range(len(piece.channels)))
+        # What one half of the work sends does not wait for the other half.
+        and sum(number not in remote.companions for _, number, _ in sends) == 1
+    )
+    if not one_message or len(left) > 1 or last.sends or any(last.pending):
+        return None
+    return StraightStep(master, prepared, first, last, left)
+
+
+class StraightStep:
+    """What is known of a straight step; several threads may run it at once, each on a link."""
+
+    def __init__(
+        self,
+        master: MasterSession,
+        prepared: PreparedStep,
+        first: Stretch,
+        last: Stretch,
+        left: list[int],
+    ) -> None:
+        assert prepared.local is not None
+        plan = prepared.local.plan
+        remote = prepared.remotes[0]
+        self._master = master
+        self._prepared = prepared
+        self._local = prepared.local
+        self._task, self._address = remote.task, remote.address
+        self._first, self._last = first, last
+        self._read_slots = [
+            slot for number, _ in remote.ahead_channels or () for slot in plan.channels[number][0]
+        ]
+        self._feeds = list(zip(plan.feed_slots, prepared.local_feeds, strict=True))
+        sends = sorted(first.sends, key=lambda transfer: transfer[1])
+        self._out_slots = [slot for _, _, slots in sends for slot in slots]
+        #: The answer: its kind, tag and flags, and the slots of what the local piece needs of it.
+        self._in_slots = list(plan.channels[left[0]][0]) if left else []
+        self._num_fetches = len(remote.fetches)
+        self._answer = (Kind.DATA, left[0], LAST) if left else (Kind.DONE, self._num_fetches, 0)
+        self._fetch_slots = plan.fetch_slots
+
+    def run(self, values: Sequence[Any], seconds: float | None, count: int) -> list[Any] | None:
+        """Run the step on the fed values, as run ``count`` of this process; return the fetched ones.
+
+        ``None``: it is none of this kind now, and nothing has happened. Errors as of
+        `MasterSession.run`.
+        """
+        master, local = self._master, self._local
+        load = local.session.load
+        if local.is_new or load.delay_seconds or self._task in master.machine.dead:
+            return None
+        pool = master.pool
+        link = pool.take_warm(self._address)
+        if link is None:
+            return None
+        master.in_use.add(link)
+        try:
+            reads = read_ahead.take_reads(link, self._prepared, count)
+            if reads is None or master.closed:
+                pool.give_unused(link)
+                return None
+            with np.errstate(all="ignore"):
+                outcome = self._run(link, reads, values, seconds, count, load.num_updates)
+        except BaseException:
+            link.close()
+            raise
+        finally:
+            master.in_use.discard(link)
+        if type(outcome) is Turn:
+            return master.take_over(outcome, values, seconds)
+        return outcome  # type: ignore[return-value]
+
+    def _run(
+        self,
+        link: Link,
+        reads: list[Any],
+        values: Sequence[Any],
+        seconds: float | None,
+        count: int,
+        read_at: int,
+    ) -> list[Any] | Turn:
+        master, local, first = self._master, self._local, self._first
+        step = next(master.step_numbers)
+        slots: list[Any] = [None] * local.plan.num_slots
+        take_in(slots, self._read_slots, reads)
+        # What came through memory that the sender wants to use again must go when it was used.
+        reads.clear()
+        for slot, position in self._feeds:
+            slots[slot] = values[position]
+        run_stretch(local, first, slots, read_at)
+        messages: list[Message] = []
+        error, is_late = None, False
+        try:
+            link.send(
+                Kind.DATA,
+                0,
+                step,
+                [slots[slot] for slot in self._out_slots],
+                None,
+                ADOPT | ALL,
+                lambda: messages.append(link.receive()),
+            )
+            for slot in first.sent:
+                slots[slot] = None
+            if not messages:
+                if link.patience_seconds != seconds:
+                    link.set_patience(seconds)
+                is_late = not link.wait()
+                if not is_late:
+                    messages.append(link.receive())
+        except UnavailableError as lost:
+            error = lost
+        if len(messages) == 1:
+            kind, tag, id, tensors, _, flags = messages[0]
+            if (kind, tag, flags & ~AHEAD) == self._answer and id == step:
+                return self._end(link, slots, tensors, flags, values, count, read_at)
+        return Turn(
+            self._prepared, step, count, link, first, slots, read_at, messages, error, is_late
+        )
+
+    def _end(
+        self,
+        link: Link,
+        slots: list[Any],
+        tensors: list[Any],
+        flags: int,
+        values: Sequence[Any],
+        count: int,
+        read_at: int,
+    ) -> list[Any]:
+        num_inputs = len(self._in_slots)
+        num_own = num_inputs + self._num_fetches
+        fetched = tensors[num_inputs:num_own]
+        if self._last.numbers:
+            take_in(slots, self._in_slots, tensors[:num_inputs])
+            run_stretch(self._local, self._last, slots, read_at)
+        if flags & AHEAD:
+            read_ahead.keep_reads(link, self._prepared, count, tensors[num_own:])
+        self._master.pool.give(link)
+        sources = self._prepared.sources
+        return [
+            fetched[position]
+            if task == self._task
+            else slots[self._fetch_slots[position]]
+            if task
+            else values[position]
+            for task, position in sources
+        ]

@@ -1,0 +1,95 @@
+"""Stretches: segments of a piece that run one after the other, with no message in between.
+
+A piece whose messages arrive together needs no counting of who waits for whom: the order of its
+segments is known before. What a step does between two messages is then a list that is run from its
+beginning to its end.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from dataflow.cluster.compiled_piece import CompiledPiece
+
+
+class Stretch(NamedTuple):
+    """``numbers`` of segments in the order in which they run, and what is left ``pending`` then.
+
+    ``drops`` are the slots that nobody reads once a segment has run; ``sends`` are all transfers
+    (task, channel, slots), and ``sent`` the slots that nobody reads once these have gone.
+    """
+
+    numbers: list[int]
+    pending: list[int]
+    drops: list[list[int]]
+    sends: list[tuple[str, int, Sequence[int]]]
+    sent: list[int]
+
+
+def first_stretch(piece: CompiledPiece, channels: Iterable[int] = ()) -> Stretch:
+    """The segments that need nothing but the messages on some channels."""
+    pending = piece.pending.copy()
+    return _follow(piece, pending, [n for n, count in enumerate(pending) if not count], channels)
+
+
+def next_stretch(piece: CompiledPiece, before: Stretch, channels: Iterable[int]) -> Stretch:
+    """The segments that can run after those ``before`` when messages on more channels come."""
+    return _follow(piece, before.pending.copy(), [], channels)
+
+
+def _follow(
+    piece: CompiledPiece, pending: list[int], ready: list[int], channels: Iterable[int]
+) -> Stretch:
+    segments = piece.plan.segments
+    queue = deque(ready)
+    numbers = []
+
+    def count_down(targets: Sequence[int]) -> None:
+        for number in targets:
+            pending[number] -= 1
+            if not pending[number]:
+                queue.append(number)
+
+    for channel in channels:
+        count_down(piece.plan.channels[channel][1])
+    while queue:
+        number = queue.popleft()
+        # What may block goes last, so that nothing waits with it.
+        if segments[number].blocking and any(not segments[n].blocking for n in queue):
+            queue.append(number)
+            continue
+        numbers.append(number)
+        count_down(segments[number].followers)
+    sends = [transfer for number in numbers for transfer in segments[number].transfers]
+    goes = {slot for _, _, slots in sends for slot in slots}
+    drops = [[slot for slot in piece.releases[n] if slot not in goes] for n in numbers]
+    read_later = {s for n, count in enumerate(pending) if count for s in segments[n].input_slots}
+    sent = sorted(goes - read_later - set(piece.plan.fetch_slots))
+    return Stretch(numbers, pending, drops, sends, sent)
+
+
+def take_in(slots: list[Any], where: Sequence[int], tensors: Sequence[Any]) -> None:
+    """Put the tensors of messages into their slots.
+
+    As in a local run, a number is a NumPy scalar and not an array of rank 0.
+    """
+    for slot, value in zip(where, tensors, strict=True):
+        slots[slot] = value if value.shape or value.dtype.kind == "O" else value[()]
+
+
+def run_stretch(
+    piece: CompiledPiece, stretch: Stretch, slots: list[Any], read_at: int, count: int | None = None
+) -> None:
+    """Run the segments, or the first ``count``, of a stretch. Errors as of `run_segment`.
+
+    ``read_at``: how often the task's variables had been changed when the step began.
+    """
+    updates = piece.updates
+    for number, drops in zip(stretch.numbers[:count], stretch.drops, strict=False):
+        piece.run_segment(number, slots, None)
+        if updates[number]:
+            piece.session.load.updated(read_at)
+        for slot in drops:
+            slots[slot] = None
