@@ -275,7 +275,7 @@ class MasterSession:
     def take_over(self, turn: Turn, values: Sequence[Any], seconds: float | None) -> list[Any]:
         """Go on with a straight step that has taken a turn."""
         return self._run(
-            _MasterStep(self, turn.prepared, turn.step, None, turn.count, turn), values, seconds
+            _MasterStep(self, turn.prepared, turn.step, None, turn.run, turn), values, seconds
         )
 
     def _run(self, run: _MasterStep, values: Sequence[Any], seconds: float | None) -> list[Any]:
@@ -361,6 +361,8 @@ class _MasterStep:
         self.adopted: set[str] = set()
         self.reads: list[tuple[int, list[Any]]] = []
         self.results: dict[str, list[Any]] = {}
+        #: The reads of the next step, by the task that has done them.
+        self.brought: dict[str, list[Any]] = {}
         self.inbox: list[tuple[str, Message]] = []
         self.local: PieceRun | None = None
         self.error: Exception | None = None
@@ -482,9 +484,9 @@ class _MasterStep:
         if self.error is not None:
             self._give_up()
             raise self.error
-        for link in self.links.values():
-            if link.ahead is not None:
-                read_ahead.keep_reads(link, prepared, self.count, link.ahead)
+        for task, link in self.links.items():
+            if task in self.brought:
+                read_ahead.keep_reads(link, prepared, self.count, self.brought[task])
             master.pool.give(link)
         results = self.results
         return [
@@ -708,7 +710,7 @@ class _MasterStep:
                 fetches, tensors = tensors[count:], tensors[:count]
                 if message.flags & AHEAD:
                     number = len(self.prepared.fetches_of[task])
-                    self.links[task].ahead = fetches[number:]
+                    self.brought[task] = fetches[number:]
                     fetches = fetches[:number]
                 self.results[task] = fetches
                 self._take(self.master.decide(machine.done, self.step, task))
@@ -717,7 +719,7 @@ class _MasterStep:
             self.results[task] = message.tensors
             if message.flags & AHEAD:
                 self.results[task] = message.tensors[: message.tag]
-                self.links[task].ahead = message.tensors[message.tag :]
+                self.brought[task] = message.tensors[message.tag :]
             if self.recorders is not None and message.head is not None:
                 self.results[task] = message.tensors[: message.tag]
                 recorder = self.recorders[task] = Recorder(True)

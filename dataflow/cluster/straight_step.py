@@ -32,7 +32,7 @@ class Turn(NamedTuple):
 
     prepared: PreparedStep
     step: int
-    count: int
+    run: int
     link: Link
     #: What the local piece has done, and the values that it has left.
     stretch: Stretch
