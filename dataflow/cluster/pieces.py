@@ -35,6 +35,8 @@ _Result = TypeVar("_Result")
 class _Local(threading.local):
     #: Segments that what runs on this thread has made worth another try, and what comes after.
     woken: list[tuple[PieceRun, int] | Callable[[], None]] | None = None
+    #: What can be done after all that.
+    later: list[Callable[[], None]]
 
 
 _local = _Local()
@@ -323,10 +325,28 @@ def then_wake(function: Callable[..., _Result], *arguments: Any) -> _Result:
     if _local.woken is not None:
         return function(*arguments)
     woken = _local.woken = []
+    _local.later = []
     try:
         return function(*arguments)
     finally:
-        _try_again(woken)
+        _try_again(woken, _local.later)
+
+
+def try_woken() -> None:
+    """Try at once what this thread has woken, inside of `then_wake`."""
+    woken = _local.woken
+    while woken:
+        _try(woken.pop(0))
+
+
+def _try(entry: tuple[PieceRun, int] | Callable[[], None]) -> None:
+    if not isinstance(entry, tuple):
+        entry()
+        return
+    run, number = entry
+    followers = run._try(number, foreign=True)
+    if followers:
+        run._run(followers, foreign=True)
 
 
 def run_later(function: Callable[[], None]) -> None:
@@ -334,24 +354,19 @@ def run_later(function: Callable[[], None]) -> None:
     if _local.woken is None:
         function()
     else:
-        _local.woken.append(function)
+        _local.later.append(function)
 
 
-def _try_again(woken: list[tuple[PieceRun, int] | Callable[[], None]]) -> None:
+def _try_again(
+    woken: list[tuple[PieceRun, int] | Callable[[], None]], later: list[Callable[[], None]]
+) -> None:
     """Try the segments that this thread has woken, and those that they wake."""
     try:
-        while woken:
-            entry = woken.pop(0)
-            if not isinstance(entry, tuple):
-                entry()
-                continue
-            run, number = entry
-            followers = run._try(number, foreign=True)
-            if followers:
-                run._run(followers, foreign=True)
+        while woken or later:
+            _try(woken.pop(0) if woken else later.pop(0))
     finally:
         _local.woken = None
-        for entry in woken:  # after an interrupt
+        for entry in (*woken, *later):  # after an interrupt
             if isinstance(entry, tuple):
                 _wake(*entry)
             else:

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.channel import Link
 from dataflow.cluster.compiled_piece import CompiledPiece
+from dataflow.cluster.lines import Line, is_line
 from dataflow.cluster.messages import Kind, ProtocolError
 from dataflow.cluster.pieces import PieceRun, run_in_thread, run_later
 from dataflow.cluster.remote_errors import describe_error
+from dataflow.cluster.stretches import Stretch, first_stretch
 
 if TYPE_CHECKING:
     from dataflow.cluster.worker_service import WorkerService
@@ -41,7 +43,9 @@ class RepeatedStep:
         self._piece = piece
         self._link = link
         self._step = step
-        self._run: PieceRun | None = None
+        self._run: PieceRun | _RepeatedLine | None = None
+        stretch = first_stretch(piece)
+        self._stretch = stretch if is_line(piece, stretch) and not any(stretch.pending) else None
         self._beginning = False
         self._done = False
         self._finishing = False
@@ -51,17 +55,27 @@ class RepeatedStep:
     def begin(self) -> None:
         """Run the step, and again as long as it comes to its end at once."""
         while True:
-            run = PieceRun(self._piece, self._step, self)
+            run = self._new_run()
             with self._lock:
                 if self._cancelled:
                     return
                 self._run = run
                 self._beginning, self._done = True, False
-            run.start(())
+            if isinstance(run, PieceRun):
+                run.start(())
+            else:
+                run.go()
             with self._lock:
                 self._beginning = False
                 if not self._done:
                     return  # it waits; whoever ends it begins the next
+
+    def _new_run(self) -> PieceRun | _RepeatedLine:
+        piece, stretch = self._piece, self._stretch
+        if stretch is None or piece.session.load.delay_seconds:
+            return PieceRun(piece, self._step, self)
+        piece.count_run()
+        return _RepeatedLine(self, piece, stretch)
 
     def finish(self) -> None:
         """Let the run that is in progress be the last."""
@@ -108,3 +122,20 @@ class RepeatedStep:
         service.forget(self._step)
         if not self._link.closed:
             self._link.send(Kind.ERROR, 0, self._step, head=describe_error(error, service.task))
+
+
+class _RepeatedLine(Line):
+    """One run of a step that has no turns."""
+
+    __slots__ = ("_owner",)
+
+    def __init__(self, owner: RepeatedStep, piece: CompiledPiece, stretch: Stretch) -> None:
+        slots: list[Any] = [None] * piece.plan.num_slots
+        super().__init__(piece, stretch, slots, piece.session.load.num_updates)
+        self._owner = owner
+
+    def _end(self, foreign: bool) -> None:
+        self._owner.done([], ())
+
+    def _fail(self, error: Exception) -> None:
+        self._owner.failed(error)

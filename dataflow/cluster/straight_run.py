@@ -9,25 +9,21 @@ those that were not begun ahead.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.channel import Link
 from dataflow.cluster.compiled_piece import CompiledPiece
+from dataflow.cluster.lines import Line, is_line
 from dataflow.cluster.messages import Kind, ProtocolError
-from dataflow.cluster.pieces import check_alive, run_in_thread, then_wake, wake
+from dataflow.cluster.pieces import check_alive, run_in_thread
 from dataflow.cluster.remote_errors import describe_error
 from dataflow.cluster.step_flags import AHEAD, LAST
 from dataflow.cluster.stretches import first_stretch, next_stretch, run_stretch, take_in
 from dataflow.errors import UnavailableError
-from dataflow.runtime.resources import Postponed, postponing
 
 if TYPE_CHECKING:
     from dataflow.cluster.worker_service import Registered, WorkerService
 
-#: Segments that may wait for something to be there; they can be called again when it is.
-_TAKES = re.compile(r"^QueueDequeue|AccumulatorTakeGradient$")
 #: An answer in a frame of up to this size finds room in the socket, whoever's thread sends it.
 _SMALL_BYTES = 1 << 14
 
@@ -42,26 +38,16 @@ class Course:
         self.read_slots = [slot for _, _, slots in self.reads.sends for slot in slots]
         self.rest = next_stretch(piece, self.reads, range(len(plan.channels)))
         self.in_slots = [slot for slots, _ in plan.channels for slot in slots]
-        blocking = [n for n in self.rest.numbers if plan.segments[n].blocking]
-        #: The segment that may have to wait, if there is one: the last.
-        self.waits = blocking[0] if blocking else None
         last = self.rest.numbers[-1:]
         sends = plan.segments[last[0]].transfers if last else []
         self.channel = sends[0][1] if sends else None
         self.out_slots = [*(sends[0][2] if sends else ()), *plan.fetch_slots]
         self.is_straight = (
-            not any(self.rest.pending)
-            and bool(last)
-            and blocking in ([], last)
-            and all(piece.can_be_tried[n] for n in blocking)
-            and not any(
-                plan.segments[n].blocking
-                != any(_TAKES.search(op.type) for op in plan.segments[n].ops)
-                for n in self.rest.numbers
-            )
-            and not piece.structured
+            bool(last)
+            and not any(self.rest.pending)
             and not plan.feed_slots
             and not any(plan.segments[n].blocking for n in self.reads.numbers)
+            and is_line(piece, self.rest)
             and self.rest.sends == list(sends)
             and len(sends) <= 1
             and all(task == home for task, _, _ in (*sends, *self.reads.sends))
@@ -106,96 +92,53 @@ def begin(registered: Registered) -> tuple[Begun, list[Any]] | None:
     return begun, reads
 
 
-class StraightRun:
+class StraightRun(Line):
     """The rest of a step that was begun: from its messages to its answer.
 
-    Invariants: the master hears of the end once, by DONE, DATA with LAST, or ERROR; nothing begins
-    after `cancel`, and nothing is told.
+    The master hears of the end once, by DONE, DATA with LAST, or ERROR; after `cancel` it is told
+    nothing.
     """
 
-    __slots__ = ("_begun", "_condition", "_link", "_service", "_step", "_stopped", "_watcher")
+    __slots__ = ("_link", "_registered", "_service", "_step")
 
-    def __init__(self, service: WorkerService, begun: Begun, link: Link, step: int) -> None:
+    def __init__(
+        self, service: WorkerService, begun: Begun, link: Link, step: int, tensors: list[Any]
+    ) -> None:
+        """Take the messages, which are given away."""
+        registered = begun.registered
+        course = registered.course
+        super().__init__(registered.piece, course.rest, begun.slots, begun.read_at)
         self._service = service
-        self._begun = begun
+        self._registered = registered
         self._link = link
         self._step = step
-        self._stopped = False
-        self._watcher: Callable[[], None] | None = None
-        self._condition: Any = None
+        take_in(begun.slots, course.in_slots, tensors)
+        # What came through memory that the sender wants to use again must go when it was used.
+        tensors.clear()
 
-    def go(self, tensors: list[Any]) -> None:
-        """Take the messages, which are given away, and go on to the end or to where it waits."""
-        if then_wake(self._go, tensors):
-            if self._begun.registered.course.waits is None:
-                self._answer()
-            else:
-                self._watcher = self._wake  # one object: it is known by that
-                self._service.keep(self._step, self, self._link)
-                self._try()
+    def deliver(self, channel: int, tensors: Any, elsewhere: bool = False) -> None:
+        """A step that has all of its messages gets no other."""
+        raise ProtocolError(f"step {self._step} was sent a tensor, and had all of them")
 
-    def _go(self, tensors: list[Any]) -> bool:
-        begun = self._begun
-        course = begun.registered.course
-        try:
-            take_in(begun.slots, course.in_slots, tensors)
-            # What came through memory that the sender wants to use again must go when it was used.
-            tensors.clear()
-            count = None if course.waits is None else -1
-            run_stretch(course.piece, course.rest, begun.slots, begun.read_at, count)
-        except Exception as error:
-            self._fail(error)
-            return False
-        return True
+    def _hold(self) -> None:
+        self._service.keep(self._step, self, self._link)
 
-    def _try(self, foreign: bool = False) -> None:
-        """Do the last segment, which may have to wait, and answer.
-
-        On a ``foreign`` thread, one that serves another step, nothing is done that may take long.
-        """
-        outer = postponing.callback
-        postponing.callback = self._watcher
-        try:
-            then_wake(self._take)
-        except Postponed as postponed:
-            self._condition = postponed.condition
-            if self._stopped:
-                self.cancel()
-            return
-        except Exception as error:
-            self._fail(error)
-            return
-        finally:
-            postponing.callback = outer
-        if foreign and not self._link.may_share and self._link.largest_sent > _SMALL_BYTES:
+    def _end(self, foreign: bool) -> None:
+        link = self._link
+        if foreign and not link.may_share and link.largest_sent > _SMALL_BYTES:
             run_in_thread(self._answer)
         else:
             self._answer()
 
-    def _take(self) -> None:
-        begun = self._begun
-        course = begun.registered.course
-        if not self._stopped:
-            assert course.waits is not None
-            course.piece.run_segment(course.waits, begun.slots, None)
-
-    def _wake(self) -> None:
-        wake(self._try_there)
-
-    def _try_there(self) -> None:
-        if not self._stopped:
-            self._try(foreign=True)
-
     def _answer(self) -> None:
-        if self._stopped:
-            return
-        course, slots, link = self._begun.registered.course, self._begun.slots, self._link
+        registered, slots, link = self._registered, self._slots, self._link
+        course = registered.course
         if self._watcher is not None:
             self._service.forget(self._step)
         tensors = [slots[slot] for slot in course.out_slots]
         slots.clear()
         flags = 0
-        ahead = begin(self._begun.registered)
+        ahead = begin(registered)
         if ahead is not None:
             link.ahead, reads = ahead
             tensors += reads
@@ -212,20 +155,7 @@ class StraightRun:
         except Exception as error:
             self._fail(error)
 
-    def cancel(self) -> None:
-        """Begin nothing more, and take no token."""
-        self._stopped = True
-        if self._condition is not None:
-            self._condition.unwatch(self._watcher)
-
-    def deliver(self, channel: int, tensors: Any, elsewhere: bool = False) -> None:
-        """A step that has all of its messages gets no other."""
-        raise ProtocolError(f"step {self._step} was sent a tensor, and had all of them")
-
     def _fail(self, error: Exception) -> None:
-        if self._stopped:
-            return
-        self._stopped = True
         self._service.forget(self._step)
         self._link.ahead = None
         try:

@@ -355,7 +355,7 @@ class WorkerService:
         self.num_steps += 1
         step, piece = message.id, registered.piece
         if message.flags & ALL and registered.course.is_straight and not self.load.delay_seconds:
-            StraightRun(self, begun, link, step).go(message.tensors)
+            StraightRun(self, begun, link, step, message.tensors).go()
             return
         transport = _HomeTransport(self, registered, link, step)
         transport.want_next = True

@@ -151,7 +151,7 @@ def test_an_error_names_its_node_and_the_session_goes_on(cluster, straight, wher
 
 def test_its_time_out_says_who_is_waited_for_and_takes_no_token(cluster, straight, eventually):
     step, put, w, local, size = waiting()
-    config = tf.ConfigProto(operation_timeout_in_ms=300)
+    config = tf.ConfigProto(operation_timeout_in_ms=1000)
     with tf.Session(cluster["worker:0"].target, config=config) as session:
         warm_up(session, step, put, [w.initializer, local.initializer])
         session.run(step)
@@ -287,7 +287,7 @@ def test_a_ps_killed_between_steps_is_named(with_ps, straight):
 def test_a_ps_that_is_stopped_runs_into_the_time_out(with_ps, straight):
     others, target = with_ps
     x, _, new, _ = asynchronous()
-    config = tf.ConfigProto(operation_timeout_in_ms=300)
+    config = tf.ConfigProto(operation_timeout_in_ms=1000)
     with tf.Session(target, config=config) as session:
         session.run(tf.global_variables_initializer())
         for _ in range(4):
