@@ -65,6 +65,11 @@ class Queue:
             if self.closed:
                 raise self._closed_error()
             context.postpone_unless(condition, lambda: self._has_room(len(elements)), again=False)
+            if self._has_room(len(elements)):
+                for element in elements:
+                    self.push(element)
+                condition.notify_all()
+                return
             ticket = _Ticket()
             self.enqueuers.append(ticket)
             try:
@@ -105,6 +110,10 @@ class Queue:
         condition = self.condition
         with condition:
             context.postpone_unless(condition, lambda: self._can_give(count))
+            if not self.dequeuers and self.available() >= count:
+                given = [self.pop() for _ in range(count)]
+                condition.notify_all()
+                return given
             ticket = _Ticket()
             self.dequeuers.append(ticket)
             taken: list[Any] = []
@@ -290,7 +299,9 @@ def _make(context: Any, kind: type[Queue], types: Any, dims: Any, capacity: int)
         return kind(context.resource_name, list(types), list(dims), capacity)
 
     queue = context.resource("queue", create)
-    if type(queue) is not kind or [t.name for t in queue.types] != [t.name for t in types]:
+    if type(queue) is not kind or (
+        queue.types != types and [t.name for t in queue.types] != [t.name for t in types]
+    ):
         raise InvalidArgumentError(
             None,
             None,

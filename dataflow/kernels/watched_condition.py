@@ -33,7 +33,8 @@ class WatchedCondition(threading.Condition):
 
         The caller holds the lock.
         """
-        super().notify_all()
+        if self._waiters:  # type: ignore[attr-defined]
+            super().notify_all()
         if self._watchers:
             watchers, self._watchers = self._watchers, []
             for callback, ready in watchers:
