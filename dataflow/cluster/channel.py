@@ -174,7 +174,7 @@ class Link:
                 size = _size_of(buffers)
                 if size > self.peer_limit_bytes:
                     raise self._too_large(size, tensors)
-                if head is None:
+                if head is None and len(buffers) > len(tensors):  # nothing lies elsewhere
                     form = sent_form(buffers, tensors, size)
                     if form is not None:
                         remember(self._sent, (kind, tag, flags), form)
@@ -399,9 +399,10 @@ class Link:
             descriptors, head = messages.parse_meta_again(meta, num_tensors, payload_bytes)
             tensors = self._small_tensors(descriptors, start + meta_bytes)
             message = Message(kind, tag, id, tensors, head, flags)
-            form = received_form(message, header + meta, descriptors, _HEADER_BYTES + rest)
-            if form is not None:
-                remember(self._received, begins, form)
+            if payload_bytes or not num_tensors:
+                form = received_form(message, header + meta, descriptors, _HEADER_BYTES + rest)
+                if form is not None:
+                    remember(self._received, begins, form)
             return message
         else:
             long_meta = bytearray(meta_bytes)

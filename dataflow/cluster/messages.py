@@ -118,11 +118,21 @@ def describe(array: np.ndarray) -> bytes:
     return found
 
 
+_shared_cache: dict[tuple[Any, tuple[int, ...], int], bytes] = {}
+
+
 def describe_shared(array: np.ndarray, segment: int) -> bytes:
     """Return the descriptor of an array that was copied into a shared-memory segment."""
-    plain = describe(array)
-    code, rank, _, _, nbytes = DESCRIPTOR.unpack_from(plain)
-    return DESCRIPTOR.pack(code, rank, SHARED, segment, nbytes) + plain[DESCRIPTOR.size :]
+    key = (array.dtype, array.shape, segment)
+    found = _shared_cache.get(key)
+    if found is None:
+        plain = describe(array)
+        code, rank, _, _, nbytes = DESCRIPTOR.unpack_from(plain)
+        found = DESCRIPTOR.pack(code, rank, SHARED, segment, nbytes) + plain[DESCRIPTOR.size :]
+        if len(_shared_cache) > 4096:
+            _shared_cache.clear()
+        _shared_cache[key] = found
+    return found
 
 
 def pack_strings(array: np.ndarray) -> tuple[bytes, bytes]:

@@ -147,15 +147,11 @@ class OutgoingSegments:
 class _Lease:
     """Keeps a segment busy until the last array over it is gone."""
 
-    def __init__(self, mapping: mmap.mmap, descriptor: Descriptor, address: int) -> None:
+    __slots__ = ("__array_interface__", "_mapping")
+
+    def __init__(self, mapping: mmap.mmap, interface: dict[str, Any]) -> None:
         self._mapping = mapping
-        assert descriptor.dtype is not None
-        self.__array_interface__ = {
-            "version": 3,
-            "shape": descriptor.shape,
-            "typestr": descriptor.dtype.str,
-            "data": (address + DATA_OFFSET, True),
-        }
+        self.__array_interface__ = interface
 
     def __del__(self) -> None:
         self._mapping[0] = FREE
@@ -166,6 +162,8 @@ class IncomingSegments:
 
     def __init__(self) -> None:
         self._segments: dict[int, tuple[mmap.mmap, int, int]] = {}  # map, address, size
+        #: By segment, what lay in it last, and how NumPy is told of it.
+        self._last: dict[int, tuple[Descriptor, dict[str, Any]]] = {}
 
     def add(self, head: dict[str, Any] | None) -> None:
         """Map the segment that a SEGMENT message announces."""
@@ -180,6 +178,7 @@ class IncomingSegments:
             raise ProtocolError(f"segment {head} cannot be mapped: {error}") from None
         address = np.frombuffer(mapping, dtype=np.uint8).__array_interface__["data"][0]
         self._segments[number] = (mapping, address, size)
+        self._last.pop(number, None)
 
     def view(self, descriptor: Descriptor) -> np.ndarray:
         """Return the array that lies in a segment; read-only, without a copy."""
@@ -188,7 +187,17 @@ class IncomingSegments:
             raise ProtocolError(
                 f"a tensor in segment {descriptor.segment}, which was not announced"
             )
-        return np.asarray(_Lease(found[0], descriptor, found[1]))
+        last = self._last.get(descriptor.segment)
+        if last is None or last[0] is not descriptor:
+            assert descriptor.dtype is not None
+            interface = {
+                "version": 3,
+                "shape": descriptor.shape,
+                "typestr": descriptor.dtype.str,
+                "data": (found[1] + DATA_OFFSET, True),
+            }
+            last = self._last[descriptor.segment] = (descriptor, interface)
+        return np.asarray(_Lease(found[0], last[1]))
 
     def close(self) -> None:
         """Forget the mappings; those still viewed live on until the views are gone."""
