@@ -176,9 +176,13 @@ class CompiledPiece:
         self.releases = _releases(plan)
         #: Several tasks share a machine: BLAS's threads, which wait for each other in loops, would
         #: take each other's processors (a step of 0.5 ms took 40 ms with them).
-        self._scopes: list[Callable[[], Any] | None] = [
+        scopes: list[Callable[[], Any] | None] = [
             single_threaded if any(op.type in CALLS_BLAS for op in segment.ops) else None
             for segment in plan.segments
+        ]
+        self._steps = [
+            (s.input_slots, s.output_slots, scope)
+            for s, scope in zip(plan.segments, scopes, strict=True)
         ]
         #: Segments that change variables with what came from elsewhere, after others have read.
         self.updates = (
@@ -290,14 +294,13 @@ class CompiledPiece:
 
         The calling thread ignores floating-point warnings (`numpy.seterr`).
         """
-        segment = self.plan.segments[number]
-        arguments = [slots[slot] for slot in segment.input_slots]
+        inputs, outputs, scope = self._steps[number]
+        arguments = [slots[slot] for slot in inputs]
         compiled = self._segments[number]
         function = compiled.function
         if recorder is not None:
             compiled = self._traced_segment(number)
             function = functools.partial(compiled.function, recorder.hook(compiled.placed))
-        scope = self._scopes[number]
         try:
             if scope is None:
                 results = function(*arguments)
@@ -309,7 +312,7 @@ class CompiledPiece:
                 error, compiled.generated, compiled.placed.origin, self.session
             ) from error
         if results:
-            for slot, value in zip(segment.output_slots, results, strict=True):
+            for slot, value in zip(outputs, results, strict=True):
                 slots[slot] = value
 
 

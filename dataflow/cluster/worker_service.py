@@ -277,7 +277,12 @@ class WorkerService:
         of a step, as it does for larger arrays.
         """
         limit = _SHORT_BYTES if link.may_share else _SHORT_FRAME_BYTES
-        if link.largest_sent > limit or sum(tensor.nbytes for tensor in message.tensors) > limit:
+        size = link.largest_sent
+        if size > limit:
+            return False
+        for tensor in message.tensors:
+            limit -= tensor.nbytes
+        if limit < 0:
             return False
         kind, registered = message.kind, None
         if kind == Kind.RUN:
@@ -294,7 +299,7 @@ class WorkerService:
             return kind == Kind.PING
         if registered is None or not registered.is_quick or self.load.delay_seconds:
             return False
-        return bool(registered.piece.num_blocking) or link.largest_sent >= SHARE_FROM_BYTES
+        return bool(registered.piece.num_blocking) or size >= SHARE_FROM_BYTES
 
     def link_closed(self, link: Link) -> None:
         """Cancel the steps whose master was at the other end."""

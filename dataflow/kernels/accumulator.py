@@ -37,7 +37,7 @@ class Accumulator:
             )
 
     def apply(self, step: int, gradient: Any) -> None:
-        with self.condition:
+        with self.condition.lock:
             if step < self.step:
                 self.dropped += 1
                 return
@@ -71,7 +71,7 @@ class Accumulator:
         def ready() -> bool:
             return self.count >= required
 
-        with self.condition:
+        with self.condition.lock:
             context.postpone_unless(self.condition, ready)
             context.wait(self.condition, ready)
             result = self.result()

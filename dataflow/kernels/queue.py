@@ -61,7 +61,7 @@ class Queue:
     def enqueue(self, context: Any, elements: list[Any]) -> None:
         """Puts elements in, waiting for room; raises `CancelledError` when the queue is closed."""
         condition = self.condition
-        with condition:
+        with condition.lock:
             if self.closed:
                 raise self._closed_error()
             context.postpone_unless(condition, lambda: self._has_room(len(elements)), again=False)
@@ -108,7 +108,7 @@ class Queue:
         Raises `OutOfRangeError` when the queue is closed and has fewer (none, with ``up_to``).
         """
         condition = self.condition
-        with condition:
+        with condition.lock:
             context.postpone_unless(condition, lambda: self._can_give(count))
             if not self.dequeuers and self.available() >= count:
                 given = [self.pop() for _ in range(count)]
@@ -149,7 +149,7 @@ class Queue:
         return self.closed and not self.enqueuers and self.available() == 0
 
     def close(self, cancel_pending: bool) -> None:
-        with self.condition:
+        with self.condition.lock:
             self.closed = True
             if cancel_pending:
                 for ticket in self.enqueuers:
@@ -157,7 +157,7 @@ class Queue:
             self.condition.notify_all()
 
     def size(self) -> int:
-        with self.condition:
+        with self.condition.lock:
             return len(self.items)
 
     # ---- elements -------------------------------------------------------------------------

@@ -224,7 +224,9 @@ class KernelContext:
 
     def resource(self, kind: str, create: Callable[[], Any]) -> Any:
         """This op's resource, made when it does not exist."""
-        return self.resources.get_or_create(self.container, kind, self.resource_name, create)
+        attrs = self.attrs
+        name = attrs.get("shared_name") or self.op_name
+        return self.resources.get_or_create(attrs.get("container") or "", kind, name, create)
 
     def postpone_unless(
         self, condition: Any, ready: Callable[[], bool], again: bool = True
