@@ -210,7 +210,7 @@ def run_pieces_of(xp: Any, pieces: Sequence[Any], make_worker: Any) -> None:
 #: From here on a product may be made by `fused.gemm`.
 _MEDIUM_PRODUCT = 1 << 20
 #: From here on that is divided among the team's threads, which wait for it in a loop.
-_SHARED_PRODUCT = 6 << 20
+_SHARED_PRODUCT = 3 << 20
 #: What a part of it has at least, where there are more than two threads.
 _SHARE_OF_PRODUCT = 4 << 20
 #: From here on BLAS's work is divided among the helpers here; waking one takes about 0.1 ms. (At 25

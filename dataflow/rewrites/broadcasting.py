@@ -37,6 +37,7 @@ def run(work: WorkingGraph, journal: list[Hit], together: Together) -> bool:
                 if any(t.op._control_inputs for t in op._inputs):
                     continue  # what it waits for must still happen before
                 work.replace(tensor, replacement)
+                shapes.put_in_place(tensor, replacement)
                 journal.append(
                     Hit(
                         "broadcasting",

@@ -78,11 +78,13 @@ def apply(
     switches: Switches,
     watch: Watch | None = None,
     together: Together | None = None,
+    guess: int | None = None,
 ) -> Rewritten:
     """Rewrites the nodes of one plan; the originals stay as they are.
 
     ``watch(work, hit)`` is called after each rewrite, with the graph as it is then. The result is
-    for feeds whose sizes ``together`` are equal.
+    for feeds whose sizes ``together`` are equal. ``guess`` is what sizes that are not known count as
+    when it is judged what is worth its while.
     """
     work = WorkingGraph(ops, fetches, fetch_operations, feeds)
     journal: list[Hit] = []
@@ -98,9 +100,9 @@ def apply(
         _simplify(work, switches, journal, together)
         rounds += 1
     if switches.remapping:
-        fusion.run(work, journal)
+        fusion.run(work, journal, guess)
     if switches.regions:
-        regions.run(work, journal)
+        regions.run(work, journal, guess)
         updates.run(work, journal)
     return Rewritten(
         work.needed(),

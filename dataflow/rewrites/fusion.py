@@ -18,7 +18,7 @@ from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.places import OUTSIDE, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
-#: Sizes that are not known yet count as this, when it is judged whether a result is large.
+#: Sizes that nobody has seen yet count as this, when it is judged whether a result is large.
 _GUESSED_SIZE = 256
 _WORTHWHILE_ELEMENTS = 32_768
 _MAX_STEPS = 32
@@ -29,7 +29,7 @@ FUSED_NODES = "_nodes"
 _refused: set[Program] = set()
 
 
-def run(work: WorkingGraph, journal: list[Hit]) -> None:
+def run(work: WorkingGraph, journal: list[Hit], guess: int | None = None) -> None:
     """Finds the cones and puts a `_Fused` node in the place of each."""
     ops = work.needed()
     where = places(ops, work.feed_tensors)
@@ -66,7 +66,9 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
         reduction = _reduction_of(root, needed, fetched)
         if reduction is not None and where.get(reduction) != where.get(root):
             reduction = None
-        if len(members) < (1 if reduction is not None else 2) or not _worthwhile(root.outputs[0]):
+        if len(members) < (1 if reduction is not None else 2) or not _worthwhile(
+            root.outputs[0], guess or _GUESSED_SIZE
+        ):
             continue
         if len(members) + (reduction is not None) < 2:
             continue
@@ -88,12 +90,12 @@ def _fits(op: Operation, changes: Changes) -> bool:
     return len(value_types) == 1 and next(iter(value_types)).name in ("float32", "float64")
 
 
-def _worthwhile(tensor: Tensor) -> bool:
+def _worthwhile(tensor: Tensor, guess: int) -> bool:
     if tensor.dims is None:
         return True
     size = 1
     for d in tensor.dims:
-        size *= _GUESSED_SIZE if d is None else d
+        size *= guess if d is None else d
     return size >= _WORTHWHILE_ELEMENTS
 
 

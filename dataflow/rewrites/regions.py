@@ -26,7 +26,7 @@ from dataflow.rewrites.working_graph import WorkingGraph
 
 #: Machine code of more steps keeps too many values at once.
 _MAX_STEPS = 40
-#: Sizes that are not known count as this.
+#: Sizes that nobody has seen yet count as this.
 _GUESSED_SIZE = 64
 #: Microseconds that a call of NumPy takes, what an element costs in it, and what the call of a
 #: region takes, and each of its results (measured on one core).
@@ -137,7 +137,7 @@ class _Search:
             self.after[k] |= 1 << i | self.after[i]
 
 
-def run(work: WorkingGraph, journal: list[Hit]) -> None:
+def run(work: WorkingGraph, journal: list[Hit], guess: int | None = None) -> None:
     """Finds the regions and puts a `_FusedRegion` node in the place of each."""
     ops = work.needed()
     if len(ops) > _MOST_NODES:
@@ -158,7 +158,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
             continue
         members.sort(key=place.__getitem__)
         results = _results(members, needed, fetched, key)
-        if results and _worthwhile(members, results, key):
+        if results and _worthwhile(members, results, key, guess or _GUESSED_SIZE):
             _fuse(work, journal, members, results, key)
 
 
@@ -207,10 +207,10 @@ def _results(
     return results[::-1]
 
 
-def _worthwhile(members: list[Operation], results: list[Tensor], key: _Key) -> bool:
+def _worthwhile(members: list[Operation], results: list[Tensor], key: _Key, guess: int) -> bool:
     size = 1
     for d in key.dims:
-        size *= _GUESSED_SIZE if d is None else d
+        size *= guess if d is None else d
     calls = sum(len(op._inputs) - 1 if op.type == "AddN" else 1 for op in members)
     alone = calls * (_CALL + size * _ELEMENT)
     return alone > _REGION_CALL + len(results) * (_RESULT + size * _ELEMENT)

@@ -80,6 +80,10 @@ class Shapes:
         """The symbols of a tensor; ``None`` where not even the rank is known."""
         return self._of.get(tensor)
 
+    def put_in_place(self, old: Tensor, new: Tensor) -> None:
+        """A new tensor has the shape of the one that it stands for."""
+        self._of.setdefault(new, self._of.get(old))
+
     def told_by(self, shape: Tensor) -> Symbols | None:
         """The symbols of what has the shape that a tensor holds, where that is known."""
         if shape.op.type == "Shape":
@@ -88,7 +92,24 @@ class Shapes:
             sizes = shape.op.attrs["value"]
             if sizes.ndim == 1 and (sizes >= 0).all():
                 return tuple(sizes.tolist())
+        if shape.op.type == "Pack":  # the state of a recurrent network: a batch of so many units
+            found = [self._size(t) for t in shape.op.inputs]
+            return None if None in found else tuple(found)
         return None
+
+    def _size(self, size: Tensor) -> Any:
+        """The symbol of a size: a number, or an element of a shape; ``None`` where it is neither."""
+        op = size.op
+        if op.type == "Const":
+            value = op.attrs["value"]
+            return int(value) if value.shape == () and value >= 0 else None
+        if op.type != "StridedSlice" or size.dims != ():
+            return None
+        told, begin = self.told_by(op.inputs[0]), _constant(op.inputs[1])
+        flags = [op.attrs[name] for name in ("begin_mask", "ellipsis_mask", "new_axis_mask")]
+        if told is None or begin is None or len(begin) != 1 or any(flags):
+            return None
+        return told[begin[0]] if -len(told) <= begin[0] < len(told) else None
 
     def _fresh(self, tensor: Tensor) -> Symbols | None:
         if tensor.dims is None:
@@ -132,6 +153,10 @@ class Shapes:
             return told
         if kind in _ENTROPIES:
             return inputs[0] if output.value_index or inputs[0] is None else inputs[0][:1]
+        if kind == "Split":
+            return _along(inputs[1], _constant(op.inputs[0]), fresh)
+        if kind == "SplitV":
+            return _along(inputs[0], _constant(op.inputs[2]), fresh)
         if inputs and inputs[0]:
             return self._of_first(op, inputs, inputs[0], fresh)
         return None
@@ -146,6 +171,12 @@ class Shapes:
             return (rows, inputs[1][0 if op.attrs["transpose_b"] else 1])
         if kind in ("Conv2D", "MaxPool", "AvgPool") and fresh:
             return (first[0], *fresh[1:])  # the batch
+        if kind == "Unpack":
+            at = op.attrs["axis"] % len(first)
+            return first[:at] + first[at + 1 :]
+        if kind == "Pack":
+            at = op.attrs["axis"] % (len(first) + 1)
+            return (*first[:at], len(inputs), *first[at:])
         numbers = [_constant(t) for t in op.inputs[1:]]
         if kind in _REDUCTIONS and numbers[0] is not None:
             gone = {a % len(first) for a in numbers[0]}
@@ -161,10 +192,7 @@ class Shapes:
             return (*first[:at], 1, *first[at:])
         if kind == "Transpose" and numbers[0] is not None:
             return tuple(first[a] for a in numbers[0])
-        if kind == "ConcatV2" and numbers[-1] is not None and fresh:
-            at = numbers[-1][0] % len(first)
-            return tuple(fresh[i] if i == at else d for i, d in enumerate(first))
-        return None
+        return _along(first, numbers[-1], fresh) if kind == "ConcatV2" else None
 
 
 def sizes_together(feeds: Sequence[Tensor], values: Sequence[Any]) -> Together:
@@ -183,6 +211,19 @@ def sizes_together(feeds: Sequence[Tensor], values: Sequence[Any]) -> Together:
     return [group for group in found.values() if len(group) > 1]
 
 
+def size_of_batch(feeds: Sequence[Tensor], values: Sequence[Any]) -> int | None:
+    """The first size of most fed arrays whose first size no shape tells; ``None`` without such.
+
+    With it rewrites judge what is worth its while.
+    """
+    sizes = [
+        value.shape[0]
+        for tensor, value in zip(feeds, values, strict=True)
+        if tensor.dims and tensor.dims[0] is None and getattr(value, "shape", ())
+    ]
+    return max(sizes, key=sizes.count) if sizes else None
+
+
 def are_together(together: Together) -> Callable[[Sequence[Any]], bool]:
     """A function of the fed values: whether all sizes of each group are equal."""
     tests = [" == ".join(f"values[{i}].shape[{axis}]" for i, axis in group) for group in together]
@@ -198,6 +239,16 @@ def _constant(tensor: Tensor) -> list[int] | None:
     if tensor.op.type != "Const" or tensor.dtype.base_dtype.kind != "i":
         return None
     return tensor.op.attrs["value"].reshape(-1).tolist()  # type: ignore[no-any-return]
+
+
+def _along(
+    symbols: Symbols | None, axis: list[int] | None, fresh: Symbols | None
+) -> Symbols | None:
+    """``symbols`` with a new size along one axis."""
+    if not symbols or axis is None or not fresh or len(fresh) != len(symbols):
+        return None
+    at = axis[0] % len(symbols)
+    return (*symbols[:at], fresh[at], *symbols[at + 1 :])
 
 
 def _split(before: Symbols | None, after: Symbols | None) -> Symbols | None:

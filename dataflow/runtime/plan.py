@@ -96,9 +96,10 @@ class Plan:
         if self._switches is None or len(self.ops) < self._switches.min_nodes:
             return
         from dataflow.rewrites import engine, rules  # noqa: F401
-        from dataflow.rewrites.symbolic_shapes import are_together, sizes_together
+        from dataflow.rewrites.symbolic_shapes import are_together, size_of_batch, sizes_together
 
         together: Any = []
+        guess = None if arguments is None else size_of_batch(self.feeds, arguments)
         if arguments is not None and not self.session._has_gpu:  # CUDA graphs look at no sizes
             together = sizes_together(self.feeds, arguments)
         rewritten = engine.apply(
@@ -109,6 +110,7 @@ class Plan:
             self._switches.where(self.session._has_gpu),
             watch,
             together,
+            guess,
         )
         self.journal = rewritten.journal
         self._compile(

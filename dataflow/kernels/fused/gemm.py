@@ -40,6 +40,8 @@ SMALL_PRODUCT = 1 << 20
 _LEAST_ROWS, _LEAST_COLUMNS = 4, LANES
 #: Rows of the right matrix in a panel; rows of the left one that stay in the second cache.
 _MOST_STEPS, _MOST_ROWS = 256, 512
+#: Elements of a right matrix whose rows are divided: more than a core's second cache has.
+_LARGE_WEIGHTS = 1 << 19
 _ADDRESSES = ("left", "right", "out", "panel")
 _FIELDS = (
     *(*_ADDRESSES, "rows", "columns", "steps", "left_row", "left_step"),
