@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels import direct_conv, direct_conv_3d, direct_filter_gradient
+from dataflow.kernels import blocked_conv, direct_conv, direct_conv_3d, direct_filter_gradient
 from dataflow.kernels.blas import add_product, num_threads
 from dataflow.kernels.conv_geometry import (
     Layout,
@@ -210,7 +210,10 @@ def _is_flat(problem: Problem) -> bool:
 
 def _direct_forward(x: Any, filters: Any, problem: Problem, out: Any) -> bool:
     if _is_flat(problem):
-        return direct_conv.forward(x[:, 0], filters[0], *problem.windows[1:], out[:, 0])
+        arrays, windows = (x[:, 0], filters[0]), problem.windows[1:]
+        return any(
+            module.forward(*arrays, *windows, out[:, 0]) for module in (blocked_conv, direct_conv)
+        )
     return direct_conv_3d.forward(x, filters, problem.windows, out)
 
 
@@ -224,7 +227,11 @@ def _direct_filter_gradient(x: Any, grad: Any, problem: Problem, out: Any) -> bo
 
 def _direct_input_gradient(filters: Any, grad: Any, problem: Problem, out: Any) -> bool:
     if _is_flat(problem):
-        return direct_conv.input_gradient(filters[0], grad[:, 0], *problem.windows[1:], out[:, 0])
+        arrays, windows = (filters[0], grad[:, 0]), problem.windows[1:]
+        return any(
+            module.input_gradient(*arrays, *windows, out[:, 0])
+            for module in (blocked_conv, direct_conv)
+        )
     return direct_conv_3d.input_gradient(filters, grad, problem.windows, out)
 
 

@@ -73,13 +73,16 @@ def places_by_taps(w: Window) -> Iterator[tuple[int, int, int, int]]:
             first = place
 
 
-def forward(x: Any, filters: Any, height: Window, width: Window, out: Any) -> bool:
+def forward(
+    x: Any, filters: Any, height: Window, width: Window, out: Any, whole: int | None = None
+) -> bool:
     """``out`` [batch, places, places, outputs] of x [batch, height, width, channels].
 
     Only x, the last axis of ``out`` and one of the last two of ``filters`` must be contiguous.
+    ``whole``: how many multiplications there are in all, where this is one of several parts.
     """
     taps_high, taps_wide, channels, outputs = filters.shape
-    multiplications = out.size * taps_high * taps_wide * channels
+    multiplications = whole or out.size * taps_high * taps_wide * channels
     if not is_worthwhile(multiplications, outputs) or NUMBER_BYTES not in filters.strides[2:]:
         return False
     code = products.code.get()
@@ -244,9 +247,10 @@ def input_gradient(filters: Any, grad: Any, height: Window, width: Window, out: 
     if along_height is None or along_width is None:
         return False
     turned = filters.transpose(0, 1, 3, 2)
+    whole = grad.size * filters.size // filters.shape[3]
     for high, wide in itertools.product(along_height, along_width):
         taps, target = turned[high.taps, wide.taps], out[:, high.at, wide.at]
-        if not forward(grad, taps, high.window, wide.window, target):
+        if not forward(grad, taps, high.window, wide.window, target, whole):
             out.fill(0)  # of the phases before
             return False
     return True

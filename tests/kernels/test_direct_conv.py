@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import conv, direct_conv, direct_filter_gradient, direct_lines
+from dataflow.kernels import blocked_conv, conv, direct_conv, direct_filter_gradient, direct_lines
 from dataflow.kernels.fused import native, products, tile_assembly
+from dataflow.windows import Window
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
 pytestmark = pytest.mark.skipif(
@@ -21,6 +22,8 @@ def direct(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """However small the problem."""
     monkeypatch.setattr(direct_lines, "_SMALL_PRODUCT", 0)
     monkeypatch.setattr(direct_lines, "_LEAST_OUTPUTS", 1)
+    monkeypatch.setattr(blocked_conv, "_LEAST_BLOCKS", 0)
+    direct_lines._lists.clear()  # a list says whether there are blocks enough
 
 
 #: (batch, height, width, channels, filter height, filter width, outputs)
@@ -61,18 +64,18 @@ def _compare(
 ) -> None:
     """The result with tiles and without; fails when the tiles were not used."""
     used: list[bool] = []
-    module: Any = direct_filter_gradient if name == "filter_gradient" else direct_conv
-    original = getattr(module, name)
+    direct = f"_direct_{name}"
+    original = getattr(conv, direct)
 
     def watched(*arguments: Any) -> bool:
         used.append(original(*arguments))
         return used[-1]
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, name, watched)
+        patch.setattr(conv, direct, watched)
         got = function()
         assert used == [True] or may_be_blas
-        patch.setattr(module, name, lambda *arguments: False)
+        patch.setattr(conv, direct, lambda *arguments: False)
         wanted = function()
     np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-4)
 
@@ -120,26 +123,85 @@ def test_pieces_of_the_batch_and_chunks_of_lines(
     test_all_three_convolutions(monkeypatch, SIZES[1], CASES[0])
 
 
+@pytest.mark.parametrize("channels", [3, 32], ids=["in blocks", "single places"])
 def test_phases_that_were_done_are_undone_when_another_is_left_to_blas(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, channels: int
 ) -> None:
     forward = direct_conv.forward
     calls: list[bool] = []
 
-    def second_fails(*arguments: Any) -> bool:
-        calls.append(len(calls) != 1 and forward(*arguments))
+    def only_the_first(*arguments: Any) -> bool:
+        calls.append(not calls and forward(*arguments))
         return calls[-1]
 
     rng = np.random.default_rng(2)
-    filters = rng.random((3, 3, 16, 16), np.float32)
+    filters = rng.random((3, 3, channels, 16), np.float32)
     grad = rng.random((2, 4, 4, 16), np.float32)
     attributes = _attributes({"padding": "SAME", "strides": [1, 2, 2, 1]})
-    sizes = np.array([2, 8, 8, 16])
+    sizes = np.array([2, 8, 8, channels])
     wanted = conv.conv2d_backprop_input_kernel(np, sizes, filters, grad, **attributes)
-    monkeypatch.setattr(direct_conv, "forward", second_fails)
+    monkeypatch.setattr(direct_conv, "forward", only_the_first)
     got = conv.conv2d_backprop_input_kernel(np, sizes, filters, grad, **attributes)
-    assert calls == [True, False]
+    assert calls[:2] == [True, False]
     np.testing.assert_allclose(got, wanted, rtol=1e-5)
+
+
+#: (batch, height, width, channels, filter height, filter width, outputs)
+FEW = [
+    (3, 6, 28, 4, 5, 5, 1),
+    (2, 9, 12, 7, 3, 3, 3),
+    (5, 4, 14, 16, 1, 5, 8),
+    (2, 7, 15, 3, 2, 1, 6),
+    (1, 8, 16, 32, 4, 4, 2),
+    (2, 5, 18, 3, 3, 4, 12),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: "-".join(map(str, c.values())))
+@pytest.mark.parametrize("size", FEW, ids=lambda size: "x".join(map(str, size)))
+def test_few_outputs_in_blocks(
+    monkeypatch: pytest.MonkeyPatch, size: tuple[int, ...], case: dict[str, Any]
+) -> None:
+    """Forwards, and as the gradient of an input with as few channels."""
+    batch, high, wide, channels, taps_high, taps_wide, outputs = size
+    attributes = _attributes(case)
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((batch, high, wide, channels), np.float32)
+    filters = rng.standard_normal((taps_high, taps_wide, channels, outputs), np.float32)
+    _compare(monkeypatch, "forward", lambda: conv.conv2d_kernel(np, x, filters, **attributes))
+    few = rng.standard_normal((batch, high, wide, outputs), np.float32)
+    turned = np.ascontiguousarray(filters.transpose(0, 1, 3, 2))
+    grad = conv.conv2d_kernel(np, few, turned, **attributes)
+    sizes = np.array(few.shape)
+    _compare(
+        monkeypatch,
+        "input_gradient",
+        lambda: conv.conv2d_backprop_input_kernel(np, sizes, turned, grad, **attributes),
+        may_be_blas=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("width", "outputs", "size"),
+    [
+        (Window(28, 5, 1, 1, 2, 2, 28), 1, 4),
+        (Window(28, 3, 1, 1, 1, 1, 28), 8, 2),
+        (Window(28, 5, 1, 1, 2, 2, 28), 16, None),  # a vector is full
+        (Window(29, 5, 1, 1, 2, 2, 29), 1, None),  # nothing divides 29
+    ],
+)
+def test_places_that_make_a_block(width: Window, outputs: int, size: int | None) -> None:
+    blocks = blocked_conv._forward_blocks(width, outputs)
+    assert (None if blocks is None else blocks.size) == size
+
+
+def test_a_block_of_a_gradient_holds_whole_strides() -> None:
+    """28 elements that windows of five, two apart, slid along: blocks of 2, 4, 14 or 28."""
+    blocks = blocked_conv._gradient_blocks(Window(28, 5, 2, 1, 1, 2, 14), 1)
+    assert blocks is not None and blocks.size == 4
+    # Element 0 meets the first tap but one of place 0, and the last but one of the place before it.
+    assert [(m.tap, m.element) for m in blocks.meetings if m.place == 0] == [(1, 1), (3, 0)]
+    assert blocks.window == Window(14, 4, 2, 1, 1, 0, 7)
 
 
 def test_what_is_not_compiled_yet_is_left_to_blas(monkeypatch: pytest.MonkeyPatch) -> None:
