@@ -6,7 +6,6 @@ Plain Python objects rather than protocol buffers: they can be made without load
 from __future__ import annotations
 
 import copy
-import difflib
 from typing import Any
 
 
@@ -26,6 +25,8 @@ class Options:
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self._defaults:
+            import difflib
+
             close = difflib.get_close_matches(name, self._defaults, n=1)
             hint = f" Did you mean {close[0]!r}?" if close else ""
             raise ValueError(f"{type(self).__name__} has no option {name!r}.{hint}")

@@ -30,7 +30,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from dataflow.kernels.fused import object_files, transcendental
+from dataflow.kernels.fused import transcendental
 
 #: Times that a loop is asked for before it is compiled: a graph that runs twice is not worth it.
 _ASKED_BEFORE_COMPILING = 20
@@ -220,6 +220,8 @@ def compile_source(text: str, *names: str) -> list[int]:
     """
     import llvmlite
     import llvmlite.binding as llvm
+
+    from dataflow.kernels.fused import object_files  # files and hashes, which cost 10 ms to load
 
     with _lock:
         llvm.initialize_native_target()
