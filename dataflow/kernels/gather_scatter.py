@@ -9,7 +9,7 @@ import numpy as np
 from dataflow.kernels.array_basics import int_tuple, scalar_int
 from dataflow.kernels.cuda import indexing
 from dataflow.kernels.fused.mapping import MappedOp
-from dataflow.kernels.fused.rows import take_rows
+from dataflow.kernels.fused.rows import change_rows, take_rows
 from dataflow.kernels.registry import kernel
 
 
@@ -120,8 +120,8 @@ def _flat_numbers(xp: Any, indices: Any, shape: Any) -> tuple[Any, int]:
 def sum_rows(xp: Any, numbers: Any, rows: Any, count: int) -> Any:
     """``out[numbers[i]] += rows[i]`` for [count, ...] zeros; repeated numbers add up.
 
-    Single numbers go to `bincount`, rows are sorted and summed by `reduceat`: both are several
-    times quicker than `np.add.at`.
+    Single numbers go to `bincount`, rows to machine code, or they are sorted and summed by
+    `reduceat`: all are several times quicker than `np.add.at`.
     """
     out = xp.zeros((count, *rows.shape[1:]), rows.dtype)
     if not rows.size:
@@ -139,6 +139,8 @@ def sum_rows(xp: Any, numbers: Any, rows: Any, count: int) -> Any:
                 np.bincount(numbers, flat, count).astype(rows.dtype, copy=False).reshape(out.shape)
             )
         np.add.at(out.reshape(-1), numbers, flat)
+        return out
+    if change_rows("Add", out, numbers, rows):
         return out
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]

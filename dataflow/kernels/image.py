@@ -312,22 +312,42 @@ def non_max_suppression_kernel(
 ) -> Any:
     if not 0 <= iou_threshold <= 1:
         raise ValueError(f"iou_threshold must be in [0, 1], got {iou_threshold}")
-    y1, y2 = np.minimum(boxes[:, 0], boxes[:, 2]), np.maximum(boxes[:, 0], boxes[:, 2])
-    x1, x2 = np.minimum(boxes[:, 1], boxes[:, 3]), np.maximum(boxes[:, 1], boxes[:, 3])
-    areas = (y2 - y1) * (x2 - x1)
     order = np.argsort(-scores, kind="stable")
     order = order[scores[order] > score_threshold]
-    chosen: list[int] = []
-    while len(order) and len(chosen) < int(max_output_size):
-        best, order = order[0], order[1:]
-        chosen.append(int(best))
-        high = np.minimum(y2[best], y2[order]) - np.maximum(y1[best], y1[order])
-        wide = np.minimum(x2[best], x2[order]) - np.maximum(x1[best], x1[order])
-        shared = np.clip(high, 0, None) * np.clip(wide, 0, None)
-        union = areas[best] + areas[order] - shared
-        overlap = np.where(union > 0, shared / np.where(union > 0, union, 1), 0)
-        order = order[overlap <= iou_threshold]
-    return np.array(chosen, np.int32)
+    sides = boxes[order].T
+    low, high = np.minimum(sides[:2], sides[2:]), np.maximum(sides[:2], sides[2:])
+    corners = np.concatenate([low, high, (high - low).prod(0, keepdims=True)])
+    most = int(max_output_size)
+    chosen = np.empty(0, np.int64)  # places in `order`
+    for start in range(0, len(order), _BOXES_AT_ONCE):
+        if len(chosen) >= most:
+            break
+        block = corners[:, start : start + _BOXES_AT_ONCE]
+        free = ~(_overlaps(corners[:, chosen], block) > iou_threshold).any(0)
+        found = []
+        hides = _overlaps(block, block) > iou_threshold
+        for i in np.flatnonzero(free).tolist():
+            if free[i]:
+                found.append(start + i)
+                free &= ~hides[i]
+        chosen = np.concatenate([chosen, np.array(found, np.int64)])
+    return order[chosen[:most]].astype(np.int32)
+
+
+#: How many boxes, the best of those left, are compared with each other in one go.
+_BOXES_AT_ONCE = 128
+
+
+def _overlaps(first: Any, second: Any) -> Any:
+    """Intersection over union of each of ``first`` with each of ``second``.
+
+    Both are [5, n]: the lower corners' y and x, the upper corners' y and x, areas.
+    """
+    a, b = first[:, :, None], second[:, None, :]
+    shared = np.clip(np.minimum(a[2], b[2]) - np.maximum(a[0], b[0]), 0, None)
+    shared *= np.clip(np.minimum(a[3], b[3]) - np.maximum(a[1], b[1]), 0, None)
+    union = a[4] + b[4] - shared
+    return np.where(union > 0, shared / np.where(union > 0, union, 1), 0)
 
 
 def _generator(context: Any, seed: int, seed2: int) -> np.random.Generator:

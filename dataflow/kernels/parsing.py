@@ -138,15 +138,15 @@ def _quoted(record: bytes) -> str:
 def _csv_column(
     column: Sequence[bytes], default: Any, dtype: DType, na: bytes, j: int, records: list[bytes]
 ) -> Any:
-    values = np.reshape(strings(default) if dtype.kind == "S" else default, -1)
-    missing = []
+    missing: list[int] = []
     if b"" in column or (na and na in column):
+        values = np.reshape(strings(default) if dtype.kind == "S" else default, -1)
         missing = [i for i, text in enumerate(column) if not text or (na and text == na)]
-    if missing and not len(values):
-        raise ValueError(
-            f"Field {j} is required but missing in record {missing[0]}! The record is "
-            f"{_quoted(records[missing[0]])}"
-        )
+        if not len(values):
+            raise ValueError(
+                f"Field {j} is required but missing in record {missing[0]}! The record is "
+                f"{_quoted(records[missing[0]])}"
+            )
     if dtype.kind == "S":
         out = text_array(column, (len(column),))
         for i in missing:

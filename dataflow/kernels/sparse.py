@@ -93,6 +93,10 @@ def sparse_tensor_dense_matmul_kernel(
             raise ValueError(f"a row index lies outside of [0, {num_rows})")
         if int(columns.min()) < 0 or int(columns.max()) >= inner:
             raise ValueError(f"a column index lies outside of [0, {inner})")
+    if xp is np:
+        products = b.take(columns, 0)
+        products = np.multiply(products, values[:, None], products)
+        return sum_rows(np, np.ascontiguousarray(rows), products, num_rows)
     return sum_rows(xp, rows, b[columns] * values[:, None], num_rows)
 
 

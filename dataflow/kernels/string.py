@@ -99,6 +99,10 @@ def unsorted_segment_join_kernel(
 def _sparse_words(rows: list[list[bytes]]) -> tuple[Any, Any, Any]:
     lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     total = int(lengths.sum())
+    if len(rows) == 1:
+        indices = np.zeros((total, 2), np.int64)
+        indices[:, 1] = np.arange(total)
+        return indices, text_array(rows[0], (total,)), np.array([1, total], np.int64)
     indices = np.empty((total, 2), np.int64)
     indices[:, 0] = np.repeat(np.arange(len(rows)), lengths)
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -262,16 +266,18 @@ def parse_number(text: bytes, dtype: Any) -> Any:
 
 def parse_numbers(texts: Sequence[bytes], dtype: Any) -> Any:
     """`parse_number` of each as a vector; ``None`` where one of them is none, or does not fit."""
-    if b"_" in b"".join(texts):
-        return None
     try:
+        if len(texts) == 1:
+            return np.array([parse_number(texts[0], dtype)], dtype)
+        if b"_" in b"".join(texts):
+            return None
         if dtype.kind == "f":
             return np.fromiter(map(float, texts), dtype, len(texts))
         wide = np.fromiter(map(int, texts), np.int64, len(texts))
     except (ValueError, OverflowError):
         return None
     numbers = wide.astype(dtype)
-    return numbers if np.array_equal(numbers, wide) else None
+    return numbers if (numbers == wide).all() else None
 
 
 @kernel("StringToNumber", cpu_only=_REASON)

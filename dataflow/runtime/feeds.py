@@ -90,6 +90,10 @@ def _to_array(
             "arrays; run the tensor first to get its value."
         )
     if is_string:
+        if isinstance(value, bytes) and not isinstance(value, np.generic):
+            one = np.empty((), object)
+            one[()] = value
+            return one
         return as_bytes_array(
             np.asarray(value, dtype=object) if not isinstance(value, np.ndarray) else value
         )
@@ -124,7 +128,9 @@ def as_bytes_array(value: Any) -> Any:
     kinds = set(map(type, flat))
     if kinds == {str}:
         flat = list(map(str.encode, flat))
-    elif kinds != {bytes}:
+    elif kinds == {bytes}:
+        return array
+    else:
         flat = [v.encode() if isinstance(v, str) else v for v in flat]
     out = np.empty(len(flat), dtype=object)
     out[:] = flat
