@@ -15,6 +15,10 @@ from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import one, parse_number, strings, text_array
 
 _REASON = "tables are dictionaries of the host"
+#: Fewer keys are looked up in the dictionary.
+_FEW_KEYS = 32
+#: A table becomes a row of values where it has at least one key for so many places.
+_SPARSEST = 4
 
 
 class LookupTable:
@@ -27,7 +31,8 @@ class LookupTable:
         self.key_dtype, self.value_dtype = key_dtype, value_dtype
         self.mutable, self.value_shape = mutable, tuple(value_shape)
         self.ready = mutable
-        self.entries: dict[Any, Any] = {}
+        self.entries: dict[Any, Any] = {}  # replaced as a whole, never changed
+        self._row: tuple[Any, Any] = ({}, None)
         self.lock = threading.RLock()
 
     def need_ready(self) -> None:
@@ -64,6 +69,40 @@ class LookupTable:
                 return text_array(rows, whole)
             return np.array(rows, self.value_dtype.numpy).reshape(whole)
         return np.fromiter(values, self.value_dtype.numpy, count).reshape(whole)
+
+    def find(self, keys: Any, missing: Any) -> Any:
+        """The values of ``keys``, and ``missing`` for those that are not there."""
+        row = None
+        if self.key_dtype.kind == "i" and keys.size > _FEW_KEYS and not self.value_shape:
+            row = self._as_row()
+        if row is None:
+            flat = keys.reshape(-1).tolist()
+            found = map(self.entries.get, flat, itertools.repeat(missing))
+            return self.array(found, len(flat), keys.shape)
+        low, values, there = row
+        inside = (keys >= low) & (keys < low + len(values))
+        places = np.where(inside, keys, low) - low
+        result = values[places]
+        result[~(inside & there[places])] = missing
+        return result
+
+    def _as_row(self) -> tuple[int, Any, Any] | None:
+        """Where the keys are close together, as ids are: the lowest, values from there on, and
+        which of them there are. Kept until the table changes."""
+        entries, row = self._row
+        if entries is not self.entries:
+            entries, row = self.entries, None
+            low, high = min(entries, default=0), max(entries, default=0)
+            size = high - low + 1
+            if entries and size <= _SPARSEST * len(entries):
+                places = np.fromiter(entries, np.int64, len(entries)) - low
+                values = np.zeros(size, self.value_dtype.numpy)
+                values[places] = self.array(entries.values(), len(entries), (len(entries),))
+                there = np.zeros(size, bool)
+                there[places] = True
+                row = low, values, there
+            self._row = entries, row
+        return row  # type: ignore[no-any-return]
 
     def fill(self, entries: dict[Any, Any]) -> None:
         """Fills a static table; once, or again with the same."""
@@ -190,9 +229,7 @@ def lookup_table_find_kernel(xp: Any, table: LookupTable, keys: Any, default: An
     table.need_ready()
     array = strings(keys) if table.key_dtype.kind == "S" else np.asarray(keys)
     missing = one(default) if table.value_dtype.kind == "S" and not table.value_shape else default
-    flat = array.reshape(-1).tolist()
-    found = map(table.entries.get, flat, itertools.repeat(missing))
-    return table.array(found, len(flat), array.shape)
+    return table.find(array, missing)
 
 
 @kernel("LookupTableInsertV2", cpu_only=_REASON)

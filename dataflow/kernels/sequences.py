@@ -167,10 +167,9 @@ def _unique_by_table(x: Any) -> tuple[Any, Any, Any]:
 def unique_in_order(x: Any) -> tuple[Any, Any, Any]:
     """Different elements by first appearance; for each x its number; how often each appears."""
     if x.dtype.kind == "O":
-        numbers: dict[Any, int] = {}
-        which = np.fromiter(
-            (numbers.setdefault(v, len(numbers)) for v in x.tolist()), np.int64, len(x)
-        )
+        items = x.tolist()
+        numbers = {item: i for i, item in enumerate(dict.fromkeys(items))}
+        which = np.fromiter(map(numbers.__getitem__, items), np.int64, len(items))
         values = np.empty(len(numbers), object)
         values[:] = list(numbers)
         return values, which, np.bincount(which, minlength=len(numbers))

@@ -206,3 +206,36 @@ def test_jpegs_keep_what_they_show() -> None:
         )
     assert gray.shape == (32, 32, 1)
     assert np.abs(again.astype(int) - smooth).max() <= 8
+
+
+def _suppressed(boxes, scores, most: int, iou: float) -> list[int]:
+    """One box after the other, as the definition says."""
+    y1, x1 = np.minimum(boxes[:, :2], boxes[:, 2:]).T
+    y2, x2 = np.maximum(boxes[:, :2], boxes[:, 2:]).T
+    areas = (y2 - y1) * (x2 - x1)
+    chosen: list[int] = []
+    for i in np.argsort(-scores, kind="stable").tolist():
+        hidden = False
+        for j in chosen:
+            high = max(0, min(y2[i], y2[j]) - max(y1[i], y1[j]))
+            shared = high * max(0, min(x2[i], x2[j]) - max(x1[i], x1[j]))
+            union = areas[i] + areas[j] - shared
+            hidden = hidden or (union > 0 and shared / union > iou)
+        if not hidden and len(chosen) < most:
+            chosen.append(i)
+    return chosen
+
+
+@pytest.mark.parametrize(
+    ("count", "most", "iou"), [(400, 30, 0.3), (400, 400, 0.1), (300, 300, 0.9), (0, 3, 0.5)]
+)
+def test_boxes_are_suppressed_by_better_ones_in_other_blocks_too(
+    count: int, most: int, iou: float
+) -> None:
+    rng = np.random.default_rng(count + most)
+    boxes, scores = rng.random((count, 4), np.float32), rng.random(count, np.float32)
+    boxes[:, 2:] = boxes[:, :2] + 0.2
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = session.run(tf.image.non_max_suppression(boxes, scores, most, iou))
+    assert found.tolist() == _suppressed(boxes, scores, most, iou)
+    assert found.dtype == np.int32

@@ -99,3 +99,28 @@ def test_mistakes_are_found_when_the_table_is_made() -> None:
 def test_initializers_without_tables_do_nothing() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         assert session.run(tf.tables_initializer()) is None
+
+
+@pytest.mark.parametrize(
+    "keys", [[7], range(-3, 40), [0, 3, 4, 9], [2**31 - 1, 2**31 - 5], [0, 10**6]]
+)
+@pytest.mark.parametrize("values", ["words", "numbers"])
+def test_many_whole_numbers_are_found_one_by_one_or_in_a_row(keys, values: str) -> None:
+    keys = np.array(list(keys), np.int32)
+    entries = {int(k): f"word {k}".encode() if values == "words" else int(k) * 3 for k in keys}
+    dtype, missing = (tf.string, b"?") if values == "words" else (tf.int64, -1)
+    rng = np.random.default_rng(0)
+    around = np.array([*keys.tolist(), -4, 0, 1, 8, -(2**31), 2**31 - 1], np.int32)
+    with tf.Graph().as_default(), tf.Session() as session:
+        table = tf.contrib.lookup.MutableHashTable(tf.int32, dtype, missing)
+        asked = tf.placeholder(tf.int32)
+        found = table.lookup(asked)
+        session.run(table.insert(keys, tf.constant(list(entries.values()), dtype)))
+        for shape in ((5,), (20, 7)):
+            given = rng.choice(around, shape)
+            expected = [entries.get(k, missing) for k in given.reshape(-1).tolist()]
+            assert session.run(found, {asked: given}).reshape(-1).tolist() == expected
+        given = np.full(50, keys[0])
+        new = b"new" if values == "words" else 99
+        session.run(table.insert(keys[:1], tf.constant([new], dtype)))
+        assert set(session.run(found, {asked: given}).tolist()) == {new}
