@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from dataflow.kernels.fused.mapping import MappedOp
 from dataflow.kernels.registry import kernel
 
 
@@ -124,7 +127,13 @@ def matrix_band_part_kernel(xp: Any, x: Any, num_lower: Any, num_upper: Any) -> 
         inside &= distance >= -lower
     if upper >= 0:
         inside &= distance <= upper
+    operands = [inside, x, np.zeros((), x.dtype)]
+    if xp is np:
+        return _SELECT(x.dtype, operands, lambda given: np.where(*given))
     return xp.where(inside, x, xp.zeros((), x.dtype))
+
+
+_SELECT = MappedOp(3, ("Select", (0, 1, 2)))
 
 
 @kernel("LinSpace")

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.fused.mapping import MappedOp
 from dataflow.kernels.registry import kernel
 
 
@@ -118,9 +119,25 @@ def _fake_quant(xp: Any, x: Any, low: float, high: float, num_bits: int, narrow_
     if low == high == 0.0:
         return xp.zeros_like(x)
     first, last, scale = _nudged(low, high, num_bits, narrow_range)
-    inside = xp.clip(x, np.float32(first), np.float32(last)) - np.float32(first)
     inverse = np.float32(1.0) / np.float32(scale)
-    return xp.floor(inside * inverse + np.float32(0.5)) * np.float32(scale) + np.float32(first)
+    numbers = [np.float32(number) for number in (first, last, scale, inverse)]
+
+    def by_ufuncs(operands: list[Any]) -> Any:
+        x, first, last, scale, inverse = operands
+        return (
+            xp.floor((xp.clip(x, first, last) - first) * inverse + np.float32(0.5)) * scale + first
+        )
+
+    operands = [x, *numbers]
+    return _FAKE_QUANT(x.dtype, operands, by_ufuncs) if xp is np else by_ufuncs(operands)
+
+
+#: x, first, last, scale, its inverse
+_FAKE_QUANT = MappedOp(
+    5,
+    *(("Maximum", (0, 1)), ("Minimum", (5, 2)), ("Sub", (6, 1)), ("Mul", (7, 4))),
+    *(("Const", (0.5,)), ("Add", (8, 9)), ("Floor", (10,)), ("Mul", (11, 3)), ("Add", (12, 1))),
+)
 
 
 @kernel("FakeQuantWithMinMaxArgs")

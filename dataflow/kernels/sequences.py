@@ -8,6 +8,7 @@ import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.kernels.array_basics import int_tuple
+from dataflow.kernels.fused.largest import largest
 from dataflow.kernels.fused.row_reductions import ReducedChain
 from dataflow.kernels.fused.unique import unique
 from dataflow.kernels.registry import kernel
@@ -43,6 +44,10 @@ def top_k_kernel(xp: Any, x: Any, k: Any, *, sorted: bool) -> Any:
     if k == 1:
         index = x.argmax(-1)[..., None]
     elif xp is np and 8 * k < size and x.dtype.kind == "f":
+        found = largest(x.reshape(-1, size), k)
+        if found is not None and found[1].min() >= 0:
+            shape = (*x.shape[:-1], k)
+            return found[0].reshape(shape), found[1].reshape(shape)
         index = _few_largest(x, k)
     else:
         index = _largest_first(xp, x)[..., :k]

@@ -33,9 +33,12 @@ _SHARED_BYTES, _PIECE_BYTES = 1 << 20, 1 << 19
 _FIELDS = (
     *("x", "y", "grad", "out", "images", "image_bytes", "line_bytes", "place_bytes"),
     *("tap_line", "tap_place", "lines", "high", "places", "wide", "weights", "weights_line"),
-    *("small_place", "several", "weights_one", "spread", "taps_high", "inside", "outside"),
+    *("small_place", "several", "weights_one", "spread", "taps_high", "taps_wide"),
+    *("inside", "outside", "place_stride"),
 )
 _pack = struct.Struct("q" * len(_FIELDS)).pack
+#: Places side by side that are made together, where no tap lies outside.
+_TOGETHER = 8
 #: Sums of a line of taps that are kept in registers.
 _MOST_TAPS_WIDE = 7
 _WEIGHTED = ("weighted", "weighted_gradient", "weights_gradient")
@@ -135,10 +138,10 @@ def slide(
     if image.nbytes >= _SHARED_BYTES:  # (not by the threads that are free: shares decide rounding)
         size = max(1, min(_PIECE_BYTES // image_bytes, -(-batch // 4)))
     shares = range(0, batch, size)
-    totals, inside = None, range(0)
+    totals, inside = None, _inside(width)
     if kind == "weights_gradient":
         if width.taps <= _MOST_TAPS_WIDE:
-            kind, inside = f"{kind}_{width.taps}", _inside(width)
+            kind = f"{kind}_{width.taps}"
         totals = np.zeros((len(shares), *weights.shape), np.float32)
     addresses = [0 if a is None else address_of(a) for a in (x, y, grad, out)]
     steps = [image_bytes, places_bytes, places_bytes, places_bytes]
@@ -163,8 +166,8 @@ def slide(
             weights_at + (number * weights.nbytes if totals is not None else 0),
             width.taps * (place_bytes if kind == "weighted_gradient_many" else small_place),
             *(small_place, several, height.taps * width.taps * place_bytes),
-            *(0 if spread is None else address_of(spread), height.taps),
-            *(inside.start, inside.stop),
+            *(0 if spread is None else address_of(spread), height.taps, width.taps),
+            *(inside.start, inside.stop, width.stride * place_bytes),
         )
         calls.append((code[kind], table))
     run_calls(calls)
@@ -232,6 +235,17 @@ def _entry(w: Writer, table: str, i: str) -> list[str]:
 def _fma(w: Writer, a: str, b: str, plus: str) -> str:
     vectors = f"{VECTOR} {a}, {VECTOR} {b}, {VECTOR} {plus}"
     return w.put(f"call {VECTOR} @llvm.fma.v{LANES}f32({vectors})")
+
+
+_LOWEST = f"<{', '.join(['float 0xFFF0000000000000'] * LANES)}>"
+
+
+def _larger(w: Writer, v: str, value: str) -> str:
+    """The larger one; a NaN stays."""
+    more = w.put(f"fcmp ogt {VECTOR} {v}, {value}")
+    most = w.put(f"select {_MASK} {more}, {VECTOR} {v}, {VECTOR} {value}")
+    nan = w.put(f"fcmp uno {VECTOR} {v}, {v}")
+    return w.put(f"select {_MASK} {nan}, {VECTOR} {v}, {VECTOR} {most}")
 
 
 class _ImageVector(NamedTuple):
@@ -432,14 +446,9 @@ def _function(kind: str) -> str:
         if kind == "max":
 
             def larger(address: str, _: str, value: str) -> str:
-                v = w.load(address, mask)
-                more = w.put(f"fcmp ogt {VECTOR} {v}, {value}")
-                nan = w.put(f"fcmp uno {VECTOR} {v}, {v}")
-                takes = w.put(f"or {_MASK} {more}, {nan}")
-                return w.put(f"select {_MASK} {takes}, {VECTOR} {v}, {VECTOR} {value}")
+                return _larger(w, w.load(address, mask), value)
 
-            lowest = _spread("0xFFF0000000000000")
-            w.store_masked(over_taps(at, "x", VECTOR, lowest, larger), small("out"), mask)
+            w.store_masked(over_taps(at, "x", VECTOR, _LOWEST, larger), small("out"), mask)
         elif kind == "average":
 
             def plus(address: str, _: str, value: str) -> str:
@@ -490,6 +499,38 @@ def _function(kind: str) -> str:
 
             over_taps(at, "out" if makes_image else "x", VECTOR, zero, give)
 
+    def several_places(
+        kind: str, image: _ImageVector, first: str, weight: str, high: str, mask: str
+    ) -> list[str]:
+        """What neighbouring places make of their taps."""
+        start = _LOWEST if kind == "max" else "zeroinitializer"
+        kinds = f"[{_TOGETHER} x {VECTOR}]"
+        starts = f"[{', '.join([f'{VECTOR} {start}'] * _TOGETHER)}]"
+
+        def line(i: str, values: str) -> str:
+            here = w.at(first, (i, field["tap_line"]))
+            weights = w.at(weight, (i, field["weights_line"]))
+
+            def tap(j: str, values: str) -> str:
+                at = w.at(here, (j, field["tap_place"]))
+                factor = w.load(w.at(weights, (j, own_bytes)), mask) if kind == "weighted" else ""
+                for n in range(_TOGETHER):
+                    value = w.put(f"extractvalue {kinds} {values}, {n}")
+                    v = image.load(w, w.at(at, (str(n), field["place_stride"])))
+                    if kind == "max":
+                        value = _larger(w, v, value)
+                    elif kind == "average":
+                        value = w.put(f"fadd {VECTOR} {value}, {v}")
+                    else:
+                        value = _fma(w, v, factor, value)
+                    values = w.put(f"insertvalue {kinds} {values}, {VECTOR} {value}, {n}")
+                return values
+
+            return w.fold(field["taps_wide"], kinds, values, tap)
+
+        found = w.fold(high, kinds, starts, line)
+        return [w.put(f"extractvalue {kinds} {found}, {n}") for n in range(_TOGETHER)]
+
     def one_image(number: str) -> int:
         image = w.op("mul", number, field["image_bytes"])
         small = w.op("mul", number, small_bytes)
@@ -532,7 +573,38 @@ def _function(kind: str) -> str:
                 w.loop(own_bytes, channels)
                 return 1
 
-            w.loop(field["wide"], place)
+            def together(block: str) -> int:
+                """Places all of whose taps in width lie on the image."""
+                j = w.op("add", field["inside"], w.op("mul", block, _TOGETHER))
+                shift, _, _ = _entry(w, field["places"], j)
+                first = w.op("add", w.op("add", field["x"], line_at), shift)
+                here = w.op("add", field["out"], w.at(row, (j, field["small_place"])))
+                weight = w.op("add", field["weights"], line_weight)
+
+                def channels(c: str) -> str:
+                    mask = _lanes_left(w, own_bytes, c)
+                    image = _image_vector(w, field, c, mask, many)
+                    at, own = w.op("add", first, image.at), w.op("add", weight, c)
+                    totals = several_places(kind, image, at, own, high, mask)
+                    for n, total in enumerate(totals):
+                        if kind == "average":
+                            number = count(high, field["taps_wide"])
+                            total = w.put(f"fdiv {VECTOR} {total}, {number}")
+                        to = w.at(w.op("add", here, c), (str(n), field["small_place"]))
+                        w.store_masked(total, to, mask)
+                    return str(LANES * NUMBER_BYTES)
+
+                w.loop(own_bytes, channels)
+                return 1
+
+            if makes_image or kind == "weights_gradient":
+                w.loop(field["wide"], place)
+                return 1
+            w.loop(field["inside"], place)
+            blocks = w.op("udiv", w.op("sub", field["outside"], field["inside"]), _TOGETHER)
+            w.loop(blocks, together)
+            done = w.op("add", field["inside"], w.op("mul", blocks, _TOGETHER))
+            w.loop(w.op("sub", field["wide"], done), lambda j: place(w.op("add", j, done)))
             return 1
 
         w.loop(field["high"], line)
