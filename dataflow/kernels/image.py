@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels import colours as _colours  # noqa: F401 (ops of the same file)
-from dataflow.kernels.fused.resampling import LinearMap, resample
+from dataflow.kernels.fused.resampling import LinearMap, Neighbours, crop, resample
 from dataflow.kernels.registry import kernel
 
 _REASON = "written for the host"
@@ -211,6 +211,14 @@ def resize_nearest_neighbor_grad_kernel(
     return _apply(maps, grads).astype(grads.dtype, copy=False)
 
 
+def _neighbours(at: Any, size: int) -> Neighbours:
+    """The pixels on both sides of places on an axis; those outside do not matter."""
+    lower = np.floor(at)
+    first = np.clip(np.nan_to_num(lower), 0, size - 1).astype(int)
+    second = np.clip(np.nan_to_num(np.ceil(at)), 0, size - 1).astype(int)
+    return Neighbours(first, second, at - lower)
+
+
 @kernel("CropAndResize", cpu_only=_REASON)
 def crop_and_resize_kernel(
     xp: Any,
@@ -237,6 +245,13 @@ def crop_and_resize_kernel(
     x = positions(boxes[:, 1], boxes[:, 3], w, width)
     inside = ((y >= 0) & (y <= h - 1))[:, :, None] & ((x >= 0) & (x <= w - 1))[:, None, :]
     n = box_ind[:, None, None]
+    if method == "bilinear":
+        axes = [_neighbours(y, h), _neighbours(x, w)]
+        found = crop(image.astype(np.float32, copy=False), box_ind, *axes)
+        if found is not None:
+            if not inside.all():
+                found[~inside] = extrapolation_value
+            return found
     if method == "nearest":
         rows = np.clip(np.floor(y + 0.5), 0, h - 1).astype(int)[:, :, None]
         columns = np.clip(np.floor(x + 0.5), 0, w - 1).astype(int)[:, None, :]

@@ -100,3 +100,27 @@ def test_nearest_pixels_are_copied_whatever_their_type() -> None:
         out = image.resize_nearest_neighbor_kernel(np, images, sizes, **flags)
         rows, columns = image._nearest(4, 6, False, True), image._nearest(5, 10, False, True)
         np.testing.assert_array_equal(out, images[:, rows][:, :, columns])
+
+
+@pytest.mark.parametrize("channels", [1, 3, 20])
+def test_boxes(monkeypatch: pytest.MonkeyPatch, channels: int) -> None:
+    rng = np.random.default_rng(0)
+    images = rng.standard_normal((3, 9, 14, channels)).astype(np.float32)
+    boxes = rng.uniform(-0.2, 1.2, (11, 4)).astype(
+        np.float32
+    )  # some reach outside, some are turned
+    boxes[0], boxes[1] = [0, 0, 1, 1], [0.5, 0.5, 0.5, 0.5]
+    numbers = rng.integers(0, 3, 11).astype(np.int32)
+
+    def run(size: list[int]) -> Any:
+        attrs = {"method": "bilinear", "extrapolation_value": -7.0}
+        return image.crop_and_resize_kernel(np, images, boxes, numbers, np.array(size), **attrs)
+
+    with monkeypatch.context() as patch:
+        used = results_of(patch, image, "crop")
+        got = [run([5, 7]), run([1, 1]), run([20, 3])]
+    assert all(found is not None for found in used)
+    monkeypatch.setattr(image, "crop", lambda *arguments: None)
+    for mine, wanted in zip(got, [run([5, 7]), run([1, 1]), run([20, 3])], strict=True):
+        assert mine.dtype == np.float32 and ((mine == -7.0).any() or mine.shape[1] == 1)
+        np.testing.assert_allclose(mine, wanted, rtol=1e-5, atol=1e-5)

@@ -35,7 +35,9 @@ _FEW_CHANNELS = 12
 _LINES = ("x", "out", "images", "x_image", "out_image", "line", "first", "last", "starts", "taps")
 _PLACES = ("x", "out", "lines", "x_line", "out_line", "length", "heads", "masks", "lanes", "taps")
 _pack = struct.Struct("q" * len(_LINES)).pack
-_HEAD_BYTES, _TAP_BYTES = 16, 16
+_HEAD_BYTES = 16
+_TAP = np.dtype([("source", np.int64), ("weight", np.float32), ("", np.int32)])
+_TAP_BYTES = _TAP.itemsize
 #: The functions for places that lie in so many vectors side by side.
 _NEAR = {"in_two": 2, "in_four": 4}
 _INDICES = f"<{LANES} x i32>"
@@ -75,7 +77,7 @@ class LinearMap:
         """For lines as wholes."""
         results, sources = np.nonzero(self.matrix)
         starts = np.searchsorted(results, np.arange(self.matrix.shape[0] + 1)).astype(np.int64)
-        taps = np.zeros(len(results), [("source", np.int64), ("weight", np.float32), ("", "i4")])
+        taps = np.zeros(len(results), _TAP)
         taps["source"], taps["weight"] = sources, self.matrix[results, sources]
         return _Lines(starts, taps)
 
@@ -145,6 +147,55 @@ def resample(rows: LinearMap, columns: LinearMap, images: Any) -> Any:
     if out_height * width <= height * out_width:
         return _along_width(code, columns, _along_height(code, rows, images))
     return _along_height(code, rows, _along_width(code, columns, images))
+
+
+class Neighbours(NamedTuple):
+    """For each result of an axis, [boxes, results]: two places, and the share of the second."""
+
+    first: Any
+    second: Any
+    share: Any
+
+    def taps(self) -> Any:
+        """As `_Lines` has them, [boxes, results, 2]."""
+        taps = np.zeros((*self.first.shape, 2), _TAP)
+        taps["source"][..., 0], taps["source"][..., 1] = self.first, self.second
+        taps["weight"][..., 0], taps["weight"][..., 1] = 1 - self.share, self.share
+        return taps
+
+
+def crop(images: Any, which: Any, rows: Neighbours, columns: Neighbours) -> Any:
+    """Boxes [boxes, results of ``rows``, results of ``columns``, channels] of the images that
+    ``which`` names; ``None`` where that is not possible (yet)."""
+    _, height, width, channels = images.shape
+    (boxes, out_height), out_width = rows.first.shape, columns.first.shape[1]
+    if boxes * out_height * out_width * channels < SMALL_ELEMENTS or images.dtype.char != "f":
+        return None
+    code = _code.get()
+    if code is None:
+        return None
+    images = np.ascontiguousarray(images)
+    line_bytes, place_bytes = width * channels * NUMBER_BYTES, channels * NUMBER_BYTES
+    out_line = out_width * place_bytes
+    between = np.empty((boxes, out_height, width * channels), np.float32)
+    out = np.empty((boxes, out_height, out_width, channels), np.float32)
+    starts = np.arange(0, 2 * max(out_height, out_width) + 1, 2)
+    high, wide = rows.taps(), columns.taps()
+    begins = [address_of(a) for a in (images, between, out, starts, high, wide)]
+    calls = []
+    for box, image in enumerate(which.tolist()):
+        at, made, to = (
+            begins[0] + image * height * line_bytes,
+            begins[1] + box * out_height * line_bytes,
+            begins[2] + box * out_height * out_line,
+        )
+        taps = begins[4] + box * high[0].nbytes, begins[5] + box * wide[0].nbytes
+        lines = _pack(at, made, 1, 0, 0, line_bytes, 0, out_height, begins[3], taps[0])
+        strides = line_bytes, out_line, place_bytes
+        places = _pack(made, to, out_height, *strides, 0, out_width, begins[3], taps[1])
+        calls += [(code["lines"], lines), (code["lines"], places)]
+    run_calls(calls, 2)
+    return out
 
 
 def _pieces(count: int, each_bytes: int) -> list[tuple[int, int]]:
