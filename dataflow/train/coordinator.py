@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dataflow import errors
@@ -28,6 +28,7 @@ class Coordinator:
         self._error: BaseException | None = None
         self._joined = False
         self._registered_threads: set[threading.Thread] = set()
+        self._blocked_threads: set[threading.Thread] = set()
 
     def _clean(self, error: Any) -> Any:
         if isinstance(error, tuple):  # sys.exc_info()
@@ -76,6 +77,12 @@ class Coordinator:
         """Adds a thread for ``join`` to wait for."""
         with self._lock:
             self._registered_threads.add(thread)
+
+    def _expect_blocked(self, threads: Iterable[threading.Thread]) -> None:
+        """`join` waits for these no more: only the end of their session is sure to wake them."""
+        with self._lock:
+            self._registered_threads.difference_update(threads)
+            self._blocked_threads.update(threads)
 
     def join(
         self,

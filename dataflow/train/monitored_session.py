@@ -39,6 +39,8 @@ USE_DEFAULT = object()
 
 #: How long threads may take to end by themselves before the session is closed under them.
 _SECONDS_BEFORE_CANCELLING = 5.0
+#: The same for threads that are expected to wait for what comes no more.
+_SECONDS_FOR_BLOCKED = 0.3
 
 
 class _WrappedSession:
@@ -164,9 +166,13 @@ class _CoordinatedSession(_WrappedSession):
         self._coord.request_stop()
         grace = self._stop_grace_period_secs
         first = min(grace, _SECONDS_BEFORE_CANCELLING)
-        threads = list(self._coord._registered_threads)
+        blocked = self._coord._blocked_threads
+        threads = [*self._coord._registered_threads, *blocked]
         try:
             self._coord.join(stop_grace_period_secs=first, ignore_live_threads=True)
+            end = time.monotonic() + min(grace, _SECONDS_FOR_BLOCKED)
+            for thread in blocked:
+                thread.join(max(0.0, end - time.monotonic()))
         finally:
             # Closing cancels what threads still wait for: a queue that nobody fills any more.
             try:
@@ -177,6 +183,7 @@ class _CoordinatedSession(_WrappedSession):
             deadline = time.monotonic() + grace - first
             for thread in threads:
                 thread.join(max(0.0, deadline - time.monotonic()))
+            blocked.clear()
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         try:

@@ -8,10 +8,11 @@ Source: Chen et al., "Revisiting distributed synchronous SGD", 2016.
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 from dataflow import dtypes
-from dataflow.errors import CancelledError, OutOfRangeError
+from dataflow.errors import CancelledError, OpError, OutOfRangeError
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
@@ -221,6 +222,8 @@ class _SyncReplicasOptimizerHook(SessionRunHook):
         self._optimizer = optimizer
         self._is_chief = is_chief
         self._num_tokens = num_tokens
+        self._coord: Any = None
+        self._threads: list[Any] = []
 
     def begin(self) -> None:
         """Makes the nodes."""
@@ -234,9 +237,10 @@ class _SyncReplicasOptimizerHook(SessionRunHook):
             self._local_init_op: Any = optimizer.chief_init_op
             self._runner = optimizer.get_chief_queue_runner()
             self._init_tokens_op = optimizer.get_init_tokens_op(self._num_tokens)
+            self._last_tokens_op = optimizer.get_init_tokens_op(optimizer._tokens_per_step)
         else:
             self._local_init_op = optimizer.local_step_init_op
-            self._runner = self._init_tokens_op = None
+            self._runner = self._init_tokens_op = self._last_tokens_op = None
 
     def after_create_session(self, session: Any, coord: Any) -> None:
         """Runs the initializers and starts the thread."""
@@ -250,10 +254,22 @@ class _SyncReplicasOptimizerHook(SessionRunHook):
         if self._init_tokens_op is not None:
             session.run(self._init_tokens_op)
         if self._runner is not None:
-            self._runner.create_threads(session, coord=coord, daemon=True, start=True)
+            self._coord = coord
+            self._threads = self._runner.create_threads(
+                session, coord=coord, daemon=True, start=True
+            )
 
     def end(self, session: Any) -> None:
-        """Wakes the chief's thread, which waits for gradients that will not come."""
+        """Wakes those that wait for what will not come: other workers, and the chief's thread.
+
+        A worker that was ahead of the others waits for a token, but no step is made any more
+        without the chief's gradients. On a cluster the thread waits until the session is closed.
+        """
+        if self._last_tokens_op is not None:
+            with contextlib.suppress(OpError):  # with the parameter server all others are gone
+                session.run(self._last_tokens_op)
         interrupt = getattr(session, "_interrupt_blocked", None)
         if self._runner is not None and interrupt is not None:
             interrupt()
+        if self._coord is not None:
+            self._coord._expect_blocked(self._threads)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.train import monitored_session
 from tests.cluster.conftest import LocalCluster
 
 RNG = np.random.RandomState(0)
@@ -150,3 +151,41 @@ def test_rows_of_a_divided_embedding_travel_and_not_the_table(two_ps, partitione
     for _ in range(2):
         np.subtract.at(expected, chosen, 0.5 * expected[chosen])
     np.testing.assert_allclose(values, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_who_trains_in_step_with_a_chief_that_ends_is_let_go(cluster, monkeypatch):
+    """The chief waits for no gradient at its end, and its last worker for no token."""
+    # Longer than the test waits: a chief that sits it out fails.
+    monkeypatch.setattr(monitored_session, "_SECONDS_BEFORE_CANCELLING", 60.0)
+    ended = []
+
+    def work(index, num_steps):
+        with tf.Graph().as_default():
+            with tf.device(
+                tf.train.replica_device_setter(
+                    cluster=cluster.spec, worker_device=f"/job:worker/task:{index}"
+                )
+            ):
+                loss = loss_of(X[index::2], Y[index::2])
+                optimizer = tf.train.SyncReplicasOptimizer(
+                    tf.train.GradientDescentOptimizer(0.05), 2
+                )
+                step = optimizer.minimize(loss, tf.train.get_or_create_global_step())
+            # Without tokens at the start each worker gives one gradient to each step.
+            hook = optimizer.make_session_run_hook(is_chief=index == 0, num_tokens=0)
+            with tf.train.MonitoredTrainingSession(
+                cluster[f"worker:{index}"].target, is_chief=index == 0, hooks=[hook]
+            ) as session:
+                for _ in range(num_steps):
+                    session.run(step)
+        ended.append(index)
+
+    # The worker's third step needs a gradient that the chief does not give any more.
+    threads = [
+        threading.Thread(target=work, args=(index, 2 + index), daemon=True) for index in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    assert sorted(ended) == [0, 1]
