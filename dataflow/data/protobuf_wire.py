@@ -95,7 +95,7 @@ def signed(value: int) -> int:
     return value - (1 << 64) if value >= 1 << 63 else value
 
 
-def packed_int64(data: bytes | memoryview) -> np.ndarray[Any, np.dtype[np.int64]]:
+def packed_int64(data: bytes | bytearray | memoryview) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The int64 values of a packed field; `WireError` where the last one is cut short."""
     if len(data) == 1 and data[0] < 0x80:
         return np.array([data[0]], np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import math
 import zlib
 from collections.abc import Sequence
@@ -15,7 +16,13 @@ from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import each, one, parse_number, parse_numbers, strings, text_array
 from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
 from dataflow.kernels.text_lines import place_of
-from dataflow.train.example_wire import packed_column, read_example, scan_example, unpacked
+from dataflow.train.example_wire import (
+    packed_column,
+    packed_lists,
+    read_example,
+    scan_examples,
+    unpacked,
+)
 
 _REASON = "bytes are read on the host"
 
@@ -205,9 +212,9 @@ def parse_example_kernel(
     sparse, dense = strings(sparse_keys).tolist(), strings(dense_keys).tolist()
     wanted = {*sparse, *dense}
     examples = []
-    for text in batch.reshape(-1).tolist():
+    texts = batch.reshape(-1).tolist()
+    for text, found in zip(texts, scan_examples(texts, wanted), strict=True):
         try:
-            found = scan_example(text, wanted)
             examples.append(read_example(text, wanted) if found is None else found)
         except ValueError as e:
             raise ValueError(f"Could not parse example input, value: {text[:60]!r} ({e})") from e
@@ -236,8 +243,11 @@ def parse_example_kernel(
 
     indices, sparse_values, sparse_shapes = [], [], []
     for key, dtype in zip(sparse, sparse_types, strict=True):
-        rows = [[] if r is None else r for r in column_of(key, dtype)]
-        at, values, shape = _sparse_rows(rows, dtype)
+        packed = _packed(examples, key, dtype, b"")
+        lists = packed_lists(dtype.name, packed) if packed and not single else None
+        if lists is None:
+            lists = _joined_rows(column_of(key, dtype), dtype)
+        at, values, shape = _sparse(*lists)
         indices.append(at[:, 1:] if single else at)
         sparse_values.append(values)
         sparse_shapes.append(shape[1:] if single else shape)
@@ -245,37 +255,50 @@ def parse_example_kernel(
     for key, dtype, default, dims in zip(dense, Tdense, dense_defaults, dense_shapes, strict=True):
         made = None
         if None not in dims:
-            made = _packed_rows(examples, key, dtype, dims)
+            packed = _packed(examples, key, dtype, None)
+            made = packed_column(dtype.name, packed, math.prod(dims)) if packed else None
         if made is None:
             made = _dense_rows(column_of(key, dtype), dtype, default, dims, key, label)
+        else:
+            made = made.reshape(len(examples), *dims)
         outputs.append(made.reshape(made.shape[1:]) if single else made)
     return (*indices, *sparse_values, *sparse_shapes, *outputs)
 
 
-def _packed_rows(examples: list[Any], key: bytes, dtype: DType, dims: Any) -> Any:
-    """Dense rows read in one go; ``None`` where the examples are not all alike."""
+def _packed(examples: list[Any], key: bytes, dtype: DType, missing: Any) -> list[bytes] | None:
+    """A feature of all examples as packed lists; ``None`` where one is not, or not of this dtype."""
     rows = []
     for example in examples:
-        kind, values = example.get(key, ("", None))
+        kind, values = example.get(key, (dtype.name, missing))
         if kind != dtype.name or type(values) is not bytes:
             return None
         rows.append(values)
-    made = packed_column(dtype.name, rows, math.prod(dims))
-    return None if made is None else made.reshape(len(rows), *dims)
+    return rows
 
 
-def _sparse_rows(rows: list[Any], dtype: DType) -> tuple[Any, Any, Any]:
-    lengths = np.array([len(r) for r in rows], np.int64)
-    total = int(lengths.sum())
-    at = np.empty((total, 2), np.int64)
-    at[:, 0] = np.repeat(np.arange(len(rows)), lengths)
-    at[:, 1] = np.arange(total) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+def _joined_rows(rows: list[Any], dtype: DType) -> tuple[Any, Any]:
+    """The values of all rows one after the other, and how many each row has."""
+    rows = [() if r is None else r for r in rows]
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
     if dtype.kind == "S":
-        values = text_array((v for r in rows for v in r), (total,))
+        values = text_array(itertools.chain.from_iterable(rows), (int(lengths.sum()),))
     else:
         parts = [np.asarray(r, dtype.numpy) for r in rows] or [np.zeros(0, dtype.numpy)]
         values = np.concatenate(parts)
-    return at, values, np.array([len(rows), lengths.max(initial=0)], np.int64)
+    return values, lengths
+
+
+def _sparse_rows(rows: list[Any], dtype: DType) -> tuple[Any, Any, Any]:
+    return _sparse(*_joined_rows(rows, dtype))
+
+
+def _sparse(values: Any, lengths: Any) -> tuple[Any, Any, Any]:
+    """Indices, values and shape of rows of these lengths."""
+    total = len(values)
+    at = np.empty((total, 2), np.int64)
+    at[:, 0] = np.repeat(np.arange(len(lengths)), lengths)
+    at[:, 1] = np.arange(total) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return at, values, np.array([len(lengths), lengths.max(initial=0)], np.int64)
 
 
 def _dense_rows(

@@ -72,19 +72,68 @@ def read_example(data: bytes, wanted: Container[bytes]) -> dict[bytes, Feature]:
     return found
 
 
-def scan_example(data: bytes, wanted: Container[bytes]) -> dict[bytes, Feature] | None:
-    """`read_example` of what writers of today leave, in one loop; ``None`` for anything else.
+#: Where the values of a feature are: its name (``None`` for one that nobody wants), its dtype name,
+#: and from where to where: the packed numbers, or each of the strings.
+_Place = tuple[bytes | None, str, list[tuple[int, int]]]
 
-    Lists of numbers are still packed: `unpacked` makes arrays of them.
+
+def scan_examples(
+    texts: list[bytes], wanted: Container[bytes]
+) -> list[dict[bytes, Feature] | None]:
+    """`read_example` of what writers of today leave; ``None`` for anything else.
+
+    Lists of numbers are still packed: `unpacked` makes arrays of them. Examples of one writer are
+    much alike: one whose tags, lengths and names are those of another of its length is not read
+    again, but cut in the same places.
     """
+    result: list[dict[bytes, Feature] | None] = []
+    known: dict[int, tuple[list[tuple[int, bytes]], list[_Place]]] = {}
+    for data in texts:
+        fixed, places = known.get(len(data), ([], None))
+        for at, part in fixed:
+            if not data.startswith(part, at):
+                places = None
+                break
+        if places is None:
+            places = _places(data, wanted)
+            if places is not None and len(texts) > 1:
+                known[len(data)] = _around(data, places), places
+        result.append(None if places is None else _cut(data, places))
+    return result
+
+
+def _cut(data: bytes, places: list[_Place]) -> dict[bytes, Feature]:
     found: dict[bytes, Feature] = {}
+    for key, name, ranges in places:
+        if key is None:
+            continue
+        if name == "string":
+            found[key] = name, [data[start:end] for start, end in ranges]
+        else:
+            ((start, end),) = ranges
+            found[key] = name, data[start:end]
+    return found
+
+
+def _around(data: bytes, places: list[_Place]) -> list[tuple[int, bytes]]:
+    """Everything but the values: where, and which bytes."""
+    parts, at = [], 0
+    for _, _, ranges in places:
+        for start, end in ranges:
+            parts.append((at, data[at:start]))
+            at = end
+    return [*parts, (at, data[at:])]
+
+
+def _places(data: bytes, wanted: Container[bytes]) -> list[_Place] | None:
+    found: list[_Place] = []
     try:
         if not data or data[0] != 0x0A:  # Example.features
             return None
-        size, at = _length(data, 1)
-        if at + size != len(data):
-            return None
+        length, at = _length(data, 1)
         size = len(data)
+        if at + length != size:
+            return None
         while at < size:
             if data[at] != 0x0A:  # an entry of the map
                 return None
@@ -101,6 +150,7 @@ def scan_example(data: bytes, wanted: Container[bytes]) -> dict[bytes, Feature] 
             if at + length != end:
                 return None
             if key not in wanted:
+                found.append((None, "", [(at, end)]))
                 at = end
                 continue
             name = _KINDS.get(data[at])
@@ -110,16 +160,16 @@ def scan_example(data: bytes, wanted: Container[bytes]) -> dict[bytes, Feature] 
             if at + length != end:
                 return None
             if name == "string":
-                texts = []
+                ranges = []
                 while at < end:
                     if data[at] != 0x0A:
                         return None
                     length, at = _length(data, at + 1)
-                    texts.append(data[at : at + length])
+                    ranges.append((at, at + length))
                     at += length
                 if at != end:
                     return None
-                found[key] = name, texts
+                found.append((key, name, ranges))
                 continue
             if at < end:
                 if data[at] != 0x0A:
@@ -127,7 +177,7 @@ def scan_example(data: bytes, wanted: Container[bytes]) -> dict[bytes, Feature] 
                 length, at = (data[at + 1], at + 2) if data[at + 1] < 128 else _length(data, at + 1)
                 if at + length != end:
                     return None
-            found[key] = name, data[at:end]
+            found.append((key, name, [(at, end)]))
             at = end
     except (IndexError, WireError):
         return None
@@ -140,7 +190,7 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
 
 
 def unpacked(name: str, values: Any) -> Any:
-    """The values of a feature that `scan_example` found; `WireError` where a list is cut short."""
+    """The values of a feature that `scan_examples` found; `WireError` where a list is cut short."""
     if not isinstance(values, bytes):
         return values
     if name == "int64":
@@ -150,26 +200,34 @@ def unpacked(name: str, values: Any) -> Any:
     return np.frombuffer(values, "<f4")
 
 
-def packed_column(name: str, rows: list[Any], size: int) -> Any:
-    """Features of one ``name`` as an array [rows, size]; ``None`` where not all have that size."""
+def packed_lists(name: str, rows: list[bytes]) -> tuple[Any, Any] | None:
+    """The numbers of packed lists one after the other, and how many each holds.
+
+    ``None`` where one of them is cut short.
+    """
+    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
+    joined = bytearray().join(rows)
+    if name == "float32":
+        return None if (lengths % 4).any() else (np.frombuffer(joined, "<f4"), lengths // 4)
+    is_last = np.frombuffer(joined, np.uint8) < 0x80  # of a number's bytes
+    ends = np.cumsum(lengths)
+    if not is_last[ends[lengths > 0] - 1].all():
+        return None
+    numbers_before = np.concatenate([[0], np.cumsum(is_last)])
+    return packed_int64(joined), numbers_before[ends] - numbers_before[ends - lengths]
+
+
+def packed_column(name: str, rows: list[bytes], size: int) -> Any:
+    """Packed lists as an array [rows, size]; ``None`` where not all of them have that size."""
     if not rows or not size:
         return None
     if len(rows) == 1:
         values = unpacked(name, rows[0])
         return np.array(values).reshape(1, size) if values.size == size else None
-    lengths = np.fromiter(map(len, rows), np.int64, len(rows))
-    if name == "float32":
-        if (lengths != 4 * size).any():
-            return None
-        return np.frombuffer(bytearray().join(rows), "<f4").reshape(len(rows), size)
-    if name != "int64" or not lengths.all():
+    found = packed_lists(name, rows)
+    if found is None or (found[1] != size).any():
         return None
-    joined = b"".join(rows)
-    last = np.frombuffer(joined, np.uint8) < 128
-    starts = np.cumsum(lengths) - lengths
-    if (np.add.reduceat(last, starts, dtype=np.int64) != size).any() or not last[starts - 1].all():
-        return None
-    return packed_int64(joined).reshape(len(rows), size)
+    return found[0].reshape(len(rows), size)
 
 
 def read_sequence_example(

@@ -11,7 +11,13 @@ from hypothesis import given, settings, strategies as st
 import dataflow as tf
 from dataflow.data.protobuf_wire import packed_int64
 from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
-from dataflow.train.example_wire import packed_column, read_example, scan_example, unpacked
+from dataflow.train.example_wire import (
+    packed_column,
+    packed_lists,
+    read_example,
+    scan_examples,
+    unpacked,
+)
 from tests.samples.parsing import FULL, PART, _varint, example
 
 
@@ -105,8 +111,12 @@ def test_the_scan_reads_what_the_reader_reads_or_leaves_it_alone(
     place: int, byte: int, cut: int
 ) -> None:
     wanted = {b"i", b"f", b"s"}
-    for data in (FULL, FULL[:place] + bytes([byte]) + FULL[place + 1 :], FULL[:cut]):
-        scanned = scan_example(data, wanted)
+    changed = FULL[:place] + bytes([byte]) + FULL[place + 1 :]
+    batches = [[FULL], [changed], [FULL[:cut]], [FULL, changed, FULL, FULL[:cut], changed, FULL]]
+    cases = [
+        pair for batch in batches for pair in zip(batch, scan_examples(batch, wanted), strict=True)
+    ]
+    for data, scanned in cases:
         if scanned is None:
             continue
         try:
@@ -120,7 +130,7 @@ def test_the_scan_reads_what_the_reader_reads_or_leaves_it_alone(
         for key, (name, values) in scanned.items():
             assert name == read[key][0]
             assert _same(unpacked(name, values), read[key][1])
-    assert scan_example(FULL, wanted) is not None  # what TensorFlow's writers leave
+    assert scan_examples([FULL, FULL], wanted).count(None) == 0  # what TensorFlow's writers leave
 
 
 @pytest.mark.parametrize("rows", [1, 2, 5])
@@ -136,6 +146,18 @@ def test_columns_are_read_in_one_go_where_all_rows_have_the_size(rows: int) -> N
     assert column.tolist() == floats.tolist()
     assert column.flags.writeable
     assert packed_column("float32", [floats[0].tobytes(), b""], 2) is None
+
+
+@given(st.lists(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=4), min_size=1, max_size=6))
+def test_packed_lists_are_taken_apart_by_their_lengths(lists: list[list[int]]) -> None:
+    packed = [b"".join(_varint(n & (2**64 - 1)) for n in row) for row in lists]
+    values, counts = packed_lists("int64", packed)
+    assert values.tolist() == [n for row in lists for n in row]
+    assert counts.tolist() == [len(row) for row in lists]
+    assert packed_lists("int64", [*packed, b"\x80", b"\1"]) is None  # cut short, right only in all
+    values, counts = packed_lists("float32", [bytes(4 * len(row)) for row in lists])
+    assert (len(values), counts.tolist()) == (sum(map(len, lists)), [len(row) for row in lists])
+    assert packed_lists("float32", [b"\0\0", b"\0\0"]) is None
 
 
 @pytest.mark.parametrize(
