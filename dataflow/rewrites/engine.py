@@ -19,6 +19,7 @@ from dataflow.rewrites import (
     folding,
     fusion,
     gates,
+    pooling,
     regions,
     updates,
 )
@@ -99,6 +100,8 @@ def apply(
         # Walls have gone, and other predicates may be known.
         _simplify(work, switches, journal, together)
         rounds += 1
+    if switches.arithmetic:
+        pooling.run(work, journal)
     if switches.remapping:
         fusion.run(work, journal, guess)
     if switches.regions:

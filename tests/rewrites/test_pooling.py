@@ -1,0 +1,104 @@
+"""A bias and a rectifier after pooling instead of before: the same numbers, on fewer elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.errors import InvalidArgumentError
+from tests.rewrites.rewritten import rewritten
+from tests.rewrites.test_regions import both, same, types
+
+
+def numbers(*shape: int) -> Any:
+    return np.random.default_rng(sum(shape)).normal(size=shape)
+
+
+def moved(plan: Any) -> bool:
+    return any(hit.rule == "pooling" for hit in plan.journal)
+
+
+@pytest.mark.parametrize("dtype", [tf.float32, tf.float64])
+@pytest.mark.parametrize("add", [tf.nn.bias_add, tf.add, lambda x, b: x + b[:1]])
+@pytest.mark.parametrize(
+    ("taps", "stride", "padding"), [(2, 2, "SAME"), (3, 2, "VALID"), (3, 1, "SAME")]
+)
+def test_values_and_gradients(dtype: Any, add: Any, taps: int, stride: int, padding: str) -> None:
+    x, b = tf.placeholder(dtype, [None, 7, 9, 5]), tf.placeholder(dtype, [5])
+    y = tf.nn.max_pool(tf.nn.relu(add(x, b)), [1, taps, taps, 1], [1, stride, stride, 1], padding)
+    loss = tf.reduce_sum(tf.sin(y) * y)
+    value = numbers(3, 7, 9, 5).astype(dtype.as_numpy_dtype)
+    value[0] -= 3  # windows without a positive element
+    feeds = {x: value, b: np.array([0.5, -1, 0, 2, -9], value.dtype)}
+    plan, got, wanted = both([y, *tf.gradients(loss, [x, b])], feeds)
+    assert moved(plan)
+    np.testing.assert_array_equal(got[0], wanted[0])
+    same(got, wanted)
+    plan, got, wanted = both([y], feeds)
+    assert moved(plan)
+    np.testing.assert_array_equal(got[0], wanted[0])
+
+
+def test_nan_and_infinity() -> None:
+    x, b = tf.placeholder(tf.float32, [1, 4, 6, 2]), tf.placeholder(tf.float32, [2])
+    y = tf.nn.max_pool(tf.nn.relu(x + b), [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+    value = numbers(1, 4, 6, 2).astype(np.float32)
+    value[0, 0, 0, 0], value[0, 2, 2, 1], value[0, 3, 5, 0] = np.nan, np.inf, -np.inf
+    plan, got, wanted = both([y, *tf.gradients(y, [x])], {x: value, b: np.float32([1, -2])})
+    assert moved(plan)
+    for a, b in zip(got, wanted, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_without_elements() -> None:
+    x = tf.placeholder(tf.float32, [None, 4, 6, 2])
+    y = tf.nn.max_pool(tf.nn.relu(x + [1.0, 2.0]), [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+    _, (got,), (wanted,) = both([y], {x: np.zeros((0, 4, 6, 2), np.float32)})
+    assert got.shape == wanted.shape == (0, 2, 3, 2)
+
+
+@pytest.mark.parametrize("why", ["fetched", "used", "another bias", "by channel", "a power of it"])
+def test_what_stays_as_it_is(why: str) -> None:
+    x = tf.placeholder(tf.float32, [2, 4, 6, 4])
+    bias = tf.ones([6, 4]) if why == "another bias" else tf.constant([1.0, -1.0, 0.5, 0.0])
+    h = tf.nn.relu(x + bias)
+    depth = 2 if why == "by channel" else 1
+    y = tf.nn.max_pool(h, [1, 2, 2, depth], [1, 2, 2, depth], "SAME")
+    fetched = [y]
+    if why == "fetched":
+        fetched.append(h)
+    if why == "used":
+        fetched.append(tf.reduce_sum(h))
+    if why == "a power of it":  # its gradient is none that a rectifier has looked at
+        fetched += tf.gradients(y, h)
+    plan, got, wanted = both(fetched, {x: numbers(2, 4, 6, 4).astype(np.float32)})
+    assert not moved(plan)
+    same(got, wanted)
+
+
+def test_what_waits_for_the_rectifier_stays_with_it() -> None:
+    x = tf.placeholder(tf.float32, [2, 4, 6, 2])
+    h = tf.nn.relu(x + tf.constant([1.0, -1.0]))
+    with tf.control_dependencies([h]):
+        last = tf.identity(x) * 2.0
+    y = tf.nn.max_pool(h, [1, 2, 2, 1], [1, 2, 2, 1], "SAME")
+    plan, got, wanted = both([y, last], {x: numbers(2, 4, 6, 2).astype(np.float32)})
+    assert not moved(plan)
+    same(got, wanted)
+
+
+def test_an_error_names_the_node_of_the_user() -> None:
+    x = tf.placeholder(tf.float32, [None, None, None, 3])
+    y = tf.nn.max_pool(
+        tf.nn.relu(tf.add(x, [1.0, 2.0, 3.0], name="biased")), [1, 5, 5, 1], [1, 1, 1, 1], "VALID"
+    )
+    with tf.Session() as s:
+        plan = rewritten(s, y, [x])
+        assert moved(plan)
+        assert types(plan).index("MaxPool") == 0
+        with pytest.raises(InvalidArgumentError, match="MaxPool") as caught:
+            plan.run([np.zeros((1, 3, 3, 3), np.float32)])
+        assert caught.value.op is y.op
