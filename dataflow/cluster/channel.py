@@ -310,7 +310,7 @@ class Link:
         Raises UnavailableError when the peer is gone, ProtocolError when it speaks garbage; either
         way the link is closed.
         """
-        message = self._next(wait=True)
+        message = self._receive_like_before() or self._next(wait=True)
         assert message is not None
         return message
 
@@ -320,7 +320,13 @@ class Link:
         Raises as `receive`, and `TooLong` for one that does not fit into the buffer; that one is
         still to be received.
         """
-        return self._next(wait=False)
+        if self._start == self._end:
+            self._start = self._end = 0
+            try:
+                self._end = self.sock.recv_into(self._buffer, 0, socket.MSG_DONTWAIT)
+            except OSError:
+                pass  # nothing has come, or it says so again
+        return self._receive_like_before() or self._next(wait=False)
 
     def _next(self, wait: bool) -> Message | None:
         try:
@@ -367,20 +373,32 @@ class Link:
                 raise ConnectionResetError("end of file")
             self._end += got
 
-    def _receive(self) -> Message:
-        if self._end - self._start < _HEADER_BYTES:
-            self._fill(_HEADER_BYTES)
+    def _receive_like_before(self) -> Message | None:
+        """The next message, if all of it is there and it has the form of an earlier one."""
         first = self._start
+        have = self._end - first
+        if have < _HEADER_BYTES:
+            return None
         begins, id = BEGINNING.unpack_from(self._buffer, first)
         form = self._received.get(begins)
         if (
-            form is not None
-            and form.size <= self._end - first
-            and self._buffer.startswith(form.rest, first + BEGINNING.size)
+            form is None
+            or have < form.size
+            or not self._buffer.startswith(form.rest, first + BEGINNING.size)
         ):
-            self._start = first + form.size
-            self.bytes_received += form.size
-            return form.read(self._buffer, first, id)
+            return None
+        self._start = first + form.size
+        self.bytes_received += form.size
+        return form.read(self._buffer, first, id)
+
+    def _receive(self) -> Message:
+        if self._end - self._start < _HEADER_BYTES:
+            self._fill(_HEADER_BYTES)
+        message = self._receive_like_before()
+        if message is not None:
+            return message
+        first = self._start
+        begins, _ = BEGINNING.unpack_from(self._buffer, first)
         kind, flags, tag, id, num_tensors, meta_bytes, payload_bytes = messages.check_header(
             self._buffer, first, self.limit_bytes
         )

@@ -181,7 +181,7 @@ class CompiledPiece:
             for segment in plan.segments
         ]
         self._steps = [
-            (s.input_slots, s.output_slots, scope)
+            (_on_slots(s.input_slots, s.output_slots), scope)
             for s, scope in zip(plan.segments, scopes, strict=True)
         ]
         #: Segments that change variables with what came from elsewhere, after others have read.
@@ -294,8 +294,7 @@ class CompiledPiece:
 
         The calling thread ignores floating-point warnings (`numpy.seterr`).
         """
-        inputs, outputs, scope = self._steps[number]
-        arguments = [slots[slot] for slot in inputs]
+        call, scope = self._steps[number]
         compiled = self._segments[number]
         function = compiled.function
         if recorder is not None:
@@ -303,17 +302,29 @@ class CompiledPiece:
             function = functools.partial(compiled.function, recorder.hook(compiled.placed))
         try:
             if scope is None:
-                results = function(*arguments)
+                call(function, slots)
             else:
                 with scope():
-                    results = function(*arguments)
+                    call(function, slots)
         except Exception as error:
             raise explain_error(
                 error, compiled.generated, compiled.placed.origin, self.session
             ) from error
-        if results:
-            for slot, value in zip(outputs, results, strict=True):
-                slots[slot] = value
+
+
+def _on_slots(
+    inputs: Sequence[int], outputs: Sequence[int]
+) -> Callable[[Callable[..., Any], list[Any]], None]:
+    """A function that calls a segment's function with the values in some slots, and fills others.
+
+    It is written out for these very slots: a loop over them took longer than a small segment.
+    """
+    into = "".join(f"slots[{int(slot)}], " for slot in outputs)
+    values = ", ".join(f"slots[{int(slot)}]" for slot in inputs)
+    body = f"{into and f'{into}= '}function({values})"
+    scope: dict[str, Any] = {}
+    exec(f"def call(function, slots):\n    {body}", scope)
+    return scope["call"]  # type: ignore[no-any-return]
 
 
 def _can_be_tried(ops: Sequence[Operation]) -> bool:

@@ -118,6 +118,8 @@ class Line:
     def _goes_on_lightly(self, number: int) -> bool:
         """Whether what follows a segment that has waited takes no time worth a thread."""
         piece, slots = self._piece, self._slots
+        if self._at == len(self._stretch.numbers):
+            return True
         num_bytes = sum(
             getattr(slots[slot], "nbytes", 0) or 0
             for slot in piece.plan.segments[number].output_slots

@@ -304,7 +304,7 @@ class WorkerService:
     def link_closed(self, link: Link) -> None:
         """Cancel the steps whose master was at the other end."""
         with self._lock:
-            orphans = [step for step, (_, home) in self._runs.items() if home is link]
+            orphans = [step for step, (_, home) in list(self._runs.items()) if home is link]
             runs = [self._runs.pop(step)[0] for step in orphans]
             for step in orphans:
                 self._repeated.pop(step, None)
@@ -408,8 +408,7 @@ class WorkerService:
 
     def keep(self, step: int, run: StraightRun, link: Link) -> None:
         """A step waits; the end of its link cancels it."""
-        with self._lock:
-            self._runs[step] = (run, link)
+        self._runs[step] = (run, link)
 
     def forget(self, step: int) -> None:
         """The step is over on this task."""
