@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.cluster.channel import connect
+from dataflow.cluster.connections import connect
 from dataflow.cluster.master import call
 from dataflow.cluster.processes import is_running
 from dataflow.cluster.spec import ClusterSpec

@@ -1,7 +1,7 @@
-"""Connections between tasks: framed messages over TCP, a local socket on one machine.
+"""Links between tasks: framed messages over TCP, a local socket on one machine.
 
 A `Link` carries one conversation at a time: whoever needs several takes several links from a
-`LinkPool`, so that no thread ever waits for another's answer and no reader thread stands between a
+`LinkPool` (`connections`), so that no thread ever waits for another's answer and no reader thread stands between a
 caller and its socket. The accepting side gives each link a thread of its own.
 
 On one machine a link goes over an abstract Unix socket (a round trip of 10 to 20 microseconds
@@ -11,21 +11,18 @@ here, where loopback TCP takes 55) and large tensors through shared memory.
 from __future__ import annotations
 
 import contextlib
-import errno
 import logging
 import os
 import select
 import socket
 import struct
 import threading
-import time
-import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
-from dataflow.cluster import handshake, messages
+from dataflow.cluster import messages
 from dataflow.cluster.frame_forms import (
     BEGINNING,
     ReceivedForm,
@@ -45,24 +42,18 @@ from dataflow.cluster.messages import (
     ProtocolError,
 )
 from dataflow.cluster.shared_memory import IncomingSegments, OutgoingSegments
-from dataflow.errors import InvalidArgumentError, ResourceExhaustedError, UnavailableError
+from dataflow.errors import ResourceExhaustedError, UnavailableError
 
 log = logging.getLogger("dataflow.cluster")
 
 _BUFFER_BYTES = 1 << 16
 #: Up to this size the parts of a frame are joined: one copy costs less than a second buffer.
 _JOIN_BYTES = 1 << 12
-#: How long a task that was never heard of is waited for: it may still be starting.
-FIRST_CONTACT_SECONDS = float(os.environ.get("DATAFLOW_FIRST_CONTACT_SECONDS", "10"))
-#: How long one that has answered before is waited for: it may be starting again.
-RECONNECT_SECONDS = 1.0
 #: How long another machine may be silent before it counts as dead. Less is a stall: a cable that
 #: was out, a switch that starts again. It is the system of that machine that must answer (TCP's
 #: acknowledgements and probes), so a process that is stopped or busy is never taken for dead; and
 #: one that died on a machine that lives is noticed at once, by the end of its connections.
 SILENCE_SECONDS = float(os.environ.get("DATAFLOW_SILENCE_SECONDS", "30"))
-_UNREACHABLE = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN, errno.ETIMEDOUT)
-_FRESH_SECONDS = 0.02
 #: From this size a tensor goes through shared memory; measured: at 128 KB a step (pull and push)
 #: took 103 us of processor time shared and 128 through the socket, at 256 KB a round trip
 #: took 48 us shared and 66 us through the socket, at 100 MB 14 ms and 26 ms.
@@ -560,242 +551,6 @@ def _normal(array: np.ndarray) -> np.ndarray:
     return array if array.dtype != np.bool_ else array.view(np.uint8) != 0
 
 
-class _Directory:
-    """Local socket names by address, so that a second link need not ask over TCP."""
-
-    def __init__(self) -> None:
-        self.names: dict[str, str] = {}
-
-
-_directory = _Directory()
-
-
-def connect(
-    address: str,
-    key: str,
-    own_name: str,
-    task: str = "",
-    timeout_seconds: float = 10.0,
-    limit_bytes: int | None = None,
-    unreachable_seconds: float = 0.0,
-    answer_seconds: float | None = None,
-) -> Link:
-    """Return an authenticated link to the task at ``address``, trying until the time-out.
-
-    ``answer_seconds`` is how long one that accepts may take to say who it is: a process that is
-    stopped accepts and says nothing.
-    ``unreachable_seconds``, where it is longer, is the time-out as long as no machine answers at
-    all; one that answers and refuses is there, and the task is not.
-    Raises UnavailableError that says which address was tried for how long, UnauthenticatedError at
-    once when the keys differ, and InvalidArgumentError when another task than ``task`` is there.
-    """
-    host, port = split_address(address)
-    started = time.monotonic()
-    deadline = started + timeout_seconds
-    pause = 0.01
-    peer = task or f"the task at {address}"
-    if answer_seconds is None:
-        answer_seconds = handshake.HANDSHAKE_SECONDS
-    while True:
-        try:
-            return _connect_once(host, port, key, own_name, peer, limit_bytes, answer_seconds)
-        except (OSError, UnavailableError) as error:
-            why = error
-        unreachable = _is_silent(why) or getattr(why, "errno", 0) in _UNREACHABLE
-        now = time.monotonic()
-        if now + pause > max(deadline, started + unreachable_seconds if unreachable else 0.0):
-            raise UnavailableError(
-                None,
-                None,
-                f"{peer} cannot be reached: tried {host}:{port} for {now - started:.3g} s ({why}). "
-                "Was it started, and does its address stand in the ClusterSpec?",
-            ) from None
-        time.sleep(pause)
-        pause = min(2 * pause, 0.25)
-
-
-def _is_silent(error: BaseException) -> bool:
-    """Whether the other end said nothing in time; it may be slow."""
-    return isinstance(error, TimeoutError) or isinstance(error.__cause__, TimeoutError)
-
-
-def _connect_once(
-    host: str,
-    port: int,
-    key: str,
-    own_name: str,
-    peer: str,
-    limit_bytes: int | None,
-    seconds: float,
-) -> Link:
-    address = f"{host}:{port}"
-    name = _directory.names.get(address)
-    if name is not None:
-        try:
-            local = _local_socket(name)
-            return _introduce(local, key, own_name, peer, address, limit_bytes, seconds)
-        except (OSError, UnavailableError) as error:
-            if _is_silent(error):
-                raise
-            _directory.names.pop(address, None)
-    sock = socket.create_connection((host, port), timeout=seconds)
-    link = _introduce(sock, key, own_name, peer, address, limit_bytes, seconds)
-    name = link.greeting.get("local")
-    if not name or link.greeting.get("host") != handshake.host_identity():
-        return link
-    try:
-        local = _local_socket(name)
-        local_link = _introduce(local, key, own_name, peer, address, limit_bytes, seconds)
-    except (OSError, UnavailableError):
-        return link  # same machine, but another network namespace
-    link.close()
-    _directory.names[address] = name
-    return local_link
-
-
-def _local_socket(name: str) -> socket.socket:
-    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        sock.connect("\0" + name)
-    except OSError:
-        sock.close()
-        raise
-    return sock
-
-
-def _introduce(
-    sock: socket.socket,
-    key: str,
-    own_name: str,
-    peer: str,
-    address: str,
-    limit: int | None,
-    seconds: float,
-) -> Link:
-    sock.settimeout(seconds)
-    link = Link(sock, peer, handshake.HANDSHAKE_MAX_BYTES)
-    link.address = address
-    try:
-        link.greeting = handshake.introduce(link, key, own_name)
-    except ProtocolError as error:
-        link.close()
-        raise UnavailableError(
-            None, None, f"{peer} answered, but is no task of a dataflow cluster: {error}"
-        ) from None
-    except BaseException:
-        link.close()
-        raise
-    there = link.greeting.get("task")
-    if peer.startswith("/job:") and there != peer:
-        link.close()
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"{own_name} looks for {peer} at {address}, and the task that listens there is "
-            f"{there}: their ClusterSpecs differ. Every task and client of a cluster needs the "
-            "same spec.",
-        )
-    sock.settimeout(None)
-    link.limit_bytes = limit or max_message_bytes()
-    link.peer_limit_bytes = int(link.greeting.get("limit", link.peer_limit_bytes))
-    return link
-
-
-class LinkPool:
-    """Idle links by address. Take one, have a conversation, give it back; a broken one is dropped.
-
-    The last one given back is the first taken, so that its shared-memory segments are warm.
-    """
-
-    def __init__(self, key: str, own_name: str, limit_bytes: int | None = None) -> None:
-        self.key = key
-        self.own_name = own_name
-        self._limit_bytes = limit_bytes
-        self._idle: dict[str, list[Link]] = {}
-        self._known: set[str] = set()
-        self._made: weakref.WeakSet[Link] = weakref.WeakSet()
-        self._lock = threading.Lock()
-        self._closed = False
-
-    @property
-    def links(self) -> list[Link]:
-        """The open links, in use or idle."""
-        return [link for link in list(self._made) if not link.closed]
-
-    def take(self, address: str, task: str = "", timeout_seconds: float | None = None) -> Link:
-        """Return a link to ``address`` that nobody else uses.
-
-        A task that has answered before and whose machine refuses now has died and gets one second;
-        a machine that does not answer any more gets as long as one that falls silent
-        (``DATAFLOW_SILENCE_SECONDS``); a new task may still be starting and gets ten
-        (``DATAFLOW_FIRST_CONTACT_SECONDS``).
-        """
-        while True:
-            try:
-                link = self._idle[address].pop()
-            except (KeyError, IndexError):
-                break
-            if link.patience_seconds is not None and not link.closed:
-                link.set_patience(None)
-            # One that was in use a moment ago is not asked whether it is alive.
-            if time.monotonic() - link.used < _FRESH_SECONDS or link.is_quiet():
-                return link
-            link.close()
-        unreachable_seconds = 0.0
-        answer_seconds = timeout_seconds
-        if timeout_seconds is None:
-            known = address in self._known
-            timeout_seconds = RECONNECT_SECONDS if known else FIRST_CONTACT_SECONDS
-            unreachable_seconds = SILENCE_SECONDS if known else 0.0
-        link = connect(
-            address,
-            self.key,
-            self.own_name,
-            task,
-            timeout_seconds,
-            self._limit_bytes,
-            unreachable_seconds,
-            answer_seconds,
-        )
-        self._known.add(address)
-        self._made.add(link)
-        return link
-
-    def take_warm(self, address: str) -> Link | None:
-        """The link that was given back last, if there is one: as it was left, dead or alive."""
-        try:
-            return self._idle[address].pop()
-        except (KeyError, IndexError):
-            return None
-
-    def give_unused(self, link: Link) -> None:
-        """Take back what `take_warm` gave and nobody has used."""
-        self._idle[link.address].append(link)
-
-    def give(self, link: Link) -> None:
-        """Take a link back whose conversation is over."""
-        if link.closed or self._closed or link.has_frame():
-            link.close()
-            return
-        link.used = time.monotonic()
-        idle = self._idle.get(link.address)
-        if idle is None:
-            with self._lock:
-                idle = self._idle.setdefault(link.address, [])
-        idle.append(link)
-        if self._closed:  # meanwhile
-            link.close()
-
-    def close(self) -> None:
-        """Close the idle links; those in use are closed when they come back."""
-        with self._lock:
-            self._closed = True
-            links = [link for idle in self._idle.values() for link in idle]
-            self._idle.clear()
-        for link in links:
-            link.close()
-
-
 def wait_readable(fds: Iterable[int], timeout_seconds: float | None = None) -> list[int]:
     """Return those of the file descriptors that can be read, or have ended; none: time is up."""
     poll = select.poll()
@@ -803,16 +558,3 @@ def wait_readable(fds: Iterable[int], timeout_seconds: float | None = None) -> l
         poll.register(fd, select.POLLIN)
     timeout = None if timeout_seconds is None else max(0.0, timeout_seconds * 1000)
     return [fd for fd, _ in poll.poll(timeout)]
-
-
-def wait_any(links: Iterable[Link], timeout_seconds: float | None = None) -> list[Link]:
-    """Return those links that have something to receive (or whose peer is gone).
-
-    An empty list means that the time-out passed.
-    """
-    links = list(links)
-    ready = [link for link in links if link.has_frame()]
-    if ready:
-        return ready
-    by_fd = {link.fileno(): link for link in links}
-    return [by_fd[fd] for fd in wait_readable(by_fd, timeout_seconds)]

@@ -15,7 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.cluster import graph_codec, registry
-from dataflow.cluster.channel import Link, LinkPool
+from dataflow.cluster.channel import Link
+from dataflow.cluster.connections import LinkPool
 from dataflow.cluster.master import call
 from dataflow.cluster.messages import Kind
 from dataflow.cluster.read_ahead import note_run

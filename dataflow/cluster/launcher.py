@@ -9,7 +9,7 @@ import weakref
 from typing import Any
 
 from dataflow.cluster import registry
-from dataflow.cluster.channel import connect
+from dataflow.cluster.connections import connect
 from dataflow.cluster.handshake import new_key
 from dataflow.cluster.master import call
 from dataflow.cluster.running_cluster import Cluster

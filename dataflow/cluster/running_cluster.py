@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dataflow.cluster import registry
-from dataflow.cluster.channel import LinkPool, connect
+from dataflow.cluster.connections import LinkPool, connect
 from dataflow.cluster.master import call
 from dataflow.cluster.messages import Kind
 from dataflow.cluster.spec import ClusterSpec

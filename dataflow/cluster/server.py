@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from dataflow.cluster import registry
-from dataflow.cluster.channel import LinkPool, split_address
+from dataflow.cluster.channel import split_address
+from dataflow.cluster.connections import LinkPool
 from dataflow.cluster.handshake import KEY_VARIABLE, default_key
 from dataflow.cluster.listener import Listener
 from dataflow.cluster.master import MasterSession, call

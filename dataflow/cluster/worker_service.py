@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.cluster import graph_codec
-from dataflow.cluster.channel import SHARE_FROM_BYTES, Link, LinkPool
+from dataflow.cluster.channel import SHARE_FROM_BYTES, Link
 from dataflow.cluster.compiled_piece import CompiledPiece, PiecePlan, SegmentPlan, TaskSession
+from dataflow.cluster.connections import LinkPool
 from dataflow.cluster.explained import code_of
 from dataflow.cluster.messages import Kind, Message, ProtocolError
 from dataflow.cluster.partition import Piece, Segment

@@ -13,8 +13,8 @@ import threading
 import numpy as np
 import pytest
 
-from dataflow.cluster import channel, handshake, messages
-from dataflow.cluster.channel import LinkPool, connect
+from dataflow.cluster import channel, connections, handshake, messages
+from dataflow.cluster.connections import LinkPool, connect
 from dataflow.cluster.listener import Listener
 from dataflow.cluster.messages import Kind
 from dataflow.errors import ResourceExhaustedError, UnauthenticatedError, UnavailableError
@@ -59,7 +59,7 @@ def link(request, echo, monkeypatch):
         def no_local_socket(name):
             raise ConnectionRefusedError
 
-        monkeypatch.setattr(channel, "_local_socket", no_local_socket)
+        monkeypatch.setattr(connections, "_local_socket", no_local_socket)
     link = connect(echo.address, KEY, "/job:worker/task:0", "/job:ps/task:0")
     assert (link.sock.family == socket.AF_UNIX) == (request.param != "tcp")
     yield link
@@ -247,7 +247,7 @@ def test_a_stopped_process_is_slow_not_dead(server_process):
     os.kill(server_process.pid, signal.SIGSTOP)
     os.waitpid(server_process.pid, os.WUNTRACED)  # until it has stopped; it is not reaped
     link.send(Kind.CALL, 0, 7, [np.ones(3)])
-    assert channel.wait_any([link], 0.3) == []
+    assert channel.wait_readable([link.fileno()], 0.3) == []
     os.kill(server_process.pid, signal.SIGCONT)
     assert link.receive().id == 7
     link.close()

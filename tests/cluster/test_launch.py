@@ -141,7 +141,7 @@ def test_two_clusters_at_once_do_not_mix(launched):
             there.run(tf.assign(w, 6.0))
             assert [here.run(w), there.run(w)] == [5.0, 6.0]
         # The key of one opens nothing of the other.
-        from dataflow.cluster.channel import connect
+        from dataflow.cluster.connections import connect
 
         with pytest.raises(tf.errors.UnauthenticatedError, match="does not hold the key"):
             connect(other.spec.task_address("ps", 0), launched.key, "a stranger")

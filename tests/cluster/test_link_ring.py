@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dataflow.cluster import messages
-from dataflow.cluster.channel import connect
+from dataflow.cluster.connections import connect
 from dataflow.cluster.link_ring import can_ring
 from dataflow.cluster.listener import Listener
 from dataflow.cluster.messages import Kind

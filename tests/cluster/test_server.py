@@ -440,9 +440,9 @@ def test_visible_tasks():
 
 
 def test_a_task_that_never_appears_is_named_with_its_address(make_spec, monkeypatch):
-    from dataflow.cluster import channel
+    from dataflow.cluster import connections
 
-    monkeypatch.setattr(channel, "FIRST_CONTACT_SECONDS", 0.3)
+    monkeypatch.setattr(connections, "FIRST_CONTACT_SECONDS", 0.3)
     spec = make_spec(ps=1, worker=1)
     with Server(spec, "worker", 0) as server:
         with tf.device("/job:ps/task:0"):
