@@ -103,7 +103,25 @@ def matrix_triangular_solve_kernel(
 ) -> Any:
     # NumPy has no triangular solver; LU of a triangle needs no elimination, so this is exact too.
     triangle = xp.tril(matrix) if lower else xp.triu(matrix)
-    return _solve(xp, _adjoint(xp, triangle) if adjoint else triangle, rhs)
+    if adjoint:
+        triangle, lower = _adjoint(xp, triangle), not lower
+    size = triangle.shape[-1]
+    is_plain = rhs.dtype.char != "e" and triangle.shape[:-1] == rhs.shape[:-1]
+    if size <= 2 * _BLOCK or not is_plain:
+        return _solve(xp, triangle, rhs)
+    # By blocks: what is known goes to the other side, in one product.
+    starts = range(0, size, _BLOCK)
+    out = xp.empty(rhs.shape, rhs.dtype)
+    for start in starts if lower else reversed(starts):
+        own = slice(start, min(start + _BLOCK, size))
+        known = slice(0, start) if lower else slice(own.stop, size)
+        rest = rhs[..., own, :] - triangle[..., own, known] @ out[..., known, :]
+        out[..., own, :] = _solve(xp, triangle[..., own, own], rest)
+    return out
+
+
+#: Rows of a triangle that are solved at a time.
+_BLOCK = 48
 
 
 @kernel("Cross")

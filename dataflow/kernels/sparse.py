@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple
+from dataflow.kernels.fused.mapping import MappedOp
+from dataflow.kernels.fused.rows import take_rows
 from dataflow.kernels.gather_scatter import sum_rows
 from dataflow.kernels.registry import kernel
 
@@ -97,7 +99,16 @@ def sparse_tensor_dense_matmul_kernel(
         products = b.take(columns, 0)
         products = np.multiply(products, values[:, None], products)
         return sum_rows(np, np.ascontiguousarray(rows), products, num_rows)
-    return sum_rows(xp, rows, b[columns] * values[:, None], num_rows)
+    if xp is not np:
+        return sum_rows(xp, rows, b[columns] * values[:, None], num_rows)
+    rows, columns = np.ascontiguousarray(rows), np.ascontiguousarray(columns)
+    met = take_rows(b, columns)
+    operands = [b[columns] if met is None else met, values[:, None]]
+    products = _PRODUCTS(b.dtype, operands, lambda pair: pair[0] * pair[1], 0)
+    return sum_rows(np, rows, products, num_rows)
+
+
+_PRODUCTS = MappedOp(2, ("Mul", (0, 1)))
 
 
 def _met(indices: Any, shape: Any, dense: Any) -> Any:

@@ -1,0 +1,67 @@
+"""Triangles solved by blocks, and products with sparse matrices, give what dense ones give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dataflow.kernels import gather_scatter, linalg, sparse
+from dataflow.kernels.fused import mapping
+from tests.results_of import results_of
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize("flags", [(True, False), (False, False), (True, True), (False, True)])
+@pytest.mark.parametrize("shape", [(5,), (97,), (2, 130)], ids=str)
+def test_triangles(shape: tuple[int, ...], flags: tuple[bool, bool], dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    matrix = (rng.standard_normal((*shape, shape[-1])) / shape[-1]).astype(dtype)
+    matrix += 2 * np.eye(shape[-1], dtype=dtype)
+    rhs = rng.standard_normal((*shape, 3)).astype(dtype)
+    if dtype == "complex64":
+        matrix += matrix.swapaxes(-1, -2) * np.complex64(0.5j)
+    lower, adjoint = flags
+    got = linalg.matrix_triangular_solve_kernel(np, matrix, rhs, lower=lower, adjoint=adjoint)
+    triangle = np.tril(matrix) if lower else np.triu(matrix)
+    triangle = triangle.conj().swapaxes(-1, -2) if adjoint else triangle
+    assert got.dtype == rhs.dtype
+    np.testing.assert_allclose(triangle @ got, rhs, atol=1e-12 if dtype == "float64" else 1e-5)
+
+
+def test_a_triangle_that_cannot_be_inverted() -> None:
+    matrix = np.eye(120, dtype=np.float32)
+    matrix[100, 100] = 0
+    with pytest.raises(ValueError, match="not invertible"):
+        linalg.matrix_triangular_solve_kernel(
+            np, matrix, np.ones((120, 2), np.float32), lower=True, adjoint=False
+        )
+
+
+@pytest.mark.parametrize("adjoint", [(False, False), (True, False), (False, True)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_sparse_products(
+    at_once: None, monkeypatch: pytest.MonkeyPatch, dtype: str, adjoint: tuple[bool, bool]
+) -> None:
+    pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
+    monkeypatch.setattr(mapping, "SMALL_ELEMENTS", 0)
+    rng = np.random.default_rng(0)
+    indices = np.stack([rng.integers(0, 9, 40), rng.integers(0, 7, 40)], 1)
+    values = rng.integers(-5, 5, 40).astype(dtype)
+    matrix = np.zeros((9, 7), dtype)
+    np.add.at(matrix, tuple(indices.T), values)
+    left = matrix.T if adjoint[0] else matrix
+    b: Any = rng.integers(-5, 5, (left.shape[1], 6)).astype(dtype)
+    used = results_of(monkeypatch, gather_scatter, "change_rows")
+    got = sparse.sparse_tensor_dense_matmul_kernel(
+        np,
+        indices,
+        values,
+        np.array([9, 7]),
+        np.ascontiguousarray(b.T) if adjoint[1] else b,
+        adjoint_a=adjoint[0],
+        adjoint_b=adjoint[1],
+    )
+    assert used == [dtype != "int32"]
+    np.testing.assert_array_equal(got, left @ b)
