@@ -53,14 +53,14 @@ _ENTRY_BYTES = 24
 _SPREAD = np.dtype([("at", np.int64), ("lanes", np.int64), ("order", np.int32, LANES)])
 
 
-def compile_pools() -> dict[str, int]:
-    """The addresses of the functions. Raises `ImportError` where `is_available` is false."""
+def compile_kind(kind: str) -> int:
+    """The address of a function. Raises `ImportError` where `is_available` is false."""
     if not is_available():
         raise ImportError("llvmlite is not installed, or the processor has no AVX-512")
-    return dict(zip(_KINDS, compile_source(source(), *_KINDS), strict=True))
+    return compile_source(source(kind), kind)[0]
 
 
-_code: Lazy[dict[str, int]] = Lazy(compile_pools)
+_code = {kind: Lazy(functools.partial(compile_kind, kind)) for kind in _KINDS}
 
 
 @functools.lru_cache(256)
@@ -121,9 +121,6 @@ def slide(
         a.dtype.char == "f" and a.flags.c_contiguous for a in given
     ):
         return False
-    code = _code.get()
-    if code is None:
-        return False
     batch, _, columns, channels = image.shape
     place_bytes = channels * NUMBER_BYTES
     several = 1 if weights is None else weights.shape[2] // channels
@@ -138,20 +135,26 @@ def slide(
     if image.nbytes >= _SHARED_BYTES:  # (not by the threads that are free: shares decide rounding)
         size = max(1, min(_PIECE_BYTES // image_bytes, -(-batch // 4)))
     shares = range(0, batch, size)
-    totals, inside = None, _inside(width)
-    if kind == "weights_gradient":
-        if width.taps <= _MOST_TAPS_WIDE:
-            kind = f"{kind}_{width.taps}"
+    inside = _inside(width)
+    is_sum = kind == "weights_gradient"
+    if is_sum and width.taps <= _MOST_TAPS_WIDE:
+        kind = f"{kind}_{width.taps}"
+    makes_image = kind.endswith("_gradient") and not is_sum
+    kind += "_many" if several > 1 else ""
+    code = _code[kind].get()
+    if code is None:
+        return False
+    totals = None
+    if is_sum:
         totals = np.zeros((len(shares), *weights.shape), np.float32)
     addresses = [0 if a is None else address_of(a) for a in (x, y, grad, out)]
     steps = [image_bytes, places_bytes, places_bytes, places_bytes]
-    if kind.endswith("gradient"):
+    if makes_image:
         steps[3] = image_bytes
     spread = None
     if several > 1:
-        kind += "_many"
         spread = _spread_of(channels, several)
-        if kind == "weighted_gradient_many":  # one after the other, as convolutions of their own
+        if makes_image:  # one after the other, as convolutions of their own
             parts = weights.reshape(*weights.shape[:2], channels, several).transpose(3, 0, 1, 2)
             weights = np.ascontiguousarray(parts)
     weights_at = address_of(weights if totals is None else totals) if weights is not None else 0
@@ -164,12 +167,12 @@ def slide(
             *(line_bytes * height.dilation, place_bytes * width.dilation),
             *(address_of(lines), height.count, address_of(places), width.count),
             weights_at + (number * weights.nbytes if totals is not None else 0),
-            width.taps * (place_bytes if kind == "weighted_gradient_many" else small_place),
+            width.taps * (place_bytes if makes_image else small_place),
             *(small_place, several, height.taps * width.taps * place_bytes),
             *(0 if spread is None else address_of(spread), height.taps, width.taps),
             *(inside.start, inside.stop, width.stride * place_bytes),
         )
-        calls.append((code[kind], table))
+        calls.append((code, table))
     run_calls(calls)
     if totals is not None:
         np.add.reduce(totals, 0, out=out)
@@ -200,17 +203,14 @@ class _Place(NamedTuple):
 _Tap = Callable[[str, str, str], str]
 
 
-def source() -> str:
-    """All functions in LLVM's assembly language; their one argument is the table of `_FIELDS`."""
+def source(kind: str) -> str:
+    """A function in LLVM's assembly language; its one argument is the table of `_FIELDS`."""
     declared = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
     declared += f"declare {VECTOR} @llvm.fma.v{LANES}f32({VECTOR}, {VECTOR}, {VECTOR})\n"
     declared += f"declare {VECTOR} {_PERMUTE}({VECTOR}, {_INDICES})\n"
     declared += f"declare {VECTOR} {_GATHER}(<{LANES} x ptr>, i32, {_MASK}, {VECTOR})\n"
-    texts = [
-        (_sums_function if kind.removesuffix("_many") in _IN_REGISTERS else _function)(kind)
-        for kind in _KINDS
-    ]
-    return "".join([*texts, DECLARED, declared])
+    is_sum = kind.removesuffix("_many") in _IN_REGISTERS
+    return (_sums_function if is_sum else _function)(kind) + DECLARED + declared
 
 
 _INDICES = f"<{LANES} x i32>"
