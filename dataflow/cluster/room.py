@@ -9,7 +9,7 @@ from dataflow.errors import ResourceExhaustedError
 
 #: What a task takes of a CPU in Ray's books: a parameter server and many workers fit anywhere.
 TASK_CPUS = 0.1
-#: What a task takes of memory before it holds a variable; measured 65 to 75 MB.
+#: What a task takes of memory before it holds a variable; measured 60 to 75 MB.
 TASK_BYTES = 80_000_000
 
 
