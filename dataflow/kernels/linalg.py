@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.kernels.batches import by_batch
 from dataflow.kernels.fused.batched_products import multiply_each
 from dataflow.kernels.parallel import matrix_product
 from dataflow.kernels.registry import kernel
@@ -30,7 +31,7 @@ def _adjoint(xp: Any, x: Any) -> Any:
 @kernel("Cholesky")
 def cholesky_kernel(xp: Any, x: Any) -> Any:
     try:
-        factor = xp.linalg.cholesky(_lapack(x))
+        factor = by_batch(xp, xp.linalg.cholesky, 2, _lapack(x))
     except np.linalg.LinAlgError as e:
         raise ValueError(
             "Cholesky decomposition was not successful. The input might not be valid: "
@@ -41,24 +42,29 @@ def cholesky_kernel(xp: Any, x: Any) -> Any:
 
 @kernel("Qr")
 def qr_kernel(xp: Any, x: Any, *, full_matrices: bool) -> Any:
-    q, r = xp.linalg.qr(_lapack(x), mode="complete" if full_matrices else "reduced")
+    mode = "complete" if full_matrices else "reduced"
+    q, r = by_batch(xp, lambda part: tuple(xp.linalg.qr(part, mode=mode)), 2, _lapack(x))
     return _same(x, q, r)
 
 
 @kernel("Svd")
 def svd_kernel(xp: Any, x: Any, *, compute_uv: bool, full_matrices: bool) -> Any:
     if not compute_uv:
-        s = xp.linalg.svd(_lapack(x), compute_uv=False)
+        s = by_batch(xp, lambda part: xp.linalg.svd(part, compute_uv=False), 2, _lapack(x))
         return s.astype(x.dtype, copy=False), xp.empty(0, x.dtype), xp.empty(0, x.dtype)
-    u, s, vh = xp.linalg.svd(_lapack(x), full_matrices=full_matrices)
+
+    def decompose(part: Any) -> Any:
+        return tuple(xp.linalg.svd(part, full_matrices=full_matrices))
+
+    u, s, vh = by_batch(xp, decompose, 2, _lapack(x))
     return _same(x, s, u, _adjoint(xp, vh))
 
 
 @kernel("SelfAdjointEigV2")
 def self_adjoint_eig_kernel(xp: Any, x: Any, *, compute_v: bool) -> Any:
     if not compute_v:
-        return _same(x, xp.linalg.eigvalsh(_lapack(x))), xp.empty(0, x.dtype)
-    e, v = xp.linalg.eigh(_lapack(x))
+        return _same(x, by_batch(xp, xp.linalg.eigvalsh, 2, _lapack(x))), xp.empty(0, x.dtype)
+    e, v = by_batch(xp, lambda part: tuple(xp.linalg.eigh(part)), 2, _lapack(x))
     return _same(x, e, v)
 
 
@@ -69,7 +75,8 @@ def _singular(e: Exception) -> ValueError:
 @kernel("MatrixInverse")
 def matrix_inverse_kernel(xp: Any, x: Any, *, adjoint: bool) -> Any:
     try:
-        return _same(x, xp.linalg.inv(_lapack(_adjoint(xp, x) if adjoint else x)))
+        given = _lapack(_adjoint(xp, x) if adjoint else x)
+        return _same(x, by_batch(xp, xp.linalg.inv, 2, given))
     except np.linalg.LinAlgError as e:
         raise _singular(e) from e
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.dtypes import DType
+from dataflow.kernels.batches import by_batch
 from dataflow.kernels.registry import kernel
 
 
@@ -14,21 +15,35 @@ def _register(num_axes: int) -> None:
 
     @kernel(f"FFT{suffix}")
     def forward_kernel(xp: Any, x: Any) -> Any:
-        return xp.fft.fftn(x, axes=axes).astype(x.dtype, copy=False)
+        def transform(part: Any) -> Any:
+            return xp.fft.fftn(part, axes=axes).astype(x.dtype, copy=False)
+
+        return by_batch(xp, transform, num_axes, x)
 
     @kernel(f"IFFT{suffix}")
     def inverse_kernel(xp: Any, x: Any) -> Any:
-        return xp.fft.ifftn(x, axes=axes).astype(x.dtype, copy=False)
+        def transform(part: Any) -> Any:
+            return xp.fft.ifftn(part, axes=axes).astype(x.dtype, copy=False)
+
+        return by_batch(xp, transform, num_axes, x)
 
     @kernel(f"RFFT{suffix}")
     def real_kernel(xp: Any, x: Any, fft_length: Any, *, Tcomplex: DType) -> Any:
         sizes = tuple(fft_length.tolist())
-        return xp.fft.rfftn(x, s=sizes, axes=axes).astype(Tcomplex.numpy, copy=False)
+
+        def transform(part: Any) -> Any:
+            return xp.fft.rfftn(part, s=sizes, axes=axes).astype(Tcomplex.numpy, copy=False)
+
+        return by_batch(xp, transform, num_axes, x)
 
     @kernel(f"IRFFT{suffix}")
     def to_real_kernel(xp: Any, x: Any, fft_length: Any, *, Treal: DType) -> Any:
         sizes = tuple(fft_length.tolist())
-        return xp.fft.irfftn(x, s=sizes, axes=axes).astype(Treal.numpy, copy=False)
+
+        def transform(part: Any) -> Any:
+            return xp.fft.irfftn(part, s=sizes, axes=axes).astype(Treal.numpy, copy=False)
+
+        return by_batch(xp, transform, num_axes, x)
 
 
 for _n in (1, 2, 3):
