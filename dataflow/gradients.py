@@ -134,6 +134,10 @@ def _initial_gradients(ys: list[Tensor], grad_ys: list[Any], scope: str) -> list
     return result
 
 
+#: Stands for a context that is not needed.
+_NOWHERE: Any = contextlib.nullcontext()
+
+
 class _Walker:
     """One backward pass. ``grads[tensor]`` lists the contributions that reached an output."""
 
@@ -273,7 +277,7 @@ class _Walker:
             from dataflow.ops.math import add_n
 
             dense = [internal_convert(p, None, None) for p in parts]
-            with _colocated(self.graph, tensor.op if self.colocate else None):
+            with self.graph.colocate_with(tensor.op) if self.colocate else _NOWHERE:
                 total = add_n(dense)
         self.summed[tensor] = total
         return total
@@ -290,11 +294,9 @@ class _Walker:
             function = gradient_function_of(op)
         if function is None:
             return
-        with contextlib.ExitStack() as stack:
-            if self.loop_state is not None:
-                stack.enter_context(self.loop_state.context(op))
-            stack.enter_context(self.graph.name_scope(op.name + "_grad"))
-            stack.enter_context(_colocated(self.graph, op if self.colocate else None))
+        where = _NOWHERE if self.loop_state is None else self.loop_state.context(op)
+        device = self.graph.colocate_with(op) if self.colocate else _NOWHERE
+        with where, self.graph.name_scope(op.name + "_grad"), device:
             original, self.graph._original_op = self.graph._original_op, op
             try:
                 filled = [
@@ -355,15 +357,6 @@ class _Walker:
 
     def result(self, x: Tensor) -> Any:
         return self.sum(x)
-
-
-@contextlib.contextmanager
-def _colocated(graph: Any, op: Operation | None) -> Iterator[None]:
-    if op is None:
-        yield
-    else:
-        with graph.colocate_with(op):
-            yield
 
 
 def hessians(

@@ -13,6 +13,7 @@ from dataflow.errors import InvalidArgumentError, ShapeError
 from dataflow.graph import tracebacks
 from dataflow.graph.control_dependencies import ControlDependencies
 from dataflow.graph.default_stacks import use_graph
+from dataflow.graph.name_scopes import NameScope
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 
@@ -362,32 +363,22 @@ class Graph:
                     names[base] = count
             return name
 
-    @contextlib.contextmanager
-    def name_scope(self, name: str | None) -> Iterator[str]:
+    def name_scope(self, name: str | None) -> NameScope:
         """Prefixes names inside the block; yields the scope's name with a trailing ``/``.
 
         ``None`` or ``""`` goes back to the top; a name that ends with ``/`` reopens a scope.
         """
-        if name:
-            if isinstance(name, bytes):
-                name = name.decode()
-            if self._name_stack:
-                if not _VALID_SCOPE.match(name):
-                    raise ValueError(f"{name!r} is not a valid scope name")
-            elif not _VALID_NAME.match(name):
-                raise ValueError(f"{name!r} is not a valid scope name")
-        old = self._name_stack
+        return NameScope(self, name)
+
+    def _scope_name(self, name: str | None) -> str:
+        """The whole name of the scope that ``name`` opens or reopens here."""
         if not name:
-            new = ""
-        elif name[-1] == "/":
-            new = name[:-1]
-        else:
-            new = self.unique_name(name)
-        self._name_stack = new
-        try:
-            yield "" if not new else new + "/"
-        finally:
-            self._name_stack = old
+            return ""
+        if isinstance(name, bytes):
+            name = name.decode()
+        if not (_VALID_SCOPE if self._name_stack else _VALID_NAME).match(name):
+            raise ValueError(f"{name!r} is not a valid scope name")
+        return name[:-1] if name[-1] == "/" else self.unique_name(name)
 
     def get_name_scope(self) -> str:
         """The current scope, without a trailing ``/``."""

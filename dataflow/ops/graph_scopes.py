@@ -6,7 +6,8 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from dataflow.graph.default_stacks import default_graph, use_graph
+from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.name_scopes import scope_in
 
 
 def _graph_of(values: Any) -> Any:
@@ -38,7 +39,7 @@ class name_scope:  # noqa: N801  (TensorFlow's name)
                 "At least one of name (None) and default_name (None) must be provided."
             )
         self._values = values
-        self._stack: list[contextlib.ExitStack] = []
+        self._stack: list[Any] = []
 
     @property
     def name(self) -> Any:
@@ -46,13 +47,15 @@ class name_scope:  # noqa: N801  (TensorFlow's name)
         return self._name
 
     def __enter__(self) -> str:
-        stack = contextlib.ExitStack()
-        graph = _graph_of(self._values)
-        if graph is not default_graph():
-            stack.enter_context(use_graph(graph))
-        scope: str = stack.enter_context(graph.name_scope(self._name))
-        self._stack.append(stack)
-        return scope
+        graph = default_graph()
+        scope: Any = graph.name_scope(self._name)
+        if self._values:
+            owner = _graph_of(self._values)
+            if owner is not graph:
+                scope = scope_in(owner, self._name)
+        entered: str = scope.__enter__()
+        self._stack.append(scope)
+        return entered
 
     def __exit__(self, *exc: Any) -> Any:
         return self._stack.pop().__exit__(*exc)
