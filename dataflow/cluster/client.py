@@ -11,8 +11,8 @@ import contextlib
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from dataflow.cluster import graph_codec, registry
 from dataflow.cluster.channel import Link
@@ -48,6 +48,17 @@ class _Combination:
         self.generation = -1
 
 
+class RemotePlan(NamedTuple):
+    """A combination of fetches and feeds, as a session keeps it."""
+
+    run_combination: Callable[[_Combination, Iterable[Any]], Any]
+    combination: _Combination
+
+    def run(self, values: Iterable[Any]) -> Any:
+        """Run with the fed values; return what was fetched, in the structure asked for."""
+        return self.run_combination(self.combination, values)
+
+
 class RemoteSession:
     """A session on a cluster. `run` gives the values, and what pruning left for the widgets."""
 
@@ -72,6 +83,26 @@ class RemoteSession:
 
         With ``until`` it may be run many times before this returns, as of `MasterSession.run`.
         """
+        combination, values = self._combination(fetches, feed_dict)
+        return (
+            self._run(combination, values, timeout_seconds, until),
+            combination.needed,
+            combination.fetches.names,
+            combination.feed_names,
+        )
+
+    def again(self, fetches: Any, feed_dict: Any = None) -> RemotePlan | None:
+        """What `run` does with such fetches and feeds, found out once.
+
+        ``None`` where a value stands for several tensors, and has to be taken apart each time.
+        """
+        combination, _ = self._combination(fetches, feed_dict)
+        if len(combination.feeds) != len(feed_dict or ()):
+            return None
+        return RemotePlan(self._run, combination)
+
+    def _combination(self, fetches: Any, feed_dict: Any) -> tuple[_Combination, list[Any]]:
+        """The combination, kept from an earlier run where there was one, and the values to feed."""
         combination = None
         if self.graph._mutations != self._seen_mutations:
             self._combinations.clear()
@@ -89,6 +120,15 @@ class RemoteSession:
                 self._combinations[key] = combination
         else:
             values = list(feed_dict.values()) if feed_dict else []
+        return combination, values
+
+    def _run(
+        self,
+        combination: _Combination,
+        values: Iterable[Any],
+        timeout_seconds: float | None = None,
+        until: Callable[[], bool] | None = None,
+    ) -> Any:
         backend = self.backend
         arrays = [convert(v) for convert, v in zip(combination.converters, values, strict=True)]
         if combination.generation != backend.generation:
@@ -102,13 +142,7 @@ class RemoteSession:
             results = backend.run(combination, arrays, seconds, until=until)
         except OpError as error:
             raise self._with_node(error) from None
-        flat = [own(value) for value in results]
-        return (
-            combination.fetches.rebuild(flat),
-            combination.needed,
-            combination.fetches.names,
-            combination.feed_names,
-        )
+        return combination.fetches.rebuild([own(value) for value in results])
 
     def _with_node(self, error: OpError) -> OpError:
         """The error with the node of this graph, where it came with a name only."""

@@ -153,6 +153,7 @@ class BaseSession:
             result, needed, fetch_names, feed_names = self._remote.run(fetches, feed_dict)
             if events.listeners:
                 events.publish(events.RunEvent(self._graph, self, fetch_names, feed_names, needed))
+            self._keep_remote(self._remote, fetches, feed_dict)
             return result
         plan, values = self._prepare(fetches, feed_dict)
         result = plan.run(values)
@@ -163,6 +164,24 @@ class BaseSession:
                 )
             )
         return result
+
+    def _keep_remote(self, remote: Any, fetches: Any, feed_dict: Any) -> None:
+        """Let `run` find what was found out of such fetches and feeds on the cluster."""
+        with self._lock:
+            if self._graph._mutations != self._seen_mutations:
+                self._plans.clear()
+                self._seen_mutations = self._graph._mutations
+            try:
+                key = cache_key(fetches)
+                if feed_dict:
+                    key = (key, tuple(feed_dict))
+                plans = self._plans  # those of a closed session are others, and stay empty
+                if key not in plans and not self._closed and len(plans) < _MAX_PLANS:
+                    plan = remote.again(fetches, feed_dict)
+                    if plan is not None:
+                        plans[key] = plan
+            except TypeError:
+                pass  # there is no key
 
     def _prepare(self, fetches: Any, feed_dict: Any) -> tuple[Plan, list[Any]]:
         """The plan for a combination, from the cache where possible, and the values to feed."""

@@ -703,3 +703,28 @@ def test_the_functions_of_a_dataset_run_in_the_task(cluster):
         with pytest.raises(tf.errors.OutOfRangeError):
             session.run(following)
     assert got == [x * x + 1 for x in range(1, 40)]
+
+
+def test_a_combination_that_was_run_before_is_found_as_it_was(cluster):
+    """Nested fetches, values fed in another order, a graph that grows, one that is changed, a closed session."""
+    x, y = tf.placeholder(tf.float32, []), tf.placeholder(tf.float32, [])
+    with tf.device("/job:ps/task:0"):
+        difference = tf.subtract(x, y)
+    sparse = tf.sparse_placeholder(tf.float32)
+    with tf.device("/job:ps/task:0"):
+        total = tf.sparse_reduce_sum(sparse)
+    value = tf.SparseTensorValue([[0], [2]], [1.0, 2.0], [4])
+    session = tf.Session(cluster["worker:0"].target)
+    for _ in range(3):
+        assert session.run({"d": difference, "xs": [x, x]}, {x: 5, y: 2}) == {"d": 3, "xs": [5, 5]}
+        assert session.run(difference, {y: 2, x: 5}) == 3
+        assert session.run(difference, {x: 2, y: 5}) == -3
+        assert session.run(total, {sparse: value}) == 3
+    twice = difference * 2
+    for _ in range(2):
+        assert session.run(twice, {x: 5, y: 2}) == 6
+        with pytest.raises(ValueError, match="shape"):
+            session.run(difference, {x: [1.0, 2.0], y: 1})
+    session.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        session.run(difference, {x: 5, y: 2})
