@@ -98,6 +98,8 @@ class Link:
         self.peer_limit_bytes = 1 << 62
         self.may_share = False
         self.closed = False
+        #: Whether `wake` was called: closed as soon as its user is done with it.
+        self.ended = False
         self.greeting: dict[str, Any] = {}
         self.address = ""
         self.used = 0.0
@@ -503,6 +505,16 @@ class Link:
             f"The connection to {self.peer}{where} was lost ({error}). The task died, was stopped, "
             "or cannot be reached.",
         )
+
+    def wake(self) -> None:
+        """End the connection for a thread that waits on it: it wakes with an error, and closes it.
+
+        Closed from another thread, the socket's number may be that of a new one by the time that
+        a thread that polls it looks again: it would sleep on.
+        """
+        self.ended = True
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Close the connection; a thread that waits on it wakes with an error."""

@@ -22,7 +22,7 @@ from dataflow.cluster.messages import Kind
 from dataflow.cluster.read_ahead import note_run
 from dataflow.cluster.recorder import Recorder, merge
 from dataflow.cluster.remote_errors import restore_error
-from dataflow.errors import OpError
+from dataflow.errors import CancelledError, OpError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.placement.placer import log_placement
@@ -326,6 +326,7 @@ class RemoteMaster:
             "rewrites": _switches_of(config),
         }
         self._control: Link | None = None
+        self._closed = False
         self._lock = threading.RLock()
         self._create()
 
@@ -342,6 +343,8 @@ class RemoteMaster:
         return self.pool.take(self.address, self.task or f"the master at {self.target}")
 
     def _ensure_session(self) -> None:
+        if self._closed:  # while another thread was about to prepare a step
+            raise CancelledError(None, None, "The session was closed during the step.")
         if self._control is None or not self._control.is_quiet():
             if self._control is not None:
                 self._control.close()
@@ -447,6 +450,7 @@ class RemoteMaster:
     def close(self) -> None:
         """End the session at the master."""
         with self._lock:
+            self._closed = True
             control, self._control = self._control, None
         if control is not None:
             with contextlib.suppress(OpError):

@@ -233,11 +233,14 @@ class LinkPool:
 
     def give_unused(self, link: Link) -> None:
         """Take back what `take_warm` gave and nobody has used."""
-        self._idle[link.address].append(link)
+        if link.ended:
+            link.close()
+        else:
+            self._idle[link.address].append(link)
 
     def give(self, link: Link) -> None:
         """Take a link back whose conversation is over."""
-        if link.closed or self._closed or link.has_frame():
+        if link.closed or link.ended or self._closed or link.has_frame():
             link.close()
             return
         link.used = time.monotonic()

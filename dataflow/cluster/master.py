@@ -304,7 +304,7 @@ class MasterSession:
         for run in list(self._active):
             run.cancel_from_outside()
         for link in list(self.in_use):
-            link.close()  # wakes the thread that waits for it
+            link.wake()  # the thread that waits for it, and closes it
         for task in sorted(self._contacted):
             try:
                 link = self.pool.take(self.addresses[task], task, timeout_seconds=0.2)

@@ -89,7 +89,7 @@ class MasterStep:
             self.local.cancel()
         for task, link in list(self.links.items()):
             if task not in self.results:
-                link.close()  # wakes the thread that waits for it
+                link.wake()  # the thread that waits for it, and closes it
         if self.wake_fd >= 0:
             with contextlib.suppress(OSError):
                 os.eventfd_write(self.wake_fd, 1)

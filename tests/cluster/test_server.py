@@ -1,5 +1,6 @@
 """Servers and sessions on them: names, placement, variables, sharing, errors, ends."""
 
+import os
 import threading
 import time
 
@@ -648,6 +649,43 @@ def test_closing_a_session_cancels_its_steps(cluster, where, eventually):
     session.close()
     thread.join(10)
     assert not thread.is_alive()
+    assert isinstance(outcome[0], tf.errors.CancelledError)
+
+
+def test_closing_a_session_wakes_a_step_that_is_about_to_wait(cluster, monkeypatch):
+    """Its connection's number must not be given to another connection in the meantime."""
+    from dataflow.cluster import channel
+
+    with tf.device("/job:ps/task:0"):
+        get = tf.FIFOQueue(1, [tf.float32], shapes=[[]], shared_name="nothing").dequeue()
+    session = tf.Session(cluster["worker:0"].target)
+    began, closed, outcome = threading.Event(), threading.Event(), []
+    real = channel.wait_readable
+
+    def wait_late(fds, timeout_seconds=None):
+        if threading.current_thread() is thread:
+            began.set()
+            closed.wait(10)
+        return real(fds, timeout_seconds)
+
+    def wait():
+        try:
+            session.run(get, options=tf.RunOptions(timeout_in_ms=60_000))
+        except tf.errors.OpError as error:
+            outcome.append(error)
+
+    thread = threading.Thread(target=wait, daemon=True)
+    monkeypatch.setattr(channel, "wait_readable", wait_late)
+    thread.start()
+    assert began.wait(10)
+    session.close()
+    pipes = [os.pipe() for _ in range(20)]  # take the numbers that are free now
+    closed.set()
+    thread.join(10)
+    woken = not thread.is_alive()
+    for fd in (fd for pipe in pipes for fd in pipe):
+        os.close(fd)
+    assert woken, "it waits on a connection that is not its own"
     assert isinstance(outcome[0], tf.errors.CancelledError)
 
 
