@@ -36,6 +36,29 @@ def servers() -> list[Any]:
         return list(_servers.values())
 
 
+def num_processes_here() -> int:
+    """How many processes of this one's clusters compute on this machine, this one included.
+
+    A parameter server (of the job "ps") waits most of the time and is not counted, unless it is
+    this process.
+    """
+    here = servers()
+    addresses = {server.address for server in here}
+    others = {
+        address
+        for server in here
+        for job in server.cluster_spec.jobs
+        if job != "ps"
+        for address in server.cluster_spec.job_tasks(job)
+        if address and address not in addresses and _host(address) == _host(server.address)
+    }
+    return 1 + len(others)
+
+
+def _host(address: str) -> str:
+    return address.rpartition(":")[0]
+
+
 def add_keys(addresses: list[str], key: str) -> None:
     """Tasks at these addresses belong to the cluster with this key."""
     with _lock:

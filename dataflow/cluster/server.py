@@ -22,6 +22,7 @@ from dataflow.cluster.spec import ClusterSpec
 from dataflow.cluster.worker_service import WorkerService
 from dataflow.device_spec import DeviceSpec
 from dataflow.errors import InvalidArgumentError, OpError
+from dataflow.kernels.parallel import share_processors
 from dataflow.rewrites.switches import Switches
 from dataflow.runtime.devices import DeviceAttributes, list_local_devices
 from dataflow.runtime.resources import ResourceManager
@@ -128,6 +129,7 @@ class Server:
             self._spec = ClusterSpec(jobs)
         registry.add_server(self.address, self)
         registry.add_keys([self.address], key)
+        share_processors(registry.num_processes_here())
 
     def _found_key(self, address: str) -> str:
         host = split_address(address)[0]
@@ -176,6 +178,7 @@ class Server:
                 f"{self.task} listens at {self.address}, and the new spec has it at {address}."
             )
         self._spec = spec
+        share_processors(registry.num_processes_here())
         if key is not None:
             registry.add_keys(list(self._spec.addresses().values()), key)
 
@@ -196,6 +199,7 @@ class Server:
         if listener is not None:
             registry.remove_server(self.address, self)
             registry.forget_keys([self.address])
+            share_processors(registry.num_processes_here())
             self.service.cancel_all()
             listener.close()
             for session in sessions:

@@ -85,10 +85,24 @@ def limited_to(count: int) -> Iterator[None]:
         _limits.count = before
 
 
+_num_processes = 1
+
+
+def share_processors(num_processes: int) -> None:
+    """From now on kernels use a part of the threads: so many processes compute on this machine.
+
+    Threads of several processes on the same processors hold each other up, and those that wait for
+    work take the time of those that have some.
+    """
+    global _num_processes
+    _num_processes = max(1, num_processes)
+
+
 def num_workers() -> int:
     """How many threads a kernel may use, the caller included."""
     limit = getattr(_limits, "count", None)
-    return num_threads() if limit is None else min(limit, num_threads())
+    count = max(1, num_threads() // _num_processes)
+    return count if limit is None else min(limit, count)
 
 
 def run_pieces(pieces: Sequence[Any], make_worker: Callable[[], Callable[[Any], None]]) -> None:
