@@ -212,6 +212,32 @@ def test_a_right_import_passes(module, source):
     assert violations(source, module) == []
 
 
+def private_names(source: str) -> list[str]:
+    """Names with an underscore that are taken from another file of the project."""
+    return [
+        f"line {node.lineno}: {node.module}.{alias.name}"
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in PACKAGES
+        for alias in node.names
+        if alias.name.startswith("_") and not alias.name.startswith("__")
+    ]
+
+
+def test_no_file_takes_a_private_name_of_another():
+    found = {
+        module: names for module, path in modules() if (names := private_names(path.read_text()))
+    }
+    assert not found
+
+
+def test_a_private_name_is_found():
+    source = "def f():\n    from dataflow.graph.graph import Graph, _secret\n"
+    assert private_names(source) == ["line 2: dataflow.graph.graph._secret"]
+    assert not private_names(
+        "from dataflow.ops import operators as _operators\nfrom os import _exit\n"
+    )
+
+
 def test_no_utils():
     found = [module for module, path in modules() if path.stem in ("utils", "util", "helpers")]
     # TensorFlow's own public name, which programs import.

@@ -14,8 +14,8 @@ from dataflow.placement.transfers import Placed
 from dataflow.runtime.stepper import (
     CopyNode,
     Step,
-    _keep,
     copy_node,
+    copy_on_host,
     inputs_of,
     numbers_on_gpus,
     reads_copy,
@@ -64,7 +64,7 @@ class Recorder:
                 self.events.append(Event(name, last, now - last, [], *rest))
             clocks.note(number, place, last)
             if self.keep_values:
-                self.events[place].outputs.extend(_keep(value) for value in outputs)
+                self.events[place].outputs.extend(copy_on_host(value) for value in outputs)
             last = time.time()
 
         return note

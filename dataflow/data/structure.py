@@ -91,7 +91,7 @@ def flatten(value: Any) -> list[Any]:
     if not _is_nest(value):
         return [value]
     result: list[Any] = []
-    parts = [value[k] for k in nest._keys(value)] if isinstance(value, Mapping) else value
+    parts = [value[k] for k in nest.ordered_keys(value)] if isinstance(value, Mapping) else value
     for part in parts:
         result.extend(flatten(part))
     return result
@@ -105,7 +105,7 @@ def pack(nesting: Any, flat: list[Any]) -> Any:
         if not _is_nest(part):
             return next(values)
         if isinstance(part, Mapping):
-            by_key = {k: build(part[k]) for k in nest._keys(part)}
+            by_key = {k: build(part[k]) for k in nest.ordered_keys(part)}
             pairs = [(k, by_key[k]) for k in part]
             kind: Any = type(part)
             return dict(pairs) if kind is dict else kind(pairs)
@@ -126,7 +126,7 @@ def dims_like(nesting: Any, shapes: Any) -> list[Dims]:
         return [as_dims(shapes)]
     result: list[Dims] = []
     if isinstance(nesting, Mapping):
-        for key in nest._keys(nesting):
+        for key in nest.ordered_keys(nesting):
             result.extend(dims_like(nesting[key], shapes[key]))
     else:
         for part, shape in zip(nesting, shapes, strict=True):

@@ -15,7 +15,7 @@ from dataflow.graph import tracebacks
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import infer_type_attrs
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import OpDef, _normalize_attr, all_ops, get_op
+from dataflow.graph.registry import OpDef, all_ops, get_op, normalize_attr
 from dataflow.graph.serialize import attr_value
 from dataflow.graph.tensor import Tensor
 
@@ -220,13 +220,13 @@ def _attributes(
     result: dict[str, Any] = {}
     for spec in definition.attrs:
         if not spec.required and spec.name not in given:
-            result[spec.name] = _normalize_attr(spec.kind, spec.default)
+            result[spec.name] = normalize_attr(spec.kind, spec.default)
     for key, proto in given.items():
         try:
             value = attr_value(proto, library)
             own = definition._attr_by_name.get(key)
             if own is not None and value is not None:
-                value = _normalize_attr(own.kind, value)
+                value = normalize_attr(own.kind, value)
         except Exception as e:
             raise ValueError(
                 f"import_graph_def: attribute {key!r} of node {node.name!r} ({node.type}) is damaged: {e}"

@@ -16,11 +16,12 @@ def is_nested(value: Any) -> bool:
 
 def _parts(value: Any) -> list[Any]:
     if isinstance(value, Mapping):
-        return [value[k] for k in _keys(value)]
+        return [value[k] for k in ordered_keys(value)]
     return list(value)
 
 
-def _keys(value: Mapping[Any, Any]) -> list[Any]:
+def ordered_keys(value: Mapping[Any, Any]) -> list[Any]:
+    """A mapping's keys in the order of its leaves: sorted where they can be."""
     try:
         return sorted(value)
     except TypeError:
@@ -39,7 +40,7 @@ def flatten(structure: Any) -> list[Any]:
 
 def _rebuild(structure: Any, parts: list[Any]) -> Any:
     if isinstance(structure, Mapping):
-        by_key = dict(zip(_keys(structure), parts, strict=True))
+        by_key = dict(zip(ordered_keys(structure), parts, strict=True))
         pairs = [(k, by_key[k]) for k in structure]  # the order of the original is kept
         kind: Any = type(structure)
         return dict(pairs) if kind is dict else kind(pairs)
@@ -112,7 +113,7 @@ def _describe(structure: Any) -> str:
     if not is_nested(structure):
         return "."
     if isinstance(structure, Mapping):
-        inner = ", ".join(f"{k!r}: {_describe(structure[k])}" for k in _keys(structure))
+        inner = ", ".join(f"{k!r}: {_describe(structure[k])}" for k in ordered_keys(structure))
         return f"{{{inner}}}"
     inner = ", ".join(_describe(p) for p in structure)
     return f"{type(structure).__name__}({inner})"
@@ -128,7 +129,7 @@ def flatten_up_to(shallow: Any, structure: Any) -> list[Any]:
             f"  first: {_describe(shallow)}\n  second: {_describe(structure)}"
         )
     if isinstance(shallow, Mapping):
-        pairs = [(shallow[k], structure[k]) for k in _keys(shallow)]
+        pairs = [(shallow[k], structure[k]) for k in ordered_keys(shallow)]
     else:
         pairs = list(zip(shallow, structure, strict=True))
     result: list[Any] = []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.device_spec import DeviceSpec, canonical_name
 from dataflow.graph import tracebacks
-from dataflow.graph.tensor import Tensor, _session_for
+from dataflow.graph.tensor import Tensor, session_for
 
 if TYPE_CHECKING:
     from dataflow.graph.graph import Graph
@@ -137,7 +137,7 @@ class Operation:
 
     def run(self, feed_dict: Any = None, session: Any = None) -> None:
         """Runs this operation in ``session`` or the default one."""
-        _session_for(session, self.graph, "run()").run(self, feed_dict)
+        session_for(session, self.graph, "run()").run(self, feed_dict)
 
     def colocation_groups(self) -> list[bytes]:
         """The groups whose members share a device, as ``b"loc:@name"``."""

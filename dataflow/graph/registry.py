@@ -96,7 +96,8 @@ class AttrSpec(NamedTuple):
         return self.default is _REQUIRED
 
 
-def _normalize_attr(kind: str, value: Any) -> Any:
+def normalize_attr(kind: str, value: Any) -> Any:
+    """An attribute's value in the one form in which nodes of its kind keep it."""
     if kind == "DType":
         return as_dtype(value).base_dtype
     if kind == "bool":
@@ -172,7 +173,7 @@ class OpDef:
         # Attributes of a node whose caller gives none; None when some must be given.
         self._plain_attrs: dict[str, Any] | None = None
         if not any(a.required for a in self.attrs):
-            self._plain_attrs = {a.name: _normalize_attr(a.kind, a.default) for a in self.attrs}
+            self._plain_attrs = {a.name: normalize_attr(a.kind, a.default) for a in self.attrs}
         self._list_attrs = [k for k, v in (self._plain_attrs or {}).items() if type(v) is list]
         self._allowed_items = tuple(self.allowed.items())
         self._rule_attrs = keyword_only
@@ -311,11 +312,11 @@ class OpDef:
         attrs: dict[str, Any] = {}
         for spec in self.attrs:
             if spec.name in given:
-                attrs[spec.name] = _normalize_attr(spec.kind, given[spec.name])
+                attrs[spec.name] = normalize_attr(spec.kind, given[spec.name])
             elif spec.required:
                 raise TypeError(f"{self.__name__}() misses the argument {spec.name!r}")
             else:
-                attrs[spec.name] = _normalize_attr(spec.kind, spec.default)
+                attrs[spec.name] = normalize_attr(spec.kind, spec.default)
         for key in given:
             if key in attrs:
                 continue

@@ -142,7 +142,7 @@ class Tensor:
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Runs the graph for this tensor in ``session`` or the default one; returns the value."""
-        return _session_for(session, self.graph, "eval()").run(self, feed_dict)
+        return session_for(session, self.graph, "eval()").run(self, feed_dict)
 
     def _as_node_def_input(self) -> str:
         return self.op.name if self.value_index == 0 else self.name
@@ -198,7 +198,11 @@ class Tensor:
         return mimebundle(self, include, exclude)
 
 
-def _session_for(session: Any, graph: Graph, what: str) -> Any:
+def session_for(session: Any, graph: Graph, what: str) -> Any:
+    """The session that ``what`` uses: the given one, else the default one.
+
+    Raises `ValueError` where there is none, or it is of another graph.
+    """
     if session is None:
         from dataflow.graph.default_stacks import default_session
 

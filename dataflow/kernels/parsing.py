@@ -258,7 +258,7 @@ def parse_example_kernel(
             packed = _packed(examples, key, dtype, None)
             made = packed_column(dtype.name, packed, math.prod(dims)) if packed else None
         if made is None:
-            made = _dense_rows(column_of(key, dtype), dtype, default, dims, key, label)
+            made = dense_rows(column_of(key, dtype), dtype, default, dims, key, label)
         else:
             made = made.reshape(len(examples), *dims)
         outputs.append(made.reshape(made.shape[1:]) if single else made)
@@ -288,7 +288,8 @@ def _joined_rows(rows: list[Any], dtype: DType) -> tuple[Any, Any]:
     return values, lengths
 
 
-def _sparse_rows(rows: list[Any], dtype: DType) -> tuple[Any, Any, Any]:
+def sparse_rows(rows: list[Any], dtype: DType) -> tuple[Any, Any, Any]:
+    """Indices, values and dense shape of rows of different lengths; ``None`` is an empty row."""
     return _sparse(*_joined_rows(rows, dtype))
 
 
@@ -301,9 +302,13 @@ def _sparse(values: Any, lengths: Any) -> tuple[Any, Any, Any]:
     return at, values, np.array([len(lengths), lengths.max(initial=0)], np.int64)
 
 
-def _dense_rows(
+def dense_rows(
     rows: list[Any], dtype: DType, default: Any, dims: Any, key: bytes, label: Any
 ) -> Any:
+    """Rows as one array of the entry's shape, with the default where a row is missing.
+
+    Raises `ValueError`, with the example's ``label``, for a row of another size.
+    """
     filler = strings(default) if dtype.kind == "S" else np.asarray(default)
     rest = dims[1:] if dims and dims[0] is None else dims
     size = math.prod(rest)

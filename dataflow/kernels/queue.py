@@ -195,7 +195,7 @@ class Queue:
         result = []
         for i, dtype in enumerate(self.types):
             parts = [e[i] for e in elements]
-            result.append(_stack(parts, dtype, self.dims[i]))
+            result.append(stack_elements(parts, dtype, self.dims[i]))
         return tuple(result)
 
 
@@ -206,7 +206,8 @@ class _Ticket:
         self.cancelled = False
 
 
-def _stack(parts: list[Any], dtype: Any, dims: Any) -> Any:
+def stack_elements(parts: list[Any], dtype: Any, dims: Any) -> Any:
+    """Elements of one component as an array [elements, ...]."""
     numpy_dtype = object if dtype.kind == "S" else dtype.numpy
     if not parts:
         return np.empty((0, *[d or 0 for d in dims or ()]), numpy_dtype)
@@ -231,7 +232,7 @@ class PaddingQueue(Queue):
             parts = [np.asarray(e[i]) for e in elements]
             dims = self.dims[i]
             if not parts or not dims or None not in dims:
-                result.append(_stack([e[i] for e in elements], dtype, dims))
+                result.append(stack_elements([e[i] for e in elements], dtype, dims))
                 continue
             shape = tuple(
                 max(p.shape[axis] for p in parts) if d is None else d for axis, d in enumerate(dims)
@@ -355,7 +356,7 @@ def random_shuffle_queue_kernel(
     return queue
 
 
-def _owned(value: Any) -> Any:
+def owned(value: Any) -> Any:
     """A value that the queue may keep: arrays are copied."""
     get = getattr(value, "get", None)
     if get is not None and type(value).__module__.startswith("cupy"):
@@ -366,7 +367,7 @@ def _owned(value: Any) -> Any:
 @kernel("QueueEnqueueV2", stateful=True, cpu_only=_REASON)
 def queue_enqueue_kernel(context: Any, handle: Any, components: list[Any]) -> tuple[()]:
     handle.check(components)
-    handle.enqueue(context, [tuple(_owned(c) for c in components)])
+    handle.enqueue(context, [tuple(owned(c) for c in components)])
     return ()
 
 
@@ -380,7 +381,7 @@ def queue_enqueue_many_kernel(context: Any, handle: Any, components: list[Any]) 
             f"All input tensors must have the same size in the 0th dimension, got {sorted(counts)}",
         )
     count = counts.pop()
-    elements = [tuple(_owned(c[i]) for c in components) for i in range(count)]
+    elements = [tuple(owned(c[i]) for c in components) for i in range(count)]
     if elements:
         handle.check(elements[0])
     handle.enqueue(context, elements)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
-from dataflow.kernels.parsing import _dense_rows, _sparse_rows
+from dataflow.kernels.parsing import dense_rows, sparse_rows
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import strings, text_array
 from dataflow.train.example_wire import read_sequence_example
@@ -63,7 +63,7 @@ def parse_sequence_example_kernel(
     at, values, sizes, dense = [], [], [], []
     for key, dtype in zip(keys[0], context_sparse_types, strict=True):
         rows = [_checked(c[key], key, dtype) if key in c else [] for c, _ in examples]
-        indices, flat, shape = _sparse_rows(rows, dtype)
+        indices, flat, shape = sparse_rows(rows, dtype)
         at.append(indices[:, drop:])
         values.append(flat)
         sizes.append(shape[drop:])
@@ -71,7 +71,7 @@ def parse_sequence_example_kernel(
         keys[1], Tcontext_dense, defaults, context_dense_shapes, strict=True
     ):
         rows = [_checked(c[key], key, dtype) if key in c else None for c, _ in examples]
-        made = _dense_rows(rows, dtype, default, dims, key, lambda i: "<unknown>")
+        made = dense_rows(rows, dtype, default, dims, key, lambda i: "<unknown>")
         dense.append(made[0] if single else made)
     context = [*at, *values, *sizes, *dense]
     at, values, sizes, dense, lengths = [], [], [], [], []
@@ -92,7 +92,7 @@ def parse_sequence_example_kernel(
 
 def _sparse_steps(steps: list[list[Any]], dtype: DType) -> tuple[Any, Any, Any]:
     flat_rows = [row for rows in steps for row in rows]
-    inner, values, shape = _sparse_rows(flat_rows, dtype)
+    inner, values, shape = sparse_rows(flat_rows, dtype)
     counts = np.array([len(rows) for rows in steps], np.int64)
     owner = np.repeat(np.arange(len(steps)), counts)
     step = np.arange(len(flat_rows)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -10,7 +10,7 @@ import numpy as np
 
 from dataflow.errors import CancelledError, InvalidArgumentError, OutOfRangeError
 from dataflow.kernels.mutex import Mutex, held_mutexes
-from dataflow.kernels.queue import _owned, _stack
+from dataflow.kernels.queue import owned, stack_elements
 from dataflow.kernels.registry import kernel
 
 _REASON = "elements are held in the host's memory"
@@ -45,7 +45,7 @@ class BarrierState:
                         f"Key {key!r} already has a value for component {component} in barrier "
                         f"'{self.name}'",
                     )
-                parts[component] = _owned(value)
+                parts[component] = owned(value)
                 if all(p is not None for p in parts):
                     index, parts = self.incomplete.pop(key)
                     self.ready.append((index, key, parts))
@@ -103,7 +103,7 @@ def barrier_take_many_kernel(
     keys = np.empty(len(taken), object)
     keys[:] = [k for _, k, _ in taken]
     columns = [
-        _stack([parts[i] for _, _, parts in taken], dtype, handle.dims[i])
+        stack_elements([parts[i] for _, _, parts in taken], dtype, handle.dims[i])
         for i, dtype in enumerate(handle.types)
     ]
     return (np.array([i for i, _, _ in taken], np.int64), keys, *columns)
@@ -159,7 +159,7 @@ def stage_kernel(context: Any, values: list[Any], *, capacity: int, memory_limit
 
     with area.condition:
         context.wait(area.condition, room)
-        area.items.append((tuple(_owned(v) for v in values), size))
+        area.items.append((tuple(owned(v) for v in values), size))
         area.num_bytes += size
         area.condition.notify_all()
     return ()
@@ -182,7 +182,7 @@ def stage_peek_kernel(context: Any, index: Any, *, capacity: int, memory_limit: 
     with area.condition:
         context.wait(area.condition, lambda: len(area.items) > index)
         values, _ = area.items[int(index)]
-    return tuple(_owned(v) for v in values)
+    return tuple(owned(v) for v in values)
 
 
 @kernel("StageSize", stateful=True)

@@ -269,13 +269,13 @@ def _split_features(features: Any) -> tuple[dict[str, DType], dict[str, Any], di
     for key in sorted(features):
         feature = features[key]
         if isinstance(feature, VarLenFeature):
-            sparse[key] = _feature_dtype(key, feature.dtype)
+            sparse[key] = feature_dtype(key, feature.dtype)
         elif isinstance(feature, SparseFeature):
             combined[key] = feature
             keys = feature.index_key
             for index_key in keys if isinstance(keys, (list, tuple)) else [keys]:
                 _agree(sparse, index_key, dtypes.int64)
-            _agree(sparse, feature.value_key, _feature_dtype(key, feature.dtype))
+            _agree(sparse, feature.value_key, feature_dtype(key, feature.dtype))
         elif isinstance(feature, FixedLenFeature):
             dims = shapes.as_dims(feature.shape)
             if dims is None or None in dims:
@@ -303,7 +303,8 @@ def _agree(sparse: dict[str, DType], key: str, dtype: DType) -> None:
         raise ValueError(f"Conflicting type {sparse[key].name} vs {dtype.name} for feature {key}.")
 
 
-def _feature_dtype(key: str, dtype: Any) -> DType:
+def feature_dtype(key: str, dtype: Any) -> DType:
+    """The dtype of a feature. Raises for one that examples do not hold, with its key."""
     dtype = as_dtype(dtype)
     if dtype not in _PARSED:
         raise TypeError(
@@ -312,9 +313,9 @@ def _feature_dtype(key: str, dtype: Any) -> DType:
     return dtype  # type: ignore[no-any-return]
 
 
-def _default(key: str, feature: Any) -> tuple[Tensor, Dims]:
+def default_of(key: str, feature: Any) -> tuple[Tensor, Dims]:
     """The default of a dense feature (empty: required), and its shape with a free first size."""
-    dtype = _feature_dtype(key, feature.dtype)
+    dtype = feature_dtype(key, feature.dtype)
     dims = shapes.as_dims(feature.shape)
     assert dims is not None
     if isinstance(feature, FixedLenSequenceFeature):
@@ -338,7 +339,7 @@ def _parse(
     with op_scope(name, "ParseExample", [serialized]):
         defaults, dims = [], []
         for key, feature in dense.items():
-            default, shape = _default(key, feature)
+            default, shape = default_of(key, feature)
             defaults.append(default)
             dims.append(shape)
         result = parse_example_op(

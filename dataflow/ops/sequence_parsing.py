@@ -17,8 +17,8 @@ from dataflow.ops.parsing import (
     FixedLenFeature,
     FixedLenSequenceFeature,
     VarLenFeature,
-    _default,
-    _feature_dtype,
+    default_of,
+    feature_dtype,
 )
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import SparseTensor
@@ -110,9 +110,9 @@ def _parse(
     for key in sorted(context or {}):
         feature = context[key]
         if isinstance(feature, VarLenFeature):
-            context_sparse[key] = _feature_dtype(key, feature.dtype)
+            context_sparse[key] = feature_dtype(key, feature.dtype)
         elif isinstance(feature, FixedLenFeature):
-            default, dims = _default(key, feature)
+            default, dims = default_of(key, feature)
             context_dense.append(key)
             defaults.append(default)
             context_dims.append(dims)
@@ -127,9 +127,9 @@ def _parse(
     for key in sorted(sequences or {}):
         feature = sequences[key]
         if isinstance(feature, VarLenFeature):
-            list_sparse[key] = _feature_dtype(key, feature.dtype)
+            list_sparse[key] = feature_dtype(key, feature.dtype)
         elif isinstance(feature, FixedLenSequenceFeature):
-            list_dense[key] = _feature_dtype(key, feature.dtype)
+            list_dense[key] = feature_dtype(key, feature.dtype)
             list_dims.append(shapes.as_dims(feature.shape))
             may_miss.append(bool(feature.allow_missing))
         else:

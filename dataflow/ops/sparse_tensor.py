@@ -119,9 +119,9 @@ class SparseTensor:
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Runs the graph; returns a `SparseTensorValue`."""
-        from dataflow.graph.tensor import _session_for
+        from dataflow.graph.tensor import session_for
 
-        return _session_for(session, self.graph, "eval()").run(self, feed_dict)
+        return session_for(session, self.graph, "eval()").run(self, feed_dict)
 
     def __truediv__(self, other: Any) -> SparseTensor:
         from dataflow.ops.sparse import sparse_dense_cwise

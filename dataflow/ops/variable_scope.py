@@ -42,7 +42,8 @@ class _VariableStore:
         self.scope_counts: dict[str, int] = {}
 
 
-def _store() -> _VariableStore:
+def variable_store() -> _VariableStore:
+    """What `get_variable` knows of the default graph."""
     return default_graph()._attachments.setdefault(_AUXILIARY, _VariableStore())  # type: ignore[no-any-return]
 
 
@@ -265,7 +266,7 @@ def _true_getter(
             name, shape, as_dtype(dtype), initializer, regularizer, reuse, trainable, collections,
             caching_device, partitioner, validate_shape, constraint, synchronization, aggregation,
         )  # fmt: skip
-    if name in _store().partitioned:
+    if name in variable_store().partitioned:
         raise ValueError(
             f"The variable {name} exists as a partitioned variable; pass the same partitioner to share it."
         )
@@ -291,7 +292,7 @@ def _get_single(
     aggregation: Any = None,
     partition_info: Any = None,
 ) -> Variable:
-    store = _store()
+    store = variable_store()
     found = store.variables.get(name)
     if found is not None:
         if reuse is False or reuse is None:
@@ -437,7 +438,7 @@ def _get_partitioned(
     synchronization: Any,
     aggregation: Any,
 ) -> Any:
-    store = _store()
+    store = variable_store()
     dims = shapes.as_dims(shape)
     if dims is None and initializer is not None and hasattr(initializer, "shape"):
         dims = shapes.as_dims(initializer.shape)
@@ -613,7 +614,7 @@ class variable_scope:  # noqa: N801  (TensorFlow's name)
                 break
         with graph.as_default():
             old = get_variable_scope()
-            store = _store()
+            store = variable_store()
             name = self._name_or_scope
             with contextlib.ExitStack() as stack:
                 if isinstance(name, VariableScope):
@@ -675,12 +676,12 @@ class variable_scope:  # noqa: N801  (TensorFlow's name)
 
 
 def _open_scope(full_name: str) -> None:
-    counts = _store().scope_counts
+    counts = variable_store().scope_counts
     counts[full_name] = counts.get(full_name, 0) + 1
 
 
 def _unique_scope_name(prefix: str) -> str:
-    counts = _store().scope_counts
+    counts = variable_store().scope_counts
     current = get_variable_scope().name
     name = f"{current}/{prefix}" if current else prefix
     if counts.get(name, 0) == 0:

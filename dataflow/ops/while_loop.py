@@ -171,10 +171,12 @@ def _invariant_dims(leaves: Leaves, invariants: Any) -> list[shapes.Dims]:
 def _flatten_shapes(structure: Any, invariants: Any) -> list[Any]:
     if not is_nested(structure):
         return [invariants]
-    from dataflow.graph.nest import _keys  # the same order as the leaves
+    from dataflow.graph.nest import ordered_keys  # the same order as the leaves
 
     if isinstance(structure, dict):
-        return [s for k in _keys(structure) for s in _flatten_shapes(structure[k], invariants[k])]
+        return [
+            s for k in ordered_keys(structure) for s in _flatten_shapes(structure[k], invariants[k])
+        ]
     if len(structure) != len(invariants):
         raise ValueError(
             f"shape_invariants has {len(invariants)} entries where loop_vars has {len(structure)}."

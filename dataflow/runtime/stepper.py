@@ -216,7 +216,7 @@ def _keeper(values: Keep) -> Callable[[Any], Any]:
     if values == "sizes":
         # A device's array says its size without being copied.
         return lambda value: size_of(value) if is_device_array(value) else _on_host(value, size_of)
-    return _keep
+    return copy_on_host
 
 
 class _Sampler:
@@ -250,8 +250,8 @@ def _reduced(trace: Trace, values: Keep) -> Trace:
     )
 
 
-def _keep(value: Any) -> Any:
-    # A copy: a later node may change a variable's buffer.
+def copy_on_host(value: Any) -> Any:
+    """A value as it is now, as a NumPy array of its own: a later node may change a buffer."""
     return _on_host(value, np.ndarray.copy)
 
 

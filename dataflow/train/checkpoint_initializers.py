@@ -8,14 +8,14 @@ from typing import Any
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.checkpoint import restore_v2
 from dataflow.ops.state import assign
-from dataflow.ops.variable_scope import _store
+from dataflow.ops.variable_scope import variable_store
 from dataflow.ops.variables import (
     PartitionedVariable,
     Variable,
     global_variables,
     trainable_variables,
 )
-from dataflow.train.checkpoint_management import _prefix_of, load_checkpoint
+from dataflow.train.checkpoint_management import load_checkpoint, prefix_of
 
 
 def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: dict[str, Any]) -> None:
@@ -26,9 +26,9 @@ def init_from_checkpoint(ckpt_dir_or_file: Any, assignment_map: dict[str, Any]) 
 
     Raises `ValueError` for a name that is not there and for shapes that differ.
     """
-    prefix = _prefix_of(ckpt_dir_or_file)
+    prefix = prefix_of(ckpt_dir_or_file)
     shapes = load_checkpoint(prefix).get_variable_to_shape_map()
-    known = {v.op.name: v for v in global_variables()} | dict(_store().variables)
+    known = {v.op.name: v for v in global_variables()} | dict(variable_store().variables)
     for source, target in sorted(assignment_map.items()):
         if isinstance(target, (Variable, PartitionedVariable)) or (
             isinstance(target, list) and all(isinstance(v, Variable) for v in target)

@@ -153,7 +153,8 @@ def checkpoints_iterator(
             time.sleep(wait)
 
 
-def _prefix_of(ckpt_dir_or_file: Path) -> str:
+def prefix_of(ckpt_dir_or_file: Path) -> str:
+    """A checkpoint's prefix, of the newest where a directory is given. Raises where there is none."""
     path = _text(ckpt_dir_or_file)
     if os.path.isdir(path):
         found = latest_checkpoint(path)
@@ -167,7 +168,7 @@ def _prefix_of(ckpt_dir_or_file: Path) -> str:
 
 def load_checkpoint(ckpt_dir_or_file: Path) -> CheckpointReader:
     """A reader of a checkpoint, or of the latest one of a folder."""
-    return CheckpointReader(_prefix_of(ckpt_dir_or_file))
+    return CheckpointReader(prefix_of(ckpt_dir_or_file))
 
 
 def load_variable(ckpt_dir_or_file: Path, name: str) -> Any:

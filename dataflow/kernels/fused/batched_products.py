@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.blas import num_threads
-from dataflow.kernels.fused.gemm import _functions, _lay_out, _panel
+from dataflow.kernels.fused.gemm import compiled_loops, lay_out, panel_address
 from dataflow.kernels.fused.native import address_of
 from dataflow.kernels.fused.team import run_calls
 from dataflow.kernels.fused.tile_assembly import LANES, NUMBER_BYTES
@@ -52,13 +52,13 @@ def multiply_each(x: Any, y: Any) -> Any:
     count = int(np.prod(batch))
     if count < 2 * num_threads():
         return None
-    function = _functions[transposed].get()
+    function = compiled_loops[transposed].get()
     if function is None:
         return None
     out = np.empty((*batch, rows, columns), np.float32)
     sizes = rows, steps, columns
     out_row = columns * NUMBER_BYTES
-    layout = _lay_out(
+    layout = lay_out(
         function, sizes, x.strides[-2:], y.strides[-2:], out_row, False, 1, by_steps=False
     )
     ((*_, fields),) = layout.parts
@@ -70,7 +70,7 @@ def multiply_each(x: Any, y: Any) -> Any:
     tables[:, 0] = address_of(x) + _offsets(x, batch)
     tables[:, 1] = address_of(y) + _offsets(y, batch)
     tables[:, 2] = address_of(out) + np.arange(count) * (rows * out_row)
-    tables[:, 3] = np.repeat([_panel(i) for i in range(groups)], each)[:count]
+    tables[:, 3] = np.repeat([panel_address(i) for i in range(groups)], each)[:count]
     text, size = tables.tobytes(), 8 * width
     calls = [(function, text[i : i + size]) for i in range(0, len(text), size)]
     whole = count - count % each

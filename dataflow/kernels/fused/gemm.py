@@ -63,7 +63,8 @@ def compile_gemm(transposed: bool) -> int:
     return compile_source(source(transposed), "loop")[0]
 
 
-_functions = {
+#: The machine code for a right matrix as it lies, and for a transposed one.
+compiled_loops = {
     transposed: Lazy(
         functools.partial(compile_gemm, transposed), _CALLS_BEFORE_COMPILING, _CALLS_BEFORE_USE
     )
@@ -122,7 +123,7 @@ class _Layout(NamedTuple):
         return [
             (
                 self.function,
-                _pack_addresses(left + left_at, right + right_at, to[number] + at, _panel(i))
+                _pack_addresses(left + left_at, right + right_at, to[number] + at, panel_address(i))
                 + fields,
             )
             for i, (left_at, right_at, at, number, fields) in enumerate(self.parts)
@@ -145,10 +146,10 @@ def _layout_of(
     transposed = right_column != NUMBER_BYTES
     if (transposed and right_row != NUMBER_BYTES) or out.strides[1] != NUMBER_BYTES:
         return None
-    function = _functions[transposed].get()
+    function = compiled_loops[transposed].get()
     if function is None:
         return None
-    return _lay_out(
+    return lay_out(
         function,
         (rows, steps, columns),
         a.strides,
@@ -161,7 +162,7 @@ def _layout_of(
 
 
 @functools.lru_cache(maxsize=1024)
-def _lay_out(
+def lay_out(
     function: int,
     sizes: tuple[int, int, int],
     left_strides: tuple[int, int],
@@ -171,6 +172,10 @@ def _lay_out(
     parts: int,
     by_steps: bool,
 ) -> _Layout:
+    """How a product of so many rows, steps and columns is divided into parts, and their calls.
+
+    Strides are in bytes, (to the next row, to the next step or column).
+    """
     rows, steps, columns = sizes
     (left_row, left_step), (right_row, right_column) = left_strides, right_strides
     # Of a matrix of weights, larger than the results, each thread has its rows: those that it
@@ -212,7 +217,7 @@ def _shares(length: int, parts: int) -> Iterator[slice]:
         yield slice(i, min(i + size, length))
 
 
-def _panel(number: int) -> int:
+def panel_address(number: int) -> int:
     """The address of one of this thread's buffers."""
     panels = _local.__dict__.setdefault("panels", [])
     while len(panels) <= number:

@@ -193,7 +193,7 @@ def pack_turned(name: str) -> str:
             for at in starts:  # each on a page of its own, where the processor expects nothing
                 w.prefetch(w.op("add", at, 2 * VECTOR_BYTES))
             to = w.at(target, (v, str(VECTOR_BYTES)))
-            for i, line in enumerate(_turned(w, lines)):
+            for i, line in enumerate(turned_block(w, lines)):
                 w.store(line, w.at(to, (str(i), row_bytes)))
             return 1
 
@@ -204,7 +204,7 @@ def pack_turned(name: str) -> str:
     return w.text()
 
 
-def _turned(w: Writer, lines: list[str]) -> list[str]:
+def turned_block(w: Writer, lines: list[str]) -> list[str]:
     """The columns of 16 vectors: pairs of numbers change places, then twos, fours and eights."""
     for distance in (1, 2, 4, 8):
         following = list(lines)

@@ -16,7 +16,7 @@ import numpy as np
 
 from dataflow.kernels.fused.mapping import merged_axes
 from dataflow.kernels.fused.native import Lazy, address_of, compile_source
-from dataflow.kernels.fused.panels import ALL_LANES, DECLARED, Writer, _turned
+from dataflow.kernels.fused.panels import ALL_LANES, DECLARED, Writer, turned_block
 from dataflow.kernels.fused.team import run_calls
 from dataflow.kernels.fused.tile_assembly import LANES, NUMBER_BYTES, is_available
 
@@ -113,7 +113,7 @@ def source() -> str:
             w.at(out, (b, field["across_out"]), (a, str(NUMBER_BYTES))),
             first_lanes(left_a),
         )
-        for j, line in enumerate(_turned(w, lines)):
+        for j, line in enumerate(turned_block(w, lines)):
             exists = w.put(f"icmp slt i64 {j}, {left_b}")
             lanes = w.put(f"select i1 {exists}, {mask_type} {mask}, {mask_type} zeroinitializer")
             w.store_masked(line, w.at(there, (str(j), field["across_out"])), lanes)
