@@ -12,6 +12,7 @@ import functools
 import importlib.util
 import os
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +51,12 @@ else:
 
 # Tests compile, and leave nothing in the user's cache.
 os.environ["DATAFLOW_KERNEL_CACHE"] = ""
+
+
+# A shell that runs the suite in the background has it ignore Ctrl-C, and Python then leaves it so:
+# what an interrupt does to a step could not be tested, here or in the processes that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @functools.cache
