@@ -105,11 +105,16 @@ def forward(
     found: _Forward = kept(key, make)
     for place in found.empty:
         out[:, place] = 0
+    run_listed(code.walk, found, x, filters, out)
+    return True
+
+
+def run_listed(walk: int, found: Any, x: Any, filters: Any, out: Any) -> None:
+    """What was listed for a convolution: its filters are packed, and its tiles made."""
     panels, padded = aligned(found.panels_bytes), found.lines.scratch()
     arrays = addresses(x, padded, filters, panels, out)
-    found.packing.run(code.walk, arrays)
-    found.steps.run(code.walk, arrays)
-    return True
+    found.packing.run(walk, arrays)
+    found.steps.run(walk, arrays)
 
 
 class _Forward:

@@ -65,10 +65,7 @@ def forward(x: Any, filters: Any, windows: Windows, out: Any) -> bool:
     )
     if found.has_empty:
         out.fill(0)
-    panels, padded = direct_conv.aligned(found.panels_bytes), found.lines.scratch()
-    arrays = addresses(x, padded, filters, panels, out)
-    found.packing.run(code.walk, arrays)
-    found.steps.run(code.walk, arrays)
+    direct_conv.run_listed(code.walk, found, x, filters, out)
     return True
 
 

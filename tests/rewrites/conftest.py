@@ -8,9 +8,26 @@ from typing import Any
 import pytest
 
 import dataflow as tf
+from dataflow.kernels.fused import native
 
 
 @pytest.fixture(autouse=True)
 def graph() -> Iterator[Any]:
     with tf.Graph().as_default() as g:
         yield g
+
+
+@pytest.fixture(params=["machine code", "NumPy"])
+def either(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Loops are compiled at once, or never."""
+
+    def get(lazy: native.Lazy[Any]) -> Any:
+        if request.param == "NumPy":
+            return None
+        if lazy.function is None:
+            lazy.function = lazy.build()
+        return lazy.function
+
+    if request.param == "machine code":
+        pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
+    monkeypatch.setattr(native.Lazy, "get", get)

@@ -13,3 +13,8 @@ def rewritten(session: Any, fetches: Any, feeds: list[Any]) -> Plan:
     plan = Plan(session, FetchPlan(session.graph, fetches), feeds)
     plan.rewrite()
     return plan
+
+
+def types(plan: Any) -> list[str]:
+    """The types of a plan's nodes, in the order in which they run."""
+    return [line.op.type for line in plan.generated.lines if line.op is not None]

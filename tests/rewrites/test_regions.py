@@ -10,29 +10,8 @@ import pytest
 
 import dataflow as tf
 from dataflow.errors import InvalidArgumentError
-from dataflow.kernels.fused import native
 from dataflow.rewrites.switches import Switches
-from tests.rewrites.rewritten import rewritten
-
-
-def types(plan: Any) -> list[str]:
-    return [line.op.type for line in plan.generated.lines if line.op is not None]
-
-
-@pytest.fixture(params=["machine code", "NumPy"])
-def either(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loops are compiled at once, or never."""
-
-    def get(lazy: native.Lazy[Any]) -> Any:
-        if request.param == "NumPy":
-            return None
-        if lazy.function is None:
-            lazy.function = lazy.build()
-        return lazy.function
-
-    if request.param == "machine code":
-        pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-    monkeypatch.setattr(native.Lazy, "get", get)
+from tests.rewrites.rewritten import rewritten, types
 
 
 def both(fetches: list[Any], feeds: dict[Any, Any]) -> tuple[Any, list[Any], list[Any]]:

@@ -10,10 +10,9 @@ import pytest
 import dataflow as tf
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels import training
-from dataflow.kernels.fused import native
 from dataflow.ops.training import apply_gradient_descent
 from dataflow.rewrites import updates
-from tests.rewrites.rewritten import rewritten
+from tests.rewrites.rewritten import rewritten, types
 
 SIZES = [(3, 5), (7,), (), (40, 50)]
 OPTIMIZERS = {
@@ -29,26 +28,11 @@ OPTIMIZERS = {
 }
 
 
-@pytest.fixture(params=["machine code", "NumPy"])
-def either(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Loops are compiled at once, or never; updates of a few elements are shared by threads."""
-
-    def get(lazy: native.Lazy[Any]) -> Any:
-        if request.param == "NumPy":
-            return None
-        if lazy.function is None:
-            lazy.function = lazy.build()
-        return lazy.function
-
-    if request.param == "machine code":
-        pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-        monkeypatch.setattr(training, "_NATIVE_SHARED_ELEMENTS", 1000)
-        monkeypatch.setattr(training, "_NATIVE_BLOCK", 300)
-    monkeypatch.setattr(native.Lazy, "get", get)
-
-
-def types(plan: Any) -> list[str]:
-    return [line.op.type for line in plan.generated.lines if line.op is not None]
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Updates of a few elements are shared by threads."""
+    monkeypatch.setattr(training, "_NATIVE_SHARED_ELEMENTS", 1000)
+    monkeypatch.setattr(training, "_NATIVE_BLOCK", 300)
 
 
 def train(optimizer: str, dtype: Any, rewrites: bool) -> tuple[list[Any], list[str]]:
