@@ -11,6 +11,7 @@ import dataflow as tf
 from dataflow.cluster.server import Server, visible_tasks
 from dataflow.cluster.spec import ClusterSpec
 from tests.cluster.conftest import KEY, LocalCluster
+from tests.cluster.token_steps import token_step
 
 pytestmark = pytest.mark.usefixtures("no_gpus")
 
@@ -144,19 +145,9 @@ def test_a_token_brings_the_reads_of_the_next_step(cluster, monkeypatch, used_re
         send(self, *args, **options)
 
     monkeypatch.setattr(channel.Link, "send", counted_send)
+    step, w, local, tokens = token_step()
     with tf.device("/job:ps/task:0"):
-        w = tf.get_variable("w", initializer=1.0)
-        tokens = tf.FIFOQueue(100, tf.float32, shapes=[[]], shared_name="tokens")
         put = tokens.enqueue_many([[float(n) for n in range(10)]])
-    with tf.device("/job:worker/task:0"):
-        local = tf.get_variable("local", initializer=0.0)
-        gradient = tf.multiply(w, 1.0)
-    with tf.device("/job:ps/task:0"):
-        push = tf.assign_add(w, gradient + local)
-        with tf.control_dependencies([push]):
-            token = tokens.dequeue()
-    with tf.device("/job:worker/task:0"):
-        step = tf.assign(local, token)
     with tf.Session(cluster["worker:0"].target) as session:
         session.run([w.initializer, local.initializer, put])
         value, last = 1.0, 0.0

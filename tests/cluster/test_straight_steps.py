@@ -14,6 +14,7 @@ from dataflow.cluster.server import Server
 from dataflow.cluster.straight_run import StraightRun
 from tests.cluster.conftest import KEY
 from tests.cluster.test_deaths import result_of
+from tests.cluster.token_steps import token_step
 from tests.results_of import results_of
 
 
@@ -38,22 +39,10 @@ def asynchronous(size=3):
 
 
 def waiting(size=()):
-    """A step that makes w into 2 w + local, waits for a token, and puts it into ``local``."""
+    """A step that waits for a token (`token_step`), one that puts a token, and the queue's size."""
+    step, w, local, tokens = token_step(size)
     with tf.device("/job:ps/task:0"):
-        w = tf.get_variable("w", initializer=np.ones(size, np.float32))
-        tokens = tf.FIFOQueue(100, tf.float32, shapes=[[]], shared_name="tokens")
-        put = tokens.enqueue(7.0)
-        size_of_queue = tokens.size()
-    with tf.device("/job:worker/task:0"):
-        local = tf.get_variable("local", initializer=0.0)
-        gradient = tf.multiply(w, 1.0)
-    with tf.device("/job:ps/task:0"):
-        push = tf.assign_add(w, gradient + local)
-        with tf.control_dependencies([push]):
-            token = tokens.dequeue()
-    with tf.device("/job:worker/task:0"):
-        step = tf.assign(local, token)
-    return step, put, w, local, size_of_queue
+        return step, tokens.enqueue(7.0), w, local, tokens.size()
 
 
 def after(times):
