@@ -100,6 +100,11 @@ class Cluster:
         return [task.name for task in self._backend.tasks]
 
     @property
+    def seconds(self) -> float:
+        """For how long the cluster has been there: the clock of its ``events``."""
+        return time.monotonic() - self._started
+
+    @property
     def deaths(self) -> list[tuple[str, str]]:
         """(task, why) of each death, in order."""
         return [(event.task, event.why) for event in self.events if event.kind == "died"]
@@ -204,7 +209,7 @@ class Cluster:
         )
 
     def _note(self, task: Any, kind: str, why: str = "") -> None:
-        self.events.append(Event(time.monotonic() - self._started, task.name, kind, why))
+        self.events.append(Event(self.seconds, task.name, kind, why))
 
     def _follow(self, task: Any) -> None:
         if not self._backend.has_logs:

@@ -14,6 +14,7 @@ class FakeCluster:
     """Tasks that do what they are told; `advance` lets them make steps."""
 
     launch_seconds = 1.5
+    seconds = 2.0
 
     def __init__(self, ps: int = 1, worker: int = 2, launched: bool = True) -> None:
         self.launched = launched

@@ -144,11 +144,20 @@ def test_who_stands_still_and_who_lost_its_variables() -> None:
     cluster.rows[W1]["steps"] = None  # runs, and does not answer
     cluster.events.append(Event(2.0, PS, "restarted"))
     texts = [text for _, text, _ in notices(cluster)]
-    assert texts[0].startswith("ps:0 was started again and has no variables of before.")
+    assert texts[0].startswith("ps:0 died and was started again. It has no variables of before:")
     assert texts[1].startswith("worker:0 is paused")
     assert texts[2] == "worker:1 runs, but has not answered for a second."
     cluster.rows[W0]["state"] = "restarting"
     assert notices(cluster)[1][1] == "worker:0 died and is being started again."
+    # Who was started again between two looks is spoken of for a while all the same.
+    cluster.rows[W0]["state"] = "running"
+    cluster.die(W0, "its process was killed")
+    cluster.restart("worker:0")
+    cluster.events.append(Event(2.5, W0, "restarted"))
+    cluster.seconds = 4.0
+    assert notices(cluster)[1][1] == "worker:0 died (its process was killed) and was started again."
+    cluster.seconds = 30.0
+    assert not any("died" in text for _, text, _ in notices(cluster))
     plain = FakeCluster(launched=False)
     plain.die(W1, "its process has ended")
     ((_, text, actions),) = notices(plain)

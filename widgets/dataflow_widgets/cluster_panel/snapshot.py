@@ -151,6 +151,10 @@ def _notice(level: str, text: str, *actions: tuple[str, dict[str, Any]]) -> dict
     }
 
 
+def _because(why: str | None) -> str:
+    return f" ({why})" if why else ""
+
+
 def _notices(cluster: Any, tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """What died or stands still, what that means, and what to press."""
     whys = {event.task: event.why for event in cluster.events if event.kind == "died"}
@@ -200,7 +204,7 @@ def _notices(cluster: Any, tasks: Sequence[dict[str, Any]]) -> list[dict[str, An
                     )
                 )
         elif state in ("restarting", "starting"):
-            why = f" ({whys[task['task']]})" if whys.get(task["task"]) else ""
+            why = _because(whys.get(task["task"]))
             found.append(_notice("info", f"{name} died{why} and is being started again."))
         elif state == "paused":
             found.append(
@@ -212,23 +216,24 @@ def _notices(cluster: Any, tasks: Sequence[dict[str, Any]]) -> list[dict[str, An
             )
         elif state == "silent":
             found.append(_notice("info", f"{name} runs, but has not answered for a second."))
-        elif is_ps and not task["variables"] and _was_restarted_lately(cluster, task["task"]):
-            found.append(
-                _notice(
-                    "info",
-                    f"{name} was started again and has no variables of before. Initialise them, or "
-                    "restore a checkpoint.",
-                )
+        elif _was_restarted_lately(cluster, task["task"]):
+            lost_words = (
+                " It has no variables of before: initialise them, or restore a checkpoint."
+                if is_ps and not task["variables"]
+                else ""
             )
+            why = _because(whys.get(task["task"]))
+            found.append(_notice("info", f"{name} died{why} and was started again.{lost_words}"))
     return found
 
 
 def _was_restarted_lately(cluster: Any, task: str) -> bool:
     events = [event for event in cluster.events if event.task == task]
-    if not events or events[-1].kind != "restarted":
-        return False
-    started = getattr(cluster, "_started", None)
-    return started is None or time.monotonic() - started - events[-1].seconds < _NEWS_SECONDS
+    return (
+        bool(events)
+        and events[-1].kind == "restarted"
+        and cluster.seconds - events[-1].seconds < _NEWS_SECONDS
+    )
 
 
 def log_lines(cluster: Any, task: str) -> list[str]:
