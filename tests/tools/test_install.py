@@ -6,6 +6,7 @@ The environment's Python is a script that writes down what it is asked for: noth
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,12 @@ case "$1 $2" in
     "--version ") echo Python 3.99 ;;
 esac
 """
+
+ROOT = Path(__file__).resolve().parents[2]
+#: The variables of the Makefile that may be given, on its command line or in the environment.
+SETTINGS = frozenset(
+    re.findall(r"^(\w+) \?=", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+)
 
 
 class Checkout:
@@ -53,7 +60,10 @@ class Checkout:
         return path
 
     def start(self, *command: str, **variables: str) -> subprocess.Popen[str]:
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+        # What the suite's own `make test ARGS=...` was given is not for the `make` under test.
+        environment = {
+            k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k not in SETTINGS
+        }
         return subprocess.Popen(
             command,
             cwd=self.folder,
