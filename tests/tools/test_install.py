@@ -17,12 +17,13 @@ import pytest
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="platform: needs a POSIX shell")
 
-# Answers the version question with the real Python; writes every pip command to a file beside it.
+# Answers the version question with the real Python; writes what it is asked for to a file beside it.
 # `venv` makes an environment by copying itself.
 RECORDING_PYTHON = """#!/bin/sh
 case "$1 $2" in
     "-c "*) exec {python} "$@" ;;
     "-m pip") [ "$3" = --version ] || {{ sleep {seconds}; echo "$@" >>"{log}"; exit {status}; }} ;;
+    "-m compileall") echo "$@" >>"{log}" ;;
     "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; echo "$@" >>"{log}" ;;
     "--version ") echo Python 3.99 ;;
 esac
@@ -175,6 +176,17 @@ def test_make_installs_only_when_pyproject_changed(fresh):
     os.utime(fresh.folder / "pyproject.toml", (time.time() + 100, time.time() + 100))
     _, output = fresh.run("make", "-n", "lab")
     assert "install.sh" in output
+
+
+def test_a_checkout_is_compiled_before_it_is_run(fresh):
+    python = fresh.python()
+    install(fresh, "test", PYTHON=str(python))
+    os.utime(fresh.folder / "tools" / "install.sh", (time.time() - 100, time.time() - 100))
+    status, output = fresh.run("make", "test")
+    assert status == 0, output
+    *_, command = fresh.log.read_text().splitlines()
+    assert command.startswith("-m compileall")
+    assert not [name for name in command.split()[3:] if not (ROOT / name).is_dir()]
 
 
 def test_make_lab_takes_a_port_and_arguments(fresh):
