@@ -118,6 +118,8 @@ def check_cupy() -> Finding:
             cupy.cuda.runtime.getDeviceProperties(index)["name"].decode()
             for index in range(num_gpus)
         ]
+        if not names:
+            raise RuntimeError("the driver lists no device")
     except Exception as error:
         reason = str(error).strip().splitlines()
         return Finding(
@@ -126,6 +128,20 @@ def check_cupy() -> Finding:
             f"CuPy {_version_of_cupy()} sees no GPU: {reason[0] if reason else type(error)}",
             "check the driver with nvidia-smi, and that the extra (gpu, gpu13) fits its CUDA; "
             "until then everything runs on the CPU",
+        )
+    try:
+        # A compiled kernel, and a product of cuBLAS: CuPy's wheels hold neither library.
+        ones = cupy.ones((2, 2), cupy.float32)
+        assert float((ones @ ones + ones).sum()) == 12
+    except Exception as error:
+        reason = str(error).strip().splitlines()
+        return Finding(
+            "CuPy and GPUs",
+            "broken",
+            f"CuPy {cupy.__version__} sees {', '.join(names)} and cannot compute: "
+            f"{reason[0] if reason else type(error)}",
+            "pip install 'dataflow-learn[gpu]' (CUDA 12) or 'dataflow-learn[gpu13]' (CUDA 13): "
+            "they bring CUDA's libraries as well; until then everything runs on the CPU",
         )
     return Finding("CuPy and GPUs", "ok", f"CuPy {cupy.__version__}; {', '.join(names)}")
 

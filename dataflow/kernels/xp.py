@@ -10,6 +10,7 @@ import functools
 import importlib
 import importlib.util
 import os
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -88,9 +89,24 @@ def _real_gpus() -> tuple[GPU, ...]:
             name = properties["name"]
             text = name.decode() if isinstance(name, bytes) else str(name)
             found.append(GPU(text, int(properties["totalGlobalMem"])))
-        return tuple(found)
     except Exception:  # no driver, no device, a broken install: all mean no GPU
         return ()
+    # CuPy's wheels hold no CUDA libraries, and nothing runs without the compiler among them.
+    try:
+        if found:
+            cupy.cuda.nvrtc.getVersion()
+    except Exception as error:
+        reason = str(error).strip().splitlines()
+        warnings.warn(
+            f"{found[0].description} is not used: CuPy does not find CUDA's compiler, NVRTC "
+            f"({reason[0] if reason else type(error).__name__}). pip install "
+            "'dataflow-learn[gpu]' (CUDA 12) or 'dataflow-learn[gpu13]' (CUDA 13) brings CUDA's "
+            "libraries; until then everything runs on the CPU.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return ()
+    return tuple(found)
 
 
 def gpus() -> tuple[GPU, ...]:

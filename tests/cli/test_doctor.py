@@ -96,8 +96,19 @@ def test_pretend_gpus_are_named(monkeypatch):
             "cuda = SimpleNamespace(runtime=SimpleNamespace(getDeviceCount=_fail))\n",
             "cudaErrorInsufficientDriver",
         ),
+        (
+            "def ones(*_): raise OSError('No such file: libnvrtc.so.13')\n"
+            "from types import SimpleNamespace\n"
+            "float32, __version__ = 'f', '14.2.0'\n"
+            "runtime = SimpleNamespace(\n"
+            "    getDeviceCount=lambda: 1,\n"
+            "    getDeviceProperties=lambda i: dict(name=b'A GPU', totalGlobalMem=1 << 30),\n"
+            ")\n"
+            "cuda = SimpleNamespace(runtime=runtime, nvrtc=SimpleNamespace(getVersion=ones))\n",
+            "sees A GPU and cannot compute: No such file: libnvrtc.so.13",
+        ),
     ],
-    ids=["library", "driver"],
+    ids=["library", "driver", "compiler"],
 )
 def test_cupy_without_a_gpu_is_no_obstacle(source, reason, tmp_path):
     """The report says what CuPy said, and everything runs on the CPU."""
@@ -117,6 +128,8 @@ def test_cupy_without_a_gpu_is_no_obstacle(source, reason, tmp_path):
     )
     found, devices, result = done.stdout.splitlines()
     assert found.startswith("broken") and reason in found
+    # A GPU that is there and is not used is spoken of, once.
+    assert done.stderr.count("A GPU is not used: CuPy does not find") == ("A GPU" in reason)
     assert (devices, result) == ("['/device:CPU:0'] False", "2.0")
 
 
