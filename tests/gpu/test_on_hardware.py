@@ -6,6 +6,7 @@ with pretend GPUs, which have the same placement, copies and captures.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,35 @@ def test_replayed_training_is_training() -> None:
     test_cuda_graphs.test_replayed_training_is_training()
 
 
+def test_a_capture_is_in_nobodys_way() -> None:
+    """Others compute on the default stream while steps are captured, and go on to do so."""
+    stopped = threading.Event()
+    errors: list[BaseException] = []
+
+    def compute() -> None:
+        try:
+            with tf.Graph().as_default(), tf.Session() as session:
+                x = tf.placeholder(tf.float32, [None])
+                total = tf.reduce_sum(tf.sqrt(x))
+                size = 0
+                while not stopped.is_set():
+                    size = size % 500 + 1  # shapes that change: never captured
+                    assert session.run(total, {x: np.full(size, 4, np.float32)}) == 2 * size
+        except BaseException as error:
+            errors.append(error)
+
+    other = threading.Thread(target=compute)
+    other.start()
+    try:
+        for _ in range(5):
+            with tf.Graph().as_default():
+                test_cuda_graphs.test_replayed_training_is_training()
+    finally:
+        stopped.set()
+        other.join(60)
+    assert not errors and not other.is_alive()
+
+
 def test_loading_a_value_is_seen_by_the_next_replay() -> None:
     test_cuda_graphs.test_loading_a_value_is_seen_by_the_next_replay()
 
@@ -184,11 +214,11 @@ def test_a_step_with_an_embedding_and_labels_is_captured() -> None:
 def test_tf32_is_off_unless_enabled() -> None:
     """1 + 2^-12 survives a product; with TF32 it does not, on an A100 and later."""
     config = tf.config.experimental
-    fine = np.full((64, 64), 1 + 2**-12, np.float32)
+    fine = np.full((512, 512), 1 + 2**-12, np.float32)
 
     def product() -> float:
         with tf.Graph().as_default(), tf.Session() as session:
-            return float(session.run(tf.matmul(tf.constant(fine), tf.eye(64)))[3, 5])
+            return float(session.run(tf.matmul(tf.constant(fine), tf.eye(512)))[3, 5])
 
     assert product() == fine[0, 0]
     config.enable_tensor_float_32_execution(True)

@@ -1,11 +1,13 @@
 """Copies run beside kernels, and a trace shows it: on a stand-in for CuPy that keeps the time.
 
 Its streams are queues in virtual time: work begins when its stream is free and what it waits for is
-done; the host goes on at once, except where it synchronizes.
+done; the host goes on at once, except where it synchronizes. What is captured does not run, and while
+a stream that blocks the default one is captured, the default one takes no work.
 """
 
 from __future__ import annotations
 
+import contextlib
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,6 +31,7 @@ class Cupy:
 
     def __init__(self) -> None:
         self.now = 0.0
+        self.streams: list[Cupy.Stream] = []
         simulated = self
         self.default = self.Stream(self)
         self.current = [self.default]
@@ -42,7 +45,12 @@ class Cupy:
 
         class Stream(Cupy.Stream):
             def __init__(self, non_blocking: bool = False) -> None:
-                super().__init__(simulated)
+                super().__init__(simulated, not non_blocking)
+
+        class MemoryPool:
+            def malloc(self, size: int) -> Any: ...
+            def get_limit(self) -> int:
+                return 0
 
         class Device:
             def __init__(self, index: int) -> None: ...
@@ -75,16 +83,37 @@ class Cupy:
             Device=Device,
             get_current_stream=lambda: self.current[-1],
             get_elapsed_time=elapsed,
+            MemoryPool=MemoryPool,
+            using_allocator=contextlib.nullcontext,
+            runtime=SimpleNamespace(streamCaptureModeRelaxed=2),
         )
+        self.get_default_memory_pool = MemoryPool
 
     class Stream:
-        def __init__(self, cupy: Any) -> None:
-            self.cupy, self.free = cupy, 0.0
+        def __init__(self, cupy: Any, is_blocking: bool = True) -> None:
+            self.cupy, self.free, self.is_blocking = cupy, 0.0, is_blocking
+            self.captured: list[float] | None = None
+            cupy.streams.append(self)
 
         def run(self, seconds: float) -> tuple[float, float]:
+            if self.captured is not None:
+                self.captured.append(seconds)
+                return self.free, self.free
+            if self is self.cupy.default and any(
+                s.is_blocking and s.captured is not None for s in self.cupy.streams
+            ):
+                raise RuntimeError("cudaErrorStreamCaptureImplicit")
             start = max(self.free, self.cupy.now)
             self.free = start + seconds
             return start, self.free
+
+        def begin_capture(self, mode: int) -> None:
+            self.captured = []
+
+        def end_capture(self) -> Any:
+            found, self.captured = self.captured, None
+            assert found is not None
+            return SimpleNamespace(launch=lambda stream: stream.run(sum(found)))
 
         def record(self, event: Any) -> Any:
             event.at = max(self.free, self.cupy.now)
@@ -148,6 +177,26 @@ def test_the_feeds_of_a_replayed_graph_do_too(monkeypatch: pytest.MonkeyPatch) -
             assert hidden == pytest.approx(0.008, rel=0.1)
     assert launches[-1][1] < 6 * (KERNEL_SECONDS + 0.004)
     assert len(cupy.current) == 1
+
+
+def test_a_capture_is_in_nobodys_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    cupy: Any = Cupy()
+    monkeypatch.setattr(graphs, "_queue_of", lambda index: graphs._Queue(index, cupy))
+    elsewhere: list[tuple[float, float]] = []
+
+    def work() -> list[Any]:
+        cupy.current[-1].run(KERNEL_SECONDS)
+        # Another thread computes at the same time, and is not captured.
+        elsewhere.append(cupy.default.run(2 * KERNEL_SECONDS))
+        cupy.current[-1].run(KERNEL_SECONDS)
+        return []
+
+    captured = graphs.CapturedWork(0, work, [])
+    assert elsewhere == [(0, 2 * KERNEL_SECONDS)]
+    assert captured._queue is not None
+    assert captured._queue.stream.free == 0  # capturing computes nothing
+    captured.launch()
+    assert captured._queue.stream.free == 2 * KERNEL_SECONDS
 
 
 def test_a_clock_tells_the_gpus_time_and_not_the_hosts() -> None:

@@ -102,7 +102,9 @@ class CapturedWork:
     def _capture(self, queue: _Queue, work: Callable[[], Any]) -> Callable[[], None]:
         cupy = queue.cupy
         with queue.device:
-            stream = cupy.cuda.Stream()  # on the others' one, other threads may be launching
+            # Not the others' stream, on which other threads may be launching; and while a stream
+            # that blocks the default one is captured, CUDA refuses all work on the default one.
+            stream = cupy.cuda.Stream(non_blocking=True)
             self._pool = cupy.cuda.MemoryPool()
             limited = cupy.get_default_memory_pool()
             if limited.get_limit():  # what the session may take, less what is taken
