@@ -13,6 +13,7 @@ from typing import Any
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
+from dataflow.rewrites.loop_shapes import NOTHING, LoopShapes, are_there
 
 Symbols = tuple[Any, ...]
 #: Axes of feeds that have one size: (number of the feed, axis).
@@ -45,6 +46,8 @@ _SHAPE_INPUT = {
     "TruncatedNormal": 0,
     "Conv2DBackpropInput": 0,
 }
+#: Rounds over the nodes of a plan with loops until all is known, at most.
+_MOST_ROUNDS = 12
 
 
 class Shapes:
@@ -56,8 +59,11 @@ class Shapes:
     def __init__(
         self, ops: Sequence[Operation], feeds: Sequence[Tensor], together: Together | None = None
     ) -> None:
-        self._count = 0
+        self._own: dict[Tensor, Symbols | None] = {}
         self._of: dict[Tensor, Symbols | None] = {}
+        self._loops: LoopShapes | None = None
+        if are_there(ops):
+            self._loops = LoopShapes(ops, feeds, self._of, self._fresh)
         fed = [self._fresh(tensor) for tensor in feeds]
         for group in together or ():
             ((first, axis), *others) = group
@@ -67,10 +73,44 @@ class Shapes:
                 before, after = symbols[:other_axis], symbols[other_axis + 1 :]
                 fed[i] = (*before, shared[axis], *after)
         self._of.update(zip(feeds, fed, strict=True))
+        given = set(feeds)
+        self._look_at(ops, given)
+        if self._loops is not None:
+            self._settle(self._loops, ops, given)
+
+    def _look_at(self, ops: Sequence[Operation], given: set[Tensor]) -> None:
+        """One round over all nodes, with what is known of the rounds before."""
+        loops, own = self._loops, self._of
         for op in ops:
             for tensor in op.outputs:
-                if tensor not in self._of:
-                    self._of[tensor] = self._infer(op, tensor)
+                if tensor in given:
+                    continue
+                if loops is None:
+                    own[tensor] = self._infer(op, tensor)
+                elif loops.can_tell(op):
+                    found = self._infer(op, tensor)
+                    if found is not NOTHING and own.get(tensor, NOTHING) != found:
+                        own[tensor] = found
+                        loops.changed = True
+
+    def _settle(self, loops: LoopShapes, ops: Sequence[Operation], given: set[Tensor]) -> None:
+        """Looks at everything again until nothing changes."""
+        rounds = 0
+        while loops.changed:
+            loops.changed = False
+            self._look_at(ops, given)
+            rounds += 1
+            if not loops.changed:  # what hangs on nothing has any shape
+                for op in ops:
+                    for tensor in op.outputs:
+                        if tensor not in self._of:
+                            self._of[tensor] = self._fresh(tensor)
+                            loops.given_up.add(op)
+                            loops.changed = True
+            if rounds == _MOST_ROUNDS:  # nothing is known for sure
+                for tensor in [t for t in self._of if t not in given]:
+                    self._of[tensor] = self._fresh(tensor)
+                return
 
     def same(self, a: Tensor, b: Tensor) -> bool:
         """True when both have the same shape, of rank 1 or more, in every run."""
@@ -86,6 +126,8 @@ class Shapes:
 
     def told_by(self, shape: Tensor) -> Symbols | None:
         """The symbols of what has the shape that a tensor holds, where that is known."""
+        while shape.op.type == "Enter" and shape.op.attrs["is_constant"]:
+            shape = shape.op.inputs[0]
         if shape.op.type == "Shape":
             return self._of.get(shape.op.inputs[0])
         if shape.op.type == "Const":
@@ -112,21 +154,31 @@ class Shapes:
         return told[begin[0]] if -len(told) <= begin[0] < len(told) else None
 
     def _fresh(self, tensor: Tensor) -> Symbols | None:
-        if tensor.dims is None:
-            return None
-        result = []
-        for d in tensor.dims:
-            if d is None:
-                self._count += 1
-            result.append(f"s{self._count}" if d is None else d)
-        return tuple(result)
+        """Symbols of its own for each size of a tensor that its shape does not tell."""
+        if tensor not in self._own:
+            if tensor.dims is None:
+                self._own[tensor] = None
+            else:
+                number = len(self._own)
+                self._own[tensor] = tuple(
+                    f"s{number}.{axis}" if d is None else d for axis, d in enumerate(tensor.dims)
+                )
+                if self._loops is not None:
+                    for symbol in self._own[tensor] or ():
+                        if isinstance(symbol, str):
+                            self._loops.born(tensor, symbol)
+        return self._own[tensor]
 
     def _infer(self, op: Operation, output: Tensor) -> Symbols | None:
         fresh = self._fresh(output)
-        found = self._rule(op, output, fresh)
+        handled = False
+        if self._loops is not None:
+            handled, found = self._loops.rule(op, output)
+        if not handled:
+            found = self._rule(op, output, fresh)
         if found is None:
             return fresh
-        if fresh is None:
+        if fresh is None or found is NOTHING:
             return found
         if len(found) != len(fresh):
             return fresh

@@ -1,0 +1,231 @@
+"""Symbolic shapes of what goes round in loops, lies on their lists, and in arrays of tensors.
+
+A loop variable has the shape that it enters with where the body gives that shape back. Nobody can
+tell before the body has been looked at, so it is assumed, and where it turns out to be wrong, an
+axis gets a symbol of its own, and all is looked at again (`symbolic_shapes.Shapes` repeats until
+nothing changes). What comes off a list has the shape of what was put on it: axes that are the same
+in every round, for the round in which it was put there is another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.rewrites.effects import CONTROL_FLOW
+from dataflow.rewrites.places import OUTSIDE, places
+
+Symbols = tuple[Any, ...]
+#: Symbols, ``None`` for axes that differ; ``None``: not even the rank is known.
+Element = tuple[Any, ...] | None
+#: The element of what nothing has been put on yet.
+NOTHING: Any = ("nothing",)
+
+_HANDED_ON = frozenset(
+    {
+        *("Switch", "RefSwitch", "Enter", "RefEnter", "Exit", "RefExit"),
+        *("NextIteration", "RefNextIteration", "Identity"),
+    }
+)
+_BACK = frozenset({"NextIteration", "RefNextIteration"})
+#: Ops on arrays of tensors that bring elements, and the input that brings them.
+_WRITES = {"TensorArrayWriteV3": 2, "TensorArrayScatterV3": 2, "TensorArraySplitV3": 1}
+
+
+class LoopShapes:
+    """The part of `Shapes` for plans with control flow.
+
+    ``of`` and ``fresh`` are those of `Shapes`: the symbols that a tensor has so far, and symbols of
+    its own for a tensor.
+    """
+
+    def __init__(
+        self,
+        ops: Sequence[Operation],
+        feeds: Sequence[Tensor],
+        of: dict[Tensor, Symbols | None],
+        fresh: Callable[[Tensor], Symbols | None],
+    ) -> None:
+        self._of, self._fresh = of, fresh
+        self._where = places(ops, feeds)
+        self._ops = set(ops)
+        #: True once something is known that an earlier round did not know.
+        self.changed = False
+        #: Nodes of which nothing can be told.
+        self.given_up: set[Operation] = set()
+        self._elements: dict[Any, Element] = {}
+        #: Axes of Merges whose inputs differ.
+        self._apart: set[tuple[Tensor, int]] = set()
+        self._symbols_inside: set[str] = set()
+
+    def born(self, tensor: Tensor, symbol: str) -> None:
+        """A symbol of a tensor's own: inside a loop it is another size in each round."""
+        if self._where.get(tensor.op, OUTSIDE).loops:
+            self._symbols_inside.add(symbol)
+
+    def can_tell(self, op: Operation) -> bool:
+        """False while an input waits for what comes round in a loop."""
+        if op in self.given_up:
+            return False
+        if op.type in ("Merge", "RefMerge"):
+            return any(self._is_there(t) for t in op._inputs)
+        return all(self._is_there(t) for t in op._inputs)
+
+    def _is_there(self, tensor: Tensor) -> bool:
+        return tensor in self._of or tensor.op not in self._ops
+
+    def rule(self, op: Operation, output: Tensor) -> tuple[bool, Symbols | None]:
+        """Whether the op is one of control flow, lists or arrays; and the symbols of an output."""
+        kind = op.type
+        if kind in _HANDED_ON:
+            source = op._inputs[0]
+            if source in self._elements:
+                self._note(output, self._elements[source])
+            return True, self._of.get(source)
+        if kind in ("Merge", "RefMerge"):
+            return True, self._merge(op, output)
+        if kind.startswith("TensorList") or kind == "EmptyTensorList":
+            return True, self._list(op, output)
+        if kind.startswith("TensorArray"):
+            return True, self._array(op, output)
+        return False, None
+
+    def _merge(self, op: Operation, output: Tensor) -> Symbols | None:
+        if output.value_index:
+            return ()
+        element = NOTHING
+        for source in op._inputs:
+            if source in self._elements:
+                element = _join(element, self._elements[source])
+        if element is not NOTHING or any(t in self._elements for t in op._inputs):
+            self._note(output, element)
+        known = [self._of[t] for t in op._inputs if t in self._of]
+        own = self._fresh(output)
+        if not known or any(s is None for s in known):
+            return own
+        first = known[0]
+        assert first is not None
+        if any(len(s) != len(first) for s in known if s is not None) or (
+            own is not None and len(own) != len(first)
+        ):
+            return own
+        result = []
+        for axis, symbol in enumerate(first):
+            if any(s is not None and s[axis] != symbol for s in known):
+                self._apart.add((output, axis))
+            if (output, axis) in self._apart:
+                if own is None:
+                    return None
+                symbol = own[axis]
+            result.append(symbol)
+        return tuple(result)
+
+    # ---- lists ----------------------------------------------------------------------------
+
+    def _list(self, op: Operation, output: Tensor) -> Symbols | None:
+        kind = op.type
+        if kind == "EmptyTensorList":
+            self._elements.setdefault(output, NOTHING)
+            return ()
+        if kind == "TensorListPushBack":
+            before = self._elements.get(op._inputs[0])
+            self._note(output, _join(before, self._lasting(self._of.get(op._inputs[1]))))
+            return ()
+        if kind == "TensorListPopBack":
+            element = self._elements.get(op._inputs[0])
+            if output.value_index == 0:
+                self._note(output, element)
+                return ()
+            return self._taken(output, element)
+        self._note(output, None)
+        return self._fresh(output)
+
+    # ---- arrays ---------------------------------------------------------------------------
+
+    def _array(self, op: Operation, output: Tensor) -> Symbols | None:
+        kind = op.type
+        if kind in ("TensorArrayV3", "TensorArrayGradV3"):
+            return self._fresh(output)
+        source = _array_of(op._inputs[0])
+        if kind in _WRITES:
+            brought = self._of.get(op._inputs[_WRITES[kind]])
+            if brought is not None and kind != "TensorArrayWriteV3":
+                brought = brought[1:] if kind == "TensorArrayScatterV3" else (None, *brought[1:])
+            if source is not None:
+                found = self._elements.get(source, NOTHING)
+                self._note(source, _join(found, self._lasting(brought)))
+            return ()
+        element = None if source is None else self._elements.get(source, NOTHING)
+        if source is not None and source[1]:  # what was never written reads as zeros
+            element = _join(element, self._elements.get((source[0], False), NOTHING))
+        if kind == "TensorArrayReadV3":
+            return self._taken(output, element)
+        own = self._fresh(output)
+        if element is NOTHING and kind == "TensorArrayGatherV3":
+            return element  # type: ignore[no-any-return]
+        if element is not None and kind == "TensorArrayGatherV3":
+            count = self._of.get(op._inputs[1])
+            if own is not None and len(own) == len(element) + 1:
+                number = own[0] if not count else count[0]
+                inner = [o if e is None else e for o, e in zip(own[1:], element, strict=True)]
+                return (number, *inner)
+        return own
+
+    # ---- what elements are ----------------------------------------------------------------
+
+    def _lasting(self, symbols: Symbols | None) -> Element:
+        """What holds of an element in later rounds, too."""
+        if symbols is None:
+            return None
+        return tuple(None if s in self._symbols_inside else s for s in symbols)
+
+    def _taken(self, output: Tensor, element: Element) -> Symbols | None:
+        """The symbols of an element that is taken out."""
+        own = self._fresh(output)
+        if element is NOTHING:
+            return element  # type: ignore[no-any-return]
+        if element is None or own is None or len(own) != len(element):
+            return own
+        return tuple(o if e is None else e for o, e in zip(own, element, strict=True))
+
+    def _note(self, of: Any, element: Element) -> None:
+        """Joins what is known of the elements of a list (its tensor) or an array (its node)."""
+        before = self._elements.get(of, NOTHING)
+        joined = _join(before, element)
+        if of not in self._elements or joined != before:
+            self._elements[of] = joined
+            self.changed = True
+
+
+def are_there(ops: Sequence[Operation]) -> bool:
+    """True for a plan with control flow."""
+    return any(op.type in CONTROL_FLOW for op in ops)
+
+
+def _join(a: Element, b: Element) -> Element:
+    """What holds of elements of both kinds."""
+    if a is NOTHING or a == b:
+        return b
+    if b is NOTHING:
+        return a
+    if a is None or b is None or len(a) != len(b):
+        return None
+    return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
+
+
+def _array_of(handle: Tensor) -> tuple[Operation, bool] | None:
+    """The node that made an array of tensors, and whether it is an array of its gradients."""
+    seen, gradients = set(), False
+    while handle.op not in seen:
+        seen.add(handle.op)
+        op = handle.op
+        if op.type == "TensorArrayV3":
+            return op, gradients
+        gradients = gradients or op.type == "TensorArrayGradV3"
+        if op.type in _HANDED_ON or op.type in ("Merge", "TensorArrayGradV3"):
+            handle = op._inputs[0]
+        else:
+            return None
+    return None
