@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import math
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,9 +16,14 @@ from typing import Any
 
 import numpy as np
 
+#: What CUDA allows: blocks along each axis, and threads in a block.
+MOST_BLOCKS = (2**31 - 1, 65_535, 65_535)
+MOST_THREADS = 1024
+
 _SHIM = r"""
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 using namespace std;
 struct int2 { int x, y; } __attribute__((aligned(8)));
@@ -96,6 +102,17 @@ template <typename F> static void run_block(unsigned threads, F run) {
 _LAUNCH = r"""
 template <typename... A, size_t... K>
 static void call(void (*kernel)(A...), void** a, index_sequence<K...>) { kernel(*(A*)a[K]...); }
+// An argument as its type says: 0 for an array, else twice its bytes, and one more for a float.
+template <typename A> constexpr int kind_of() {
+  return is_pointer_v<A> ? 0 : 2 * sizeof(A) + !is_integral_v<A>;
+}
+template <typename... A>
+static int mismatch(void (*)(A...), const int* kinds, int count) {
+  const int wanted[] = {kind_of<A>()..., 0};
+  if (count != sizeof...(A)) return 1 + count;
+  for (int i = 0; i < count; ++i) if (kinds[i] != wanted[i]) return 1 + i;
+  return 0;
+}
 template <typename... A>
 static void launch(void (*kernel)(A...), unsigned* grid, unsigned* block, void** a) {
   gridDim = {grid[0], grid[1], grid[2]};
@@ -109,6 +126,7 @@ static void launch(void (*kernel)(A...), unsigned* grid, unsigned* block, void**
     });
   }
 }
+extern "C" int wrong(const int* kinds, int count) { return mismatch(NAME, kinds, count); }
 extern "C" int go(unsigned* grid, unsigned* block, void** a) {
   diverged = 0;
   launch(NAME, grid, block, a);
@@ -145,18 +163,33 @@ class HostCompiler:
                 capture_output=True,
                 timeout=120,
             )
-        go = ctypes.CDLL(str(library)).go
+        loaded = ctypes.CDLL(str(library))
+        go, wrong = loaded.go, loaded.wrong
 
         def launch(grid: Any, block: Any, arguments: Any) -> None:
             self.launches.append(name)
-            kept = []
+            kept, kinds = [], []
             for value in arguments:
                 if isinstance(value, np.generic):
                     kept.append(np.asarray(value))
+                    kinds.append(2 * value.itemsize + (value.dtype.kind not in "iub"))
                 else:  # the address of the array's memory
                     kept.append(np.asarray(value._array.ctypes.data, np.uint64))
+                    kinds.append(0)
+            # What a GPU refuses, or reads as something else.
+            if number := wrong((ctypes.c_int * len(kinds))(*kinds), len(kinds)):
+                raise AssertionError(f"{name}: its parameters are others, from number {number - 1}")
+            sizes = (*grid, 1, 1)[:3], (*block, 1, 1)[:3]
+            if not (
+                all(0 < n <= most for n, most in zip(sizes[0], MOST_BLOCKS, strict=True))
+                and all(n > 0 for n in sizes[1])
+                and math.prod(sizes[1]) <= MOST_THREADS
+            ):
+                raise AssertionError(
+                    f"{name}: no GPU takes {sizes[0]} blocks of {sizes[1]} threads"
+                )
             pointers = (ctypes.c_void_p * len(kept))(*[a.ctypes.data for a in kept])
-            three = [(ctypes.c_uint * 3)(*(*d, 1, 1)[:3]) for d in (grid, block)]
+            three = [(ctypes.c_uint * 3)(*size) for size in sizes]
             if go(three[0], three[1], pointers):
                 raise AssertionError(f"{name}: some threads of a block end while others wait")
 

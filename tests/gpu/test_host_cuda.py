@@ -31,3 +31,43 @@ def test_a_barrier_that_some_threads_miss_is_an_error(cuda_on_host: Any) -> None
     xp = pretend_module(0)
     with pytest.raises(AssertionError, match="parted: some threads of a block end"):
         compile_kernel(xp, source, "parted")((1,), (4,), (xp.zeros(1, np.int32),))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "number"),
+    [
+        (("array", np.int64(2)), None),
+        (("array", np.int32(2)), 1),
+        (("array", np.float64(2)), 1),
+        (("array", "array"), 1),
+        ((np.int64(2), np.int64(2)), 0),
+        (("array",), 1),
+        (("array", np.int64(2), np.int64(3)), 3),
+    ],
+)
+def test_arguments_of_other_types_than_the_parameters_are_an_error(
+    cuda_on_host: Any, arguments: tuple[Any, ...], number: int | None
+) -> None:
+    source = """extern "C" __global__ void filled(float* x, long long value) {
+  x[threadIdx.x] = value;
+}"""
+    xp = pretend_module(0)
+    x = xp.zeros(2, np.float32)
+    given = tuple(x if a == "array" else a for a in arguments)
+    launch = compile_kernel(xp, source, "filled")
+    if number is None:
+        launch((1,), (2,), given)
+        assert x.get().tolist() == [2, 2]
+    else:
+        with pytest.raises(AssertionError, match=f"filled: its parameters .* {number}$"):
+            launch((1,), (2,), given)
+
+
+@pytest.mark.parametrize(
+    ("grid", "block"), [((0,), (4,)), ((1, 65_536), (4,)), ((1,), (0,)), ((1,), (32, 64))]
+)
+def test_sizes_that_no_gpu_takes_are_an_error(cuda_on_host: Any, grid: Any, block: Any) -> None:
+    xp = pretend_module(0)
+    launch = compile_kernel(xp, 'extern "C" __global__ void idle(int* x) {}', "idle")
+    with pytest.raises(AssertionError, match="idle: no GPU takes"):
+        launch(grid, block, (xp.zeros(1, np.int32),))
