@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import select
 import socket
@@ -29,6 +30,7 @@ from dataflow.cluster.frame_forms import (
     SentForm,
     received_form,
     remember,
+    remember_one_of,
     sent_form,
 )
 from dataflow.cluster.messages import (
@@ -41,7 +43,8 @@ from dataflow.cluster.messages import (
     Message,
     ProtocolError,
 )
-from dataflow.cluster.shared_memory import IncomingSegments, OutgoingSegments
+from dataflow.cluster.outgoing_memory import OutgoingSegments, Place
+from dataflow.cluster.shared_memory import IncomingSegments
 from dataflow.errors import ResourceExhaustedError, UnavailableError
 
 log = logging.getLogger("dataflow.cluster")
@@ -115,7 +118,7 @@ class Link:
         self.bytes_received = 0
         self._send_lock = threading.Lock()
         self._sent: dict[tuple[int, int, int], SentForm] = {}  # by kind, tag and flags
-        self._received: dict[int, ReceivedForm] = {}  # by what stands before the id
+        self._received: dict[int, list[ReceivedForm]] = {}  # by what stands before the id
         self._held = b""
         self._buffer = bytearray(_BUFFER_BYTES)
         self._view = memoryview(self._buffer)
@@ -156,21 +159,12 @@ class Link:
         """
         with self._send_lock:
             form = self._sent.get((kind, tag, flags)) if head is None else None
-            begin = None if form is None else form.begin(id, tensors)
-            if begin is not None:
+            buffers = None if form is None else form.buffers(id, tensors)
+            if buffers is not None:
                 assert form is not None
-                buffers, size = [begin, *tensors], form.size
+                size = form.size
             else:
-                buffers = messages.encode(
-                    kind, tag, id, tensors, head, flags, self._share if self.may_share else None
-                )
-                size = _size_of(buffers)
-                if size > self.peer_limit_bytes:
-                    raise self._too_large(size, tensors)
-                if head is None and len(buffers) > len(tensors):  # nothing lies elsewhere
-                    form = sent_form(buffers, tensors, size)
-                    if form is not None:
-                        remember(self._sent, (kind, tag, flags), form)
+                buffers, size = self._encode(kind, tag, id, tensors, head, flags)
             try:
                 if self._outgoing.has_news:
                     for announcement in self._outgoing.announcements():
@@ -204,12 +198,48 @@ class Link:
                 self.close()  # an interrupt inside a frame: the rest of it will never come
                 raise
 
-    def _share(self, array: np.ndarray) -> bytes | None:
-        if array.nbytes < SHARE_FROM_BYTES:
+    def _encode(
+        self, kind: int, tag: int, id: int, tensors: Any, head: dict[str, Any] | None, flags: int
+    ) -> tuple[list[Any], int]:
+        """The frame and its size, with all checks; the next one may be like it."""
+        taken: list[Place] = []
+
+        def share(array: np.ndarray) -> bytes | None:
+            if array.nbytes < SHARE_FROM_BYTES:
+                return None
+            place = self._outgoing.put(array)
+            if place is None:
+                return None
+            taken.append(place)
+            self.largest_sent = max(self.largest_sent, array.nbytes)
+            return place.descriptor
+
+        try:
+            buffers = messages.encode(
+                kind, tag, id, tensors, head, flags, share if self.may_share else None
+            )
+            size = _size_of(buffers)
+            if size > self.peer_limit_bytes:
+                raise self._too_large(size, tensors)
+        except BaseException:
+            for place in taken:
+                place.give_back()
+            raise
+        if head is None:
+            form = sent_form(buffers, tensors, size, self._outgoing)
+            if form is not None:
+                remember(self._sent, (kind, tag, flags), form)
+        return buffers, size
+
+    def lend(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
+        """An array to be written and sent on this link, which then needs no copy.
+
+        ``None`` where that is of no use: it is small, or the peer shares no memory.
+        """
+        if not self.may_share or math.prod(shape) * dtype.itemsize < SHARE_FROM_BYTES:
             return None
-        if array.nbytes > self.largest_sent:
-            self.largest_sent = array.nbytes
-        return self._outgoing.place(array)
+        with self._send_lock:
+            return self._outgoing.lend(dtype, shape)
 
     def _send_buffers(
         self, buffers: list[Any], size: int, while_full: Callable[[], None] | None
@@ -330,6 +360,7 @@ class Link:
                 if not self.may_share:
                     raise ProtocolError("a memory segment from a peer that cannot share memory")
                 self._incoming.add(message.head)
+                self._received.clear()  # they know segments by number
             return None
         except TooLong:
             raise
@@ -373,16 +404,12 @@ class Link:
         if have < _HEADER_BYTES:
             return None
         begins, id = BEGINNING.unpack_from(self._buffer, first)
-        form = self._received.get(begins)
-        if (
-            form is None
-            or have < form.size
-            or not self._buffer.startswith(form.rest, first + BEGINNING.size)
-        ):
-            return None
-        self._start = first + form.size
-        self.bytes_received += form.size
-        return form.read(self._buffer, first, id)
+        for form in self._received.get(begins, ()):
+            if have >= form.size and self._buffer.startswith(form.rest, first + BEGINNING.size):
+                self._start = first + form.size
+                self.bytes_received += form.size
+                return form.read(self._buffer, first, id)
+        return None
 
     def _receive(self) -> Message:
         if self._end - self._start < _HEADER_BYTES:
@@ -410,10 +437,11 @@ class Link:
             descriptors, head = messages.parse_meta_again(meta, num_tensors, payload_bytes)
             tensors = self._small_tensors(descriptors, start + meta_bytes)
             message = Message(kind, tag, id, tensors, head, flags)
-            if payload_bytes or not num_tensors:
-                form = received_form(message, header + meta, descriptors, _HEADER_BYTES + rest)
-                if form is not None:
-                    remember(self._received, begins, form)
+            form = received_form(
+                message, header + meta, descriptors, _HEADER_BYTES + rest, self._incoming
+            )
+            if form is not None:
+                remember_one_of(self._received, begins, form)
             return message
         else:
             long_meta = bytearray(meta_bytes)

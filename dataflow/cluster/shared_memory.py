@@ -4,7 +4,7 @@ The sender owns the segments: anonymous files (`os.memfd_create`) that the recei
 ``/proc/<pid>/fd/<fd>``. They have no name in any directory, so that nothing is left behind however
 either side dies. The first byte of a segment says whether a tensor lies in it: the sender sets it,
 the receiver clears it when the last view of the array is gone, and only then is the segment used
-again.
+again. The sender's side is in `outgoing_memory`.
 """
 
 from __future__ import annotations
@@ -16,15 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.cluster.messages import Descriptor, ProtocolError, describe_shared
+from dataflow.cluster.messages import Descriptor, ProtocolError
 
 #: Data starts here, so that it is aligned for vector instructions.
 DATA_OFFSET = 64
 FREE, BUSY = 0, 1
 
 _PROBE_BYTES = 32
-#: Segments of one link: each is an open file of the sender, of which a process may have 1024.
-_MAX_SEGMENTS = 48
 
 
 def can_create() -> bool:
@@ -75,77 +73,23 @@ def read_probe(description: Any) -> str | None:
         return None
 
 
-class OutgoingSegments:
-    """The segments that one link writes to; not thread-safe, the link's send lock guards it.
-
-    ``limit_bytes`` bounds all of them together; a tensor that finds no room travels in its frame.
-    """
-
-    def __init__(self, limit_bytes: int) -> None:
-        self.limit_bytes = limit_bytes
-        self.total_bytes = 0
-        self._segments: list[tuple[int, mmap.mmap, np.ndarray, int]] = []  # fd, map, bytes, size
-        self._announced = 0
-        #: Whether there are segments that the peer has not been told of.
-        self.has_news = False
-
-    def place(self, array: np.ndarray) -> bytes | None:
-        """Copy ``array`` into a free segment; return its descriptor, or ``None`` without room."""
-        size = array.nbytes
-        number = self._find_free(size)
-        if number is None:
-            number = self._make(size)
-            if number is None:
-                return None
-        _, mapping, data, _ = self._segments[number]
-        target = data[DATA_OFFSET : DATA_OFFSET + size].view(array.dtype).reshape(array.shape)
-        np.copyto(target, array)
-        mapping[0] = BUSY
-        return describe_shared(array, number)
-
-    def _find_free(self, size: int) -> int | None:
-        for number, (_, mapping, _, capacity) in enumerate(self._segments):
-            if size <= capacity <= 4 * size and mapping[0] == FREE:
-                return number
-        return None
-
-    def _make(self, size: int) -> int | None:
-        capacity = size + size // 8
-        if self.total_bytes + capacity > self.limit_bytes or len(self._segments) >= _MAX_SEGMENTS:
-            return None
-        try:
-            fd = os.memfd_create("dataflow-tensors")
-            os.ftruncate(fd, DATA_OFFSET + capacity)
-            mapping = mmap.mmap(fd, DATA_OFFSET + capacity)
-        except OSError:
-            return None
-        self.total_bytes += capacity
-        data = np.frombuffer(mapping, dtype=np.uint8)
-        self._segments.append((fd, mapping, data, capacity))
-        self.has_news = True
-        return len(self._segments) - 1
-
-    def announcements(self) -> list[dict[str, int]]:
-        """Return where to map the segments that the peer has not been told of."""
-        fresh = self._segments[self._announced :]
-        first = self._announced
-        self._announced = len(self._segments)
-        self.has_news = False
-        return [
-            {"number": first + index, "pid": os.getpid(), "fd": fd, "size": capacity}
-            for index, (fd, _, _, capacity) in enumerate(fresh)
-        ]
-
-    def close(self) -> None:
-        """Give the segments back; a receiver's mapping stays valid until its views are gone."""
-        for fd, _, _, _ in self._segments:
-            os.close(fd)
-        self._segments.clear()
-        self.limit_bytes = 0
+def address_of(mapping: mmap.mmap) -> int:
+    """Where a mapping begins in this process."""
+    return int(np.frombuffer(mapping, dtype=np.uint8).__array_interface__["data"][0])
 
 
-class _Lease:
-    """Keeps a segment busy until the last array over it is gone."""
+def interface(address: int, dtype: np.dtype, shape: tuple[int, ...], reads: bool) -> dict[str, Any]:
+    """How NumPy is told of an array in the segment at an address; ``reads``: it is only read."""
+    return {
+        "version": 3,
+        "shape": shape,
+        "typestr": dtype.str,
+        "data": (address + DATA_OFFSET, reads),
+    }
+
+
+class Lease:
+    """Keeps a segment of the peer's busy until the last array over it is gone."""
 
     __slots__ = ("__array_interface__", "_mapping")
 
@@ -162,8 +106,6 @@ class IncomingSegments:
 
     def __init__(self) -> None:
         self._segments: dict[int, tuple[mmap.mmap, int, int]] = {}  # map, address, size
-        #: By segment, what lay in it last, and how NumPy is told of it.
-        self._last: dict[int, tuple[Descriptor, dict[str, Any]]] = {}
 
     def add(self, head: dict[str, Any] | None) -> None:
         """Map the segment that a SEGMENT message announces."""
@@ -176,28 +118,21 @@ class IncomingSegments:
                 mapping = mmap.mmap(file.fileno(), DATA_OFFSET + size)
         except (OSError, ValueError) as error:
             raise ProtocolError(f"segment {head} cannot be mapped: {error}") from None
-        address = np.frombuffer(mapping, dtype=np.uint8).__array_interface__["data"][0]
-        self._segments[number] = (mapping, address, size)
-        self._last.pop(number, None)
+        self._segments[number] = (mapping, address_of(mapping), size)
 
-    def view(self, descriptor: Descriptor) -> np.ndarray:
-        """Return the array that lies in a segment; read-only, without a copy."""
+    def find(self, descriptor: Descriptor) -> tuple[mmap.mmap, dict[str, Any]]:
+        """What a `Lease` of the array needs: its memory, and how NumPy is told of it."""
         found = self._segments.get(descriptor.segment)
         if found is None or descriptor.num_bytes > found[2]:
             raise ProtocolError(
                 f"a tensor in segment {descriptor.segment}, which was not announced"
             )
-        last = self._last.get(descriptor.segment)
-        if last is None or last[0] is not descriptor:
-            assert descriptor.dtype is not None
-            interface = {
-                "version": 3,
-                "shape": descriptor.shape,
-                "typestr": descriptor.dtype.str,
-                "data": (found[1] + DATA_OFFSET, True),
-            }
-            last = self._last[descriptor.segment] = (descriptor, interface)
-        return np.asarray(_Lease(found[0], last[1]))
+        assert descriptor.dtype is not None
+        return found[0], interface(found[1], descriptor.dtype, descriptor.shape, True)
+
+    def view(self, descriptor: Descriptor) -> np.ndarray:
+        """Return the array that lies in a segment; read-only, without a copy."""
+        return np.asarray(Lease(*self.find(descriptor)))
 
     def close(self) -> None:
         """Forget the mappings; those still viewed live on until the views are gone."""
