@@ -43,7 +43,7 @@ from dataflow.cluster.messages import (
     Message,
     ProtocolError,
 )
-from dataflow.cluster.outgoing_memory import OutgoingSegments, Place
+from dataflow.cluster.outgoing_memory import SHARE_FROM_BYTES, OutgoingSegments, Place
 from dataflow.cluster.shared_memory import IncomingSegments
 from dataflow.errors import ResourceExhaustedError, UnavailableError
 
@@ -57,10 +57,6 @@ _JOIN_BYTES = 1 << 12
 #: acknowledgements and probes), so a process that is stopped or busy is never taken for dead; and
 #: one that died on a machine that lives is noticed at once, by the end of its connections.
 SILENCE_SECONDS = float(os.environ.get("DATAFLOW_SILENCE_SECONDS", "30"))
-#: From this size a tensor goes through shared memory; measured: at 128 KB a step (pull and push)
-#: took 103 us of processor time shared and 128 through the socket, at 256 KB a round trip
-#: took 48 us shared and 66 us through the socket, at 100 MB 14 ms and 26 ms.
-SHARE_FROM_BYTES = 32 << 10
 #: All segments of one link and direction together.
 SHARE_LIMIT_BYTES = 1 << 30
 

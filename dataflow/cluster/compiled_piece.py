@@ -10,9 +10,11 @@ from __future__ import annotations
 import functools
 import re
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from dataflow.cluster.outgoing_memory import SHARE_FROM_BYTES
 from dataflow.cluster.recorder import Recorder
 from dataflow.cluster.task_load import TaskLoad
 from dataflow.graph.operation import Operation
@@ -30,6 +32,7 @@ from dataflow.rewrites.working_graph import WorkingGraph
 from dataflow.runtime.codegen import ALIASES, VARIABLES, GeneratedPlan
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.control_structure import CONTROL_OPS
+from dataflow.runtime.lending import num_bytes
 from dataflow.runtime.plan import (
     CALLS_BLAS,
     RUNS_BEFORE_REWRITING,
@@ -160,7 +163,8 @@ class CompiledPiece:
         self._switches = switches
         #: By segment: the memories in which its inputs come, and in which its outputs are left.
         self._places: list[tuple[list[str], list[str]]] = []
-        self._segments = [self._compile(placed) for placed in self._place()]
+        self._lent = _lent(plan)
+        self._segments = [self._compile(n, placed) for n, placed in enumerate(self._place())]
         self._runs_left = RUNS_BEFORE_REWRITING if self.may_be_rewritten else -1
         self.pending = [s.num_pending for s in plan.segments]
         self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
@@ -181,8 +185,8 @@ class CompiledPiece:
             for segment in plan.segments
         ]
         self._steps = [
-            (_on_slots(s.input_slots, s.output_slots), scope)
-            for s, scope in zip(plan.segments, scopes, strict=True)
+            (_on_slots(s.input_slots, s.output_slots, bool(lent)), scope)
+            for s, lent, scope in zip(plan.segments, self._lent, scopes, strict=True)
         ]
         #: Segments that change variables with what came from elsewhere, after others have read.
         self.updates = (
@@ -217,8 +221,10 @@ class CompiledPiece:
             self._places.append((came, left))
             yield placed
 
-    def _compile(self, placed: Placed, trace: bool = False, final: bool = False) -> CompiledSegment:
-        generated = self._binder.generate(placed, trace, final)
+    def _compile(
+        self, number: int, placed: Placed, trace: bool = False, final: bool = False
+    ) -> CompiledSegment:
+        generated = self._binder.generate(placed, trace, final, self._lent[number])
         return CompiledSegment(placed, generated, generated.function)
 
     @property
@@ -237,7 +243,7 @@ class CompiledPiece:
         if found is None:
             s = self.plan.segments[number]
             placed = self._binder.place(s.ops, s.outputs, s.inputs, self._places[number])
-            found = self._traced[number] = self._compile(placed, trace=True)
+            found = self._traced[number] = self._compile(number, placed, trace=True)
         return found
 
     @property
@@ -282,7 +288,14 @@ class CompiledPiece:
                 rewritten.origin,
             )
             self.journals[number] = rewritten.journal
-            self._segments[number] = self._compile(placed, final=self._switches.reuse)
+            self._segments[number] = self._compile(number, placed, final=self._switches.reuse)
+
+    def new_slots(self, link: Any = None) -> list[Any]:
+        """The slots of a step, empty; the last is the link on which results are sent, which lends
+        them memory (`runtime.lending`)."""
+        slots: list[Any] = [None] * self.plan.num_slots
+        slots.append(link)
+        return slots
 
     @property
     def sources(self) -> list[str]:
@@ -313,18 +326,36 @@ class CompiledPiece:
 
 
 def _on_slots(
-    inputs: Sequence[int], outputs: Sequence[int]
+    inputs: Sequence[int], outputs: Sequence[int], lends: bool
 ) -> Callable[[Callable[..., Any], list[Any]], None]:
     """A function that calls a segment's function with the values in some slots, and fills others.
 
-    It is written out for these very slots: a loop over them took longer than a small segment.
+    It is written out for these very slots: a loop over them took longer than a small segment. The
+    last slot is the lender, for a function that takes one.
     """
     into = "".join(f"slots[{int(slot)}], " for slot in outputs)
-    values = ", ".join(f"slots[{int(slot)}]" for slot in inputs)
+    values = ", ".join(f"slots[{int(slot)}]" for slot in (*inputs, *([-1] if lends else [])))
     body = f"{into and f'{into}= '}function({values})"
     scope: dict[str, Any] = {}
     exec(f"def call(function, slots):\n    {body}", scope)
     return scope["call"]  # type: ignore[no-any-return]
+
+
+def _lent(plan: PiecePlan) -> list[list[bool]]:
+    """By segment, the outputs that are made in memory of the link, or nothing where there is none.
+
+    They are sent once, and nobody else has a use for them here.
+    """
+    others = {*plan.fetch_slots, *(slot for s in plan.segments for slot in s.input_slots)}
+    times = Counter(n for s in plan.segments for t in s.transfers for n in t[2])
+    found = []
+    for s in plan.segments:
+        lent = [
+            times[slot] == 1 and slot not in others and num_bytes(tensor) >= SHARE_FROM_BYTES
+            for slot, tensor in zip(s.output_slots, s.outputs, strict=True)
+        ]
+        found.append(lent if any(lent) else [])
+    return found
 
 
 def _can_be_tried(ops: Sequence[Operation]) -> bool:
@@ -418,12 +449,19 @@ class _Binder:
             origin={op: origin.get(given, given) for op, given in placed.origin.items()}
         )
 
-    def generate(self, placed: Placed, trace: bool, final: bool) -> GeneratedPlan:
-        """The function of a segment; ``final`` with one value's buffer taken over by another."""
+    def generate(
+        self, placed: Placed, trace: bool, final: bool, lent: Sequence[bool]
+    ) -> GeneratedPlan:
+        """The function of a segment; ``final`` with one value's buffer taken over by another.
+
+        ``lent``: the outputs that are made in memory of a lender, or none of them.
+        """
         return generator_of(
             placed,
             self.bind_kernel,
             self.bind_variable,
             trace=trace,
             reuse=final and not placed.kernel_devices,
+            # What a GPU makes is copied from it: no kernel of ours writes it here.
+            lent=[False] * len(lent) if placed.kernel_devices else lent,
         ).generate()

@@ -74,7 +74,7 @@ class PieceRun:
         self.piece = piece
         self.step = step
         self.transport = transport
-        self.slots: list[Any] = [None] * piece.plan.num_slots
+        self.slots = piece.new_slots()
         self.pending = piece.pending.copy()
         self.remaining = len(self.pending)
         self.cancellation: Cancellation | None = Cancellation() if piece.num_blocking else None

@@ -130,8 +130,7 @@ class _RepeatedLine(Line):
     __slots__ = ("_owner",)
 
     def __init__(self, owner: RepeatedStep, piece: CompiledPiece, stretch: Stretch) -> None:
-        slots: list[Any] = [None] * piece.plan.num_slots
-        super().__init__(piece, stretch, slots, piece.session.load.num_updates)
+        super().__init__(piece, stretch, piece.new_slots(), piece.session.load.num_updates)
         self._owner = owner
 
     def _end(self, foreign: bool) -> None:

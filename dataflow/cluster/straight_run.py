@@ -65,8 +65,10 @@ class Begun:
         self.read_at = read_at
 
 
-def begin(registered: Registered) -> tuple[Begun, list[Any]] | None:
-    """Do the reads of a step; return it, and them. ``None`` where that fails, or is slowed down.
+def begin(registered: Registered, link: Link) -> tuple[Begun, list[Any]] | None:
+    """Do the reads of a step of the master on a link; return it, and them.
+
+    ``None`` where that fails, or is slowed down.
 
     The answer to a gradient then brings the new parameters. The master decides whether it uses
     them; if not, nothing has happened: only reads are done ahead.
@@ -77,7 +79,7 @@ def begin(registered: Registered) -> tuple[Begun, list[Any]] | None:
     if load.delay_seconds:
         return None
     piece.count_run()
-    slots: list[Any] = [None] * piece.plan.num_slots
+    slots = piece.new_slots(link)
     begun = Begun(registered, slots, load.num_updates)
     try:
         run_stretch(piece, course.reads, slots, begun.read_at)
@@ -138,7 +140,7 @@ class StraightRun(Line):
         tensors = [slots[slot] for slot in course.out_slots]
         slots.clear()
         flags = 0
-        ahead = begin(registered)
+        ahead = begin(registered, link)
         if ahead is not None:
             link.ahead, reads = ahead
             tensors += reads

@@ -139,7 +139,7 @@ class StraightStep:
     ) -> list[Any] | Turn:
         master, local, first = self._master, self._local, self._first
         step = next(master.step_numbers)
-        slots: list[Any] = [None] * local.plan.num_slots
+        slots = local.new_slots(link)
         take_in(slots, self._read_slots, reads)
         # What came through memory that the sender wants to use again must go when it was used.
         reads.clear()

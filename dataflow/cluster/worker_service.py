@@ -14,11 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.cluster import graph_codec
-from dataflow.cluster.channel import SHARE_FROM_BYTES, Link
+from dataflow.cluster.channel import Link
 from dataflow.cluster.compiled_piece import CompiledPiece, PiecePlan, SegmentPlan, TaskSession
 from dataflow.cluster.connections import LinkPool
 from dataflow.cluster.explained import code_of
 from dataflow.cluster.messages import Kind, Message, ProtocolError
+from dataflow.cluster.outgoing_memory import SHARE_FROM_BYTES
 from dataflow.cluster.partition import Piece, Segment
 from dataflow.cluster.pieces import PieceRun, run_in_thread
 from dataflow.cluster.recorder import Recorder
@@ -190,7 +191,7 @@ class _HomeTransport:
             self.link.send(Kind.DONE, len(fetches), self.step, [*fetches, *arrays], head)
         elif self.want_next:
             flags, tensors = 0, list(fetches)
-            ahead = begin(self.registered)
+            ahead = begin(self.registered, self.link)
             if ahead is not None:
                 self.link.ahead, reads = ahead
                 flags, tensors = AHEAD, [*fetches, *reads]

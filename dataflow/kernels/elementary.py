@@ -19,16 +19,18 @@ def _shared_ufunc_kernel(op_type: str, ufunc: str) -> None:
     """As `ufunc_kernel`, with large arrays shared by the team's threads."""
     op = MappedOp(1, (op_type, (0,)))
 
-    @kernel(op_type, factory=True)
+    @kernel(op_type, factory=True, takes_out=True)
     def bind(xp: Any) -> Any:
         function = getattr(xp, ufunc)
         if xp is not np:
             return function
 
-        def call(x: Any) -> Any:
+        def call(x: Any, out: Any = None) -> Any:
+            if out is not None and (out.shape != x.shape or out.dtype != x.dtype):
+                out = None
             if x.size < _LARGE_ELEMENTS or x.dtype.char not in "fd":
-                return function(x)
-            return op(x.dtype, [x], lambda operands: function(operands[0]))
+                return function(x, out=out)
+            return op(x.dtype, [x], lambda operands: function(operands[0], out=out), out=out)
 
         return call
 

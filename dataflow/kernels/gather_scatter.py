@@ -27,8 +27,10 @@ def check_indices(indices: Any, size: int) -> None:
         )
 
 
-@kernel("GatherV2")
-def gather_kernel(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: int) -> Any:
+@kernel("GatherV2", takes_out=True)
+def gather_kernel(
+    xp: Any, params: Any, indices: Any, axis: Any, out: Any = None, *, batch_dims: int
+) -> Any:
     at = scalar_int(axis)
     at += params.ndim if at < 0 else 0
     if not 0 <= at < params.ndim:
@@ -36,7 +38,7 @@ def gather_kernel(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: 
     if batch_dims < 0:
         batch_dims += indices.ndim
     if batch_dims == 0:
-        return _take(xp, params, indices, at)
+        return _take(xp, params, indices, at, out)
     check_indices(indices, params.shape[at])
     batch = params.shape[:batch_dims]
     if batch != indices.shape[:batch_dims]:
@@ -51,19 +53,22 @@ def gather_kernel(xp: Any, params: Any, indices: Any, axis: Any, *, batch_dims: 
     return xp.moveaxis(taken, 1, 2).reshape(shape)
 
 
-@kernel("Gather")
-def gather_v1_kernel(xp: Any, params: Any, indices: Any) -> Any:
-    return _take(xp, params, indices, 0)
+@kernel("Gather", takes_out=True)
+def gather_v1_kernel(xp: Any, params: Any, indices: Any, out: Any = None) -> Any:
+    return _take(xp, params, indices, 0, out)
 
 
-def _take(xp: Any, params: Any, indices: Any, axis: int) -> Any:
+def _take(xp: Any, params: Any, indices: Any, axis: int, out: Any) -> Any:
     if indexing.can_gather(xp, indices):
         return indexing.gather(xp, params, indices, axis)
-    taken = take_rows(params, indices) if xp is np and axis == 0 else None
+    taken = take_rows(params, indices, out) if xp is np and axis == 0 else None
     if taken is not None:
         return taken
     check_indices(indices, params.shape[axis])
-    return params.take(indices, axis=axis)
+    shape = params.shape[:axis] + indices.shape + params.shape[axis + 1 :]
+    if out is None or out.shape != shape or out.dtype != params.dtype:
+        return params.take(indices, axis=axis)
+    return params.take(indices, axis=axis, out=out, mode="clip")  # "raise" writes elsewhere first
 
 
 def _coordinates(xp: Any, indices: Any, shape: Any) -> tuple[Any, ...]:

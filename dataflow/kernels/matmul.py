@@ -12,7 +12,7 @@ from dataflow.kernels.parallel import matrix_product, sum_of_products
 from dataflow.kernels.registry import kernel
 
 
-@kernel("MatMul", factory=True)
+@kernel("MatMul", factory=True, takes_out=True)
 def mat_mul_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool, T: DType) -> Any:
     # For matrices `dot` is the same as `matmul`, with less overhead.
     dot = matrix_product if xp is np else xp.dot
@@ -20,16 +20,16 @@ def mat_mul_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool, T: DType) -
         dot = _in_single
 
     if transpose_a and transpose_b:
-        return lambda a, b: dot(a.T, b.T)
+        return lambda a, b, out=None: dot(a.T, b.T, out)
     if transpose_a:
-        return lambda a, b: dot(a.T, b)
+        return lambda a, b, out=None: dot(a.T, b, out)
     if transpose_b:
-        return lambda a, b: dot(a, b.T)
+        return lambda a, b, out=None: dot(a, b.T, out)
 
-    def checked(a: Any, b: Any) -> Any:
+    def checked(a: Any, b: Any, out: Any = None) -> Any:
         if a.ndim != 2 or b.ndim != 2:
             raise ValueError(f"both must be matrices, got shapes {a.shape} and {b.shape}")
-        return dot(a, b)
+        return dot(a, b, out)
 
     return checked
 
@@ -44,7 +44,7 @@ def mat_mul_sum_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     return run
 
 
-def _in_single(a: Any, b: Any) -> Any:
+def _in_single(a: Any, b: Any, out: Any = None) -> Any:
     """Half precision has no BLAS: in single precision it is faster and loses less."""
     return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(np.float16)
 

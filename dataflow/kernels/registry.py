@@ -29,6 +29,8 @@ class Kernel(NamedTuple):
     stateful: bool  # first argument is a KernelContext
     factory: bool  # function(xp, **attrs) returns the function of the inputs
     attrs: tuple[str, ...]
+    #: The function of the inputs also takes ``out``: see `kernel`.
+    takes_out: bool = False
 
 
 _kernels: dict[tuple[str, str], Kernel] = {}
@@ -43,12 +45,15 @@ def kernel(
     stateful: bool = False,
     factory: bool = False,
     cpu_only: str | None = None,
+    takes_out: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Registers a kernel for one or more op types.
 
     ``factory=True``: the function takes ``xp`` and the attributes and returns the function that
     takes the inputs; for kernels that can prepare something when the plan is made.
     ``cpu_only`` gives the reason why there is no GPU kernel; it is listed for learners.
+    ``takes_out=True``: on the host, the function of the inputs takes ``out``, an array of the
+    caller's or ``None``; where the result has its dtype and shape it may be written there.
     """
     if cpu_only is not None:
         devices = ("cpu",)
@@ -63,7 +68,9 @@ def kernel(
                 key = (op_type, device)
                 if key in _kernels:
                     raise ValueError(f"two {device} kernels for {op_type}")
-                _kernels[key] = Kernel(op_type, function, devices, stateful, factory, attrs)
+                _kernels[key] = Kernel(
+                    op_type, function, devices, stateful, factory, attrs, takes_out
+                )
         return function
 
     return register

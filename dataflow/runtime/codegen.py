@@ -20,7 +20,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.printing import describe_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.parallel import Later
-from dataflow.runtime import control_structure
+from dataflow.runtime import control_structure, lending
 from dataflow.runtime.resources import uninitialized
 
 if TYPE_CHECKING:
@@ -136,6 +136,7 @@ class Generator:
         reuse: bool = False,
         threads: int = 1,
         kernel_threads: int = 0,
+        lent: Sequence[bool] | None = None,
     ) -> None:
         self.ops = list(ops)
         self.fetches = list(fetches)
@@ -146,6 +147,8 @@ class Generator:
         self.trace = trace
         self._reuse = reuse
         self._threads, self._limit = threads, kernel_threads
+        #: Whether each fetch may be made in memory of a lender, an argument that there is then.
+        self._lent = lent
         self.values: dict[Tensor, Value] = {}
         self.globals: dict[str, Any] = {"uninitialized": uninitialized, "DEAD": DEAD}
         self.lines: list[Line] = []
@@ -172,13 +175,23 @@ class Generator:
             for op in self.ops:
                 self.emit_op(op)
         self._reads = []
-        results = [self.use(t) for t in self.fetches]
+        lent = self._lent or [False] * len(self.fetches)
+        results = [
+            self._read_into_loan(i, t) if lends and self.values[t].is_ref else self.use(t)
+            for i, (t, lends) in enumerate(zip(self.fetches, lent, strict=True))
+        ]
         comma = "," if len(results) == 1 else ""
         self.indent = 1
         self.lines.append(
             Line(1, f"return ({', '.join(results)}{comma})", None, (), tuple(self._reads))
         )
         return self._compile(dead_fetches)
+
+    def _read_into_loan(self, position: int, tensor: Tensor) -> str:
+        """The expression for a variable's value, in memory of the lender."""
+        variable = self.use(tensor).partition(".")[0]
+        self.globals[f"r{position}"] = lending.reader(tensor)
+        return f"r{position}({lending.LENDER}, {variable})"
 
     def _find_assigned(self) -> None:
         """Variables that this plan itself initializes are looked at when used, not up front."""
@@ -380,6 +393,7 @@ class Generator:
     def _compile(self, dead_fetches: list[str]) -> GeneratedPlan:
         parameters = ["hook"] if self.trace else []
         parameters += [f"f{i}" for i in range(len(self.feeds))]
+        parameters += [lending.LENDER] if self._lent else []
         text = [f"def run({', '.join(parameters)}):"]
         line_ops: dict[int, Operation] = {}
         for name in self._checked:
@@ -393,6 +407,9 @@ class Generator:
                 from dataflow.runtime import concurrency
 
                 parts = concurrency.find(self.lines, self._threads - 1, self._limit == 1)
+            if self._lent:
+                wanted = {t for t, lends in zip(self.fetches, self._lent, strict=True) if lends}
+                lending.write_to_loans(self, wanted)
             if self._reuse:
                 from dataflow.runtime import buffers
 

@@ -204,11 +204,12 @@ def mapped(
     inputs: list[Any],
     otherwise: Callable[[list[Any]], Any],
     reused: int | None = None,
+    out: Any = None,
 ) -> Any:
     """The result of a mapping with one result, or of ``otherwise(inputs)`` where it cannot run.
 
-    It is written over input number ``reused`` where that has its shape and type; nobody else may
-    look at that input.
+    It is written to ``out``, or over input number ``reused``, where that has its shape and type;
+    nobody else may look at that input.
     """
     shapes = tuple([x.shape for x in inputs])
     try:
@@ -220,7 +221,8 @@ def mapped(
             mapping.shapes.clear()
         mapping.shapes[shapes] = (shape, size)
     if size >= SMALL_ELEMENTS:
-        out = None if reused is None else inputs[reused]
+        if reused is not None:
+            out = inputs[reused]
         if out is None or out.shape != shape or out.dtype != mapping.dtype:
             out = np.empty(shape, mapping.dtype)
         if mapping.run(shape, inputs, (out,)):
@@ -242,10 +244,13 @@ class MappedOp:
         inputs: list[Any],
         otherwise: Callable[[list[Any]], Any],
         reused: int | None = None,
+        out: Any = None,
     ) -> Any:
         """As `mapped`; ``dtype`` is the result's."""
         mapping = self._mappings.get(dtype.char)
-        return otherwise(inputs) if mapping is None else mapped(mapping, inputs, otherwise, reused)
+        if mapping is None:
+            return otherwise(inputs)
+        return mapped(mapping, inputs, otherwise, reused, out)
 
 
 #: A matrix is read in rows of at least so many numbers, for sums over its rows.

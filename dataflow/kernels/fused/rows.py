@@ -105,9 +105,12 @@ def change_rows(op: str, array: Any, numbers: Any, rows: Any) -> bool:
     )
 
 
-def take_rows(array: Any, numbers: Any) -> Any:
+def take_rows(array: Any, numbers: Any, out: Any = None) -> Any:
     """``array[numbers]`` along the first axis; ``None`` where that is not possible (yet), or a
-    number names no row."""
+    number names no row.
+
+    It is written to ``out``, contiguous, where that has its shape and type.
+    """
     loop = _TAKES.get(array.itemsize)
     if loop is None or type(array) is not np.ndarray or array.dtype.kind not in "fiuc":
         return None
@@ -116,9 +119,9 @@ def take_rows(array: Any, numbers: Any) -> Any:
     function = loop.get(numbers)
     if function is None:
         return None
-    result = np.empty(numbers.shape + array.shape[1:], array.dtype)
-    length = result.size // numbers.size
-    done = function(
-        (id(array), id(result)), numbers, length, length * array.itemsize, array.shape[0]
-    )
-    return result if done else None
+    shape = numbers.shape + array.shape[1:]
+    if out is None or out.shape != shape or out.dtype != array.dtype:
+        out = np.empty(shape, array.dtype)
+    length = out.size // numbers.size
+    done = function((id(array), id(out)), numbers, length, length * array.itemsize, array.shape[0])
+    return out if done else None

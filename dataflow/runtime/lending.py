@@ -1,0 +1,124 @@
+"""Results that are made where they are sent from: a kernel writes to memory that it is lent.
+
+What a task of a cluster makes for another one is copied into memory that both of them see. Here that
+copy is saved: the function of a segment takes one argument more, a *lender*, and a kernel that takes
+``out`` is given an array that the lender has for a result of that dtype and shape. A variable's value
+is copied there as it is read, under the variable's lock, so that no update in the meantime has to
+leave the variable's array to its reader and make a new one.
+
+Without a lender, or where it has nothing to lend, or where the result turns out to have another shape
+than the graph says, everything is as without this: results have memory of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from dataflow.graph.tensor import Tensor
+from dataflow.kernels.registry import get_kernel
+
+if TYPE_CHECKING:
+    from dataflow.runtime.codegen import Generator
+
+#: The name of the argument.
+LENDER = "lender"
+
+_OPERATORS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide}
+
+
+class Lender(Protocol):
+    """Whoever sends the results."""
+
+    def lend(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
+        """An array to write to, with undefined content; ``None`` for a result with its own memory."""
+
+
+def num_bytes(tensor: Tensor) -> int:
+    """How many bytes a value has; 0 where that is not known, or it is no array of numbers."""
+    dims, dtype = tensor.dims, tensor.dtype.base_dtype
+    if dims is None or None in dims or dtype.kind not in "iufc":
+        return 0
+    return math.prod(d or 0 for d in dims) * int(np.dtype(dtype.as_numpy_dtype).itemsize)
+
+
+def write_to_loans(generator: Generator, lent: set[Tensor]) -> None:
+    """Writes the lines that compute some values anew, where their kernels take ``out``."""
+    for i, operands in list(generator.operands.items()):
+        line = generator.lines[i]
+        op = line.op
+        if op is None or len(op.outputs) != 1 or op.outputs[0] not in lent:
+            continue
+        number = generator.numbers[op]
+        bound = generator.globals.get(f"k{number}")
+        _, _, right = line.text.partition(" = ")
+        function = None
+        if isinstance(bound, np.ufunc):
+            function = _by_ufunc(bound, op.outputs[0])
+        elif bound is not None:
+            found = get_kernel(op.type)
+            if found is not None and found.takes_out:
+                function = _by_kernel(bound, op.outputs[0])
+        elif len(operands) == 2:
+            symbol = right.removeprefix(operands[0]).removesuffix(operands[1]).strip()
+            if symbol in _OPERATORS:
+                function = _by_ufunc(_OPERATORS[symbol], op.outputs[0])
+        if function is None:
+            continue
+        del generator.operands[i]  # it takes over nobody's buffer
+        generator.globals[f"l{number}"] = function
+        text = f"{line.sets[0]} = l{number}({LENDER}, {', '.join(operands)})"
+        generator.lines[i] = line._replace(text=text)
+
+
+def reader(tensor: Tensor) -> Callable[[Lender | None, Any], Any]:
+    """A function of the lender and a variable that gives the variable's value."""
+    dtype, shape = _kind(tensor)
+
+    def read(lender: Lender | None, ref: Any) -> Any:
+        if lender is None:
+            return ref.read()
+        with ref.lock:
+            array = ref.read()
+            if type(array) is not np.ndarray or array.shape != shape or array.dtype != dtype:
+                return array
+            out = lender.lend(dtype, shape)
+            if out is None:
+                return array
+            out[...] = array
+            return out
+
+    return read
+
+
+def _kind(tensor: Tensor) -> tuple[np.dtype, tuple[int, ...]]:
+    assert tensor.dims is not None
+    return np.dtype(tensor.dtype.base_dtype.as_numpy_dtype), tuple(int(d or 0) for d in tensor.dims)
+
+
+def _by_kernel(bound: Callable[..., Any], tensor: Tensor) -> Callable[..., Any]:
+    dtype, shape = _kind(tensor)
+
+    def call(lender: Lender | None, *inputs: Any) -> Any:
+        if lender is None:
+            return bound(*inputs)
+        return bound(*inputs, out=lender.lend(dtype, shape))
+
+    return call
+
+
+def _by_ufunc(ufunc: Callable[..., Any], tensor: Tensor) -> Callable[..., Any]:
+    dtype, shape = _kind(tensor)
+
+    def call(lender: Lender | None, *inputs: Any) -> Any:
+        shapes = [np.shape(x) for x in inputs]
+        if lender is None or not all(s == shape[len(shape) - len(s) :] for s in shapes):
+            return ufunc(*inputs)
+        if shape not in shapes:
+            return ufunc(*inputs)
+        return ufunc(*inputs, out=lender.lend(dtype, shape))
+
+    return call
