@@ -95,7 +95,8 @@ def test_only_tests_marked_gpu_see_a_real_one(tmp_path):
         "from types import SimpleNamespace\n"
         "properties = {'name': b'H100', 'totalGlobalMem': 80 << 30}\n"
         "cuda = SimpleNamespace(runtime=SimpleNamespace(\n"
-        "    getDeviceCount=lambda: 1, getDeviceProperties=lambda i: properties))\n"
+        "    getDeviceCount=lambda: 1, getDeviceProperties=lambda i: properties),\n"
+        "    nvrtc=SimpleNamespace(getVersion=lambda: (13, 0)))\n"
     )
     assert run_pytest(tmp_path, "test_who_sees_a_gpu.py", CI="true") == {"passed": 2}
 
