@@ -39,6 +39,7 @@ from dataflow.kernels import (
     reader as _reader,  # noqa: F401
     rearranging as _rearranging,  # noqa: F401
     reduce as _reduce,  # noqa: F401
+    rounds_sum as _rounds_sum,  # noqa: F401
     script_ops as _script_ops,  # noqa: F401
     segment as _segment,  # noqa: F401
     sequence_parsing as _sequence_parsing,  # noqa: F401

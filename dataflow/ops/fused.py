@@ -79,3 +79,54 @@ def update_all_op(
 
 
 not_differentiable(update_all_op)
+
+
+@define_op("_RoundsSum", "initial: T -> sum: variant", T=[float32, float64])
+def rounds_sum_op(initial: Tensor) -> Dims:
+    """A sum over the rounds of a loop that is made when the loop is over: of terms yet to come.
+
+    Shape: scalar, of dtype variant. Gradient: none; rewriting happens after gradients are built.
+    """
+    return ()
+
+
+not_differentiable(rounds_sum_op)
+
+
+@define_op("_AddProduct", "sum: variant, a: T, b: T -> added: variant", T=[float32, float64])
+def add_product_op(
+    sum: Tensor, a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False
+) -> Dims:
+    """The `_RoundsSum` with the matrix product of a and b as one more term.
+
+    Shape: scalar, of dtype variant. Gradient: none; rewriting happens after gradients are built.
+    """
+    return ()
+
+
+not_differentiable(add_product_op)
+
+
+@define_op("_AddRows", "sum: variant, rows: T -> added: variant", T=[float32, float64])
+def add_rows_op(sum: Tensor, rows: Tensor) -> Dims:
+    """The `_RoundsSum` with the sum of ``rows`` over all axes but the last as one more term.
+
+    Shape: scalar, of dtype variant. Gradient: none; rewriting happens after gradients are built.
+    """
+    return ()
+
+
+not_differentiable(add_rows_op)
+
+
+@define_op("_RoundsTotal", "sum: variant -> total: T", T=[float32, float64])
+def rounds_total_op(sum: Tensor, *, T: DType, output_shape: Shape) -> Dims:
+    """What a `_RoundsSum` comes to.
+
+    Shape: ``output_shape``, that of its initial value. Gradient: none; rewriting happens after
+    gradients are built.
+    """
+    return output_shape
+
+
+not_differentiable(rounds_total_op)

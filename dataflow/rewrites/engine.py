@@ -19,6 +19,7 @@ from dataflow.rewrites import (
     folding,
     fusion,
     gates,
+    loop_sums,
     pooling,
     regions,
     updates,
@@ -102,6 +103,8 @@ def apply(
         rounds += 1
     if switches.arithmetic:
         pooling.run(work, journal)
+    if switches.regions:
+        loop_sums.run(work, journal)
     if switches.remapping:
         fusion.run(work, journal, guess)
     if switches.regions:

@@ -143,6 +143,20 @@ def added_products(tf: Any, x: Any, y: Any) -> Any:
     return mat_mul_sum_op([x, y], [y, x], transpose_b=True, name="sum")
 
 
+def summed_over_rounds(tf: Any, x: Any, y: Any) -> Any:
+    """The nodes that rewrites put in the place of sums over the rounds of a loop."""
+    from dataflow.ops.fused import add_product_op, add_rows_op, rounds_sum_op, rounds_total_op
+
+    product, rows = (rounds_sum_op(tf.ones(shape), name="sum") for shape in ([2, 2], [3]))
+    for a, b in ((x, y), (y, x)):
+        product = add_product_op(product, a, b, transpose_b=True, name="product")
+        rows = add_rows_op(rows, a, name="rows")
+    return [
+        rounds_total_op(product, T=tf.float32, output_shape=(2, 2), name="total"),
+        rounds_total_op(rows, T=tf.float32, output_shape=(3,), name="total"),
+    ]
+
+
 def updated_together(tf: Any, x: Any, y: Any) -> Any:
     """The node that rewrites put in the place of several updates."""
     from dataflow.ops.fused import update_all_op
@@ -272,6 +286,18 @@ SAMPLES = [
         gradient=(),
         oracle=False,
         note="made by rewrites",
+    ),
+    *(
+        Sample(
+            name,
+            summed_over_rounds,
+            (np.ones((2, 3), np.float32) * 0.5, np.arange(6, dtype=np.float32).reshape(2, 3)),
+            lambda x, y: [x @ y.T + y @ x.T + 1, (x + y).sum(0) + 1],
+            gradient=(),
+            oracle=False,
+            note="made by rewrites",
+        )
+        for name in ("_RoundsSum", "_AddProduct", "_AddRows", "_RoundsTotal")
     ),
     Sample(
         "_UpdateAll",

@@ -1,0 +1,124 @@
+"""Sums over the rounds of a loop whose terms can wait: they are made when the loop is over.
+
+The gradient of weights in a loop is a loop variable to which each round adds a product (or, for a
+bias, a sum of rows). Nobody looks at it before the last round, so the rounds only note the factors
+(`kernels.rounds_sum`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from dataflow.graph.default_stacks import use_graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.registry import get_op
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.fused import add_product_op, add_rows_op, rounds_sum_op, rounds_total_op
+from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.places import Place, places
+from dataflow.rewrites.working_graph import WorkingGraph
+
+_SUMS = ("Add", "AddV2")
+
+
+class _Sum(NamedTuple):
+    """The nodes of one loop variable to which a term is added in each round."""
+
+    enter: Operation
+    head: Operation
+    switch: Operation
+    add: Operation
+    term: Operation
+    exit: Operation
+
+
+def run(work: WorkingGraph, journal: list[Hit]) -> None:
+    """Finds the sums and lets their terms wait."""
+    ops = work.needed()
+    if not any(op.type == "NextIteration" for op in ops):
+        return
+    needed, where = set(ops), places(ops, work.feed_tensors)
+    for op in ops:
+        found = _sum_of(op, needed, where) if op.type == "Merge" else None
+        if found is not None:
+            _put_off(work, journal, found)
+
+
+def _only(tensor: Tensor, needed: set[Operation]) -> Operation | None:
+    """The one node that uses a value, where nothing else waits for it."""
+    users = [c for c in tensor._consumers if c in needed]
+    if len(users) != 1 or any(c in needed for c in tensor.op._control_outputs):
+        return None
+    return users[0]
+
+
+def _sum_of(head: Operation, needed: set[Operation], where: dict[Operation, Place]) -> _Sum | None:
+    """The sum that ``head`` is the loop variable of; ``None`` where it is another one."""
+    if len(head._inputs) != 2 or any(c in needed for c in head.outputs[1]._consumers):
+        return None
+    enter, back = (t.op for t in head._inputs)
+    switch = _only(head.outputs[0], needed)
+    if enter.type != "Enter" or back.type != "NextIteration" or switch is None:
+        return None
+    if switch.type != "Switch" or switch._inputs[0] is not head.outputs[0]:
+        return None
+    leave, add = _only(switch.outputs[0], needed), _only(switch.outputs[1], needed)
+    while add is not None and add.type == "Identity" and not add._control_inputs:
+        add = _only(add.outputs[0], needed)
+    if leave is None or leave.type != "Exit" or add is None or add.type not in _SUMS:
+        return None
+    if add._control_inputs or back._inputs[0] is not add.outputs[0]:
+        return None
+    if _only(add.outputs[0], needed) is not back or where.get(add) != where.get(head):
+        return None
+    # The variable itself is one operand, what is added the other one.
+    terms = [t for t in add._inputs if t.op.type in ("MatMul", "BiasAddGrad")]
+    if len(terms) != 1 or _only(terms[0], needed) is not add:
+        return None
+    (term,) = terms
+    dims = enter._inputs[0].dims
+    if term.op._control_inputs or dims is None or None in dims or term.dims != dims:
+        return None
+    if term.dtype.name not in ("float32", "float64"):
+        return None
+    if term.op.type == "BiasAddGrad" and term.op.attrs.get("data_format") == "NCHW":
+        return None
+    return _Sum(enter, head, switch, add, term.op, leave)
+
+
+def _put_off(work: WorkingGraph, journal: list[Hit], found: _Sum) -> None:
+    enter, head, switch, add, term, leave = found
+    old = leave.outputs[0]
+    with use_graph(work.graph):
+        work.begin(old)
+        start = rounds_sum_op(enter._inputs[0], name="sum")
+        entered = get_op("Enter")(
+            start, frame_name=enter.attrs["frame_name"], is_constant=False, name="Enter"
+        )
+        for control in enter._control_inputs:
+            entered.op._wait_for(control)
+        value: Any = get_op("Merge")([entered, entered], name="Merge")[0]
+        stop, go_on = get_op("Switch")(value, switch._inputs[1], name="Switch")
+        if term.type == "MatMul":
+            transposed = {name: term.attrs[name] for name in ("transpose_a", "transpose_b")}
+            noted = add_product_op(go_on, *term._inputs, name="term", **transposed)
+        else:
+            noted = add_rows_op(go_on, *term._inputs, name="term")
+        # Whom an error is reported for.
+        work.origin[noted.op] = work.origin[term]
+        noted.op._frames = work.origin[term]._frames
+        work.set_input(value.op, 1, get_op("NextIteration")(noted, name="NextIteration"))
+        total = rounds_total_op(
+            get_op("Exit")(stop, name="Exit"), T=old.dtype, output_shape=old.dims, name="total"
+        )
+        work.replace(old, total)
+    journal.append(
+        Hit(
+            "loop_sums",
+            f"sum over rounds of {term.type} -> factors noted in the rounds, added up after them",
+            old.name,
+            total.name,
+            (head.name, add.name, term.name),
+            (noted.op.name, total.op.name),
+        )
+    )
