@@ -12,6 +12,7 @@ import numpy as np
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.cuda import rows as cuda_rows
 from dataflow.kernels.cuda.source import can_run
+from dataflow.kernels.fused.row_reductions import cross_entropy_rows, softmax_rows
 from dataflow.kernels.reduce import is_tall
 from dataflow.kernels.registry import kernel
 
@@ -38,6 +39,10 @@ def softmax_cross_entropy_kernel(xp: Any, features: Any, labels: Any) -> tuple[A
     if can_run(xp, features, labels):
         return cuda_rows.cross_entropy(xp, features, labels)
     tall = is_tall(xp, features)
+    if xp is np and not tall and labels.dtype == features.dtype:
+        found = cross_entropy_rows(features, labels)
+        if found is not None:
+            return found
     if tall:
         features, labels = np.ascontiguousarray(features.T), np.ascontiguousarray(labels.T)
     axis = 0 if tall else 1
@@ -78,6 +83,12 @@ def sparse_softmax_cross_entropy_kernel(xp: Any, features: Any, labels: Any) -> 
         )
     places = xp.arange(rows)
     tall = is_tall(xp, features)
+    found = softmax_rows(features) if xp is np and not tall else None
+    if found is not None:
+        backprop, largest, logarithm = found
+        loss = logarithm - (features[places, labels] - largest)
+        backprop[places, labels] -= 1
+        return loss, backprop
     if tall:
         features, where, axis = np.ascontiguousarray(features.T), (labels, places), 0
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,16 +22,20 @@ def flat_numbers(indices: Any, shape: Any) -> Any:
     if indices.shape[1] != len(sizes):
         raise ValueError(f"indices of {indices.shape[1]} numbers for the shape {list(sizes)}")
     if indices.size:
-        wrong = ((indices < 0) | (indices >= np.asarray(sizes))).any(1)
+        # A negative number is a large one without a sign.
+        wrong = indices.astype(np.int64, copy=False).view(np.uint64) >= np.array(sizes, np.uint64)
         if wrong.any():
-            at = int(np.flatnonzero(wrong)[0])
+            at = int(np.flatnonzero(wrong.any(1))[0])
             raise ValueError(
                 f"indices[{at}] = {indices[at].tolist()} is out of bounds: need 0 <= index < "
                 f"{list(sizes)}"
             )
-    numbers = np.zeros(len(indices), np.int64)
-    for i, size in enumerate(sizes):
-        numbers = numbers * size + indices[:, i]
+    if not sizes:
+        return np.zeros(len(indices), np.int64)
+    numbers = indices[:, 0].astype(np.int64)
+    for i, size in enumerate(sizes[1:], 1):
+        numbers *= size
+        numbers += indices[:, i]
     return numbers
 
 
@@ -38,6 +43,10 @@ def coordinates(numbers: Any, shape: Any) -> Any:
     """The inverse of `flat_numbers`."""
     if not len(shape):
         return np.zeros((len(numbers), 0), np.int64)
+    if len(shape) == 2 and shape[1]:
+        found = np.empty((len(numbers), 2), np.int64)
+        np.divmod(numbers, shape[1], out=(found[:, 0], found[:, 1]))
+        return found
     return np.stack(np.unravel_index(numbers, shape), 1).astype(np.int64).reshape(-1, len(shape))
 
 
@@ -288,17 +297,19 @@ def sparse_reorder_kernel(xp: Any, at: Any, values: Any, shape: Any) -> Any:
 
 @kernel("SparseReshape", cpu_only=_REASON)
 def sparse_reshape_kernel(xp: Any, at: Any, shape: Any, new_shape: Any) -> Any:
-    total = int(np.prod(shape, dtype=np.int64))
+    total = math.prod(shape.tolist())
     sizes = new_shape.tolist()
     if sizes.count(-1) > 1:
         raise ValueError(f"only one size may be -1, got {sizes}")
     if -1 in sizes:
-        rest = -int(np.prod(sizes, dtype=np.int64))
+        rest = -math.prod(sizes)
         if rest == 0 or total % rest:
             raise ValueError(f"cannot reshape {total} elements to {sizes}")
         sizes[sizes.index(-1)] = total // rest
-    if int(np.prod(sizes, dtype=np.int64)) != total:
+    if math.prod(sizes) != total:
         raise ValueError(f"cannot reshape {shape.tolist()} ({total} elements) to {sizes}")
+    if sizes == shape.tolist():
+        return at, shape
     return coordinates(flat_numbers(at, shape), sizes), np.array(sizes, np.int64)
 
 
@@ -363,6 +374,8 @@ def sparse_fill_empty_rows_kernel(xp: Any, at: Any, values: Any, shape: Any, def
     if len(counts) > rows:
         raise ValueError(f"a row index lies outside of [0, {rows})")
     empty = counts == 0
+    if not empty.any() and (at[1:, 0] >= at[:-1, 0]).all():  # as it should be
+        return at, values, empty, np.arange(len(at))
     added = np.zeros((int(empty.sum()), at.shape[1]), np.int64)
     added[:, 0] = np.flatnonzero(empty)
     filler = np.empty(len(added), values.dtype)

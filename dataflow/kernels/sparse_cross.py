@@ -29,8 +29,9 @@ def _fingerprints(values: Any) -> Any:
     """A fingerprint for each string; an integer is its own."""
     values = np.asarray(values)
     if values.dtype == object:
-        known = {text: fingerprint64(text) for text in set(values.tolist())}
-        return np.array([known[text] for text in values.tolist()], np.uint64)
+        texts = values.tolist()
+        known = {text: fingerprint64(text) for text in set(texts)}
+        return np.array([known[text] for text in texts], np.uint64)
     return values.astype(np.int64).view(np.uint64)
 
 

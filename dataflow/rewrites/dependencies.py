@@ -2,27 +2,29 @@
 
 Gradients of an op are gated: each waits until all are computed, also those that nothing uses, such
 as the gradient of the pictures that were fed. A node without effects, read by nobody, need not run
-for the sake of order; whoever waited for it waits for what it waited for.
+for the sake of order; whoever waited for it waits for what it waited for. In a loop or a branch the
+edges stay: one of them may be what keeps a node there.
 """
 
 from __future__ import annotations
 
 from dataflow.graph.operation import Operation
 from dataflow.rewrites.dedupe import can_merge
-from dataflow.rewrites.effects import CONTROL_FLOW
 from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.places import OUTSIDE, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
 
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
     """Removes such edges, from the last node to the first, so that whole chains go."""
     ops = work.needed()
-    if any(op.type in CONTROL_FLOW for op in ops):
-        return  # a control edge may be what keeps a node inside its branch
+    where = places(ops, work.feed_tensors)
     needed = set(ops)
     fetched = {t.op for t in work.fetch_tensors()} | work.fetch_operation_set()
     for op in reversed(ops):
         if op in fetched or not op._control_outputs or not can_merge(op):
+            continue
+        if where.get(op, OUTSIDE) != OUTSIDE:
             continue
         if any(c in needed for t in op.outputs for c in t._consumers):
             continue

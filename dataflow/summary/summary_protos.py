@@ -59,10 +59,7 @@ def histogram_summary(tag: str, values: Any) -> Any:
     proto.sum = float(flat.sum())
     proto.sum_squares = float(np.square(flat).sum())
     limits = _bucket_limits()
-    counts = np.bincount(
-        np.minimum(np.searchsorted(limits, flat, side="right"), len(limits) - 1),
-        minlength=len(limits),
-    )
+    counts = np.bincount(_buckets(flat), minlength=len(limits))
     # A bucket is kept if it holds something, or is the last of a run of empty ones.
     full = counts > 0
     kept = full | np.append(full[1:], True)
@@ -81,6 +78,41 @@ def _bucket_limits() -> _Array:
         limit *= 1.1
     positive.append(float(np.finfo(np.float64).max))
     return np.array([-v for v in reversed(positive)] + [0.0] + positive)
+
+
+#: A double's sign, exponent and first four digits: limits are further apart than neighbours here.
+_PREFIX_BITS = 16
+#: Values are taken in blocks that stay in the cache.
+_BLOCK = 1 << 13
+
+
+def _buckets(values: _Array) -> _Array:
+    """The number of the bucket of each finite value.
+
+    The first bits of a value say between which two limits it lies, or on which sides of one: a
+    look into a table and a comparison, where a binary search takes ten steps.
+    """
+    limits = _bucket_limits()
+    first = _first_buckets()
+    found = np.empty(values.shape, np.int64)
+    for at in range(0, len(values), _BLOCK):
+        block = values[at : at + _BLOCK]
+        prefix = (block.view(np.uint64) >> np.uint64(64 - _PREFIX_BITS)).view(np.int64)
+        bucket = first.take(prefix)
+        bucket += block >= limits.take(bucket)
+        np.minimum(bucket, len(limits) - 1, out=found[at : at + _BLOCK])
+    return found
+
+
+@functools.cache
+def _first_buckets() -> _Array:
+    """For each prefix of a double the bucket of the least value that begins with it."""
+    bits = np.arange(1 << _PREFIX_BITS, dtype=np.uint64) << np.uint64(64 - _PREFIX_BITS)
+    rest = np.uint64((1 << (64 - _PREFIX_BITS)) - 1)
+    negative = bits >> np.uint64(63) == 1  # the least of them has all other bits set
+    least = np.where(negative, bits | rest, bits).view(np.float64)
+    limits = _bucket_limits()
+    return np.minimum(np.searchsorted(limits, least, side="right"), len(limits) - 1)
 
 
 def image_summary(

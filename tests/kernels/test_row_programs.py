@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import activation, reduce
+from dataflow.kernels import activation, loss, reduce
 from dataflow.kernels.fused import row_programs, row_reductions, sliding, tile_assembly
 from dataflow.kernels.fused.elementwise import fused_kernel
 from dataflow.kernels.fused.program import Program
@@ -77,6 +77,39 @@ def test_softmax(
     np.testing.assert_allclose(
         got, function(np, x), rtol=3e-6, atol=2e-6 if "log" in name else 1e-30
     )
+
+
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("shape", [s for s in SHAPES if len(s) == 2], ids=str)
+@pytest.mark.parametrize("name", ["softmax_rows", "cross_entropy_rows"])
+def test_cross_entropies(
+    maybe_shared: None,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    shape: tuple[int, int],
+    special: bool,
+) -> None:
+    x = _numbers(shape, np.float32) * 9
+    x[0, -1] = 95.0
+    if special and shape[0] > 2:
+        x[0, 1], x[1, 0], x[2] = np.nan, np.inf, -np.inf
+        x[-1, :1] = -np.inf
+    labels: Any = np.random.default_rng(1).integers(0, shape[1], shape[0])
+    kernel: Any = loss.sparse_softmax_cross_entropy_kernel
+    if name == "cross_entropy_rows":
+        labels = np.random.default_rng(1).dirichlet(np.ones(shape[1]), shape[0]).astype(np.float32)
+        kernel = loss.softmax_cross_entropy_kernel
+    monkeypatch.setattr(loss, "is_tall", lambda xp, x: False)
+    with np.errstate(all="ignore"):
+        with monkeypatch.context() as patch:
+            used = results_of(patch, loss, name)
+            got = kernel(np, x, labels)
+        assert used[0] is not None
+        monkeypatch.setattr(loss, name, lambda *arguments: None)
+        wanted = kernel(np, x, labels)
+    for result, expected in zip(got, wanted, strict=True):
+        assert result.dtype == np.float32
+        np.testing.assert_allclose(result, expected, rtol=3e-6, atol=3e-6)
 
 
 @pytest.mark.parametrize("keep_dims", [False, True])

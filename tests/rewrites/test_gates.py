@@ -158,3 +158,35 @@ def test_threads_of_kernels_can_be_limited() -> None:
     assert seen == [1]
     with limited_to(1):
         assert num_workers() == 1
+
+
+def test_nothing_is_computed_for_order_alone_beside_a_branch() -> None:
+    """The gradient of what was fed, which an optimizer's gate waits for, beside a `cond`."""
+    x, flag = tf.placeholder(tf.float32, [2, 3]), tf.placeholder(tf.bool, [])
+    w = tf.Variable(tf.ones([3, 4]))
+    y = tf.cond(flag, lambda: tf.matmul(x, w) * 2.0, lambda: tf.matmul(x, w))
+    z = tf.reduce_sum(tf.matmul(tf.tanh(x), w) + y)
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(z)
+    with tf.Session() as s:
+        s.run(w.initializer)
+        plan = rewritten(s, train, [x, flag])
+        assert "control_edge_onto_unread_value" in rules_of(plan)
+        assert "TanhGrad" not in {op.type for op in plan.compiled_ops}
+        plan.run([np.ones((2, 3), np.float32), True])
+        wanted = 1 - 0.1 * np.repeat([[2 * (np.tanh(1) + 2)]] * 3, 4, 1)
+        np.testing.assert_allclose(s.run(w), wanted, rtol=1e-6)
+
+
+def test_what_keeps_a_node_in_its_branch_stays() -> None:
+    flag = tf.placeholder(tf.bool, [])
+    v = tf.Variable(1.0)
+
+    def change() -> tf.Tensor:
+        with tf.control_dependencies([tf.sin(tf.ones([]))]):
+            return tf.assign_add(v, 1.0)
+
+    y = tf.cond(flag, change, lambda: tf.identity(v))
+    with tf.Session() as s:
+        s.run(v.initializer)
+        plan = rewritten(s, y, [flag])
+        assert [plan.run([value]) for value in (False, True, False)] == [1.0, 2.0, 2.0]

@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 from PIL import Image
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.summary import summary_protos
 from dataflow.summary.summary_protos import (
     audio_summary,
     histogram_summary,
@@ -48,6 +49,16 @@ def test_histogram_counts_every_value_once(values: list[float]) -> None:
         lower = limit
     if values:
         assert (histogram.min, histogram.max) == (min(values), max(values))
+
+
+def test_buckets_at_their_limits() -> None:
+    limits = summary_protos._bucket_limits()
+    inner = limits[1:-1]
+    values = np.concatenate(
+        [limits, np.nextafter(inner, np.inf), np.nextafter(inner, -np.inf), [5e-324, -5e-324, -0.0]]
+    )
+    wanted = np.minimum(np.searchsorted(limits, values, side="right"), len(limits) - 1)
+    np.testing.assert_array_equal(summary_protos._buckets(values), wanted)
 
 
 def test_histogram_of_what_is_not_finite() -> None:

@@ -47,6 +47,57 @@ def log_softmax() -> RowKernel:
     return RowKernel(RowProgram("float32", "v", stages))
 
 
+@functools.cache
+def softmax_and_logarithm() -> RowKernel:
+    """`softmax`, and of each row its largest element and the logarithm of the sum of what all are
+    below that, as exponentials."""
+    stages = (
+        Stage((), ("largest", 0)),
+        Stage((("Sub", (0, 1)), ("Exp", (2,))), ("sum", 3), 3),
+        Stage((("Reciprocal", (4,)), ("Stored", ()), ("Mul", (6, 5))), None, 7),
+        Stage((("Log", (4,)),)),
+    )
+    return RowKernel(RowProgram("float32", "v", stages, (1, 8)))
+
+
+@functools.cache
+def cross_entropy() -> RowKernel:
+    """Of logits and labels: the gradient, softmax less labels, and the loss of each row."""
+    stages = (
+        Stage((), ("largest", 0)),
+        Stage((("Sub", (0, 2)), ("Exp", (3,))), ("sum", 4), 4),
+        Stage((("Log", (5,)), ("Reciprocal", (5,)))),
+        Stage((("Sub", (0, 2)), ("Sub", (6, 8)), ("Mul", (9, 1))), ("sum", 10)),
+        Stage((("Stored", ()), ("Mul", (12, 7)), ("Sub", (13, 1))), None, 14),
+    )
+    return RowKernel(RowProgram("float32", "vv", stages, (11,)))
+
+
+def softmax_rows(x: Any) -> tuple[Any, Any, Any] | None:
+    """`softmax_and_logarithm` of a matrix; ``None`` where that is not possible (yet)."""
+    return _with_numbers(softmax_and_logarithm, [x])  # type: ignore[no-any-return]
+
+
+def cross_entropy_rows(logits: Any, labels: Any) -> tuple[Any, Any] | None:
+    """(losses [rows], gradient) of matrices; ``None`` where that is not possible (yet)."""
+    found = _with_numbers(cross_entropy, [logits, labels])
+    return None if found is None else found[::-1]
+
+
+def _with_numbers(kernel: Callable[[], RowKernel], matrices: list[Any]) -> Any:
+    """What a program with a result for each element, and others for each row, makes of matrices."""
+    rows, columns = matrices[0].shape
+    if rows * columns < row_programs.SMALL_ELEMENTS:
+        return None
+    if any(m.dtype.char != "f" or not m.flags.c_contiguous for m in matrices):
+        return None
+    by_rows = kernel()
+    numbers = [np.empty(rows, np.float32) for _ in by_rows.program.results]
+    out = (np.empty((rows, columns), np.float32), *numbers)
+    strides = [(0, 4 * columns)] * len(matrices)
+    return out if by_rows.run((1, rows), columns, matrices, strides, out) else None
+
+
 def reduced(kind: str, x: Any) -> Any:
     """A reduction along the last axis, [...]; ``None`` where that is not possible (yet)."""
     if x.dtype.char not in "fd" or x.size < row_programs.SMALL_ELEMENTS or not x.flags.c_contiguous:
