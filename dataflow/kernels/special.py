@@ -1,18 +1,21 @@
 """Kernels of the ops in `dataflow.ops.special`, vectorised without SciPy.
 
-All are computed in float64 and returned in the dtype of the input.
+All are computed in float64 and returned in the dtype of the input. Most are formulas
+(`fused.formulas`): what is written here for arrays is machine code where arrays are large.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
 from dataflow.kernels.error_function import erf, erfc
+from dataflow.kernels.fused.formulas import Formula, repeated
 from dataflow.kernels.fused.mapping import MappedOp
-from dataflow.kernels.normal_quantile import central_and_tail_quantile, normal_quantile
+from dataflow.kernels.normal_quantile import central_and_tail_quantile, horner, normal_quantile
 from dataflow.kernels.registry import kernel
 
 #: Bernoulli numbers B2, B4, ... B24.
@@ -30,13 +33,43 @@ _BERNOULLI = (
     854513 / 138,
     -236364091 / 2730,
 )
+#: Of sin(pi x) / x, by powers of x^2, for abs(x) up to 0.5.
+_SINE = tuple((-1) ** k * math.pi ** (2 * k + 1) / math.factorial(2 * k + 1) for k in range(12))
+#: Of cos(pi x).
+_COSINE = tuple((-1) ** k * math.pi ** (2 * k) / math.factorial(2 * k) for k in range(13))
 _SHIFT = 8  # the asymptotic series below are exact to double precision from here on
+
+
+#: Terms of a series, at most: for numbers up to 10,000.
+_MOST_TERMS = 15_200
+#: Stands for zero in Lentz's method.
+_TINY = 1e-300
+#: A factor closer to one than this changes the last digit at most.
+_ROUNDING = 4.5e-16
 
 
 def _wide(xp: Any, *values: Any) -> Any:
     """In double precision: one array, or several of one shape."""
     wide = [xp.asarray(v, dtype=np.float64) for v in values]
     return wide[0] if len(wide) == 1 else xp.broadcast_arrays(*wide)
+
+
+def _from_nearest(xp: Any, x: Any) -> Any:
+    """x less the whole number next to it."""
+    return x - xp.rint(x)
+
+
+def _size_of_sine(xp: Any, x: Any) -> Any:
+    """abs(sin(pi x)), exact next to whole numbers."""
+    rest = xp.abs(_from_nearest(xp, x))
+    return rest * horner(rest * rest, _SINE[::-1])
+
+
+def _cotangent(xp: Any, x: Any) -> Any:
+    """1 / tan(pi x)."""
+    rest = _from_nearest(xp, x)
+    squared = rest * rest
+    return horner(squared, _COSINE[::-1]) / (rest * horner(squared, _SINE[::-1]))
 
 
 def log_gamma(xp: Any, x: Any) -> Any:
@@ -56,7 +89,7 @@ def log_gamma(xp: Any, x: Any) -> Any:
     stirling = (z - 0.5) * xp.log(z) - z + 0.5 * math.log(2 * math.pi) + series * inverse
     result = stirling - xp.log(product)
     result = xp.where(xp.isinf(x), xp.inf, result)
-    flipped = math.log(math.pi) - xp.log(xp.abs(xp.sin(math.pi * x))) - result
+    flipped = math.log(math.pi) - xp.log(_size_of_sine(xp, x)) - result
     pole = (x <= 0) & (x == xp.floor(x))
     return xp.where(pole, xp.inf, xp.where(reflected, flipped, result))
 
@@ -75,19 +108,18 @@ def digamma(xp: Any, x: Any) -> Any:
     for k in range(8, 0, -1):
         series = (series + _BERNOULLI[k - 1] / (2 * k)) * squared
     result = xp.log(z) - 0.5 / z - series - shift
-    flipped = result - math.pi / xp.tan(math.pi * x)
+    flipped = result - math.pi * _cotangent(xp, x)
     pole = (x <= 0) & (x == xp.floor(x))
     return xp.where(pole, xp.nan, xp.where(reflected, flipped, result))
 
 
-def hurwitz_zeta(xp: Any, x: Any, q: Any) -> Any:
-    """The sum of (q + k)**-x by Euler and Maclaurin: terms up to q + k > 9, then the tail."""
-    steps = 10
-    smallest = float(q.min()) if q.size else 0.0
-    if smallest < 0:
-        steps += min(int(-smallest) + 1, 1000)
+def hurwitz_zeta(xp: Any, x: Any, q: Any, steps: int = 10) -> Any:
+    """The sum of (q + k)**-x by Euler and Maclaurin: terms up to q + k > 9, then the tail.
+
+    Where q is negative, more ``steps`` are needed to get there.
+    """
     total = xp.zeros_like(q)
-    a = q.copy()
+    a = q
     for _ in range(steps):
         total = total + a**-x
         a = a + 1.0
@@ -104,42 +136,52 @@ def hurwitz_zeta(xp: Any, x: Any, q: Any) -> Any:
     return xp.where(x == 1, xp.inf, xp.where(x < 1, xp.nan, total))
 
 
-def _gamma_series(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
-    """Sums of x**n / ((a+1)...(a+n)) over n, and of the same times -sum of 1 / (a+k)."""
-    term, harmonic = xp.ones_like(a), xp.zeros_like(a)
-    total, derivative = xp.ones_like(a), xp.zeros_like(a)
-    limit = 200 + int(min(float(x.max()) if x.size else 0.0, 1e4) * 1.5)
-    for n in range(1, limit):
-        step = a + n
-        term = term * (x / step)
-        harmonic = harmonic - 1.0 / step
+def _gamma_series(xp: Any, a: Any, x: Any) -> Any:
+    """The sum of x**n / ((a+1)...(a+n)) over n."""
+
+    def step(n: Any, term: Any, total: Any) -> Any:
+        term = term * (x / (a + n))
+        total = total + term
+        return (term, total), term <= 1e-17 * total
+
+    return repeated(xp, step, (xp.ones_like(a), xp.ones_like(a)), _MOST_TERMS)[1]
+
+
+def _gamma_series_by_a(xp: Any, a: Any, x: Any) -> tuple[Any, Any]:
+    """The same sum, and the sum of its terms times -sum of 1 / (a+k)."""
+
+    def step(n: Any, term: Any, harmonic: Any, total: Any, derivative: Any) -> Any:
+        inverse = 1.0 / (a + n)
+        term = term * (x * inverse)
+        harmonic = harmonic - inverse
         total = total + term
         change = term * harmonic
         derivative = derivative + change
-        if n % 16 == 0 and bool((xp.abs(change) <= 1e-17 * (1 + xp.abs(derivative))).all()):
-            break
-    return total, derivative
+        small = (term <= 1e-17 * total) & (xp.abs(change) <= 1e-17 * (1 + xp.abs(derivative)))
+        return (term, harmonic, total, derivative), small
+
+    one, zero = xp.ones_like(a), xp.zeros_like(a)
+    return repeated(xp, step, (one, zero, one, zero), _MOST_TERMS)[2:]
 
 
 def _upper_fraction(xp: Any, a: Any, x: Any) -> Any:
     """The continued fraction of the upper incomplete gamma function, by Lentz's method."""
-    tiny = 1e-300
-    b = x + 1.0 - a
-    c = xp.full_like(x, 1.0 / tiny)
-    d = 1.0 / xp.where(xp.abs(b) < tiny, tiny, b)
-    result = d
-    for i in range(1, 2000):
+
+    def step(i: Any, b: Any, c: Any, d: Any, result: Any) -> Any:
         factor = -i * (i - a)
         b = b + 2.0
-        d = factor * d + b
-        d = 1.0 / xp.where(xp.abs(d) < tiny, tiny, d)
-        c = b + factor / c
-        c = xp.where(xp.abs(c) < tiny, tiny, c)
+        d = 1.0 / _not_zero(xp, factor * d + b)
+        c = _not_zero(xp, b + factor / c)
         change = c * d
-        result = result * change
-        if i % 16 == 0 and bool((xp.abs(change - 1.0) < 1e-16).all()):
-            break
-    return result
+        return (b, c, d, result * change), xp.abs(change - 1.0) < _ROUNDING
+
+    b = x + 1.0 - a
+    d = 1.0 / _not_zero(xp, b)
+    return repeated(xp, step, (b, xp.full_like(x, 1.0 / _TINY), d, d), 2000)[3]
+
+
+def _not_zero(xp: Any, v: Any) -> Any:
+    return xp.where(xp.abs(v) < _TINY, _TINY, v)
 
 
 def incomplete_gamma(xp: Any, a: Any, x: Any, upper: bool) -> Any:
@@ -147,13 +189,15 @@ def incomplete_gamma(xp: Any, a: Any, x: Any, upper: bool) -> Any:
     valid = (a > 0) & (x >= 0)
     a_safe = xp.where(valid, a, 1.0)
     by_series = x < a_safe + 1.0
-    x_low = xp.where(valid & by_series, x, 0.5)
-    x_high = xp.where(valid & ~by_series & ~xp.isinf(x), x, a_safe + 2.0)
-    low, _ = _gamma_series(xp, a_safe, x_low)
+    # Where one way is not taken, it is given something that it is soon done with.
+    x_low = xp.where(valid & by_series, x, 1e-20)
+    is_high = valid & ~by_series & ~xp.isinf(x)
+    a_high, x_high = xp.where(is_high, a_safe, 1.0), xp.where(is_high, x, 30.0)
+    low = _gamma_series(xp, a_safe, x_low)
     scale_low = xp.exp(a_safe * xp.log(x_low) - x_low - log_gamma(xp, a_safe + 1.0))
     lower = xp.where(x_low == 0, 0.0, low * scale_low)
-    scale_high = xp.exp(a_safe * xp.log(x_high) - x_high - log_gamma(xp, a_safe))
-    above = _upper_fraction(xp, a_safe, x_high) * scale_high
+    scale_high = xp.exp(a_high * xp.log(x_high) - x_high - log_gamma(xp, a_high))
+    above = _upper_fraction(xp, a_high, x_high) * scale_high
     above = xp.where(xp.isinf(x), 0.0, above)
     if upper:
         result = xp.where(by_series, 1.0 - lower, above)
@@ -161,14 +205,14 @@ def incomplete_gamma(xp: Any, a: Any, x: Any, upper: bool) -> Any:
         result = xp.where(by_series, lower, 1.0 - above)
         result = xp.where(x == 0, 0.0, result)
     result = xp.where(xp.isinf(a) & ~xp.isinf(x), float(upper), result)
-    return xp.where(valid | ((x == 0) & (not upper)), result, xp.nan)
+    return xp.where(valid if upper else valid | (x == 0), result, xp.nan)
 
 
 def incomplete_gamma_by_a(xp: Any, a: Any, x: Any) -> Any:
     """The derivative of P(a, x) by a: the series, term by term."""
     valid = (a > 0) & (x > 0)
     a_safe, x_safe = xp.where(valid, a, 1.0), xp.where(valid, x, 1.0)
-    total, derivative = _gamma_series(xp, a_safe, x_safe)
+    total, derivative = _gamma_series_by_a(xp, a_safe, x_safe)
     scale = xp.exp(a_safe * xp.log(x_safe) - x_safe - log_gamma(xp, a_safe + 1.0))
     slope = (xp.log(x_safe) - digamma(xp, a_safe + 1.0)) * total + derivative
     return xp.where(valid, scale * slope, xp.where(x == 0, 0.0, xp.nan))
@@ -176,27 +220,20 @@ def incomplete_gamma_by_a(xp: Any, a: Any, x: Any) -> Any:
 
 def _beta_fraction(xp: Any, a: Any, b: Any, x: Any) -> Any:
     """The continued fraction of the incomplete beta function, by Lentz's method."""
-    tiny = 1e-300
 
-    def guard(v: Any) -> Any:
-        return xp.where(xp.abs(v) < tiny, tiny, v)
-
-    c = xp.ones_like(x)
-    d = 1.0 / guard(1.0 - (a + b) * x / (a + 1.0))
-    result = d
-    for m in range(1, 1000):
+    def step(m: Any, c: Any, d: Any, result: Any) -> Any:
         even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        d = 1.0 / guard(1.0 + even * d)
-        c = guard(1.0 + even / c)
+        d = 1.0 / _not_zero(xp, 1.0 + even * d)
+        c = _not_zero(xp, 1.0 + even / c)
         result = result * (d * c)
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        d = 1.0 / guard(1.0 + odd * d)
-        c = guard(1.0 + odd / c)
+        d = 1.0 / _not_zero(xp, 1.0 + odd * d)
+        c = _not_zero(xp, 1.0 + odd / c)
         change = d * c
-        result = result * change
-        if m % 8 == 0 and bool((xp.abs(change - 1.0) < 1e-16).all()):
-            break
-    return result
+        return (c, d, result * change), xp.abs(change - 1.0) < _ROUNDING
+
+    d = 1.0 / _not_zero(xp, 1.0 - (a + b) * x / (a + 1.0))
+    return repeated(xp, step, (xp.ones_like(x), d, d), 1000)[2]
 
 
 def incomplete_beta(xp: Any, a: Any, b: Any, x: Any) -> Any:
@@ -243,18 +280,25 @@ def scaled_bessel_i(xp: Any, x: Any, order: int) -> Any:
 
 
 _ERF = MappedOp(1, ("Erf", (0,)))
+_ERF_FORMULA, _ERFC = Formula(erf, 1), Formula(erfc, 1)
+_LGAMMA, _DIGAMMA = Formula(log_gamma, 1), Formula(digamma, 1)
+_ZETA = Formula(hurwitz_zeta, 2)
+_IGAMMA = Formula(functools.partial(incomplete_gamma, upper=False), 2)
+_IGAMMAC = Formula(functools.partial(incomplete_gamma, upper=True), 2)
+_IGAMMA_BY_A = Formula(incomplete_gamma_by_a, 2)
+_BETAINC = Formula(incomplete_beta, 3)
 
 
 @kernel("Erf")
 def erf_kernel(xp: Any, x: Any) -> Any:
     if xp is np:
-        return _ERF(x.dtype, [x], lambda operands: erf(np, operands[0]))
+        return _ERF(x.dtype, [x], lambda operands: _ERF_FORMULA(np, operands[0]))
     return erf(xp, x)
 
 
 @kernel("Erfc")
 def erfc_kernel(xp: Any, x: Any) -> Any:
-    return erfc(xp, x)
+    return _ERFC(xp, x)
 
 
 @kernel("Erfinv")
@@ -271,56 +315,62 @@ def ndtri_kernel(xp: Any, x: Any) -> Any:
 
 @kernel("Lgamma")
 def lgamma_kernel(xp: Any, x: Any) -> Any:
-    return log_gamma(xp, _wide(xp, x)).astype(x.dtype)
+    return _LGAMMA(xp, x)
 
 
 @kernel("Digamma")
 def digamma_kernel(xp: Any, x: Any) -> Any:
-    return digamma(xp, _wide(xp, x)).astype(x.dtype)
+    return _DIGAMMA(xp, x)
 
 
 @kernel("Polygamma")
 def polygamma_kernel(xp: Any, a: Any, x: Any) -> Any:
     order, at = _wide(xp, a, x)
-    plus = xp.exp(log_gamma(xp, order + 1.0)) * hurwitz_zeta(xp, order + 1.0, at)
+    plus = xp.exp(_LGAMMA(xp, order + 1.0)) * _zeta(xp, order + 1.0, at)
     sign = xp.where(order % 2 == 0, -1.0, 1.0)
     valid = (order >= 0) & (order == xp.floor(order))
-    result = xp.where(order == 0, digamma(xp, at), sign * plus)
+    none = order == 0
+    result = xp.where(none, _DIGAMMA(xp, at), sign * plus) if none.any() else sign * plus
     return xp.where(valid, result, xp.nan).astype(x.dtype)
 
 
 @kernel("Zeta")
 def zeta_kernel(xp: Any, x: Any, q: Any) -> Any:
-    return hurwitz_zeta(xp, *_wide(xp, x, q)).astype(x.dtype)
+    return _zeta(xp, *_wide(xp, x, q)).astype(x.dtype)
+
+
+def _zeta(xp: Any, x: Any, q: Any) -> Any:
+    smallest = float(q.min()) if q.size else 0.0
+    if not smallest < 0:
+        return _ZETA(xp, x, q)
+    return hurwitz_zeta(xp, x, q, 10 + min(int(-smallest) + 1, 1000))
 
 
 @kernel("Igamma")
 def igamma_kernel(xp: Any, a: Any, x: Any) -> Any:
-    order, at = _wide(xp, a, x)
-    return incomplete_gamma(xp, order, at, upper=False).astype(x.dtype)
+    return _IGAMMA(xp, a, x)
 
 
 @kernel("Igammac")
 def igammac_kernel(xp: Any, a: Any, x: Any) -> Any:
-    order, at = _wide(xp, a, x)
-    return incomplete_gamma(xp, order, at, upper=True).astype(x.dtype)
+    return _IGAMMAC(xp, a, x)
 
 
 @kernel("IgammaGradA")
 def igamma_grad_a_kernel(xp: Any, a: Any, x: Any) -> Any:
-    return incomplete_gamma_by_a(xp, *_wide(xp, a, x)).astype(x.dtype)
+    return _IGAMMA_BY_A(xp, a, x)
 
 
 @kernel("RandomGammaGrad")
 def random_gamma_grad_kernel(xp: Any, alpha: Any, sample: Any) -> Any:
     a, x = _wide(xp, alpha, sample)
-    density = xp.exp((a - 1.0) * xp.log(x) - x - log_gamma(xp, a))
-    return (-incomplete_gamma_by_a(xp, a, x) / density).astype(sample.dtype)
+    density = xp.exp((a - 1.0) * xp.log(x) - x - _LGAMMA(xp, a))
+    return (-_IGAMMA_BY_A(xp, a, x) / density).astype(sample.dtype)
 
 
 @kernel("Betainc")
 def betainc_kernel(xp: Any, a: Any, b: Any, x: Any) -> Any:
-    return incomplete_beta(xp, *_wide(xp, a, b, x)).astype(x.dtype)
+    return _BETAINC(xp, a, b, x)
 
 
 @kernel("Xlogy")

@@ -13,7 +13,7 @@ import pytest
 
 from dataflow.kernels import training
 from dataflow.kernels.error_function import erf
-from dataflow.kernels.fused import native
+from dataflow.kernels.fused import native, transcendental_double
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.tracing import trace
 
@@ -170,7 +170,7 @@ def test_functions_without_an_instruction(op: str, function: Any, most_units: fl
     compiled(special.size, native.address_of(special), native.address_of(out))
     with np.errstate(all="ignore"):
         _same(out, function(special))
-    assert not native.can_write(op, "float64")
+    assert native.can_write(op, "float64") == (op in transcendental_double.OPS)
 
 
 @pytest.mark.parametrize(("op", "function"), [("Log", np.log), ("Log1p", np.log1p)])
@@ -196,7 +196,6 @@ def test_logarithms(op: str, function: Any) -> None:
     compiled(special.size, native.address_of(special), native.address_of(out))
     with np.errstate(all="ignore"):
         _same(out, function(special))
-    assert not native.can_write(op, "float64")
 
 
 def test_axes_strides_and_one_element_for_a_whole_row() -> None:

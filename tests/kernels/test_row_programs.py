@@ -168,4 +168,4 @@ def test_chains_of_other_arrays_are_left_to_numpy() -> None:
     x = _numbers((8, 10), np.float32)
     assert chain([x[:, ::2]]) is None and chain([x.T]) is None
     assert chain([np.zeros((0, 3), np.float32)]) is None
-    assert row_reductions.ReducedChain.of("float64", 1, (("Exp", (0,)),)) is None
+    assert row_reductions.ReducedChain.of("float64", 1, (("Tanh", (0,)),)) is None

@@ -30,7 +30,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from dataflow.kernels.fused import transcendental
+from dataflow.kernels.fused import repetition, transcendental, transcendental_double
 
 #: Times that a loop is asked for before it is compiled: a graph that runs twice is not worth it.
 _ASKED_BEFORE_COMPILING = 20
@@ -50,7 +50,7 @@ class Loop(NamedTuple):
     innermost axis, ``u`` for one element for the whole innermost axis, ``r`` as ``v`` in the row
     that the index names, ``n`` for one number for all, ``b`` for truth values side by side. A result
     may be ``+``: as ``v``, but added to what is there. Value i is input i, or the result of a step; ``steps`` are (op type,
-    operand numbers), or ``("Const", (number,))``; ``results`` are (value, letter) of what is
+    operand numbers), ``("Const", (number,))``, or those of a `repetition`; ``results`` are (value, letter) of what is
     stored; ``rank`` counts the axes around the innermost one; ``index_type`` is LLVM's type of row
     numbers.
     """
@@ -203,8 +203,16 @@ _engines: list[Any] = []
 
 
 def lazy(loop: Loop) -> Lazy[Function]:
-    """The one `Lazy` of a loop."""
-    return _lazy.setdefault(loop, Lazy(functools.partial(compile_loop, loop)))
+    """The one `Lazy` of a loop.
+
+    One with a repetition is compiled and used at once: NumPy would take longer for one call.
+    """
+    found = _lazy.get(loop)
+    if found is None:
+        build = functools.partial(compile_loop, loop)
+        repeats = any(op == "Repeat" for op, _ in loop.steps)
+        found = _lazy.setdefault(loop, Lazy(build, 1, 1) if repeats else Lazy(build))
+    return found
 
 
 def compile_loop(loop: Loop) -> Function:
@@ -274,6 +282,7 @@ _COMPOSED = frozenset(
         *("BiasAdd", "Square", "SquaredDifference", "Reciprocal", "Inv", "Rsqrt", "Relu", "Relu6"),
         *("ReluGrad", "SigmoidGrad", "TanhGrad", "Maximum", "Minimum", "Neg", "Select"),
         *("SelectV2", "LogicalNot", "Const", "Copysign", "Sign"),
+        *("Repeat", "Part"),
     }
 )
 #: The op types that steps of any type may have.
@@ -282,7 +291,8 @@ OPS = frozenset({*_ARITHMETIC, *_COMPARISONS, *_TRUTHS, *_UNARY, *_COMPOSED})
 
 def can_write(op: str, dtype: Any) -> bool:
     """True when there is machine code for an op on float32 or float64."""
-    return op in OPS or (op in transcendental.OPS and np.dtype(dtype).char == "f")
+    single = np.dtype(dtype).char == "f"
+    return op in OPS or op in (transcendental.OPS if single else transcendental_double.OPS)
 
 
 class StepWriter:
@@ -379,18 +389,22 @@ class StepWriter:
             case "LogicalNot":
                 false = "false" if self.lanes == 1 else "zeroinitializer"
                 return self.put(f"icmp eq {self.truth} {x[0]}, {false}")
-        return transcendental.write(self, op, *x)
+        if self.element == "float":
+            return transcendental.write(self, op, *x)
+        return transcendental_double.write(self, op, *x)
 
     @property
     def whole_type(self) -> str:
-        """That of whole numbers of 32 bits."""
-        return "i32" if self.lanes == 1 else f"<{self.lanes} x i32>"
+        """That of whole numbers as wide as the elements."""
+        bits = "i32" if self.element == "float" else "i64"
+        return bits if self.lanes == 1 else f"<{self.lanes} x {bits}>"
 
     def whole(self, number: int) -> str:
         """A whole number, for each element."""
         if self.lanes == 1:
             return str(number)
-        return "<" + ", ".join([f"i32 {number}"] * self.lanes) + ">"
+        bits = "i32" if self.element == "float" else "i64"
+        return "<" + ", ".join([f"{bits} {number}"] * self.lanes) + ">"
 
     def call(self, name: str, *x: Any) -> str:
         """One of LLVM's own functions on names or Python numbers."""
@@ -422,17 +436,27 @@ class StepWriter:
                 continue
             address = self.element_address(i, index, self.element)
             values.append(self.put(f"load {self.type}, ptr {address}, align {align}"))
-        for op, operands in self.loop.steps:
-            if op == "Const":
-                values.append(self.constant(operands[0]))
-            else:
-                values.append(self.step(op, *[values[o] for o in operands]))
+        self.values_of(self.loop.steps, values)
         for i, (value, letter) in enumerate(self.loop.results, len(self.loop.inputs)):
             address = self.element_address(i, index, self.element)
             if letter == "+":
                 before = self.put(f"load {self.type}, ptr {address}, align {align}")
                 values[value] = self.put(f"fadd {self.type} {before}, {values[value]}")
             self.lines.append(f"  store {self.type} {values[value]}, ptr {address}, align {align}")
+
+    def values_of(self, steps: Any, values: list[str]) -> None:
+        """Writes steps one after the other; their names are added to those of ``values``."""
+        parts: dict[int, list[str]] = {}
+        for op, operands in steps:
+            if op == "Const":
+                values.append(self.constant(operands[0]))
+            elif op == "Repeat":
+                parts[len(values)] = repetition.write(self, values, *operands)
+                values.append(parts[len(values)][0])
+            elif op == "Part":
+                values.append(parts[operands[0]][operands[1]])
+            else:
+                values.append(self.step(op, *[values[o] for o in operands]))
 
 
 def source(loop: Loop) -> str:
@@ -501,19 +525,23 @@ def source(loop: Loop) -> str:
     lines += [
         "  br label %vectors",
         "vectors:",
-        f"  %v = phi i64 [0, %{before}], [%v.next, %vector]",
+        f"  %v = phi i64 [0, %{before}], [%v.next, %vector.end]",
         "  %v.in = icmp slt i64 %v, %whole",
         "  br i1 %v.in, label %vector, label %singles",
         "vector:",
         *wide.lines,
+        "  br label %vector.end",
+        "vector.end:",
         f"  %v.next = add i64 %v, {lanes}",
         "  br label %vectors",
         "singles:",
-        "  %s = phi i64 [%whole, %vectors], [%s.next, %single]",
+        "  %s = phi i64 [%whole, %vectors], [%s.next, %single.end]",
         "  %s.in = icmp slt i64 %s, %length",
         f"  br i1 %s.in, label %single, label %{outside}",
         "single:",
         *single.lines,
+        "  br label %single.end",
+        "single.end:",
         "  %s.next = add i64 %s, 1",
         "  br label %singles",
     ]

@@ -7,9 +7,10 @@ has them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
-#: They are written here for float32 alone.
+#: They are written here for float32 alone; `transcendental_double` has some for float64.
 OPS = frozenset({"Erf", "Exp", "Expm1", "Log", "Log1p", "Sigmoid", "Tanh"})
 
 _LOWEST, _HIGHEST = -104.0, 89.0  # beyond them the results are 0 and infinity
@@ -83,7 +84,7 @@ def write(steps: Steps, op: str, x: str) -> str:
         case "Log":
             return _log(steps, x)
         case "Log1p":
-            return _log1p(steps, x)
+            return log1p(steps, x, _log, _LARGE)
         case "Sigmoid":
             power = _exp(steps, steps.step("Neg", x))
             return steps.step("RealDiv", 1.0, steps.step("Add", power, 1.0))
@@ -92,7 +93,7 @@ def write(steps: Steps, op: str, x: str) -> str:
     raise ValueError(f"no machine code for the op type {op!r}")
 
 
-def _polynomial(steps: Steps, coefficients: tuple[float, ...], x: str) -> str:
+def polynomial(steps: Steps, coefficients: tuple[float, ...], x: str) -> str:
     total: Any = coefficients[0]
     for coefficient in coefficients[1:]:
         total = steps.call("fma", total, x, coefficient)
@@ -107,7 +108,7 @@ def _reduced(steps: Steps, x: str, lowest: float, highest: float) -> tuple[str, 
     rest = steps.call("fma", n, _MINUS_LN2_HIGH, inside)
     rest = steps.call("fma", n, _MINUS_LN2_LOW, rest)
     square = steps.step("Mul", rest, rest)
-    power = steps.call("fma", _polynomial(steps, _EXP, rest), square, rest)
+    power = steps.call("fma", polynomial(steps, _EXP, rest), square, rest)
     return steps.put(f"fptosi {steps.type} {n} to {steps.whole_type}"), power
 
 
@@ -145,11 +146,11 @@ def _erf(steps: Steps, x: str) -> str:
     """x times a polynomial in x^2 near zero, else 1 - exp(-x^2) / x times one in 1 / x^2."""
     size = steps.step("Abs", x)
     square = steps.step("Mul", x, x)
-    near = steps.step("Mul", _polynomial(steps, _ERF_NEAR, square), x)
+    near = steps.step("Mul", polynomial(steps, _ERF_NEAR, square), x)
     inverse = steps.step("RealDiv", 1.0, size)
     squared = steps.step("Mul", inverse, inverse)
     is_middle = steps.step("Less", size, 2.0)
-    middle, far = (_polynomial(steps, c, squared) for c in (_ERF_MIDDLE, _ERF_FAR))
+    middle, far = (polynomial(steps, c, squared) for c in (_ERF_MIDDLE, _ERF_FAR))
     factor = steps.step("Select", is_middle, middle, far)
     power = _exp(steps, steps.step("Neg", square))
     rest = steps.step("Mul", steps.step("Mul", power, inverse), factor)
@@ -176,23 +177,28 @@ def _log(steps: Steps, x: str) -> str:
     e = steps.step("Sub", e, steps.step("Select", low, 1.0, 0.0))
     m = steps.step("Sub", steps.step("Add", m, steps.step("Select", low, m, 0.0)), 1.0)
     square = steps.step("Mul", m, m)
-    total = steps.step("Mul", steps.step("Mul", _polynomial(steps, _LOG, m), m), square)
+    total = steps.step("Mul", steps.step("Mul", polynomial(steps, _LOG, m), m), square)
     total = steps.call("fma", e, -_MINUS_LN2_LOW, total)
     total = steps.call("fma", square, -0.5, total)
     total = steps.call("fma", e, -_MINUS_LN2_HIGH, steps.step("Add", m, total))
+    return logarithm_at_the_ends(steps, x, total)
+
+
+def logarithm_at_the_ends(steps: Steps, x: str, total: str) -> str:
+    """A logarithm ``total``, and what it is of infinity, NaN, zero and negative numbers."""
     infinity = float("inf")
     total = steps.step("Select", steps.step("Less", x, infinity), total, x)  # and NaN
     total = steps.step("Select", steps.step("Equal", x, 0.0), -infinity, total)
     return steps.step("Select", steps.step("Less", x, 0.0), float("nan"), total)
 
 
-def _log1p(steps: Steps, x: str) -> str:
+def log1p(steps: Steps, x: str, log: Callable[[Steps, str], str], large: float) -> str:
     """ln(u) with u = 1 + x as it is rounded, and what the rounding took away (Kahan)."""
     u = steps.step("Add", x, 1.0)
     lost = steps.step("Sub", x, steps.step("Sub", u, 1.0))
-    whole = _log(steps, u)
+    whole = log(steps, u)
     corrected = steps.step("Add", whole, steps.step("RealDiv", lost, u))
-    inside = steps.step("LogicalAnd", steps.step("Greater", u, 0.0), steps.step("Less", u, _LARGE))
+    inside = steps.step("LogicalAnd", steps.step("Greater", u, 0.0), steps.step("Less", u, large))
     return steps.step("Select", inside, corrected, whole)
 
 
@@ -200,7 +206,7 @@ def _tanh(steps: Steps, x: str) -> str:
     size = steps.step("Abs", x)
     square = steps.step("Mul", x, x)
     cubed = steps.step("Mul", square, size)
-    near = steps.call("fma", _polynomial(steps, _TANH, square), cubed, size)
+    near = steps.call("fma", polynomial(steps, _TANH, square), cubed, size)
     power = _exp(steps, steps.step("Add", size, size), 0.0, _TANH_LARGE)
     fraction = steps.step("RealDiv", 2.0, steps.step("Add", power, 1.0))
     far = steps.step("Sub", 1.0, fraction)
