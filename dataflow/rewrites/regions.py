@@ -15,7 +15,7 @@ import numpy as np
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.fused.regions import EQUAL_SHAPES, Region, fits, small_source
+from dataflow.kernels.fused.regions import EQUAL_SHAPES, SELECT_ROWS, Region, fits, small_source
 from dataflow.ops.fused import fused_region_op
 from dataflow.ops.sources import make_constant
 from dataflow.rewrites.effects import Changes
@@ -171,8 +171,8 @@ def _key(op: Operation, changes: Changes, place: Place) -> _Key | None:
         return None
     if op.type == "BiasAdd" and op.attrs.get("data_format", "NHWC") not in ("NHWC", b"NHWC"):
         return None
-    if op.type == "Select" and op._inputs[0].dims != output.dims:
-        return None  # chooses whole rows
+    if op.type == "Select" and op._inputs[0].dims != output.dims and not _chooses_rows(op):
+        return None
     if any(t.dtype.is_ref and not changes.are_over(t) for t in op._inputs):
         return None
     names = {t.dtype.base_dtype.name for t in (*op._inputs, output)} - {"bool"}
@@ -182,6 +182,16 @@ def _key(op: Operation, changes: Changes, place: Place) -> _Key | None:
     if dtype not in ("float32", "float64") or not fits(op.type, dtype):
         return None
     return _Key(tuple(output.dims), dtype, op.device, place)
+
+
+def _chooses_rows(op: Operation) -> bool:
+    """True for a Select with one truth value for each row."""
+    condition, *values = (t.dims for t in op._inputs)
+    return (
+        condition is not None
+        and len(condition) == 1
+        and all(v is not None and len(v) > 1 and v == op.outputs[0].dims for v in values)
+    )
 
 
 def _results(
@@ -222,7 +232,12 @@ def _with_numbers(inputs: list[Tensor], members: list[Operation], key: _Key) -> 
     Only beside an input that has the shape of the results, which would else not be told, and
     where every step that takes it broadcasts.
     """
-    strict = {t for op in members if op.type in EQUAL_SHAPES - {"Select"} for t in op._inputs}
+    strict = {
+        t
+        for op in members
+        if op.type in EQUAL_SHAPES and (op.type != "Select" or _chooses_rows(op))
+        for t in op._inputs
+    }
     # In a branch the constant also says that the branch was taken.
     whole = (
         None not in key.dims
@@ -252,20 +267,34 @@ def _fuse(
     key: _Key,
 ) -> None:
     inside = {op.outputs[0] for op in members}
-    inputs = list(dict.fromkeys(t for op in members for t in op._inputs if t not in inside))
-    numbers = {t: i for i, t in enumerate(inputs)}
+    by_rows = [op for op in members if op.type == "Select" and _chooses_rows(op)]
+    conditions = list(dict.fromkeys(op._inputs[0] for op in by_rows))
+    choosing = {op: conditions.index(op._inputs[0]) for op in by_rows}
+    inputs = list(
+        dict.fromkeys(
+            t for op in members for t in op._inputs[1 if op in choosing else 0 :] if t not in inside
+        )
+    )
+    numbers = {t: i for i, t in enumerate(inputs, len(conditions))}
     steps = []
     known = None not in key.dims
     for op in members:
+        if op in choosing:
+            values = tuple(numbers[t] for t in op._inputs[1:])
+            steps.append((SELECT_ROWS, (choosing[op], *values)))
+            numbers[op.outputs[0]] = len(conditions) + len(numbers)
+            continue
         # Where the shapes are known to be one, nothing is left to check.
         op_type = "SelectV2" if op.type == "Select" and known else op.type
         steps.append((op_type, tuple(numbers[t] for t in op._inputs)))
-        numbers[op.outputs[0]] = len(numbers)
-    region = Region(len(inputs), tuple(steps), tuple(numbers[t] for t in results), key.dtype)
+        numbers[op.outputs[0]] = len(conditions) + len(numbers)
+    region = Region(
+        len(conditions) + len(inputs), tuple(steps), tuple(numbers[t] for t in results), key.dtype
+    )
     with use_graph(work.graph):
         work.begin(results[-1])
         replacements: Any = fused_region_op(
-            _with_numbers(inputs, members, key),
+            [*conditions, *_with_numbers(inputs, members, key)],
             region=region,
             T=results[0].dtype,
             N=len(results),

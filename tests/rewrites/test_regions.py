@@ -228,3 +228,21 @@ def test_a_fetched_operation_may_be_the_last_of_a_region() -> None:
                 got = session.run(fetches, {x: np.ones(20)})
     assert got[0] is None
     np.testing.assert_array_equal(got[1], np.ones(20))
+
+
+@pytest.mark.parametrize("shape", [(5, 20), (1, 7), (6, 1), (3, 4, 16)])
+def test_rows_are_chosen(either: None, shape: tuple[int, ...]) -> None:
+    """A recurrent network's sequences that have ended keep their state."""
+    x = tf.placeholder(tf.float32, [None, *shape[1:]])
+    active = tf.placeholder(tf.bool, [None])
+    new = tf.tanh(x) * tf.sigmoid(x)
+    state = tf.where(active, new, x) + tf.where(active, x * 2.0, tf.zeros_like(x))
+    (gradient,) = tf.gradients(state, x)
+    rng = np.random.default_rng(0)
+    feeds = {x: rng.normal(size=shape).astype("f"), active: rng.random(shape[0]) < 0.5}
+    plan, got, wanted = both([state, gradient], feeds)
+    same(got, wanted)
+    assert "_FusedRegion" in types(plan) and "Select" not in types(plan)
+    with pytest.raises(InvalidArgumentError) as e:
+        plan.run([feeds[x], np.ones(shape[0] + 1, bool)])
+    assert e.value.op.type == "Select"

@@ -93,8 +93,8 @@ class Mapping:
             if letter == "n":
                 continue
             step = next(innermost)
-            if step == 0 and letter == "v" and i < num_inputs:
-                letters[i] = "u"
+            if step == 0 and i < num_inputs:
+                letters[i] = "u" if letter == "v" else "t"
             elif step != arrays[i].itemsize:
                 return None
         size_bytes = math.prod(shape) * self.dtype.itemsize * len(arrays)

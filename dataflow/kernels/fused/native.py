@@ -48,7 +48,8 @@ class Loop(NamedTuple):
 
     ``inputs`` has a letter for each array: ``v`` for elements that lie side by side along the
     innermost axis, ``u`` for one element for the whole innermost axis, ``r`` as ``v`` in the row
-    that the index names, ``n`` for one number for all, ``b`` for truth values side by side. A result
+    that the index names, ``n`` for one number for all, ``b`` for truth values side by side, ``t`` for one
+    truth value for the whole innermost axis. A result
     may be ``+``: as ``v``, but added to what is there. Value i is input i, or the result of a step; ``steps`` are (op type,
     operand numbers), ``("Const", (number,))``, or those of a `repetition`; ``results`` are (value, letter) of what is
     stored; ``rank`` counts the axes around the innermost one; ``index_type`` is LLVM's type of row
@@ -296,10 +297,13 @@ def can_write(op: str, dtype: Any) -> bool:
 
 
 class StepWriter:
-    """Writes the steps for one width: a vector of elements, or a single one."""
+    """Writes the steps for one width: a vector of elements, or a single one.
 
-    def __init__(self, loop: Loop, lanes: int, prefix: str) -> None:
-        self.loop, self.lanes, self.prefix = loop, lanes, prefix
+    With a ``mask``, only the elements that it names are read and stored.
+    """
+
+    def __init__(self, loop: Loop, lanes: int, prefix: str, mask: str = "") -> None:
+        self.loop, self.lanes, self.prefix, self.mask = loop, lanes, prefix, mask
         self.element = "float" if loop.dtype == "float32" else "double"
         self.letter = f"{'f32' if self.element == 'float' else 'f64'}"
         self.type = self.element if lanes == 1 else f"<{lanes} x {self.element}>"
@@ -323,13 +327,14 @@ class StepWriter:
             return text
         return "<" + ", ".join([f"{self.element} {text}"] * self.lanes) + ">"
 
-    def spread(self, scalar: str) -> str:
+    def spread(self, scalar: str, element: str = "") -> str:
         """A vector all of whose elements are one."""
         if self.lanes == 1:
             return scalar
-        first = self.put(f"insertelement {self.type} poison, {self.element} {scalar}, i64 0")
+        kind = f"<{self.lanes} x {element or self.element}>"
+        first = self.put(f"insertelement {kind} poison, {element or self.element} {scalar}, i64 0")
         mask = f"<{self.lanes} x i32> zeroinitializer"
-        return self.put(f"shufflevector {self.type} {first}, {self.type} poison, {mask}")
+        return self.put(f"shufflevector {kind} {first}, {kind} poison, {mask}")
 
     def step(self, op: str, *x: Any) -> str:
         """One op on names or Python numbers."""
@@ -419,6 +424,29 @@ class StepWriter:
     def element_address(self, number: int, index: str, kind: str) -> str:
         return self.put(f"getelementptr {kind}, ptr %row{number}, i64 {index}")
 
+    def load(self, kind: str, address: str, align: int) -> str:
+        """The elements at an address."""
+        if not self.mask:
+            return self.put(f"load {kind}, ptr {address}, align {align}")
+        name = f"@llvm.masked.load.v{self.lanes}{'i8' if align == 1 else self.letter}.p0"
+        self.declared.add(f"declare {kind} {name}(ptr, i32, {self.truth}, {kind})")
+        mask = f"{self.truth} {self.mask}"
+        return self.put(
+            f"call {kind} {name}(ptr {address}, i32 {align}, {mask}, {kind} zeroinitializer)"
+        )
+
+    def store(self, value: str, address: str, align: int) -> None:
+        """Stores results at an address."""
+        if not self.mask:
+            self.lines.append(f"  store {self.type} {value}, ptr {address}, align {align}")
+            return
+        name = f"@llvm.masked.store.v{self.lanes}{self.letter}.p0"
+        self.declared.add(f"declare void {name}({self.type}, ptr, i32, {self.truth})")
+        self.lines.append(
+            f"  call void {name}({self.type} {value}, ptr {address}, i32 {align}, "
+            f"{self.truth} {self.mask})"
+        )
+
     def body(self, index: str) -> None:
         """Loads, steps and stores at one place of the innermost axis."""
         align = 4 if self.element == "float" else 8
@@ -427,22 +455,25 @@ class StepWriter:
             if letter in "un":
                 values.append(self.spread(f"%u{i}"))
                 continue
+            if letter == "t":
+                values.append(self.spread(f"%u{i}", "i1"))
+                continue
             if letter == "b":
                 address = self.element_address(i, index, "i8")
                 kind = "i8" if self.lanes == 1 else f"<{self.lanes} x i8>"
-                byte = self.put(f"load {kind}, ptr {address}, align 1")
+                byte = self.load(kind, address, 1)
                 zero = "0" if self.lanes == 1 else "zeroinitializer"
                 values.append(self.put(f"icmp ne {kind} {byte}, {zero}"))
                 continue
             address = self.element_address(i, index, self.element)
-            values.append(self.put(f"load {self.type}, ptr {address}, align {align}"))
+            values.append(self.load(self.type, address, align))
         self.values_of(self.loop.steps, values)
         for i, (value, letter) in enumerate(self.loop.results, len(self.loop.inputs)):
             address = self.element_address(i, index, self.element)
             if letter == "+":
-                before = self.put(f"load {self.type}, ptr {address}, align {align}")
+                before = self.load(self.type, address, align)
                 values[value] = self.put(f"fadd {self.type} {before}, {values[value]}")
-            self.lines.append(f"  store {self.type} {values[value]}, ptr {address}, align {align}")
+            self.store(values[value], address, align)
 
     def values_of(self, steps: Any, values: list[str]) -> None:
         """Writes steps one after the other; their names are added to those of ``values``."""
@@ -518,36 +549,42 @@ def source(loop: Loop) -> str:
         lines.append(f"  %row{i} = getelementptr i8, ptr %base{i}, i64 {offset}")
         if letter == "u":
             lines.append(f"  %u{i} = load {element}, ptr %row{i}")
+        if letter == "t":
+            lines.append(f"  %byte{i} = load i8, ptr %row{i}")
+            lines.append(f"  %u{i} = icmp ne i8 %byte{i}, 0")
     outside = f"end{rank - 1}" if rank else "done"
-    wide, single = StepWriter(loop, lanes, "w"), StepWriter(loop, 1, "s")
+    # What is left at the end of the axis is a vector, too, of which a mask names the first elements.
+    wide, rest = StepWriter(loop, lanes, "w"), StepWriter(loop, lanes, "s", "%mask")
     wide.body("%v")
-    single.body("%s")
+    rest.body("%whole")
+    numbers = ", ".join(f"i64 {i}" for i in range(lanes))
     lines += [
         "  br label %vectors",
         "vectors:",
         f"  %v = phi i64 [0, %{before}], [%v.next, %vector.end]",
         "  %v.in = icmp slt i64 %v, %whole",
-        "  br i1 %v.in, label %vector, label %singles",
+        "  br i1 %v.in, label %vector, label %rest",
         "vector:",
         *wide.lines,
         "  br label %vector.end",
         "vector.end:",
         f"  %v.next = add i64 %v, {lanes}",
         "  br label %vectors",
-        "singles:",
-        "  %s = phi i64 [%whole, %vectors], [%s.next, %single.end]",
-        "  %s.in = icmp slt i64 %s, %length",
-        f"  br i1 %s.in, label %single, label %{outside}",
-        "single:",
-        *single.lines,
-        "  br label %single.end",
-        "single.end:",
-        "  %s.next = add i64 %s, 1",
-        "  br label %singles",
+        "rest:",
+        "  %left = sub i64 %length, %whole",
+        "  %some = icmp sgt i64 %left, 0",
+        f"  br i1 %some, label %last, label %{outside}",
+        "last:",
+        f"  %left.one = insertelement <{lanes} x i64> poison, i64 %left, i64 0",
+        f"  %left.all = shufflevector <{lanes} x i64> %left.one, <{lanes} x i64> poison, "
+        f"<{lanes} x i32> zeroinitializer",
+        f"  %mask = icmp slt <{lanes} x i64> <{numbers}>, %left.all",
+        *rest.lines,
+        f"  br label %{outside}",
     ]
     for r in reversed(range(rank)):
         lines += [f"end{r}:", f"  %next{r} = add i64 %i{r}, 1", f"  br label %head{r}"]
-    lines += ["done:", "  ret i64 -1", "}", *sorted(wide.declared | single.declared)]
+    lines += ["done:", "  ret i64 -1", "}", *sorted(wide.declared | rest.declared)]
     return "\n".join([*lines, *_for_objects(loop), ""])
 
 

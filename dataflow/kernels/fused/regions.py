@@ -27,6 +27,8 @@ from dataflow.kernels.registry import bind, get_kernel, kernel
 _OTHERS = frozenset({"AddN", "Select", "SelectV2", "ZerosLike"})
 #: Their operands must have one shape: nothing is broadcast.
 EQUAL_SHAPES = frozenset({"AddN", "Select", "ReluGrad", "SigmoidGrad", "TanhGrad"})
+#: `Select` by a truth value for each row: a step of a region whose first operand is an input.
+SELECT_ROWS = "SelectRows"
 #: Shapes and strides that are remembered.
 _MOST_LAYOUTS = 64
 
@@ -57,6 +59,8 @@ def small_source(region: Region) -> str:
         items = [names[o] for o in operands]
         if op_type == "AddN":
             lines.append(f"    t{i} = add_n([{', '.join(items)}])")
+        elif op_type == SELECT_ROWS:
+            lines.append(f"    t{i} = Select({', '.join(items)})")
         elif op_type in _OTHERS:
             lines.append(f"    t{i} = {op_type}({', '.join(items)})")
         else:
@@ -102,9 +106,16 @@ def _native_steps(region: Region) -> tuple[Steps, tuple[int, ...]]:
             numbers.append(functools.reduce(functools.partial(put, "Add"), items))
         elif op_type == "ZerosLike":
             numbers.append(put("Const", 0.0))
+        elif op_type == SELECT_ROWS:
+            numbers.append(put("SelectV2", *items))
         else:
             numbers.append(put(op_type, *items))
     return tuple(steps), tuple(numbers[r] for r in region.results)
+
+
+def rows_of(region: Region) -> set[int]:
+    """The inputs that hold a truth value for each row."""
+    return {operands[0] for op_type, operands in region.steps if op_type == SELECT_ROWS}
 
 
 def common_shape(region: Region, shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...] | None:
@@ -113,10 +124,17 @@ def common_shape(region: Region, shapes: tuple[tuple[int, ...], ...]) -> tuple[i
     try:
         for op_type, operands in region.steps:
             items = [found[o] for o in operands]
+            if op_type == SELECT_ROWS:
+                condition, *values = items
+                if len(set(values)) > 1 or condition != values[0][:1]:
+                    return None
+                found.append(values[0])
+                continue
             if op_type in EQUAL_SHAPES and len(set(items)) > 1:
                 return None
             found.append(np.broadcast_shapes(*items))
-        whole = np.broadcast_shapes(*shapes)
+        rows = rows_of(region)
+        whole = np.broadcast_shapes(*(s for i, s in enumerate(shapes) if i not in rows))
     except ValueError:  # the step itself says so, with its own node
         return None
     return whole if all(found[r] == whole for r in region.results) else None
@@ -131,7 +149,7 @@ def fused_region_kernel(xp: Any, *, region: Region) -> Callable[..., Any]:
     one_by_one = small(region)
     mapping = Mapping.of(region.dtype, *_native_steps(region))
     assert mapping is not None
-    dtype, number = mapping.dtype, len(region.results)
+    dtype, number, rows = mapping.dtype, len(region.results), rows_of(region)
     layouts: dict[tuple[Any, ...], tuple[tuple[int, ...], Layout | None]] = {}
 
     def make(shape: tuple[int, ...]) -> list[Any]:
@@ -141,6 +159,8 @@ def fused_region_kernel(xp: Any, *, region: Region) -> Callable[..., Any]:
         shape = common_shape(region, tuple(x.shape for x in inputs))
         if shape is None:
             return (), None
+        columns = (-1, *[1] * (len(shape) - 1))
+        inputs = [x.reshape(columns) if i in rows else x for i, x in enumerate(inputs)]
         return shape, mapping.layout(shape, [*inputs, *make(shape)], len(inputs))
 
     def run(inputs: list[Any]) -> Sequence[Any]:
