@@ -165,6 +165,8 @@ class CompiledPiece:
         self._places: list[tuple[list[str], list[str]]] = []
         self._lent = _lent(plan)
         self._segments = [self._compile(n, placed) for n, placed in enumerate(self._place())]
+        #: What each segment runs now.
+        self.functions = [segment.function for segment in self._segments]
         self._runs_left = RUNS_BEFORE_REWRITING if self.may_be_rewritten else -1
         self.pending = [s.num_pending for s in plan.segments]
         self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
@@ -180,14 +182,11 @@ class CompiledPiece:
         self.releases = _releases(plan)
         #: Several tasks share a machine: BLAS's threads, which wait for each other in loops, would
         #: take each other's processors (a step of 0.5 ms took 40 ms with them).
-        scopes: list[Callable[[], Any] | None] = [
+        self.scopes: list[Callable[[], Any] | None] = [
             single_threaded if any(op.type in CALLS_BLAS for op in segment.ops) else None
             for segment in plan.segments
         ]
-        self._steps = [
-            (_on_slots(s.input_slots, s.output_slots, bool(lent)), scope)
-            for s, lent, scope in zip(plan.segments, self._lent, scopes, strict=True)
-        ]
+        self._calls = [_on_slots(self, number) for number in range(len(plan.segments))]
         #: Segments that change variables with what came from elsewhere, after others have read.
         self.updates = (
             [bool(s.num_pending) and _changes_variables(s.ops) for s in plan.segments]
@@ -289,6 +288,7 @@ class CompiledPiece:
             )
             self.journals[number] = rewritten.journal
             self._segments[number] = self._compile(number, placed, final=self._switches.reuse)
+            self.functions[number] = self._segments[number].function
 
     def new_slots(self, link: Any = None) -> list[Any]:
         """The slots of a step, empty; the last is the link on which results are sent, which lends
@@ -307,7 +307,7 @@ class CompiledPiece:
 
         The calling thread ignores floating-point warnings (`numpy.seterr`).
         """
-        call, scope = self._steps[number]
+        call, scope = self._calls[number], self.scopes[number]
         compiled = self._segments[number]
         function = compiled.function
         if recorder is not None:
@@ -320,24 +320,31 @@ class CompiledPiece:
                 with scope():
                     call(function, slots)
         except Exception as error:
-            raise explain_error(
-                error, compiled.generated, compiled.placed.origin, self.session
-            ) from error
+            raise self.explained(error, compiled) from error
+
+    def explained(self, error: Exception, segment: CompiledSegment | int) -> Exception:
+        """The error that a segment's function raised, with the name of the node."""
+        if not isinstance(segment, CompiledSegment):
+            segment = self._segments[segment]
+        return explain_error(error, segment.generated, segment.placed.origin, self.session)
+
+    def call_on_slots(self, number: int, function: str) -> str:
+        """The line of code that calls a segment's ``function`` with the values in its slots.
+
+        It is written out for these very slots: a loop over them took longer than a small segment.
+        The last slot is the lender, for a function that takes one.
+        """
+        segment = self.plan.segments[number]
+        into = "".join(f"slots[{int(slot)}], " for slot in segment.output_slots)
+        sources = (*segment.input_slots, *([-1] if self._lent[number] else []))
+        values = ", ".join(f"slots[{int(slot)}]" for slot in sources)
+        return f"{into and f'{into}= '}{function}({values})"
 
 
-def _on_slots(
-    inputs: Sequence[int], outputs: Sequence[int], lends: bool
-) -> Callable[[Callable[..., Any], list[Any]], None]:
-    """A function that calls a segment's function with the values in some slots, and fills others.
-
-    It is written out for these very slots: a loop over them took longer than a small segment. The
-    last slot is the lender, for a function that takes one.
-    """
-    into = "".join(f"slots[{int(slot)}], " for slot in outputs)
-    values = ", ".join(f"slots[{int(slot)}]" for slot in (*inputs, *([-1] if lends else [])))
-    body = f"{into and f'{into}= '}function({values})"
+def _on_slots(piece: CompiledPiece, number: int) -> Callable[[Callable[..., Any], list[Any]], None]:
+    """A function that calls a segment's function with the values in its slots."""
     scope: dict[str, Any] = {}
-    exec(f"def call(function, slots):\n    {body}", scope)
+    exec(f"def call(function, slots):\n    {piece.call_on_slots(number, 'function')}", scope)
     return scope["call"]  # type: ignore[no-any-return]
 
 

@@ -6,12 +6,13 @@ on with by whoever makes that come: usually the thread that serves another task'
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from dataflow.cluster.compiled_piece import CompiledPiece, current_step
 from dataflow.cluster.pieces import run_in_thread, then_wake, try_woken, wake
-from dataflow.cluster.stretches import Stretch
+from dataflow.cluster.stretches import Stretch, runner
 from dataflow.runtime.resources import Cancellation, Postponed, postponing
 
 #: What follows a segment that has made more than this may take long.
@@ -26,30 +27,69 @@ def is_line(piece: CompiledPiece, stretch: Stretch) -> bool:
     )
 
 
+class Wait(NamedTuple):
+    """What a segment waits for that is given ``handle`` in a slot: trying is no use until `ready`."""
+
+    slot: int
+    handle: Any
+    condition: Any
+    ready: Callable[[], bool]
+
+
+class Part:
+    """One segment of a line that may have to wait, or all of them up to the next such one.
+
+    ``run(slots, read_at)`` as of `runner`; ``made`` are the slots that it fills. ``rest_is_light``:
+    whether what follows takes no longer than the bytes that it is given; ``None``: nothing follows.
+    ``handle_slot``: of the only thing that says what the segment waits for; ``wait`` is the last.
+    """
+
+    __slots__ = ("handle_slot", "made", "may_wait", "rest_is_light", "run", "wait")
+
+    def __init__(self, piece: CompiledPiece, stretch: Stretch, part: slice) -> None:
+        members, rest = stretch.numbers[part], stretch.numbers[part.stop :]
+        segments = piece.plan.segments
+        self.run = runner(piece, stretch, part)
+        self.may_wait = piece.can_be_tried[members[0]]
+        self.made = [slot for n in members for slot in segments[n].output_slots]
+        self.rest_is_light = all(piece.is_light[n] for n in rest) if rest else None
+        inputs = segments[members[0]].input_slots
+        self.handle_slot = inputs[0] if self.may_wait and len(inputs) == 1 else None
+        self.wait: Wait | None = None
+
+
+def parts_of(piece: CompiledPiece, stretch: Stretch) -> list[Part]:
+    """The parts of a stretch that `is_line`, in order."""
+    numbers = stretch.numbers
+    parts, at = [], 0
+    # Each segment that may wait is a group of its own; what lies between two is one.
+    for _, group in itertools.groupby(numbers, lambda n: piece.can_be_tried[n] and (n,)):
+        end = at + len(list(group))
+        parts.append(Part(piece, stretch, slice(at, end)))
+        at = end
+    return parts
+
+
 class Line:
     """One run of a stretch. What it sends, `_end` sends.
 
-    Invariants: a segment runs once, in its turn; `_end` or `_fail` is called once, or, after
-    `cancel`, neither, and no segment begins.
+    Invariants: a part runs once, in its turn; `_end` or `_fail` is called once, or, after
+    `cancel`, neither, and no part begins.
     """
 
     __slots__ = (
         "_at",
         "_cancellation",
         "_condition",
-        "_piece",
+        "_parts",
         "_read_at",
         "_slots",
         "_stopped",
-        "_stretch",
         "_watcher",
     )
 
-    def __init__(
-        self, piece: CompiledPiece, stretch: Stretch, slots: list[Any], read_at: int
-    ) -> None:
-        self._piece = piece
-        self._stretch = stretch
+    def __init__(self, parts: list[Part], slots: list[Any], read_at: int) -> None:
+        self._parts = parts
         self._slots = slots
         self._read_at = read_at
         self._at = 0
@@ -61,7 +101,7 @@ class Line:
         self._cancellation: Cancellation | None = None
 
     def _end(self, foreign: bool) -> None:
-        """Every segment has run; ``foreign`` as for `_go_on`."""
+        """Every part has run; ``foreign`` as for `_go_on`."""
         raise NotImplementedError
 
     def _fail(self, error: Exception) -> None:
@@ -76,7 +116,7 @@ class Line:
         then_wake(self._go_on)
 
     def cancel(self) -> None:
-        """Begin no further segment, and take nothing that is waited for."""
+        """Begin no further part, and take nothing that is waited for."""
         self._stopped = True
         if self._condition is not None:
             self._condition.unwatch(self._watcher)
@@ -88,25 +128,21 @@ class Line:
 
         On a ``foreign`` thread, one that serves another step, nothing is done that may take long.
         """
-        piece, stretch, slots = self._piece, self._stretch, self._slots
-        numbers = stretch.numbers
+        parts, at = self._parts, self._at
         try:
-            while self._at < len(numbers):
+            while at < len(parts):
                 if self._stopped:
                     return
-                number = numbers[self._at]
-                if not piece.can_be_tried[number]:
-                    piece.run_segment(number, slots, None)
-                elif not self._try(number):
+                part = parts[at]
+                if not part.may_wait:
+                    part.run(self._slots, self._read_at)
+                elif not self._try(part):
                     return
-                self._at += 1
-                if piece.updates[number]:
-                    piece.session.load.updated(self._read_at)
-                for slot in stretch.drops[self._at - 1]:
-                    slots[slot] = None
-                if foreign and piece.can_be_tried[number] and not self._goes_on_lightly(number):
-                    run_in_thread(self.go)
-                    return
+                at = self._at = at + 1
+                if foreign and part.may_wait and part.rest_is_light is not None:
+                    if not self._goes_on_lightly(part):
+                        run_in_thread(self.go)
+                        return
         except Exception as error:
             if not self._stopped:
                 self._stopped = True
@@ -115,39 +151,48 @@ class Line:
         if not self._stopped:
             self._end(foreign)
 
-    def _goes_on_lightly(self, number: int) -> bool:
+    def _goes_on_lightly(self, part: Part) -> bool:
         """Whether what follows a segment that has waited takes no time worth a thread."""
-        piece, slots = self._piece, self._slots
-        if self._at == len(self._stretch.numbers):
-            return True
-        num_bytes = sum(
-            getattr(slots[slot], "nbytes", 0) or 0
-            for slot in piece.plan.segments[number].output_slots
-        )
-        return num_bytes <= _LIGHT_BYTES and all(
-            piece.is_light[n] for n in self._stretch.numbers[self._at :]
-        )
+        num_bytes = 0
+        for slot in part.made:
+            num_bytes += getattr(self._slots[slot], "nbytes", 0) or 0
+        return bool(part.rest_is_light) and num_bytes <= _LIGHT_BYTES
 
-    def _try(self, number: int) -> bool:
+    def _try(self, part: Part) -> bool:
         """Run a segment that may have to wait; ``False``: the line goes on when it can."""
         try_woken()  # this thread may just have woken who brings what it waits for
         if self._watcher is None:
             self._watcher = self._wake  # one object: it is known by that
             self._hold()
+        wait = part.wait
+        if wait is not None and self._slots[wait.slot] is wait.handle:
+            with wait.condition.lock:
+                if not wait.ready():
+                    wait.condition.watch(self._watcher, wait.ready)
+                    self._waits_for(wait.condition)
+                    return False
         outer = postponing.callback
         postponing.callback = self._watcher
         try:
-            self._piece.run_segment(number, self._slots, None)
+            part.run(self._slots, self._read_at)
         except Postponed as postponed:
-            self._condition = postponed.condition
-            if self._condition is None:
+            condition = postponed.condition
+            if condition is None:
                 run_in_thread(self._wait)
-            elif self._stopped:
-                self._condition.unwatch(self._watcher)
+                return False
+            if part.handle_slot is not None:
+                handle = self._slots[part.handle_slot]
+                part.wait = Wait(part.handle_slot, handle, condition, postponed.ready)
+            self._waits_for(condition)
             return False
         finally:
             postponing.callback = outer
         return True
+
+    def _waits_for(self, condition: Any) -> None:
+        self._condition = condition
+        if self._stopped:
+            condition.unwatch(self._watcher)
 
     def _wake(self) -> None:
         wake(self._try_again)
@@ -157,13 +202,13 @@ class Line:
 
     def _wait(self) -> None:
         """Run the segment on a thread of its own, which waits, and then what follows."""
-        number = self._stretch.numbers[self._at]
+        part = self._parts[self._at]
         cancellation = self._cancellation = Cancellation()
         current_step.cancellation = cancellation
         try:
             if self._stopped:
                 return
-            then_wake(self._piece.run_segment, number, self._slots, None)
+            then_wake(part.run, self._slots, self._read_at)
         except Exception as error:
             if not self._stopped:
                 self._stopped = True

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.channel import Link
 from dataflow.cluster.compiled_piece import CompiledPiece
-from dataflow.cluster.lines import Line, is_line
+from dataflow.cluster.lines import Line, Part, is_line, parts_of
 from dataflow.cluster.messages import Kind, ProtocolError
 from dataflow.cluster.pieces import PieceRun, run_in_thread, run_later
 from dataflow.cluster.remote_errors import describe_error
-from dataflow.cluster.stretches import Stretch, first_stretch
+from dataflow.cluster.stretches import first_stretch
 
 if TYPE_CHECKING:
     from dataflow.cluster.worker_service import WorkerService
@@ -45,7 +45,9 @@ class RepeatedStep:
         self._step = step
         self._run: PieceRun | _RepeatedLine | None = None
         stretch = first_stretch(piece)
-        self._stretch = stretch if is_line(piece, stretch) and not any(stretch.pending) else None
+        self._parts: list[Part] | None = None
+        if is_line(piece, stretch) and not any(stretch.pending):
+            self._parts = parts_of(piece, stretch)
         self._beginning = False
         self._done = False
         self._finishing = False
@@ -71,11 +73,11 @@ class RepeatedStep:
                     return  # it waits; whoever ends it begins the next
 
     def _new_run(self) -> PieceRun | _RepeatedLine:
-        piece, stretch = self._piece, self._stretch
-        if stretch is None or piece.session.load.delay_seconds:
+        piece, parts = self._piece, self._parts
+        if parts is None or piece.session.load.delay_seconds:
             return PieceRun(piece, self._step, self)
         piece.count_run()
-        return _RepeatedLine(self, piece, stretch)
+        return _RepeatedLine(self, piece, parts)
 
     def finish(self) -> None:
         """Let the run that is in progress be the last."""
@@ -129,8 +131,8 @@ class _RepeatedLine(Line):
 
     __slots__ = ("_owner",)
 
-    def __init__(self, owner: RepeatedStep, piece: CompiledPiece, stretch: Stretch) -> None:
-        super().__init__(piece, stretch, piece.new_slots(), piece.session.load.num_updates)
+    def __init__(self, owner: RepeatedStep, piece: CompiledPiece, parts: list[Part]) -> None:
+        super().__init__(parts, piece.new_slots(), piece.session.load.num_updates)
         self._owner = owner
 
     def _end(self, foreign: bool) -> None:

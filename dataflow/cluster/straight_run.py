@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.channel import Link
 from dataflow.cluster.compiled_piece import CompiledPiece
-from dataflow.cluster.lines import Line, is_line
+from dataflow.cluster.lines import Line, is_line, parts_of
 from dataflow.cluster.messages import Kind, ProtocolError
 from dataflow.cluster.pieces import check_alive, run_in_thread
 from dataflow.cluster.remote_errors import describe_error
 from dataflow.cluster.step_flags import AHEAD, LAST
-from dataflow.cluster.stretches import first_stretch, next_stretch, run_stretch, take_in
+from dataflow.cluster.stretches import first_stretch, next_stretch, runner, take_in
 from dataflow.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ class Course:
         plan = piece.plan
         self.piece = piece
         self.reads = first_stretch(piece)
-        self.read_slots = [slot for _, _, slots in self.reads.sends for slot in slots]
+        read_slots = [slot for _, _, slots in self.reads.sends for slot in slots]
+        self.run_reads = runner(piece, self.reads, results=read_slots)
         self.rest = next_stretch(piece, self.reads, range(len(plan.channels)))
         self.in_slots = [slot for slots, _ in plan.channels for slot in slots]
         last = self.rest.numbers[-1:]
@@ -52,6 +53,7 @@ class Course:
             and len(sends) <= 1
             and all(task == home for task, _, _ in (*sends, *self.reads.sends))
         )
+        self.parts = parts_of(piece, self.rest) if self.is_straight else []
 
 
 class Begun:
@@ -82,8 +84,7 @@ def begin(registered: Registered, link: Link) -> tuple[Begun, list[Any]] | None:
     slots = piece.new_slots(link)
     begun = Begun(registered, slots, load.num_updates)
     try:
-        run_stretch(piece, course.reads, slots, begun.read_at)
-        reads = [slots[slot] for slot in course.read_slots]
+        reads = course.run_reads(slots, begun.read_at)
         if piece.structured:
             for value in reads:
                 check_alive(value)
@@ -109,7 +110,7 @@ class StraightRun(Line):
         """Take the messages, which are given away."""
         registered = begun.registered
         course = registered.course
-        super().__init__(registered.piece, course.rest, begun.slots, begun.read_at)
+        super().__init__(course.parts, begun.slots, begun.read_at)
         self._service = service
         self._registered = registered
         self._link = link

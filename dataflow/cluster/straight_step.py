@@ -20,7 +20,7 @@ from dataflow.cluster.channel import Link
 from dataflow.cluster.messages import Kind, Message
 from dataflow.cluster.partition import Piece
 from dataflow.cluster.step_flags import ADOPT, AHEAD, ALL, LAST
-from dataflow.cluster.stretches import Stretch, first_stretch, next_stretch, run_stretch, take_in
+from dataflow.cluster.stretches import Stretch, first_stretch, next_stretch, runner, take_in
 from dataflow.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -90,7 +90,9 @@ class StraightStep:
         ]
         self._feeds = list(zip(plan.feed_slots, prepared.local_feeds, strict=True))
         sends = sorted(first.sends, key=lambda transfer: transfer[1])
-        self._out_slots = [slot for _, _, slots in sends for slot in slots]
+        out_slots = [slot for _, _, slots in sends for slot in slots]
+        self._run_first = runner(self._local, first, results=out_slots)
+        self._run_last = runner(self._local, last)
         #: The answer: its kind, tag and flags, and the slots of what the local piece needs of it.
         self._in_slots = list(plan.channels[left[0]][0]) if left else []
         self._num_fetches = len(remote.fetches)
@@ -145,7 +147,7 @@ class StraightStep:
         reads.clear()
         for slot, position in self._feeds:
             slots[slot] = values[position]
-        run_stretch(local, first, slots, read_at)
+        values_out = self._run_first(slots, read_at)
         messages: list[Message] = []
         error, is_late = None, False
         try:
@@ -153,11 +155,12 @@ class StraightStep:
                 Kind.DATA,
                 0,
                 step,
-                [slots[slot] for slot in self._out_slots],
+                values_out,
                 None,
                 ADOPT | ALL,
                 lambda: messages.append(link.receive()),
             )
+            values_out = []
             for slot in first.sent:
                 slots[slot] = None
             if not messages:
@@ -191,7 +194,7 @@ class StraightStep:
         fetched = tensors[num_inputs:num_own]
         if self._last.numbers:
             take_in(slots, self._in_slots, tensors[:num_inputs])
-            run_stretch(self._local, self._last, slots, read_at)
+            self._run_last(slots, read_at)
         if flags & AHEAD:
             read_ahead.keep_reads(link, self._prepared, count, tensors[num_own:])
         self._master.pool.give(link)

@@ -1,17 +1,21 @@
 """Stretches: segments of a piece that run one after the other, with no message in between.
 
 A piece whose messages arrive together needs no counting of who waits for whom: the order of its
-segments is known before. What a step does between two messages is then a list that is run from its
-beginning to its end.
+segments is known before. What a step does between two messages is then one function, written out
+for it.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dataflow.cluster.compiled_piece import CompiledPiece
+
+_OBJECT = np.dtype(object)
 
 
 class Stretch(NamedTuple):
@@ -76,20 +80,39 @@ def take_in(slots: list[Any], where: Sequence[int], tensors: Sequence[Any]) -> N
     As in a local run, a number is a NumPy scalar and not an array of rank 0.
     """
     for slot, value in zip(where, tensors, strict=True):
-        slots[slot] = value if value.shape or value.dtype.kind == "O" else value[()]
+        slots[slot] = value if value.shape or value.dtype is _OBJECT else value[()]
 
 
-def run_stretch(
-    piece: CompiledPiece, stretch: Stretch, slots: list[Any], read_at: int, count: int | None = None
-) -> None:
-    """Run the segments, or the first ``count``, of a stretch. Errors as of `run_segment`.
+def runner(
+    piece: CompiledPiece,
+    stretch: Stretch,
+    part: slice = slice(None),
+    results: Sequence[int] = (),
+) -> Callable[[list[Any], int], list[Any]]:
+    """What runs the segments of a stretch, or a ``part`` of them, on the values in slots.
 
-    ``read_at``: how often the task's variables had been changed when the step began.
+    It returns those of ``results``. Its second argument is how often the task's variables had been
+    changed when the step began. It raises as `CompiledPiece.run_segment`.
     """
-    updates = piece.updates
-    for number, drops in zip(stretch.numbers[:count], stretch.drops, strict=False):
-        piece.run_segment(number, slots, None)
-        if updates[number]:
-            piece.session.load.updated(read_at)
-        for slot in drops:
-            slots[slot] = None
+    lines = ["def run(slots, read_at):", "    try:"]
+    scope: dict[str, Any] = {
+        "functions": piece.functions,
+        "explained": piece.explained,
+        "updated": piece.session.load.updated,
+    }
+    for number, drops in zip(stretch.numbers[part], stretch.drops[part], strict=True):
+        lines.append(f"        number = {number}")
+        call = piece.call_on_slots(number, f"functions[{number}]")
+        limits = piece.scopes[number]
+        if limits is not None:
+            scope[f"scope_{number}"] = limits
+            call = f"with scope_{number}(): {call}"
+        lines.append(f"        {call}")
+        if piece.updates[number]:
+            lines.append("        updated(read_at)")
+        if drops:
+            lines.append(f"        {' = '.join(f'slots[{slot}]' for slot in drops)} = None")
+    lines.append(f"        return [{', '.join(f'slots[{slot}]' for slot in results)}]")
+    lines += ["    except Exception as error:", "        raise explained(error, number) from error"]
+    exec("\n".join(lines), scope)
+    return scope["run"]  # type: ignore[no-any-return]

@@ -50,6 +50,7 @@ log = logging.getLogger("dataflow.cluster")
 #: A message, and what is sent on its link, is dealt with on a shared thread up to this size: in
 #: shared memory, and in a frame, for which the socket has room.
 _SHORT_BYTES, _SHORT_FRAME_BYTES = 1 << 18, 1 << 14
+_DATA = int(Kind.DATA)
 #: Messages for steps that have not begun here are kept this long.
 _EARLY_SECONDS = 600.0
 
@@ -149,6 +150,7 @@ class Registered:
         self.home = home
         self.addresses = addresses
         self.course = Course(piece, home)
+        self.waits = piece.num_blocking > 0
         #: A step is done on the thread that receives, without waiting for any other task.
         self.is_quick = piece.is_quick and all(
             task == home for segment in piece.plan.segments for task, _, _ in segment.transfers
@@ -251,10 +253,10 @@ class WorkerService:
     def handle(self, link: Link, message: Message) -> None:
         """Deal with one message, on the link's thread."""
         kind = message.kind
-        if kind == Kind.RUN:
-            self._run(link, message)
-        elif kind == Kind.DATA:
+        if kind == _DATA:
             self._data(link, message)
+        elif kind == Kind.RUN:
+            self._run(link, message)
         elif kind == Kind.CALL:
             self._call(link, message)
         elif kind == Kind.PING:
@@ -282,26 +284,26 @@ class WorkerService:
         size = link.largest_sent
         if size > limit:
             return False
-        for tensor in message.tensors:
-            limit -= tensor.nbytes
-        if limit < 0:
-            return False
-        kind, registered = message.kind, None
-        if kind == Kind.RUN:
-            if not message.flags & (REPEAT | TRACE):
-                registered = self._pieces.get(message.tag & MAX_HANDLE)
-        elif kind == Kind.DATA:
-            if message.flags & ADOPT:
+        kind, flags, registered = message.kind, message.flags, None
+        if kind == _DATA:
+            if flags & ADOPT:
                 registered = link.ahead.registered if link.ahead is not None else None
             else:
                 run, home = self._runs.get(message.id, (None, None))
                 if home is link and type(run) is PieceRun:
                     registered = getattr(run.transport, "registered", None)
+        elif kind == Kind.RUN:
+            if not flags & (REPEAT | TRACE):
+                registered = self._pieces.get(message.tag & MAX_HANDLE)
         else:
             return kind == Kind.PING
         if registered is None or not registered.is_quick or self.load.delay_seconds:
             return False
-        return bool(registered.piece.num_blocking) or size >= SHARE_FROM_BYTES
+        if not registered.waits and size < SHARE_FROM_BYTES:
+            return False
+        for tensor in message.tensors:
+            limit -= tensor.nbytes
+        return limit >= 0
 
     def link_closed(self, link: Link) -> None:
         """Cancel the steps whose master was at the other end."""

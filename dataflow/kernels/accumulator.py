@@ -17,7 +17,7 @@ class Accumulator:
     def __init__(self, name: str, dtype: Any, dims: Any, reduction: str) -> None:
         self.name = name
         self.dtype = dtype
-        self.dims = dims
+        self.dims = None if dims is None else tuple(dims)
         self.mean = reduction == "MEAN"
         self.condition = WatchedCondition()
         self.step = 0
@@ -26,9 +26,10 @@ class Accumulator:
         self.total: Any = None
 
     def check(self, shape: Any) -> None:
-        if self.dims is not None and (
-            len(shape) != len(self.dims)
-            or any(d is not None and d != s for s, d in zip(shape, self.dims, strict=True))
+        if self.dims is None or shape == self.dims:
+            return
+        if len(shape) != len(self.dims) or any(
+            d is not None and d != s for s, d in zip(shape, self.dims, strict=True)
         ):
             raise InvalidArgumentError(
                 None,
@@ -46,21 +47,22 @@ class Accumulator:
             self.condition.notify_all()
 
     def add(self, gradient: Any) -> None:
-        self.check(np.shape(gradient))
-        if self.total is None:
-            # One that nobody changes, as it came in a message, is the sum for as long as it is alone.
-            fixed = isinstance(gradient, np.ndarray) and not gradient.flags.writeable
-            self.total = gradient if fixed else np.array(gradient)
-        elif self.total.shape != np.shape(gradient):
+        shape, total = gradient.shape, self.total
+        self.check(shape)
+        if total is None:
+            # One that nobody changes, a number or what came in a message, is the sum while it is
+            # alone.
+            self.total = np.array(gradient) if _can_change(gradient) else gradient
+        elif total.shape != shape:
             raise InvalidArgumentError(
                 None,
                 None,
-                f"Shape mismatch: expected {list(self.total.shape)}, got {list(np.shape(gradient))}",
+                f"Shape mismatch: expected {list(total.shape)}, got {list(shape)}",
             )
-        elif self.total.flags.writeable:
-            self.total += gradient
+        elif _can_change(total):
+            total += gradient
         else:
-            self.total = np.asarray(np.add(self.total, gradient, dtype=self.total.dtype))
+            self.total = np.add(total, gradient, dtype=total.dtype)
 
     def take(self, context: Any, required: int) -> Any:
         if required <= 0:
@@ -68,12 +70,14 @@ class Accumulator:
                 None, None, f"Argument num_required must be positive, got {required}"
             )
 
-        def ready() -> bool:
-            return self.count >= required
-
         with self.condition.lock:
-            context.postpone_unless(self.condition, ready)
-            context.wait(self.condition, ready)
+            if self.count < required:
+
+                def ready() -> bool:
+                    return self.count >= required
+
+                context.postpone_unless(self.condition, ready)
+                context.wait(self.condition, ready)
             result = self.result()
             self.count = 0
             self.total = None
@@ -82,11 +86,16 @@ class Accumulator:
 
     def result(self) -> Any:
         total = self.total
-        if self.mean and total.flags.writeable and total.dtype.kind in "fc":
+        if self.mean and _can_change(total) and total.dtype.kind in "fc":
             total = np.divide(total, self.count, out=total)
         elif self.mean:
             total = (total / self.count).astype(self.dtype.numpy, copy=False)
-        return total if total.ndim else total[()]
+        return total if total.shape else total[()]
+
+
+def _can_change(value: Any) -> bool:
+    """Whether it is an array, and not one that came in a message."""
+    return isinstance(value, np.ndarray) and value.flags.writeable
 
 
 class SparseAccumulator(Accumulator):

@@ -43,8 +43,9 @@ def rank_kernel(xp: Any, x: Any) -> Any:
 @kernel("Fill")
 def fill_kernel(xp: Any, dims: Any, value: Any) -> Any:
     shape = int_tuple(dims)
-    if min(shape, default=0) < 0:
-        raise ValueError(f"sizes must not be negative, got {list(shape)}")
+    for size in shape:
+        if size < 0:
+            raise ValueError(f"sizes must not be negative, got {list(shape)}")
     dtype = getattr(value, "dtype", np.dtype(object))
     out = xp.empty(shape, dtype)
     out[...] = value

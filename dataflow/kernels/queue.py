@@ -13,6 +13,9 @@ from dataflow.errors import CancelledError, InvalidArgumentError, OutOfRangeErro
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.watched_condition import WatchedCondition
 
+#: What knows its shape.
+_NUMPYS = (np.ndarray, np.generic)
+
 
 class Queue:
     """A FIFO queue; the others override how elements are kept.
@@ -26,7 +29,7 @@ class Queue:
     def __init__(self, name: str, types: list[Any], dims: list[Any], capacity: int) -> None:
         self.name = name
         self.types = types
-        self.dims = dims
+        self.dims = [None if d is None else tuple(d) for d in dims]
         self.capacity = capacity if capacity >= 0 else 2**31 - 1
         self.condition = WatchedCondition()
         self.closed = False
@@ -64,8 +67,11 @@ class Queue:
         with condition.lock:
             if self.closed:
                 raise self._closed_error()
-            context.postpone_unless(condition, lambda: self._has_room(len(elements)), again=False)
-            if self._has_room(len(elements)):
+            if not self._has_room(len(elements)):
+                context.postpone_unless(
+                    condition, lambda: self._has_room(len(elements)), again=False
+                )
+            else:
                 for element in elements:
                     self.push(element)
                 condition.notify_all()
@@ -109,11 +115,11 @@ class Queue:
         """
         condition = self.condition
         with condition.lock:
-            context.postpone_unless(condition, lambda: self._can_give(count))
             if not self.dequeuers and self.available() >= count:
-                given = [self.pop() for _ in range(count)]
+                given = [self.pop() for _ in range(count)] if count != 1 else [self.pop()]
                 condition.notify_all()
                 return given
+            context.postpone_unless(condition, lambda: self._can_give(count))
             ticket = _Ticket()
             self.dequeuers.append(ticket)
             taken: list[Any] = []
@@ -166,9 +172,9 @@ class Queue:
         if not self.dims:
             return
         for i, (value, dims) in enumerate(zip(values, self.dims, strict=True)):
-            if dims is None:
+            shape = value.shape if isinstance(value, _NUMPYS) else np.shape(value)
+            if dims is None or shape == dims:
                 continue
-            shape = np.shape(value)
             if len(shape) != len(dims) or any(
                 d is not None and d != s for s, d in zip(shape, dims, strict=True)
             ):
@@ -299,18 +305,19 @@ def _make(context: Any, kind: type[Queue], types: Any, dims: Any, capacity: int)
     def create() -> Queue:
         return kind(context.resource_name, list(types), list(dims), capacity)
 
-    queue = context.resource("queue", create)
-    if type(queue) is not kind or (
-        queue.types != types and [t.name for t in queue.types] != [t.name for t in types]
-    ):
-        raise InvalidArgumentError(
-            None,
-            None,
-            f"Shared queue '{context.resource_name}' is a {queue.kind} of "
-            f"{[t.name for t in queue.types]}, which does not fit {kind.kind} of "
-            f"{[t.name for t in types]}.",
-        )
-    return queue
+    def check(queue: Queue) -> None:
+        if type(queue) is not kind or (
+            queue.types != types and [t.name for t in queue.types] != [t.name for t in types]
+        ):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"Shared queue '{context.resource_name}' is a {queue.kind} of "
+                f"{[t.name for t in queue.types]}, which does not fit {kind.kind} of "
+                f"{[t.name for t in types]}.",
+            )
+
+    return context.resource("queue", create, check)
 
 
 _REASON = "queues hold their elements in the host's memory"
@@ -358,6 +365,8 @@ def random_shuffle_queue_kernel(
 
 def owned(value: Any) -> Any:
     """A value that the queue may keep: arrays are copied."""
+    if isinstance(value, np.generic):
+        return value
     get = getattr(value, "get", None)
     if get is not None and type(value).__module__.startswith("cupy"):
         return get()
@@ -380,8 +389,7 @@ def queue_enqueue_many_kernel(context: Any, handle: Any, components: list[Any]) 
             None,
             f"All input tensors must have the same size in the 0th dimension, got {sorted(counts)}",
         )
-    count = counts.pop()
-    elements = [tuple(owned(c[i]) for c in components) for i in range(count)]
+    elements = list(zip(*[[owned(element) for element in c] for c in components], strict=True))
     if elements:
         handle.check(elements[0])
     handle.enqueue(context, elements)

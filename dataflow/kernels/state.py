@@ -45,7 +45,7 @@ def assign(xp: Any, ref: Any, value: Any, validate_shape: bool, own: bool = Fals
 
 
 def _check_shape(ref: Any, value: Any) -> None:
-    shape = np.shape(ref.read())
+    shape = ref.read().shape
     if shape != np.shape(value):
         raise InvalidArgumentError(
             None,

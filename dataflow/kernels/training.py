@@ -165,8 +165,11 @@ def _update_natively(
 ) -> bool:
     """All updates by one compiled loop; ``False`` where there is none (yet)."""
     dtype = members[0][0][0].dtype
-    if dtype.char not in "fd" or any(grad.dtype != dtype for _, grad in members):
+    if dtype.char not in "fd":
         return False
+    for _, grad in members:
+        if grad.dtype != dtype:
+            return False
     traced, numbers = trace_call(rule, members[0][0], scalars, by_rows=False)
     function = None if traced is None else traced.loop.get()
     if traced is None or function is None:

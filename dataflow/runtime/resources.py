@@ -101,13 +101,14 @@ class Cancellation:
 class Postponed(BaseException):
     """A kernel would have waited on a thread that must not; nothing has happened yet.
 
-    ``condition`` is what it waits for: the thread's callback is called when that changes. Without
-    one the kernel must be called again on a thread that may wait.
+    ``condition`` is what it waits for: the thread's callback is called when that changes, and it is
+    ``ready()``. Without one the kernel must be called again on a thread that may wait.
     """
 
-    def __init__(self, condition: Any) -> None:
+    def __init__(self, condition: Any, ready: Callable[[], bool]) -> None:
         super().__init__("a kernel was postponed")
         self.condition = condition
+        self.ready = ready
 
 
 class Postponing(threading.local):
@@ -125,6 +126,8 @@ class ResourceManager:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._resources: dict[tuple[str, str, str], Any] = {}
+        #: Grows when one is replaced or dropped: what was found before may be another now.
+        self.changes = 0
 
     def get_or_create(self, container: str, kind: str, name: str, create: Callable[[], Any]) -> Any:
         """The resource, made by ``create`` when it does not exist."""
@@ -145,11 +148,14 @@ class ResourceManager:
         """Stores a resource, in place of an older one."""
         with self._lock:
             self._resources[(container, kind, name)] = value
+            self.changes += 1
 
     def remove(self, container: str, kind: str, name: str) -> Any:
         """Takes a resource out and returns it, or ``None``."""
         with self._lock:
-            return self._resources.pop((container, kind, name), None)
+            found = self._resources.pop((container, kind, name), None)
+            self.changes += 1
+            return found
 
     def variable(self, container: str, name: str, dtype: DType) -> VariableResource:
         """The variable of this name, made empty when it does not exist."""
@@ -172,6 +178,7 @@ class ResourceManager:
                 wanted = set(containers)
                 for key in [k for k in self._resources if k[0] in wanted]:
                     del self._resources[key]
+            self.changes += 1
 
 
 class KernelContext:
@@ -182,6 +189,7 @@ class KernelContext:
     """
 
     __slots__ = (
+        "_found",
         "attrs",
         "cancellation",
         "device",
@@ -211,6 +219,7 @@ class KernelContext:
         self.state = state
         self.session = session
         self.device = device
+        self._found: tuple[str, int, Any] = ("", 0, None)
 
     @property
     def container(self) -> str:
@@ -222,11 +231,24 @@ class KernelContext:
         """The name of this op's resource: ``shared_name``, else the op's own name."""
         return self.attrs.get("shared_name", "") or self.op_name
 
-    def resource(self, kind: str, create: Callable[[], Any]) -> Any:
-        """This op's resource, made when it does not exist."""
-        attrs = self.attrs
+    def resource(
+        self, kind: str, create: Callable[[], Any], check: Callable[[Any], None] | None = None
+    ) -> Any:
+        """This op's resource, made when it does not exist.
+
+        ``check`` may raise for one that is not of the kind that the op needs.
+        """
+        resources = self.resources
+        found_kind, changes, found = self._found
+        if found_kind is kind and changes == resources.changes:
+            return found
+        attrs, changes = self.attrs, resources.changes
         name = attrs.get("shared_name") or self.op_name
-        return self.resources.get_or_create(attrs.get("container") or "", kind, name, create)
+        found = resources.get_or_create(attrs.get("container") or "", kind, name, create)
+        if check is not None:
+            check(found)
+        self._found = kind, changes, found
+        return found
 
     def postpone_unless(
         self, condition: Any, ready: Callable[[], bool], again: bool = True
@@ -234,14 +256,15 @@ class KernelContext:
         """Raise `Postponed` where this thread may not wait and the kernel is not ``ready()``.
 
         The kernel holds ``condition`` (a `WatchedCondition`) and has done nothing yet. ``again``
-        says that it can simply be called again when it is ready.
+        says that it can simply be called again when it is ready. ``ready`` depends on nothing but
+        the kernel's inputs, and holds for a later call with the same ones.
         """
         callback = postponing.callback
         if callback is None or ready():
             return
         if again:
             condition.watch(callback, ready)
-        raise Postponed(condition if again else None)
+        raise Postponed(condition if again else None, ready)
 
     def wait(
         self,

@@ -131,11 +131,17 @@ class _HookedSession(_WrappedSession):
             from tensorboard.compat.proto.config_pb2 import RunMetadata
 
             run_metadata = RunMetadata()
-        outputs = self._sess.run(requests, feeds or None, options, run_metadata)
+        outputs: dict[Any, Any]
+        if len(requests) == 1:  # the usual step is looked up by what is fetched, as without hooks
+            result = self._sess.run(fetches, feeds or None, options, run_metadata)
+            outputs = {}
+        else:
+            outputs = self._sess.run(requests, feeds or None, options, run_metadata)
+            result = outputs["caller"]
         for hook in self._hooks:
             hook.after_run(context, SessionRunValues(outputs.get(hook), options, run_metadata))
         self._should_stop = self._should_stop or context.stop_requested
-        return outputs["caller"]
+        return result
 
 
 def _merged(options: Any, more: Any) -> Any:

@@ -12,6 +12,7 @@ import dataflow as tf
 from dataflow.cluster import straight_step
 from dataflow.cluster.server import Server
 from dataflow.cluster.straight_run import StraightRun
+from dataflow.kernels.queue import Queue
 from tests.cluster.conftest import KEY
 from tests.cluster.test_deaths import result_of
 from tests.cluster.token_steps import token_step
@@ -187,6 +188,61 @@ def test_closing_its_session_cancels_it(cluster, straight, eventually):
         other.run(put)
         eventually(lambda: not cluster["ps:0"].service._runs)
         assert other.run(size) == 1
+
+
+def test_it_is_not_tried_again_before_there_is_what_it_waits_for(
+    cluster, straight, eventually, monkeypatch
+):
+    step, put, w, local, size = waiting()
+    tries = []
+    dequeue = Queue.dequeue
+
+    def counted(queue, context, count, up_to=False):
+        tries.append(queue)
+        return dequeue(queue, context, count, up_to)
+
+    monkeypatch.setattr(Queue, "dequeue", counted)
+    worker, other = cluster["worker:0"].target, cluster["worker:1"].target
+
+    def wait_for_a_token(session):
+        tries.clear()
+        thread, raised = run_in_thread(lambda: session.run(step))
+        eventually(lambda: waits_straight(cluster))
+        with tf.Session(other) as putting:
+            putting.run(put)
+        thread.join(10)
+        assert not raised
+        return len(tries)
+
+    with tf.Session(worker) as session:
+        warm_up(session, step, put, [w.initializer, local.initializer])
+        session.run(step)
+        found = []
+        for _ in range(3):
+            found.append(wait_for_a_token(session))
+            session.run(put)
+            session.run(put)
+            session.run(step)
+            session.run(step)  # which is a straight one
+        # The first time it is tried in vain; from then on it is known what to wait for.
+        assert found == [2, 1, 1]
+        assert session.run(size) == 0
+
+
+def test_a_queue_made_anew_is_the_one_that_is_waited_for(cluster, straight, eventually):
+    step, put, w, local, size = waiting()
+    with tf.Session(cluster["worker:0"].target) as session:
+        for _ in range(2):
+            warm_up(session, step, put, [w.initializer, local.initializer])
+            session.run(step)
+            thread, raised = run_in_thread(lambda: session.run(step))
+            eventually(lambda: waits_straight(cluster))
+            with tf.Session(cluster["worker:1"].target) as other:
+                other.run(put)
+            thread.join(10)
+            assert not thread.is_alive() and not raised
+            assert session.run(size) == 0
+            cluster["ps:0"].resources.clear()
 
 
 def test_an_interrupt_ends_it_and_leaves_the_token(cluster, straight, eventually):

@@ -58,6 +58,32 @@ def test_taking_waits_for_enough_gradients() -> None:
     assert results == [6.0]
 
 
+@pytest.mark.parametrize("reduction", ["MEAN", "SUM"])
+@pytest.mark.parametrize("dtype", [tf.float32, tf.float64, tf.int32])
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_gradients_that_nobody_may_change_give_what_others_give(
+    shape: tuple[int, ...], dtype: Any, reduction: str
+) -> None:
+    """Numbers, and arrays as they come in a message, are kept as they are and not written to."""
+    values = [np.full(shape, v, dtype.as_numpy_dtype) for v in (7, 5, 3)]
+    kept = [v.copy() for v in values]
+    for value in kept:
+        value.flags.writeable = False
+    results = []
+    for gradients in (values, kept, [v[()] if not shape else v for v in kept]):
+        accumulator = Accumulator("a", dtype, shape, reduction)
+        for gradient in gradients:
+            accumulator.apply(0, gradient)
+        accumulator.apply(-1, gradients[0])  # stale
+        assert accumulator.dropped == 1
+        results.append(accumulator.take(None, 3))
+        assert (accumulator.count, accumulator.step) == (0, 1)
+    for result in results:
+        assert result.dtype == dtype.as_numpy_dtype and result.shape == shape
+        assert (result == (15 if reduction == "SUM" else 5)).all()
+    assert [v.max() for v in kept] == [v.max() for v in values] == [7, 5, 3]
+
+
 def test_a_sparse_accumulator_averages_row_by_row() -> None:
     total = tf.SparseConditionalAccumulator(tf.float32, [4, 2])
     first = tf.IndexedSlices(tf.constant([[1.0, 1.0], [2.0, 2.0]]), tf.constant([0, 2]))

@@ -172,6 +172,12 @@ def trace_call(
 ) -> tuple[Traced | None, list[Any]]:
     """What `trace` makes of a rule called with ``arrays`` and ``scalars``, and those of them that
     are numbers."""
-    kinds = tuple(s if s is None or type(s) is bool else ... for s in scalars)
-    traced = trace(rule, len(arrays), kinds, arrays[0].dtype.char, by_rows)
-    return traced, [s for s, kind in zip(scalars, kinds, strict=True) if kind is ...]
+    kinds: list[Any] = []
+    numbers: list[Any] = []
+    for scalar in scalars:
+        if scalar is None or type(scalar) is bool:
+            kinds.append(scalar)
+        else:
+            kinds.append(...)
+            numbers.append(scalar)
+    return trace(rule, len(arrays), tuple(kinds), arrays[0].dtype.char, by_rows), numbers
