@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.fused import byte_strings
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import each, one, parse_number, parse_numbers, strings, text_array
 from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
@@ -33,12 +34,12 @@ def decode_raw_kernel(xp: Any, x: Any, *, out_type: DType, little_endian: bool) 
     flat = array.reshape(-1).tolist()
     dtype = out_type.numpy
     size = len(flat[0]) if flat else 0
-    for i, text in enumerate(flat):
-        if len(text) != size:
-            raise ValueError(
-                "DecodeRaw requires input strings to all be the same size, but element "
-                f"{i} has size {len(text)} != {size}"
-            )
+    if len(set(map(len, flat))) > 1:
+        i = next(i for i, text in enumerate(flat) if len(text) != size)
+        raise ValueError(
+            "DecodeRaw requires input strings to all be the same size, but element "
+            f"{i} has size {len(flat[i])} != {size}"
+        )
     if size % dtype.itemsize:
         raise ValueError(
             f"Input to DecodeRaw has length {size} that is not a multiple of {dtype.itemsize}, "
@@ -109,6 +110,9 @@ def decode_csv_kernel(
 ) -> Any:
     array = strings(records)
     delimiter, na = field_delim.encode(), na_value.encode()
+    made = _plain_csv(array, defaults, OUT_TYPE, delimiter, na, use_quote_delim, select_cols)
+    if made is not None:
+        return made
     rows = []
     wanted = len(defaults)
     records = array.reshape(-1).tolist()
@@ -133,6 +137,60 @@ def decode_csv_kernel(
     for j, (default, dtype) in enumerate(zip(defaults, OUT_TYPE, strict=True)):
         column = by_column[j]
         columns.append(_csv_column(column, default, dtype, na, j, records).reshape(array.shape))
+    return tuple(columns)
+
+
+_KINDS = {"S": byte_strings.TEXT, "i": byte_strings.WHOLE, "f": byte_strings.REAL}
+
+
+def _plain_csv(
+    array: Any,
+    defaults: Any,
+    types: Any,
+    delimiter: bytes,
+    na: bytes,
+    quotes: bool,
+    select_cols: Any,
+) -> tuple[Any, ...] | None:
+    """The columns by machine code, where every record is plain; else ``None``, and what is wrong
+    is found, and said, record by record."""
+    if na:
+        return None
+    places = list(select_cols) or list(range(len(types)))
+    kinds = [byte_strings.TEXT] * (places[-1] + 1)
+    for place, dtype in zip(places, types, strict=True):
+        kinds[place] = _KINDS.get(dtype.kind, byte_strings.TEXT)
+        if dtype.kind not in _KINDS:
+            return None
+    flat = array.reshape(-1)
+    found = byte_strings.records(flat, delimiter, kinds, quotes, not select_cols)
+    if found is None:
+        return None
+    texts: list[bytes] = flat.tolist()
+    columns = []
+    for place, default, dtype in zip(places, defaults, types, strict=True):
+        values, left = found[0][place], found[1][place]
+        empty = left == 2
+        missing = bool(empty.any())
+        filler = np.reshape(strings(default) if dtype.kind == "S" else default, -1)
+        if (left == 1).any() or (missing and not len(filler)):
+            return None
+        if dtype.kind == "S":
+            begins, ends = (values & 0xFFFFFFFF).tolist(), (values >> 32).tolist()
+            column = text_array(
+                [text[a:b] for text, a, b in zip(texts, begins, ends, strict=True)], array.shape
+            )
+        else:
+            if dtype.kind == "f":
+                values = values.view(np.float64)
+            values[empty] = 0
+            column = values.astype(dtype.numpy)
+            if dtype.kind == "i" and not (column == values).all():
+                return None
+            column = column.reshape(array.shape)
+        if missing:
+            column.reshape(-1)[empty] = filler[0]
+        columns.append(column)
     return tuple(columns)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.fused import byte_strings
 from dataflow.kernels.hashing import fingerprint64
 from dataflow.kernels.registry import kernel
 
@@ -29,6 +30,9 @@ def _fingerprints(values: Any) -> Any:
     """A fingerprint for each string; an integer is its own."""
     values = np.asarray(values)
     if values.dtype == object:
+        found = byte_strings.fingerprints(values)
+        if found is not None and found[1]:
+            return found[0]
         texts = values.tolist()
         known = {text: fingerprint64(text) for text in set(texts)}
         return np.array([known[text] for text in texts], np.uint64)

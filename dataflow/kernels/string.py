@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.fused import byte_strings
 from dataflow.kernels.hashing import fingerprint64, hash64, sip_hash
 from dataflow.kernels.logging_ops import formatted
 from dataflow.kernels.registry import kernel
@@ -51,6 +52,21 @@ def _buckets(fingerprint: Callable[[bytes], int], value: Any, num_buckets: int) 
     """The bucket of every element: its fingerprint, unsigned, modulo ``num_buckets``."""
     hashed = each(fingerprint, value, np.uint64)
     return (hashed % np.uint64(num_buckets)).astype(np.int64)
+
+
+def _fingerprints(value: Any) -> Any:
+    """FarmHash's fingerprint of every element, uint64."""
+    array = strings(value)
+    found = byte_strings.fingerprints(array)
+    if found is None:
+        return each(fingerprint64, array, np.uint64)
+    numbers, all_there = found
+    if not all_there:
+        flat, longest = numbers.reshape(-1), byte_strings.LONGEST_HASHED
+        for i, text in enumerate(array.reshape(-1).tolist()):
+            if len(text) > longest:
+                flat[i] = fingerprint64(text)
+    return numbers
 
 
 @kernel("StringJoin", cpu_only=_REASON)
@@ -170,7 +186,8 @@ def substr_kernel(xp: Any, x: Any, pos: Any, length: Any, *, unit: str) -> Any:
 @kernel("StringLength", cpu_only=_REASON)
 def string_length_kernel(xp: Any, x: Any, *, unit: str) -> Any:
     if unit == "BYTE":
-        return each(len, x, np.int32)
+        found = byte_strings.lengths(strings(x))
+        return each(len, x, np.int32) if found is None else found
     return each(lambda text: sum(1 for b in text if b & 0xC0 != 0x80), x, np.int32)
 
 
@@ -280,11 +297,34 @@ def parse_numbers(texts: Sequence[bytes], dtype: Any) -> Any:
     return numbers if (numbers == wide).all() else None
 
 
+def plain_numbers(texts: Any, dtype: Any) -> Any:
+    """`parse_numbers` in machine code; ``None`` where it cannot read all, or not yet."""
+    if dtype.kind not in "fi":
+        return None
+    found = byte_strings.numbers(texts, dtype.kind == "i")
+    return None if found is None else filled_in(*found, texts, dtype)
+
+
+def filled_in(values: Any, left: Any, texts: Any, dtype: Any) -> Any:
+    """Numbers of ``dtype``, those that are ``left`` read by Python; ``None`` where one does not
+    fit, or is no number."""
+    if left.any():
+        places = np.flatnonzero(left)
+        others = parse_numbers(texts.reshape(-1)[places].tolist(), dtype)
+        if others is None:
+            return None
+        values.reshape(-1)[places] = others
+    numbers = values.astype(dtype, copy=False)
+    return numbers if dtype.kind == "f" or (numbers == values).all() else None
+
+
 @kernel("StringToNumber", cpu_only=_REASON)
 def string_to_number_kernel(xp: Any, x: Any, *, out_type: DType) -> Any:
     dtype = out_type.numpy
     array = strings(x)
-    numbers = parse_numbers(array.reshape(-1).tolist(), dtype)
+    numbers = plain_numbers(array, dtype)
+    if numbers is None:
+        numbers = parse_numbers(array.reshape(-1).tolist(), dtype)
     if numbers is None:  # one after the other, to say which
         return each(lambda text: parse_number(text, dtype), x, dtype)
     return numbers.reshape(array.shape)
@@ -329,7 +369,7 @@ def string_format_kernel(
 
 @kernel("StringToHashBucketFast", cpu_only=_REASON)
 def string_to_hash_bucket_fast_kernel(xp: Any, x: Any, *, num_buckets: int) -> Any:
-    return _buckets(fingerprint64, x, num_buckets)
+    return (_fingerprints(x) % np.uint64(num_buckets)).astype(np.int64)
 
 
 @kernel("StringToHashBucketStrong", cpu_only=_REASON)
