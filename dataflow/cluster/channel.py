@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import os
 import select
 import socket
@@ -232,7 +231,7 @@ class Link:
 
         ``None`` where that is of no use: it is small, or the peer shares no memory.
         """
-        if not self.may_share or math.prod(shape) * dtype.itemsize < SHARE_FROM_BYTES:
+        if not self.may_share:
             return None
         with self._send_lock:
             return self._outgoing.lend(dtype, shape)

@@ -64,11 +64,6 @@ class Place:
         self.array = np.ndarray(shape, dtype, segment.mapping, DATA_OFFSET)
         self.descriptor = describe_shared(self.array, segment.number)
 
-    @property
-    def is_free(self) -> bool:
-        """Whether neither side has an array there."""
-        return self.mapping[0] == FREE and not self.segment.lent
-
     def give_back(self) -> None:
         """Undo `put`: what was put there is not sent after all."""
         self.mapping[0] = FREE
@@ -145,14 +140,21 @@ class OutgoingSegments:
         return place
 
     def lend(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
-        """An array whose content is undefined, to be written and then `put`; ``None`` without room."""
-        places = self.places(dtype, shape)
-        place = next((place for place in places if place.is_free), None)
-        if place is None:
-            if not self._make(math.prod(shape) * dtype.itemsize):
+        """An array whose content is undefined, to be written and then `put`.
+
+        ``None`` without room, and for one that is too small to be shared.
+        """
+        places = self._places.get((dtype, shape))
+        if places is None:
+            if math.prod(shape) * dtype.itemsize < SHARE_FROM_BYTES:
                 return None
-            place = places[-1]
-        return np.asarray(Loan(place))
+            places = self.places(dtype, shape)
+        for place in places:
+            if place.mapping[0] == FREE and not place.segment.lent:
+                return np.asarray(Loan(place))
+        if not self._make(math.prod(shape) * dtype.itemsize):
+            return None
+        return np.asarray(Loan(places[-1]))
 
     def _make(self, size: int) -> bool:
         """Make a segment for arrays of so many bytes; its places come last."""

@@ -107,13 +107,14 @@ class PieceRun:
         elif not self.pending:
             self.transport.done([slots[slot] for slot in self.piece.plan.fetch_slots], ())
 
-    def deliver(self, channel: int, tensors: Sequence[Any], elsewhere: bool = False) -> None:
-        """Take a message; run what it was the last missing part of.
+    def deliver(self, channel: int, tensors: list[Any], elsewhere: bool = False) -> None:
+        """Take a message, whose tensors are given away; run what it was the last missing part of.
 
         With ``elsewhere`` that happens on another thread, and the caller goes on receiving.
         """
         where, wakes = self.piece.plan.channels[channel]
         take_in(self.slots, where, tensors)
+        tensors.clear()
         ready = self._count_down(wakes)
         if ready:
             if self.piece.is_plain and len(ready) == 1 and not elsewhere:
@@ -263,19 +264,20 @@ class PieceRun:
                     for value in tensors:
                         check_alive(value)
                 transfers.append((task, channel, tensors))
+            # What came through memory that its sender wants to use again goes before he hears of us.
+            for slot in self.piece.releases[number]:
+                slots[slot] = None
             with self._lock:
                 last = self.remaining == 1 and not self.stopped
                 if last:
                     self.remaining = 0
             if last:
                 fetches = [check_alive(slots[slot]) for slot in self.piece.plan.fetch_slots]
-                self.slots = []
+                self.slots = slots = []
                 self.transport.done(fetches, transfers)
                 return []
             for task, channel, tensors in transfers:
                 self.transport.send(task, channel, tensors)
-            for slot in self.piece.releases[number]:
-                slots[slot] = None
         except Exception as error:
             self._fail(error)
             return []

@@ -177,7 +177,7 @@ def _change(xp: Any, ref: Any, indices: Any, updates: Any, op: str, ufunc: Any) 
     with ref.lock:
         if xp is np:
             array = ref.exclusive()
-            as_rows = np.shape(updates) == indices.shape + array.shape[1:]
+            as_rows = updates.shape == indices.shape + array.shape[1:]
             if as_rows and change_rows(op, array, indices, updates):
                 return
             del array
