@@ -21,6 +21,7 @@ export class GraphBox {
       onlayout: (result) => {
         this.note.textContent = layoutNote(result);
         this.element.dataset.drawn = String(result.nodes.size);
+        this.paint();
       },
     });
     this.words = h("p", { class: "df-hint df-cluster-graph-words" });
@@ -40,10 +41,7 @@ export class GraphBox {
     this.pane.setModel(new GraphModel(message.nodes));
     // How gradients are made is not what this picture is about: one box, to be opened.
     for (const path of [...this.pane.open]) if (/^gradients(_\d+)?(\/|$)/.test(path)) this.pane.open.delete(path);
-    return guarded(this.frame, async () => {
-      await this.pane.update();
-      this.paint();
-    })();
+    return guarded(this.frame, () => this.pane.update())();
   }
 
   follow(runsPerSecond, tasks) {
@@ -53,18 +51,15 @@ export class GraphBox {
     if (this.message) this.paint();
   }
 
-  /** Above a node: its task; above a Recv also what comes in there. */
+  /** Above a node: its task. */
   word(item) {
     const tasks = new Set(item.members.map((i) => this.pane.model.nodes[i].device));
-    const where = tasks.size === 1 ? [...tasks][0] : `${tasks.size} tasks`;
-    const node = item.group ? null : this.pane.model.nodes[item.index];
-    const transfer = node?.op === "_Recv" ? this.transfers.get(node.name) : null;
-    return transfer ? `${where}: ${traffic(transfer, this.runs)}` : where;
+    return tasks.size === 1 ? [...tasks][0] : `${tasks.size} tasks`;
   }
 
   paint() {
     const { pane } = this;
-    if (!pane.visible) return;
+    if (!pane.drawing) return;
     const where = (item) => new Set(item.members.map((i) => pane.model.nodes[i].device));
     const homes = pane.visible.items.map((item) => [item.id, where(item)]);
     pane.fills = new Map(homes.map(([id, tasks]) => [id, tasks.size === 1 ? colourOf([...tasks][0], this.tasks) : SEVERAL]));
@@ -72,12 +67,13 @@ export class GraphBox {
     if (homes.some(([, tasks]) => tasks.size > 1)) entries.push(["several", SEVERAL]);
     pane.widths = new Map();
     for (const edge of pane.visible.edges) {
-      let total = 0;
-      for (const [name] of edge.tensors) {
-        const transfer = this.transfers.get(name.slice(0, name.lastIndexOf(":")));
-        if (transfer?.send === name.slice(0, name.lastIndexOf(":"))) total += transfer.bytes ?? 0;
-      }
+      const sent = [...edge.tensors.keys()].map((name) => name.slice(0, name.lastIndexOf(":")));
+      const here = sent.map((name) => [name, this.transfers.get(name)]).filter(([name, transfer]) => transfer?.send === name).map(([, transfer]) => transfer);
+      const total = here.reduce((sum, transfer) => sum + (transfer.bytes ?? 0), 0);
       if (total) pane.widths.set(edge.id, lineWidth(total));
+      // Between a Send and its Recv: what travels there.
+      const label = here.length === 1 && pane.drawing.edgeElements.get(edge.id)?.querySelector(".df-edge-label");
+      if (label) label.textContent = traffic(here[0], this.runs);
     }
     this.legend.replaceChildren(...entries.map(([name, value]) => h("span", { class: "df-key" }, h("i", { style: `background:${value}` }), name)));
     pane.paint();

@@ -3,6 +3,8 @@ import { QUIET, button, h, plural, s, unique } from "../shared/dom.js";
 import { short } from "../shared/numbers.js";
 import { sparkline } from "./state.js";
 
+// After so long without a word a chosen mode is no longer marked.
+const HEARD_MS = 3000;
 const SAY = {
   asynchronous: "each worker changes the variables by itself; nobody waits, gradients may be stale",
   synchronous: "the gradients of all workers make one step; the slowest sets the pace",
@@ -26,6 +28,8 @@ export class TrainingBox {
   }
 
   change(mode) {
+    // Marked until the kernel has heard of it: a state that was on its way says the old one.
+    this.asked = { mode, until: Date.now() + HEARD_MS };
     this.act({ do: "switch", training: this.id, mode, backups: Number(this.backups.value) || 1 });
   }
 
@@ -39,7 +43,8 @@ export class TrainingBox {
     if (this.text.textContent !== text) this.text.textContent = text;
     const said = `${training.mode}: ${SAY[training.mode] ?? ""}`;
     if (this.explain.textContent !== said) this.explain.textContent = said;
-    if (!isBusy) for (const radio of this.radios) radio.checked = radio.value === training.mode;
+    if (isBusy || this.asked?.mode === training.mode || this.asked?.until < Date.now()) this.asked = null;
+    if (!isBusy && !this.asked) for (const radio of this.radios) radio.checked = radio.value === training.mode;
     this.backups.closest("label").hidden = training.mode !== "backup workers";
     if (this.backups.getRootNode().activeElement !== this.backups) this.backups.value = training.num_backups;
     this.stopper.textContent = this.running ? "Stop training" : "Go on training";
