@@ -8,8 +8,10 @@ import numpy as np
 
 from dataflow.dtypes import DType, float16, float32
 from dataflow.kernels.fused.batched_products import multiply_each
-from dataflow.kernels.parallel import matrix_product, sum_of_products
+from dataflow.kernels.parallel import matrix_product, product_with_packed, sum_of_products
 from dataflow.kernels.registry import kernel
+
+_CPU_ONLY = "BLAS packs what it multiplies itself; no rewrite makes one for a GPU"
 
 
 @kernel("MatMul", factory=True, takes_out=True)
@@ -42,6 +44,21 @@ def mat_mul_sum_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
         return sum_of_products(lefts, rights)
 
     return run
+
+
+@kernel("_PackedMatrix", cpu_only=_CPU_ONLY)
+def packed_matrix_kernel(xp: Any, b: Any, *, transpose_b: bool) -> Any:
+    from dataflow.kernels.fused.gemm import PackedMatrix  # with the first loop that has products
+
+    return PackedMatrix(b.T if transpose_b else b)
+
+
+@kernel("_PackedProduct", cpu_only=_CPU_ONLY)
+def packed_product_kernel(xp: Any, a: Any, packed: Any) -> Any:
+    if a.ndim != 2 or packed.matrix.ndim != 2:
+        shapes = f"{a.shape} and {packed.matrix.shape}"
+        raise ValueError(f"both must be matrices, got shapes {shapes}")
+    return product_with_packed(a, packed)
 
 
 def _in_single(a: Any, b: Any, out: Any = None) -> Any:

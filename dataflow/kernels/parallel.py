@@ -223,6 +223,8 @@ def run_pieces_of(xp: Any, pieces: Sequence[Any], make_worker: Any) -> None:
 
 #: From here on a product may be made by `fused.gemm`.
 _MEDIUM_PRODUCT = 1 << 20
+#: From here on one with a packed matrix is quicker than NumPy's.
+_PACKED_PRODUCT = 1 << 19
 #: From here on that is divided among the team's threads, which wait for it in a loop.
 _SHARED_PRODUCT = 3 << 20
 #: What a part of it has at least, where there are more than two threads.
@@ -253,6 +255,22 @@ def matrix_product(a: Any, b: Any, out: Any = None) -> Any:
     if out is None or out.shape != (rows, columns) or out.dtype != a.dtype:
         out = np.empty((rows, columns), a.dtype)
     _multiply(a, b, out, multiplications)
+    return out
+
+
+def product_with_packed(a: Any, packed: Any) -> Any:
+    """``a @ packed.matrix``, for a `gemm.PackedMatrix`."""
+    b = packed.matrix
+    rows, columns = a.shape[0], b.shape[1]
+    multiplications = rows * columns * b.shape[0]
+    if multiplications < _PACKED_PRODUCT or a.shape[1] != b.shape[0]:
+        return matrix_product(a, b)
+    out = np.empty((rows, columns), b.dtype)
+    parts = _num_shares(multiplications)
+    if _MEDIUM_PRODUCT <= multiplications < _SHARED_PRODUCT:
+        parts = min(num_threads(), 2)
+    if not packed.multiply(a, out, parts):
+        return matrix_product(a, b)
     return out
 
 

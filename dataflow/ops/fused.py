@@ -81,6 +81,31 @@ def update_all_op(
 not_differentiable(update_all_op)
 
 
+@define_op("_PackedMatrix", "b: T -> packed: variant", T=[float32, float64])
+def packed_matrix_op(b: Tensor, *, transpose_b: bool = False) -> Dims:
+    """A right matrix as products read it, for many of them.
+
+    Shape: scalar, of dtype variant. Gradient: none; rewriting happens after gradients are built.
+    """
+    return ()
+
+
+not_differentiable(packed_matrix_op)
+
+
+@define_op("_PackedProduct", "a: T, packed: variant -> product: T", T=[float32, float64])
+def packed_product_op(a: Tensor, packed: Tensor, *, output_shape: Shape) -> Dims:
+    """The matrix product of a and a `_PackedMatrix`.
+
+    Shape: ``output_shape``, that of the ``MatMul``. Gradient: none; rewriting happens after gradients
+    are built.
+    """
+    return output_shape
+
+
+not_differentiable(packed_product_op)
+
+
 @define_op("_RoundsSum", "initial: T -> sum: variant", T=[float32, float64])
 def rounds_sum_op(initial: Tensor) -> Dims:
     """A sum over the rounds of a loop that is made when the loop is over: of terms yet to come.

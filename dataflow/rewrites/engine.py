@@ -20,6 +20,7 @@ from dataflow.rewrites import (
     fusion,
     gates,
     loop_sums,
+    packing,
     pooling,
     regions,
     updates,
@@ -105,6 +106,7 @@ def apply(
         pooling.run(work, journal)
     if switches.regions:
         loop_sums.run(work, journal)
+        packing.run(work, journal)
     if switches.remapping:
         fusion.run(work, journal, guess)
     if switches.regions:

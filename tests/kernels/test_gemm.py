@@ -117,3 +117,45 @@ def test_matrix_product_uses_them(monkeypatch: pytest.MonkeyPatch, m: int, k: in
     np.testing.assert_array_equal(total, 3 * (a @ b))
     assert used
     assert all(used)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 3])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("rows", "steps", "columns"),
+    [(1, 3, 1), (5, 17, 64), (9, 256, 100), (50, 257, 131), (8, 700, 49), (512, 20, 33)],
+)
+def test_a_packed_matrix_serves_many_products(
+    parts: int, turned: bool, rows: int, steps: int, columns: int
+) -> None:
+    b = _whole_numbers((columns, steps) if turned else (steps, columns), 2)
+    b = b.T if turned else b
+    packed = gemm.PackedMatrix(b)
+    for seed in range(3):  # the first packs it
+        for number in (rows, max(1, rows - 1)):
+            a = _whole_numbers((number, steps), seed)
+            around = np.full((number + 2, columns + 21), 7, np.float32)
+            out = around[1:-1, 3 : 3 + columns]
+            fits = columns >= parts
+            assert packed.multiply(a, out, parts) == fits
+            if fits:
+                np.testing.assert_array_equal(out, a @ b)
+            out[...] = 7
+            assert (around == 7).all()
+    other = gemm.PackedMatrix(b.astype(np.float64))
+    assert not other.multiply(a, around[1:-1, 3 : 3 + columns], parts)
+    assert not packed.multiply(
+        _whole_numbers((513, steps), 0), np.empty((513, columns), "f"), parts
+    )
+
+
+def test_products_with_packed_matrices_use_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = results_of(monkeypatch, gemm.PackedMatrix, "multiply")
+    a, b = _whole_numbers((50, 130), 1), _whole_numbers((130, 200), 2)
+    packed = gemm.PackedMatrix(b)
+    for _ in range(2):
+        np.testing.assert_array_equal(parallel.product_with_packed(a, packed), a @ b)
+    np.testing.assert_array_equal(parallel.product_with_packed(a[:2], packed), a[:2] @ b)
+    assert used == [True, True]
+    with pytest.raises(ValueError, match="shapes"):
+        parallel.product_with_packed(a[:, :9], packed)

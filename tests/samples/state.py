@@ -143,6 +143,14 @@ def added_products(tf: Any, x: Any, y: Any) -> Any:
     return mat_mul_sum_op([x, y], [y, x], transpose_b=True, name="sum")
 
 
+def packed_product(tf: Any, x: Any, y: Any) -> Any:
+    """The nodes that rewrites put in the place of products with one right matrix."""
+    from dataflow.ops.fused import packed_matrix_op, packed_product_op
+
+    packed = packed_matrix_op(y, transpose_b=True, name="packed")
+    return packed_product_op(x, packed, output_shape=(2, 2), name="product")
+
+
 def summed_over_rounds(tf: Any, x: Any, y: Any) -> Any:
     """The nodes that rewrites put in the place of sums over the rounds of a loop."""
     from dataflow.ops.fused import add_product_op, add_rows_op, rounds_sum_op, rounds_total_op
@@ -286,6 +294,18 @@ SAMPLES = [
         gradient=(),
         oracle=False,
         note="made by rewrites",
+    ),
+    *(
+        Sample(
+            name,
+            packed_product,
+            (np.ones((2, 3), np.float32) * 0.5, np.arange(6, dtype=np.float32).reshape(2, 3)),
+            lambda x, y: x @ y.T,
+            gradient=(),
+            oracle=False,
+            note="made by rewrites",
+        )
+        for name in ("_PackedMatrix", "_PackedProduct")
     ),
     *(
         Sample(

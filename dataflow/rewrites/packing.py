@@ -1,0 +1,104 @@
+"""Weights that many products of a plan have in common are packed once.
+
+A product reads its right matrix in panels, into which it is copied first. For a few rows of the left
+matrix, as in the steps of a recurrent network, that takes as long as the product itself. Weights do
+not change within a loop, nor from step to step of an unrolled one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dataflow.graph.default_stacks import use_graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.registry import get_op
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.fused import packed_matrix_op, packed_product_op
+from dataflow.rewrites.effects import Changes
+from dataflow.rewrites.gates import variable_read
+from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.places import OUTSIDE, places
+from dataflow.rewrites.working_graph import WorkingGraph
+
+#: Outside loops so many products share one matrix, at least.
+_LEAST_PRODUCTS = 4
+#: Smaller matrices are quicker as they lie.
+_LEAST_ELEMENTS = 2048
+
+
+class _Shared(NamedTuple):
+    """What products have in common: the matrix outside all loops, how it is read, and the node that
+    carries it into their loop."""
+
+    matrix: Tensor
+    transposed: bool
+    enter: Operation | None
+
+
+def run(work: WorkingGraph, journal: list[Hit]) -> None:
+    """Finds products with one right matrix and packs it for them."""
+    ops = work.needed()
+    where = places(ops, work.feed_tensors)
+    groups: dict[_Shared, list[Operation]] = {}
+    changes = Changes(ops)
+    for op in ops:
+        if op.type != "MatMul" or op.attrs["transpose_a"] or op.outputs[0].dtype.name != "float32":
+            continue
+        right = op._inputs[1]
+        if right.dims is None or len(right.dims) != 2 or None in right.dims:
+            continue
+        if right.dims[0] * right.dims[1] < _LEAST_ELEMENTS:  # type: ignore[operator]
+            continue
+        if right.op.type == "Enter" and right.op.attrs["is_constant"]:
+            key = _Shared(right.op._inputs[0], op.attrs["transpose_b"], right.op)
+        elif where.get(op, OUTSIDE) == OUTSIDE and not op._control_inputs:
+            key = _Shared(right, op.attrs["transpose_b"], None)
+        else:
+            continue
+        groups.setdefault(key, []).append(op)
+    for key, members in groups.items():
+        if key.enter is None and (
+            len(members) < _LEAST_PRODUCTS or not _stays(key.matrix, changes)
+        ):
+            continue
+        _pack(work, journal, key, members)
+
+
+def _stays(matrix: Tensor, changes: Changes) -> bool:
+    """False for the value of a variable that may be read before a change and after it."""
+    if matrix.dtype.is_ref:
+        return changes.are_over(matrix)
+    return variable_read(matrix.op) is None or not matrix.op._control_inputs
+
+
+def _pack(work: WorkingGraph, journal: list[Hit], key: _Shared, members: list[Operation]) -> None:
+    with use_graph(work.graph):
+        work.begin(members[0].outputs[0])
+        packed = packed_matrix_op(key.matrix, transpose_b=key.transposed, name="packed")
+        made = [packed.op]
+        if key.enter is not None:
+            packed = get_op("Enter")(
+                packed, frame_name=key.enter.attrs["frame_name"], is_constant=True, name="Enter"
+            )
+            for control in key.enter._control_inputs:
+                packed.op._wait_for(control)
+            made.append(packed.op)
+        for op in made:
+            work.origin[op] = work.origin[members[0]]
+            op._frames = work.origin[op]._frames
+        for op in members:
+            old = op.outputs[0]
+            work.begin(old)
+            new = packed_product_op(op._inputs[0], packed, output_shape=old.dims, name="product")
+            work.replace(old, new)
+    times = "in each round" if key.enter is not None else f"{len(members)} times"
+    journal.append(
+        Hit(
+            "packing",
+            f"matmul(x, weights) {times} -> the weights are packed once",
+            members[-1].outputs[0].name,
+            new.name,
+            tuple(op.name for op in members),
+            (made[0].name, new.op.name),
+        )
+    )
