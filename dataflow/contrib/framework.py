@@ -1,4 +1,4 @@
-"""``tf.contrib.framework``: argument scopes, the global step, lists of variables."""
+"""``tf.contrib.framework``: argument scopes, the global step, lists of variables, checkpoints."""
 
 from __future__ import annotations
 
@@ -7,15 +7,21 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from dataflow import logging, nest
 from dataflow.graph.collections import GraphKeys
+from dataflow.graph.conversion import is_tensor_like as is_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.ops.sequences import argsort, sort
 from dataflow.ops.variables import global_variables
+from dataflow.train.checkpoint_initializers import init_from_checkpoint
+from dataflow.train.checkpoint_management import list_variables, load_checkpoint, load_variable
 from dataflow.train.global_step import (
     assert_global_step,
     create_global_step,
     get_global_step,
     get_or_create_global_step,
 )
+from dataflow.train.saver import Saver
 
 _scopes: list[dict[str, dict[str, Any]]] = [{}]
 _functions: set[str] = set()
@@ -105,10 +111,47 @@ def get_local_variables(scope: Any = None, suffix: str | None = None) -> list[An
     return get_variables(scope, suffix, GraphKeys.LOCAL_VARIABLES)
 
 
+def assign_from_checkpoint_fn(
+    model_path: Any,
+    var_list: Any,
+    ignore_missing_vars: bool = False,
+    reshape_variables: bool = False,
+) -> Callable[[Any], None] | None:
+    """``restore(session)`` that reads variables from the checkpoint at ``model_path``.
+
+    ``var_list`` is a list of variables, or a dictionary from names in the checkpoint to variables.
+    With ``ignore_missing_vars`` those that the checkpoint lacks keep their values, and are named in
+    a warning; where it has none of them there is no function (``None``). ``reshape_variables`` takes
+    a value of another shape and the same number of elements.
+
+    Raises NotFoundError, when it is called, for a checkpoint or a variable that is not there, and
+    ValueError for an empty ``var_list``.
+    """
+    if not var_list:
+        raise ValueError("var_list cannot be empty: name the variables to restore.")
+    by_name = var_list if isinstance(var_list, dict) else {v.op.name: v for v in var_list}
+    if ignore_missing_vars:
+        there = dict(list_variables(model_path))
+        for name in [name for name in by_name if name not in there]:
+            logging.warning("Variable %s missing in checkpoint %s", name, model_path)
+        by_name = {name: v for name, v in by_name.items() if name in there}
+        if not by_name:
+            logging.warning("No variables to restore from %s", model_path)
+            return None
+    saver = Saver(by_name, reshape=reshape_variables)
+
+    def restore(session: Any) -> None:
+        saver.restore(session, model_path)
+
+    return restore
+
+
 __all__ = [
     "add_arg_scope",
     "arg_scope",
+    "argsort",
     "assert_global_step",
+    "assign_from_checkpoint_fn",
     "create_global_step",
     "get_global_step",
     "get_local_variables",
@@ -118,4 +161,11 @@ __all__ = [
     "get_variables",
     "get_variables_to_restore",
     "global_variables",
+    "init_from_checkpoint",
+    "is_tensor",
+    "list_variables",
+    "load_checkpoint",
+    "load_variable",
+    "nest",
+    "sort",
 ]

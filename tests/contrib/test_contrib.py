@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,37 @@ def test_arg_scopes() -> None:
     assert sum(n.endswith("biases") for n in names()) == 1
     with pytest.raises(ValueError, match="add_arg_scope"), scope([tf.matmul], name="x"):
         pass
+
+
+def test_restoring_a_part_of_a_network(tmp_path: Path) -> None:
+    framework = tf.contrib.framework
+    with tf.Graph().as_default(), tf.Session() as s:
+        tf.get_variable("kept/w", initializer=[1.0, 2.0, 3.0, 4.0])
+        s.run(tf.global_variables_initializer())
+        path = tf.train.Saver().save(s, str(tmp_path / "model"))
+    assert framework.list_variables(path) == [("kept/w", [4])]
+    assert framework.load_variable(path, "kept/w").tolist() == [1, 2, 3, 4]
+    w = tf.get_variable("kept/w", [2, 2])
+    head = tf.get_variable("head/w", [3], initializer=tf.ones_initializer())
+    restore = framework.assign_from_checkpoint_fn
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        restore(path, [w, head], ignore_missing_vars=True, reshape_variables=True)(s)
+        assert s.run(w).tolist() == [[1, 2], [3, 4]] and s.run(head).tolist() == [1, 1, 1]
+        restore(path, {"kept/w": w}, reshape_variables=True)(s)
+        with pytest.raises(tf.errors.NotFoundError, match="head/w"):
+            restore(path, [head])(s)
+    assert restore(path, [head], ignore_missing_vars=True) is None
+    with pytest.raises(ValueError, match="var_list cannot be empty"):
+        restore(path, [])
+
+
+def test_structures_and_order() -> None:
+    framework = tf.contrib.framework
+    assert framework.nest.flatten({"b": (1, [2]), "a": 3}) == [3, 1, 2]
+    assert framework.is_tensor(tf.zeros([])) and not framework.is_tensor(np.zeros([]))
+    with tf.Session() as s:
+        assert s.run(framework.argsort([3, 1, 2])).tolist() == [1, 2, 0]
 
 
 def test_convolutions_and_batch_norm() -> None:
