@@ -32,7 +32,7 @@ from dataflow.rewrites.working_graph import WorkingGraph
 from dataflow.runtime.codegen import ALIASES, VARIABLES, GeneratedPlan
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.control_structure import CONTROL_OPS
-from dataflow.runtime.lending import num_bytes
+from dataflow.runtime.lending import Lender, num_bytes
 from dataflow.runtime.plan import (
     CALLS_BLAS,
     RUNS_BEFORE_REWRITING,
@@ -290,11 +290,11 @@ class CompiledPiece:
             self._segments[number] = self._compile(number, placed, final=self._switches.reuse)
             self.functions[number] = self._segments[number].function
 
-    def new_slots(self, link: Any = None) -> list[Any]:
+    def new_slots(self, lender: Lender | None = None) -> list[Any]:
         """The slots of a step, empty; the last is the link on which results are sent, which lends
         them memory (`runtime.lending`)."""
         slots: list[Any] = [None] * self.plan.num_slots
-        slots.append(link)
+        slots.append(lender)
         return slots
 
     @property

@@ -234,7 +234,10 @@ class MasterStep:
             recorder = None
             if self.recorders is not None:
                 recorder = self.recorders[master.task] = Recorder(bool(self.flags & VALUES))
-            self.local = PieceRun(prepared.local, self.step, self, alone, recorder)
+            # Only one other task: its link lends memory for what it is sent.
+            lends = recorder is None and len(self.links) == 1
+            lender = next(iter(self.links.values())) if lends else None
+            self.local = PieceRun(prepared.local, self.step, self, alone, recorder, lender)
             self.local.start([values[position] for position in prepared.local_feeds])
             while self.reads:
                 self.local.deliver(*self.reads.pop(0))

@@ -21,6 +21,7 @@ from dataflow.cluster.recorder import Recorder
 from dataflow.cluster.stretches import Stretch, take_in
 from dataflow.errors import InvalidArgumentError
 from dataflow.runtime.codegen import DEAD
+from dataflow.runtime.lending import Lender
 from dataflow.runtime.resources import Cancellation, Postponed, postponing
 
 #: Results up to this size are sent on whatever thread made them possible: the socket has room.
@@ -70,11 +71,13 @@ class PieceRun:
         transport: Transport,
         inline: bool = False,
         recorder: Recorder | None = None,
+        lender: Lender | None = None,
     ) -> None:
+        """``lender``: the link on which all results are sent, where there is one such."""
         self.piece = piece
         self.step = step
         self.transport = transport
-        self.slots = piece.new_slots()
+        self.slots = piece.new_slots(lender)
         self.pending = piece.pending.copy()
         self.remaining = len(self.pending)
         self.cancellation: Cancellation | None = Cancellation() if piece.num_blocking else None

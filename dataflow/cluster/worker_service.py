@@ -151,10 +151,11 @@ class Registered:
         self.addresses = addresses
         self.course = Course(piece, home)
         self.waits = piece.num_blocking > 0
-        #: A step is done on the thread that receives, without waiting for any other task.
-        self.is_quick = piece.is_quick and all(
+        self.sends_home = all(
             task == home for segment in piece.plan.segments for task, _, _ in segment.transfers
         )
+        #: A step is done on the thread that receives, without waiting for any other task.
+        self.is_quick = piece.is_quick and self.sends_home
 
 
 class _HomeTransport:
@@ -337,7 +338,9 @@ class WorkerService:
         transport.want_next = bool(message.flags & WANT_NEXT)
         if message.flags & TRACE:
             transport.recorder = Recorder(bool(message.flags & VALUES))
-        run = PieceRun(registered.piece, step, transport, recorder=transport.recorder)
+        recorder = transport.recorder
+        lender = link if registered.sends_home and recorder is None else None
+        run = PieceRun(registered.piece, step, transport, recorder=recorder, lender=lender)
         with self._lock:
             self._runs[step] = (run, link)
             early = self._early.pop(step, None)
