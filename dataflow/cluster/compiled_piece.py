@@ -167,7 +167,9 @@ class CompiledPiece:
         self._segments = [self._compile(n, placed) for n, placed in enumerate(self._place())]
         #: What each segment runs now.
         self.functions = [segment.function for segment in self._segments]
-        self._runs_left = RUNS_BEFORE_REWRITING if self.may_be_rewritten else -1
+        #: Whether it has run so few times that it may still be rewritten.
+        self.is_new = self.may_be_rewritten
+        self._runs_left = RUNS_BEFORE_REWRITING
         self.pending = [s.num_pending for s in plan.segments]
         self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
         self.num_blocking = sum(s.blocking for s in plan.segments)
@@ -253,17 +255,12 @@ class CompiledPiece:
             len(segment.ops) for segment in self.plan.segments
         )
 
-    @property
-    def is_new(self) -> bool:
-        """Whether it has run so few times that it may still be rewritten."""
-        return self._runs_left >= 0
-
     def count_run(self) -> None:
-        """A step begins; one of the first few finds the piece worth rewriting."""
-        if self._runs_left >= 0:
-            self._runs_left -= 1
-            if self._runs_left < 0:
-                self.rewrite()
+        """A step begins while the piece `is_new`; one of them finds it worth rewriting."""
+        self._runs_left -= 1
+        if self.is_new and self._runs_left < 0:
+            self.is_new = False
+            self.rewrite()
 
     def rewrite(self) -> None:
         """Apply the rewrites to each segment; steps that run meanwhile go on with what they have."""

@@ -98,7 +98,8 @@ class PieceRun:
 
     def start(self, feeds: Sequence[Any]) -> None:
         """Take the fed values and run what waits for nothing else."""
-        self.piece.count_run()
+        if self.piece.is_new:
+            self.piece.count_run()
         slots = self.slots
         for slot, value in zip(self.piece.plan.feed_slots, feeds, strict=True):
             slots[slot] = value
@@ -334,7 +335,10 @@ def then_wake(function: Callable[..., _Result], *arguments: Any) -> _Result:
     try:
         return function(*arguments)
     finally:
-        _try_again(woken, _local.later)
+        if woken or _local.later:
+            _try_again(woken, _local.later)
+        else:
+            _local.woken = None
 
 
 def try_woken() -> None:

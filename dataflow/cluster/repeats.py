@@ -76,7 +76,8 @@ class RepeatedStep:
         piece, parts = self._piece, self._parts
         if parts is None or piece.session.load.delay_seconds:
             return PieceRun(piece, self._step, self)
-        piece.count_run()
+        if piece.is_new:
+            piece.count_run()
         return _RepeatedLine(self, piece, parts)
 
     def finish(self) -> None:

@@ -80,7 +80,8 @@ def begin(registered: Registered, link: Link) -> tuple[Begun, list[Any]] | None:
     load = piece.session.load
     if load.delay_seconds:
         return None
-    piece.count_run()
+    if piece.is_new:
+        piece.count_run()
     slots = piece.new_slots(link)
     begun = Begun(registered, slots, load.num_updates)
     try:

@@ -114,5 +114,6 @@ def runner(
             lines.append(f"        {' = '.join(f'slots[{slot}]' for slot in drops)} = None")
     lines.append(f"        return [{', '.join(f'slots[{slot}]' for slot in results)}]")
     lines += ["    except Exception as error:", "        raise explained(error, number) from error"]
-    exec("\n".join(lines), scope)
+    name = f"<stretch of segments {stretch.numbers[part]}>"
+    exec(compile("\n".join(lines), name, "exec"), scope)
     return scope["run"]  # type: ignore[no-any-return]
