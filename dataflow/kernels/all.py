@@ -18,6 +18,7 @@ from dataflow.kernels import (
     cumulative as _cumulative,  # noqa: F401
     dataset as _dataset,  # noqa: F401
     depthwise as _depthwise,  # noqa: F401
+    dilation as _dilation,  # noqa: F401
     elementary as _elementary,  # noqa: F401
     gather_scatter as _gather_scatter,  # noqa: F401
     image as _image,  # noqa: F401

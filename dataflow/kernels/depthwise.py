@@ -1,4 +1,4 @@
-"""Kernels of depthwise convolution and of dilation: one pass over the image for each tap.
+"""Kernels of depthwise convolution: one pass over the image for each tap.
 
 Convolutions have loops in machine code on processors that have them: `fused.sliding`.
 """
@@ -23,7 +23,7 @@ from dataflow.windows import Window
 _PIECE_ELEMENTS = 1 << 17
 
 
-def _taps(windows: list[Window]) -> Any:
+def taps_of(windows: list[Window]) -> Any:
     """For each tap: its indices, the places where it meets the image, and what it meets there."""
     height, width = windows
     for y in range(height.taps):
@@ -33,7 +33,7 @@ def _taps(windows: list[Window]) -> Any:
             yield y, x, (slice(None), y_to, x_to), (slice(None), y_from, x_from)
 
 
-def _lines(view: Any) -> Any:
+def lines(view: Any) -> Any:
     """[n, rows, places, channels] as [n, rows, places * channels] where no copy is needed."""
     if view.size and view.strides[-2] == view.shape[-1] * view.itemsize:
         return view.reshape(*view.shape[:2], -1)
@@ -42,7 +42,7 @@ def _lines(view: Any) -> Any:
 
 def _add_scaled(xp: Any, target: Any, source: Any, weights: Any) -> None:
     """``target += source * weights`` for one weight a channel, in long runs where rows allow it."""
-    to, frm = _lines(target), _lines(source)
+    to, frm = lines(target), lines(source)
     if to.ndim == frm.ndim == 3:
         to += frm * xp.tile(weights, target.shape[2])
     else:
@@ -175,6 +175,10 @@ def depthwise_kernel(
         return result
     if xp is np:
         image, out = np.ascontiguousarray(image), np.empty(shape, input.dtype)
+        # One channel: whole lines are vectors, where the channels of a place are not.
+        is_single = shape[3] == windows[1].stride == 1
+        if is_single and _native_forward(image, filter[..., 0], windows, out):
+            return layout.from_last(xp, out)
         if sliding.slide("weighted", *windows, x=image, weights=_flat(filter), out=out):
             return layout.from_last(xp, out)
     out = xp.zeros(shape, input.dtype)
@@ -189,7 +193,7 @@ def depthwise_kernel(
 
     def work(piece: slice) -> None:
         source = image[piece]
-        for y, x, to, frm in _taps(windows):
+        for y, x, to, frm in taps_of(windows):
             if multiplier == 1:
                 _add_scaled(xp, out[piece][to], source[frm], filter[y, x, :, 0])
             else:
@@ -234,6 +238,8 @@ def depthwise_backprop_input_kernel(
         out, own = np.empty(sizes, out_backprop.dtype), _flat(filter)
         if is_turned:  # each place is written once
             own = np.ascontiguousarray(own[::-1, ::-1])
+            if sizes[3] == 1 and _native_forward(grad[..., 0], own, turned, out):
+                return layout.from_last(xp, out)
             done = sliding.slide("weighted", *turned, x=grad[..., 0], weights=own, out=out)
         else:
             done = sliding.slide("weighted_gradient", *windows, grad=grad, weights=own, out=out)
@@ -249,7 +255,7 @@ def depthwise_backprop_input_kernel(
 
     def work(piece: slice) -> None:
         part, source = out[piece], grad[piece]
-        for y, x, to, frm in _taps(windows):
+        for y, x, to, frm in taps_of(windows):
             if multiplier == 1:
                 _add_scaled(xp, part[frm], source[..., 0][to], filter[y, x, :, 0])
             else:
@@ -301,7 +307,7 @@ def depthwise_backprop_filter_kernel(
     def make_worker(total: Any) -> Any:
         def work(piece: slice) -> None:
             source, part = image[piece], grad[piece]
-            for y, x, to, frm in _taps(windows):
+            for y, x, to, frm in taps_of(windows):
                 product = part[to] * source[frm][..., None]
                 rows = product.reshape(-1, sizes[2] * sizes[3])
                 # BLAS adds rows several times faster than a reduction over the first axis.
@@ -312,71 +318,3 @@ def depthwise_backprop_filter_kernel(
     pieces = _pieces(image.shape[0], int(np.prod(grad.shape[1:])))
     add_up_pieces(xp, pieces, total_of_all, make_worker)
     return total_of_all
-
-
-def _dilate(xp: Any, image: Any, filter: Any, windows: list[Window]) -> tuple[Any, Any]:
-    """The dilation, and for each result the number of the tap that gave it (first of equals)."""
-    shape = (image.shape[0], *(w.count for w in windows), image.shape[3])
-    kind = image.dtype
-    lowest = -np.inf if kind.kind == "f" else np.iinfo(kind).min
-    best = xp.full(shape, lowest, kind)
-    tap_of = xp.zeros(shape, np.int32)
-    for y, x, to, frm in _taps(windows):
-        value = image[frm] + filter[y, x]
-        better = value > best[to]
-        best[to] = xp.where(better, value, best[to])
-        tap_of[to] = xp.where(better, y * windows[1].taps + x, tap_of[to])
-    return best, tap_of
-
-
-def _dilation_windows(
-    input: Any, filter: Any, strides: list[int], rates: list[int], padding: str
-) -> list[Window]:
-    return attr_windows(input.shape, (*filter.shape, 1), strides, rates, padding, [])
-
-
-@kernel("Dilation2D")
-def dilation2d_kernel(
-    xp: Any, input: Any, filter: Any, *, strides: list[int], rates: list[int], padding: str
-) -> Any:
-    windows = _dilation_windows(input, filter, strides, rates, padding)
-    return _dilate(xp, input, filter, windows)[0]
-
-
-@kernel("Dilation2DBackpropInput")
-def dilation2d_backprop_input_kernel(
-    xp: Any,
-    input: Any,
-    filter: Any,
-    out_backprop: Any,
-    *,
-    strides: list[int],
-    rates: list[int],
-    padding: str,
-) -> Any:
-    windows = _dilation_windows(input, filter, strides, rates, padding)
-    tap_of = _dilate(xp, input, filter, windows)[1]
-    out = xp.zeros(input.shape, input.dtype)
-    for y, x, to, frm in _taps(windows):
-        out[frm] += out_backprop[to] * (tap_of[to] == y * windows[1].taps + x)
-    return out
-
-
-@kernel("Dilation2DBackpropFilter")
-def dilation2d_backprop_filter_kernel(
-    xp: Any,
-    input: Any,
-    filter: Any,
-    out_backprop: Any,
-    *,
-    strides: list[int],
-    rates: list[int],
-    padding: str,
-) -> Any:
-    windows = _dilation_windows(input, filter, strides, rates, padding)
-    tap_of = _dilate(xp, input, filter, windows)[1]
-    out = xp.zeros(filter.shape, filter.dtype)
-    for y, x, to, _ in _taps(windows):
-        chosen = out_backprop[to] * (tap_of[to] == y * windows[1].taps + x)
-        out[y, x] = chosen.sum((0, 1, 2), dtype=filter.dtype)
-    return out

@@ -25,6 +25,7 @@ from dataflow.kernels import (
 )
 from dataflow.kernels.fused import elementwise, mapping, native
 from dataflow.runtime.resources import VariableResource
+from tests.results_of import results_of
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
 
@@ -264,6 +265,29 @@ def test_depthwise_convolution(
         lambda: depthwise.depthwise_backprop_input_kernel(np, sizes, filters, grad, **attributes)
     )
     np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("padding", ["SAME", "VALID"])
+@pytest.mark.parametrize("rate", [1, 2])
+def test_depthwise_convolution_of_one_channel(
+    both: Any, monkeypatch: pytest.MonkeyPatch, padding: str, rate: int
+) -> None:
+    """Lines are vectors there, before `sliding` is asked."""
+    monkeypatch.setattr(depthwise, "SMALL_ELEMENTS", 0)
+    rng = np.random.default_rng(7)
+    attributes: dict[str, Any] = {"strides": [1] * 4, "explicit_paddings": [], "padding": padding}
+    attributes |= {"dilations": [1, rate, rate, 1], "data_format": "NHWC"}
+    x = rng.standard_normal((2, 9, 21, 1)).astype(np.float32)
+    filters = rng.standard_normal((3, 2, 1, 1)).astype(np.float32)
+    asked = results_of(monkeypatch, depthwise, "_native_forward")
+    y, wanted = both(lambda: depthwise.depthwise_kernel(np, x, filters, **attributes))
+    np.testing.assert_allclose(y, wanted, rtol=1e-4, atol=1e-5)
+    grad, sizes = rng.standard_normal(y.shape).astype(np.float32), np.array(x.shape)
+    got, wanted = both(
+        lambda: depthwise.depthwise_backprop_input_kernel(np, sizes, filters, grad, **attributes)
+    )
+    np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-5)
+    assert asked.count(True) == 2
 
 
 def test_columns_of_a_transposed_matrix_are_left_to_numpy(at_once: None) -> None:
