@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.texts import text, texts
 
@@ -42,7 +44,7 @@ def restore_v2_kernel(
 
     reader = CheckpointReader(text(prefix))
     names = texts(tensor_names)
-    arrays = reader.read(names, texts(shape_and_slices))
+    arrays = _read(reader, names, texts(shape_and_slices))
     stored = reader.dtype_names()
     for name, dtype in zip(names, dtypes, strict=True):
         if stored[name] != dtype.name:
@@ -53,6 +55,28 @@ def restore_v2_kernel(
                 f"needed is {dtype.name}",
             )
     return tuple(array if array.shape else array[()] for array in arrays)
+
+
+#: Tensors of so many elements are read, and their CRCs computed, by several threads.
+_SHARED_ELEMENTS = 1 << 18
+
+
+def _read(reader: Any, names: list[str], specs: list[str]) -> list[Any]:
+    """`reader.read`, the large tensors each in a part of its own."""
+    if not all(map(reader.has_tensor, names)):
+        return reader.read(names, specs)  # type: ignore[no-any-return]  # it says which are not
+    shapes = reader.get_variable_to_shape_map()
+    sizes = [math.prod(shapes[name]) for name in names]
+    small = [i for i, size in enumerate(sizes) if size < _SHARED_ELEMENTS]
+    large = [[i] for i, size in enumerate(sizes) if size >= _SHARED_ELEMENTS]
+    found: dict[int, Any] = {}
+
+    def read(share: list[int]) -> None:
+        arrays = reader.read([names[i] for i in share], [specs[i] for i in share])
+        found.update(zip(share, arrays, strict=True))
+
+    run_pieces([*large, small] if small else large, lambda: read)
+    return [found[i] for i in range(len(names))]
 
 
 @kernel("ShardedFilename", cpu_only=_FILES)

@@ -62,6 +62,22 @@ def _inner_total(x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
     return sums if keep_dims else sums.reshape([s for i, s in enumerate(shape) if i not in gone])
 
 
+#: Rows of so few numbers are taken apart by columns, which are added up as whole arrays.
+_SHORTEST_ROW = 8
+
+
+def _by_columns(ufunc: Any, x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
+    """A reduction along a short last axis, one element of each row after the other; ``None`` for
+    other arrays. NumPy's own costs a call for each row."""
+    short = axis in ((-1,), (x.ndim - 1,)) and 1 < x.shape[-1] <= _SHORTEST_ROW
+    if not short or x.ndim < 2 or x.size < SMALL_ELEMENTS:
+        return None
+    total = ufunc(x[..., 0], x[..., 1])
+    for i in range(2, x.shape[-1]):
+        ufunc(total, x[..., i], out=total)
+    return total[..., None] if keep_dims else total
+
+
 def _row_reduction(kind: str, x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
     """A reduction over the last axes in machine code; ``None`` where there is none (yet)."""
     gone = len(axis)
@@ -85,6 +101,10 @@ def _total(xp: Any, x: Any, axis: Any, keep_dims: bool, dtype: Any) -> Any:
             return total
     if xp is np and x.size >= SMALL_ELEMENTS and dtype == x.dtype and not is_tall(xp, x):
         total = _row_reduction("sum", x, axis, keep_dims)
+        if total is not None:
+            return total
+    if xp is np and dtype == x.dtype:
+        total = _by_columns(np.add, x, axis, keep_dims)
         if total is not None:
             return total
     if xp is np:  # the ufunc's own method: without the checks that np.sum adds
@@ -215,6 +235,9 @@ def _extreme(xp: Any, x: Any, axes: Any, keep_dims: bool, largest: bool, dtype: 
             return rows if keep_dims else rows[:, 0]
         if xp is np:
             ufunc: Any = np.maximum if largest else np.minimum
+            by_columns = _by_columns(ufunc, x, axis, keep_dims)
+            if by_columns is not None:
+                return by_columns
             return _one_axis(ufunc, x, axis, keep_dims)
         return (xp.max if largest else xp.min)(x, axis=axis, keepdims=keep_dims)
     if x.dtype.kind == "f":  # nothing to look at: the neutral element, as in TensorFlow

@@ -170,7 +170,8 @@ class CheckpointReader:
         if self._bundle is not None:
             loaded: Any = {name: self._bundle.get_tensor(name) for name in dict.fromkeys(names)}
         else:
-            keys = [k for k in self._infos if k.partition(_PART)[0] in set(names)]
+            wanted = set(names)
+            keys = [k for k in self._infos if k.partition(_PART)[0] in wanted]
             loaded = self._put_together(read_arrays(self._path, keys))
         result = []
         for name, spec in zip(names, specs, strict=True):

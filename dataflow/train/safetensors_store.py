@@ -27,7 +27,6 @@ from dataflow.errors import (
     NotFoundError,
     UnimplementedError,
 )
-from dataflow.kernels.parallel import run_pieces
 from dataflow.train.atomic_files import replace_with
 
 _METADATA = "__metadata__"
@@ -35,8 +34,6 @@ _OURS = "dataflow"
 _FORMAT = 1
 # The safetensors package refuses larger headers too.
 _MAX_HEADER_BYTES = 100_000_000
-# Arrays of so many bytes are read, and their CRCs computed, by several threads.
-_SHARED_BYTES = 1 << 20
 
 _DTYPES = {
     "BOOL": "?",
@@ -104,7 +101,7 @@ def write_arrays(
     note = {
         "format": _FORMAT,
         "encodings": encodings,
-        "crc32": _crcs(stored),
+        "crc32": {name: zlib.crc32(_raw(array)) for name, array in stored.items()},
     }
     header = {**(metadata or {}), _OURS: json.dumps(note, separators=(",", ":"))}
 
@@ -115,24 +112,6 @@ def write_arrays(
             raise _as_os_error(error, temporary) from error
 
     replace_with(os.fspath(path), write)
-
-
-def _crcs(arrays: Mapping[str, _Array]) -> dict[str, int]:
-    crcs: dict[str, int] = {}
-
-    def compute(names: list[str]) -> None:
-        for name in names:
-            crcs[name] = zlib.crc32(_raw(arrays[name]))
-
-    run_pieces(_shares({n: a.nbytes for n, a in arrays.items()}), lambda: compute)
-    return {name: crcs[name] for name in arrays}
-
-
-def _shares(sizes: Mapping[str, int]) -> list[list[str]]:
-    """Names in shares for several threads: each large array alone, and all small ones."""
-    small = [name for name, size in sizes.items() if size < _SHARED_BYTES]
-    large = [[name] for name, size in sizes.items() if size >= _SHARED_BYTES]
-    return [*large, small] if small else large
 
 
 def _as_os_error(error: Exception, path: str) -> Exception:
@@ -213,15 +192,8 @@ def read_arrays(path: Path, names: Iterable[str] | None = None) -> dict[str, _Ar
             message=f"{path}: it does not hold {_some(missing)}.\n"
             f"  it holds: {_some(list(header.places))}"
         )
-    found: dict[str, _Array] = {}
-
-    def load(some: list[str]) -> None:
-        with open(path, "rb") as opened:
-            for name in some:
-                found[name] = header.load(opened, name)
-
-    run_pieces(_shares({name: header.num_bytes(name) for name in wanted}), lambda: load)
-    return {name: found[name] for name in wanted}
+    with open(path, "rb") as opened:
+        return {name: header.load(opened, name) for name in wanted}
 
 
 def check_arrays(path: Path, expected: Mapping[str, tuple[Iterable[int] | None, str]]) -> None:
@@ -343,10 +315,6 @@ class _Header:
             return ArrayInfo(place.dtype, place.shape)
         return ArrayInfo(np.dtype(_DTYPES[place.dtype]).name, place.shape)
 
-    def num_bytes(self, name: str) -> int:
-        place = self.places[name]
-        return place.end - place.start
-
     def load(self, opened: Any, name: str) -> _Array:
         place = self.places[name]
         if place.dtype not in _DTYPES:
@@ -355,7 +323,7 @@ class _Header:
                 "hold."
             )
         opened.seek(place.start)
-        raw = bytearray(self.num_bytes(name))
+        raw = bytearray(place.end - place.start)
         opened.readinto(raw)
         crc = zlib.crc32(raw)
         if crc != self.crcs.get(name, crc):

@@ -169,3 +169,44 @@ def test_chains_of_other_arrays_are_left_to_numpy() -> None:
     assert chain([x[:, ::2]]) is None and chain([x.T]) is None
     assert chain([np.zeros((0, 3), np.float32)]) is None
     assert row_reductions.ReducedChain.of("float64", 1, (("Tanh", (0,)),)) is None
+
+
+@pytest.mark.parametrize("keep_dims", [False, True])
+@pytest.mark.parametrize("columns", [1, 2, 3, 8, 9])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("name", ["Sum", "Mean", "Max", "Min"])
+def test_short_rows_are_taken_apart_by_columns(
+    monkeypatch: pytest.MonkeyPatch, name: str, dtype: str, columns: int, keep_dims: bool
+) -> None:
+    from dataflow.dtypes import as_dtype
+    from dataflow.kernels.registry import bind, get_kernel
+
+    found = get_kernel(name)
+    assert found is not None
+    attrs: dict[str, Any] = {"keep_dims": keep_dims}
+    if name in ("Max", "Min"):
+        attrs["T"] = as_dtype(dtype)
+    x = (_numbers((6, 5, columns), np.float64) * 9).astype(dtype)
+    if dtype != "int32":
+        x[0, 0, 0], x[1, 0, -1] = np.nan, np.inf
+    used = results_of(monkeypatch, reduce, "_by_columns")
+    with np.errstate(all="ignore"):
+        got = bind(found, np, attrs)(x, np.array([-1]))
+        function = {"Sum": np.sum, "Mean": np.mean, "Max": np.max, "Min": np.min}[name]
+        wanted = function(x, -1, keepdims=keep_dims)
+    if 2 <= columns <= 8:
+        assert used[0] is not None
+    if dtype == "int32" and name == "Mean":
+        wanted = np.trunc(wanted)
+    assert got.shape == wanted.shape and got.dtype == x.dtype
+    np.testing.assert_allclose(got, wanted, rtol=1e-5)
+
+
+def test_a_number_for_all_may_have_any_rank() -> None:
+    """The mean of a long vector, kept as a vector of one."""
+    chain = row_reductions.ReducedChain.of("float32", 2, (("Sub", (0, 1)), ("Square", (2,))))
+    assert chain is not None
+    x = _numbers((1, 5000), np.float32)
+    found = chain([x, np.ones((1, 1), np.float32)])
+    assert found is not None
+    np.testing.assert_allclose(found[0], np.square(x - 1).sum(-1), rtol=1e-5)

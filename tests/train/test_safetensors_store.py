@@ -20,7 +20,6 @@ from dataflow.errors import (
     NotFoundError,
     UnimplementedError,
 )
-from dataflow.train import safetensors_store
 from dataflow.train.safetensors_store import (
     ArrayInfo,
     check_arrays,
@@ -135,19 +134,6 @@ def test_some_names(tmp_path: Path, arrays: dict[str, Any]) -> None:
     assert list(read_arrays(tmp_path / "a", ["step"])) == ["step"]
     with pytest.raises(NotFoundError, match="not hold 'layer/w'.\n  it holds: .*'layer/W'"):
         read_arrays(tmp_path / "a", ["step", "layer/w"])
-
-
-def test_several_threads_read_and_write(
-    tmp_path: Path, arrays: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_arrays(tmp_path / "alone", arrays)
-    monkeypatch.setattr(safetensors_store, "_SHARED_BYTES", 8)
-    write_arrays(tmp_path / "shared", arrays)
-    assert (tmp_path / "alone").read_bytes() == (tmp_path / "shared").read_bytes()
-    found = read_arrays(tmp_path / "shared")
-    assert list(found) == list(read_arrays(tmp_path / "alone"))
-    for name, array in arrays.items():
-        np.testing.assert_array_equal(found[name], array)
 
 
 def test_bfloat16_of_other_writers(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.kernels import checkpoint
 
 THEIRS = Path(__file__).with_name("tensorflow_files")
 
@@ -53,6 +54,20 @@ def test_values_come_back_without_initialization(tmp_path):
     assert words.tolist() == [b"a", b"\xff"]
     assert step == 7
     assert step.dtype == np.int64
+
+
+def test_large_values_are_read_by_several_threads(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint, "_SHARED_ELEMENTS", 3)
+    values = [np.full(i, i + 0.5, np.float32) for i in range(8)]
+    variables = [tf.Variable(value) for value in values]
+    saver = tf.train.Saver()
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        path = saver.save(s, str(tmp_path / "model"))
+    with tf.Session() as s:
+        saver.restore(s, path)
+        for got, wanted in zip(s.run(variables), values, strict=True):
+            np.testing.assert_array_equal(got, wanted)
 
 
 def test_nodes_have_tensorflows_names(graph):

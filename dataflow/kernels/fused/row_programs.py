@@ -107,7 +107,7 @@ class RowKernel:
             return False
         size = np.dtype(self.program.dtype).itemsize
         begins = [
-            float(x) if letter == "n" else address_of(x)
+            x.item() if letter == "n" else address_of(x)
             for x, letter in zip(inputs, self.program.inputs, strict=True)
         ]
         along = list(strides)
