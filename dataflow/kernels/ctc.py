@@ -1,13 +1,14 @@
 """Kernels of connectionist temporal classification (Graves et al. 2006).
 
-The forward and backward variables of section 4.1 of the paper, as logarithms, for all sequences of
-the batch and all label positions at once; the only loop is over time.
+The forward and backward variables of section 4.1 of the paper, scaled at each time (or as logarithms,
+where they are too small for that), for all sequences of the batch and all label positions at once;
+the only loop is over time.
 """
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -96,14 +97,124 @@ def ctc_loss_kernel(
     sizes = np.array([2 * len(label) + 1 for label in labels], int)
     for b, label in enumerate(labels):
         extended[b, 1 : 2 * len(label) : 2] = label
-    log_y = _log_softmax(inputs.astype(np.float64))
-    rows = np.arange(batch)[:, None]
-    emit = log_y[:, rows, extended]  # [time, batch, width]
-    stay = np.where((extended == blank) | ctc_merge_repeated, 0.0, -np.inf)
-    skip = np.where(_skips(extended, blank, ctc_merge_repeated), 0.0, -np.inf)
-    valid = np.where(np.arange(width) < sizes[:, None], 0.0, -np.inf)
+    shifted = inputs.astype(np.float64)
+    shifted -= shifted.max(-1, keepdims=True)
+    y = np.exp(shifted)
+    sums = y.sum(-1, keepdims=True)
+    y /= sums
+    stay = (extended == blank) | ctc_merge_repeated
+    lattice = _Lattice(extended, sizes, lengths, stay, _skips(extended, blank, ctc_merge_repeated))
+    log_p, posterior, doubtful = _scaled(y, lattice)
+    if doubtful.any():
+        log_y = (shifted - np.log(sums))[:, doubtful]
+        log_p[doubtful], posterior[:, :, doubtful] = _in_logarithms(log_y, lattice.of(doubtful))
+    gradient = y
+    possible = used & np.isfinite(log_p)
+    # Of a label that comes several times the sum is taken away; places past the end have none.
+    is_label = (extended[:, :, None] == np.arange(classes)).astype(float)
+    gradient -= np.matmul(posterior.transpose(2, 0, 1), is_label).transpose(1, 0, 2)
+    gradient[np.arange(time)[:, None] >= np.where(possible, lengths, 0)] = 0
+    loss = np.where(used, -log_p, 0.0)
+    return loss.astype(inputs.dtype), gradient.astype(inputs.dtype)
+
+
+class _Lattice(NamedTuple):
+    """Labels with blanks between them, ``extended`` [batch, width], and how a path moves on.
+
+    Of each sequence ``sizes`` places and ``lengths`` times count. A path may ``stay`` at a place, go
+    on to the next, and to the one after that where it may ``skip`` to it.
+    """
+
+    extended: Any
+    sizes: Any
+    lengths: Any
+    stay: Any
+    skip: Any
+
+    def of(self, sequences: Any) -> _Lattice:
+        """That of some sequences."""
+        return _Lattice(*(x[sequences] for x in self))
+
+    def valid(self) -> Any:
+        """The places that count."""
+        return np.arange(self.extended.shape[1]) < self.sizes[:, None]
+
+    def ends(self) -> Any:
+        """Where a path may end: the last blank and the last label."""
+        place = np.arange(self.extended.shape[1])
+        return (place == self.sizes[:, None] - 1) | (place == self.sizes[:, None] - 2)
+
+
+#: Sums of products of scaled probabilities below this may lack what was too small for a number.
+_DOUBTFUL = 1e-250
+
+
+def _scaled(y: Any, lattice: _Lattice) -> tuple[Any, Any, Any]:
+    """The logarithms of the labels' probabilities [batch], the probability of each place at each
+    time [time, width, batch], and of which sequences they are doubtful.
+
+    The variables of each time add up to one: their products with those that come from the end may
+    then be too small only where they do not matter. Where the sum of such products is tiny, that
+    is not certain, and the sequence is computed again `_in_logarithms`.
+    """
+    time, batch, classes = y.shape
+    lengths = lattice.lengths
+    # Sequences lie side by side: a step along the places is one along whole rows.
+    places = (np.arange(batch)[:, None] * classes + lattice.extended).T
+    emit = y.reshape(time, batch * classes).take(places, 1)
+    emit *= lattice.valid().T
+    stay, skip, ends = (x.T.astype(float) for x in (lattice.stay, lattice.skip, lattice.ends()))
+    stays = None if stay.all() else stay
+    forward, backward = np.zeros_like(emit), np.zeros_like(emit)
+    scales = np.ones((time, batch))
+    room, least = np.empty_like(emit[0]), np.finfo(float).tiny
+    forward[:1, :2] = emit[:1, :2]
+    for t in range(time):
+        now = forward[t]
+        if t:
+            before = forward[t - 1]
+            np.copyto(now, before) if stays is None else np.multiply(before, stays, now)
+            now[1:] += before[:-1]
+            now[2:] += np.multiply(before[:-2], skip[2:], room[2:])
+            now *= emit[t]
+        now /= np.maximum(np.add.reduce(now, 0, None, scales[t]), least)
+    # What comes from the end leaves out the emission at its own time: together they are a path's.
+    last = [np.flatnonzero(lengths == t + 1) for t in range(time)]
+    after = np.empty_like(room)
+    for t in range(time - 1, -1, -1):
+        now = backward[t]
+        if t + 1 < time:
+            np.multiply(backward[t + 1], emit[t + 1], after)
+            np.copyto(now, after) if stays is None else np.multiply(after, stays, now)
+            now[:-1] += after[1:]
+            now[:-2] += np.multiply(after[2:], skip[2:], room[2:])
+            now /= np.maximum(np.add.reduce(now, 0), least)
+        if last[t].size:
+            now[:, last[t]] = ends[:, last[t]]
+    counts = np.arange(time)[:, None] < lengths
+    forward *= backward
+    totals = np.add.reduce(forward, 1)
+    doubtful = ~((totals >= _DOUBTFUL) | ~counts).all(0)  # so is what is no number
+    forward /= np.maximum(totals, least)[:, None]
+    log_p = np.zeros(batch)
+    if time:
+        with np.errstate(divide="ignore"):
+            log_p += np.log(scales, where=counts, out=np.zeros_like(scales)).sum(0)
+            log_p += np.where(lengths > 0, np.log(totals[lengths - 1, np.arange(batch)]), 0.0)
+    return log_p, forward, doubtful
+
+
+def _in_logarithms(log_y: Any, lattice: _Lattice) -> tuple[Any, Any]:
+    """The first two of `_scaled`, for probabilities of any size."""
+    time = log_y.shape[0]
+    extended, _, lengths, stays, skips = lattice
+    emit = np.take_along_axis(log_y, np.broadcast_to(extended, (time, *extended.shape)), 2)
+    stay, skip, valid, final = (
+        np.where(allowed, 0.0, -np.inf)
+        for allowed in (stays, skips, lattice.valid(), lattice.ends())
+    )
     with np.errstate(invalid="ignore"):
-        alpha = np.full((time, batch, width), -np.inf)
+        alpha = np.full(emit.shape, -np.inf)
         alpha[0, :, :2] = emit[0, :, :2]
         alpha[0] += valid
         for t in range(1, time):
@@ -112,12 +223,7 @@ def ctc_loss_kernel(
             total[:, 1:] = np.logaddexp(total[:, 1:], before[:, :-1])
             total[:, 2:] = np.logaddexp(total[:, 2:], before[:, :-2] + skip[:, 2:])
             alpha[t] = total + emit[t] + valid
-        # beta leaves out the emission at its own time, so alpha + beta is the whole path.
-        final = np.full((batch, width), -np.inf)
-        final[np.arange(batch), sizes - 1] = 0
-        longer = sizes > 1
-        final[np.flatnonzero(longer), sizes[longer] - 2] = 0
-        beta = np.full((time, batch, width), -np.inf)
+        beta = np.full(emit.shape, -np.inf)
         for t in range(time - 1, -1, -1):
             if t + 1 < time:
                 after = beta[t + 1] + emit[t + 1]
@@ -127,17 +233,9 @@ def ctc_loss_kernel(
                 beta[t] = total
             beta[t, lengths == t + 1] = final[lengths == t + 1]
         paths = alpha + beta
-        log_p = np.logaddexp.reduce(paths[0], axis=1) if time else np.zeros(batch)
+        log_p = np.logaddexp.reduce(paths[0], axis=1)
         posterior = np.exp(paths - log_p[None, :, None])
-    gradient = np.exp(log_y)
-    possible = used & np.isfinite(log_p)
-    for b in np.flatnonzero(possible).tolist():
-        n = lengths[b]
-        np.subtract.at(gradient[:n, b].T, extended[b, : sizes[b]], posterior[:n, b, : sizes[b]].T)
-        gradient[n:, b] = 0
-    gradient[:, ~possible] = 0
-    loss = np.where(used, -log_p, 0.0)
-    return loss.astype(inputs.dtype), gradient.astype(inputs.dtype)
+    return log_p, np.where(np.isfinite(log_p)[:, None], posterior, 0.0).transpose(0, 2, 1)
 
 
 def _sparse(paths: list[list[int]]) -> tuple[Any, Any, Any]:
