@@ -56,6 +56,9 @@ _JOIN_BYTES = 1 << 12
 #: acknowledgements and probes), so a process that is stopped or busy is never taken for dead; and
 #: one that died on a machine that lives is noticed at once, by the end of its connections.
 SILENCE_SECONDS = float(os.environ.get("DATAFLOW_SILENCE_SECONDS", "30"))
+#: Each smaller frame takes such a part off what counts as large: a table that was fetched once is
+#: forgotten some hundred steps later.
+_FORGOTTEN_PART = 64
 #: All segments of one link and direction together.
 SHARE_LIMIT_BYTES = 1 << 30
 
@@ -107,7 +110,7 @@ class Link:
         self.patience_seconds: float | None = None
         #: Called when the link is closed, before its socket is.
         self.on_close: Callable[[], None] | None = None
-        #: The largest frame, or tensor in shared memory, that was sent.
+        #: The largest frame, or tensor in shared memory, that was sent of late, in bytes.
         self.largest_sent = 0
         self.bytes_sent = 0
         self.bytes_received = 0
@@ -157,9 +160,11 @@ class Link:
             buffers = None if form is None else form.buffers(id, tensors)
             if buffers is not None:
                 assert form is not None
-                size = form.size
+                size, largest = form.size, form.largest
             else:
-                buffers, size = self._encode(kind, tag, id, tensors, head, flags)
+                buffers, size, largest = self._encode(kind, tag, id, tensors, head, flags)
+            if largest != self.largest_sent:
+                self._note_sent(largest)
             try:
                 if self._outgoing.has_news:
                     for announcement in self._outgoing.announcements():
@@ -167,8 +172,6 @@ class Link:
                         self._send_buffers(news, _size_of(news), while_full)
                 # The usual frame is small and goes in one call, without waiting for room.
                 self.bytes_sent += size
-                if size > self.largest_sent:
-                    self.largest_sent = size
                 if hold and size <= _JOIN_BYTES:
                     self._held += b"".join(buffers)
                     return
@@ -195,8 +198,11 @@ class Link:
 
     def _encode(
         self, kind: int, tag: int, id: int, tensors: Any, head: dict[str, Any] | None, flags: int
-    ) -> tuple[list[Any], int]:
-        """The frame and its size, with all checks; the next one may be like it."""
+    ) -> tuple[list[Any], int, int]:
+        """The frame, its size and that of its largest part, with all checks.
+
+        The next one may be like it.
+        """
         taken: list[Place] = []
 
         def share(array: np.ndarray) -> bytes | None:
@@ -206,7 +212,6 @@ class Link:
             if place is None:
                 return None
             taken.append(place)
-            self.largest_sent = max(self.largest_sent, array.nbytes)
             return place.descriptor
 
         try:
@@ -220,11 +225,17 @@ class Link:
             for place in taken:
                 place.give_back()
             raise
+        largest = max([size, *[place.array.nbytes for place in taken]])
         if head is None:
-            form = sent_form(buffers, tensors, size, self._outgoing)
+            form = sent_form(buffers, tensors, size, largest, self._outgoing)
             if form is not None:
                 remember(self._sent, (kind, tag, flags), form)
-        return buffers, size
+        return buffers, size, largest
+
+    def _note_sent(self, num_bytes: int) -> None:
+        """What is sent next is as large as what was sent of late: what was before is forgotten."""
+        before = self.largest_sent
+        self.largest_sent = max(num_bytes, before - max(1, before // _FORGOTTEN_PART))
 
     def lend(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
         """An array to be written and sent on this link, which then needs no copy.

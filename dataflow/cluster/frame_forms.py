@@ -40,9 +40,12 @@ _BOOL = np.dtype(np.bool_)
 
 
 class SentForm:
-    """Of a frame that was sent; ``size`` in bytes is the whole frame's."""
+    """Of a frame that was sent; ``size`` in bytes is the whole frame's.
 
-    __slots__ = ("after", "before", "inline", "meta", "shared", "size", "types")
+    ``largest`` is that, or the size of its largest tensor in shared memory.
+    """
+
+    __slots__ = ("after", "before", "inline", "largest", "meta", "shared", "size", "types")
 
     def __init__(
         self,
@@ -50,11 +53,12 @@ class SentForm:
         descriptors: Sequence[Descriptor],
         tensors: Sequence[Any],
         size: int,
+        largest: int,
         outgoing: OutgoingSegments,
     ) -> None:
         self.before, self.after = begins[:8], begins[16:]
         self.types = [(type(tensor), tensor.dtype, tensor.shape) for tensor in tensors]
-        self.size = size
+        self.size, self.largest = size, largest
         self.inline = [i for i, d in enumerate(descriptors) if d.place == INLINE]
         #: Those in shared memory: number, and where such a tensor can lie.
         self.shared = [
@@ -99,14 +103,18 @@ class SentForm:
 
 
 def sent_form(
-    buffers: Sequence[Any], tensors: Sequence[Any], size: int, outgoing: OutgoingSegments
+    buffers: Sequence[Any],
+    tensors: Sequence[Any],
+    size: int,
+    largest: int,
+    outgoing: OutgoingSegments,
 ) -> SentForm | None:
     """The form of a frame without a head, if others can be like it: all of its tensors are numbers."""
     if any(not isinstance(t, np.ndarray | np.generic) or t.dtype.kind in "OSU" for t in tensors):
         return None
     begins = bytes(buffers[0])
     descriptors, _ = parse_meta(begins[HEADER.size :], len(tensors), size - len(begins))
-    return SentForm(begins, descriptors, tensors, size, outgoing)
+    return SentForm(begins, descriptors, tensors, size, largest, outgoing)
 
 
 class ReceivedForm:

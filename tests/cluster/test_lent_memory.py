@@ -171,6 +171,20 @@ def test_nothing_is_lent_that_would_not_be_shared(ends):
     assert ends[0].lend(*KIND) is None
 
 
+def test_how_large_messages_are_is_that_of_late(ends):
+    """Whether one thread may deal with a link's messages for all depends on it."""
+    pass_on(ends, [np.zeros(1_000_000)])
+    assert ends[0].largest_sent == 8_000_000
+    for _ in range(1000):
+        pass_on(ends, [np.zeros(10_000)])
+    assert ends[0].largest_sent == 80_000
+    pass_on(ends, [np.zeros(20_000)])
+    assert ends[0].largest_sent == 160_000
+    for _ in range(1000):
+        pass_on(ends, [np.zeros(3)])
+    assert 24 < ends[0].largest_sent < 200
+
+
 def test_a_loan_outlives_its_link(ends):
     array = lent(ends, 1)
     ends[0].close()
