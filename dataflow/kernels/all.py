@@ -15,6 +15,7 @@ from dataflow.kernels import (
     conv as _conv,  # noqa: F401
     counting as _counting,  # noqa: F401
     ctc as _ctc,  # noqa: F401
+    ctc_decoders as _ctc_decoders,  # noqa: F401
     cumulative as _cumulative,  # noqa: F401
     dataset as _dataset,  # noqa: F401
     depthwise as _depthwise,  # noqa: F401

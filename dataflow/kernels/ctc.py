@@ -18,20 +18,20 @@ from dataflow.kernels.registry import kernel
 _HOST = "works on short label sequences on the host"
 
 
-def _bad(text: str) -> InvalidArgumentError:
+def bad_input(text: str) -> InvalidArgumentError:
     return InvalidArgumentError(None, None, text)
 
 
-def _check_lengths(sequence_length: Any, time: int, batch: int) -> Any:
+def check_lengths(sequence_length: Any, time: int, batch: int) -> Any:
     lengths = np.asarray(sequence_length)
     if lengths.shape != (batch,):
-        raise _bad(f"len(sequence_length) != batch_size: {lengths.shape[0]} vs. {batch}")
+        raise bad_input(f"len(sequence_length) != batch_size: {lengths.shape[0]} vs. {batch}")
     if batch and not (int(lengths.min()) >= 0 and int(lengths.max()) <= time):
-        raise _bad(f"sequence_length must be in [0, {time}], got {lengths.tolist()}")
+        raise bad_input(f"sequence_length must be in [0, {time}], got {lengths.tolist()}")
     return lengths
 
 
-def _log_softmax(x: Any) -> Any:
+def log_softmax(x: Any) -> Any:
     shifted = x - x.max(-1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
 
@@ -42,9 +42,9 @@ def _label_lists(
     labels: list[list[int]] = [[] for _ in range(batch)]
     for row, value in zip(indices[:, 0].tolist(), values.tolist(), strict=True):
         if not 0 <= row < batch:
-            raise _bad(f"labels_indices names the sequence {row} of {batch}")
+            raise bad_input(f"labels_indices names the sequence {row} of {batch}")
         if not 0 <= value < blank:
-            raise _bad(
+            raise bad_input(
                 f"Saw a non-null label (index >= num_classes - 1) following a null label, or a "
                 f"label outside: batch: {row} label: {value}, num_classes: {blank + 1}"
             )
@@ -76,7 +76,7 @@ def ctc_loss_kernel(
 ) -> tuple[Any, Any]:
     time, batch, classes = inputs.shape
     blank = classes - 1
-    lengths = _check_lengths(sequence_length, time, batch)
+    lengths = check_lengths(sequence_length, time, batch)
     labels = _label_lists(labels_indices, labels_values, batch, blank, preprocess_collapse_repeated)
     used = np.ones(batch, bool)
     for b, label in enumerate(labels):
@@ -86,7 +86,7 @@ def ctc_loss_kernel(
             used[b] = False
         elif required > lengths[b]:
             if not ignore_longer_outputs_than_inputs:
-                raise _bad(
+                raise bad_input(
                     "Not enough time for target transition sequence (required: "
                     f"{required}, available: {int(lengths[b])}){b}. Give "
                     "ignore_longer_outputs_than_inputs=True to leave such sequences out."
@@ -236,94 +236,3 @@ def _in_logarithms(log_y: Any, lattice: _Lattice) -> tuple[Any, Any]:
         log_p = np.logaddexp.reduce(paths[0], axis=1)
         posterior = np.exp(paths - log_p[None, :, None])
     return log_p, np.where(np.isfinite(log_p)[:, None], posterior, 0.0).transpose(0, 2, 1)
-
-
-def _sparse(paths: list[list[int]]) -> tuple[Any, Any, Any]:
-    longest = max((len(p) for p in paths), default=0)
-    indices = [(b, i) for b, path in enumerate(paths) for i in range(len(path))]
-    return (
-        np.array(indices, np.int64).reshape(-1, 2),
-        np.array([v for path in paths for v in path], np.int64),
-        np.array([len(paths), longest], np.int64),
-    )
-
-
-@kernel("CTCGreedyDecoder", cpu_only=_HOST)
-def ctc_greedy_decoder_kernel(
-    xp: Any, inputs: Any, sequence_length: Any, *, merge_repeated: bool, blank_index: int
-) -> tuple[Any, ...]:
-    time, batch, classes = inputs.shape
-    blank = blank_index + classes if blank_index < 0 else blank_index
-    if not 0 <= blank < classes:
-        raise _bad(f"blank_index {blank_index} is not one of the {classes} classes")
-    lengths = _check_lengths(sequence_length, time, batch)
-    best = inputs.argmax(-1)
-    inside = np.arange(time)[:, None] < lengths
-    score = -np.where(inside, inputs.max(-1) if time else 0, 0).sum(0)
-    keep = inside & (best != blank)
-    if merge_repeated:
-        keep[1:] &= best[1:] != best[:-1]
-    paths = [best[keep[:, b], b].tolist() for b in range(batch)]
-    return (*_sparse(paths), score.reshape(batch, 1).astype(inputs.dtype))
-
-
-def _search(log_y: Any, beam_width: int) -> list[tuple[tuple[int, ...], float]]:
-    """Prefixes with their log probabilities, the best first. ``log_y``: [time, classes]."""
-    blank = log_y.shape[1] - 1
-    # prefix -> (log probability of ending in a blank, ... in its last label)
-    beam: dict[tuple[int, ...], tuple[float, float]] = {(): (0.0, -np.inf)}
-    for frame in log_y:
-        found: dict[tuple[int, ...], list[float]] = {}
-        scores = frame.tolist()
-        for prefix, (ends_blank, ends_label) in beam.items():
-            total = np.logaddexp(ends_blank, ends_label)
-            entry = found.setdefault(prefix, [-np.inf, -np.inf])
-            entry[0] = np.logaddexp(entry[0], total + scores[blank])
-            last = prefix[-1] if prefix else -1
-            if prefix:
-                entry[1] = np.logaddexp(entry[1], ends_label + scores[last])
-            for label in range(blank):
-                grown = (ends_blank if label == last else total) + scores[label]
-                if grown > -np.inf:
-                    longer = found.setdefault((*prefix, label), [-np.inf, -np.inf])
-                    longer[1] = np.logaddexp(longer[1], grown)
-        ranked = sorted(found.items(), key=lambda item: -np.logaddexp(item[1][0], item[1][1]))
-        beam = {prefix: (p[0], p[1]) for prefix, p in ranked[:beam_width]}
-    return [(prefix, float(np.logaddexp(*p))) for prefix, p in beam.items()]
-
-
-@kernel("CTCBeamSearchDecoder", cpu_only=_HOST)
-def ctc_beam_search_decoder_kernel(
-    xp: Any,
-    inputs: Any,
-    sequence_length: Any,
-    *,
-    beam_width: int,
-    top_paths: int,
-    merge_repeated: bool,
-) -> tuple[Any, ...]:
-    time, batch, _ = inputs.shape
-    lengths = _check_lengths(sequence_length, time, batch)
-    log_y = _log_softmax(inputs.astype(np.float64))
-    paths: list[list[list[int]]] = [[] for _ in range(top_paths)]
-    scores = np.full((batch, top_paths), -np.inf)
-    for b in range(batch):
-        found = _search(log_y[: lengths[b], b], beam_width)
-        if len(found) < top_paths:
-            raise _bad(
-                f"fewer paths ({len(found)}) than top_paths ({top_paths}) for sequence {b}: "
-                "give fewer top_paths or more classes"
-            )
-        for i, (prefix, score) in enumerate(found[:top_paths]):
-            path = list(prefix)
-            if merge_repeated:
-                path = [v for j, v in enumerate(path) if j == 0 or path[j - 1] != v]
-            paths[i].append(path)
-            scores[b, i] = score
-    parts = [_sparse(p) for p in paths]
-    return (
-        *(p[0] for p in parts),
-        *(p[1] for p in parts),
-        *(p[2] for p in parts),
-        scores.astype(inputs.dtype),
-    )
