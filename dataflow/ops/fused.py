@@ -25,14 +25,28 @@ not_differentiable(fused_op)
 
 @define_op("_FusedRegion", "inputs: list(Tin) -> outputs: N * T", T=[float32, float64])
 def fused_region_op(
-    inputs: list[Tensor], *, region: Any, T: DType, N: int, output_shape: Shape
+    inputs: list[Tensor],
+    *,
+    region: Any,
+    T: DType,
+    N: int,
+    output_shape: Shape,
+    joined: Any = (),
 ) -> list[Dims]:
-    """Element-wise ops of one shape as one kernel, with N values that others need.
+    """Element-wise ops of one shape as one kernel, with values that others need.
 
-    Shapes: ``output_shape`` for each result. Gradient: none; fusing happens after gradients are
-    built.
+    The last results are joined from others along the last axis: for each entry of ``joined``, those
+    that it names.
+
+    Shapes: ``output_shape`` for each result, with a longer last axis for those that are joined.
+    Gradient: none; fusing happens after gradients are built.
     """
-    return [output_shape] * N
+    assert output_shape is not None
+    *before, last = output_shape
+    found: list[Dims] = [output_shape] * (N - len(joined))
+    for parts in joined:
+        found.append((*before, None if last is None else last * len(parts)))
+    return found
 
 
 not_differentiable(fused_region_op)

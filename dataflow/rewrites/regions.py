@@ -159,7 +159,8 @@ def run(work: WorkingGraph, journal: list[Hit], guess: int | None = None) -> Non
         members.sort(key=place.__getitem__)
         results = _results(members, needed, fetched, key)
         if results and _worthwhile(members, results, key, guess or _GUESSED_SIZE):
-            _fuse(work, journal, members, results, key)
+            joins = _joins(results, needed, where, key)
+            _fuse(work, journal, members, results, key, joins)
 
 
 def _key(op: Operation, changes: Changes, place: Place) -> _Key | None:
@@ -217,6 +218,31 @@ def _results(
     return results[::-1]
 
 
+def _joins(
+    results: list[Tensor], needed: set[Operation], where: dict[Operation, Place], key: _Key
+) -> list[Operation]:
+    """Nodes that do nothing but join results along the last axis: those are written there at once."""
+    found: list[Operation] = []
+    taken: set[Tensor] = set()
+    for result in results:
+        for op in dict.fromkeys(result._consumers):
+            if op.type != "ConcatV2" or op not in needed or op._control_inputs:
+                continue
+            *parts, axis = op._inputs
+            if where.get(op, OUTSIDE) != key.place or op.device != key.device:
+                continue
+            if axis.op.type != "Const" or int(axis.op.attrs["value"]) not in (
+                -1,
+                len(key.dims) - 1,
+            ):
+                continue
+            if len(set(parts)) < len(parts) or taken & set(parts) or not set(parts) <= set(results):
+                continue
+            found.append(op)
+            taken.update(parts)
+    return found
+
+
 def _worthwhile(members: list[Operation], results: list[Tensor], key: _Key, guess: int) -> bool:
     size = 1
     for d in key.dims:
@@ -265,6 +291,7 @@ def _fuse(
     members: list[Operation],
     results: list[Tensor],
     key: _Key,
+    joins: list[Operation],
 ) -> None:
     inside = {op.outputs[0] for op in members}
     by_rows = [op for op in members if op.type == "Select" and _chooses_rows(op)]
@@ -297,14 +324,17 @@ def _fuse(
             [*conditions, *_with_numbers(inputs, members, key)],
             region=region,
             T=results[0].dtype,
-            N=len(results),
+            N=len(results) + len(joins),
             output_shape=key.dims,
+            joined=tuple(tuple(results.index(t) for t in op._inputs[:-1]) for op in joins),
             name="fused",
         )
         kernel = replacements[0].op
         # Whom an error in the kernel is reported for.
         kernel._set_attr(FUSED_NODES, tuple(work.origin[op] for op in members))
-        for old, new in zip(results, replacements, strict=True):
+        for op, new in zip(joins, replacements[len(results) :], strict=True):
+            work.replace(op.outputs[0], new)
+        for old, new in zip(results, replacements, strict=False):
             work.replace(old, new)
     plural = "s" if len(results) > 1 else ""
     journal.append(
@@ -313,8 +343,8 @@ def _fuse(
             f"{' . '.join(s[0] for s in reversed(steps))} -> one kernel with {len(results)} "
             f"result{plural}",
             results[-1].name,
-            replacements[-1].name,
-            tuple(op.name for op in members),
+            replacements[len(results) - 1].name,
+            tuple(op.name for op in [*members, *joins]),
             (kernel.name,),
             small_source(region),
         )

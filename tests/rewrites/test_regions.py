@@ -246,3 +246,34 @@ def test_rows_are_chosen(either: None, shape: tuple[int, ...]) -> None:
     with pytest.raises(InvalidArgumentError) as e:
         plan.run([feeds[x], np.ones(shape[0] + 1, bool)])
     assert e.value.op.type == "Select"
+
+
+@pytest.mark.parametrize("rows", [None, 7])
+@pytest.mark.parametrize("axis", [1, -1])
+def test_results_are_written_where_they_are_joined(
+    either: None, rows: int | None, axis: int
+) -> None:
+    """The gradient of gates that were split."""
+    x = tf.placeholder(tf.float32, [rows, 20])
+    a, b = tf.tanh(x) * tf.sigmoid(x), tf.square(x) - tf.abs(x)
+    c = a + b
+    joined = tf.concat([c, a, b], axis)
+    twice = tf.concat([c * 2.0, c * 2.0], axis)
+    feeds = {x: np.random.default_rng(0).normal(size=(7, 20)).astype("f")}
+    plan, got, wanted = both(
+        [joined, twice, a, tf.reduce_sum(tf.matmul(joined, joined, True))], feeds
+    )
+    same(got, wanted)
+    assert [v.shape for v in got] == [v.shape for v in wanted]
+    assert types(plan).count("ConcatV2") == 1  # nothing can be in two places
+
+
+def test_what_is_joined_along_another_axis_or_elsewhere_is_joined_afterwards(either: None) -> None:
+    x = tf.placeholder(tf.float32, [6, 20])
+    a, b = tf.tanh(x) * tf.sigmoid(x), tf.square(x) - tf.abs(x) + tf.tanh(x)
+    results = [tf.concat([a, b], 0), tf.cond(x[0, 0] > 0, lambda: tf.concat([a, b], 1), lambda: x)]
+    for sign in (1, -1):
+        feeds = {x: np.full((6, 20), sign, "f")}
+        plan, got, wanted = both(results, feeds)
+        same(got, wanted)
+        assert types(plan).count("ConcatV2") == 2

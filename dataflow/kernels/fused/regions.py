@@ -145,15 +145,28 @@ def common_shape(region: Region, shapes: tuple[tuple[int, ...], ...]) -> tuple[i
     factory=True,
     cpu_only="a GPU runs its ops one by one, or in CUDA graphs; no rewrite makes one for it",
 )
-def fused_region_kernel(xp: Any, *, region: Region) -> Callable[..., Any]:
+def fused_region_kernel(
+    xp: Any, *, region: Region, joined: Sequence[tuple[int, ...]]
+) -> Callable[..., Any]:
     one_by_one = small(region)
     mapping = Mapping.of(region.dtype, *_native_steps(region))
     assert mapping is not None
     dtype, number, rows = mapping.dtype, len(region.results), rows_of(region)
+    alone = set(range(number)) - {i for parts in joined for i in parts}
     layouts: dict[tuple[Any, ...], tuple[tuple[int, ...], Layout | None]] = {}
 
     def make(shape: tuple[int, ...]) -> list[Any]:
-        return [np.empty(shape, dtype) for _ in range(number)]
+        if not joined:
+            return [np.empty(shape, dtype) for _ in range(number)]
+        # What is joined is written where it belongs.
+        results = [np.empty(shape, dtype) if i in alone else None for i in range(number)]
+        *before, length = shape
+        for parts in joined:
+            whole = np.empty((*before, length * len(parts)), dtype)
+            for place, i in enumerate(parts):
+                results[i] = whole[..., place * length : (place + 1) * length]
+            results.append(whole)
+        return results
 
     def lay_out(inputs: list[Any]) -> tuple[tuple[int, ...], Layout | None]:
         shape = common_shape(region, tuple(x.shape for x in inputs))
@@ -161,7 +174,7 @@ def fused_region_kernel(xp: Any, *, region: Region) -> Callable[..., Any]:
             return (), None
         columns = (-1, *[1] * (len(shape) - 1))
         inputs = [x.reshape(columns) if i in rows else x for i, x in enumerate(inputs)]
-        return shape, mapping.layout(shape, [*inputs, *make(shape)], len(inputs))
+        return shape, mapping.layout(shape, [*inputs, *make(shape)[:number]], len(inputs))
 
     def run(inputs: list[Any]) -> Sequence[Any]:
         key = tuple([(x.shape, x.strides) for x in inputs])
@@ -173,9 +186,10 @@ def fused_region_kernel(xp: Any, *, region: Region) -> Callable[..., Any]:
             shape, layout = layouts[key] = lay_out(inputs)
         function = None if layout is None else layout.loop.get()
         if layout is None or function is None:
-            return one_by_one(*inputs)
+            found = one_by_one(*inputs)
+            return (*found, *[np.concatenate([found[i] for i in p], -1) for p in joined])
         results = make(shape)
-        layout.call(function, inputs + results)
+        layout.call(function, inputs + results[:number] if joined else inputs + results)
         return results
 
     return run
