@@ -11,6 +11,7 @@ from tests.oracle import comparison
 
 pytestmark = [
     pytest.mark.oracle,
+    pytest.mark.timeout(2500),  # the first test waits for all programs, of both engines
     pytest.mark.skipif(
         comparison.oracle_missing() is not None, reason=str(comparison.oracle_missing())
     ),
