@@ -57,3 +57,22 @@ def test_rows_with_too_few_numbers_are_sorted(monkeypatch: pytest.MonkeyPatch) -
     x = np.ones((3, 64), np.float32)
     x[1, 1:], x[2, 2:] = -np.inf, np.nan
     _compare(monkeypatch, x, 4, by_code=False)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 7, 300])
+def test_sorting_by_packed_numbers(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(-3, 4, (5, 9, columns)).astype(np.float32)  # with many ties
+    x[0] += rng.standard_normal(columns).astype(np.float32)
+    x.reshape(-1)[:: max(1, columns // 3)] = rng.choice([0.0, -0.0, np.inf, -np.inf, 1e-45])
+    x[3, 1, 0], x[3, 2, -1] = 0.0, -0.0
+    monkeypatch.setattr(sequences, "_PACKED_FROM", 1 << 60)
+    wanted = sequences._largest_first(np, x)
+    monkeypatch.setattr(sequences, "_PACKED_FROM", 0)
+    used = results_of(monkeypatch, sequences, "_order_by_packed")
+    np.testing.assert_array_equal(sequences._largest_first(np, x), wanted)
+    assert used
+    used.clear()
+    x[1, 1, 0] = np.nan  # one that is no number comes last
+    assert sequences._largest_first(np, x)[1, 1, -1] == 0
+    assert not used
