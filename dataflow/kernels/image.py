@@ -9,6 +9,7 @@ import numpy as np
 
 from dataflow.kernels import colours as _colours  # noqa: F401 (ops of the same file)
 from dataflow.kernels.fused.resampling import LinearMap, Neighbours, crop, resample
+from dataflow.kernels.fused.suppression import suppressed
 from dataflow.kernels.registry import kernel
 
 _REASON = "written for the host"
@@ -333,6 +334,9 @@ def non_max_suppression_kernel(
     low, high = np.minimum(sides[:2], sides[2:]), np.maximum(sides[:2], sides[2:])
     corners = np.concatenate([low, high, (high - low).prod(0, keepdims=True)])
     most = int(max_output_size)
+    kept = suppressed(corners.T, max(most, 0), iou_threshold)
+    if kept is not None:
+        return order[kept].astype(np.int32)
     chosen = np.empty(0, np.int64)  # places in `order`
     for start in range(0, len(order), _BOXES_AT_ONCE):
         if len(chosen) >= most:
