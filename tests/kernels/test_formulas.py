@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,13 @@ def _numbers(between: tuple[float, float], seed: int, size: int = 1003) -> Any:
     x = rng.uniform(*between, size)
     x[: len(SPECIAL)] = rng.permutation(SPECIAL)
     return x
+
+
+@pytest.fixture(autouse=True)
+def silent() -> Iterator[None]:
+    """As a session runs kernels."""
+    with np.errstate(all="ignore"):
+        yield
 
 
 @pytest.fixture
