@@ -83,7 +83,7 @@ def check_numpy() -> Finding:
 
 def check_cupy() -> Finding:
     """CuPy, and the GPUs it sees; pretend GPUs, where the environment asks for them."""
-    from dataflow.kernels.xp import PRETEND_VARIABLE
+    from dataflow.kernels.xp import INSTALL_CUPY, PRETEND_VARIABLE, reason_of
 
     num_pretend = os.environ.get(PRETEND_VARIABLE, "")
     if num_pretend.isdigit() and int(num_pretend):
@@ -108,7 +108,7 @@ def check_cupy() -> Finding:
             "CuPy and GPUs",
             "missing",
             "an NVIDIA driver, but no CuPy",
-            "pip install 'dataflow-learn[gpu]' (CUDA 12) or 'dataflow-learn[gpu13]' (CUDA 13)",
+            INSTALL_CUPY,
         )
     try:
         import cupy
@@ -121,11 +121,10 @@ def check_cupy() -> Finding:
         if not names:
             raise RuntimeError("the driver lists no device")
     except Exception as error:
-        reason = str(error).strip().splitlines()
         return Finding(
             "CuPy and GPUs",
             "broken",
-            f"CuPy {_version_of_cupy()} sees no GPU: {reason[0] if reason else type(error)}",
+            f"CuPy {_version_of_cupy()} sees no GPU: {reason_of(error)}",
             "check the driver with nvidia-smi, and that the extra (gpu, gpu13) fits its CUDA; "
             "until then everything runs on the CPU",
         )
@@ -134,14 +133,13 @@ def check_cupy() -> Finding:
         ones = cupy.ones((2, 2), cupy.float32)
         assert float((ones @ ones + ones).sum()) == 12
     except Exception as error:
-        reason = str(error).strip().splitlines()
         return Finding(
             "CuPy and GPUs",
             "broken",
             f"CuPy {cupy.__version__} sees {', '.join(names)} and cannot compute: "
-            f"{reason[0] if reason else type(error)}",
-            "pip install 'dataflow-learn[gpu]' (CUDA 12) or 'dataflow-learn[gpu13]' (CUDA 13): "
-            "they bring CUDA's libraries as well; until then everything runs on the CPU",
+            f"{reason_of(error)}",
+            f"{INSTALL_CUPY}: they bring CUDA's libraries as well; until then everything runs on "
+            "the CPU",
         )
     return Finding("CuPy and GPUs", "ok", f"CuPy {cupy.__version__}; {', '.join(names)}")
 

@@ -159,9 +159,9 @@ def _plain_csv(
     places = list(select_cols) or list(range(len(types)))
     kinds = [byte_strings.TEXT] * (places[-1] + 1)
     for place, dtype in zip(places, types, strict=True):
-        kinds[place] = _KINDS.get(dtype.kind, byte_strings.TEXT)
         if dtype.kind not in _KINDS:
             return None
+        kinds[place] = _KINDS[dtype.kind]
     flat = array.reshape(-1)
     found = byte_strings.records(flat, delimiter, kinds, quotes, not select_cols)
     if found is None:

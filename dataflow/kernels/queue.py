@@ -116,7 +116,7 @@ class Queue:
         condition = self.condition
         with condition.lock:
             if not self.dequeuers and self.available() >= count:
-                given = [self.pop() for _ in range(count)] if count != 1 else [self.pop()]
+                given = [self.pop() for _ in range(count)]
                 condition.notify_all()
                 return given
             context.postpone_unless(condition, lambda: self._can_give(count))

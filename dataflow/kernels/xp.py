@@ -23,6 +23,16 @@ from dataflow.kernels.pretend import PretendArray, PretendMemory, PretendModule,
 PRETEND_VARIABLE = "DATAFLOW_PRETEND_GPUS"
 
 
+#: Brings CuPy, and CUDA's libraries.
+INSTALL_CUPY = "pip install 'dataflow-learn[gpu]' (CUDA 12) or 'dataflow-learn[gpu13]' (CUDA 13)"
+
+
+def reason_of(error: BaseException) -> str:
+    """The first line of what CuPy says, whose messages can be long; or the error's name."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
 class GPU(NamedTuple):
     """A GPU of this process: its name, and its memory in bytes (0 for a pretend one)."""
 
@@ -96,12 +106,10 @@ def _real_gpus() -> tuple[GPU, ...]:
         if found:
             cupy.cuda.nvrtc.getVersion()
     except Exception as error:
-        reason = str(error).strip().splitlines()
         warnings.warn(
             f"{found[0].description} is not used: CuPy does not find CUDA's compiler, NVRTC "
-            f"({reason[0] if reason else type(error).__name__}). pip install "
-            "'dataflow-learn[gpu]' (CUDA 12) or 'dataflow-learn[gpu13]' (CUDA 13) brings CUDA's "
-            "libraries; until then everything runs on the CPU.",
+            f"({reason_of(error)}). {INSTALL_CUPY} brings CUDA's libraries; until then everything "
+            "runs on the CPU.",
             RuntimeWarning,
             stacklevel=2,
         )

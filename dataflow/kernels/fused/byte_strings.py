@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dataflow.kernels.fused.native import Lazy, address_of, compile_source
+from dataflow.kernels.fused.native import Lazy, address_of, compile_source, table_fields
 
 #: Below this many elements Python's calls cost no more.
 SMALL_ELEMENTS = 24
@@ -173,13 +173,12 @@ def _signed(x: Any) -> Any:
 def _loop(name: str, fields: str, body: list[str], counted: str = "") -> list[str]:
     """A function that goes over texts. ``body`` knows %i, %text and %size, goes on to %next, and
     may go to %wrong; with ``counted``, 0 or 1 for each, their sum is the result."""
-    lines = [f"define i64 @{name}(ptr %table) {{", "entry:"]
-    for i, field in enumerate(f"bytes count texts {fields}".split()):
-        kind = "ptr" if field in ("texts", "out", "left", "kinds") else "i64"
-        lines.append(f"  %{field}.at = getelementptr i64, ptr %table, i64 {i}")
-        lines.append(f"  %{field} = load {kind}, ptr %{field}.at")
+    pointers = ("texts", "out", "left", "kinds")
+    all_fields = f"bytes count texts {fields}".split()
     return [
-        *lines,
+        f"define i64 @{name}(ptr %table) {{",
+        "entry:",
+        *table_fields({field: "ptr" if field in pointers else "i64" for field in all_fields}),
         "  br label %head",
         "head:",
         "  %i = phi i64 [0, %entry], [%i.next, %next]",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.fused.native import Lazy, address_of, compile_source
+from dataflow.kernels.fused.native import Lazy, address_of, compile_source, table_fields
 
 #: Numbers of a box: the lower corner's y and x, the upper corner's y and x, the area.
 _NUMBERS = 5
@@ -43,13 +43,11 @@ def _shared_side(axis: int) -> list[str]:
 
 def source() -> str:
     """``suppress(table)``: how many boxes are kept; their numbers are in ``kept``."""
-    fields = ("boxes", "kept", "count", "most", "threshold")
-    lines = ["define i64 @suppress(ptr %table) {", "entry:"]
-    for i, field in enumerate(fields):
-        kind = {"boxes": "ptr", "kept": "ptr", "threshold": "double"}.get(field, "i64")
-        lines.append(f"  %{field}.field = getelementptr i64, ptr %table, i64 {i}")
-        lines.append(f"  %{field} = load {kind}, ptr %{field}.field")
-    lines += [
+    kinds = {"boxes": "ptr", "kept": "ptr", "count": "i64", "most": "i64", "threshold": "double"}
+    lines = [
+        "define i64 @suppress(ptr %table) {",
+        "entry:",
+        *table_fields(kinds),
         "  %limit = fptrunc double %threshold to float",
         "  br label %head",
         "head:",

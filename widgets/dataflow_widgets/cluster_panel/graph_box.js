@@ -11,7 +11,7 @@ const SEVERAL = "#d0d0d0";
 export class GraphBox {
   constructor(store, frame, height) {
     this.frame = frame;
-    this.transfers = new Map();
+    this.transfers = new Map(); // by the name of the Send
     this.tasks = []; // of the cluster, in its order: a task keeps its colour
     this.pane = new GraphPane(new GraphModel(), {
       host: store.host,
@@ -34,7 +34,7 @@ export class GraphBox {
 
   /** Another graph: {nodes, transfers, words}. */
   take(message) {
-    this.transfers = new Map(message.transfers.flatMap((t) => [[t.send, t], [t.recv, t]]));
+    this.transfers = new Map(message.transfers.map((t) => [t.send, t]));
     this.message = message;
     this.element.hidden = false;
     this.words.textContent = message.words;
@@ -67,8 +67,7 @@ export class GraphBox {
     if (homes.some(([, tasks]) => tasks.size > 1)) entries.push(["several", SEVERAL]);
     pane.widths = new Map();
     for (const edge of pane.visible.edges) {
-      const sent = [...edge.tensors.keys()].map((name) => name.slice(0, name.lastIndexOf(":")));
-      const here = sent.map((name) => [name, this.transfers.get(name)]).filter(([name, transfer]) => transfer?.send === name).map(([, transfer]) => transfer);
+      const here = [...edge.tensors.keys()].map((name) => this.transfers.get(name.slice(0, name.lastIndexOf(":")))).filter(Boolean);
       const total = here.reduce((sum, transfer) => sum + (transfer.bytes ?? 0), 0);
       if (total) pane.widths.set(edge.id, lineWidth(total));
       // Between a Send and its Recv: what travels there.
