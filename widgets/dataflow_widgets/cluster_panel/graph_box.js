@@ -72,7 +72,15 @@ export class GraphBox {
       if (total) pane.widths.set(edge.id, lineWidth(total));
       // Between a Send and its Recv: what travels there.
       const label = here.length === 1 && pane.drawing.edgeElements.get(edge.id)?.querySelector(".df-edge-label");
-      if (label) label.textContent = traffic(here[0], this.runs);
+      if (label) {
+        // It begins where the layout put the shorter word, beside the line.
+        const { x, width } = label.getBBox();
+        if (width && label.getAttribute("text-anchor") === "middle") {
+          label.setAttribute("x", x);
+          label.setAttribute("text-anchor", "start");
+        }
+        label.textContent = traffic(here[0], this.runs);
+      }
     }
     this.legend.replaceChildren(...entries.map(([name, value]) => h("span", { class: "df-key" }, h("i", { style: `background:${value}` }), name)));
     pane.paint();
