@@ -11,7 +11,7 @@ import functools
 import re
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from dataflow.cluster.outgoing_memory import SHARE_FROM_BYTES
@@ -59,6 +59,8 @@ class _CurrentStep(threading.local):
     """Of the step that the calling thread is running."""
 
     cancellation: Cancellation | None = None
+    #: The number of the segment.
+    segment: int = 0
 
 
 current_step = _CurrentStep()
@@ -66,6 +68,20 @@ current_step = _CurrentStep()
 
 class StepCancellation:
     """The cancellation that kernels see: that of the step which the calling thread is running."""
+
+    @property
+    def of_one_step(self) -> bool:
+        """Whether there is a step that could be given up."""
+        return current_step.cancellation is not None
+
+    @property
+    def holder(self) -> Hashable:
+        """Who holds a lock that a kernel takes now: the segment that the calling thread runs.
+
+        Not the thread: a step's later segments, and other steps, may run on it meanwhile.
+        """
+        current = current_step.cancellation
+        return threading.get_ident() if current is None else (current, current_step.segment)
 
     @property
     def cancelled(self) -> bool:

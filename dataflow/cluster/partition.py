@@ -3,7 +3,7 @@
 A *segment* is a set of nodes of one task that need the same messages from elsewhere: as soon as
 those are there, the whole segment runs in one call. What one segment computes for another task
 travels in one message, each tensor once per destination; that is the pair of Send and Recv nodes,
-in the form of two lists of slots. A node that may block (a dequeue) is a segment of its own, so
+in the form of two lists of slots. An op that `blocks` (a dequeue) is a segment of its own, so
 that nothing else waits with it, and so is each stage of a pipeline (`pipeline`).
 
 Constants are copied to where they are needed. Variables, and reads of them, are bound in each
@@ -16,7 +16,6 @@ for the same messages follow each other in one direction only.)
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -30,17 +29,6 @@ from dataflow.placement.groups import reference_inputs
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import ALIASES, VARIABLES
-
-#: Ops that may wait for another step, or for the outside world.
-_BLOCKING = re.compile(
-    r"Queue(Dequeue|Enqueue)|AccumulatorTakeGradient|ReaderRead|Barrier(Take|Insert)"
-    r"|^(Map|OrderedMap)?(Unstage|Stage)|^PyFunc|^IteratorGetNext"
-)
-
-
-def may_block(op: Operation) -> bool:
-    """Whether running the node may wait for something that this step does not provide."""
-    return _BLOCKING.search(op.type) is not None
 
 
 @dataclass
@@ -269,7 +257,7 @@ class _Cutter:
                 else:
                     messages |= self.waits_for[id(segment)]
         key = frozenset(messages)
-        blocking = any(may_block(op) for op in unit)
+        blocking = any(op.op_def.blocks for op in unit)
         stage = self.stages.get(first, 0)
         known = None if blocking else self.by_key.get((task, key, stage))
         segment = known if known is not None else self.new_segment(task, key, blocking, stage)

@@ -244,6 +244,7 @@ class PieceRun:
         try:
             if self.cancellation is not None:
                 current_step.cancellation = self.cancellation
+                current_step.segment = number
                 try:
                     self.piece.run_segment(number, slots, self.recorder)
                 finally:

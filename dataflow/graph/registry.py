@@ -25,6 +25,7 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.errors import DTypeError
 from dataflow.graph.default_stacks import default_graph, use_graph
+from dataflow.graph.op_traits import TRAITS, OpTraits
 from dataflow.graph.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -121,13 +122,14 @@ def normalize_attr(kind: str, value: Any) -> Any:
     return value
 
 
-class OpDef:
+class OpDef(OpTraits):
     """An op of the registry; calling it adds a node to the default graph.
 
     Fields: ``type`` ("MatMul"), ``inputs`` and ``outputs`` (`ArgSpec`), ``attrs`` (`AttrSpec`),
     ``allowed`` (type attribute -> dtypes), ``stateful`` (never folded, deduplicated or reordered
     with others of its kind), ``gradient_function`` (`None`: not differentiable when
-    ``differentiable`` is False, not written otherwise).
+    ``differentiable`` is False, not written otherwise). The traits, and who reads each of them, are
+    those of `OpTraits`.
     """
 
     def __init__(
@@ -137,12 +139,14 @@ class OpDef:
         shape_rule: Callable[..., Any],
         allowed: dict[str, Any],
         stateful: bool,
+        traits: dict[str, Any],
     ) -> None:
         self.type = op_type
         self.signature = signature
         self.shape_rule = shape_rule
         self.inputs, self.outputs = _parse_signature(signature)
         self.stateful = stateful
+        self._set_traits(traits)
         self.type_defaults = {k: v.default for k, v in allowed.items() if type(v) is Defaulted}
         self.allowed = {
             k: v.allowed if type(v) is Defaulted else frozenset(v) for k, v in allowed.items()
@@ -542,9 +546,12 @@ _ops: dict[str, OpDef] = {}
 
 
 def define_op(
-    op_type: str, signature: str = "", *, stateful: bool = False, **allowed: Any
+    op_type: str, signature: str = "", *, stateful: bool = False, **options: Any
 ) -> Callable[[Callable[..., Any]], OpDef]:
     """Registers an op; see the module's text for the signature language.
+
+    ``options`` are traits (``blocks=True``, see `OpTraits`) and the dtypes that a type attribute of
+    the signature allows (``T=NUMBERS``).
 
     The decorated function is the shape rule: it gets the input tensors (`Tensor.dims` and
     ``.dtype``) and the attributes, and returns dims for the one output, or a list of dims, one for
@@ -554,7 +561,9 @@ def define_op(
     def register(shape_rule: Callable[..., Any]) -> OpDef:
         if op_type in _ops:
             raise ValueError(f"op {op_type} is defined twice")
-        op_def = _ops[op_type] = OpDef(op_type, signature, shape_rule, allowed, stateful)
+        traits = {k: v for k, v in options.items() if k in TRAITS}
+        allowed = {k: v for k, v in options.items() if k not in TRAITS}
+        op_def = _ops[op_type] = OpDef(op_type, signature, shape_rule, allowed, stateful, traits)
         return op_def
 
     return register

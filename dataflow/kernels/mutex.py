@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable
 
 
 class Mutex:
-    """A lock held by a run. ``owner`` is the thread of that run.
+    """A lock held by a run: by its thread in this process, by a segment of its step in a cluster.
 
-    A thread that finds itself the owner takes the lock over: its own earlier run failed while it
-    held it, for runs of one thread do not overlap.
+    ``owner`` is that holder, ``num_holds`` how many locks it has taken and not given back: a thread
+    that has the lock takes it again at once, as it computes one node after the other and would
+    otherwise wait for itself. Both change under ``condition`` only.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.condition = threading.Condition()
-        self.owner: int | None = None
-        self.holds = 0
+        self.owner: Hashable | None = None
+        self.num_holds = 0
+
+    def give_back(self) -> None:
+        """Gives back what was taken once; with the last of these the lock is free."""
+        with self.condition:
+            self.num_holds = max(self.num_holds - 1, 0)
+            if not self.num_holds:
+                self._free()
+
+    def release(self, holder: Hashable) -> None:
+        """Frees the lock if that holder has it, however often it has taken it."""
+        with self.condition:
+            if self.owner == holder:
+                self._free()
+
+    def _free(self) -> None:
+        self.owner = None
+        self.num_holds = 0
+        self.condition.notify_all()
 
 
 _held = threading.local()
@@ -31,8 +51,5 @@ def held_mutexes() -> list[Mutex]:
 def release_held() -> None:
     """Gives back all locks of this thread; called when a run fails."""
     for mutex in held_mutexes():
-        with mutex.condition:
-            if mutex.owner == threading.get_ident():
-                mutex.owner = None
-                mutex.condition.notify_all()
+        mutex.release(threading.get_ident())
     held_mutexes().clear()

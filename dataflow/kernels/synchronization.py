@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import threading
 from typing import Any
 
@@ -207,19 +208,22 @@ def mutex_kernel(context: Any) -> Any:
 
 @kernel("MutexLock", stateful=True)
 def mutex_lock_kernel(context: Any, mutex: Any) -> Any:
-    me = threading.get_ident()
+    cancellation = context.cancellation
+    holder = cancellation.holder
     with mutex.condition:
-        context.wait(mutex.condition, lambda: mutex.owner is None or mutex.owner == me)
-        mutex.owner = me
-    held_mutexes().append(mutex)
+        context.wait(mutex.condition, lambda: mutex.owner in (None, holder))
+        mutex.owner = holder
+        mutex.num_holds += 1
+    if cancellation.of_one_step:
+        cancellation.register(functools.partial(mutex.release, holder))
+    else:
+        held_mutexes().append(mutex)
     return mutex
 
 
 @kernel("ConsumeMutexLock")
 def consume_mutex_lock_kernel(xp: Any, mutex_lock: Any) -> tuple[()]:
-    with mutex_lock.condition:
-        mutex_lock.owner = None
-        mutex_lock.condition.notify_all()
+    mutex_lock.give_back()
     if mutex_lock in held_mutexes():
         held_mutexes().remove(mutex_lock)
     return ()

@@ -74,6 +74,7 @@ def accumulator_apply_gradient_ops(
     "AccumulatorTakeGradient",
     "handle: resource, num_required: int32 -> average: dtype",
     stateful=True,
+    blocks=True,
 )
 def accumulator_take_gradient_ops(handle: Tensor, num_required: Tensor, *, dtype: DType) -> Dims:
     """Waits for ``num_required`` gradients; returns their mean (or sum) and starts anew."""
@@ -103,6 +104,7 @@ def sparse_accumulator_apply_gradient_op(
     "SparseAccumulatorTakeGradient",
     "handle: resource, num_required: int32 -> indices: int64, values: dtype, shape: int64",
     stateful=True,
+    blocks=True,
 )
 def sparse_accumulator_take_gradient_op(
     handle: Tensor, num_required: Tensor, *, dtype: DType

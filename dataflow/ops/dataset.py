@@ -296,6 +296,7 @@ def scan_dataset_op(
     "input_dataset: variant, initial_state: list(Tstate), other_arguments: list(Targuments) "
     "-> components: list(output_types)",
     stateful=True,
+    blocks=True,
 )
 def reduce_dataset_op(
     input_dataset: Tensor,
@@ -350,7 +351,12 @@ def one_shot_iterator_op(
     return ()
 
 
-@define_op("IteratorGetNext", "iterator: resource -> components: list(output_types)", stateful=True)
+@define_op(
+    "IteratorGetNext",
+    "iterator: resource -> components: list(output_types)",
+    stateful=True,
+    blocks=True,
+)
 def iterator_get_next_op(
     iterator: Tensor, *, output_types: list[DType], output_shapes: list[Shape]
 ) -> Any:

@@ -68,7 +68,9 @@ def priority_queue_op(
     return ()
 
 
-@define_op("QueueEnqueueV2", "handle: resource, components: list(Tcomponents)", stateful=True)
+@define_op(
+    "QueueEnqueueV2", "handle: resource, components: list(Tcomponents)", stateful=True, blocks=True
+)
 def queue_enqueue_op(
     handle: Tensor, components: list[Tensor], *, timeout_ms: int = -1
 ) -> list[Dims]:
@@ -76,7 +78,12 @@ def queue_enqueue_op(
     return []
 
 
-@define_op("QueueEnqueueManyV2", "handle: resource, components: list(Tcomponents)", stateful=True)
+@define_op(
+    "QueueEnqueueManyV2",
+    "handle: resource, components: list(Tcomponents)",
+    stateful=True,
+    blocks=True,
+)
 def queue_enqueue_many_op(
     handle: Tensor, components: list[Tensor], *, timeout_ms: int = -1
 ) -> list[Dims]:
@@ -84,7 +91,12 @@ def queue_enqueue_many_op(
     return []
 
 
-@define_op("QueueDequeueV2", "handle: resource -> components: list(component_types)", stateful=True)
+@define_op(
+    "QueueDequeueV2",
+    "handle: resource -> components: list(component_types)",
+    stateful=True,
+    blocks=True,
+)
 def queue_dequeue_op(
     handle: Tensor, *, component_types: list[DType], timeout_ms: int = -1
 ) -> list[Dims]:
@@ -96,6 +108,7 @@ def queue_dequeue_op(
     "QueueDequeueManyV2",
     "handle: resource, n: int32 -> components: list(component_types)",
     stateful=True,
+    blocks=True,
 )
 def queue_dequeue_many_op(
     handle: Tensor, n: Tensor, *, component_types: list[DType], timeout_ms: int = -1
@@ -108,6 +121,7 @@ def queue_dequeue_many_op(
     "QueueDequeueUpToV2",
     "handle: resource, n: int32 -> components: list(component_types)",
     stateful=True,
+    blocks=True,
 )
 def queue_dequeue_up_to_op(
     handle: Tensor, n: Tensor, *, component_types: list[DType], timeout_ms: int = -1

@@ -59,6 +59,7 @@ def identity_reader_op(*, container: str = "", shared_name: str = "") -> Dims:
     "ReaderReadV2",
     "reader_handle: resource, queue_handle: resource -> key: string, value: string",
     stateful=True,
+    blocks=True,
 )
 def reader_read_op(reader_handle: Tensor, queue_handle: Tensor) -> list[Dims]:
     """The next record and its key, scalars. Takes the next file from the queue as needed."""
@@ -70,6 +71,7 @@ def reader_read_op(reader_handle: Tensor, queue_handle: Tensor) -> list[Dims]:
     "reader_handle: resource, queue_handle: resource, num_records: int64 "
     "-> keys: string, values: string",
     stateful=True,
+    blocks=True,
 )
 def reader_read_up_to_op(
     reader_handle: Tensor, queue_handle: Tensor, num_records: Tensor

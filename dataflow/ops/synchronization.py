@@ -42,6 +42,7 @@ def barrier_insert_many_op(
     "handle: resource, num_elements: int32 "
     "-> indices: int64, keys: string, values: list(component_types)",
     stateful=True,
+    blocks=True,
 )
 def barrier_take_many_op(
     handle: Tensor,
@@ -160,7 +161,7 @@ class Barrier:
 # ---- staging ------------------------------------------------------------------------------
 
 
-@define_op("Stage", "values: list(dtypes)", stateful=True)
+@define_op("Stage", "values: list(dtypes)", stateful=True, blocks=True)
 def stage_op(
     values: list[Tensor],
     *,
@@ -173,7 +174,7 @@ def stage_op(
     return []
 
 
-@define_op("Unstage", "-> values: list(dtypes)", stateful=True)
+@define_op("Unstage", "-> values: list(dtypes)", stateful=True, blocks=True)
 def unstage_op(
     *,
     capacity: int = 0,
@@ -186,7 +187,7 @@ def unstage_op(
     return [None] * len(dtypes)
 
 
-@define_op("StagePeek", "index: int32 -> values: list(dtypes)", stateful=True)
+@define_op("StagePeek", "index: int32 -> values: list(dtypes)", stateful=True, blocks=True)
 def stage_peek_op(
     index: Tensor,
     *,
@@ -299,7 +300,7 @@ def mutex_op(*, container: str = "", shared_name: str = "") -> Dims:
     return ()
 
 
-@define_op("MutexLock", "mutex: resource -> mutex_lock: variant", stateful=True)
+@define_op("MutexLock", "mutex: resource -> mutex_lock: variant", stateful=True, blocks=True)
 def mutex_lock_op(mutex: Tensor) -> Dims:
     """Waits for the lock and takes it. A scalar that stands for holding it."""
     return ()

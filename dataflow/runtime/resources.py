@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,14 @@ class Cancellation:
         self._callbacks: dict[int, Callable[[], None]] = {}
         self._next = 0
         self.cancelled = False
+
+    #: Whether it is that of one step, which is cancelled when the step fails.
+    of_one_step = False
+
+    @property
+    def holder(self) -> Hashable:
+        """Who holds a lock that a kernel takes now: the calling thread, whose runs do not overlap."""
+        return threading.get_ident()
 
     def register(self, callback: Callable[[], None]) -> int:
         """``callback`` is called at cancellation (at once when it has happened already)."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.cluster import pieces
 
 
 @pytest.fixture
@@ -129,3 +130,90 @@ def test_a_step_in_another_process_is_woken(processes, queue):
         for thread in threads:
             thread.join(20)
         assert sorted(outcomes) == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_a_closed_session_leaves_nobody_waiting_for_a_lock(cluster, eventually):
+    with tf.device("/job:ps/task:0"):
+        section = tf.CriticalSection(shared_name="lock")
+        inside = section.execute(lambda: tf.constant(1.0) + 1.0)
+        lock = tf.get_default_graph().get_operation_by_name("critical_section_execute/MutexLock")
+    target = cluster["worker:0"].target
+    mutex = None
+    with tf.Session(target) as session:
+        assert session.run(inside) == 2.0  # its threads are there now
+        (_, mutex), *_ = cluster["ps:0"].resources.items("mutex")
+        idle = len(pieces._idle)
+        session.run(lock)  # never given back
+        waiting = tf.Session(target)
+        (thread,), outcomes = run_in_threads(waiting, inside, 1)
+        eventually(lambda: len(mutex.condition._waiters) == 1)
+        waiting.close()
+        thread.join(20)
+        assert isinstance(outcomes[0], tf.errors.OpError)
+        eventually(lambda: not mutex.condition._waiters)
+        eventually(lambda: len(pieces._idle) >= idle)
+
+
+def test_a_step_that_fails_in_a_critical_section_gives_the_lock_back(cluster):
+    x = tf.placeholder(tf.float32, [])
+    with tf.device("/job:ps/task:0"):
+        section = tf.CriticalSection()
+        checked = section.execute(lambda: tf.check_numerics(tf.log(x), "bad"))
+    with tf.Session(cluster["worker:0"].target) as session:
+        for _ in range(3):
+            with pytest.raises(tf.errors.InvalidArgumentError):
+                session.run(checked, {x: -1.0})
+            outcomes = []
+            thread = threading.Thread(
+                target=lambda: outcomes.append(session.run(checked, {x: 1.0}))  # noqa: B023
+            )
+            thread.start()
+            thread.join(20)
+            assert outcomes == [0.0]
+
+
+@pytest.mark.parametrize("call", [tf.py_func, lambda f, x, t: tf.py_function(f, x, t)])
+def test_critical_sections_of_steps_and_of_one_step_exclude_each_other(cluster, call):
+    inside, most = [0], [0]
+    pause = threading.Event()
+
+    def note(x):
+        inside[0] += 1
+        most[0] = max(most[0], inside[0])
+        pause.wait(0.002)
+        inside[0] -= 1
+        return np.float32(x)
+
+    with tf.device("/job:ps/task:0"):
+        section = tf.CriticalSection()
+        both = [
+            section.execute(lambda: call(note, [tf.constant(1.0)], tf.float32)) for _ in range(2)
+        ]
+    with tf.Session(cluster["worker:0"].target) as session:
+        threads = [
+            threading.Thread(target=lambda: [session.run(both) for _ in range(5)]) for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive()
+    assert most == [1]
+
+
+@pytest.mark.parametrize("call", [tf.py_func, lambda f, x, t: tf.py_function(f, x, t)])
+def test_a_python_function_may_wait_for_another_of_the_same_step(cluster, call):
+    arrived = threading.Event()
+
+    def wait(x):
+        return np.float32(arrived.wait(10))
+
+    def arrive(x):
+        arrived.set()
+        return np.float32(x)
+
+    with tf.device("/job:ps/task:0"):
+        waits = call(wait, [tf.constant(0.0)], tf.float32)
+        goes = call(arrive, [tf.constant(2.0)], tf.float32)
+    with tf.Session(cluster["worker:0"].target) as session:
+        assert session.run([waits, goes]) == [1.0, 2.0]
