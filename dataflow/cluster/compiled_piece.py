@@ -31,7 +31,6 @@ from dataflow.rewrites.switches import Switches
 from dataflow.rewrites.working_graph import WorkingGraph
 from dataflow.runtime.codegen import ALIASES, VARIABLES, GeneratedPlan
 from dataflow.runtime.config import ConfigProto
-from dataflow.runtime.control_structure import CONTROL_OPS
 from dataflow.runtime.lending import Lender, num_bytes
 from dataflow.runtime.plan import (
     CALLS_BLAS,
@@ -195,7 +194,7 @@ class CompiledPiece:
         self.is_light = [_is_light(s.ops) for s in plan.segments]
         #: There are branches, and values of those not taken.
         self.structured = any(
-            op.type in CONTROL_OPS for segment in plan.segments for op in segment.ops
+            op.op_def.control_flow for segment in plan.segments for op in segment.ops
         )
         self.releases = _releases(plan)
         #: Several tasks share a machine: BLAS's threads, which wait for each other in loops, would

@@ -7,13 +7,6 @@ from collections.abc import Sequence
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 
-_SWITCH = frozenset({"Switch", "RefSwitch"})
-_MERGE = frozenset({"Merge", "RefMerge"})
-_ENTER = frozenset({"Enter", "RefEnter"})
-_EXIT = frozenset({"Exit", "RefExit"})
-_NEXT = frozenset({"NextIteration", "RefNextIteration"})
-_CONTROL_FLOW = _SWITCH | _MERGE | _ENTER | _EXIT | _NEXT
-
 
 def control_flow_units(ops: Sequence[Operation], feeds: set[Tensor]) -> list[list[Operation]]:
     """Return the connected sets of nodes inside loops and branches; most graphs have none.
@@ -22,7 +15,7 @@ def control_flow_units(ops: Sequence[Operation], feeds: set[Tensor]) -> list[lis
     Merge that joins the branches) or between a loop's Enter and Exit. Two conditionals on the same
     predicate are two units; what merely feeds a unit stays outside.
     """
-    if not any(op.type in _CONTROL_FLOW for op in ops):
+    if not any(op.op_def.control_flow for op in ops):
         return []
     members = set(ops)
     inside = _inside_loops(ops, members, feeds)
@@ -45,19 +38,21 @@ def control_flow_units(ops: Sequence[Operation], feeds: set[Tensor]) -> list[lis
         sources = [t.op for t in op.inputs if t not in feeds and t.op in members]
         sources += [source for source in op.control_inputs if source in members]
         depths = [
-            depth.get(source, 0) + (source.type in _SWITCH and source not in inside)
+            depth.get(source, 0) + (source.op_def.control_flow == "switch" and source not in inside)
             for source in sources
         ]
         depth[op] = max(depths, default=0)
-        if op.type in _MERGE and op not in inside:
+        if op.op_def.control_flow == "merge" and op not in inside:
             depth[op] = max(0, depth[op] - 1)
-        is_inside = op in inside or depth[op] > 0 or op.type in _SWITCH or op.type in _MERGE
+        is_inside = op in inside or depth[op] > 0 or op.op_def.control_flow in ("switch", "merge")
         if not is_inside:
             continue
         touched[op] = None
         for source, source_depth in zip(sources, depths, strict=True):
             enters_here = op in inside and source not in inside
-            leaves_loop = source in inside and op not in inside and source.type in _EXIT
+            leaves_loop = (
+                source in inside and op not in inside and source.op_def.control_flow == "exit"
+            )
             if source_depth > 0 and not leaves_loop:
                 join(source, op)  # both lie in the same branch
             elif op in inside and source in inside and not enters_here:
@@ -89,17 +84,17 @@ def _inside_loops(
             consumers.setdefault(source, []).append(op)
     inside: set[Operation] = set()
     nesting: dict[Operation, int] = {}
-    stack = [(op, 1) for op in ops if op.type in _ENTER]
+    stack = [(op, 1) for op in ops if op.op_def.control_flow == "enter"]
     while stack:
         op, level = stack.pop()
         if nesting.get(op, -1) >= level:
             continue
         nesting[op] = level
         inside.add(op)
-        if op.type in _EXIT:
+        if op.op_def.control_flow == "exit":
             level -= 1
         for consumer in consumers.get(op, ()):
-            if level > 0 and consumer.type not in _ENTER:
+            if level > 0 and consumer.op_def.control_flow != "enter":
                 stack.append((consumer, level))
             elif level > 0:
                 stack.append((consumer, level + 1))

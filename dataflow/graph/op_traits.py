@@ -7,7 +7,10 @@ is always the safe one: it costs speed at most.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
+
+#: What a node of control flow does: see `OpTraits.control_flow`.
+ControlFlow = Literal["", "switch", "merge", "enter", "exit", "next_iteration", "loop_cond"]
 
 
 class OpTraits:
@@ -17,6 +20,11 @@ class OpTraits:
     #: function. A cluster gives such a node a segment of its own, so that nothing else waits with
     #: it, and the step a cancellation, so that a closed session ends the wait.
     blocks: bool = False
+    #: What the op does in a loop or conditional, the same for its twin that takes references
+    #: (RefSwitch); empty for what computes. The place of such a node, its control edges too, says
+    #: to which branch or round others belong, so no rewrite moves or merges it, and the code
+    #: generator writes ``if`` and ``while`` for it.
+    control_flow: ControlFlow = ""
 
     def _set_traits(self, traits: dict[str, Any]) -> None:
         """Sets what an op declares; the rest stays as the class has it."""

@@ -39,7 +39,9 @@ def abort_op(*, error_msg: str = "", exit_without_error: bool = False) -> list[D
     return []
 
 
-@define_op("Switch", "data: T, pred: bool -> output_false: T, output_true: T")
+@define_op(
+    "Switch", "data: T, pred: bool -> output_false: T, output_true: T", control_flow="switch"
+)
 def switch_op(data: Tensor, pred: Tensor) -> list[Dims]:
     """Passes ``data`` to the output that ``pred`` (a scalar) names; the other one is dead.
 
@@ -49,7 +51,11 @@ def switch_op(data: Tensor, pred: Tensor) -> list[Dims]:
     return [data.dims, data.dims]
 
 
-@define_op("RefSwitch", "data: Ref(T), pred: bool -> output_false: Ref(T), output_true: Ref(T)")
+@define_op(
+    "RefSwitch",
+    "data: Ref(T), pred: bool -> output_false: Ref(T), output_true: Ref(T)",
+    control_flow="switch",
+)
 def ref_switch_op(data: Tensor, pred: Tensor) -> list[Dims]:
     """`Switch` for a variable, so that a branch can assign to it."""
     _need_scalar("pred", pred)
@@ -72,7 +78,7 @@ def _merged_dims(inputs: list[Tensor]) -> Dims:
     return dims
 
 
-@define_op("Merge", "inputs: N * T -> output: T, value_index: int32")
+@define_op("Merge", "inputs: N * T -> output: T, value_index: int32", control_flow="merge")
 def merge_op(inputs: list[Tensor]) -> list[Dims]:
     """The one input that is not dead, and its number.
 
@@ -81,13 +87,15 @@ def merge_op(inputs: list[Tensor]) -> list[Dims]:
     return [_merged_dims(inputs), ()]
 
 
-@define_op("RefMerge", "inputs: Ref(N * T) -> output: Ref(T), value_index: int32")
+@define_op(
+    "RefMerge", "inputs: Ref(N * T) -> output: Ref(T), value_index: int32", control_flow="merge"
+)
 def ref_merge_op(inputs: list[Tensor]) -> list[Dims]:
     """`Merge` for variables."""
     return [_merged_dims(inputs), ()]
 
 
-@define_op("Enter", "data: T -> output: T")
+@define_op("Enter", "data: T -> output: T", control_flow="enter")
 def enter_op(
     data: Tensor, *, frame_name: str, is_constant: bool = False, parallel_iterations: int = 10
 ) -> Dims:
@@ -98,7 +106,7 @@ def enter_op(
     return data.dims
 
 
-@define_op("RefEnter", "data: Ref(T) -> output: Ref(T)")
+@define_op("RefEnter", "data: Ref(T) -> output: Ref(T)", control_flow="enter")
 def ref_enter_op(
     data: Tensor, *, frame_name: str, is_constant: bool = False, parallel_iterations: int = 10
 ) -> Dims:
@@ -106,31 +114,31 @@ def ref_enter_op(
     return data.dims
 
 
-@define_op("Exit", "data: T -> output: T")
+@define_op("Exit", "data: T -> output: T", control_flow="exit")
 def exit_op(data: Tensor) -> Dims:
     """Carries a value out of a loop when it ends. Gradient: enters the gradient's loop."""
     return data.dims
 
 
-@define_op("RefExit", "data: Ref(T) -> output: Ref(T)")
+@define_op("RefExit", "data: Ref(T) -> output: Ref(T)", control_flow="exit")
 def ref_exit_op(data: Tensor) -> Dims:
     """`Exit` for a variable."""
     return data.dims
 
 
-@define_op("NextIteration", "data: T -> output: T")
+@define_op("NextIteration", "data: T -> output: T", control_flow="next_iteration")
 def next_iteration_op(data: Tensor) -> Dims:
     """Carries a value to the loop's next round. Gradient: passes unchanged."""
     return data.dims
 
 
-@define_op("RefNextIteration", "data: Ref(T) -> output: Ref(T)")
+@define_op("RefNextIteration", "data: Ref(T) -> output: Ref(T)", control_flow="next_iteration")
 def ref_next_iteration_op(data: Tensor) -> Dims:
     """`NextIteration` for a variable."""
     return data.dims
 
 
-@define_op("LoopCond", "input: bool -> output: bool")
+@define_op("LoopCond", "input: bool -> output: bool", control_flow="loop_cond")
 def loop_cond_op(input: Tensor) -> Dims:
     """Marks the condition of a loop: it goes on while this is true."""
     return input.dims

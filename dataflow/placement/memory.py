@@ -80,7 +80,7 @@ def memory_of(op: Operation) -> Memory:
             inputs[i] = HOST  # nothing but the host can hold it
     on_host = op.type in _HOST_OUTPUTS
     outputs = [HOST if on_host or t.dtype.base_dtype.kind in "Sx" else DEVICE for t in op.outputs]
-    if op.type in ("Merge", "RefMerge"):
+    if op.op_def.control_flow == "merge":
         outputs[1] = HOST  # the number of the branch
     return Memory(tuple(inputs), tuple(outputs), on_host)
 

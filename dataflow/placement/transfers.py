@@ -79,7 +79,7 @@ def insert_copies(
             if place == ANY or place_of[tensor] == place:
                 continue
             source = tensor
-            if op.type in ("Switch", "RefSwitch") and i == 1:
+            if op.op_def.control_flow == "switch" and i == 1:
                 source = _behind_identities(tensor, work.fixed)
                 if place_of[source] == place:
                     work.set_input(op, i, source)

@@ -19,10 +19,6 @@ from dataflow.ops.sources import make_constant
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
-_SWITCH = frozenset({"Switch", "RefSwitch"})
-_MERGE = frozenset({"Merge", "RefMerge"})
-_BACK_EDGE = frozenset({"NextIteration", "RefNextIteration"})
-
 
 def run(work: WorkingGraph, journal: list[Hit]) -> bool:
     """Takes out what can never run; True when something was found."""
@@ -35,14 +31,14 @@ def run(work: WorkingGraph, journal: list[Hit]) -> bool:
         for op in ops:
             if op in known:
                 _replace_switch(work, journal, op, known[op], dead)
-            elif op.type in _MERGE and op.outputs[0] not in dead:
+            elif op.op_def.control_flow == "merge" and op.outputs[0] not in dead:
                 _replace_merge(work, journal, op, dead)
     return True
 
 
 def _known_branch(op: Operation) -> bool | None:
     """Which output of a Switch gets the value, where its predicate is a constant."""
-    if op.type not in _SWITCH:
+    if op.op_def.control_flow != "switch":
         return None
     predicate = op._inputs[1].op
     while predicate.type == "Identity" or (
@@ -60,7 +56,7 @@ def _dead_tensors(ops: list[Operation], known: dict[Operation, bool]) -> set[Ten
     dead: set[Tensor] = set()
     dead_ops: set[Operation] = set()
     for op in ops:
-        if op.type in _MERGE:
+        if op.op_def.control_flow == "merge":
             lost = all(t in dead for t in op._inputs)
         else:
             lost = any(t in dead for t in op._inputs)
@@ -105,7 +101,7 @@ def _replace_merge(
     work: WorkingGraph, journal: list[Hit], op: Operation, dead: set[Tensor]
 ) -> None:
     alive = [i for i, t in enumerate(op._inputs) if t not in dead]
-    if len(alive) != 1 or any(t.op.type in _BACK_EDGE for t in op._inputs):
+    if len(alive) != 1 or any(t.op.op_def.control_flow == "next_iteration" for t in op._inputs):
         return
     taken = op._inputs[alive[0]]
     output, index = op.outputs

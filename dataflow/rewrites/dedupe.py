@@ -41,7 +41,8 @@ def _key(op: Operation) -> Any:
 
 def can_merge(op: Operation) -> bool:
     """True for nodes whose outputs depend on nothing but their inputs."""
-    if op.op_def.stateful or op.type in NEVER_MERGED or not op.outputs:
+    op_def = op.op_def
+    if op_def.stateful or op_def.control_flow or op.type in NEVER_MERGED or not op.outputs:
         return False
     if any(t.dtype.is_ref for t in op.outputs) or any(t.dtype.is_ref for t in op._inputs):
         return False

@@ -7,16 +7,8 @@ from collections.abc import Iterable
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 
-#: Nodes whose edges, control edges too, say which branch or loop a node belongs to.
-CONTROL_FLOW = frozenset(
-    {
-        *("Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit", "RefExit"),
-        *("NextIteration", "RefNextIteration", "LoopCond"),
-    }
-)
-
-#: Control flow and bookkeeping: their meaning is their place in the graph.
-NEVER_MERGED = CONTROL_FLOW | frozenset(
+#: Bookkeeping: their meaning is their place in the graph, as it is of control flow.
+NEVER_MERGED = frozenset(
     {
         "NoOp",
         "ControlTrigger",

@@ -11,7 +11,6 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.registry import bind, get_kernel
 from dataflow.ops.sources import make_constant
 from dataflow.rewrites.dedupe import can_merge
-from dataflow.rewrites.effects import CONTROL_FLOW
 from dataflow.rewrites.switches import MAX_FOLDED_BYTES
 from dataflow.shapes import num_elements
 
@@ -21,7 +20,7 @@ _MAX_GROWTH_BYTES = 64 * 1024
 #: Shape questions whose answer is static; no input value is needed.
 _SHAPE_QUESTIONS = frozenset({"Shape", "Size", "Rank"})
 #: They cannot be merged, but that nobody runs them makes no difference.
-_NO_EFFECT = CONTROL_FLOW | {"Placeholder", "VariableV2", "Variable", "NoOp", "Identity"}
+_NO_EFFECT = frozenset({"Placeholder", "VariableV2", "Variable", "NoOp", "Identity"})
 
 
 def foldable(op: Operation) -> bool:
@@ -79,7 +78,7 @@ def has_effects_behind(op: Operation) -> bool:
         if leaving:
             known[op] = known[op] or any(known[b] for b in before)
         elif op not in known:
-            known[op] = not can_merge(op) and op.type not in _NO_EFFECT
+            known[op] = not (can_merge(op) or op.op_def.control_flow or op.type in _NO_EFFECT)
             stack.append((op, True))
             stack.extend((b, False) for b in before if b not in known)
     return known[op]

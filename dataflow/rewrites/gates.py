@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataflow.graph.operation import Operation
 from dataflow.rewrites.dedupe import can_merge
-from dataflow.rewrites.effects import CONTROL_FLOW, NEVER_MERGED, variable_behind
+from dataflow.rewrites.effects import NEVER_MERGED, variable_behind
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.places import Place, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
 _PASSING = ("Identity", "StopGradient", "PreventGradient", "Snapshot")
 #: Where one of these is in the plan, all gates stay.
-_WALLS = NEVER_MERGED - CONTROL_FLOW - {"NoOp", "Placeholder"}
+_WALLS = NEVER_MERGED - {"NoOp", "Placeholder"}
 #: Nobody waits long for these.
 _ALWAYS_THERE = frozenset({"Placeholder", "VariableV2", "Variable"})
 
@@ -64,7 +64,7 @@ def _goes_unseen(op: Operation, awaited: set[Operation], where: dict[Operation, 
     that nobody with effects has to wait for in its place."""
     source = op._inputs[0].op
     return (
-        source.type not in CONTROL_FLOW and where.get(source) == where[op] and not _readers(awaited)
+        not source.op_def.control_flow and where.get(source) == where[op] and not _readers(awaited)
     )
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.rewrites.effects import CONTROL_FLOW
 from dataflow.rewrites.places import OUTSIDE, places
 
 Symbols = tuple[Any, ...]
@@ -23,13 +22,6 @@ Element = tuple[Any, ...] | None
 #: The element of what nothing has been put on yet.
 NOTHING: Any = ("nothing",)
 
-_HANDED_ON = frozenset(
-    {
-        *("Switch", "RefSwitch", "Enter", "RefEnter", "Exit", "RefExit"),
-        *("NextIteration", "RefNextIteration", "Identity"),
-    }
-)
-_BACK = frozenset({"NextIteration", "RefNextIteration"})
 #: Ops on arrays of tensors that bring elements, and the input that brings them.
 _WRITES = {"TensorArrayWriteV3": 2, "TensorArrayScatterV3": 2, "TensorArraySplitV3": 1}
 
@@ -69,7 +61,7 @@ class LoopShapes:
         """False while an input waits for what comes round in a loop."""
         if op in self.given_up:
             return False
-        if op.type in ("Merge", "RefMerge"):
+        if op.op_def.control_flow == "merge":
             return any(self._is_there(t) for t in op._inputs)
         return all(self._is_there(t) for t in op._inputs)
 
@@ -79,12 +71,12 @@ class LoopShapes:
     def rule(self, op: Operation, output: Tensor) -> tuple[bool, Symbols | None]:
         """Whether the op is one of control flow, lists or arrays; and the symbols of an output."""
         kind = op.type
-        if kind in _HANDED_ON:
+        if _hands_on(op):
             source = op._inputs[0]
             if source in self._elements:
                 self._note(output, self._elements[source])
             return True, self._of.get(source)
-        if kind in ("Merge", "RefMerge"):
+        if op.op_def.control_flow == "merge":
             return True, self._merge(op, output)
         if kind.startswith("TensorList") or kind == "EmptyTensorList":
             return True, self._list(op, output)
@@ -199,9 +191,14 @@ class LoopShapes:
             self.changed = True
 
 
+def _hands_on(op: Operation) -> bool:
+    """Whether each output of the node is its first input."""
+    return op.op_def.control_flow not in ("", "merge") or op.type == "Identity"
+
+
 def are_there(ops: Sequence[Operation]) -> bool:
     """True for a plan with control flow."""
-    return any(op.type in CONTROL_FLOW for op in ops)
+    return any(op.op_def.control_flow for op in ops)
 
 
 def _join(a: Element, b: Element) -> Element:
@@ -224,7 +221,7 @@ def _array_of(handle: Tensor) -> tuple[Operation, bool] | None:
         if op.type == "TensorArrayV3":
             return op, gradients
         gradients = gradients or op.type == "TensorArrayGradV3"
-        if op.type in _HANDED_ON or op.type in ("Merge", "TensorArrayGradV3"):
+        if _hands_on(op) or op.type in ("Merge", "TensorArrayGradV3"):
             handle = op._inputs[0]
         else:
             return None

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.rewrites.effects import CONTROL_FLOW
 
 
 class Place(NamedTuple):
@@ -36,20 +35,20 @@ def places(ops: Sequence[Operation], fed: Iterable[Tensor]) -> dict[Operation, P
     follows from the same rules: `runtime.control_structure`.)
     """
     found: dict[Operation, Place] = {}
-    if not any(op.type in CONTROL_FLOW for op in ops):
+    if not any(op.op_def.control_flow for op in ops):
         return found
     given = set(fed)
     for op in ops:
         coming = [
             _with_branch(t, found)
             for t in op._inputs
-            if t not in given and t.op.type not in ("NextIteration", "RefNextIteration")
+            if t not in given and t.op.op_def.control_flow != "next_iteration"
         ]
         before = [_after(control, found) for control in op._control_inputs]
         loops = max((p.loops for p in (*coming, *before)), key=len, default=())
-        if op.type in ("Enter", "RefEnter"):
+        if op.op_def.control_flow == "enter":
             loops = (*loops, op.attrs["frame_name"])
-        if op.type in ("Merge", "RefMerge"):  # whichever branch ran
+        if op.op_def.control_flow == "merge":  # whichever branch ran
             alive = [p.branches for p in coming if not p.is_dead]
             branches = frozenset.intersection(*alive) if alive else frozenset()
         else:
@@ -63,9 +62,9 @@ def places(ops: Sequence[Operation], fed: Iterable[Tensor]) -> dict[Operation, P
 def _with_branch(t: Tensor, found: dict[Operation, Place]) -> Place:
     """The place of whoever uses a value."""
     place = _after(t.op, found)
-    if t.op.type in ("Switch", "RefSwitch") and t.op in found:
+    if t.op.op_def.control_flow == "switch" and t.op in found:
         predicate = t.op._inputs[1]
-        if predicate.op.type != "LoopCond":
+        if predicate.op.op_def.control_flow != "loop_cond":
             branch = (_original(predicate), t.value_index == 1)
             return place._replace(branches=place.branches | {branch})
     return place
@@ -74,7 +73,7 @@ def _with_branch(t: Tensor, found: dict[Operation, Place]) -> Place:
 def _after(source: Operation, found: dict[Operation, Place]) -> Place:
     """The place of a value that a node hands on."""
     place = found.get(source, OUTSIDE)
-    if source.type in ("Exit", "RefExit"):
+    if source.op_def.control_flow == "exit":
         return place._replace(loops=place.loops[:-1])
     return place
 

@@ -41,7 +41,7 @@ def topological_order(ops: set[Operation], fed: set[Tensor]) -> list[Operation]:
     """``ops`` in an order in which each comes after what it needs; back edges of loops ignored."""
     ordered = sorted(ops, key=lambda op: op.index)
     if all(
-        t.op.index < op.index or t in fed or t.op.type in _BACK_EDGE
+        t.op.index < op.index or t in fed or t.op.op_def.control_flow == "next_iteration"
         for op in ordered
         for t in op._inputs
     ) and all(c.index < op.index for op in ordered for c in op._control_inputs):
@@ -68,7 +68,11 @@ def topological_order(ops: set[Operation], fed: set[Tensor]) -> list[Operation]:
             before = [
                 t.op
                 for t in op._inputs
-                if t not in fed and not (op.type in _LOOP_HEAD and t.op.type in _BACK_EDGE)
+                if t not in fed
+                and not (
+                    op.op_def.control_flow == "merge"
+                    and t.op.op_def.control_flow == "next_iteration"
+                )
             ]
             for source in reversed([*op._control_inputs, *before]):
                 if source in ops and source not in done:
@@ -83,7 +87,3 @@ def topological_order(ops: set[Operation], fed: set[Tensor]) -> list[Operation]:
                         )
                     stack.append((source, False))
     return result
-
-
-_BACK_EDGE = frozenset({"NextIteration", "RefNextIteration"})
-_LOOP_HEAD = frozenset({"Merge", "RefMerge"})

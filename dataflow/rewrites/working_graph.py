@@ -6,13 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from dataflow.graph.graph import Graph
+from dataflow.graph.op_traits import OpTraits
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.prune import needed_operations
 
 
-class _Arg:
+class _Arg(OpTraits):
     """The definition of a node that stands for a fed tensor."""
 
     type = "Placeholder"

@@ -160,7 +160,7 @@ class Generator:
         self.reused: dict[str, str] = {}
         #: Expressions of all inputs, by the index of the line that computes one output of them.
         self.operands: dict[int, list[str]] = {}
-        self.structured = any(op.type in control_structure.CONTROL_OPS for op in self.ops)
+        self.structured = any(op.op_def.control_flow for op in self.ops)
 
     def generate(self) -> GeneratedPlan:
         """Writes, compiles and returns the function."""

@@ -27,12 +27,6 @@ from dataflow.graph.tensor import Tensor
 if TYPE_CHECKING:
     from dataflow.runtime.codegen import Generator
 
-ENTER = frozenset({"Enter", "RefEnter"})
-EXIT = frozenset({"Exit", "RefExit"})
-MERGE = frozenset({"Merge", "RefMerge"})
-SWITCH = frozenset({"Switch", "RefSwitch"})
-NEXT = frozenset({"NextIteration", "RefNextIteration"})
-CONTROL_OPS = ENTER | EXIT | MERGE | SWITCH | NEXT | {"LoopCond"}
 
 Guard = tuple[Tensor, bool]
 Path = tuple[Guard, ...]
@@ -69,7 +63,7 @@ def find_frames(ops: list[Operation], fed: set[Tensor]) -> tuple[Frame, dict[Ope
 
     def output_frame(op: Operation) -> Frame:
         frame = frame_of.get(op, root)
-        if op.type in EXIT:
+        if op.op_def.control_flow == "exit":
             assert frame.parent is not None
             return frame.parent
         return frame
@@ -78,19 +72,19 @@ def find_frames(ops: list[Operation], fed: set[Tensor]) -> tuple[Frame, dict[Ope
         deepest = root
         sources = [t.op for t in op.inputs if t not in fed] + op.control_inputs
         for source in sources:
-            if op.type in MERGE and source.type in NEXT:
+            if op.op_def.control_flow == "merge" and source.op_def.control_flow == "next_iteration":
                 continue
             frame = output_frame(source)
             if frame.depth > deepest.depth:
                 deepest = frame
-        if op.type in ENTER:
+        if op.op_def.control_flow == "enter":
             key = (op.attrs["frame_name"], deepest)
             if key not in frames:
                 frames[key] = Frame(op.attrs["frame_name"], deepest)
                 deepest.children.append(frames[key])
             deepest = frames[key]
             deepest.enters.append(op)
-        elif op.type in EXIT:
+        elif op.op_def.control_flow == "exit":
             if deepest.parent is None:
                 raise InvalidArgumentError(
                     None, op, f"{op.name!r} (Exit) is not inside a loop: no Enter leads to it."
@@ -133,7 +127,7 @@ class Emitter:
         for op in _members(item):
             inputs = (
                 []
-                if op.type in MERGE and frame is self.frame_of[op] and _is_head(op)
+                if op.op_def.control_flow == "merge" and frame is self.frame_of[op] and _is_head(op)
                 else op.inputs
             )
             for source in [t.op for t in inputs if t not in self.fed] + op.control_inputs:
@@ -179,7 +173,7 @@ class Emitter:
         path = self.guards.get(source, ())
         if path is None:
             return None
-        if source.type in SWITCH and not self.is_loop_switch(source):
+        if source.op_def.control_flow == "switch" and not self.is_loop_switch(source):
             guard = (self.predicate(source.inputs[1]), tensor.value_index == 1)
             return self.union(path, (guard,))
         return path
@@ -195,7 +189,7 @@ class Emitter:
     def guards_of(self, op: Operation, frame: Frame) -> Path | None:
         """The guards of a node, from its inputs and control inputs; ``None``: never runs."""
         path: Path | None = ()
-        if op.type in MERGE:
+        if op.op_def.control_flow == "merge":
             alive = [p for t in op.inputs if (p := self.guards_from(t, frame)) is not None]
             if not alive:
                 return None
@@ -225,7 +219,7 @@ class Emitter:
 
     def is_loop_switch(self, op: Operation) -> bool:
         """True for a Switch on a loop's condition: it passes the loop variable on."""
-        return op.inputs[1].op.type == "LoopCond" and op.inputs[1] not in self.fed
+        return op.inputs[1].op.op_def.control_flow == "loop_cond" and op.inputs[1] not in self.fed
 
     # ---- code -----------------------------------------------------------------------------
 
@@ -260,9 +254,9 @@ class Emitter:
             self.guards[item] = path
             if path is None or (all(t in self.fed for t in item.outputs) and item.outputs):
                 continue
-            if item.type in SWITCH and not self.is_loop_switch(item):
+            if item.op_def.control_flow == "switch" and not self.is_loop_switch(item):
                 self.emit_switch(item)
-            elif item.type in MERGE:
+            elif item.op_def.control_flow == "merge":
                 self.emit_merge(item, frame, path, base)
             else:
                 if item.type not in ("Const",):
@@ -361,8 +355,8 @@ class Emitter:
         from dataflow.runtime.codegen import Value
 
         generator = self.generator
-        heads = [op for op in frame.nodes if op.type in MERGE and _is_head(op)]
-        conditions = [op for op in frame.nodes if op.type == "LoopCond"]
+        heads = [op for op in frame.nodes if op.op_def.control_flow == "merge" and _is_head(op)]
+        conditions = [op for op in frame.nodes if op.op_def.control_flow == "loop_cond"]
         if len(conditions) != 1:
             raise InvalidArgumentError(
                 None,
@@ -383,7 +377,7 @@ class Emitter:
                 generator.emit_trace(op)
         names, starts = [], []
         for op in heads:
-            enter = next(t for t in op.inputs if t.op.type not in NEXT)
+            enter = next(t for t in op.inputs if t.op.op_def.control_flow != "next_iteration")
             name = generator.output_name(op.outputs[0])
             names.append(name)
             starts.append(generator.use(enter))
@@ -393,8 +387,12 @@ class Emitter:
             self.guards[op] = ()
         if names:
             generator.add_line(f"{', '.join(names)} = {', '.join(starts)}", heads[0], tuple(names))
-        skip = ENTER | EXIT | NEXT | {"LoopCond"}
-        items = [i for i in self.order(frame) if isinstance(i, Frame) or i.type not in skip]
+        skip = ("enter", "exit", "next_iteration", "loop_cond")
+        items = [
+            i
+            for i in self.order(frame)
+            if isinstance(i, Frame) or i.op_def.control_flow not in skip
+        ]
         items = [i for i in items if isinstance(i, Frame) or i not in heads]
         before = self.ancestors(condition, frame)
         generator.add_line("while True:")
@@ -405,7 +403,11 @@ class Emitter:
         self.emit_items([i for i in items if i in before], frame)
         generator.values[condition.outputs[0]] = generator.values[condition.inputs[0]]
         generator.add_line(f"if not {generator.use(condition.inputs[0])}: break", condition)
-        switches = [op for op in frame.nodes if op.type in SWITCH and self.is_loop_switch(op)]
+        switches = [
+            op
+            for op in frame.nodes
+            if op.op_def.control_flow == "switch" and self.is_loop_switch(op)
+        ]
         for op in switches:
             for output in op.outputs:
                 generator.values.setdefault(output, generator.values[op.inputs[0]])
@@ -413,7 +415,9 @@ class Emitter:
         self.emit_items(body, frame)
         nexts = []
         for op in heads:
-            back = next((t for t in op.inputs if t.op.type in NEXT), None)
+            back = next(
+                (t for t in op.inputs if t.op.op_def.control_flow == "next_iteration"), None
+            )
             nexts.append(
                 generator.use(back.op.inputs[0])
                 if back is not None
@@ -454,7 +458,7 @@ def _members(item: Item) -> list[Operation]:
 
 def _is_head(op: Operation) -> bool:
     """True for the Merge of a loop variable."""
-    return any(t.op.type in NEXT for t in op.inputs)
+    return any(t.op.op_def.control_flow == "next_iteration" for t in op.inputs)
 
 
 def _int32(value: int) -> Any:

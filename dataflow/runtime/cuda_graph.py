@@ -26,7 +26,6 @@ from dataflow.kernels.cuda.memory import is_out_of_memory
 from dataflow.kernels.xp import array_module
 from dataflow.placement.groups import reference_inputs
 from dataflow.placement.transfers import Placed
-from dataflow.runtime import control_structure
 from dataflow.runtime.codegen import VARIABLES
 
 #: Runs with the same shapes before a plan is captured: kernels are compiled by then.
@@ -45,7 +44,7 @@ def why_not(placed: Placed) -> str:
         return "a fed value is fetched"
     from_values: set[Tensor] = set(placed.feeds)  # on the host, and different in every run
     for op in placed.ops:
-        if op.type in control_structure.CONTROL_OPS:
+        if op.op_def.control_flow:
             return f"{op.name!r} ({op.type}) decides what runs"
         if op.op_def.stateful and op.type not in VARIABLES and not reference_inputs(op):
             return f"{op.name!r} ({op.type}) keeps state on the host"

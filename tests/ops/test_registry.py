@@ -5,14 +5,14 @@ from __future__ import annotations
 import dataflow as tf  # noqa: F401  (fills the registry)
 from dataflow.graph.registry import all_ops
 from dataflow.kernels.registry import get_kernel
-from dataflow.runtime import codegen, control_structure
+from dataflow.runtime import codegen
 from tests.samples import all_samples
 
 #: Ops that the code generator writes itself, without a kernel.
 GENERATED = (
     codegen.ALIASES
     | codegen.VARIABLES
-    | control_structure.CONTROL_OPS
+    | {op_type for op_type, op in all_ops().items() if op.control_flow}
     | {"Const", "NoOp", "ControlTrigger", "Placeholder", "PlaceholderV2", "IdentityN"}
 )
 
