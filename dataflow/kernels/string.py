@@ -17,6 +17,7 @@ from dataflow.kernels.fused import byte_strings
 from dataflow.kernels.hashing import fingerprint64, hash64, sip_hash
 from dataflow.kernels.logging_ops import formatted
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.regular_expressions import compiled
 
 _REASON = "strings live in the host's memory"
 
@@ -210,30 +211,13 @@ def string_strip_kernel(xp: Any, x: Any) -> Any:
     return each(bytes.strip, x)
 
 
-@functools.lru_cache(maxsize=256)
-def _pattern(text: bytes) -> re.Pattern[bytes]:
-    try:
-        return re.compile(text)
-    except re.error as e:
-        raise ValueError(f"Invalid pattern: {text!r}: {e}") from e
-
-
-@functools.lru_cache(maxsize=256)
-def _rewrite(text: bytes) -> bytes:
-    """RE2's rewrite language (only ``\\0`` to ``\\9`` and ``\\\\``) in Python's."""
-    bad = re.search(rb"\\([^0-9\\]|$)", text.replace(b"\\\\", b""))
-    if bad:
-        raise ValueError(f"Rewrite schema error: {text!r} has an invalid escape")
-    return re.sub(rb"\\([0-9])", rb"\\g<\1>", text)
-
-
 def _replace(x: Any, pattern: bytes, rewrite: bytes, replace_global: bool) -> Any:
-    compiled, template = _pattern(pattern), _rewrite(rewrite)
-    count = 0 if replace_global else 1
-    try:
-        return each(lambda text: compiled.sub(template, text, count=count), x)
-    except (re.error, IndexError) as e:
-        raise ValueError(f"rewrite {rewrite!r} does not fit pattern {pattern!r}: {e}") from e
+    expression = compiled(pattern)
+    return each(lambda text: expression.replace(text, rewrite, replace_global), x)
+
+
+def _matches(x: Any, pattern: bytes) -> Any:
+    return each(compiled(pattern).matches_whole, x, bool)
 
 
 @kernel("RegexReplace", cpu_only=_REASON)
@@ -252,14 +236,12 @@ def static_regex_replace_kernel(
 
 @kernel("RegexFullMatch", cpu_only=_REASON)
 def regex_full_match_kernel(xp: Any, x: Any, pattern: Any) -> Any:
-    compiled = _pattern(one(pattern))
-    return each(lambda text: compiled.fullmatch(text) is not None, x, bool)
+    return _matches(x, one(pattern))
 
 
 @kernel("StaticRegexFullMatch", cpu_only=_REASON)
 def static_regex_full_match_kernel(xp: Any, x: Any, *, pattern: str) -> Any:
-    compiled = _pattern(pattern.encode())
-    return each(lambda text: compiled.fullmatch(text) is not None, x, bool)
+    return _matches(x, pattern.encode())
 
 
 def parse_number(text: bytes, dtype: Any) -> Any:
