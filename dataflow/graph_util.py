@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-_VARIABLES = ("Variable", "VariableV2")
+from dataflow.graph.registry import all_ops
 
 
 def _node_name(reference: str) -> str:
@@ -52,7 +52,7 @@ def convert_variables_to_constants(
     names = [
         node.name
         for node in part.node
-        if node.op in _VARIABLES
+        if _is_variable(node.op)
         and (variable_names_whitelist is None or node.name in variable_names_whitelist)
         and (variable_names_blacklist is None or node.name not in variable_names_blacklist)
     ]
@@ -85,7 +85,7 @@ def remove_training_nodes(input_graph: Any, protected_nodes: Iterable[str] | Non
     by_name = {n.name: n for n in input_graph.node}
     for name in list(removable):
         source = by_name.get(_node_name(removable[name]))
-        if name in used_as_control or (source is not None and source.op in _VARIABLES):
+        if name in used_as_control or (source is not None and _is_variable(source.op)):
             del removable[name]
 
     def resolve(reference: str) -> str:
@@ -111,11 +111,16 @@ def tensor_shape_from_node_def_name(graph: Any, input_name: str) -> Any:
     return graph.get_tensor_by_name(name).get_shape()
 
 
+def _is_variable(op_type: str) -> bool:
+    op_def = all_ops().get(op_type)
+    return op_def is not None and op_def.is_variable
+
+
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
     """Whether a node has no GPU kernel here."""
     from dataflow.kernels.registry import get_kernel
 
     op_type = getattr(node, "type", None) or node.op
-    if pin_variables_on_cpu and op_type in _VARIABLES:
+    if pin_variables_on_cpu and _is_variable(op_type):
         return True
     return get_kernel(op_type, "gpu") is None

@@ -29,7 +29,7 @@ from dataflow.placement.transfers import CPU, Placed, insert_copies
 from dataflow.rewrites.dedupe import can_merge
 from dataflow.rewrites.switches import Switches
 from dataflow.rewrites.working_graph import WorkingGraph
-from dataflow.runtime.codegen import ALIASES, VARIABLES, GeneratedPlan
+from dataflow.runtime.codegen import GeneratedPlan
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.lending import Lender, num_bytes
 from dataflow.runtime.plan import (
@@ -41,10 +41,6 @@ from dataflow.runtime.plan import (
 )
 from dataflow.runtime.resources import Cancellation, ResourceManager
 
-#: Ops that can be tried, and tried again when what they wait for changes.
-_CAN_BE_TRIED = re.compile(r"^Queue(Dequeue|Enqueue)|AccumulatorTakeGradient$")
-#: What may stand beside one in its segment: looking up queues, accumulators and variables.
-_LOOKS_UP = re.compile(r"Queue(V2)?$|ConditionalAccumulator$|^(Const|Identity|VariableV2)$")
 #: Updates of variables, tokens, and what is computed for them: a pass over what they are given.
 _LIGHT = re.compile(
     r"(Const|Identity|NoOp|VariableV2|Fill|Cast|Shape|ExpandDims|Pack|Neg|Sqrt|Square|Pow"
@@ -287,7 +283,7 @@ class CompiledPiece:
             rewritten = engine.apply(
                 segment.ops,
                 segment.outputs,
-                [op for op in segment.ops if not can_merge(op) and op.type not in VARIABLES],
+                [op for op in segment.ops if not can_merge(op) and not op.op_def.is_variable],
                 segment.inputs,
                 self._switches.where(self.session._has_gpu),
             )
@@ -378,13 +374,19 @@ def _lent(plan: PiecePlan) -> list[list[bool]]:
 
 
 def _can_be_tried(ops: Sequence[Operation]) -> bool:
-    tried = [op for op in ops if _CAN_BE_TRIED.search(op.type)]
-    return len(tried) == 1 and all(op in tried or _LOOKS_UP.search(op.type) for op in ops)
+    """Whether one of the nodes can be tried again, and the others only look up what it needs."""
+    tried = [op for op in ops if op.op_def.can_retry]
+    return len(tried) == 1 and all(op in tried or _looks_up(op) for op in ops)
+
+
+def _looks_up(op: Operation) -> bool:
+    op_def = op.op_def
+    return op_def.is_handle or op_def.is_variable or op_def.is_alias or op.type == "Const"
 
 
 def _is_light(ops: Sequence[Operation]) -> bool:
     return len(ops) <= _MOST_LIGHT and all(
-        _LIGHT.match(op.type) or _CAN_BE_TRIED.search(op.type) for op in ops
+        _LIGHT.match(op.type) or op.op_def.can_retry for op in ops
     )
 
 
@@ -402,13 +404,13 @@ def _changes_variables(ops: Sequence[Operation]) -> bool:
     return any(
         tensor.dtype.is_ref and tensor.dtype.base_dtype.kind != "x"
         for op in ops
-        if op.type not in ALIASES
+        if not op.op_def.is_alias
         for tensor in reference_inputs(op)
     )
 
 
 def _reads_variables(ops: Sequence[Operation]) -> bool:
-    return any(op.type in VARIABLES for op in ops)
+    return any(op.op_def.is_variable for op in ops)
 
 
 def _releases(plan: PiecePlan) -> list[list[int]]:

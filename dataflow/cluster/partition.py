@@ -28,7 +28,6 @@ from dataflow.graph.tensor import Tensor
 from dataflow.placement.groups import reference_inputs
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.prune import needed_operations
-from dataflow.runtime.codegen import ALIASES, VARIABLES
 
 
 @dataclass
@@ -148,11 +147,11 @@ class _Cutter:
         """Whether the node costs nothing and is bound wherever it is used."""
         if op in self.unit_of:
             return False
-        if op.type == "Const" or op.type in VARIABLES:
+        if op.type == "Const" or op.op_def.is_variable:
             return not self.effective_controls(op)
         return (
-            op.type in ALIASES
-            and op.inputs[0].op.type in VARIABLES
+            op.op_def.is_alias
+            and op.inputs[0].op.op_def.is_variable
             and op.inputs[0] not in self.feeds
             and not op.control_inputs
         )

@@ -20,17 +20,8 @@ from typing import Any
 
 from dataflow.cluster.channel import Link
 from dataflow.cluster.partition import Piece
-from dataflow.runtime.codegen import ALIASES, VARIABLES
+from dataflow.graph.operation import Operation
 
-#: Nodes that a task may run before they are asked for: reads, which nobody notices, and looking up
-#: the queues and accumulators that the step will use.
-_READS = (
-    frozenset({"Const", "Gather", "GatherV2"})
-    | {"FIFOQueueV2", "ConditionalAccumulator", "ResourceConditionalAccumulator"}
-    | {"SparseConditionalAccumulator"}
-    | ALIASES
-    | VARIABLES
-)
 AHEAD_SECONDS = 0.0005
 _READ_AHEAD = os.environ.get("DATAFLOW_READ_AHEAD", "1") != "0"
 
@@ -74,10 +65,21 @@ def ahead_channels(piece: Piece, home: str) -> list[tuple[int, int]] | None:
         or not transfers
         or len(first) == len(piece.segments)
         or any(t.task != home for t in transfers)
-        or any(op.type not in _READS for s in first for op in s.ops)
+        or not all(_only_reads(op) for s in first for op in s.ops)
     ):
         return None
     return [(t.channel, len(t.slots)) for t in transfers]
+
+
+def _only_reads(op: Operation) -> bool:
+    """Whether a task may run the node before it is asked to, as nobody notices that it has.
+
+    Of what computes these are the reads of a variable's rows alone; all else waits to be asked for.
+    """
+    op_def = op.op_def
+    if op_def.is_alias or op_def.is_variable or op_def.is_handle:
+        return True
+    return op.type in ("Const", "Gather", "GatherV2")
 
 
 def companions(own: Piece, task: str, piece: Piece) -> frozenset[int]:

@@ -20,11 +20,28 @@ class OpTraits:
     #: function. A cluster gives such a node a segment of its own, so that nothing else waits with
     #: it, and the step a cancellation, so that a closed session ends the wait.
     blocks: bool = False
+    #: Where the kernel would wait it can be left undone, and tried again on any thread when what it
+    #: waits for has changed (`KernelContext.postpone_unless`), so that no thread of a cluster's task
+    #: waits meanwhile.
+    can_retry: bool = False
+    #: The kernel only looks up the resource that the node names, and makes it the first time; a
+    #: cluster's task may do that before it is asked to.
+    is_handle: bool = False
     #: What the op does in a loop or conditional, the same for its twin that takes references
     #: (RefSwitch); empty for what computes. The place of such a node, its control edges too, says
     #: to which branch or round others belong, so no rewrite moves or merges it, and the code
     #: generator writes ``if`` and ``while`` for it.
     control_flow: ControlFlow = ""
+
+    #: The output is the first input itself, and no kernel is called; the value of a variable that is
+    #: handed in by reference is taken where it is used. Read by the code generator, and by all who
+    #: look through such nodes.
+    is_alias: bool = False
+    #: The output is a reference to a variable, which the session or task holds under the node's name.
+    is_variable: bool = False
+    #: What it does is seen from outside of the graph: it prints, calls Python, or is there to raise.
+    #: Rewrites do not change what such a node waits for.
+    has_side_effect: bool = False
 
     def _set_traits(self, traits: dict[str, Any]) -> None:
         """Sets what an op declares; the rest stays as the class has it."""

@@ -15,7 +15,6 @@ from dataflow.introspect.graph_json import graph_to_dict, node_to_dict
 from dataflow.introspect.rewrite_history import RewriteHistory, RewriteStep
 from dataflow.introspect.sections import as_html, as_text, rows
 from dataflow.kernels.cuda.fused import fused_source
-from dataflow.runtime.codegen import ALIASES, VARIABLES
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
@@ -175,7 +174,7 @@ def _lifetimes(plan: Plan) -> list[Lifetime]:
     for tensor, text in generated.values.items():
         local = text.partition(".")[0]
         op = tensor.op
-        if op.type in VARIABLES:
+        if op.op_def.is_variable:
             kind = "the variable's own, changed in place where no run or fetch still holds it"
             result.append(Lifetime(tensor.name, local, -1, None, kind, _num_bytes(tensor)))
         elif op.type == "Const":
@@ -184,7 +183,7 @@ def _lifetimes(plan: Plan) -> list[Lifetime]:
         elif op.type == "Placeholder" or local.startswith("f"):
             kind = "the array that was fed"
             result.append(Lifetime(tensor.name, local, -1, None, kind, _num_bytes(tensor)))
-        elif op.type not in ALIASES:
+        elif not op.op_def.is_alias:
             tensors.setdefault(local, tensor)
     made: dict[str, int] = {}
     dropped: dict[str, int] = {}

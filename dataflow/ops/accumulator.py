@@ -32,7 +32,7 @@ def _both(op_type: str, signature: str, **options: Any) -> Callable[[Any], Any]:
     return register
 
 
-@_both("ConditionalAccumulator", "-> handle: resource", stateful=True)
+@_both("ConditionalAccumulator", "-> handle: resource", stateful=True, is_handle=True)
 def conditional_accumulator_ops(
     *,
     dtype: DType,
@@ -45,7 +45,7 @@ def conditional_accumulator_ops(
     return ()
 
 
-@define_op("SparseConditionalAccumulator", "-> handle: resource", stateful=True)
+@define_op("SparseConditionalAccumulator", "-> handle: resource", stateful=True, is_handle=True)
 def sparse_conditional_accumulator_op(
     *,
     dtype: DType,
@@ -75,6 +75,7 @@ def accumulator_apply_gradient_ops(
     "handle: resource, num_required: int32 -> average: dtype",
     stateful=True,
     blocks=True,
+    can_retry=True,
 )
 def accumulator_take_gradient_ops(handle: Tensor, num_required: Tensor, *, dtype: DType) -> Dims:
     """Waits for ``num_required`` gradients; returns their mean (or sum) and starts anew."""
@@ -105,6 +106,7 @@ def sparse_accumulator_apply_gradient_op(
     "handle: resource, num_required: int32 -> indices: int64, values: dtype, shape: int64",
     stateful=True,
     blocks=True,
+    can_retry=True,
 )
 def sparse_accumulator_take_gradient_op(
     handle: Tensor, num_required: Tensor, *, dtype: DType

@@ -166,7 +166,7 @@ register_tensor_conversion_function(shapes.Dimension, _dimension_to_tensor)
 # ---- passing values on --------------------------------------------------------------------
 
 
-@define_op("Identity", "input: T -> output: T")
+@define_op("Identity", "input: T -> output: T", is_alias=True)
 def identity_op(input: Tensor) -> Dims:
     """The input itself. Gradient: passes unchanged."""
     return input.dims
@@ -178,25 +178,25 @@ def identity_n_op(input: list[Tensor]) -> list[Dims]:
     return [t.dims for t in input]
 
 
-@define_op("StopGradient", "input: T -> output: T")
+@define_op("StopGradient", "input: T -> output: T", is_alias=True)
 def stop_gradient_op(input: Tensor) -> Dims:
     """The input itself, which counts as a constant for gradients."""
     return input.dims
 
 
-@define_op("PreventGradient", "input: T -> output: T")
+@define_op("PreventGradient", "input: T -> output: T", is_alias=True)
 def prevent_gradient_op(input: Tensor, *, message: str = "") -> Dims:
     """The input itself; asking for a gradient through it is an error with ``message``."""
     return input.dims
 
 
-@define_op("Snapshot", "input: T -> output: T")
+@define_op("Snapshot", "input: T -> output: T", is_alias=True)
 def snapshot_op(input: Tensor) -> Dims:
     """The input itself. Gradient: passes unchanged."""
     return input.dims
 
 
-@define_op("DebugGradientIdentity", "input: T -> output: T")
+@define_op("DebugGradientIdentity", "input: T -> output: T", is_alias=True)
 def debug_gradient_identity_op(input: Tensor) -> Dims:
     """The input itself; marks a gradient for debuggers. Gradient: passes unchanged."""
     return input.dims

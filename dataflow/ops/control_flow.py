@@ -95,7 +95,7 @@ def ref_merge_op(inputs: list[Tensor]) -> list[Dims]:
     return [_merged_dims(inputs), ()]
 
 
-@define_op("Enter", "data: T -> output: T", control_flow="enter")
+@define_op("Enter", "data: T -> output: T", control_flow="enter", is_alias=True)
 def enter_op(
     data: Tensor, *, frame_name: str, is_constant: bool = False, parallel_iterations: int = 10
 ) -> Dims:
@@ -106,7 +106,7 @@ def enter_op(
     return data.dims
 
 
-@define_op("RefEnter", "data: Ref(T) -> output: Ref(T)", control_flow="enter")
+@define_op("RefEnter", "data: Ref(T) -> output: Ref(T)", control_flow="enter", is_alias=True)
 def ref_enter_op(
     data: Tensor, *, frame_name: str, is_constant: bool = False, parallel_iterations: int = 10
 ) -> Dims:
@@ -114,31 +114,36 @@ def ref_enter_op(
     return data.dims
 
 
-@define_op("Exit", "data: T -> output: T", control_flow="exit")
+@define_op("Exit", "data: T -> output: T", control_flow="exit", is_alias=True)
 def exit_op(data: Tensor) -> Dims:
     """Carries a value out of a loop when it ends. Gradient: enters the gradient's loop."""
     return data.dims
 
 
-@define_op("RefExit", "data: Ref(T) -> output: Ref(T)", control_flow="exit")
+@define_op("RefExit", "data: Ref(T) -> output: Ref(T)", control_flow="exit", is_alias=True)
 def ref_exit_op(data: Tensor) -> Dims:
     """`Exit` for a variable."""
     return data.dims
 
 
-@define_op("NextIteration", "data: T -> output: T", control_flow="next_iteration")
+@define_op("NextIteration", "data: T -> output: T", control_flow="next_iteration", is_alias=True)
 def next_iteration_op(data: Tensor) -> Dims:
     """Carries a value to the loop's next round. Gradient: passes unchanged."""
     return data.dims
 
 
-@define_op("RefNextIteration", "data: Ref(T) -> output: Ref(T)", control_flow="next_iteration")
+@define_op(
+    "RefNextIteration",
+    "data: Ref(T) -> output: Ref(T)",
+    control_flow="next_iteration",
+    is_alias=True,
+)
 def ref_next_iteration_op(data: Tensor) -> Dims:
     """`NextIteration` for a variable."""
     return data.dims
 
 
-@define_op("LoopCond", "input: bool -> output: bool", control_flow="loop_cond")
+@define_op("LoopCond", "input: bool -> output: bool", control_flow="loop_cond", is_alias=True)
 def loop_cond_op(input: Tensor) -> Dims:
     """Marks the condition of a loop: it goes on while this is true."""
     return input.dims

@@ -14,7 +14,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims
 
 
-@define_op("Assert", "condition: bool, data: list(T)", stateful=True)
+@define_op("Assert", "condition: bool, data: list(T)", stateful=True, has_side_effect=True)
 def assert_op(condition: Tensor, data: list[Tensor], *, summarize: int = 3) -> list[Dims]:
     """Stops the run with an `InvalidArgumentError` that shows ``data`` unless ``condition`` holds.
 
@@ -23,7 +23,7 @@ def assert_op(condition: Tensor, data: list[Tensor], *, summarize: int = 3) -> l
     return []
 
 
-@define_op("Print", "input: T, data: list(U) -> output: T", stateful=True)
+@define_op("Print", "input: T, data: list(U) -> output: T", stateful=True, has_side_effect=True)
 def print_op(
     input: Tensor, data: list[Tensor], *, message: str = "", first_n: int = -1, summarize: int = 3
 ) -> Dims:

@@ -14,7 +14,9 @@ from dataflow.shapes import Dims
 _FLOATS = frozenset({dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64})
 
 
-@define_op("CheckNumerics", "tensor: T -> output: T", stateful=True, T=_FLOATS)
+@define_op(
+    "CheckNumerics", "tensor: T -> output: T", stateful=True, T=_FLOATS, has_side_effect=True
+)
 def check_numerics_op(tensor: Tensor, *, message: str) -> Dims:
     """``tensor``, unchanged; an `InvalidArgumentError` where it holds NaN or infinity.
 

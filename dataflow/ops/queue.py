@@ -13,7 +13,7 @@ from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, Shape, TensorShape
 
 
-@define_op("FIFOQueueV2", "-> handle: resource", stateful=True)
+@define_op("FIFOQueueV2", "-> handle: resource", stateful=True, is_handle=True)
 def fifo_queue_op(
     *,
     component_types: list[DType],
@@ -26,7 +26,7 @@ def fifo_queue_op(
     return ()
 
 
-@define_op("PaddingFIFOQueueV2", "-> handle: resource", stateful=True)
+@define_op("PaddingFIFOQueueV2", "-> handle: resource", stateful=True, is_handle=True)
 def padding_fifo_queue_op(
     *,
     component_types: list[DType],
@@ -39,7 +39,7 @@ def padding_fifo_queue_op(
     return ()
 
 
-@define_op("RandomShuffleQueueV2", "-> handle: resource", stateful=True)
+@define_op("RandomShuffleQueueV2", "-> handle: resource", stateful=True, is_handle=True)
 def random_shuffle_queue_op(
     *,
     component_types: list[DType],
@@ -55,7 +55,7 @@ def random_shuffle_queue_op(
     return ()
 
 
-@define_op("PriorityQueueV2", "-> handle: resource", stateful=True)
+@define_op("PriorityQueueV2", "-> handle: resource", stateful=True, is_handle=True)
 def priority_queue_op(
     *,
     component_types: list[DType] = (),  # type: ignore[assignment]
@@ -69,7 +69,11 @@ def priority_queue_op(
 
 
 @define_op(
-    "QueueEnqueueV2", "handle: resource, components: list(Tcomponents)", stateful=True, blocks=True
+    "QueueEnqueueV2",
+    "handle: resource, components: list(Tcomponents)",
+    stateful=True,
+    blocks=True,
+    can_retry=True,
 )
 def queue_enqueue_op(
     handle: Tensor, components: list[Tensor], *, timeout_ms: int = -1
@@ -83,6 +87,7 @@ def queue_enqueue_op(
     "handle: resource, components: list(Tcomponents)",
     stateful=True,
     blocks=True,
+    can_retry=True,
 )
 def queue_enqueue_many_op(
     handle: Tensor, components: list[Tensor], *, timeout_ms: int = -1
@@ -96,6 +101,7 @@ def queue_enqueue_many_op(
     "handle: resource -> components: list(component_types)",
     stateful=True,
     blocks=True,
+    can_retry=True,
 )
 def queue_dequeue_op(
     handle: Tensor, *, component_types: list[DType], timeout_ms: int = -1
@@ -109,6 +115,7 @@ def queue_dequeue_op(
     "handle: resource, n: int32 -> components: list(component_types)",
     stateful=True,
     blocks=True,
+    can_retry=True,
 )
 def queue_dequeue_many_op(
     handle: Tensor, n: Tensor, *, component_types: list[DType], timeout_ms: int = -1
@@ -122,6 +129,7 @@ def queue_dequeue_many_op(
     "handle: resource, n: int32 -> components: list(component_types)",
     stateful=True,
     blocks=True,
+    can_retry=True,
 )
 def queue_dequeue_up_to_op(
     handle: Tensor, n: Tensor, *, component_types: list[DType], timeout_ms: int = -1

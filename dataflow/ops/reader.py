@@ -10,13 +10,13 @@ from dataflow.ops.queue import QueueBase
 from dataflow.shapes import Dims
 
 
-@define_op("WholeFileReaderV2", "-> reader_handle: resource", stateful=True)
+@define_op("WholeFileReaderV2", "-> reader_handle: resource", stateful=True, is_handle=True)
 def whole_file_reader_op(*, container: str = "", shared_name: str = "") -> Dims:
     """A reader of whole files: the key is the file's name, the value its contents."""
     return ()
 
 
-@define_op("TextLineReaderV2", "-> reader_handle: resource", stateful=True)
+@define_op("TextLineReaderV2", "-> reader_handle: resource", stateful=True, is_handle=True)
 def text_line_reader_op(
     *, skip_header_lines: int = 0, container: str = "", shared_name: str = ""
 ) -> Dims:
@@ -24,7 +24,7 @@ def text_line_reader_op(
     return ()
 
 
-@define_op("FixedLengthRecordReaderV2", "-> reader_handle: resource", stateful=True)
+@define_op("FixedLengthRecordReaderV2", "-> reader_handle: resource", stateful=True, is_handle=True)
 def fixed_length_record_reader_op(
     *,
     header_bytes: int = 0,
@@ -41,7 +41,7 @@ def fixed_length_record_reader_op(
     return ()
 
 
-@define_op("TFRecordReaderV2", "-> reader_handle: resource", stateful=True)
+@define_op("TFRecordReaderV2", "-> reader_handle: resource", stateful=True, is_handle=True)
 def tf_record_reader_op(
     *, container: str = "", shared_name: str = "", compression_type: str = ""
 ) -> Dims:
@@ -49,7 +49,7 @@ def tf_record_reader_op(
     return ()
 
 
-@define_op("IdentityReaderV2", "-> reader_handle: resource", stateful=True)
+@define_op("IdentityReaderV2", "-> reader_handle: resource", stateful=True, is_handle=True)
 def identity_reader_op(*, container: str = "", shared_name: str = "") -> Dims:
     """A reader whose key and value are what the queue holds."""
     return ()

@@ -15,19 +15,33 @@ from dataflow.python_functions import register_function
 from dataflow.shapes import Dims
 
 
-@define_op("PyFunc", "input: list(Tin) -> output: list(Tout)", stateful=True, blocks=True)
+@define_op(
+    "PyFunc",
+    "input: list(Tin) -> output: list(Tout)",
+    stateful=True,
+    blocks=True,
+    has_side_effect=True,
+)
 def py_func_op(input: list[Tensor], *, token: str, Tout: list[DType]) -> list[Dims]:
     """Calls a Python function with NumPy arrays. Shapes: unknown. No gradient."""
     return [None] * len(Tout)
 
 
-@define_op("PyFuncStateless", "input: list(Tin) -> output: list(Tout)", blocks=True)
+@define_op(
+    "PyFuncStateless", "input: list(Tin) -> output: list(Tout)", blocks=True, has_side_effect=True
+)
 def py_func_stateless_op(input: list[Tensor], *, token: str, Tout: list[DType]) -> list[Dims]:
     """As `PyFunc`, for a function that gives equal results for equal inputs."""
     return [None] * len(Tout)
 
 
-@define_op("EagerPyFunc", "input: list(Tin) -> output: list(Tout)", stateful=True, blocks=True)
+@define_op(
+    "EagerPyFunc",
+    "input: list(Tin) -> output: list(Tout)",
+    stateful=True,
+    blocks=True,
+    has_side_effect=True,
+)
 def eager_py_func_op(
     input: list[Tensor], *, token: str, is_async: bool = False, Tout: list[DType]
 ) -> list[Dims]:

@@ -33,7 +33,7 @@ def placeholder_op(*, dtype: DType, shape: Shape = None) -> Dims:
     return shape
 
 
-@define_op("PlaceholderWithDefault", "input: dtype -> output: dtype")
+@define_op("PlaceholderWithDefault", "input: dtype -> output: dtype", is_alias=True)
 def placeholder_with_default_op(input: Tensor, *, shape: Shape) -> Dims:
     """A value that may be fed, and else is ``input``.
 

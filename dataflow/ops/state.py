@@ -11,7 +11,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims, Shape
 
 
-@define_op("VariableV2", "-> ref: Ref(dtype)", stateful=True)
+@define_op("VariableV2", "-> ref: Ref(dtype)", stateful=True, is_variable=True)
 def variable_op(*, shape: Shape, dtype: DType, container: str = "", shared_name: str = "") -> Dims:
     """A value that outlives a run; its output is a reference that ops may assign to.
 
@@ -20,7 +20,7 @@ def variable_op(*, shape: Shape, dtype: DType, container: str = "", shared_name:
     return shape
 
 
-@define_op("Variable", "-> ref: Ref(dtype)", stateful=True)
+@define_op("Variable", "-> ref: Ref(dtype)", stateful=True, is_variable=True)
 def old_variable_op(
     *, shape: Shape, dtype: DType, container: str = "", shared_name: str = ""
 ) -> Dims:
@@ -31,7 +31,7 @@ def old_variable_op(
     return shape or None
 
 
-@define_op("TemporaryVariable", "-> ref: Ref(dtype)", stateful=True)
+@define_op("TemporaryVariable", "-> ref: Ref(dtype)", stateful=True, is_variable=True)
 def temporary_variable_op(*, shape: Shape, dtype: DType, var_name: str = "") -> Dims:
     """A variable for the time of one step; DestroyTemporaryVariable ends it."""
     return shape

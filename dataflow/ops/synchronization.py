@@ -16,7 +16,7 @@ from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, Shape, as_dims
 
 
-@define_op("Barrier", "-> handle: resource", stateful=True)
+@define_op("Barrier", "-> handle: resource", stateful=True, is_handle=True)
 def barrier_op(
     *,
     component_types: list[DType],
@@ -294,7 +294,7 @@ class StagingArea:
 # ---- critical sections --------------------------------------------------------------------
 
 
-@define_op("MutexV2", "-> resource: resource", stateful=True)
+@define_op("MutexV2", "-> resource: resource", stateful=True, is_handle=True)
 def mutex_op(*, container: str = "", shared_name: str = "") -> Dims:
     """A lock that one run at a time can hold. A scalar handle."""
     return ()

@@ -18,7 +18,6 @@ from dataflow.kernels.registry import cpu_only_reason, get_kernel
 from dataflow.placement.groups import Groups, join_colocated, reference_inputs
 
 _THIS_TASK = "/job:localhost/task:0"
-_VARIABLES = frozenset({"VariableV2", "Variable", "TemporaryVariable"})
 #: The types of variables that a GPU holds, as in TensorFlow.
 _VARIABLE_TYPES = frozenset({"float16", "float32", "float64", "complex64", "complex128", "int64"})
 
@@ -87,7 +86,7 @@ def _place_with_gpus(
         blocking = next((op for op in _holders(group) if _missing_kernel(op) is not None), None)
         pinned = [op for op in group if op in pins]
         # State stays where it is pinned; an op that changes it comes to it.
-        pinned.sort(key=lambda op: op.type not in _VARIABLES)
+        pinned.sort(key=lambda op: not op.op_def.is_variable)
         device = gpu if blocking is None else devices[0]
         if pinned:
             device = _choose(pinned[0], pins[pinned[0]], devices, soft)
@@ -110,7 +109,7 @@ def _holders(group: list[Operation]) -> Iterable[Operation]:
     if len(group) == 1:
         return group
     found = dict.fromkeys(op for op in group if op.op_def.stateful or reference_inputs(op))
-    waiting = [op for op in found if op.type in _VARIABLES]
+    waiting = [op for op in found if op.op_def.is_variable]
     while waiting:
         for tensor in waiting.pop().outputs:
             if tensor.dtype.is_ref:
@@ -124,7 +123,7 @@ def _holders(group: list[Operation]) -> Iterable[Operation]:
 def _missing_kernel(op: Operation) -> str | None:
     """Why a node cannot be placed on a GPU; ``None``: it can."""
     dtypes = {t.dtype.base_dtype for t in (*op.inputs, *op.outputs)}
-    if op.type in _VARIABLES:
+    if op.op_def.is_variable:
         name = op.outputs[0].dtype.base_dtype.name
         if name not in _VARIABLE_TYPES:
             return f"a GPU holds no variables of {name}"

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from dataflow.graph.operation import Operation
-from dataflow.rewrites.effects import NEVER_MERGED
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
@@ -42,7 +41,7 @@ def _key(op: Operation) -> Any:
 def can_merge(op: Operation) -> bool:
     """True for nodes whose outputs depend on nothing but their inputs."""
     op_def = op.op_def
-    if op_def.stateful or op_def.control_flow or op.type in NEVER_MERGED or not op.outputs:
+    if op_def.stateful or op_def.control_flow or op_def.has_side_effect or not op.outputs:
         return False
     if any(t.dtype.is_ref for t in op.outputs) or any(t.dtype.is_ref for t in op._inputs):
         return False

@@ -7,21 +7,6 @@ from collections.abc import Iterable
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 
-#: Bookkeeping: their meaning is their place in the graph, as it is of control flow.
-NEVER_MERGED = frozenset(
-    {
-        "NoOp",
-        "ControlTrigger",
-        "Placeholder",
-        "Assert",
-        "Print",
-        "CheckNumerics",
-        "PyFunc",
-        "PyFuncStateless",
-        "EagerPyFunc",
-    }
-)
-
 
 class Changes:
     """Which nodes of a plan change each variable."""

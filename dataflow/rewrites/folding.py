@@ -19,8 +19,6 @@ _MAX_GROWTH_BYTES = 64 * 1024
 
 #: Shape questions whose answer is static; no input value is needed.
 _SHAPE_QUESTIONS = frozenset({"Shape", "Size", "Rank"})
-#: They cannot be merged, but that nobody runs them makes no difference.
-_NO_EFFECT = frozenset({"Placeholder", "VariableV2", "Variable", "NoOp", "Identity"})
 
 
 def foldable(op: Operation) -> bool:
@@ -78,10 +76,17 @@ def has_effects_behind(op: Operation) -> bool:
         if leaving:
             known[op] = known[op] or any(known[b] for b in before)
         elif op not in known:
-            known[op] = not (can_merge(op) or op.op_def.control_flow or op.type in _NO_EFFECT)
+            known[op] = not (can_merge(op) or _goes_unnoticed(op))
             stack.append((op, True))
             stack.extend((b, False) for b in before if b not in known)
     return known[op]
+
+
+def _goes_unnoticed(op: Operation) -> bool:
+    """True for a node that cannot be merged, but that nobody runs makes no difference."""
+    op_def = op.op_def
+    passes_on = op_def.control_flow or op_def.is_alias or op_def.is_variable
+    return bool(passes_on) or op.type in ("Placeholder", "NoOp")
 
 
 def _static_answer(tensor: Tensor) -> Any:

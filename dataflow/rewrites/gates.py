@@ -9,22 +9,16 @@ from __future__ import annotations
 
 from dataflow.graph.operation import Operation
 from dataflow.rewrites.dedupe import can_merge
-from dataflow.rewrites.effects import NEVER_MERGED, variable_behind
+from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.places import Place, places
 from dataflow.rewrites.working_graph import WorkingGraph
-
-_PASSING = ("Identity", "StopGradient", "PreventGradient", "Snapshot")
-#: Where one of these is in the plan, all gates stay.
-_WALLS = NEVER_MERGED - {"NoOp", "Placeholder"}
-#: Nobody waits long for these.
-_ALWAYS_THERE = frozenset({"Placeholder", "VariableV2", "Variable"})
 
 
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
     """Opens the gates and lets what has effects wait in their place."""
     ops = work.needed()
-    if any(op.type in _WALLS for op in ops):
+    if any(op.op_def.has_side_effect or op.type == "ControlTrigger" for op in ops):
         return
     where = places(ops, work.feed_tensors)
     gates: dict[Operation, set[Operation]] = {}
@@ -87,7 +81,7 @@ def _pure_members(controls: list[Operation]) -> set[Operation] | None:
             members |= inner
         elif can_merge(control):
             members.add(control)
-        elif control.type in _ALWAYS_THERE or _is_read(control):
+        elif control.type == "Placeholder" or control.op_def.is_variable or _is_read(control):
             continue
         else:
             return None
@@ -131,6 +125,11 @@ def _readers(members: set[Operation]) -> list[Operation]:
     )
 
 
+def _passes_on(op: Operation) -> bool:
+    """True for a node whose value is that of its input, where no loop is begun or ended."""
+    return op.op_def.is_alias and not op.op_def.control_flow
+
+
 def _is_read(op: Operation) -> bool:
     """True for the Identity of a variable, whose value is taken by whoever uses it."""
     return variable_read(op) is not None
@@ -138,7 +137,7 @@ def _is_read(op: Operation) -> bool:
 
 def variable_read(op: Operation) -> Operation | None:
     """The variable (or what hands on its reference) whose value a chain of identities gives."""
-    while op.type in _PASSING:
+    while _passes_on(op):
         if op._inputs[0].dtype.is_ref:
             return variable_behind(op._inputs[0].op)
         op = op._inputs[0].op
@@ -150,7 +149,7 @@ def changed_variables(ops: list[Operation]) -> set[Operation]:
     return {
         variable_behind(t.op)
         for op in ops
-        if op.type not in _PASSING
+        if not _passes_on(op)
         for t in op._inputs
         if t.dtype.is_ref
     }

@@ -193,7 +193,7 @@ class LoopShapes:
 
 def _hands_on(op: Operation) -> bool:
     """Whether each output of the node is its first input."""
-    return op.op_def.control_flow not in ("", "merge") or op.type == "Identity"
+    return op.op_def.is_alias or op.op_def.control_flow == "switch"
 
 
 def are_there(ops: Sequence[Operation]) -> bool:

@@ -28,7 +28,6 @@ class _Arg(OpTraits):
 
 
 _ARG: Any = _Arg()
-_PLACEHOLDERS = frozenset({"Placeholder", "PlaceholderV2"})
 
 
 class WorkingGraph:
@@ -63,7 +62,7 @@ class WorkingGraph:
             op.outputs = [new]
             self._new[tensor] = new
             self.fixed.add(new)
-            if tensor.op.type in _PLACEHOLDERS:
+            if tensor.op.type == "Placeholder":
                 self._ops[tensor.op] = op  # who waits for it waits for the feed
         self.feed_tensors = [self._new[t] for t in feeds]
         back_edges: list[tuple[Operation, int, Tensor]] = []

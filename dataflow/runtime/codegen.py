@@ -26,26 +26,6 @@ from dataflow.runtime.resources import uninitialized
 if TYPE_CHECKING:
     from dataflow.runtime import concurrency
 
-#: Ops whose output is their first input; no kernel is called for them.
-ALIASES = frozenset(
-    {
-        "Identity",
-        "StopGradient",
-        "PreventGradient",
-        "PlaceholderWithDefault",
-        "RefIdentity",
-        "Snapshot",
-        "LoopCond",
-        "Enter",
-        "RefEnter",
-        "Exit",
-        "RefExit",
-        "NextIteration",
-        "RefNextIteration",
-        "DebugGradientIdentity",
-    }
-)
-VARIABLES = frozenset({"VariableV2", "Variable", "TemporaryVariable"})
 _ASSIGNS = frozenset({"Assign"})
 _LISTS = frozenset({"EmptyTensorList", "TensorListPushBack", "TensorListPopBack"})
 _BLOCKS = ("if ", "elif ", "else", "while ")
@@ -198,7 +178,7 @@ class Generator:
         for op in self.ops:
             if op.type in _ASSIGNS:
                 source = op.inputs[0].op
-                while source.type not in VARIABLES and source.inputs:
+                while not source.op_def.is_variable and source.inputs:
                     source = source.inputs[0].op
                 self._assigned.add(source.name)
 
@@ -253,19 +233,19 @@ class Generator:
             self._emit_const(op)
         elif kind in _NO_CODE:
             pass
-        elif kind in VARIABLES:
+        elif op.op_def.is_variable:
             name = f"v{self.numbers[op]}"
             self.globals[name] = self._bind_variable(op)
             self.values[op.outputs[0]] = Value(name, True)
             return
-        elif kind in ALIASES:
+        elif op.op_def.is_alias:
             self.emit_alias(op)
         elif kind == "IdentityN":
             for source, output in zip(op.inputs, op.outputs, strict=True):
                 self.values.setdefault(output, self.values[source])
         elif kind in _LISTS and self._emit_list(op):
             pass
-        elif kind == "Placeholder" or kind == "PlaceholderV2":
+        elif kind == "Placeholder":
             tensor = op.outputs[0]
             self.add_line(f"unfed_{self.numbers[op]}()", op)
             self.globals[f"unfed_{self.numbers[op]}"] = _unfed(tensor)

@@ -26,7 +26,6 @@ from dataflow.kernels.cuda.memory import is_out_of_memory
 from dataflow.kernels.xp import array_module
 from dataflow.placement.groups import reference_inputs
 from dataflow.placement.transfers import Placed
-from dataflow.runtime.codegen import VARIABLES
 
 #: Runs with the same shapes before a plan is captured: kernels are compiled by then.
 _RUNS_BEFORE_CAPTURE = 3
@@ -46,7 +45,7 @@ def why_not(placed: Placed) -> str:
     for op in placed.ops:
         if op.op_def.control_flow:
             return f"{op.name!r} ({op.type}) decides what runs"
-        if op.op_def.stateful and op.type not in VARIABLES and not reference_inputs(op):
+        if op.op_def.stateful and not op.op_def.is_variable and not reference_inputs(op):
             return f"{op.name!r} ({op.type}) keeps state on the host"
         if any(t.dtype.base_dtype.kind in "Sx" for t in (*op.inputs, *op.outputs)):
             return f"{op.name!r} ({op.type}) works on strings or handles"
@@ -77,7 +76,7 @@ class Captures:
             if op.type == "_CopyToDevice" and op.inputs[0] in placed.feeds
         ]
         self._body = _body(plan, placed, self._copied)
-        self._variables = [plan.bind_variable(op) for op in placed.ops if op.type in VARIABLES]
+        self._variables = [plan.bind_variable(op) for op in placed.ops if op.op_def.is_variable]
         self._lock = threading.Lock()
         self._graphs: dict[tuple[Any, ...], _Graph | int] = {}
         #: Why there are no graphs; "" as long as nothing speaks against them.

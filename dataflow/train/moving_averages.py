@@ -129,7 +129,7 @@ class ExponentialMovingAverage:
                     average = slot_creator.create_slot(var, value, self._name)
                     graph.add_to_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, var)
                 else:
-                    is_variable = var.op.type in ("Variable", "VariableV2")
+                    is_variable = var.op.op_def.is_variable
                     average = slot_creator.create_zeros_slot(
                         var, self._name, colocate_with_primary=is_variable
                     )

@@ -11,8 +11,6 @@ from dataflow.ops import array
 from dataflow.ops.state import assign
 from dataflow.ops.variables import PartitionedVariable, Variable
 
-_VARIABLE_OPS = ("Variable", "VariableV2", "AutoReloadVariable")
-
 
 class SaveSpec:
     """One tensor of a checkpoint: the tensor, which part of a whole it is, and its name there."""
@@ -66,7 +64,7 @@ def _reference(item: Any) -> Tensor:
         tensor = internal_convert(item, None, None, None, True)
     except (TypeError, ValueError):
         tensor = None
-    if not isinstance(tensor, Tensor) or tensor.op.type not in _VARIABLE_OPS:
+    if not isinstance(tensor, Tensor) or not tensor.op.op_def.is_variable:
         raise TypeError(f"Variable to save is not a Variable: {item!r}")
     return tensor
 

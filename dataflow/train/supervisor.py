@@ -140,7 +140,7 @@ class Supervisor:
         if self._is_chief:
             return
         for op in self._graph.get_operations():
-            if op.type in ("Variable", "VariableV2") and not op.device:
+            if op.op_def.is_variable and not op.device:
                 raise ValueError(
                     f"When using replicas, all Variables must have their device set: {op.name}. "
                     "Build the model under tf.device(tf.train.replica_device_setter(...))."

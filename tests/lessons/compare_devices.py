@@ -27,7 +27,6 @@ from dataflow.kernels.xp import array_module, gpus, pretend_gpus, to_host
 from dataflow.placement.transfers import CPU, short_name
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime import cuda_graph
-from dataflow.runtime.codegen import VARIABLES
 from dataflow.runtime.feeds import flatten_feeds, make_feed_converter
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
@@ -42,7 +41,12 @@ ROUNDING = 1e-7
 TOLERANCE_OF_VALUES = 1e-3
 
 #: Stateful ops that give the same again.
-_REPEATED_ON_A_CLUSTER = VARIABLES | {"Assert", "AssignSub", "AssignAdd"}
+_REPEATED_ON_A_CLUSTER = {"Assert", "AssignSub", "AssignAdd"}
+
+
+def _is_repeated(op: Operation) -> bool:
+    return op.op_def.is_variable or op.type in _REPEATED_ON_A_CLUSTER
+
 
 num_graphs = num_captured = 0
 seconds = 0.0
@@ -123,7 +127,7 @@ def _on_gpu(
                     raise NotImplementedError("nothing of it runs on a GPU")
                 held = {}
                 for op in plan.compiled_ops:
-                    if op.type in VARIABLES:
+                    if op.op_def.is_variable:
                         resource = plan.bind_variable(op)
                         place = short_name(op.device)
                         value = np.array(variables[resource.name])
@@ -196,10 +200,10 @@ def compare_remote_run(remote: RemoteSession, fetches: Any, feed_dict: Any) -> N
     if key in seen or not trains(ops):
         return
     seen.add(key)
-    if any(op.op_def.stateful and op.type not in _REPEATED_ON_A_CLUSTER for op in ops):
+    if any(op.op_def.stateful and not _is_repeated(op) for op in ops):
         skipped["draws or waits on a cluster"] += 1
         return
-    held = [op for op in ops if op.type in VARIABLES]
+    held = [op for op in ops if op.op_def.is_variable]
     values = _run_remotely(remote, [op.outputs[0] for op in held])[0]
     variables = dict(zip([op.name for op in held], values, strict=True))
     given = {t: make_feed_converter(t)(value) for t, value in feeds.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import dataflow.kernels
@@ -63,31 +63,40 @@ def _draws_elements(function: ast.FunctionDef) -> bool:
 
 
 @functools.cache
-def _waiting() -> frozenset[tuple[str, str]]:
-    """File and name of the functions that wait on their context or call a function of the user's.
+def _reaching(method: str) -> frozenset[tuple[str, str]]:
+    """File and name of the functions that call that method of their context.
 
-    Those that call one of these, and those that take elements of a dataset, are among them.
+    Those that call one of these are among them; a method is that of its own file, if there is one of
+    its name.
     """
     found: set[tuple[str, str]] = set()
-    methods = {"wait"}
+    methods = {method}
+    defined = {(file, function.name) for file, function in _functions()}
 
-    def waits(file: str, function: ast.FunctionDef) -> bool:
+    def reaches(file: str, function: ast.FunctionDef) -> bool:
         for name, of, arguments in _calls(function):
             if of is None:
-                if name == "find_function" or (file, name) in found:
+                if (file, name) in found:
                     return True
-            elif name in methods and any(map(_is_context, [of, *arguments])):
-                return True
-        return file == "dataset" and _draws_elements(function)
+            elif any(map(_is_context, [of, *arguments])):
+                here = (file, name)
+                if here in found if here in defined else name in methods:
+                    return True
+        return False
 
     before = -1
     while len(found) > before:
         before = len(found)
         for file, function in _functions():
-            if waits(file, function):
+            if reaches(file, function):
                 found.add((file, function.name))
                 methods.add(function.name)
     return frozenset(found)
+
+
+def _kernels_that(holds: Callable[[tuple[str, str]], bool]) -> set[str]:
+    """The op types whose kernel, given by its file and name, fulfils a condition."""
+    return {op_type for op_type, _ in all_kernels() if holds(_where(op_type))}
 
 
 def _where(op_type: str) -> tuple[str, str]:
@@ -97,8 +106,39 @@ def _where(op_type: str) -> tuple[str, str]:
 
 
 def test_ops_whose_kernels_wait_block() -> None:
-    ops = all_ops()
-    types = {op_type for op_type, _ in all_kernels()}
-    waiting = {t for t in types if _where(t) in _waiting()}
+    users = {
+        (file, function.name)
+        for file, function in _functions()
+        if any(name == "find_function" for name, _, _ in _calls(function))
+        or (file == "dataset" and _draws_elements(function))
+    }
+    calls_users = {
+        (file, function.name)
+        for file, function in _functions()
+        if any(of is None and (file, name) in users for name, of, _ in _calls(function))
+    }
+    waiting = _kernels_that(lambda where: where in _reaching("wait") | users | calls_users)
     assert len(waiting) >= 15  # the search finds something
-    assert waiting == {t for t in types if ops[t].blocks}
+    assert waiting == {t for t, op in all_ops().items() if op.blocks}
+
+
+def test_ops_whose_kernels_can_be_left_undone_can_be_tried_again() -> None:
+    postponing = _kernels_that(lambda where: where in _reaching("postpone_unless"))
+    assert len(postponing) >= 5
+    # A reader has opened a file by the time its queue would be waited for.
+    assert postponing - {"ReaderReadV2", "ReaderReadUpToV2"} == {
+        t for t, op in all_ops().items() if op.can_retry
+    }
+    assert all(op.blocks for op in all_ops().values() if op.can_retry)
+
+
+def test_what_passes_its_input_on_has_outputs_of_its_dtype() -> None:
+    for op in all_ops().values():
+        if op.is_alias:
+            assert op.inputs[0].type_attr == op.outputs[0].type_attr, op
+            assert op.inputs[0].dtype is op.outputs[0].dtype, op
+        if op.is_variable:
+            assert not op.inputs and op.outputs[0].is_ref and op.stateful, op
+        if op.is_handle:
+            assert not op.inputs and op.stateful, op
+            assert [a.dtype.name for a in op.outputs if a.dtype] == ["resource"], op

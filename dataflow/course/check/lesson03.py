@@ -18,7 +18,7 @@ def _is_tensor(name: str, value: Any) -> None:
 def _is_hole(name: str, value: Any) -> None:
     _is_tensor(name, value)
     expect(
-        value.op.type in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault"),
+        value.op.type in ("Placeholder", "PlaceholderWithDefault"),
         f"{name} is made by {value.op.type}, needed a placeholder",
     )
 
