@@ -140,10 +140,9 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
         data = proto.SerializeToString()
     os.makedirs(logdir or ".", exist_ok=True)
     path = os.path.join(logdir, name)
-    temporary = f"{path}.tmp{os.getpid()}"
-    with open(temporary, "wb") as file:
-        file.write(data)
-    os.replace(temporary, path)
+    from dataflow.train.atomic_files import write_atomically
+
+    write_atomically(path, data)
     return path
 
 

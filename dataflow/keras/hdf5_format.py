@@ -10,9 +10,8 @@ Needs h5py.
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
-import os
-import tempfile
 import warnings
 from typing import Any
 
@@ -22,6 +21,7 @@ from dataflow.errors import DataLossError
 from dataflow.keras import backend as K
 from dataflow.keras.sequential import class_name
 from dataflow.keras.serialization import custom_object_scope, serialize
+from dataflow.train.atomic_files import write_atomically
 
 SUFFIXES = (".h5", ".hdf5", ".keras")
 SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -76,19 +76,13 @@ def _write_arrays(group: Any, variables: list[Any], values: list[Any]) -> None:
 
 
 def _write_whole(path: str, write: Any) -> None:
-    """Writes a file beside ``path`` and moves it there: a reader sees the old one or the new one."""
-    h5py = _h5py(path)
-    folder = os.path.dirname(os.path.abspath(path))
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".", suffix=".part")
-    os.close(handle)
-    try:
-        with h5py.File(temporary, "w") as opened:
-            write(opened)
-        os.replace(temporary, path)
-    except BaseException:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        raise
+    """Writes a file in one step: a reader sees the old one or the new one."""
+    # In memory first: the HDF5 library locks files in its own way.
+    with _h5py(path).File(io.BytesIO(), "w") as opened:
+        write(opened)
+        opened.flush()
+        content = opened.id.get_file_image()
+    write_atomically(path, content)
 
 
 def save_model(path: str, model: Any, include_optimizer: bool) -> None:

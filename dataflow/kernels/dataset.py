@@ -448,9 +448,14 @@ def _store(path: str, elements: list[Element]) -> None:
         for j, part in enumerate(element):
             array = np.asarray(part)
             arrays[f"{i}_{j}"] = array.astype("S") if array.dtype == object else array
-    temporary = f"{path}.{os.getpid()}.tmp.npz"
-    np.savez(temporary, **arrays)
-    os.replace(temporary, path)
+
+    from dataflow.train.atomic_files import replace_with
+
+    def write(temporary: str) -> None:
+        with open(temporary, "wb") as opened:
+            np.savez(opened, **arrays)
+
+    replace_with(path, write, durable=False)
 
 
 @kernel("PrefetchDataset", stateful=True, cpu_only="datasets live on the host")

@@ -1,49 +1,150 @@
-"""Replace a file so that a reader, or a kill at any moment, sees the old file or the new one."""
+"""Replace a file so that a reader, or a kill at any moment, sees the old file or the new one.
+
+A file is written under a temporary name beside the one that it will have. Whoever writes holds a
+lock (``flock``) on it, which ends with the process however that ends; so the next writer in the folder
+can tell what a killed one left behind, and removes it. That holds where a process id has been given to
+another process, and in containers that do not see each other's processes. Files of other hosts are
+left alone, as a network's file system may keep locks for each host. So are all on Windows, which has no
+such locks.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import functools
+import hashlib
+import itertools
 import os
+import re
+import socket
+import stat
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from dataflow.errors import NotFoundError, ResourceExhaustedError
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+#: ``.name.df-host-pid-number.tmp``
+_TEMPORARY = re.compile(r"\..*\.df-([0-9a-f]{8})-\d+-\d+\.tmp", re.DOTALL)
+_MAX_NAME_BYTES = 200
+_numbers = itertools.count()
 
 
-def write_atomically(path: str, content: bytes) -> None:
-    """Make ``content`` the content of the file ``path``.
-
-    Raises `ResourceExhaustedError` on a full disk and `NotFoundError` where the folder does not
-    exist; the old file is then as it was.
-    """
+def write_atomically(path: str, content: bytes, *, durable: bool = True) -> None:
+    """Make ``content`` the content of the file ``path``; see `replace_with`."""
 
     def write(temporary: str) -> None:
         with open(temporary, "wb") as opened:
             opened.write(content)
 
-    replace_with(path, write)
+    replace_with(path, write, durable=durable)
 
 
-def replace_with(path: str, write: Callable[[str], None]) -> None:
+def replace_with(path: str, write: Callable[[str], None], *, durable: bool = True) -> None:
     """Let ``write(temporary)`` write a file beside ``path``, then move it there in one step.
 
-    The bytes are on the disk before the move, so a power cut cannot leave an empty file either.
+    The file's permissions are what the umask leaves of ``rw-rw-rw-``. Temporary files that killed
+    processes of this host left in the folder are removed first.
+
+    Args:
+        path: the file; its folder must be there.
+        write: gets the path of an empty file, which it may open to write, but not replace.
+        durable: the bytes are on the disk before the move, so that a power cut cannot leave an empty
+            file either. False for what can be made again.
+
+    Raises:
+        ResourceExhaustedError: the disk is full; the old file is then as it was.
+        NotFoundError: the folder does not exist.
     """
     directory, name = os.path.split(os.path.abspath(path))
-    temporary = os.path.join(directory, f".{name}.{os.getpid()}.tmp")
     with _explained(path, directory):
+        remove_abandoned(directory)
+        temporary, descriptor = _create(directory, name)
         try:
             write(temporary)
-            with open(temporary, "rb+") as opened:
-                os.fsync(opened.fileno())
+            if durable:
+                os.fsync(descriptor)
+            if fcntl is None:  # Windows does not move a file that is open
+                os.close(descriptor)
+                descriptor = -1
             os.replace(temporary, path)
         except BaseException:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             raise
-        _sync_directory(directory)
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
+        if durable:
+            _sync_directory(directory)
+
+
+def remove_abandoned(directory: str) -> list[str]:
+    """Remove the temporary files that killed processes of this host left in ``directory``.
+
+    Returns their names. A file that is still being written, here or elsewhere, stays.
+    """
+    removed = []
+    with contextlib.suppress(OSError), os.scandir(directory) as entries:
+        for entry in entries:
+            found = _TEMPORARY.fullmatch(entry.name)
+            if found is not None and found[1] == _host() and _remove_unlocked(entry.path):
+                removed.append(entry.name)
+    return removed
+
+
+def _remove_unlocked(path: str) -> bool:
+    """Remove the file if no process holds its lock."""
+    if fcntl is None:
+        return False
+    flags = os.O_RDWR | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, flags)
+        try:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                # A file system without locks raises here as well: nothing is known, nothing removed.
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.unlink(path)
+                return True
+        finally:
+            os.close(descriptor)
+    return False
+
+
+def _create(directory: str, name: str) -> tuple[str, int]:
+    """A new file and its open descriptor, which holds the lock on it."""
+    short = name.encode(errors="surrogateescape")[:_MAX_NAME_BYTES].decode(errors="ignore")
+    while True:
+        end = f"df-{_host()}-{os.getpid()}-{next(_numbers)}.tmp"
+        path = os.path.join(directory, f".{short}.{end}")
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+        except FileExistsError:  # of a process that had this id
+            continue
+        if fcntl is None:
+            return path, descriptor
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # Another process may have removed it before it was locked.
+        if os.fstat(descriptor).st_nlink:
+            return path, descriptor
+        os.close(descriptor)
+
+
+@functools.cache
+def _host() -> str:
+    """Eight hexadecimal digits that tell machines, and containers with names of their own, apart."""
+    machine = b""
+    for place in ("/etc/machine-id", "/var/lib/dbus/machine-id"):
+        with contextlib.suppress(OSError):
+            machine = machine or Path(place).read_bytes().strip()
+    return hashlib.sha256(socket.gethostname().encode() + b"\0" + machine).hexdigest()[:8]
 
 
 def _sync_directory(directory: str) -> None:

@@ -51,7 +51,8 @@ _DTYPES = {
     "F64": "<f8",
     "C64": "<c8",
 }
-_STORABLE = {np.dtype(code) for name, code in _DTYPES.items() if name != "BF16"}
+#: What is written: as the reader's table, without the dtype that NumPy has not.
+_NAMES = {np.dtype(code): name for name, code in _DTYPES.items() if name != "BF16"}
 
 _Array = np.ndarray[Any, Any]
 Path = str | os.PathLike[str]
@@ -83,9 +84,6 @@ def write_arrays(
         ResourceExhaustedError: the disk is full. The old file is unchanged.
         NotFoundError: the folder does not exist.
     """
-    import safetensors
-    import safetensors.numpy
-
     stored: dict[str, _Array] = {}
     encodings: dict[str, Any] = {}
     for name, value in arrays.items():
@@ -103,25 +101,35 @@ def write_arrays(
         "encodings": encodings,
         "crc32": {name: zlib.crc32(_raw(array)) for name, array in stored.items()},
     }
-    header = {**(metadata or {}), _OURS: json.dumps(note, separators=(",", ":"))}
+    # Wide numbers first, as other writers do, so that each array starts where its dtype may.
+    order = sorted(stored, key=lambda name: (-stored[name].itemsize, name))
+    header: dict[str, Any] = {
+        _METADATA: {**(metadata or {}), _OURS: json.dumps(note, separators=(",", ":"))}
+    }
+    position = 0
+    for name in order:
+        array = stored[name]
+        header[name] = {
+            "dtype": _NAMES[array.dtype],
+            "shape": list(array.shape),
+            "data_offsets": [position, position + array.nbytes],
+        }
+        position += array.nbytes
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)
+    if len(text) > _MAX_HEADER_BYTES:
+        raise InvalidArgumentError(
+            message=f"{os.fspath(path)}: the names and shapes of {len(stored)} arrays take {len(text):,} bytes; "
+            f"a safetensors file has room for {_MAX_HEADER_BYTES:,}. Save them in several files."
+        )
 
     def write(temporary: str) -> None:
-        try:
-            safetensors.numpy.save_file(stored, temporary, metadata=header)
-        except safetensors.SafetensorError as error:
-            raise _as_os_error(error, temporary) from error
+        with open(temporary, "wb") as opened:
+            opened.write(len(text).to_bytes(8, "little") + text)
+            for name in order:
+                opened.write(_raw(stored[name]))
 
     replace_with(os.fspath(path), write)
-
-
-def _as_os_error(error: Exception, path: str) -> Exception:
-    """The package reports a full disk in words; turn that back into the error number."""
-    import re
-
-    found = re.search(r"os error (\d+)", str(error))
-    if found is None:
-        return error
-    return OSError(int(found[1]), os.strerror(int(found[1])), path)
 
 
 def _raw(array: _Array) -> Any:
@@ -133,7 +141,7 @@ def _encoding(name: str, array: _Array) -> dict[str, Any] | None:
         return {"kind": "string", "shape": list(array.shape)}
     if array.dtype == np.complex128:
         return {"kind": "complex128"}
-    if array.dtype.newbyteorder("<") not in _STORABLE:
+    if array.dtype.newbyteorder("<") not in _NAMES:
         raise UnimplementedError(
             message=f"Array {name!r} has dtype {array.dtype}, which cannot be stored in a "
             "safetensors file. Cast it to one of bool, (u)int8 to 64, float16 to 64, complex64, "

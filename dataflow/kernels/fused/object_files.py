@@ -15,11 +15,11 @@ import contextlib
 import functools
 import hashlib
 import os
-import secrets
 import stat
 import sys
 from pathlib import Path
 
+from dataflow.errors import OpError
 from dataflow.user_cache import cache_folder
 
 VARIABLE = "DATAFLOW_KERNEL_CACHE"
@@ -53,13 +53,12 @@ def store(key: str, code: bytes) -> None:
     folder = _folder(os.environ.get(VARIABLE))
     if folder is None:
         return
-    draft = folder / f"{key}.{os.getpid()}.{secrets.token_hex(4)}"
+    from dataflow.train.atomic_files import write_atomically
+
+    content = hashlib.sha256(code).digest() + code
     try:
-        draft.write_bytes(hashlib.sha256(code).digest() + code)
-        os.replace(draft, folder / f"{key}.o")
-    except OSError:  # no room, or no longer ours to write to
-        with contextlib.suppress(OSError):
-            draft.unlink()
+        write_atomically(str(folder / f"{key}.o"), content, durable=False)
+    except (OSError, OpError):  # no room, or no longer ours to write to
         return
     _make_room(folder)
 
