@@ -139,6 +139,15 @@ not_differentiable(
 )
 
 
+def _as_int64(value: Any) -> Tensor:
+    """``value``, of any integer type, as the int64 that the ops take: steps are often int32."""
+    from dataflow.ops.casts import cast
+
+    if isinstance(value, (int, list, tuple)):
+        return convert_to_tensor(value, dtypes.int64)
+    return cast(convert_to_tensor(value), dtypes.int64)  # type: ignore[no-any-return]
+
+
 class ConditionalAccumulatorBase:
     """What both accumulators share."""
 
@@ -173,9 +182,8 @@ class ConditionalAccumulatorBase:
 
     def set_global_step(self, new_global_step: Any, name: str | None = None) -> Any:
         """An operation that sets the step; gradients of earlier steps are dropped from then on."""
-        step = convert_to_tensor(new_global_step, dtype=dtypes.int64)
         return accumulator_set_global_step_ops[self._resource](
-            self._accumulator_ref, step, name=name
+            self._accumulator_ref, _as_int64(new_global_step), name=name
         )
 
 
@@ -209,7 +217,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         """An operation that hands in ``grad``, computed at ``local_step``."""
         grad = convert_to_tensor(grad, self._dtype)
         shapes.merge(grad.dims, self._shape._dims)
-        step = convert_to_tensor(local_step, dtypes.int64)
+        step = _as_int64(local_step)
         return accumulator_apply_gradient_ops[1](self._accumulator_ref, step, grad, name=name)
 
     def take_grad(self, num_required: Any, name: str | None = None) -> Tensor:
@@ -258,20 +266,12 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         name: str | None = None,
     ) -> Any:
         """An operation that hands in rows: indices [n], values [n, ...]."""
-        from dataflow.ops.casts import cast
-
-        indices = cast(convert_to_tensor(grad_indices), dtypes.int64)
-        shape = (
-            convert_to_tensor([], dtypes.int64)
-            if grad_shape is None
-            else cast(convert_to_tensor(grad_shape), dtypes.int64)
-        )
         return sparse_accumulator_apply_gradient_op(
             self._accumulator_ref,
-            convert_to_tensor(local_step, dtypes.int64),
-            indices,
+            _as_int64(local_step),
+            _as_int64(grad_indices),
             convert_to_tensor(grad_values, self._dtype),
-            shape,
+            _as_int64([] if grad_shape is None else grad_shape),
             has_known_shape=grad_shape is not None,
             name=name,
         )

@@ -47,7 +47,10 @@ SCRIPT = textwrap.dedent(
         with tf.device(tf.train.replica_device_setter(
                 worker_device=f"/job:worker/task:{FLAGS.task_index}", cluster=cluster)):
             loss = model()
-            global_step = tf.train.get_or_create_global_step()
+            if FLAGS.looked_after_by == "sync":  # int32, as most published scripts have it
+                global_step = tf.Variable(0, name="global_step", trainable=False)
+            else:
+                global_step = tf.train.get_or_create_global_step()
             optimizer = tf.train.GradientDescentOptimizer(0.05)
             hooks = [tf.train.StopAtStepHook(last_step=100)]
             if FLAGS.looked_after_by == "sync":

@@ -46,6 +46,25 @@ def test_an_accumulator_averages_and_drops_stale_gradients() -> None:
         assert session.run(total.num_accumulated()) == 0
 
 
+@pytest.mark.parametrize("dtype", [tf.int32, tf.int64, tf.int16])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_step_of_any_integer_type_decides_what_is_stale(dtype: Any, sparse: bool) -> None:
+    step = tf.Variable(0, dtype=dtype, trainable=False)
+    if sparse:
+        total: Any = tf.SparseConditionalAccumulator(tf.float32)
+        rows = tf.IndexedSlices(tf.ones([1, 2]), tf.constant([1]), tf.constant([3, 2]))
+        apply = total.apply_indexed_slices_grad(rows, local_step=step)
+    else:
+        total = tf.ConditionalAccumulator(tf.float32, [2])
+        apply = total.apply_grad([1.0, 2.0], local_step=step)
+    with tf.Session() as session:
+        session.run(step.initializer)
+        session.run(apply)
+        session.run(total.set_global_step(step + 1))
+        session.run(apply)  # of a step that is over
+        assert session.run(total.num_accumulated()) == 1
+
+
 def test_taking_waits_for_enough_gradients() -> None:
     total = tf.ConditionalAccumulator(tf.float32, [], reduction_type="SUM")
     apply, take = total.apply_grad(2.0), total.take_grad(3)
