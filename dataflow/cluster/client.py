@@ -21,7 +21,7 @@ from dataflow.cluster.master import call
 from dataflow.cluster.messages import Kind
 from dataflow.cluster.read_ahead import note_run
 from dataflow.cluster.recorder import Recorder, merge
-from dataflow.cluster.remote_errors import restore_error
+from dataflow.cluster.remote_errors import restore_error, with_restart
 from dataflow.errors import CancelledError, OpError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
@@ -254,14 +254,12 @@ class RemoteSession:
 class LocalMaster:
     """The target's server lives in this process: its master works on this very graph."""
 
+    #: What was prepared stays good as long as the server lives.
+    generation = 0
+
     def __init__(self, server: Any, graph: Any, config: Any) -> None:
         self.server = server
         self.master = server.new_master_session(config, _switches_of(config))
-
-    @property
-    def generation(self) -> int:
-        """Grows when prepared steps have become void."""
-        return int(self.master.generation)
 
     def prepare(self, combination: _Combination) -> None:
         """Cut the graph and register the pieces."""
@@ -316,8 +314,12 @@ class RemoteMaster:
         self.address = target.removeprefix("grpc://")
         self.pool = LinkPool(registry.key_for(self.address), "a client")
         self.task = ""  # that the master belongs to; known when it has answered
+        #: Grows when the server was restarted: what was prepared there is gone.
         self.generation = 0
         self.session = ""
+        #: The server's life that knows the session, and whether there was another before it.
+        self._incarnation = ""
+        self._was_restarted = False
         self._num_sent = 0
         self._seen_mutations = graph._mutations
         self._options = {
@@ -334,6 +336,9 @@ class RemoteMaster:
         """Open the session; its life is that of the control link."""
         self._control = self._take()
         self.task = self._control.peer = self._control.greeting["task"]
+        incarnation = self._control.greeting["incarnation"]
+        self._was_restarted |= self._incarnation not in ("", incarnation)
+        self._incarnation = incarnation
         reply = call(self._control, "session.create", self._options)
         head = reply.head or {}
         self.session = str(head["session"])
@@ -355,8 +360,16 @@ class RemoteMaster:
         """Send what is new of the graph; have the step cut and registered."""
         with self._lock:
             reply = self._ask_about("session.prepare", combination)
-            combination.prepared = reply["handle"]
+            combination.prepared = (self.session, reply["handle"])
             combination.needed = frozenset(reply["needed"])
+
+    def _prepare_again(self, combination: _Combination) -> tuple[str, int]:
+        """Prepare a step that the server's present life does not know; its session and number."""
+        with self._lock:
+            self._ensure_session()
+            if combination.prepared[0] != self.session:
+                self.prepare(combination)
+            return combination.prepared  # type: ignore[no-any-return]
 
     def explain(self, combination: _Combination) -> dict[str, Any]:
         """Have each task say what it would do."""
@@ -399,7 +412,10 @@ class RemoteMaster:
         """Run a prepared step: one message there, one back; once, whatever ``until`` says."""
         note_run()
         link = self._take()
-        head = {"method": "session.run", "session": self.session, "step": combination.prepared}
+        session, step = combination.prepared
+        if session != self.session or link.greeting["incarnation"] != self._incarnation:
+            session, step = self._prepare_again(combination)
+        head = {"method": "session.run", "session": session, "step": step}
         if timeout_seconds is not None:
             head["timeout"] = timeout_seconds
         if recorders is not None:
@@ -413,8 +429,8 @@ class RemoteMaster:
         self.pool.give(link)
         if reply.head is not None and "code" in reply.head:
             error = restore_error(reply.head, self.graph)
-            if reply.head.get("void"):
-                self.generation += 1
+            if self._was_restarted:
+                error = with_restart(error, self.task)
             raise error
         if recorders is not None and reply.head is not None:
             num_fetches = int(reply.head["num_fetches"])
@@ -436,7 +452,8 @@ class RemoteMaster:
 
     def _placement(self, combination: _Combination) -> dict[str, Any]:
         assert self._control is not None
-        head = {"session": self.session, "step": combination.prepared}
+        session, step = combination.prepared
+        head = {"session": session, "step": step}
         return call(self._control, "session.placement", head).head or {}
 
     def list_devices(self) -> list[Sequence[Any]]:

@@ -45,6 +45,8 @@ class RemotePiece:
     def __init__(self, task: str, address: str, piece: Piece, feeds: Sequence[Tensor]) -> None:
         self.task = task
         self.address = address
+        #: To register it once more where the task was restarted.
+        self.piece = piece
         self.handle = 0
         #: The task's GPU of each node that is placed on one.
         self.on_gpus: dict[str, str] = {}
@@ -113,13 +115,16 @@ class MasterSession:
         self.timeout_seconds = timeout_seconds
         self.machine = StepMachine()
         self.num_steps = 0
-        #: Grows when a task was lost with what had been registered: prepared steps are void.
-        self.generation = 0
+        #: Tasks that were restarted since this session first used them: what they held is gone.
+        self.restarted: set[str] = set()
         self.closed = False
         self._task_session = task_session
         self._soft = allow_soft_placement
         self._switches = switches
         self._lock = threading.Lock()
+        self._register_lock = threading.Lock()
+        #: The life of each task in which this session first used it.
+        self._first_incarnations: dict[str, str] = {}
         self._verdicts: dict[int, Fail] = {}
         self._contacted: set[str] = set()
         self._active: set[MasterStep] = set()
@@ -150,7 +155,7 @@ class MasterSession:
             else:
                 remote.ahead_channels = read_ahead.ahead_channels(piece, self.task)
                 remote.companions = read_ahead.companions(own, task, piece)
-            self._register(remote, piece)
+            self._register(remote)
             remotes.append(remote)
         sources = []
         for tensor in fetch_tensors:
@@ -201,7 +206,14 @@ class MasterSession:
             self._soft,
         )
 
-    def _register(self, remote: RemotePiece, piece: Piece) -> None:
+    def register_again(self, remote: RemotePiece, incarnation: str) -> None:
+        """Register a piece with the present life of its task, unless another thread has done so."""
+        with self._register_lock:
+            if remote.incarnation != incarnation:
+                self._register(remote)
+
+    def _register(self, remote: RemotePiece) -> None:
+        piece = remote.piece
         encoded, arrays = encode_piece(piece)
         head = {
             "piece": encoded,
@@ -222,6 +234,9 @@ class MasterSession:
                 None, None, f"{remote.task} holds too many pieces; close sessions that are done."
             )
         remote.incarnation = link.greeting.get("incarnation", "")
+        first = self._first_incarnations.setdefault(remote.task, remote.incarnation)
+        if first != remote.incarnation:
+            self.restarted.add(remote.task)
         self._contacted.add(remote.task)
         self.pool.give(link)
 
@@ -290,10 +305,6 @@ class MasterSession:
     def verdict(self, step: int) -> Fail | None:
         """Return, once, why a step failed."""
         return self._verdicts.pop(step, None)
-
-    def void(self) -> None:
-        """Forget prepared steps: a task has begun a new life without them."""
-        self.generation += 1
 
     def close(self) -> None:
         """Cancel the steps of other threads; let the tasks drop what this session registered.

@@ -117,7 +117,6 @@ class MasterService:
 
     def _run(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> Any:
         session = self._find(head)
-        generation = session.master.generation
         try:
             values = [v if v.shape or v.dtype.kind == "O" else v[()] for v in tensors]
             recorders: dict[str, Recorder] | None = {} if "trace" in head else None
@@ -130,10 +129,7 @@ class MasterService:
                 head.get("trace") == "values",
             )
         except Exception as error:
-            described = describe_error(error, self.server.task)
-            if session.master.generation != generation:
-                described["void"] = True
-            return described
+            return describe_error(error, self.server.task)
         if recorders is not None:
             return _with_traces(results, recorders)
         return {}, results

@@ -18,7 +18,7 @@ from dataflow.cluster.channel import Link
 from dataflow.cluster.messages import Kind, Message
 from dataflow.cluster.pieces import PieceRun
 from dataflow.cluster.recorder import Recorder
-from dataflow.cluster.remote_errors import error_of, restore_error
+from dataflow.cluster.remote_errors import error_of, restore_error, with_restart
 from dataflow.cluster.repeats import REPORT_SECONDS
 from dataflow.cluster.state_machine import Complete, Decision, Fail
 from dataflow.cluster.step_flags import (
@@ -33,7 +33,7 @@ from dataflow.cluster.step_flags import (
     WANT_NEXT,
 )
 from dataflow.cluster.straight_step import Turn
-from dataflow.errors import AbortedError, OpError, UnavailableError
+from dataflow.errors import OpError, UnavailableError
 
 if TYPE_CHECKING:
     from dataflow.cluster.master import MasterSession, PreparedStep, RemotePiece
@@ -281,27 +281,17 @@ class MasterStep:
     def _connect(self, remote: RemotePiece) -> None:
         master = self.master
         try:
-            link = master.pool.take(remote.address, remote.task)
+            link = self.links[remote.task] = master.pool.take(remote.address, remote.task)
+            incarnation = link.greeting.get("incarnation", "")
+            if incarnation != remote.incarnation:
+                master.register_again(remote, incarnation)
         except UnavailableError as error:
             self._lost(remote.task, error)
             error.task = remote.task  # type: ignore[attr-defined]
             raise
-        self.links[remote.task] = link
-        incarnation = link.greeting.get("incarnation", "")
         machine = master.machine
         if machine.incarnations.get(remote.task) != incarnation or machine.dead:
             master.decide(machine.joined, remote.task, incarnation)
-        if incarnation != remote.incarnation:
-            master.void()
-            lost = AbortedError(
-                None,
-                None,
-                f"{remote.task} at {remote.address} was restarted since this session used it: its "
-                "variables are gone. Restore or initialize them (MonitoredTrainingSession does so "
-                "by itself), then go on with the same or a new session.",
-            )
-            lost.task = remote.task  # type: ignore[attr-defined]
-            raise lost
 
     def _follow(self, until: Callable[[], bool], timeout_seconds: float | None) -> None:
         """Ask the task of a step that repeats itself how far it is, and tell it when to end.
@@ -435,6 +425,8 @@ class MasterStep:
             self.num_repeats = message.tag
         elif message.kind == Kind.ERROR:
             error = restore_error(message.head)
+            if task in self.master.restarted:
+                error = with_restart(error, task)
             if self.error is None:
                 self.error = error
             self._take(

@@ -47,6 +47,25 @@ def restore_error(head: dict[str, Any] | None, graph: Any = None) -> OpError:
     return error
 
 
+def with_restart(error: OpError, task: str) -> OpError:
+    """The error of a step on a task that was restarted since its session first used it.
+
+    Where the step used what the task's old process held it is an `AbortedError` that says so, which
+    `MonitoredTrainingSession` answers with a new session; every other error stays as it is.
+    """
+    if not isinstance(error, errors.FailedPreconditionError):
+        return error
+    lost = errors.AbortedError(
+        error.node_def,
+        error.op,
+        f"{error.message}\n  {task} was restarted since this session first used it, and its variables "
+        "are gone. Restore or initialize them (MonitoredTrainingSession does so by itself), then go "
+        "on with the same or a new session.",
+    )
+    lost.task = task  # type: ignore[attr-defined]
+    return lost
+
+
 def error_of(code: int, message: str, task: str = "") -> OpError:
     """Return an error of the class with this number."""
     return restore_error({"code": code, "message": message, "task": task})

@@ -7,6 +7,8 @@ import pytest
 
 import dataflow as tf
 from dataflow.cluster import worker_service
+from dataflow.cluster.server import Server
+from tests.cluster.conftest import KEY
 
 
 @pytest.fixture
@@ -137,6 +139,33 @@ def test_it_ends_with_its_session_and_with_its_task(cluster, pump, end, eventual
         assert "/job:ps/task:0" in str(errors[0])
     eventually(lambda: not service._runs and not service._repeated)
     session.close()
+
+
+def test_one_that_ran_before_a_restart_runs_after_it(make_spec, start_servers, pump, eventually):
+    _, counter, step, put, amount = pump
+    spec = make_spec(ps=1, worker=1)
+    tasks = start_servers(spec, "ps")
+    server = Server(spec, "worker", 0, key=KEY)
+    try:
+        with tf.Session(server.target) as session, tf.Session(server.target) as other:
+            session.run(counter.initializer)
+            thread, errors = start(session, step, lambda: False)
+            other.run(put, {amount: 2})
+            eventually(lambda: other.run(counter) == 2.0)
+            tasks.kill("ps:0")
+            thread.join(20)
+            assert [type(error) for error in errors] == [tf.errors.UnavailableError]
+            tasks.start("ps:0")
+            session.run(counter.initializer)
+            thread, errors = start(session, step, lambda: False)
+            other.run(put, {amount: 3})
+            eventually(lambda: other.run(counter) == 3.0)
+            assert not errors
+            session.close()
+            thread.join(20)
+            assert not thread.is_alive()
+    finally:
+        server.stop()
 
 
 def test_what_has_more_than_one_task_or_a_result_is_not_repeated(cluster, begun):

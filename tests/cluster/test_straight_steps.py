@@ -327,6 +327,11 @@ def test_a_ps_killed_between_steps_is_named(with_ps, straight):
             error = result_of(lambda: session.run(new, {x: 1.0}))
             assert isinstance(error, tf.errors.UnavailableError)
             assert "/job:ps/task:0" in str(error)
+        others.start("ps:0")
+        session.run(tf.global_variables_initializer())
+        for number in range(1, 7):
+            assert session.run(new, {x: 1.0}) == number
+        assert straight[-1] is not None
 
 
 def test_a_ps_that_is_stopped_runs_into_the_time_out(with_ps, straight):
