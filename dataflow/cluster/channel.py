@@ -112,8 +112,11 @@ class Link:
         self.on_close: Callable[[], None] | None = None
         #: The largest frame, or tensor in shared memory, that was sent of late, in bytes.
         self.largest_sent = 0
+        #: Through the socket; and of tensors that lay in shared memory instead.
         self.bytes_sent = 0
         self.bytes_received = 0
+        self.shared_bytes_sent = 0
+        self.shared_bytes_received = 0
         self._send_lock = threading.Lock()
         self._sent: dict[tuple[int, int, int], SentForm] = {}  # by kind, tag and flags
         self._received: dict[int, list[ReceivedForm]] = {}  # by what stands before the id
@@ -160,9 +163,9 @@ class Link:
             buffers = None if form is None else form.buffers(id, tensors)
             if buffers is not None:
                 assert form is not None
-                size, largest = form.size, form.largest
+                size, largest, shared = form.size, form.largest, form.shared_bytes
             else:
-                buffers, size, largest = self._encode(kind, tag, id, tensors, head, flags)
+                buffers, size, largest, shared = self._encode(kind, tag, id, tensors, head, flags)
             if largest != self.largest_sent:
                 self._note_sent(largest)
             try:
@@ -172,6 +175,7 @@ class Link:
                         self._send_buffers(news, _size_of(news), while_full)
                 # The usual frame is small and goes in one call, without waiting for room.
                 self.bytes_sent += size
+                self.shared_bytes_sent += shared
                 if hold and size <= _JOIN_BYTES:
                     self._held += b"".join(buffers)
                     return
@@ -198,8 +202,8 @@ class Link:
 
     def _encode(
         self, kind: int, tag: int, id: int, tensors: Any, head: dict[str, Any] | None, flags: int
-    ) -> tuple[list[Any], int, int]:
-        """The frame, its size and that of its largest part, with all checks.
+    ) -> tuple[list[Any], int, int, int]:
+        """The frame, its size, that of its largest part and the bytes in shared memory, checked.
 
         The next one may be like it.
         """
@@ -230,7 +234,7 @@ class Link:
             form = sent_form(buffers, tensors, size, largest, self._outgoing)
             if form is not None:
                 remember(self._sent, (kind, tag, flags), form)
-        return buffers, size, largest
+        return buffers, size, largest, sum(place.array.nbytes for place in taken)
 
     def _note_sent(self, num_bytes: int) -> None:
         """What is sent next is as large as what was sent of late: what was before is forgotten."""
@@ -414,6 +418,7 @@ class Link:
             if have >= form.size and self._buffer.startswith(form.rest, first + BEGINNING.size):
                 self._start = first + form.size
                 self.bytes_received += form.size
+                self.shared_bytes_received += form.shared_bytes
                 return form.read(self._buffer, first, id)
         return None
 
@@ -462,6 +467,7 @@ class Link:
             dtype, shape, place, _, num_bytes = descriptor
             if place == SHARED:
                 tensors.append(self._incoming.view(descriptor))
+                self.shared_bytes_received += num_bytes
                 continue
             data = self._buffer[at : at + num_bytes]
             at += num_bytes
@@ -479,6 +485,7 @@ class Link:
             dtype, shape, place, _, num_bytes = descriptor
             if place == SHARED:
                 tensors.append(self._incoming.view(descriptor))
+                self.shared_bytes_received += num_bytes
             elif place == INLINE:
                 array = np.empty(shape, dtype)
                 self._read_into(memoryview(array.reshape(-1).view(np.uint8)))  # type: ignore[arg-type]

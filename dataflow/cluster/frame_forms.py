@@ -42,10 +42,14 @@ _BOOL = np.dtype(np.bool_)
 class SentForm:
     """Of a frame that was sent; ``size`` in bytes is the whole frame's.
 
-    ``largest`` is that, or the size of its largest tensor in shared memory.
+    ``largest`` is that, or the size of its largest tensor in shared memory; ``shared_bytes`` is the
+    size of all of these.
     """
 
-    __slots__ = ("after", "before", "inline", "largest", "meta", "shared", "size", "types")
+    __slots__ = (
+        *("after", "before", "inline", "largest", "meta"),
+        *("shared", "shared_bytes", "size", "types"),
+    )
 
     def __init__(
         self,
@@ -59,6 +63,7 @@ class SentForm:
         self.before, self.after = begins[:8], begins[16:]
         self.types = [(type(tensor), tensor.dtype, tensor.shape) for tensor in tensors]
         self.size, self.largest = size, largest
+        self.shared_bytes = sum(d.num_bytes for d in descriptors if d.place == SHARED)
         self.inline = [i for i, d in enumerate(descriptors) if d.place == INLINE]
         #: Those in shared memory: number, and where such a tensor can lie.
         self.shared = [
@@ -118,9 +123,12 @@ def sent_form(
 
 
 class ReceivedForm:
-    """Of a frame that was received; ``rest`` is what stands between its id and its payload."""
+    """Of a frame that was received; ``rest`` is what stands between its id and its payload.
 
-    __slots__ = ("flags", "kind", "rest", "size", "tag", "tensors")
+    ``size`` in bytes is the frame's, ``shared_bytes`` that of its tensors in shared memory.
+    """
+
+    __slots__ = ("flags", "kind", "rest", "shared_bytes", "size", "tag", "tensors")
 
     def __init__(
         self,
@@ -133,6 +141,7 @@ class ReceivedForm:
         self.kind, self.tag, self.flags = message.kind, message.tag, message.flags
         self.rest = begins[16:]
         self.size = size
+        self.shared_bytes = sum(d.num_bytes for d in descriptors if d.place == SHARED)
         #: Shape, dtype, and where the bytes stand; or nothing, and what a `Lease` is made of.
         self.tensors: list[tuple[Any, Any, Any, Any]] = []
         at = len(begins)

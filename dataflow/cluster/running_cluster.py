@@ -154,9 +154,13 @@ class Cluster:
         """Return a row per task (see `Status`); a dead, paused or silent one has ``None`` in it.
 
         state: "running", "paused", "restarting", "dead" or "stopped". steps_per_second: since the
-        last call. queues: elements by name. variable_sizes: bytes of the largest variables by name.
+        last call. received_bytes, sent_bytes: all that came from other tasks and went to them, with
+        what the messages themselves take; shared_received_bytes, shared_sent_bytes: the part of it
+        that went through the memory that tasks on one machine share, which tensors from 32 KB do,
+        and the rest through sockets. queues: elements by name. variable_sizes: bytes of the largest variables by name.
         staleness: mean over the last 200 updates of how many others came between reading a variable
-        and changing it. dropped_gradients: those that came too late for a synchronous step.
+        and changing it. dropped_gradients: how often a worker's gradients came too late for a
+        synchronous step; those that it computed in one step count once, whatever their number.
         """
         return Status([self._row(task) for task in list(self._backend.tasks)])
 

@@ -223,8 +223,10 @@ class Server:
             "address": getattr(self, "address", ""),
             "seconds": time.time() - self.service.started,
             "steps": self.service.num_steps + sum(s.num_steps for s in list(self._sessions)),
-            "received_bytes": sum(link.bytes_received for link in links),
-            "sent_bytes": sum(link.bytes_sent for link in links),
+            "received_bytes": sum(k.bytes_received + k.shared_bytes_received for k in links),
+            "sent_bytes": sum(k.bytes_sent + k.shared_bytes_sent for k in links),
+            "shared_received_bytes": sum(link.shared_bytes_received for link in links),
+            "shared_sent_bytes": sum(link.shared_bytes_sent for link in links),
             "links": len(links),
             "variables": len(variables),
             "variable_bytes": sum(_num_bytes(v) for _, v in variables),
@@ -236,7 +238,8 @@ class Server:
             ),
             "queues": {name: queue.size() for name, queue in self.resources.items("queue")}
             | {name: accumulator.count for name, accumulator in accumulators},
-            "dropped_gradients": sum(accumulator.dropped for _, accumulator in accumulators),
+            # A worker pushes the gradients of all variables at once: they are late once.
+            "dropped_gradients": max((a.dropped for _, a in accumulators), default=0),
             **self.service.load.describe(),
             "refused": len(listener.refusals) if listener is not None else 0,
         }

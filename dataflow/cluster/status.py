@@ -9,6 +9,7 @@ from typing import Any
 FIELDS = (
     *("task", "state", "device", "address", "pid", "restarts"),
     *("steps", "steps_per_second", "received_bytes", "sent_bytes"),
+    *("shared_received_bytes", "shared_sent_bytes"),
     *("queues", "updates", "staleness", "largest_staleness", "dropped_gradients"),
     *("variables", "variable_bytes", "variable_sizes", "memory_bytes", "delay_seconds"),
 )

@@ -22,7 +22,7 @@ class Accumulator:
         self.condition = WatchedCondition()
         self.step = 0
         self.count = 0
-        self.dropped = 0  # gradients of older steps
+        self.dropped = 0  # gradients of older steps, of this accumulator's variable
         self.total: Any = None
 
     def check(self, shape: Any) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.cluster import handshake
 from dataflow.cluster.task_load import TaskLoad
 
 
@@ -90,6 +91,50 @@ def test_queues_and_dropped_gradients_are_reported(cluster):
     figures = cluster["ps:0"].status()
     assert figures["queues"] == {"tokens": 3, "w/grad_accum": 1}
     assert figures["dropped_gradients"] == 1
+
+
+def test_late_gradients_of_a_step_count_once_for_all_variables(cluster):
+    with tf.device("/job:ps/task:0"):
+        accumulators = [
+            tf.ConditionalAccumulator(tf.float32, [], shared_name=f"{name}/grad_accum")
+            for name in "wb"
+        ]
+        push = [accumulator.apply_grad(1.0, local_step=0) for accumulator in accumulators]
+        new_step = [accumulator.set_global_step(7) for accumulator in accumulators]
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(new_step)
+        assert cluster["ps:0"].status()["dropped_gradients"] == 0
+        for _ in range(3):
+            session.run(push)
+    assert cluster["ps:0"].status()["dropped_gradients"] == 3
+
+
+@pytest.mark.parametrize("shares", [True, False])
+def test_all_that_travels_is_counted_and_how(cluster, shares, used_reads, monkeypatch):
+    if not shares:
+        monkeypatch.setattr(handshake.shared_memory, "own_probe", lambda: None)
+    with tf.device("/job:ps/task:0"):
+        w = tf.get_variable("w", initializer=np.ones(100_000, np.float32))
+    with tf.device("/job:worker/task:0"):
+        gradient = tf.multiply(w, 0.5)
+    with tf.device("/job:ps/task:0"):
+        step = tf.assign_sub(w, gradient).op
+
+    def counted():
+        names = ("sent_bytes", "received_bytes", "shared_sent_bytes", "shared_received_bytes")
+        rows = [cluster[task].status() for task in ("ps:0", "worker:0")]
+        return np.array([[row[name] for name in names] for row in rows])
+
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(w.initializer)
+        session.run(step)
+        for _ in range(3):  # of the first two the forms of messages are learned
+            before = counted()
+            session.run(step)
+            (ps, worker) = (counted() - before).tolist()
+            assert ps[:2] == worker[1::-1] and ps[2:] == worker[:1:-1]
+            assert all(400_000 <= num_bytes < 402_000 for num_bytes in ps[:2])
+            assert ps[2:] == ([400_000] * 2 if shares else [0, 0])
 
 
 def test_blas_runs_alone_in_pieces_that_call_it(cluster, monkeypatch):

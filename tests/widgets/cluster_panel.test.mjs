@@ -1,7 +1,7 @@
 // What the panel says: states, rates, sparklines, announcements, traffic; without a page.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { History, allowed, cells, colourOf, heard, lineWidth, rate, sparkline, stateOf, summary, traffic } from "../../widgets/dataflow_widgets/cluster_panel/state.js";
+import { History, allowed, cells, colourOf, heard, lineWidth, rate, sparkline, stateOf, summary, traffic, travelled } from "../../widgets/dataflow_widgets/cluster_panel/state.js";
 
 const task = (name, state = "running", more = {}) => ({ name, state, stepsPerSecond: null, staleness: null, received: 0, sent: 0, receivedPerSecond: null, sentPerSecond: null, variables: 0, variableBytes: 0, memory: null, ...more });
 const cluster = (tasks, more = {}) => ({ id: "cluster 1", words: "1 ps and 1 worker", state: "running", tasks, ...more });
@@ -32,6 +32,8 @@ test("figures are short, and unknown ones a dash", () => {
   assert.equal(full.staleness, "0.63");
   assert.equal(full.received, "in 65 KB/s");
   assert.equal(full.sent, "out 0 B/s");
+  assert.equal(travelled(67000, 66000), "65 KB, 64 KB of it through shared memory");
+  assert.deepEqual([travelled(67000, 0), travelled(67000, null), travelled(null, null)], ["65 KB", "65 KB", "–"]);
   assert.match(full.variables, /^2 · 31 KB/);
   assert.match(full.memory, /MB of memory$/);
 });

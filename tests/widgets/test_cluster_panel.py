@@ -18,7 +18,12 @@ from dataflow.cluster.running_cluster import Event
 from dataflow_widgets import ClusterPanel
 from dataflow_widgets.base import Delivery
 from dataflow_widgets.cluster_panel.placed import placed_graph
-from dataflow_widgets.cluster_panel.snapshot import Rates, cluster_state, size_words
+from dataflow_widgets.cluster_panel.snapshot import (
+    Rates,
+    cluster_state,
+    describe_cluster,
+    size_words,
+)
 from tests.widgets.fake_cluster import FakeCluster
 from tests.widgets.graphs import EVIL
 from tests.widgets.waiting import wait_until
@@ -97,6 +102,7 @@ def test_a_state_holds_what_json_holds(found: list[Any], panel: Any) -> None:
     cluster.rows[PS] |= {
         "variables": 2, "variable_bytes": 31_400, "variable_sizes": {EVIL: 31_360, "b": 40},
         "staleness": 0.75, "largest_staleness": 3, "queues": {"sync_token_q": 2},
+        "shared_sent_bytes": 65_536,
     }  # fmt: skip
     state = json.loads(json.dumps(panel._state()))
     (shown,) = state["clusters"]
@@ -107,6 +113,8 @@ def test_a_state_holds_what_json_holds(found: list[Any], panel: Any) -> None:
     assert (ps["variables"], ps["variableBytes"], ps["staleness"]) == (2, 31_400, 0.75)
     assert ps["sizes"] == {EVIL: 31_360, "b": 40}
     assert shown["tasks"][2]["received"] == 100
+    assert (ps["sharedSent"], ps["sharedReceived"]) == (65_536, None)
+    assert "sent (65,536 of them through shared memory)" in "".join(describe_cluster(shown))
     assert state["problem"] == {"id": 0, "text": ""}
 
 

@@ -116,6 +116,8 @@ def _task(row: dict[str, Any], rates: dict[str, float | None]) -> dict[str, Any]
         "stepsPerSecond": rates["steps"],
         "received": row.get("received_bytes"),
         "sent": row.get("sent_bytes"),
+        "sharedReceived": row.get("shared_received_bytes"),
+        "sharedSent": row.get("shared_sent_bytes"),
         "receivedPerSecond": rates["received_bytes"],
         "sentPerSecond": rates["sent_bytes"],
         "queues": row.get("queues") or {},
@@ -264,7 +266,9 @@ def describe_cluster(state: dict[str, Any]) -> list[str]:
                 f"{plural(task['variables'], 'variable')}, {task['variableBytes']:,} bytes"
             )
         if task["received"] is not None:
-            parts.append(f"{task['received']:,} bytes received, {task['sent']:,} sent")
+            shared = (task["sharedReceived"] or 0) + (task["sharedSent"] or 0)
+            through = f" ({shared:,} of them through shared memory)" if shared else ""
+            parts.append(f"{task['received']:,} bytes received, {task['sent']:,} sent{through}")
         if task["restarts"]:
             parts.append(f"started again {plural(task['restarts'], 'time')}")
         lines.append(f"  {task['name']}: {'; '.join(parts)}")

@@ -31,6 +31,9 @@ const dash = "–";
 export const rate = (value) => (value === null || value === undefined ? dash : short(value >= 100 ? Math.round(value) : Number(value.toPrecision(3))));
 export const size = (value) => (value === null || value === undefined ? dash : bytes(Math.round(value)));
 
+/** What a task received or sent, and how much of it went through shared memory. */
+export const travelled = (total, shared) => (shared ? `${size(total)}, ${size(shared)} of it through shared memory` : size(total));
+
 const flow = (perSecond, total) => (perSecond === null || perSecond === undefined ? size(total) : `${size(perSecond)}/s`);
 
 /** The text of each cell of a task's row. */

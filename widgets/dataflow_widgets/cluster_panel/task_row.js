@@ -1,6 +1,6 @@
 // One task: its figures, what can be done to it, and, opened, where it lives and what it printed.
 import { QUIET, h, s, unique } from "../shared/dom.js";
-import { allowed, cells, size, sparkline, stateOf } from "./state.js";
+import { allowed, cells, size, sparkline, stateOf, travelled } from "./state.js";
 
 const DELAYS = [0, 0.05, 0.2, 0.5, 1, 2];
 const WIDTH = 64;
@@ -114,8 +114,8 @@ export class TaskRow {
       ["address", task.address],
       ["process", task.pid],
       ["steps", task.steps],
-      ["received", size(task.received)],
-      ["sent", size(task.sent)],
+      ["received", travelled(task.received, task.sharedReceived)],
+      ["sent", travelled(task.sent, task.sharedSent)],
       ["updates", task.updates || null],
       ["largest staleness", task.largestStaleness],
       ["late gradients dropped", task.dropped || null],
