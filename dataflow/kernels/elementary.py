@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
-from dataflow.kernels.fused.mapping import MappedOp, Mapping, mapped
-from dataflow.kernels.fused.native import can_write
+from dataflow.kernels.fused.mapping import MappedOp
+from dataflow.kernels.fused.step_text import can_write
 from dataflow.kernels.registry import kernel, ufunc_kernel
 
 #: From here on the team's threads are worth more than a ufunc's short call.
@@ -68,12 +68,9 @@ for _type, _ufunc in _UFUNCS.items():
     (_shared_ufunc_kernel if can_write(_type, "float32") else ufunc_kernel)(_type, _ufunc)
 
 
-_SIGMOID = Mapping("float32", (("Sigmoid", (0,)),), (1,))
+_SIGMOID = MappedOp(1, ("Sigmoid", (0,)))
 _TANH_GRADIENT = MappedOp(2, ("TanhGrad", (0, 1)))
-#: The factors in the order that the op has without machine code.
-_SIGMOID_GRADIENT = MappedOp(
-    2, ("Mul", (1, 0)), ("Const", (1.0,)), ("Sub", (3, 0)), ("Mul", (2, 4))
-)
+_SIGMOID_GRADIENT = MappedOp(2, ("SigmoidGrad", (0, 1)))
 
 
 @kernel("Round", factory=True)
@@ -92,9 +89,7 @@ def sigmoid_kernel(xp: Any) -> Any:
     negative, exp, divide = xp.negative, xp.exp, xp.divide
 
     def sigmoid(x: Any) -> Any:
-        if xp is np and x.dtype.char == "f":
-            return mapped(_SIGMOID, [x], by_ufuncs)
-        return by_ufuncs([x])
+        return _SIGMOID(x.dtype, [x], by_ufuncs) if xp is np else by_ufuncs([x])
 
     def by_ufuncs(inputs: list[Any]) -> Any:
         (x,) = inputs
@@ -136,7 +131,7 @@ def _tanh_grad(inputs: list[Any]) -> Any:
 
 def _sigmoid_grad(inputs: list[Any]) -> Any:
     y, dy = inputs
-    return dy * y * (1 - y)
+    return (1 - y) * y * dy  # the factors in the order that a fused chain has
 
 
 @kernel("TanhGrad")

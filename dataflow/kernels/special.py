@@ -14,7 +14,6 @@ import numpy as np
 
 from dataflow.kernels.error_function import erf, erfc
 from dataflow.kernels.fused.formulas import Formula, repeated
-from dataflow.kernels.fused.mapping import MappedOp
 from dataflow.kernels.normal_quantile import central_and_tail_quantile, horner, normal_quantile
 from dataflow.kernels.registry import kernel
 
@@ -279,8 +278,7 @@ def scaled_bessel_i(xp: Any, x: Any, order: int) -> Any:
 # ---- the kernels ---------------------------------------------------------------------------------
 
 
-_ERF = MappedOp(1, ("Erf", (0,)))
-_ERF_FORMULA, _ERFC = Formula(erf, 1), Formula(erfc, 1)
+_ERF, _ERFC = Formula(erf, 1), Formula(erfc, 1)
 _LGAMMA, _DIGAMMA = Formula(log_gamma, 1), Formula(digamma, 1)
 _ZETA = Formula(hurwitz_zeta, 2)
 _IGAMMA = Formula(functools.partial(incomplete_gamma, upper=False), 2)
@@ -291,9 +289,7 @@ _BETAINC = Formula(incomplete_beta, 3)
 
 @kernel("Erf")
 def erf_kernel(xp: Any, x: Any) -> Any:
-    if xp is np:
-        return _ERF(x.dtype, [x], lambda operands: _ERF_FORMULA(np, operands[0]))
-    return erf(xp, x)
+    return _ERF(xp, x)
 
 
 @kernel("Erfc")

@@ -17,7 +17,6 @@ from dataflow.graph.default_stacks import (
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.cuda.memory import limit_memory
-from dataflow.kernels.fused.native import count_anew
 from dataflow.kernels.xp import gpus
 from dataflow.placement.placer import local_devices
 from dataflow.rewrites.prune import needed_operations
@@ -64,7 +63,6 @@ class BaseSession:
         self._lock = threading.RLock()
         self._plans: dict[Any, Plan] = {}
         self._seen_mutations = graph._mutations
-        self._has_run = False
         self._closed = False
         self._local_devices = local_devices(self._config, num_gpus=len(gpus()))
         self._has_gpu = any("GPU" in name for name in self._local_devices)
@@ -202,10 +200,6 @@ class BaseSession:
                     raise RuntimeError(
                         "The Session graph is empty. Add operations to the graph before calling run()."
                     )
-                if not self._has_run:
-                    self._has_run = True
-                    if self._graph.seed is not None:  # the same numbers again, bit for bit
-                        count_anew()
                 plan = Plan(self, FetchPlan(self._graph, fetches, self), tensors)
                 if full_key is not None:
                     if len(self._plans) >= _MAX_PLANS:

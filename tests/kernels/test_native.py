@@ -6,14 +6,14 @@ import concurrent.futures
 import functools
 import subprocess
 import sys
+import time
 from typing import Any
 
 import numpy as np
 import pytest
 
 from dataflow.kernels import training
-from dataflow.kernels.error_function import erf
-from dataflow.kernels.fused import native, transcendental_double
+from dataflow.kernels.fused import native, step_text
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.tracing import trace
 
@@ -103,7 +103,7 @@ def test_a_rule_that_branches_on_a_number_stays_with_numpy() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("op", sorted(native.OPS & set(INSTRUCTIONS)))
+@pytest.mark.parametrize("op", sorted(step_text.OPS & set(INSTRUCTIONS)))
 def test_an_op_gives_what_the_numpy_instruction_gives(op: str, dtype: str) -> None:
     instruction = INSTRUCTIONS[op]
     statement = "\n".join(instruction.statements)
@@ -129,7 +129,7 @@ def test_an_op_gives_what_the_numpy_instruction_gives(op: str, dtype: str) -> No
             ("Select", (result, first + 1, first + 2)),
         )
         result = first + 3
-    loop = native.Loop(dtype, "v" * operands, steps, ((result, "v"),))
+    loop = step_text.Loop(dtype, "v" * operands, steps, ((result, "v"),))
     out = np.empty(LENGTH, dtype)
     native.compile_loop(loop)(LENGTH, *map(native.address_of, [*inputs, out]))
     truths = [inputs[i] > inputs[(i + 1) % operands] for i in range(operands)]
@@ -145,110 +145,64 @@ def test_an_op_gives_what_the_numpy_instruction_gives(op: str, dtype: str) -> No
     np.testing.assert_array_equal(out, scope["o"].astype(dtype))
 
 
-@pytest.mark.parametrize(
-    ("op", "function", "most_units"),
-    [
-        ("Exp", np.exp, 1.1),
-        ("Sigmoid", lambda x: 1 / (1 + np.exp(-x)), 2.5),
-        ("Tanh", np.tanh, 2.0),
-        ("Expm1", np.expm1, 2.0),
-        ("Erf", lambda x: erf(np, x), 3.0),
-    ],
-)
-def test_functions_without_an_instruction(op: str, function: Any, most_units: float) -> None:
-    x = np.concatenate(
-        [np.linspace(-87.3, 88.7, 20_001), np.linspace(-1, 1, 20_001), [1e-30, -1e-30, 88.72, -0.0]]
-    ).astype(np.float32)
-    out = np.empty_like(x)
-    compiled = native.compile_loop(native.Loop("float32", "v", ((op, (0,)),), ((1, "v"),)))
-    compiled(x.size, native.address_of(x), native.address_of(out))
-    exact = function(x.astype(np.float64))
-    unit = np.spacing(exact.astype(np.float32)).astype(np.float64)
-    assert np.abs((out - exact) / unit).max() < most_units
-    special = np.array([np.nan, np.inf, -np.inf, 89.5, -110.0, 0.0, -0.0], np.float32)
-    out = np.empty_like(special)
-    compiled(special.size, native.address_of(special), native.address_of(out))
-    with np.errstate(all="ignore"):
-        _same(out, function(special))
-    assert native.can_write(op, "float64") == (op in transcendental_double.OPS)
-
-
-@pytest.mark.parametrize(("op", "function"), [("Log", np.log), ("Log1p", np.log1p)])
-def test_logarithms(op: str, function: Any) -> None:
-    rng = np.random.default_rng(7)
-    x = np.concatenate(
-        [
-            np.exp(rng.uniform(-100, 88, 20_001)),  # with numbers too small to be normal
-            np.linspace(0.5, 2, 20_001),
-            np.linspace(-0.99, 1, 20_001) if op == "Log1p" else [1.0],
-            [1e-30, 1e-7, 3.4e38, 1e-45],
-        ]
-    ).astype(np.float32)
-    x = x[x > (-1 if op == "Log1p" else 0)]
-    out = np.empty_like(x)
-    compiled = native.compile_loop(native.Loop("float32", "v", ((op, (0,)),), ((1, "v"),)))
-    compiled(x.size, native.address_of(x), native.address_of(out))
-    exact = function(x.astype(np.float64))
-    unit = np.spacing(np.abs(exact).astype(np.float32)).astype(np.float64)
-    assert np.abs((out - exact) / unit).max() < 2.5
-    special = np.array([np.nan, np.inf, -np.inf, -2.0, -1.0, 0.0, -1e-45], np.float32)
-    out = np.empty_like(special)
-    compiled(special.size, native.address_of(special), native.address_of(out))
-    with np.errstate(all="ignore"):
-        _same(out, function(special))
-
-
 def test_axes_strides_and_one_element_for_a_whole_row() -> None:
     rng = np.random.default_rng(6)
     x = rng.random((3, 4, 21), np.float32)[:, ::2]
     scale, shift = rng.random((3, 1, 1), np.float32), rng.random(21, np.float32)
     steps = (("Mul", (0, 1)), ("Add", (3, 2)))
-    loop = native.Loop("float32", "vuv", steps, ((4, "v"),), rank=2)
+    loop = step_text.Loop("float32", "vuv", steps, ((4, "v"),), rank=2)
     out = np.empty((3, 2, 21), np.float32)
     strides = [*x.strides[:2], 4, 0, 0, 0, *out.strides[:2]]
     native.compile_loop(loop)(3, 2, 21, *map(native.address_of, [x, scale, shift, out]), *strides)
     np.testing.assert_array_equal(out, x * scale + shift)
 
 
-LOOP = native.Loop("float32", "v", (("Square", (0,)),), ((1, "v"),))
+LOOP = step_text.Loop("float32", "v", (("Square", (0,)),), ((1, "v"),))
 
 
-def test_the_number_of_calls_decides_when_a_loop_is_used() -> None:
+def test_a_loop_is_compiled_when_it_was_asked_for_often() -> None:
     lazy = native.Lazy(functools.partial(native.compile_loop, LOOP))
-    before = [lazy.get() for _ in range(native._ASKED_BEFORE_USE - 1)]
+    before = [lazy.get() for _ in range(native._ASKED_BEFORE_COMPILING - 1)]
     assert before == [None] * len(before)
-    function = lazy.get()
-    assert function is not None
-    assert lazy.get() is function
+    assert not lazy._begun
+    lazy.get()
+    assert lazy._done.wait(60)
+    assert lazy.get() is lazy.function is not None
 
 
-def test_threads_that_ask_at_once_get_one_loop() -> None:
+def test_what_is_compiled_at_once_is_there_for_the_first_call() -> None:
     builds: list[int] = []
-    lazy = native.Lazy(lambda: builds.append(1) or len(builds))
+    lazy = native.Lazy(lambda: builds.append(1) or len(builds), at_once=True)
+    assert [lazy.get() for _ in range(3)] == [1, 1, 1]
+    assert builds == [1]
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_threads_that_ask_together_get_one_loop(at_once: bool) -> None:
+    builds: list[int] = []
+
+    def build() -> int:
+        builds.append(1)
+        time.sleep(0.05)  # the others ask meanwhile
+        return len(builds)
+
+    lazy = native.Lazy(build, at_once)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        for _ in pool.map(lambda _: lazy.get(), range(200)):
-            pass
+        got = list(pool.map(lambda _: lazy.get(), range(200)))
+    assert lazy._done.wait(60)
     assert builds == [1]
     assert lazy.get() == 1
-
-
-def test_counts_begin_anew_without_compiling_again() -> None:
-    builds: list[int] = []
-    lazy = native.Lazy(lambda: builds.append(1) or len(builds), 2, 5)
-    assert [lazy.get() for _ in range(6)] == [None] * 4 + [1, 1]
-    native.count_anew()
-    assert [lazy.get() for _ in range(6)] == [None] * 4 + [1, 1]
-    assert builds == [1]
+    assert set(got) <= ({1} if at_once else {1, None})
 
 
 def test_a_process_may_end_while_a_loop_is_compiled() -> None:
     pytest.importorskip("llvmlite")
     program = """
 import threading
-from dataflow.kernels.fused import native
+from dataflow.kernels.fused import native, step_text
 
 begun = threading.Event()
-loop = native.Loop("float32", "v", (("Square", (0,)),), ((1, "v"),))
+loop = step_text.Loop("float32", "v", (("Square", (0,)),), ((1, "v"),))
 
 def build():
     native.compile_loop(loop)
@@ -257,7 +211,9 @@ def build():
         native.compile_loop(loop._replace(dtype=dtype))
     print("compiled", flush=True)
 
-native.Lazy(build, 1, 9).get()
+lazy = native.Lazy(build)
+for _ in range(native._ASKED_BEFORE_COMPILING):
+    lazy.get()
 begun.wait()
 print("done", flush=True)
 """
@@ -271,12 +227,12 @@ print("done", flush=True)
 def test_without_llvmlite_numpy_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "llvmlite.binding", None)
     lazy = native.Lazy(functools.partial(native.compile_loop, LOOP))
-    lazy._compile()
+    lazy.compile()
     assert lazy.function is None
 
 
 def test_a_loop_that_cannot_be_compiled_gives_one_warning() -> None:
     lazy = native.Lazy(lambda: native.compile_loop(LOOP._replace(steps=(("Sin", (0,)),))))
     with pytest.warns(UserWarning, match="NumPy computes it: no machine code for the op type"):
-        lazy._compile()
+        lazy.compile()
     assert lazy.function is None

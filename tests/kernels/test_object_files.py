@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dataflow.kernels.fused import native, object_files
+from dataflow.kernels.fused import native, object_files, step_text
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
 
-LOOP = native.Loop("float32", "vv", (("Add", (0, 1)), ("Tanh", (2,))), ((3, "v"),))
+LOOP = step_text.Loop("float32", "vv", (("Add", (0, 1)), ("Tanh", (2,))), ((3, "v"),))
 
 
 @pytest.fixture(autouse=True)

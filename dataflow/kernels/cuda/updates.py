@@ -14,7 +14,7 @@ import numpy as np
 
 from dataflow.kernels.cuda.instructions import expression
 from dataflow.kernels.cuda.source import can_run, element_kernel, header, kept, launch_elements
-from dataflow.kernels.fused.native import Loop
+from dataflow.kernels.fused.step_text import Loop
 from dataflow.kernels.fused.tracing import trace_call
 
 #: Positions are counted in this C type.

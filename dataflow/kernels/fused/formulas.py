@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, Mapping
+from dataflow.kernels.fused.numpy_loops import POWER
 
 #: Elements that NumPy works on at a time.
 _BLOCK = 1 << 13
@@ -48,11 +49,11 @@ class Formula:
         self.function, self.num_inputs = function, num_inputs
 
     @functools.cached_property
-    def mapping(self) -> Mapping | None:
+    def mapping(self) -> Mapping:
         """It in machine code."""
         recorder = _Recorder(self.num_inputs)
         result = self.function(recorder, *[_Value(recorder, i) for i in range(self.num_inputs)])
-        return Mapping.of(np.float64, tuple(recorder.steps), (result.number,))
+        return Mapping(np.float64, tuple(recorder.steps), (result.number,))
 
     def __call__(self, xp: Any, *inputs: Any) -> Any:
         wide = [xp.asarray(x, dtype=np.float64) for x in inputs]
@@ -64,7 +65,7 @@ class Formula:
                 wide = xp.broadcast_arrays(*wide)
             return self.function(xp, *wide).astype(dtype)
         out = np.empty(shape)
-        if self.mapping is None or not self.mapping.run(shape, wide, (out,)):
+        if not self.mapping.run(shape, wide, (out,)):
             flat, results = [np.broadcast_to(x, shape).reshape(-1) for x in wide], out.reshape(-1)
             for at in range(0, size, _BLOCK):
                 results[at : at + _BLOCK] = self.function(np, *[x[at : at + _BLOCK] for x in flat])
@@ -172,8 +173,7 @@ class _Value:
         return self.recorder.step("LogicalNot", self)
 
     def __pow__(self, exponent: Any) -> _Value:
-        """Of a positive number."""
-        return self.recorder.exp(self.recorder.log(self) * exponent)
+        return self.recorder.step(POWER, self, exponent)
 
     __hash__ = None  # type: ignore[assignment]
 

@@ -55,9 +55,6 @@ _pack_addresses = struct.Struct("q" * len(_ADDRESSES)).pack
 _pack_fields = struct.Struct("q" * (len(_FIELDS) - len(_ADDRESSES))).pack
 _local = threading.local()
 
-#: Products come in great numbers, and the code of all tiles takes 40 ms to compile.
-_CALLS_BEFORE_COMPILING, _CALLS_BEFORE_USE = 50, 200
-
 
 def compile_gemm(transposed: bool) -> int:
     """Compiles at once, and gives the address. Raises `ImportError` where `is_available` is false."""
@@ -68,9 +65,7 @@ def compile_gemm(transposed: bool) -> int:
 
 #: The machine code for a right matrix as it lies, and for a transposed one.
 compiled_loops = {
-    transposed: Lazy(
-        functools.partial(compile_gemm, transposed), _CALLS_BEFORE_COMPILING, _CALLS_BEFORE_USE
-    )
+    transposed: Lazy(functools.partial(compile_gemm, transposed), at_once=True)
     for transposed in (False, True)
 }
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.fused.native import Function, Lazy, Loop, address_of, can_write, lazy
+from dataflow.kernels.fused.native import Function, Lazy, address_of, lazy
+from dataflow.kernels.fused.step_text import Loop, can_write
 from dataflow.kernels.fused.team import run_calls
 
 #: Below this NumPy's calls cost no more than finding and calling a loop.

@@ -74,7 +74,7 @@ def compile_code() -> Code:
 
 
 #: The one code for all sizes of problems.
-code: Lazy[Code] = Lazy(compile_code)
+code: Lazy[Code] = Lazy(compile_code, at_once=True)
 
 
 class Panel(NamedTuple):

@@ -20,7 +20,7 @@ import numpy as np
 from dataflow.kernels.fused.elementwise import small_step
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.mapping import Layout, Mapping, Steps
-from dataflow.kernels.fused.native import can_write
+from dataflow.kernels.fused.step_text import can_write
 from dataflow.kernels.registry import bind, get_kernel, kernel
 
 #: Ops that a region may have beside `INSTRUCTIONS`.

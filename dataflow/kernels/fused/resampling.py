@@ -128,7 +128,7 @@ def compile_maps() -> dict[str, int]:
     return dict(zip(names, compile_source(source(), *names), strict=True))
 
 
-_code: Lazy[dict[str, int]] = Lazy(compile_maps)
+_code: Lazy[dict[str, int]] = Lazy(compile_maps, at_once=True)
 
 
 def resample(rows: LinearMap, columns: LinearMap, images: Any) -> Any:

@@ -20,14 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dataflow.kernels.fused.native import (
-    Lazy,
-    Loop,
-    StepWriter,
-    address_of,
-    compile_source,
-)
+from dataflow.kernels.fused import step_text, transcendental, transcendental_double
+from dataflow.kernels.fused.native import Lazy, address_of, compile_source
 from dataflow.kernels.fused.panels import Writer
+from dataflow.kernels.fused.step_text import Loop, StepWriter
 from dataflow.kernels.fused.team import run_calls
 from dataflow.kernels.fused.tile_assembly import VECTOR_BYTES, is_available
 
@@ -75,11 +71,11 @@ class RowProgram(NamedTuple):
 
 
 class RowKernel:
-    """A program, compiled when it has been asked for often enough."""
+    """A program, compiled when it is first asked for: its sums round in an order of their own."""
 
     def __init__(self, program: RowProgram) -> None:
         self.program = program
-        self._lazy = Lazy(functools.partial(_compile, program))
+        self._lazy = Lazy(functools.partial(_compile, program), at_once=True)
         letters = program.inputs
         values = "".join("d" if letter == "n" else "q" for letter in letters)
         outputs = len(program.results) + program.stores
@@ -144,6 +140,17 @@ def _compile(program: RowProgram) -> int:
 _NEUTRAL = {"sum": 0.0, "product": 1.0, "largest": -np.inf, "smallest": np.inf}
 
 
+def _functions(dtype: str) -> Any:
+    """The module with the functions that processors have no instruction for."""
+    return transcendental if dtype == "float32" else transcendental_double
+
+
+def can_write(op: str, dtype: Any) -> bool:
+    """True when a row program may have an op of this type."""
+    name = np.dtype(dtype).name
+    return name in ("float32", "float64") and (op in step_text.OPS or op in _functions(name).OPS)
+
+
 class _Steps(StepWriter):
     """Writes steps between the loops of a `Writer`."""
 
@@ -153,6 +160,12 @@ class _Steps(StepWriter):
 
     def put(self, text: str) -> str:
         return self.control.put(text)
+
+    def step(self, op: str, *x: Any) -> str:
+        if op in _functions(self.loop.dtype).OPS:
+            written: str = _functions(self.loop.dtype).write(self, op, *x)
+            return written
+        return super().step(op, *x)
 
     def joined(self, kind: str, a: str, b: str) -> str:
         """Both parts of a reduction as one; a NaN stays."""

@@ -15,7 +15,6 @@ import numpy as np
 
 from dataflow.kernels.fused import row_programs
 from dataflow.kernels.fused.mapping import merged_axes
-from dataflow.kernels.fused.native import can_write
 from dataflow.kernels.fused.row_programs import RowKernel, RowProgram, Stage, Steps
 
 
@@ -134,7 +133,7 @@ class ReducedChain:
     @classmethod
     def of(cls, dtype: str, num_inputs: int, steps: Steps) -> ReducedChain | None:
         """The chain; ``None`` where machine code has no such op or type."""
-        if np.dtype(dtype).char not in "fd" or not all(can_write(op, dtype) for op, _ in steps):
+        if not all(row_programs.can_write(op, dtype) for op, _ in steps):
             return None
         return cls(dtype, num_inputs, steps)
 

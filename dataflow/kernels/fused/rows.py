@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.fused.native import Lazy, Loop, compile_source, source
+from dataflow.kernels.fused.loop_text import source
+from dataflow.kernels.fused.native import Lazy, compile_source
+from dataflow.kernels.fused.step_text import Loop
 
 #: Those that machine code reads.
 _INDEX_TYPES = {"i": "i32", "l": "i64", "q": "i64"}

@@ -39,7 +39,7 @@ def compile_kind(kind: str) -> int:
     return compile_source(source(kind), kind)[0]
 
 
-_code = {kind: Lazy(functools.partial(compile_kind, kind)) for kind in KINDS}
+_code = {kind: Lazy(functools.partial(compile_kind, kind), at_once=True) for kind in KINDS}
 
 
 @functools.lru_cache(256)

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dataflow.kernels.fused.native import Function, Lazy, Loop, lazy
+from dataflow.kernels.fused.native import Function, Lazy, lazy
 from dataflow.kernels.fused.rows import RowLoop
+from dataflow.kernels.fused.step_text import Loop
 
 _FUNCTIONS = {
     "add": "Add",

@@ -1,7 +1,7 @@
 """Exponentials and logarithms in steps that every processor has, for loops in machine code.
 
 Single precision, within two units in the last place. The polynomials are those of Moshier's Cephes
-library (``erff``, ``expf``, ``logf``, ``tanhf``); NaN, infinity, overflow and the smallest numbers come out as IEEE 754
+library (``expf``, ``logf``, ``tanhf``); NaN, infinity, overflow and the smallest numbers come out as IEEE 754
 has them.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 #: They are written here for float32 alone; `transcendental_double` has some for float64.
-OPS = frozenset({"Erf", "Exp", "Expm1", "Log", "Log1p", "Sigmoid", "Tanh"})
+OPS = frozenset({"Exp", "Expm1", "Log", "Log1p", "Sigmoid", "Tanh"})
 
 _LOWEST, _HIGHEST = -104.0, 89.0  # beyond them the results are 0 and infinity
 _LOG2_E = 1.44269504088896341
@@ -31,22 +31,6 @@ _LOG = (
 )
 #: From here on exp(x) - 1 is exp(x), and for -x it is -1.
 _EXPM1_LARGE = 40.0
-_ERF_NEAR = (
-    *(7.853861353153693e-5, -8.010193625184903e-4, 5.188327685732524e-3),
-    *(-2.685381193529856e-2, 1.128358514861418e-1, -3.761262582423300e-1),
-    1.128379165726710,
-)
-_ERF_MIDDLE = (
-    *(2.326819970068386e-2, -1.387039388740657e-1, 3.687424674597105e-1),
-    *(-5.824733027278666e-1, 6.210004621745983e-1, -4.944515323274145e-1),
-    *(3.404879937665872e-1, -2.741127028184656e-1, 5.638259427386472e-1),
-)
-_ERF_FAR = (
-    *(-1.047766399936249e1, 1.297719955372516e1, -7.495518717768503),
-    *(2.921019019210786, -1.015265279202700, 4.218463358204948e-1),
-    *(-2.820767439740514e-1, 5.641895067754075e-1),
-)
-_ERF_LARGE = 4.0
 _SQRT_HALF = 0.707106781186547524
 #: From here on 1 + x is x.
 _LARGE = 2.0**25
@@ -75,8 +59,6 @@ class Steps(Protocol):
 def write(steps: Steps, op: str, x: str) -> str:
     """The name of the result."""
     match op:
-        case "Erf":
-            return _erf(steps, x)
         case "Exp":
             return _exp(steps, x)
         case "Expm1":
@@ -140,25 +122,6 @@ def _expm1(steps: Steps, x: str) -> str:
     result = steps.step("Select", is_large, _exp(steps, x), near)
     keeps = steps.step("LogicalOr", steps.step("NotEqual", x, x), steps.step("Equal", x, 0.0))
     return steps.step("Select", keeps, x, result)  # NaN, and minus zero
-
-
-def _erf(steps: Steps, x: str) -> str:
-    """x times a polynomial in x^2 near zero, else 1 - exp(-x^2) / x times one in 1 / x^2."""
-    size = steps.step("Abs", x)
-    square = steps.step("Mul", x, x)
-    near = steps.step("Mul", polynomial(steps, _ERF_NEAR, square), x)
-    inverse = steps.step("RealDiv", 1.0, size)
-    squared = steps.step("Mul", inverse, inverse)
-    is_middle = steps.step("Less", size, 2.0)
-    middle, far = (polynomial(steps, c, squared) for c in (_ERF_MIDDLE, _ERF_FAR))
-    factor = steps.step("Select", is_middle, middle, far)
-    power = _exp(steps, steps.step("Neg", square))
-    rest = steps.step("Mul", steps.step("Mul", power, inverse), factor)
-    outside = steps.call("copysign", steps.step("Sub", 1.0, rest), x)
-    result = steps.step("Select", steps.step("Less", size, 1.0), near, outside)
-    is_whole = steps.step("Greater", size, _ERF_LARGE)  # infinity among them
-    result = steps.step("Select", is_whole, steps.call("copysign", 1.0, x), result)
-    return steps.step("Select", steps.step("NotEqual", x, x), x, result)
 
 
 def _log(steps: Steps, x: str) -> str:

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.fused.native import DATA_OFFSET, Lazy, compile_source
+from dataflow.kernels.fused.loop_text import DATA_OFFSET
+from dataflow.kernels.fused.native import Lazy, compile_source
 
 _TYPES = {"i": "i32", "l": "i64", "q": "i64"}
 #: Places of the table for each number, at least; half empty tables are quickly searched.

@@ -1,0 +1,269 @@
+"""Machine code gives the bits that NumPy gives, so that it can take NumPy's place at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dataflow.kernels import activation, elementary, normalization, reduce, special
+from dataflow.kernels.fused import formulas, mapping, native, numpy_loops, step_text
+from dataflow.kernels.fused.elementwise import compile_program, run_blocks
+from dataflow.kernels.fused.instructions import INSTRUCTIONS
+from dataflow.kernels.fused.mapping import Mapping
+from dataflow.kernels.fused.program import Program
+from dataflow.kernels.fused.regions import Region, small
+from tests.kernels.bits import assert_same_bits
+
+pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
+
+SPECIAL = (
+    *(0.0, -0.0, 1.0, -1.0, 6.0, 7.5, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 1e-45, 3e38),
+    *(-3e38, 88.73, -87.4, -103.9, 0.5, 1e-8, 2.0**25, 1e5),
+)
+#: One element, less and more than a vector, tiles and some elements left over.
+LENGTHS = (1, 7, 16, 33, 1024, 1025, 3000)
+
+
+def numbers(rng: Any, shape: Any, dtype: str = "float32") -> Any:
+    """Numbers of all sizes, whole ones that are often equal, and those that are special."""
+    kinds = [
+        rng.standard_normal(shape),
+        np.exp(rng.uniform(-85, 85, shape)) * rng.choice([-1, 1], shape),
+        rng.uniform(-100, 100, shape),
+        rng.integers(-2, 3, shape) * rng.choice([-1.0, 1.0], shape),
+        rng.choice(SPECIAL, shape),
+    ]
+    with np.errstate(all="ignore"):
+        return np.choose(rng.integers(0, len(kinds), shape), kinds).astype(dtype)
+
+
+def unaligned(x: Any) -> Any:
+    """A copy whose elements begin at an odd address plus their size."""
+    buffer = np.empty(x.nbytes + x.itemsize + 64, np.uint8)
+    start = -buffer.ctypes.data % 64 + x.itemsize
+    copy = buffer[start : start + x.nbytes].view(x.dtype).reshape(x.shape)
+    copy[...] = x
+    return copy
+
+
+@pytest.fixture(autouse=True)
+def every_size(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (mapping, formulas, reduce, activation, normalization):
+        if hasattr(module, "SMALL_ELEMENTS"):
+            monkeypatch.setattr(module, "SMALL_ELEMENTS", 0)
+    monkeypatch.setattr(elementary, "_LARGE_ELEMENTS", 0)
+
+
+def fused(program: Program, inputs: list[Any]) -> Any:
+    return compile_program(program).small(*inputs)
+
+
+def by_machine_code(program: Program, inputs: list[Any], out: Any = None) -> Any:
+    found = Mapping.of(program.dtype, program.steps, (program.num_inputs + len(program.steps) - 1,))
+    assert found is not None
+    if out is None:
+        out = np.empty(np.broadcast_shapes(*[x.shape for x in inputs]), program.dtype)
+    assert found.run(out.shape, inputs, (out,))
+    return out
+
+
+WRITABLE = sorted(op for op in INSTRUCTIONS if op in step_text.OPS | step_text.CALLED)
+
+
+def program_of(op: str, dtype: str) -> Program:
+    """The op on numbers; truth values come of comparisons, and a factor makes numbers of them."""
+    operands = 2 if "{1}" in INSTRUCTIONS[op].text else 1
+    if op.startswith("Logical"):
+        truths = tuple(("Greater", (i, (i + 1) % 2)) for i in range(operands))
+        last = 2 + operands
+        return Program(2, (*truths, (op, tuple(range(2, last))), ("Mul", (0, last))), dtype)
+    if INSTRUCTIONS[op].is_bool:
+        return Program(2, ((op, (0, 1)), ("ReluGrad", (0, 1))), dtype)
+    return Program(operands, ((op, tuple(range(operands))),), dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", [op for op in WRITABLE if not INSTRUCTIONS[op].is_bool])
+def test_an_op(op: str, dtype: str) -> None:
+    program = program_of(op, dtype)
+    rng = np.random.default_rng(len(op))
+    with np.errstate(all="ignore"):
+        for length in LENGTHS:
+            inputs = [numbers(rng, length, dtype) for _ in range(program.num_inputs)]
+            wanted = fused(program, inputs)
+            assert_same_bits(by_machine_code(program, inputs), wanted)
+            assert_same_bits(by_machine_code(program, [unaligned(x) for x in inputs]), wanted)
+            assert_same_bits(by_machine_code(program, inputs, out=inputs[0]), wanted)
+        lines = numbers(rng, (5, 9, 40), dtype)
+        for first in (lines[:, ::2], lines[::-1], lines[:, :, 3:36]):
+            inputs = [first, numbers(rng, first.shape[-1], dtype)][: program.num_inputs]
+            assert_same_bits(by_machine_code(program, inputs), fused(program, inputs))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("seed", range(25))
+def test_a_region_of_any_steps(seed: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    ops = [op for op in WRITABLE if not INSTRUCTIONS[op].is_bool]
+    num_inputs = int(rng.integers(1, 4))
+    steps: list[tuple[str, tuple[int, ...]]] = []
+    truths: list[int] = []
+
+    def any_number() -> int:
+        known = [i for i in range(num_inputs + len(steps)) if i not in truths]
+        return int(rng.choice(known))
+
+    for _ in range(int(rng.integers(2, 14))):
+        if rng.random() < 0.2:
+            truths.append(num_inputs + len(steps))
+            steps.append((str(rng.choice(["Less", "GreaterEqual"])), (any_number(), any_number())))
+        elif truths and rng.random() < 0.4:
+            steps.append(("SelectV2", (int(rng.choice(truths)), any_number(), any_number())))
+        else:
+            op = str(rng.choice([*ops, *step_text.CALLED] if rng.random() < 0.6 else ops))
+            count = 2 if "{1}" in INSTRUCTIONS[op].text else 1
+            steps.append((op, tuple(any_number() for _ in range(count))))
+    steps.append(("AddV2", (any_number(), any_number())))
+    last = num_inputs + len(steps) - 1
+    results = tuple(dict.fromkeys((any_number(), last)))
+    results = tuple(r for r in results if r >= num_inputs)
+    region = Region(num_inputs, tuple(steps), results, dtype)
+    found = Mapping.of(dtype, region.steps, region.results)
+    assert found is not None
+    monkeypatch.setattr(mapping, "_SHARED_BYTES", 1 << 14)
+    monkeypatch.setattr(mapping, "_PIECE_BYTES", 999)
+    with np.errstate(all="ignore"):
+        for shape in ((1,), (37,), (3, 1500), (2, 3, 65)):
+            inputs = [numbers(rng, shape, dtype) for _ in range(num_inputs)]
+            outs = [np.empty(shape, dtype) for _ in results]
+            assert found.run(shape, inputs, outs)
+            for got, wanted in zip(outs, small(region)(*inputs), strict=True):
+                assert_same_bits(got, wanted)
+
+
+def test_blocks_and_small_calls_and_machine_code_give_the_same() -> None:
+    """The three ways of a fused chain, at a size that threads share."""
+    steps = (("Sigmoid", (0,)), ("Tanh", (1,)), ("Mul", (2, 3)), ("Log1p", (4,)), ("Exp", (5,)))
+    program = Program(2, steps, "float32")
+    rng = np.random.default_rng(0)
+    x, y = (rng.standard_normal((1100, 1001)).astype(np.float32) for _ in range(2))
+    with np.errstate(all="ignore"):
+        wanted = fused(program, [x, y])
+        assert_same_bits(run_blocks(program, compile_program(program), [x, y]), wanted)
+        assert_same_bits(by_machine_code(program, [x, y]), wanted)
+
+
+def both(monkeypatch: pytest.MonkeyPatch, function: Callable[[], Any]) -> tuple[Any, Any]:
+    """What a function gives with machine code, and without."""
+    asked: list[Any] = []
+    get = native.Lazy.get
+
+    def counted(lazy: native.Lazy[Any]) -> Any:
+        asked.append(get(lazy))
+        return asked[-1]
+
+    with np.errstate(all="ignore"), monkeypatch.context() as patch:
+        patch.setattr(native.Lazy, "get", counted)
+        got = function()
+        assert any(found is not None for found in asked), "no machine code ran"
+        patch.setattr(native.Lazy, "get", lambda lazy: None)
+        return got, function()
+
+
+def bound(factory: Any) -> Any:
+    return lambda *operands: factory(np)(*operands)
+
+
+def plain(kernel: Any, **attributes: Any) -> Any:
+    return lambda *operands: kernel(np, *operands, **attributes)
+
+
+KERNELS = {
+    "Relu": (bound(activation.relu_kernel), 1),
+    "ReluGrad": (bound(activation.relu_grad_kernel), 2),
+    "Relu6": (plain(activation.relu6_kernel), 1),
+    "Relu6Grad": (plain(activation.relu6_grad_kernel), 2),
+    "LeakyRelu": (plain(activation.leaky_relu_kernel, alpha=0.2), 1),
+    "LeakyReluGrad": (plain(activation.leaky_relu_grad_kernel, alpha=0.2), 2),
+    "Elu": (plain(activation.elu_kernel), 1),
+    "EluGrad": (plain(activation.elu_grad_kernel), 2),
+    "Selu": (plain(activation.selu_kernel), 1),
+    "SeluGrad": (plain(activation.selu_grad_kernel), 2),
+    "Softplus": (plain(activation.softplus_kernel), 1),
+    "SoftplusGrad": (plain(activation.softplus_grad_kernel), 2),
+    "Softsign": (plain(activation.softsign_kernel), 1),
+    "SoftsignGrad": (plain(activation.softsign_grad_kernel), 2),
+    "Sigmoid": (bound(elementary.sigmoid_kernel), 1),
+    "SigmoidGrad": (plain(elementary.sigmoid_grad_kernel), 2),
+    "TanhGrad": (plain(elementary.tanh_grad_kernel), 2),
+    "Erf": (plain(special.erf_kernel), 1),
+    "Erfc": (plain(special.erfc_kernel), 1),
+    "Lgamma": (plain(special.lgamma_kernel), 1),
+    "Digamma": (plain(special.digamma_kernel), 1),
+    "Erfinv": (plain(special.erfinv_kernel), 1),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_kernel(monkeypatch: pytest.MonkeyPatch, name: str, dtype: str) -> None:
+    kernel, operands = KERNELS[name]
+    rng = np.random.default_rng(len(name))
+    for shape in ((7,), (65, 33), (2, 1)):
+        inputs = [numbers(rng, shape, dtype) for _ in range(operands)]
+        before = [x.copy() for x in inputs]
+        got, wanted = both(monkeypatch, lambda given=inputs: kernel(*given))
+        assert_same_bits(got, wanted)
+        for x, untouched in zip(inputs, before, strict=True):
+            assert_same_bits(x, untouched)
+
+
+@pytest.mark.parametrize("name", ["Zeta", "Igamma", "Igammac", "IgammaGradA", "Betainc"])
+def test_a_special_function_of_several_arrays(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    kernel = {
+        "Zeta": special.zeta_kernel,
+        "Igamma": special.igamma_kernel,
+        "Igammac": special.igammac_kernel,
+        "IgammaGradA": special.igamma_grad_a_kernel,
+        "Betainc": special.betainc_kernel,
+    }[name]
+    rng = np.random.default_rng(1)
+    inputs = [np.abs(rng.standard_normal((3, 40))) * 3 + 0.1 for _ in range(2)]
+    if name == "Betainc":
+        inputs.append(rng.random((3, 40)))
+    got, wanted = both(monkeypatch, lambda: kernel(np, *inputs))
+    if name == "Zeta":
+        assert_same_bits(got, wanted)
+    else:  # each vector repeats its steps until its own elements are done
+        np.testing.assert_allclose(got, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(numpy_loops.NAMES.values()))
+def test_numpy_shows_the_inner_loops_here(name: str) -> None:
+    assert all(numpy_loops.inner_loop(name, char) for char in "fd")
+
+
+def test_a_ufunc_with_another_table_is_not_trusted() -> None:
+    assert numpy_loops._from_table(np.frompyfunc(abs, 1, 1), np.dtype("f").num) is None
+    assert numpy_loops._from_table(abs, np.dtype("f").num) is None
+    address = numpy_loops.inner_loop("exp", "f")
+    assert address is not None
+    assert not numpy_loops._gives_the_same(np.log, "f", address)
+
+
+def test_without_inner_loops_numpy_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numpy_loops, "inner_loop", lambda name, char: None)
+    loop = step_text.Loop("float32", "v", (("Tanh", (0,)), ("Abs", (1,))), ((2, "v"),))
+    with pytest.raises(ImportError, match="shows no inner loop of tanh"):
+        native.compile_loop(loop)
+    lazy = native.Lazy(lambda: native.compile_loop(loop), at_once=True)
+    assert lazy.get() is None
+
+
+def test_a_repetition_calls_no_function() -> None:
+    steps = (("Repeat", ((0,), (("Exp", (2,)), ("Greater", (3, 2))), (3,), 4, 5)),)
+    with pytest.raises(ValueError, match="a repetition cannot call NumPy's functions"):
+        native.compile_loop(step_text.Loop("float64", "v", steps, ((1, "v"),)))
