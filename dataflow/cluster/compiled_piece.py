@@ -8,7 +8,6 @@ other tasks.
 from __future__ import annotations
 
 import functools
-import re
 import threading
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -33,7 +32,6 @@ from dataflow.runtime.codegen import GeneratedPlan
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.lending import Lender, num_bytes
 from dataflow.runtime.plan import (
-    CALLS_BLAS,
     RUNS_BEFORE_REWRITING,
     Plan,
     explain_error,
@@ -41,12 +39,6 @@ from dataflow.runtime.plan import (
 )
 from dataflow.runtime.resources import Cancellation, ResourceManager
 
-#: Updates of variables, tokens, and what is computed for them: a pass over what they are given.
-_LIGHT = re.compile(
-    r"(Const|Identity|NoOp|VariableV2|Fill|Cast|Shape|ExpandDims|Pack|Neg|Sqrt|Square|Pow"
-    r"|Gather|GatherV2|Add|AddV2|AddN|Sub|Mul|RealDiv|Assign|AssignAdd|AssignSub|Apply\w+|Scatter(Add|Sub|Update)"
-    r"|FIFOQueue(V2)?|\w*ConditionalAccumulator|(Resource)?Accumulator(ApplyGradient|SetGlobalStep))$"
-)
 _MOST_LIGHT = 40
 
 
@@ -196,7 +188,7 @@ class CompiledPiece:
         #: Several tasks share a machine: BLAS's threads, which wait for each other in loops, would
         #: take each other's processors (a step of 0.5 ms took 40 ms with them).
         self.scopes: list[Callable[[], Any] | None] = [
-            single_threaded if any(op.type in CALLS_BLAS for op in segment.ops) else None
+            single_threaded if any(op.op_def.calls_blas for op in segment.ops) else None
             for segment in plan.segments
         ]
         self._calls = [_on_slots(self, number) for number in range(len(plan.segments))]
@@ -386,7 +378,7 @@ def _looks_up(op: Operation) -> bool:
 
 def _is_light(ops: Sequence[Operation]) -> bool:
     return len(ops) <= _MOST_LIGHT and all(
-        _LIGHT.match(op.type) or op.op_def.can_retry for op in ops
+        op.op_def.inline_safe or op.op_def.can_retry or op.op_def.is_handle for op in ops
     )
 
 

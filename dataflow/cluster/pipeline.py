@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dataflow.graph.operation import Operation
-from dataflow.runtime.plan import CALLS_BLAS
 from dataflow.shapes import num_elements
 
 #: A product of smaller matrices takes less time than a message (some 50 microseconds).
@@ -21,7 +20,7 @@ _MOST_SMALL = 4096
 
 def is_heavy(op: Operation) -> bool:
     """Whether the node takes longer than a message, as far as its shapes tell."""
-    if op.type not in CALLS_BLAS:
+    if not op.op_def.calls_blas:
         return False
     sizes = [num_elements(tensor.dims) for tensor in (*op.inputs, *op.outputs)]
     return any(size is None or size >= _MOST_SMALL for size in sizes)

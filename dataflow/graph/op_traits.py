@@ -7,7 +7,11 @@ is always the safe one: it costs speed at most.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from dataflow.graph.operation import Operation
 
 #: What a node of control flow does: see `OpTraits.control_flow`.
 ControlFlow = Literal["", "switch", "merge", "enter", "exit", "next_iteration", "loop_cond"]
@@ -43,8 +47,34 @@ class OpTraits:
     #: Rewrites do not change what such a node waits for.
     has_side_effect: bool = False
 
+    #: Each element of the result is computed from one element of each input, which broadcast as in
+    #: NumPy. Read by `rewrites.symbolic_shapes`.
+    elementwise: bool = False
+    #: The inputs must all have the shape of the result; the kernel refuses others.
+    equal_shapes: bool = False
+    #: The number of the input whose shape the result has; ``None`` where no rule so simple holds.
+    shape_like: int | None = None
+    #: The number of the input whose value is the shape of the result.
+    shape_input: int | None = None
+    #: The CPU kernel returns memory that belongs to nobody else: no input, view of one, or constant.
+    #: `runtime.buffers` then lets a later node write over it. True of what is ``elementwise``.
+    own_memory: bool = False
+    #: The kernel keeps nothing of its inputs beyond the call, and returns no view of one, so that
+    #: they can be written over once they are dead; a function where it hangs on the node. True of
+    #: what has ``own_memory``.
+    keeps_nothing: bool | Callable[[Operation], bool] = False
+    #: The kernel calls BLAS, whose own threads sleep while such a plan or segment runs.
+    calls_blas: bool = False
+    #: The kernel takes no longer than a pass over what it is given or makes, so that a thread which
+    #: serves another step may run it on the way. Read by the cluster.
+    inline_safe: bool = False
+
     def _set_traits(self, traits: dict[str, Any]) -> None:
-        """Sets what an op declares; the rest stays as the class has it."""
+        """Sets what an op declares, and what follows; the rest stays as the class has it."""
+        if traits.get("elementwise"):
+            traits = {"own_memory": True, **traits}
+        if traits.get("own_memory"):
+            traits = {"keeps_nothing": True, **traits}
         for name, value in traits.items():
             setattr(self, name, value)
 

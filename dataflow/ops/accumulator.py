@@ -62,6 +62,7 @@ def sparse_conditional_accumulator_op(
     "AccumulatorApplyGradient",
     "handle: resource, local_step: int64, gradient: dtype",
     stateful=True,
+    inline_safe=True,
 )
 def accumulator_apply_gradient_ops(
     handle: Tensor, local_step: Tensor, gradient: Tensor
@@ -121,7 +122,12 @@ def accumulator_num_accumulated_ops(handle: Tensor) -> Dims:
     return ()
 
 
-@_both("AccumulatorSetGlobalStep", "handle: resource, new_global_step: int64", stateful=True)
+@_both(
+    "AccumulatorSetGlobalStep",
+    "handle: resource, new_global_step: int64",
+    stateful=True,
+    inline_safe=True,
+)
 def accumulator_set_global_step_ops(handle: Tensor, new_global_step: Tensor) -> list[Dims]:
     """Sets the step that decides which gradients are stale."""
     return []

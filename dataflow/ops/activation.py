@@ -27,7 +27,7 @@ def _activation(op_type: str, what: str, gradient: str, allowed: Any = FLOATING)
         f"{what}, element by element.\n\n"
         f"Shape: any; the result has that of the features. Dtype: kept.\nGradient: {gradient}\n"
     )
-    return define_op(op_type, "features: T -> activations: T", T=allowed)(rule)
+    return define_op(op_type, "features: T -> activations: T", T=allowed, elementwise=True)(rule)
 
 
 relu_op = _activation("Relu", "max(x, 0)", "dy where x > 0, as ReluGrad.", REAL_NUMBERS)
@@ -44,7 +44,7 @@ softplus_op = _activation("Softplus", "log(1 + exp(x))", "dy * sigmoid(x), as So
 softsign_op = _activation("Softsign", "x / (1 + abs(x))", "dy / (1 + abs(x))**2.")
 
 
-@define_op("LeakyRelu", "features: T -> activations: T", T=FLOATING)
+@define_op("LeakyRelu", "features: T -> activations: T", T=FLOATING, elementwise=True)
 def leaky_relu_op(
     features: Tensor,
     *,
@@ -76,7 +76,14 @@ def _from_features(op_type: str, formula: str, allowed: Any = FLOATING) -> OpDef
         f"The gradient of {op_type.removesuffix('Grad')} from its input: ``{formula}``.\n\n"
         "Shape and dtype: the same for both. Gradient: both inputs have one.\n"
     )
-    return define_op(op_type, "gradients: T, features: T -> backprops: T", T=allowed)(rule)
+    return define_op(
+        op_type,
+        "gradients: T, features: T -> backprops: T",
+        T=allowed,
+        elementwise=True,
+        shape_like=0,
+        equal_shapes=True,
+    )(rule)
 
 
 def _from_outputs(op_type: str, formula: str) -> OpDef:
@@ -88,7 +95,14 @@ def _from_outputs(op_type: str, formula: str) -> OpDef:
         f"The gradient of {op_type.removesuffix('Grad')} from its result y: ``{formula}``.\n\n"
         "Shape and dtype: the same for both. Gradient: both inputs have one.\n"
     )
-    return define_op(op_type, "gradients: T, outputs: T -> backprops: T", T=FLOATING)(rule)
+    return define_op(
+        op_type,
+        "gradients: T, outputs: T -> backprops: T",
+        T=FLOATING,
+        elementwise=True,
+        shape_like=0,
+        equal_shapes=True,
+    )(rule)
 
 
 relu_grad_op = _from_features("ReluGrad", "dy * (x > 0)", REAL_NUMBERS)
@@ -99,7 +113,14 @@ elu_grad_op = _from_outputs("EluGrad", "dy * (y + 1 where y < 0, else 1)")
 selu_grad_op = _from_outputs("SeluGrad", "dy * (y + scale * alpha where y < 0, else scale)")
 
 
-@define_op("LeakyReluGrad", "gradients: T, features: T -> backprops: T", T=FLOATING)
+@define_op(
+    "LeakyReluGrad",
+    "gradients: T, features: T -> backprops: T",
+    T=FLOATING,
+    elementwise=True,
+    shape_like=0,
+    equal_shapes=True,
+)
 def leaky_relu_grad_op(
     gradients: Tensor,
     features: Tensor,
@@ -205,7 +226,7 @@ def _at_least_a_vector(logits: Tensor) -> Dims:
     return logits.dims
 
 
-@define_op("Softmax", "logits: T -> softmax: T", T=FLOATING)
+@define_op("Softmax", "logits: T -> softmax: T", T=FLOATING, shape_like=0, own_memory=True)
 def softmax_op(logits: Tensor) -> Dims:
     """``exp(x) / sum(exp(x))`` along the last axis: positive numbers that sum to 1.
 
@@ -215,7 +236,7 @@ def softmax_op(logits: Tensor) -> Dims:
     return _at_least_a_vector(logits)
 
 
-@define_op("LogSoftmax", "logits: T -> logsoftmax: T", T=FLOATING)
+@define_op("LogSoftmax", "logits: T -> logsoftmax: T", T=FLOATING, shape_like=0, own_memory=True)
 def log_softmax_op(logits: Tensor) -> Dims:
     """``x - log(sum(exp(x)))`` along the last axis.
 
@@ -326,7 +347,7 @@ def gelu(features: Any, approximate: bool = False, name: str | None = None) -> T
 # ---- half the sum of squares -------------------------------------------------------------------
 
 
-@define_op("L2Loss", "t: T -> output: T", T=FLOATING)
+@define_op("L2Loss", "t: T -> output: T", T=FLOATING, keeps_nothing=True, calls_blas=True)
 def l2_loss_op(t: Tensor) -> Dims:
     """Half the sum of all squares, ``sum(t**2) / 2``.
 

@@ -35,7 +35,7 @@ def binary_op(op_type: str, signature: str, doc: str, allowed: Any) -> OpDef:
     rule.__doc__ = doc
     rule.__name__ = op_type
     kinds = {} if allowed is None else {"T": allowed}
-    return define_op(op_type, signature, **kinds)(rule)
+    return define_op(op_type, signature, elementwise=True, inline_safe=True, **kinds)(rule)
 
 
 def _arithmetic(op_type: str, what: str, gradient: str, allowed: Any) -> OpDef:
@@ -116,7 +116,7 @@ squared_difference_op = _arithmetic(
 )
 
 
-@define_op("Atan2", "y: T, x: T -> z: T", T=FLOATING)
+@define_op("Atan2", "y: T, x: T -> z: T", T=FLOATING, elementwise=True)
 def atan2_op(y: Tensor, x: Tensor) -> Dims:
     """The angle of the point (x, y), from -pi to pi.
 

@@ -46,7 +46,13 @@ def need_rank(tensor: Any, rank: int, what: str) -> None:
 # ---- asking for shapes --------------------------------------------------------------------
 
 
-@define_op("Shape", "input: T -> output: out_type", out_type=dtypes.INDICES)
+@define_op(
+    "Shape",
+    "input: T -> output: out_type",
+    out_type=dtypes.INDICES,
+    keeps_nothing=True,
+    inline_safe=True,
+)
 def shape_op(input: Tensor, *, out_type: DType = dtypes.int32) -> Dims:
     """The sizes of the input's axes, as a vector. Not differentiable."""
     return (None,) if input.dims is None else (len(input.dims),)
@@ -58,13 +64,13 @@ def shape_n_op(input: list[Tensor], *, out_type: DType = dtypes.int32) -> list[D
     return [(None,) if t.dims is None else (len(t.dims),) for t in input]
 
 
-@define_op("Size", "input: T -> output: out_type", out_type=dtypes.INDICES)
+@define_op("Size", "input: T -> output: out_type", out_type=dtypes.INDICES, keeps_nothing=True)
 def size_op(input: Tensor, *, out_type: DType = dtypes.int32) -> Dims:
     """The number of elements, a scalar. Not differentiable."""
     return ()
 
 
-@define_op("Rank", "input: T -> output: int32")
+@define_op("Rank", "input: T -> output: int32", keeps_nothing=True)
 def rank_op(input: Tensor) -> Dims:
     """The number of axes, a scalar. Not differentiable."""
     return ()
@@ -166,7 +172,7 @@ register_tensor_conversion_function(shapes.Dimension, _dimension_to_tensor)
 # ---- passing values on --------------------------------------------------------------------
 
 
-@define_op("Identity", "input: T -> output: T", is_alias=True)
+@define_op("Identity", "input: T -> output: T", is_alias=True, shape_like=0, inline_safe=True)
 def identity_op(input: Tensor) -> Dims:
     """The input itself. Gradient: passes unchanged."""
     return input.dims
@@ -178,13 +184,13 @@ def identity_n_op(input: list[Tensor]) -> list[Dims]:
     return [t.dims for t in input]
 
 
-@define_op("StopGradient", "input: T -> output: T", is_alias=True)
+@define_op("StopGradient", "input: T -> output: T", is_alias=True, shape_like=0)
 def stop_gradient_op(input: Tensor) -> Dims:
     """The input itself, which counts as a constant for gradients."""
     return input.dims
 
 
-@define_op("PreventGradient", "input: T -> output: T", is_alias=True)
+@define_op("PreventGradient", "input: T -> output: T", is_alias=True, shape_like=0)
 def prevent_gradient_op(input: Tensor, *, message: str = "") -> Dims:
     """The input itself; asking for a gradient through it is an error with ``message``."""
     return input.dims
@@ -268,7 +274,13 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
 # ---- fills --------------------------------------------------------------------------------
 
 
-@define_op("Fill", "dims: index_type, value: T -> output: T", index_type=INDEX)
+@define_op(
+    "Fill",
+    "dims: index_type, value: T -> output: T",
+    index_type=INDEX,
+    shape_input=0,
+    inline_safe=True,
+)
 def fill_op(dims: Tensor, value: Tensor) -> Dims:
     """A tensor of the given shape, filled with the scalar ``value``.
 
@@ -289,13 +301,13 @@ def fill_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [None, reduce_sum(grad)]
 
 
-@define_op("ZerosLike", "x: T -> y: T")
+@define_op("ZerosLike", "x: T -> y: T", shape_like=0)
 def zeros_like_op(x: Tensor) -> Dims:
     """Zeros of the input's shape and dtype (``False``, empty strings). Not differentiable."""
     return x.dims
 
 
-@define_op("OnesLike", "x: T -> y: T", T=dtypes.NUMBERS | {dtypes.bool_})
+@define_op("OnesLike", "x: T -> y: T", T=dtypes.NUMBERS | {dtypes.bool_}, shape_like=0)
 def ones_like_op(x: Tensor) -> Dims:
     """Ones of the input's shape and dtype. Not differentiable."""
     return x.dims
@@ -386,7 +398,7 @@ def ones_like(
 # ---- other shapes for the same elements ---------------------------------------------------
 
 
-@define_op("Reshape", "tensor: T, shape: Tshape -> output: T", Tshape=INDEX)
+@define_op("Reshape", "tensor: T, shape: Tshape -> output: T", Tshape=INDEX, shape_input=1)
 def reshape_op(tensor: Tensor, shape: Tensor) -> Dims:
     """The same elements in another shape; one size may be -1, which is then computed.
 
@@ -448,7 +460,7 @@ def reshape(
     return reshape_op(tensor, shape if shape is not None else dims, name=name)  # type: ignore[no-any-return]
 
 
-@define_op("ExpandDims", "input: T, dim: Tdim -> output: T", Tdim=INDEX)
+@define_op("ExpandDims", "input: T, dim: Tdim -> output: T", Tdim=INDEX, inline_safe=True)
 def expand_dims_op(input: Tensor, dim: Tensor) -> Dims:
     """The input with an axis of size 1 put in at ``dim`` (from -rank - 1 to rank).
 
@@ -534,7 +546,7 @@ def squeeze(
 # ---- broadcasting -------------------------------------------------------------------------
 
 
-@define_op("BroadcastTo", "input: T, shape: Tidx -> output: T", Tidx=INDEX)
+@define_op("BroadcastTo", "input: T, shape: Tidx -> output: T", Tidx=INDEX, shape_input=1)
 def broadcast_to_op(input: Tensor, shape: Tensor) -> Dims:
     """The input repeated along axes of size 1, and new leading axes, up to ``shape``.
 

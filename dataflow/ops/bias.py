@@ -50,7 +50,7 @@ def _biased_dims(value: Tensor, bias: Tensor, data_format: str) -> Dims:
     return tuple(dims)
 
 
-@define_op("BiasAdd", "value: T, bias: T -> output: T", T=NUMBERS)
+@define_op("BiasAdd", "value: T, bias: T -> output: T", T=NUMBERS, shape_like=0, own_memory=True)
 def bias_add_op(value: Tensor, bias: Tensor, *, data_format: str = "NHWC") -> Dims:
     """value + bias, one bias for each channel.
 
@@ -69,7 +69,9 @@ def bias_add_v1_op(value: Tensor, bias: Tensor) -> Dims:
     return _biased_dims(value, bias, "NHWC")
 
 
-@define_op("BiasAddGrad", "out_backprop: T -> output: T", T=NUMBERS)
+@define_op(
+    "BiasAddGrad", "out_backprop: T -> output: T", T=NUMBERS, keeps_nothing=True, calls_blas=True
+)
 def bias_add_grad_op(out_backprop: Tensor, *, data_format: str = "NHWC") -> Dims:
     """The gradient of `BiasAdd` by its bias: the sum over all axes but the channels'.
 

@@ -14,7 +14,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims
 
 
-@define_op("Cast", "x: SrcT -> y: DstT")
+@define_op("Cast", "x: SrcT -> y: DstT", shape_like=0, inline_safe=True)
 def cast_op(x: Tensor, *, DstT: DType, Truncate: bool = False) -> Dims:
     """x with another element type.
 

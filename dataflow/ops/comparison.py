@@ -23,7 +23,7 @@ def _comparison(op_type: str, what: str) -> OpDef:
         f"{what}, element by element.\n\nShape: x and y broadcast. "
         "Dtype: real numbers of one type; the result is bool. Gradient: none.\n"
     )
-    op = define_op(op_type, "x: T, y: T -> z: bool", T=REAL_NUMBERS)(rule)
+    op = define_op(op_type, "x: T, y: T -> z: bool", T=REAL_NUMBERS, elementwise=True)(rule)
     not_differentiable(op)
     return op
 
@@ -44,7 +44,7 @@ def _equality_dims(x: Tensor, y: Tensor, incompatible_shape_error: bool) -> Dims
     return dims if dims is not None and None not in dims else None
 
 
-@define_op("Equal", "x: T, y: T -> z: bool", T=_ANY_VALUE)
+@define_op("Equal", "x: T, y: T -> z: bool", T=_ANY_VALUE, elementwise=True)
 def equal_op(x: Tensor, y: Tensor, *, incompatible_shape_error: bool = True) -> Dims:
     """Whether x equals y, element by element.
 
@@ -55,31 +55,31 @@ def equal_op(x: Tensor, y: Tensor, *, incompatible_shape_error: bool = True) -> 
     return _equality_dims(x, y, incompatible_shape_error)
 
 
-@define_op("NotEqual", "x: T, y: T -> z: bool", T=_ANY_VALUE)
+@define_op("NotEqual", "x: T, y: T -> z: bool", T=_ANY_VALUE, elementwise=True)
 def not_equal_op(x: Tensor, y: Tensor, *, incompatible_shape_error: bool = True) -> Dims:
     """Whether x differs from y, element by element; otherwise as Equal. Gradient: none."""
     return _equality_dims(x, y, incompatible_shape_error)
 
 
-@define_op("ApproximateEqual", "x: T, y: T -> z: bool", T=NUMBERS)
+@define_op("ApproximateEqual", "x: T, y: T -> z: bool", T=NUMBERS, elementwise=True)
 def approximate_equal_op(x: Tensor, y: Tensor, *, tolerance: float = 1e-5) -> Dims:
     """Whether ``abs(x - y) < tolerance``. Shape: the same for both. Gradient: none."""
     return broadcast_dims(x, y)
 
 
-@define_op("LogicalAnd", "x: bool, y: bool -> z: bool")
+@define_op("LogicalAnd", "x: bool, y: bool -> z: bool", elementwise=True)
 def logical_and_op(x: Tensor, y: Tensor) -> Dims:
     """Whether both are true. Shape: x and y broadcast. Dtype: bool. Gradient: none."""
     return broadcast_dims(x, y)
 
 
-@define_op("LogicalOr", "x: bool, y: bool -> z: bool")
+@define_op("LogicalOr", "x: bool, y: bool -> z: bool", elementwise=True)
 def logical_or_op(x: Tensor, y: Tensor) -> Dims:
     """Whether one or both are true. Shape: x and y broadcast. Dtype: bool. Gradient: none."""
     return broadcast_dims(x, y)
 
 
-@define_op("LogicalNot", "x: bool -> y: bool")
+@define_op("LogicalNot", "x: bool -> y: bool", elementwise=True)
 def logical_not_op(x: Tensor) -> Dims:
     """Whether x is false. Shape: that of x. Dtype: bool. Gradient: none."""
     return x.dims
@@ -94,7 +94,7 @@ def _test(op_type: str, what: str) -> OpDef:
         f"Whether each element is {what}.\n\n"
         "Shape: that of x. Dtype: floating; the result is bool. Gradient: none.\n"
     )
-    op = define_op(op_type, "x: T -> y: bool", T=FLOATING)(rule)
+    op = define_op(op_type, "x: T -> y: bool", T=FLOATING, elementwise=True)(rule)
     not_differentiable(op)
     return op
 
@@ -112,7 +112,7 @@ def _bitwise(op_type: str, what: str) -> OpDef:
     rule.__doc__ = (
         f"{what}\n\nShape: x and y broadcast. Dtype: integers of one type. Gradient: none.\n"
     )
-    op = define_op(op_type, "x: T, y: T -> z: T", T=INTEGERS)(rule)
+    op = define_op(op_type, "x: T, y: T -> z: T", T=INTEGERS, elementwise=True)(rule)
     not_differentiable(op)
     return op
 
@@ -124,13 +124,13 @@ left_shift_op = _bitwise("LeftShift", "x with its bits moved up by y; y is cut t
 right_shift_op = _bitwise("RightShift", "x with its bits moved down by y; the sign is kept.")
 
 
-@define_op("Invert", "x: T -> y: T", T=INTEGERS)
+@define_op("Invert", "x: T -> y: T", T=INTEGERS, elementwise=True)
 def invert_op(x: Tensor) -> Dims:
     """Every bit of x flipped. Shape: that of x. Dtype: integers. Gradient: none."""
     return x.dims
 
 
-@define_op("PopulationCount", "x: T -> y: uint8", T=INTEGERS)
+@define_op("PopulationCount", "x: T -> y: uint8", T=INTEGERS, elementwise=True)
 def population_count_op(x: Tensor) -> Dims:
     """The number of bits that are set. Shape: that of x. Dtype: uint8. Gradient: none."""
     return x.dims

@@ -21,7 +21,7 @@ from dataflow.shapes import Dims, common
 __all__ = ["group", "no_op", "tuple_", "with_dependencies"]
 
 
-@define_op("NoOp")
+@define_op("NoOp", inline_safe=True)
 def no_op_op() -> list[Dims]:
     """Does nothing; something to hang control dependencies on. No output."""
     return []

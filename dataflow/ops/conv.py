@@ -197,7 +197,13 @@ def filter_gradient_dims(
 # ---- two dimensions ----------------------------------------------------------------------------
 
 
-@define_op("Conv2D", "input: T, filter: T -> output: T", T=FLOATING | {int32})
+@define_op(
+    "Conv2D",
+    "input: T, filter: T -> output: T",
+    T=FLOATING | {int32},
+    own_memory=True,
+    calls_blas=True,
+)
 def conv2d_op(
     input: Tensor,
     filter: Tensor,
@@ -225,6 +231,9 @@ def conv2d_op(
     "Conv2DBackpropInput",
     "input_sizes: int32, filter: T, out_backprop: T -> output: T",
     T=FLOATING | {int32},
+    shape_input=0,
+    own_memory=True,
+    calls_blas=True,
 )
 def conv2d_backprop_input_op(
     input_sizes: Tensor,
@@ -260,6 +269,8 @@ def conv2d_backprop_input_op(
     "Conv2DBackpropFilter",
     "input: T, filter_sizes: int32, out_backprop: T -> output: T",
     T=FLOATING,
+    keeps_nothing=True,
+    calls_blas=True,
 )
 def conv2d_backprop_filter_op(
     input: Tensor,
@@ -334,7 +345,7 @@ def conv2d_backprop_filter_gradient(op: Any, grad: Tensor) -> list[Any]:
 _KINDS_3D = ("SAME", "VALID")
 
 
-@define_op("Conv3D", "input: T, filter: T -> output: T", T=FLOATING)
+@define_op("Conv3D", "input: T, filter: T -> output: T", T=FLOATING, calls_blas=True)
 def conv3d_op(
     input: Tensor,
     filter: Tensor,
@@ -360,6 +371,7 @@ def conv3d_op(
     "input_sizes: Tshape, filter: T, out_backprop: T -> output: T",
     T=FLOATING,
     Tshape=Defaulted(int32, INDICES),
+    calls_blas=True,
 )
 def conv3d_backprop_input_op(
     input_sizes: Tensor,
@@ -394,6 +406,7 @@ def conv3d_backprop_input_op(
     "Conv3DBackpropFilterV2",
     "input: T, filter_sizes: int32, out_backprop: T -> output: T",
     T=FLOATING,
+    calls_blas=True,
 )
 def conv3d_backprop_filter_op(
     input: Tensor,

@@ -21,7 +21,9 @@ from dataflow.ops.casts import cast
 from dataflow.shapes import Dims, merge
 
 
-def unary_op(op_type: str, what: str, gradient: str, allowed: Any = INEXACT) -> OpDef:
+def unary_op(
+    op_type: str, what: str, gradient: str, allowed: Any = INEXACT, **traits: Any
+) -> OpDef:
     """An op of x alone, element by element, which keeps shape and dtype."""
 
     def rule(x: Tensor) -> Dims:
@@ -32,19 +34,19 @@ def unary_op(op_type: str, what: str, gradient: str, allowed: Any = INEXACT) -> 
         f"{what}, element by element.\n\n"
         f"Shape: any; the result has the shape of x. Dtype: kept.\nGradient: {gradient}\n"
     )
-    return define_op(op_type, "x: T -> y: T", T=allowed)(rule)
+    return define_op(op_type, "x: T -> y: T", T=allowed, elementwise=True, **traits)(rule)
 
 
 exp_op = unary_op("Exp", "The exponential e**x", "dy * y.")
 expm1_op = unary_op("Expm1", "exp(x) - 1, exact for small x", "dy * exp(x).")
 log_op = unary_op("Log", "The natural logarithm", "dy / x.")
 log1p_op = unary_op("Log1p", "log(1 + x), exact for small x", "dy / (1 + x).")
-square_op = unary_op("Square", "x * x", "2 * dy * x.", INEXACT | INTEGERS)
-sqrt_op = unary_op("Sqrt", "The square root", "dy / (2 * y), as SqrtGrad.")
+square_op = unary_op("Square", "x * x", "2 * dy * x.", INEXACT | INTEGERS, inline_safe=True)
+sqrt_op = unary_op("Sqrt", "The square root", "dy / (2 * y), as SqrtGrad.", inline_safe=True)
 rsqrt_op = unary_op("Rsqrt", "1 / sqrt(x)", "-dy * y**3 / 2, as RsqrtGrad.")
 reciprocal_op = unary_op("Reciprocal", "1 / x", "-dy * y**2, as ReciprocalGrad.", SIGNED)
 inv_op = unary_op("Inv", "1 / x; the name that early graphs use", "as Reciprocal's.", SIGNED)
-neg_op = unary_op("Neg", "-x", "-dy.", SIGNED)
+neg_op = unary_op("Neg", "-x", "-dy.", SIGNED, inline_safe=True)
 sign_op = unary_op(
     "Sign",
     "-1, 0 or 1 (complex: x / abs(x))",
@@ -71,7 +73,13 @@ round_op = unary_op("Round", "The nearest integer, halves to even", "none.", SIG
 abs_op = unary_op("Abs", "The absolute value", "dy * sign(x).", SIGNED - COMPLEX)
 
 
-@define_op("ComplexAbs", "x: T -> y: Tout", T=COMPLEX, Tout={dtypes.float32, dtypes.float64})
+@define_op(
+    "ComplexAbs",
+    "x: T -> y: Tout",
+    T=COMPLEX,
+    Tout={dtypes.float32, dtypes.float64},
+    elementwise=True,
+)
 def complex_abs_op(x: Tensor, *, Tout: dtypes.DType = dtypes.float32) -> Dims:
     """The absolute value of complex numbers, element by element.
 
@@ -95,7 +103,9 @@ def _gradient_op(op_type: str, formula: str) -> OpDef:
         f"The gradient of {op_type.removesuffix('Grad')} from its result y: ``{formula}``.\n\n"
         "Shape and dtype: those of y and dy. Gradient: both inputs have one.\n"
     )
-    return define_op(op_type, "y: T, dy: T -> z: T", T=INEXACT)(rule)
+    return define_op(op_type, "y: T, dy: T -> z: T", T=INEXACT, elementwise=True, shape_like=0)(
+        rule
+    )
 
 
 sqrt_grad_op = _gradient_op("SqrtGrad", "dy / (2 * y)")

@@ -10,7 +10,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims, Shape
 
 
-@define_op("_Fused", "inputs: list(Tin) -> output: T")
+@define_op("_Fused", "inputs: list(Tin) -> output: T", own_memory=True)
 def fused_op(inputs: list[Tensor], *, program: Any, T: DType, output_shape: Shape) -> Dims:
     """A chain of element-wise ops, perhaps with a sum or mean at its end, as one kernel.
 
@@ -23,7 +23,9 @@ def fused_op(inputs: list[Tensor], *, program: Any, T: DType, output_shape: Shap
 not_differentiable(fused_op)
 
 
-@define_op("_FusedRegion", "inputs: list(Tin) -> outputs: N * T", T=[float32, float64])
+@define_op(
+    "_FusedRegion", "inputs: list(Tin) -> outputs: N * T", T=[float32, float64], keeps_nothing=True
+)
 def fused_region_op(
     inputs: list[Tensor],
     *,
@@ -52,7 +54,7 @@ def fused_region_op(
 not_differentiable(fused_region_op)
 
 
-@define_op("_MatMulSum", "a: N * T, b: N * T -> product: T", T=[float32, float64])
+@define_op("_MatMulSum", "a: N * T, b: N * T -> product: T", T=[float32, float64], own_memory=True)
 def mat_mul_sum_op(
     a: list[Tensor], b: list[Tensor], *, transpose_a: bool = False, transpose_b: bool = False
 ) -> Dims:

@@ -39,7 +39,10 @@ def join_dims(*parts: Any) -> Dims:
 
 
 @define_op(
-    "Gather", "params: Tparams, indices: Tindices -> output: Tparams", Tindices=dtypes.INDICES
+    "Gather",
+    "params: Tparams, indices: Tindices -> output: Tparams",
+    Tindices=dtypes.INDICES,
+    inline_safe=True,
 )
 def gather_v1_op(params: Tensor, indices: Tensor, *, validate_indices: bool = True) -> Dims:
     """Rows of ``params`` by number; the older form of GatherV2. Gradient: `IndexedSlices`."""
@@ -53,6 +56,7 @@ def gather_v1_op(params: Tensor, indices: Tensor, *, validate_indices: bool = Tr
     "params: Tparams, indices: Tindices, axis: Taxis -> output: Tparams",
     Tindices=_GATHER_INDICES,
     Taxis=dtypes.INDICES,
+    inline_safe=True,
 )
 def gather_op(params: Tensor, indices: Tensor, axis: Tensor, *, batch_dims: int = 0) -> Dims:
     """Slices of ``params`` along ``axis``, by number.
@@ -459,7 +463,7 @@ def one_hot(
 # ---- Choosing -----------------------------------------------------------------------------
 
 
-@define_op("Select", "condition: bool, t: T, e: T -> output: T")
+@define_op("Select", "condition: bool, t: T, e: T -> output: T", shape_like=1)
 def select_op(condition: Tensor, t: Tensor, e: Tensor) -> Dims:
     """``t`` where the condition holds, else ``e``; a vector condition chooses whole rows.
 
@@ -495,7 +499,7 @@ def select_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [None, select_op(condition, grad, nothing), select_op(condition, nothing, grad)]
 
 
-@define_op("SelectV2", "condition: bool, t: T, e: T -> output: T")
+@define_op("SelectV2", "condition: bool, t: T, e: T -> output: T", elementwise=True)
 def select_v2_op(condition: Tensor, t: Tensor, e: Tensor) -> Dims:
     """``t`` where the condition holds, else ``e``; all three are broadcast.
 

@@ -148,7 +148,7 @@ def _merged(values: list[Tensor], op_name: str) -> Dims:
     return dims
 
 
-@define_op("Pack", "values: N * T -> output: T")
+@define_op("Pack", "values: N * T -> output: T", inline_safe=True)
 def stack_op(values: list[Tensor], *, axis: int = 0) -> Dims:
     """Tensors of one shape, side by side along a new axis.
 

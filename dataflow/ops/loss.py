@@ -39,7 +39,10 @@ def _logits_and_labels(features: Tensor, labels: Tensor) -> Dims:
 
 
 @define_op(
-    "SoftmaxCrossEntropyWithLogits", "features: T, labels: T -> loss: T, backprop: T", T=FLOATING
+    "SoftmaxCrossEntropyWithLogits",
+    "features: T, labels: T -> loss: T, backprop: T",
+    T=FLOATING,
+    keeps_nothing=True,
 )
 def softmax_cross_entropy_op(features: Tensor, labels: Tensor) -> list[Dims]:
     """The cross entropy ``-sum(labels * log(softmax(features)))`` of each row, and its gradient.
@@ -59,6 +62,7 @@ def softmax_cross_entropy_op(features: Tensor, labels: Tensor) -> list[Dims]:
     "features: T, labels: Tlabels -> loss: T, backprop: T",
     T=FLOATING,
     Tlabels=Defaulted(dtypes.int64, INDICES),
+    keeps_nothing=True,
 )
 def sparse_softmax_cross_entropy_op(features: Tensor, labels: Tensor) -> list[Dims]:
     """The cross entropy ``-log(softmax(features)[label])`` of each row, and its gradient.

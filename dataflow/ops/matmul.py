@@ -45,7 +45,7 @@ def _product_dims(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) ->
     return rows, columns
 
 
-@define_op("MatMul", "a: T, b: T -> product: T", T=NUMBERS)
+@define_op("MatMul", "a: T, b: T -> product: T", T=NUMBERS, own_memory=True, calls_blas=True)
 def mat_mul_op(
     a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False
 ) -> Dims:
@@ -57,7 +57,9 @@ def mat_mul_op(
     return _product_dims(a, b, transpose_a, transpose_b)
 
 
-@define_op("SparseMatMul", "a: Ta, b: Tb -> product: float32", Ta=FLOATING, Tb=FLOATING)
+@define_op(
+    "SparseMatMul", "a: Ta, b: Tb -> product: float32", Ta=FLOATING, Tb=FLOATING, calls_blas=True
+)
 def sparse_mat_mul_op(
     a: Tensor,
     b: Tensor,
@@ -129,7 +131,7 @@ def batch_product_dims(x: Tensor, y: Tensor, adj_x: bool, adj_y: bool, broadcast
     return None if batch is None else (*batch, rows, columns)
 
 
-@define_op("BatchMatMul", "x: T, y: T -> output: T", T=NUMBERS)
+@define_op("BatchMatMul", "x: T, y: T -> output: T", T=NUMBERS, own_memory=True, calls_blas=True)
 def batch_mat_mul_op(x: Tensor, y: Tensor, *, adj_x: bool = False, adj_y: bool = False) -> Dims:
     """The products of two stacks of matrices of equal size.
 
@@ -139,7 +141,7 @@ def batch_mat_mul_op(x: Tensor, y: Tensor, *, adj_x: bool = False, adj_y: bool =
     return batch_product_dims(x, y, adj_x, adj_y, False)
 
 
-@define_op("BatchMatMulV2", "x: T, y: T -> output: T", T=NUMBERS)
+@define_op("BatchMatMulV2", "x: T, y: T -> output: T", T=NUMBERS, own_memory=True, calls_blas=True)
 def batch_mat_mul_v2_op(x: Tensor, y: Tensor, *, adj_x: bool = False, adj_y: bool = False) -> Dims:
     """The products of two stacks of matrices, whose leading axes broadcast.
 

@@ -69,7 +69,12 @@ def _merged(a: Dims, b: Dims, what: str) -> Dims:
 # ---- maximum ------------------------------------------------------------------------------------
 
 
-@define_op("MaxPool", "input: T -> output: T", T=Defaulted(dtypes.float32, REAL_NUMBERS))
+@define_op(
+    "MaxPool",
+    "input: T -> output: T",
+    T=Defaulted(dtypes.float32, REAL_NUMBERS),
+    keeps_nothing=True,
+)
 def max_pool_op(
     input: Tensor,
     *,
@@ -94,6 +99,8 @@ def max_pool_op(
     "MaxPoolGrad",
     "orig_input: T, orig_output: T, grad: T -> output: T",
     T=Defaulted(dtypes.float32, REAL_NUMBERS),
+    shape_like=0,
+    own_memory=True,
 )
 def max_pool_grad_op(
     orig_input: Tensor,
@@ -382,9 +389,14 @@ def _average_ops(suffix: str, rank: int, first_input: str, default: str) -> tupl
     )
     chosen.__name__ = f"avg_pool{suffix.lower()}"
     gradient_rule.__name__ = f"avg_pool{suffix.lower()}_grad"
-    forward = define_op(f"AvgPool{suffix}", f"{first_input}: T -> output: T", T=FLOATING)(chosen)
+    forward = define_op(
+        f"AvgPool{suffix}", f"{first_input}: T -> output: T", T=FLOATING, keeps_nothing=True
+    )(chosen)
     backward = define_op(
-        f"AvgPool{suffix}Grad", "orig_input_shape: int32, grad: T -> output: T", T=FLOATING
+        f"AvgPool{suffix}Grad",
+        "orig_input_shape: int32, grad: T -> output: T",
+        T=FLOATING,
+        own_memory=True,
     )(gradient_rule)
 
     @forward.gradient

@@ -30,7 +30,14 @@ def _shape_dims(shape: Tensor) -> Dims:
     return static_dims(shape)
 
 
-@define_op("RandomUniform", "shape: T -> output: dtype", stateful=True, T=INDICES, dtype=FLOATING)
+@define_op(
+    "RandomUniform",
+    "shape: T -> output: dtype",
+    stateful=True,
+    T=INDICES,
+    dtype=FLOATING,
+    shape_input=0,
+)
 def random_uniform_op(shape: Tensor, *, dtype: DType, seed: int = 0, seed2: int = 0) -> Dims:
     """Numbers drawn evenly from [0, 1).
 
@@ -41,7 +48,12 @@ def random_uniform_op(shape: Tensor, *, dtype: DType, seed: int = 0, seed2: int 
 
 
 @define_op(
-    "RandomStandardNormal", "shape: T -> output: dtype", stateful=True, T=INDICES, dtype=FLOATING
+    "RandomStandardNormal",
+    "shape: T -> output: dtype",
+    stateful=True,
+    T=INDICES,
+    dtype=FLOATING,
+    shape_input=0,
 )
 def random_standard_normal_op(
     shape: Tensor, *, dtype: DType, seed: int = 0, seed2: int = 0
@@ -53,7 +65,14 @@ def random_standard_normal_op(
     return _shape_dims(shape)
 
 
-@define_op("TruncatedNormal", "shape: T -> output: dtype", stateful=True, T=INDICES, dtype=FLOATING)
+@define_op(
+    "TruncatedNormal",
+    "shape: T -> output: dtype",
+    stateful=True,
+    T=INDICES,
+    dtype=FLOATING,
+    shape_input=0,
+)
 def truncated_normal_op(shape: Tensor, *, dtype: DType, seed: int = 0, seed2: int = 0) -> Dims:
     """Standard normal numbers, of which those beyond 2 standard deviations are left out.
 

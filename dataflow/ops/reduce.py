@@ -11,6 +11,7 @@ from dataflow import dtypes
 from dataflow.dtypes import INDICES, NUMBERS, REAL_NUMBERS, DType
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
@@ -58,8 +59,15 @@ def _reduction(op_type: str, what: str, gradient: str, allowed: Any = NUMBERS) -
         op_type,
         f"input: {kind}, reduction_indices: Tidx -> output: {kind}",
         Tidx=INDICES,
+        keeps_nothing=_reduces_an_axis,
         **groups,
     )(rule)
+
+
+def _reduces_an_axis(op: Operation) -> bool:
+    """Without an axis to reduce the kernel returns its input."""
+    before, after = op.inputs[0].dims, op.outputs[0].dims
+    return before is not None and after is not None and before != after
 
 
 sum_op = _reduction("Sum", "The sum", "dy to every element that was summed.")
@@ -207,6 +215,7 @@ def _arg_dims(x: Tensor, dimension: Tensor) -> Dims:
     "input: T, dimension: Tidx -> output: output_type",
     T=REAL_NUMBERS | {dtypes.bool_},
     Tidx=INDICES | {dtypes.int16},
+    keeps_nothing=True,
 )
 def arg_max_op(input: Tensor, dimension: Tensor, *, output_type: DType = dtypes.int64) -> Dims:
     """The position of the largest element along an axis; the first of equal ones.
@@ -221,6 +230,7 @@ def arg_max_op(input: Tensor, dimension: Tensor, *, output_type: DType = dtypes.
     "input: T, dimension: Tidx -> output: output_type",
     T=REAL_NUMBERS | {dtypes.bool_},
     Tidx=INDICES,
+    keeps_nothing=True,
 )
 def arg_min_op(input: Tensor, dimension: Tensor, *, output_type: DType = dtypes.int64) -> Dims:
     """The position of the smallest element along an axis; the first of equal ones.

@@ -15,7 +15,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims, Shape
 
 
-@define_op("Const", "-> output: dtype")
+@define_op("Const", "-> output: dtype", inline_safe=True)
 def const_op(*, value: Any, dtype: DType) -> Dims:
     """A value that is part of the graph.
 

@@ -145,7 +145,7 @@ def _two_arguments(op_type: str, first: str, second: str, what: str, gradient: s
     rule.__name__ = op_type
     rule.__doc__ = doc
     allowed = INEXACT if second == "y" else _WIDE
-    return define_op(op_type, signature, T=allowed)(rule)
+    return define_op(op_type, signature, T=allowed, elementwise=True)(rule)
 
 
 igamma_op = _two_arguments(

@@ -11,7 +11,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims, Shape
 
 
-@define_op("VariableV2", "-> ref: Ref(dtype)", stateful=True, is_variable=True)
+@define_op("VariableV2", "-> ref: Ref(dtype)", stateful=True, is_variable=True, inline_safe=True)
 def variable_op(*, shape: Shape, dtype: DType, container: str = "", shared_name: str = "") -> Dims:
     """A value that outlives a run; its output is a reference that ops may assign to.
 
@@ -53,7 +53,7 @@ def _same_shape(ref: Tensor, value: Tensor, what: str) -> Dims:
     return shapes.merge(ref.dims, value.dims)
 
 
-@define_op("Assign", "ref: Ref(T), value: T -> output_ref: Ref(T)")
+@define_op("Assign", "ref: Ref(T), value: T -> output_ref: Ref(T)", inline_safe=True)
 def assign_op(
     ref: Tensor, value: Tensor, *, validate_shape: bool = True, use_locking: bool = True
 ) -> Dims:
@@ -66,13 +66,17 @@ def assign_op(
     return _same_shape(ref, value, "cannot assign")
 
 
-@define_op("AssignAdd", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=dtypes.NUMBERS)
+@define_op(
+    "AssignAdd", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=dtypes.NUMBERS, inline_safe=True
+)
 def assign_add_op(ref: Tensor, value: Tensor, *, use_locking: bool = False) -> Dims:
     """Adds to a variable; the output is the variable. Shape: the variable's."""
     return _same_shape(ref, value, "cannot add")
 
 
-@define_op("AssignSub", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=dtypes.NUMBERS)
+@define_op(
+    "AssignSub", "ref: Ref(T), value: T -> output_ref: Ref(T)", T=dtypes.NUMBERS, inline_safe=True
+)
 def assign_sub_op(ref: Tensor, value: Tensor, *, use_locking: bool = False) -> Dims:
     """Subtracts from a variable; the output is the variable. Shape: the variable's."""
     return _same_shape(ref, value, "cannot subtract")
@@ -122,7 +126,10 @@ def _define_scatter(op_type: str, what: str) -> Any:
     if op_type != "ScatterUpdate":
         allowed["T"] = dtypes.NUMBERS
     return define_op(
-        op_type, "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)", **allowed
+        op_type,
+        "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)",
+        inline_safe=True,
+        **allowed,
     )(rule)
 
 

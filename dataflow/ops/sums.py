@@ -26,7 +26,15 @@ def _merged_dims(inputs: list[Tensor]) -> Dims:
     return dims
 
 
-@define_op("AddN", "inputs: N * T -> sum: T", T=NUMBERS | {dtypes.variant})
+@define_op(
+    "AddN",
+    "inputs: N * T -> sum: T",
+    T=NUMBERS | {dtypes.variant},
+    shape_like=0,
+    equal_shapes=True,
+    own_memory=True,
+    inline_safe=True,
+)
 def add_n_op(inputs: list[Tensor]) -> Dims:
     """The sum of a list of tensors.
 

@@ -29,7 +29,7 @@ def _parse(equation: str) -> tuple[list[str], str]:
     return left.split(","), right
 
 
-@define_op("Einsum", "inputs: N * T -> output: T", T=NUMBERS)
+@define_op("Einsum", "inputs: N * T -> output: T", T=NUMBERS, calls_blas=True)
 def einsum_op(inputs: list[Tensor], *, equation: str) -> Dims:
     """Products of the inputs summed over the labels that the result does not name.
 

@@ -64,11 +64,17 @@ def _scalars(scalars: dict[str, Tensor]) -> None:
             raise ValueError(f"{name} must be a scalar, got shape {shapes.list_dims(tensor.dims)}")
 
 
-_N: dict[str, Any] = {"T": dtypes.NUMBERS}
+#: Every row of the variables is updated, in one pass; only some rows.
+_N: dict[str, Any] = {"T": dtypes.NUMBERS, "inline_safe": True}
 _R: dict[str, Any] = {"T": dtypes.NUMBERS, "Tindices": dtypes.INDICES}
 
 
-@define_op("ApplyGradientDescent", "var: Ref(T), alpha: T, delta: T -> out: Ref(T)", **_N)
+@define_op(
+    "ApplyGradientDescent",
+    "var: Ref(T), alpha: T, delta: T -> out: Ref(T)",
+    **_N,
+    keeps_nothing=True,
+)
 def apply_gradient_descent(
     var: Tensor, alpha: Tensor, delta: Tensor, *, use_locking: bool = False
 ) -> Dims:
@@ -114,6 +120,7 @@ def sparse_apply_proximal_gradient_descent(
     "ApplyMomentum",
     "var: Ref(T), accum: Ref(T), lr: T, grad: T, momentum: T -> out: Ref(T)",
     **_N,
+    keeps_nothing=True,
 )
 def apply_momentum(
     var: Tensor,
@@ -152,7 +159,12 @@ def sparse_apply_momentum(
     return _sparse(var, grad, indices, {"accum": accum}, lr=lr, momentum=momentum)
 
 
-@define_op("ApplyAdagrad", "var: Ref(T), accum: Ref(T), lr: T, grad: T -> out: Ref(T)", **_N)
+@define_op(
+    "ApplyAdagrad",
+    "var: Ref(T), accum: Ref(T), lr: T, grad: T -> out: Ref(T)",
+    **_N,
+    keeps_nothing=True,
+)
 def apply_adagrad(
     var: Tensor,
     accum: Tensor,
@@ -340,6 +352,7 @@ def sparse_apply_adadelta(
     "var: Ref(T), ms: Ref(T), mom: Ref(T), lr: T, rho: T, momentum: T, epsilon: T, grad: T "
     "-> out: Ref(T)",
     **_N,
+    keeps_nothing=True,
 )
 def apply_rms_prop(
     var: Tensor,
@@ -444,6 +457,7 @@ def sparse_apply_centered_rms_prop(
     "var: Ref(T), m: Ref(T), v: Ref(T), beta1_power: T, beta2_power: T, lr: T, beta1: T, "
     "beta2: T, epsilon: T, grad: T -> out: Ref(T)",
     **_N,
+    keeps_nothing=True,
 )
 def apply_adam(
     var: Tensor,

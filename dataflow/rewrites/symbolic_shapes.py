@@ -12,40 +12,16 @@ from typing import Any
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.rewrites.loop_shapes import NOTHING, LoopShapes, are_there
 
 Symbols = tuple[Any, ...]
 #: Axes of feeds that have one size: (number of the feed, axis).
 Together = list[list[tuple[int, int]]]
 
-#: Ops whose inputs must all have the result's shape.
-EQUAL_SHAPES = frozenset({"ReluGrad"})
 #: Element-wise ops of two operands that broadcast.
 BROADCASTING = ("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum")
-#: The result has the shape of the first input.
-_LIKE_FIRST = (
-    EQUAL_SHAPES
-    | frozenset(op for op, found in INSTRUCTIONS.items() if "{1}" not in found.text)
-    | {
-        *("Identity", "StopGradient", "PreventGradient", "BiasAdd", "AddN", "Softmax"),
-        *("LogSoftmax", "Cast", "ZerosLike", "OnesLike", "Elu", "EluGrad", "Selu", "SeluGrad"),
-        *("Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad", "LeakyRelu", "LeakyReluGrad"),
-        *("Relu6Grad", "SigmoidGrad", "TanhGrad", "RsqrtGrad", "SqrtGrad", "MaxPoolGrad"),
-    }
-)
 _REDUCTIONS = frozenset({"Sum", "Mean", "Max", "Min", "Prod"})
 _ENTROPIES = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
-#: The input that says the result's shape.
-_SHAPE_INPUT = {
-    "Reshape": 1,
-    "BroadcastTo": 1,
-    "Fill": 0,
-    "RandomUniform": 0,
-    "RandomStandardNormal": 0,
-    "TruncatedNormal": 0,
-    "Conv2DBackpropInput": 0,
-}
 #: Rounds over the nodes of a plan with loops until all is known, at most.
 _MOST_ROUNDS = 12
 
@@ -190,16 +166,15 @@ class Shapes:
     def _rule(self, op: Operation, output: Tensor, fresh: Symbols | None) -> Symbols | None:
         kind = op.type
         inputs = [self._of.get(t) for t in op.inputs]
-        if kind in _LIKE_FIRST:
-            return inputs[0]
-        if kind in INSTRUCTIONS or kind == "SelectV2":
+        op_def = op.op_def
+        if op_def.shape_like is not None:
+            return inputs[op_def.shape_like]
+        if op_def.elementwise:
             return _broadcast(inputs)
         if kind == "_Fused":
             return None if op.attrs["program"].reduction else _broadcast(inputs)
-        if kind == "Select":
-            return inputs[1]
-        if kind in _SHAPE_INPUT:
-            told = self.told_by(op.inputs[_SHAPE_INPUT[kind]])
+        if op_def.shape_input is not None:
+            told = self.told_by(op.inputs[op_def.shape_input])
             if told is None and kind == "Reshape":
                 return _split(inputs[0], fresh)
             return told

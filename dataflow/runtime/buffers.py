@@ -27,7 +27,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.state import assign
-from dataflow.rewrites.symbolic_shapes import EQUAL_SHAPES, Shapes
+from dataflow.rewrites.symbolic_shapes import Shapes
 
 if TYPE_CHECKING:
     from dataflow.runtime.codegen import Generator
@@ -38,35 +38,11 @@ _WORTHWHILE_ELEMENTS = 65_536
 _GUESSED_SIZE = 256
 _DTYPES = frozenset({"float32", "float64"})
 
-_ELEMENTWISE = frozenset(op for op, found in INSTRUCTIONS.items() if not found.is_bool)
-#: Their kernels return memory that belongs to nobody else (`tests/runtime/test_buffers.py` looks).
-OWN_MEMORY = _ELEMENTWISE | {
-    *("_Fused", "MatMul", "_MatMulSum", "BatchMatMul", "BatchMatMulV2", "AddN", "Softmax"),
-    *("LogSoftmax", "Softplus", "Conv2D", "Conv2DBackpropInput", "MaxPoolGrad", "AvgPoolGrad"),
-}
-#: Their kernels keep nothing of their inputs, and return no view of one.
-KEEPS_NOTHING = (
-    OWN_MEMORY
-    | frozenset(INSTRUCTIONS)
-    | {
-        *("_FusedRegion", "L2Loss", "ArgMax", "ArgMin", "BiasAddGrad"),
-        *("Conv2DBackpropFilter", "MaxPool", "AvgPool", "Shape", "Size", "Rank"),
-        *("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"),
-        *("ApplyGradientDescent", "ApplyMomentum", "ApplyAdam", "ApplyAdagrad", "ApplyRMSProp"),
-    }
-)
-
-
-#: These do as well, unless there is no axis to reduce: then the result is the input.
-_REDUCTIONS = frozenset({"Sum", "Mean", "Max", "Min", "Prod"})
-
 
 def keeps_nothing(op: Operation) -> bool:
     """True when the kernel of ``op`` keeps nothing of its inputs and returns no view of one."""
-    if op.type in _REDUCTIONS:
-        before, after = op.inputs[0].dims, op.outputs[0].dims
-        return before is not None and after is not None and before != after
-    return op.type in KEEPS_NOTHING
+    trait = op.op_def.keeps_nothing
+    return trait if isinstance(trait, bool) else trait(op)
 
 
 #: Their kernels take, after the inputs, the number of the one to write over.
@@ -96,7 +72,7 @@ def write_in_place(
         # What is assigned is copied, or handed over below.
         if line.op is None or not (keeps_nothing(line.op) or line.op.type == "Assign"):
             free.difference_update(line.reads)
-        if line.op is not None and line.op.type in OWN_MEMORY and len(line.sets) == 1:
+        if line.op is not None and line.op.op_def.own_memory and len(line.sets) == 1:
             free.update(line.sets)
     for part in parts:  # read by another thread, who knows when
         free.difference_update(part.takes)
@@ -150,7 +126,7 @@ def choose(
         return None
     for i, (tensor, item) in enumerate(zip(op.inputs, items, strict=True)):
         if item in dying and item in free and tensor.dtype is output.dtype:
-            if shapes.same(tensor, output) or op.type in EQUAL_SHAPES:
+            if shapes.same(tensor, output) or op.op_def.equal_shapes:
                 found = _in_place(op, number, items, i)
                 if found is not None:
                     return i, found

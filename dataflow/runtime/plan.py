@@ -43,14 +43,6 @@ from dataflow.runtime.resources import KernelContext
 
 #: A graph that runs once is not worth the work.
 RUNS_BEFORE_REWRITING = 2
-#: Ops that call BLAS; a plan with one of them runs with BLAS's own threads asleep.
-CALLS_BLAS = frozenset(
-    {
-        *("MatMul", "SparseMatMul", "BatchMatMul", "BatchMatMulV2", "Einsum", "L2Loss"),
-        *("BiasAddGrad", "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
-        *("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
-    }
-)
 
 
 class Plan:
@@ -218,7 +210,7 @@ class Plan:
 
     def _thread_scopes(self) -> tuple[Callable[[], Any], ...]:
         """The contexts that a run needs so that its kernels use as many threads as they may."""
-        blas = any(op.type in CALLS_BLAS for op in self.ops)
+        blas = any(op.op_def.calls_blas for op in self.ops)
         limit = self.session._config.intra_op_parallelism_threads
         if not blas and not limit:
             return ()

@@ -5,12 +5,17 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import pytest
+
+import dataflow as tf
 import dataflow.kernels
-from dataflow.graph.registry import all_ops
+from dataflow.graph.registry import OpDef, all_ops
 from dataflow.kernels.registry import all_kernels
+from tests.samples import all_samples
 
 KERNELS = Path(dataflow.kernels.__file__).parent
 
@@ -142,3 +147,60 @@ def test_what_passes_its_input_on_has_outputs_of_its_dtype() -> None:
         if op.is_handle:
             assert not op.inputs and op.stateful, op
             assert [a.dtype.name for a in op.outputs if a.dtype] == ["resource"], op
+
+
+def _tensors(op: OpDef, *dims: tuple[int, ...]) -> list[tf.Tensor]:
+    """A placeholder for each input, of a dtype that the op takes."""
+    result = []
+    for arg, sizes in zip(op.inputs, itertools.cycle(dims), strict=False):
+        allowed = op.allowed.get(str(arg.type_attr)) or {tf.float32}
+        dtype = arg.dtype or (tf.float32 if tf.float32 in allowed else sorted(allowed, key=str)[0])
+        result.append(tf.placeholder(dtype, sizes))
+    return result
+
+
+def _result_dims(op: OpDef, tensors: list[tf.Tensor]) -> tuple[int, ...]:
+    (dims, *_) = op.infer_dims(tensors, {a.name: a.default for a in op.attrs})
+    return dims
+
+
+def test_what_is_element_wise_has_the_shape_to_which_its_inputs_broadcast() -> None:
+    ops = [op for op in all_ops().values() if op.elementwise]
+    assert len(ops) >= 100
+    with tf.Graph().as_default():
+        for op in ops:
+            assert _result_dims(op, _tensors(op, (2, 3))) == (2, 3), op
+            if op.equal_shapes:
+                with pytest.raises(ValueError, match="shape"):
+                    _result_dims(op, _tensors(op, (2, 3), (2, 4)))
+            elif op.shape_like is None and len(op.inputs) > 1:
+                assert _result_dims(op, _tensors(op, (2, 1), (3,))) == (2, 3), op
+            assert op.own_memory and op.keeps_nothing, op
+
+
+def test_numbers_of_inputs_are_numbers_of_inputs() -> None:
+    for op in all_ops().values():
+        for number in (op.shape_like, op.shape_input):
+            assert number is None or number < len(op.inputs), op
+        if op.shape_input is not None:
+            dtypes = op.allowed.get(str(op.inputs[op.shape_input].type_attr), {tf.int32})
+            assert dtypes <= {tf.int32, tf.int64}, op
+
+
+def test_samples_have_the_shape_of_the_input_that_their_op_names() -> None:
+    tried = set()
+    for sample in all_samples():
+        with tf.Graph().as_default() as graph:
+            sample.build(tf, *[tf.constant(i) for i in sample.inputs])
+            for op in graph.get_operations():
+                like, given = op.op_def.shape_like, op.op_def.shape_input
+                if like is not None:
+                    assert op.outputs[0].dims == op.inputs[like].dims, (sample.id, op)
+                elif given is not None and op.inputs[given].op.type == "Const":
+                    wanted = tuple(op.inputs[given].op.attrs["value"].tolist())
+                    if -1 not in wanted:
+                        assert op.outputs[0].dims == wanted, (sample.id, op)
+                else:
+                    continue
+                tried.add(op.type)
+    assert len(tried) >= 25
