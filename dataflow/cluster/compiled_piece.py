@@ -26,9 +26,10 @@ from dataflow.placement.groups import reference_inputs
 from dataflow.placement.placer import local_devices, pin_within_task, place
 from dataflow.placement.transfers import CPU, Placed, insert_copies
 from dataflow.rewrites.dedupe import can_merge
+from dataflow.rewrites.gradual import Gradual, Steps, finish, nodes_per_run
 from dataflow.rewrites.switches import Switches
 from dataflow.rewrites.working_graph import WorkingGraph
-from dataflow.runtime.codegen import GeneratedPlan
+from dataflow.runtime.codegen import GeneratedPlan, Generator
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.lending import Lender, num_bytes
 from dataflow.runtime.plan import (
@@ -173,6 +174,8 @@ class CompiledPiece:
         #: Whether it has run so few times that it may still be rewritten.
         self.is_new = self.may_be_rewritten
         self._runs_left = RUNS_BEFORE_REWRITING
+        num_nodes = sum(len(segment.ops) for segment in plan.segments)
+        self._rewriting = Gradual(self._rewrite_gradually(), nodes_per_run(num_nodes))
         self.pending = [s.num_pending for s in plan.segments]
         self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
         self.num_blocking = sum(s.blocking for s in plan.segments)
@@ -225,10 +228,8 @@ class CompiledPiece:
             self._places.append((came, left))
             yield placed
 
-    def _compile(
-        self, number: int, placed: Placed, trace: bool = False, final: bool = False
-    ) -> CompiledSegment:
-        generated = self._binder.generate(placed, trace, final, self._lent[number])
+    def _compile(self, number: int, placed: Placed, trace: bool = False) -> CompiledSegment:
+        generated = self._binder.generator(placed, trace, False, self._lent[number]).generate()
         return CompiledSegment(placed, generated, generated.function)
 
     @property
@@ -259,20 +260,22 @@ class CompiledPiece:
         )
 
     def count_run(self) -> None:
-        """A step begins while the piece `is_new`; one of them finds it worth rewriting."""
+        """A step begins while the piece `is_new`; from the third on they rewrite it, bit by bit."""
         self._runs_left -= 1
-        if self.is_new and self._runs_left < 0:
+        if self.is_new and self._runs_left < 0 and self._rewriting.go_on():
             self.is_new = False
-            self.rewrite()
 
     def rewrite(self) -> None:
         """Apply the rewrites to each segment; steps that run meanwhile go on with what they have."""
+        finish(self._rewrite_gradually())
+
+    def _rewrite_gradually(self) -> Steps[None]:
         from dataflow.rewrites import engine, rules  # noqa: F401
 
         keep_freed_memory()
         assert self._switches is not None
         for number, segment in enumerate(self.plan.segments):
-            rewritten = engine.apply(
+            rewritten = yield from engine.apply_gradually(
                 segment.ops,
                 segment.outputs,
                 [op for op in segment.ops if not can_merge(op) and not op.op_def.is_variable],
@@ -286,9 +289,12 @@ class CompiledPiece:
                 self._places[number],
                 rewritten.origin,
             )
+            generated = yield from self._binder.generator(
+                placed, False, self._switches.reuse, self._lent[number]
+            ).generate_gradually()
             self.journals[number] = rewritten.journal
-            self._segments[number] = self._compile(number, placed, final=self._switches.reuse)
-            self.functions[number] = self._segments[number].function
+            self._segments[number] = CompiledSegment(placed, generated, generated.function)
+            self.functions[number] = generated.function
 
     def new_slots(self, lender: Lender | None = None) -> list[Any]:
         """The slots of a step, empty; the last is the link on which results are sent, which lends
@@ -462,10 +468,10 @@ class _Binder:
             origin={op: origin.get(given, given) for op, given in placed.origin.items()}
         )
 
-    def generate(
+    def generator(
         self, placed: Placed, trace: bool, final: bool, lent: Sequence[bool]
-    ) -> GeneratedPlan:
-        """The function of a segment; ``final`` with one value's buffer taken over by another.
+    ) -> Generator:
+        """What writes the function of a segment; ``final`` with one value's buffer taken over by another.
 
         ``lent``: the outputs that are made in memory of a lender, or none of them.
         """
@@ -477,4 +483,4 @@ class _Binder:
             reuse=final and not placed.kernel_devices,
             # What a GPU makes is copied from it: no kernel of ours writes it here.
             lent=[False] * len(lent) if placed.kernel_devices else lent,
-        ).generate()
+        )

@@ -18,6 +18,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
         for op in work.needed():
             if op.type == "Assert" and op not in work.fetch_operation_set():
                 _strip_assert(op)
+                work.changed()
                 journal.append(Hit("assert", "assert(x) -> nothing", op.name, "", (op.name,)))
             elif op.type in _PASSING_ON:
                 _pass_on(work, journal, op)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.graph.operation import Operation
+from dataflow.rewrites.gradual import Steps, in_steps
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
@@ -48,26 +49,29 @@ def can_merge(op: Operation) -> bool:
     return op.type != "Placeholder"
 
 
-def run(work: WorkingGraph, journal: list[Hit]) -> None:
+def run(work: WorkingGraph, journal: list[Hit]) -> Steps[None]:
     """Keeps the first of equal nodes and sends the others' consumers to it."""
     seen: dict[Any, Operation] = {}
-    for op in work.needed():
-        if not can_merge(op):
-            continue
-        key = _key(op)
-        first = seen.setdefault(key, op)
-        if first is op:
-            continue
-        work._started = len(work.graph._operations)
-        for old, new in zip(op.outputs, first.outputs, strict=True):
-            work.replace(old, new)
-        journal.append(
-            Hit(
-                "common_subexpression",
-                "f(x), f(x) -> one f(x)",
-                op.outputs[0].name,
-                first.outputs[0].name,
-                (op.name,),
-                (),
-            )
+    for some in in_steps(work.needed()):
+        for op in some:
+            if can_merge(op):
+                first = seen.setdefault(_key(op), op)
+                if first is not op:
+                    _merge(work, journal, op, first)
+        yield 2 * len(some)
+
+
+def _merge(work: WorkingGraph, journal: list[Hit], op: Operation, first: Operation) -> None:
+    work._started = len(work.graph._operations)
+    for old, new in zip(op.outputs, first.outputs, strict=True):
+        work.replace(old, new)
+    journal.append(
+        Hit(
+            "common_subexpression",
+            "f(x), f(x) -> one f(x)",
+            op.outputs[0].name,
+            first.outputs[0].name,
+            (op.name,),
+            (),
         )
+    )

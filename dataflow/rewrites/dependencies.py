@@ -34,6 +34,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
         before = list(dict.fromkeys([*[t.op for t in op._inputs], *op._control_inputs]))
         for waiter in waiting:
             wait_instead(waiter, op, before)
+        work.changed()
         needed.discard(op)
         journal.append(
             Hit(

@@ -25,6 +25,7 @@ from dataflow.rewrites import (
     regions,
     updates,
 )
+from dataflow.rewrites.gradual import Steps, finish, in_steps
 from dataflow.rewrites.journal import Hit, WatchedJournal
 from dataflow.rewrites.switches import Switches
 from dataflow.rewrites.symbolic_shapes import Together
@@ -89,29 +90,49 @@ def apply(
     for feeds whose sizes ``together`` are equal. ``guess`` is what sizes that are not known count as
     when it is judged what is worth its while.
     """
-    work = WorkingGraph(ops, fetches, fetch_operations, feeds)
+    return finish(
+        apply_gradually(ops, fetches, fetch_operations, feeds, switches, watch, together, guess)
+    )
+
+
+def apply_gradually(
+    ops: Sequence[Operation],
+    fetches: Sequence[Tensor],
+    fetch_operations: Iterable[Operation],
+    feeds: Sequence[Tensor],
+    switches: Switches,
+    watch: Watch | None = None,
+    together: Together | None = None,
+    guess: int | None = None,
+) -> Steps[Rewritten]:
+    """As `apply`, bit by bit."""
+    work = yield from WorkingGraph.made_gradually(ops, fetches, fetch_operations, feeds)
     journal: list[Hit] = []
     if watch is not None:
         journal = WatchedJournal(functools.partial(watch, work))
     if switches.debug_ops:
         debug_ops.run(work, journal)
     together = together or []
-    _simplify(work, switches, journal, together)
+    yield from _simplify(work, switches, journal, together)
     rounds = 0
     while switches.dead_branches and rounds < _MAX_ROUNDS and dead_branches.run(work, journal):
+        yield work.size
         # Walls have gone, and other predicates may be known.
-        _simplify(work, switches, journal, together)
+        yield from _simplify(work, switches, journal, together)
         rounds += 1
     if switches.arithmetic:
         pooling.run(work, journal)
+        yield work.size
     if switches.regions:
         loop_sums.run(work, journal)
+        yield work.size
         packing.run(work, journal)
+        yield work.size
     if switches.remapping:
-        fusion.run(work, journal, guess)
+        yield from fusion.run(work, journal, guess)
     if switches.regions:
-        regions.run(work, journal, guess)
-        updates.run(work, journal)
+        yield from regions.run(work, journal, guess)
+        yield from updates.run(work, journal)
     return Rewritten(
         work.needed(),
         work.fetch_tensors(),
@@ -124,44 +145,58 @@ def apply(
 
 def _simplify(
     work: WorkingGraph, switches: Switches, journal: list[Hit], together: Together
-) -> None:
+) -> Steps[None]:
     """One round of everything that makes the graph smaller."""
     if switches.dependencies:
         dependencies.run(work, journal)
+        yield work.size
         gates.run(work, journal)
+        yield work.size
     if switches.common_subgraphs:
-        dedupe.run(work, journal)
-    _run_rules(work, switches, journal)
-    if switches.arithmetic and broadcasting.run(work, journal, together):
-        _run_rules(work, switches, journal)
+        yield from dedupe.run(work, journal)
+    yield from _run_rules(work, switches, journal)
+    if switches.arithmetic:
+        found = broadcasting.run(work, journal, together)
+        yield work.size
+        if found:
+            yield from _run_rules(work, switches, journal)
     if switches.common_subgraphs and journal:
-        dedupe.run(work, journal)
+        yield from dedupe.run(work, journal)
 
 
-def _run_rules(work: WorkingGraph, switches: Switches, journal: list[Hit]) -> None:
+def _run_rules(work: WorkingGraph, switches: Switches, journal: list[Hit]) -> Steps[None]:
     """Applies rules from the sources down, again and again at a node while one fits."""
     ops = work.needed()
     changed = gates.changed_variables(ops)
-    with use_graph(work.graph):
-        for op in ops:
-            if len(op.outputs) != 1:
-                continue
-            tensor = op.outputs[0]
-            if tensor in work.fixed:
-                continue
-            for _ in range(_MAX_HITS_PER_NODE):
-                hit = _first_hit(work, tensor, switches)
-                if hit is None:
-                    break
-                rule, replacement = hit
-                if changed and gates.variable_read(replacement.op) in changed:
-                    # A value computed from a variable stays when the variable changes.
-                    replacement = get_op("Identity")(replacement)
-                work.replace(tensor, replacement)
-                journal.append(Hit.of(rule, tensor, replacement))
-                if replacement.op in work.origin_ops or len(replacement.op.outputs) != 1:
-                    break
-                tensor = replacement
+    for some in in_steps(ops):
+        with use_graph(work.graph):
+            for op in some:
+                if len(op.outputs) == 1 and op.outputs[0] not in work.fixed:
+                    _run_rules_at(work, op.outputs[0], switches, journal, changed)
+        yield len(some)
+
+
+def _run_rules_at(
+    work: WorkingGraph,
+    tensor: Tensor,
+    switches: Switches,
+    journal: list[Hit],
+    changed: set[Operation],
+) -> None:
+    """``changed``: the variables that the plan may assign to."""
+    for _ in range(_MAX_HITS_PER_NODE):
+        hit = _first_hit(work, tensor, switches)
+        if hit is None:
+            break
+        rule, replacement = hit
+        if changed and gates.variable_read(replacement.op) in changed:
+            # A value computed from a variable stays when the variable changes.
+            replacement = get_op("Identity")(replacement)
+        work.replace(tensor, replacement)
+        journal.append(Hit.of(rule, tensor, replacement))
+        if replacement.op in work.origin_ops or len(replacement.op.outputs) != 1:
+            break
+        tensor = replacement
 
 
 def _first_hit(

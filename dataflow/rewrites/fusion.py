@@ -14,6 +14,7 @@ from dataflow.kernels.fused.program import Program
 from dataflow.kernels.fused.regions import Region, small
 from dataflow.ops.fused import fused_op
 from dataflow.rewrites.effects import Changes
+from dataflow.rewrites.gradual import NODES_PER_STEP, Steps
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.places import OUTSIDE, places
 from dataflow.rewrites.working_graph import WorkingGraph
@@ -25,11 +26,13 @@ _MAX_STEPS = 32
 _REDUCTIONS = ("Sum", "Mean")
 #: The attribute of a fused node with the user's nodes, one for each step.
 FUSED_NODES = "_nodes"
+#: Putting a node into a kernel takes as long as looking at so many.
+_COST = 10
 #: Programs that could not be compiled; one warning each.
 _refused: set[Program] = set()
 
 
-def run(work: WorkingGraph, journal: list[Hit], guess: int | None = None) -> None:
+def run(work: WorkingGraph, journal: list[Hit], guess: int | None = None) -> Steps[None]:
     """Finds the cones and puts a `_Fused` node in the place of each."""
     ops = work.needed()
     where = places(ops, work.feed_tensors)
@@ -38,7 +41,10 @@ def run(work: WorkingGraph, journal: list[Hit], guess: int | None = None) -> Non
     fetched = set(work.fetch_tensors())
     roots: dict[Operation, Operation] = {}  # node -> root of its cone
     sizes: dict[Operation, int] = {}
-    for op in reversed(ops):
+    yield len(ops)
+    for i, op in enumerate(reversed(ops), 1):
+        if i % NODES_PER_STEP == 0:
+            yield NODES_PER_STEP
         if not _fits(op, changes) or where.get(op, OUTSIDE).is_dead:
             continue
         consumers = [c for c in dict.fromkeys(op.outputs[0]._consumers) if c in needed]
@@ -73,6 +79,7 @@ def run(work: WorkingGraph, journal: list[Hit], guess: int | None = None) -> Non
         if len(members) + (reduction is not None) < 2:
             continue
         _fuse(work, journal, members, reduction)
+        yield _COST * len(members)
 
 
 def _fits(op: Operation, changes: Changes) -> bool:

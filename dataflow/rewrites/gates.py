@@ -90,31 +90,44 @@ def _pure_members(controls: list[Operation]) -> set[Operation] | None:
 
 def _let_effects_wait(ops: list[Operation], gates: dict[Operation, set[Operation]]) -> None:
     """Nodes with effects behind a gate wait for those of its members that read a variable."""
-    reading = [_readers(members) for members in gates.values()]
-    bits = {op: 1 << i for i, op in enumerate(gates)}
+    reading: dict[int, list[Operation]] = {}
+    bits: dict[Operation, int] = {}
+    for gate, members in gates.items():
+        if readers := _readers(members):
+            bits[gate] = 1 << len(reading)
+            reading[len(reading)] = readers
+    if not bits:
+        return
     behind: dict[Operation, int] = {}
+    awaited: dict[int, list[Operation]] = {}  # by mask: many nodes have the same gates behind them
     for op in ops:
         mask = bits.get(op, 0)
         for tensor in op._inputs:
-            mask |= behind.get(tensor.op, 0)
+            mask = _joined(mask, behind.get(tensor.op, 0))
         for control in op._control_inputs:
-            mask |= behind.get(control, 0)
+            mask = _joined(mask, behind.get(control, 0))
+        if not mask:
+            continue
         behind[op] = mask
-        if mask and op.type != "NoOp" and not can_merge(op):
+        if op.type != "NoOp" and not can_merge(op):
             waiting_for = set(op._control_inputs)
             sources = {t.op for t in op._inputs}
             for source in sources:  # who waits for it waits for what it waits for
-                if source not in bits and not can_merge(source):
+                if source not in gates and not can_merge(source):
                     waiting_for.update(source._control_inputs)
-            i = 0
-            while mask:
-                if mask & 1:
-                    for member in reading[i]:
-                        if member not in waiting_for and member not in sources:
-                            waiting_for.add(member)
-                            op._wait_for(member)
-                mask >>= 1
-                i += 1
+            if mask not in awaited:
+                places = [i for i, bit in enumerate(reversed(bin(mask))) if bit == "1"]
+                awaited[mask] = list(dict.fromkeys(m for i in places for m in reading[i]))
+            for member in awaited[mask]:
+                if member not in waiting_for and member not in sources:
+                    op._wait_for(member)
+
+
+def _joined(mask: int, other: int) -> int:
+    """All bits of both; one of the two itself where it has them all, as there may be thousands."""
+    if mask is other or not other:
+        return mask
+    return mask | other if mask else other
 
 
 def _readers(members: set[Operation]) -> list[Operation]:

@@ -20,6 +20,7 @@ from dataflow.ops.fused import fused_region_op
 from dataflow.ops.sources import make_constant
 from dataflow.rewrites.effects import Changes
 from dataflow.rewrites.fusion import FUSED_NODES
+from dataflow.rewrites.gradual import Steps, in_steps
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.places import OUTSIDE, Place, places
 from dataflow.rewrites.working_graph import WorkingGraph
@@ -35,6 +36,10 @@ _CALL, _ELEMENT, _REGION_CALL, _RESULT = 0.6, 0.0002, 2.5, 0.4
 _BITS = {"float32": np.uint32, "float64": np.uint64}
 #: With more nodes than this the search is not worth its time.
 _MOST_NODES = 20_000
+
+
+#: Putting a node into a kernel takes as long as looking at so many.
+_COST = 10
 
 
 class _Key(NamedTuple):
@@ -137,19 +142,21 @@ class _Search:
             self.after[k] |= 1 << i | self.after[i]
 
 
-def run(work: WorkingGraph, journal: list[Hit], guess: int | None = None) -> None:
+def run(work: WorkingGraph, journal: list[Hit], guess: int | None = None) -> Steps[None]:
     """Finds the regions and puts a `_FusedRegion` node in the place of each."""
     ops = work.needed()
     if len(ops) > _MOST_NODES:
         return
     where = places(ops, work.feed_tensors)
     search, changes = _Search(), Changes(ops)
-    for op in ops:
-        key = _key(op, changes, where.get(op, OUTSIDE))
-        if key is None:
-            search.pass_by(op)
-        else:
-            search.add(op, key)
+    for some in in_steps(ops):
+        for op in some:
+            key = _key(op, changes, where.get(op, OUTSIDE))
+            if key is None:
+                search.pass_by(op)
+            else:
+                search.add(op, key)
+        yield 5 * len(some)
     needed = set(ops)
     fetched = {*work.fetch_tensors(), *(t for op in work.fetch_operation_set() for t in op.outputs)}
     place = {op: i for i, op in enumerate(ops)}
@@ -161,6 +168,7 @@ def run(work: WorkingGraph, journal: list[Hit], guess: int | None = None) -> Non
         if results and _worthwhile(members, results, key, guess or _GUESSED_SIZE):
             joins = _joins(results, needed, where, key)
             _fuse(work, journal, members, results, key, joins)
+            yield _COST * len(members)
 
 
 def _key(op: Operation, changes: Changes, place: Place) -> _Key | None:

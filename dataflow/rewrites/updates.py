@@ -16,6 +16,7 @@ from dataflow.ops.fused import update_all_op
 from dataflow.rewrites import gates
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.fusion import FUSED_NODES
+from dataflow.rewrites.gradual import Steps
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.places import OUTSIDE, places
 from dataflow.rewrites.working_graph import WorkingGraph
@@ -34,7 +35,7 @@ _GRADIENTS = ("grad", "delta")
 _MOST_GROUPS = 10
 
 
-def run(work: WorkingGraph, journal: list[Hit]) -> None:
+def run(work: WorkingGraph, journal: list[Hit]) -> Steps[None]:
     """Finds updates of one kind that do not wait for each other, and joins them."""
     refused: set[Operation] = set()
     for _ in range(_MOST_GROUPS):
@@ -44,6 +45,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
         refused.update(group)
         if len(group) > 1:
             _join(work, journal, group)
+        yield work.size
 
 
 def _group(work: WorkingGraph, refused: set[Operation]) -> list[Operation]:

@@ -10,6 +10,7 @@ from dataflow.graph.op_traits import OpTraits
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.effects import variable_behind
+from dataflow.rewrites.gradual import Steps, finish, in_steps
 from dataflow.rewrites.prune import needed_operations
 
 
@@ -28,6 +29,8 @@ class _Arg(OpTraits):
 
 
 _ARG: Any = _Arg()
+#: To look for one among so many inputs, for each of them, takes too long.
+_MANY_INPUTS = 64
 
 
 class WorkingGraph:
@@ -44,6 +47,28 @@ class WorkingGraph:
         fetch_operations: Iterable[Operation],
         feeds: Sequence[Tensor],
     ) -> None:
+        finish(self._fill(ops, fetches, fetch_operations, feeds))
+
+    @classmethod
+    def made_gradually(
+        cls,
+        ops: Sequence[Operation],
+        fetches: Sequence[Tensor],
+        fetch_operations: Iterable[Operation],
+        feeds: Sequence[Tensor],
+    ) -> Steps[WorkingGraph]:
+        """As the constructor, bit by bit."""
+        work = cls.__new__(cls)
+        yield from work._fill(ops, fetches, fetch_operations, feeds)
+        return work
+
+    def _fill(
+        self,
+        ops: Sequence[Operation],
+        fetches: Sequence[Tensor],
+        fetch_operations: Iterable[Operation],
+        feeds: Sequence[Tensor],
+    ) -> Steps[None]:
         self.graph = Graph()
         self.origin: dict[Operation, Operation] = {}
         self.fixed: set[Tensor] = set()
@@ -66,15 +91,23 @@ class WorkingGraph:
                 self._ops[tensor.op] = op  # who waits for it waits for the feed
         self.feed_tensors = [self._new[t] for t in feeds]
         back_edges: list[tuple[Operation, int, Tensor]] = []
-        for op in ops:
-            if op not in self._ops:
-                self._copy(op, members, back_edges)
+        for some in in_steps(ops):
+            for op in some:
+                if op not in self._ops:
+                    self._copy(op, members, back_edges)
+            yield 2 * len(some)
         for new_op, index, tensor in back_edges:
             new_op._inputs[index]._consumers.remove(new_op)
             new_op._inputs[index] = self._new[tensor]
             self._new[tensor]._consumers.append(new_op)
+        self._needed: list[Operation] | None = None
+        self._forgotten: set[Operation] = set()
+        #: Where each input of a node is, for nodes of very many.
+        self._positions: dict[Operation, dict[Tensor, list[int]]] = {}
         self._fetches = [self._new[t] for t in fetches]
         self._fetch_operations = [self._ops[op] for op in fetch_operations]
+        self._fetched = set(self._fetches)
+        self._fetched_operations = set(self._fetch_operations)
         self.origin_ops = {op for op in self._ops.values() if op.op_def is not _ARG}
 
     def _add(
@@ -134,9 +167,9 @@ class WorkingGraph:
     def roll_back(self) -> None:
         """Takes back the nodes that a rule added before it gave up."""
         graph = self.graph
-        for op in graph._operations[self._started :]:
-            for tensor in op._inputs:
-                tensor._consumers.remove(op)
+        for op in reversed(graph._operations[self._started :]):
+            for tensor in reversed(op._inputs):
+                tensor._consumers.pop()  # a new node is the last one
             graph._by_name.pop(op.name, None)
         del graph._operations[self._started :]
 
@@ -152,24 +185,42 @@ class WorkingGraph:
                 if control is not new.op and control not in new.op._control_inputs:
                     if new.op not in self.origin_ops:
                         new.op._wait_for(control)
+        staying: list[Operation] = []
         for consumer in dict.fromkeys(old._consumers):
             if consumer is new.op:
+                staying = [consumer] * old._consumers.count(consumer)
                 continue
-            for i, tensor in enumerate(consumer._inputs):
-                if tensor is old:
-                    consumer._inputs[i] = new
-                    new._consumers.append(consumer)
-                    old._consumers.remove(consumer)
+            for i in self._take_positions(consumer, old, new):
+                consumer._inputs[i] = new
+                new._consumers.append(consumer)
+        old._consumers = staying
         for waiting in list(old.op._control_outputs):
             if waiting is not new.op and old.op in waiting._control_inputs:
                 waiting._stop_waiting_for(old.op)
                 if new.op not in waiting._control_inputs and new.op is not waiting:
                     waiting._wait_for(new.op)
-        self._fetches = [new if t is old else t for t in self._fetches]
-        self._fetch_operations = [new.op if op is old.op else op for op in self._fetch_operations]
+        self.set_fetch(old, new)
+        if old.op in self._fetched_operations and new.op is not old.op:
+            self._fetch_operations = [
+                new.op if op is old.op else op for op in self._fetch_operations
+            ]
+            self._fetched_operations = set(self._fetch_operations)
         if new.dims is None:
             new.dims = old.dims
         self._forget(old.op)
+
+    def _take_positions(self, op: Operation, old: Tensor, new: Tensor) -> list[int]:
+        """Where ``old`` is among the inputs of ``op``, in whose place ``new`` comes now."""
+        if len(op._inputs) < _MANY_INPUTS:
+            return [i for i, tensor in enumerate(op._inputs) if tensor is old]
+        positions = self._positions.get(op)
+        if positions is None:
+            positions = self._positions[op] = {}
+            for i, tensor in enumerate(op._inputs):
+                positions.setdefault(tensor, []).append(i)
+        found = positions.pop(old, [])
+        positions.setdefault(new, []).extend(found)
+        return found
 
     def _forget(self, op: Operation) -> None:
         """Takes a node that nobody needs any more off the lists of its inputs' consumers."""
@@ -177,19 +228,18 @@ class WorkingGraph:
         while dead:
             op = dead.pop()
             if (
-                op._control_outputs
-                or any(t._consumers or t in self.fixed for t in op.outputs)
-                or any(t in op.outputs for t in self._fetches)
-                or op in self._fetch_operations
+                op in self._forgotten
+                or op._control_outputs
+                or any(t._consumers or t in self.fixed or t in self._fetched for t in op.outputs)
+                or op in self._fetched_operations
             ):
                 continue
+            self._forgotten.add(op)
             for tensor in op._inputs:
-                while op in tensor._consumers:
-                    tensor._consumers.remove(op)
+                tensor._consumers.remove(op)
                 dead.append(tensor.op)
             for control in op._control_inputs:
-                while op in control._control_outputs:
-                    control._control_outputs.remove(op)
+                control._control_outputs.remove(op)
                 dead.append(control)
 
     def set_input(self, op: Operation, index: int, tensor: Tensor) -> None:
@@ -197,10 +247,19 @@ class WorkingGraph:
         op._inputs[index]._consumers.remove(op)
         op._inputs[index] = tensor
         tensor._consumers.append(op)
+        self._positions.pop(op, None)
+        self.changed()
 
     def set_fetch(self, old: Tensor, new: Tensor) -> None:
         """What was fetched as ``old`` is fetched as ``new``."""
-        self._fetches = [new if t is old else t for t in self._fetches]
+        if old in self._fetched:
+            self._fetches = [new if t is old else t for t in self._fetches]
+            self._fetched = set(self._fetches)
+        self.changed()
+
+    def changed(self) -> None:
+        """Edges are others than before; whoever changes one without `replace` says so."""
+        self._needed = None
 
     def add_unary(self, op_def: Any, tensor: Tensor, name: str) -> Tensor:
         """A new node with one input and one output like it; it belongs to the input's origin."""
@@ -217,8 +276,17 @@ class WorkingGraph:
     # ---- reading --------------------------------------------------------------------------
 
     def needed(self) -> list[Operation]:
-        """The nodes that are still needed, in an order in which they can run."""
-        return needed_operations(self._fetches, self._fetch_operations, self.feed_tensors)
+        """The nodes that are still needed, in an order in which they can run; not to be changed."""
+        if self._needed is None:
+            self._needed = needed_operations(
+                self._fetches, self._fetch_operations, self.feed_tensors
+            )
+        return self._needed
+
+    @property
+    def size(self) -> int:
+        """About how many nodes there are."""
+        return len(self.origin_ops)
 
     def fetch_operations(self) -> list[Operation]:
         """The fetched operations as they are now."""
@@ -226,7 +294,7 @@ class WorkingGraph:
 
     def fetch_operation_set(self) -> set[Operation]:
         """The fetched operations as they are now."""
-        return set(self._fetch_operations)
+        return self._fetched_operations
 
     def fetch_tensors(self) -> list[Tensor]:
         """The fetched tensors as they are now."""

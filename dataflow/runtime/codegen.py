@@ -20,6 +20,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.printing import describe_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.parallel import Later
+from dataflow.rewrites.gradual import Steps, finish, in_steps
 from dataflow.runtime import control_structure, lending
 from dataflow.runtime.resources import uninitialized
 
@@ -144,6 +145,10 @@ class Generator:
 
     def generate(self) -> GeneratedPlan:
         """Writes, compiles and returns the function."""
+        return finish(self.generate_gradually())
+
+    def generate_gradually(self) -> Steps[GeneratedPlan]:
+        """As `generate`, bit by bit."""
         for i, tensor in enumerate(self.feeds):
             self.values[tensor] = Value(f"f{i}")
         if any(op.type in _ASSIGNS for op in self.ops):
@@ -152,8 +157,10 @@ class Generator:
         if self.structured:
             dead_fetches = control_structure.emit(self)
         else:
-            for op in self.ops:
-                self.emit_op(op)
+            for some in in_steps(self.ops):
+                for op in some:
+                    self.emit_op(op)
+                yield 2 * len(some)
         self._reads = []
         lent = self._lent or [False] * len(self.fetches)
         results = [
@@ -165,7 +172,7 @@ class Generator:
         self.lines.append(
             Line(1, f"return ({', '.join(results)}{comma})", None, (), tuple(self._reads))
         )
-        return self._compile(dead_fetches)
+        return (yield from self._compile(dead_fetches))
 
     def _read_into_loan(self, position: int, tensor: Tensor) -> str:
         """The expression for a variable's value, in memory of the lender."""
@@ -370,7 +377,7 @@ class Generator:
 
     # ---- the function ---------------------------------------------------------------------
 
-    def _compile(self, dead_fetches: list[str]) -> GeneratedPlan:
+    def _compile(self, dead_fetches: list[str]) -> Steps[GeneratedPlan]:
         parameters = ["hook"] if self.trace else []
         parameters += [f"f{i}" for i in range(len(self.feeds))]
         parameters += [lending.LENDER] if self._lent else []
@@ -387,6 +394,7 @@ class Generator:
                 from dataflow.runtime import concurrency
 
                 parts = concurrency.find(self.lines, self._threads - 1, self._limit == 1)
+                yield len(self.lines)
             if self._lent:
                 wanted = {t for t, lends in zip(self.fetches, self._lent, strict=True) if lends}
                 lending.write_to_loans(self, wanted)

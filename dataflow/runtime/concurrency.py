@@ -181,6 +181,10 @@ class _Search:
         self.changes = [0, *itertools.accumulate(not pure for pure in self.pure)]
         #: Kernels that use several threads, before each line.
         self.shared = [0, *itertools.accumulate(cost is None for cost in costs)]
+        #: The first line at or after each that can be in no part.
+        self.wall = [len(lines)] * (len(lines) + 1)
+        for i in range(len(lines) - 1, -1, -1):
+            self.wall[i] = self.wall[i + 1] if self.in_part[i] else i
         self.uses: dict[str, list[int]] = {}
         for i, line in enumerate(lines):
             for name in line.reads:
@@ -188,13 +192,14 @@ class _Search:
 
     def longest(self, first: int) -> Part | None:
         """The part from ``first`` with the most work, among those with as much beside them."""
+        end = min(first + _MOST_LINES, self.wall[first])
+        if self.done[end] - self.done[first] < LEAST_MICROSECONDS:
+            return None
         best: tuple[int, int] | None = None
         most = 0.0
         made: list[str] = []
         reads_variable = False
-        for last in range(first, min(first + _MOST_LINES, len(self.lines))):
-            if not self.in_part[last]:
-                break
+        for last in range(first, end):
             line = self.lines[last]
             made.extend(line.sets)
             reads_variable = reads_variable or _READ.search(line.text) is not None

@@ -26,7 +26,7 @@ from dataflow.kernels.cuda.memory import (
     free_unused_memory,
     is_out_of_memory,
 )
-from dataflow.kernels.memory import keep_freed_memory
+from dataflow.kernels.memory import keep_freed_memory, without_collecting
 from dataflow.kernels.mutex import release_held
 from dataflow.kernels.parallel import limited_to
 from dataflow.kernels.registry import bind, cpu_only_reason, get_kernel
@@ -35,8 +35,9 @@ from dataflow.kernels.xp import array_module, is_device_array, on_device, to_hos
 from dataflow.ops.transfer import COPIES
 from dataflow.placement.placer import log_placement, place
 from dataflow.placement.transfers import Placed, insert_copies
+from dataflow.rewrites.gradual import Gradual, Steps, finish, nodes_per_run
 from dataflow.rewrites.prune import needed_operations
-from dataflow.runtime.codegen import DEAD, Generator
+from dataflow.runtime.codegen import DEAD, GeneratedPlan, Generator
 from dataflow.runtime.feeds import make_feed_converter
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.resources import KernelContext
@@ -56,6 +57,11 @@ class Plan:
         self.session = session
         self.fetches = fetches
         self.feeds = feeds
+        with without_collecting():
+            self._make(fetches, feeds)
+
+    def _make(self, fetches: FetchPlan, feeds: list[Tensor]) -> None:
+        session = self.session
         self.ops = needed_operations(fetches.tensors, fetches.operations, feeds)
         self.needed = frozenset(op.name for op in self.ops)
         self.journal: list[Any] = []
@@ -68,13 +74,14 @@ class Plan:
         devices = place(self.ops, session._local_devices, session._config)
         if session._config.log_device_placement:
             log_placement(devices)
-        self._compile(
-            self._with_copies(self.ops, fetches.tensors, fetches.operations, feeds, devices)
-        )
+        self.captures: Any = None
+        placed = self._with_copies(self.ops, fetches.tensors, fetches.operations, feeds, devices)
+        self._use(placed, self.generator(placed).generate())
         self._rebuild = fetches.rebuild
         self._scopes = self._thread_scopes()
-        #: Runs until the plan is rewritten: a graph that runs once is not worth the work.
+        #: Runs until rewriting begins; 0 while the runs do it, bit by bit, and -1 after that.
         self._runs_left = RUNS_BEFORE_REWRITING if self._switches is not None else -1
+        self._rewriting: Gradual | None = None
 
     def rewrite(self, watch: Any = None, arguments: list[Any] | None = None) -> None:
         """Applies the rewrites and compiles again; the results stay the same to rounding.
@@ -84,6 +91,13 @@ class Plan:
         in which they differ has the plan rewritten without that.
         """
         self._runs_left = -1
+        self._rewriting = None
+        finish(self._rewrite_gradually(watch, arguments))
+
+    def _rewrite_gradually(
+        self, watch: Any = None, arguments: list[Any] | None = None
+    ) -> Steps[None]:
+        """As `rewrite`, bit by bit; the plan stays as it is until all is done."""
         keep_freed_memory()
         if self._switches is None or len(self.ops) < self._switches.min_nodes:
             return
@@ -94,7 +108,7 @@ class Plan:
         guess = None if arguments is None else size_of_batch(self.feeds, arguments)
         if arguments is not None and not self.session._has_gpu:  # CUDA graphs look at no sizes
             together = sizes_together(self.feeds, arguments)
-        rewritten = engine.apply(
+        rewritten = yield from engine.apply_gradually(
             self.ops,
             self.fetches.tensors,
             self.fetches.operations,
@@ -104,47 +118,67 @@ class Plan:
             together,
             guess,
         )
-        self.journal = rewritten.journal
-        self._compile(
-            self.place(
-                rewritten.ops,
-                rewritten.fetches,
-                rewritten.fetch_operations,
-                rewritten.feeds,
-                rewritten.origin,
-            ),
-            final=True,
-            fits=are_together(together) if together else None,
+        placed = self.place(
+            rewritten.ops,
+            rewritten.fetches,
+            rewritten.fetch_operations,
+            rewritten.feeds,
+            rewritten.origin,
         )
+        captures = self._captures(placed)
+        generated = yield from self.generator(
+            placed, final=not placed.kernel_devices
+        ).generate_gradually()
+        self.journal = rewritten.journal
+        self.captures = captures
+        self._use(placed, generated, are_together(together) if together else None)
 
-    def _compile(
+    def _use(
         self,
         placed: Placed,
-        final: bool = False,
+        generated: GeneratedPlan,
         fits: Callable[[Sequence[Any]], bool] | None = None,
     ) -> None:
-        """Generates the function; ``final`` once the plan is rewritten: it will run again.
+        """Runs this function from now on.
 
-        ``fits`` tells of which feeds the nodes are for; for others the plan is rewritten once more.
+        ``fits`` tells of which feeds the nodes are for; for others the plan is rewritten once
+        more, and runs as it was before until that is done.
         """
         self.origin = placed.origin
         self.compiled_ops = placed.ops
         #: ``"gpu:0"`` for the nodes whose kernels run there.
         self.kernel_devices = placed.kernel_devices
-        self.captures = self._captures(placed) if final else None
-        self.generated = self.generator(
-            placed, final=final and not placed.kernel_devices
-        ).generate()
-        function = self.generated.function
+        self.generated = generated
+        self.function = function = generated.function
+        if fits is None:
+            self._before = placed, generated
+            return
 
         def checked(*arguments: Any) -> Any:
-            assert fits is not None
             if fits(arguments):
                 return function(*arguments)
-            self.rewrite()
+            self._use(*self._before)
+            self._runs_left = 0
+            self._go_on_rewriting(None)
             return self.function(*arguments)
 
-        self.function = function if fits is None else checked
+        self.function = checked
+
+    def _go_on_rewriting(self, arguments: list[Any] | None) -> None:
+        """Does as much of the rewriting as one run may; begins it when it is time."""
+        with self.session._lock:
+            if self._runs_left > 0:
+                self._runs_left -= 1
+                return
+            if self._rewriting is None:
+                self._rewriting = Gradual(
+                    self._rewrite_gradually(arguments=arguments), nodes_per_run(len(self.ops))
+                )
+            rewriting = self._rewriting
+        if rewriting.go_on():
+            with self.session._lock:
+                if self._rewriting is rewriting:
+                    self._runs_left, self._rewriting = -1, None
 
     def _captures(self, placed: Placed) -> Any:
         """The plan's CUDA graphs; ``None`` where it can have none."""
@@ -273,10 +307,7 @@ class Plan:
     def run_flat(self, arguments: list[Any]) -> list[Any]:
         """Runs with converted feeds; returns the values of ``fetches.tensors``."""
         if self._runs_left >= 0:
-            if self._runs_left == 0:
-                self.rewrite(arguments=arguments)
-            else:
-                self._runs_left -= 1
+            self._go_on_rewriting(arguments)
         try:
             if self.captures is not None:
                 launched = self.captures.run(arguments)

@@ -6,7 +6,7 @@ ratio, the ratio to reach, and the peak memory of the processes.
 
 Usage: ``python -m tests.benchmarks [--rounds 7] [--seconds 0.3] [workload ...]``. The peers'
 Pythons come from ``DATAFLOW_ORACLE_PYTHON`` (TensorFlow) and ``DATAFLOW_TORCH_PYTHON``; one that is
-missing is left out, and the table says so.
+missing is left out, and the table says so. Without names of workloads, `pauses` follows.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 
+from tests.benchmarks import pauses
 from tests.benchmarks.workloads import GOALS, WORKLOADS
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -178,6 +179,9 @@ def main() -> None:
             f"peak memory: median ratio to TF {statistics.median(memory_ratios):.2f} "
             f"(goal {GOALS['peak_memory'][0]}), largest {max(memory_ratios):.2f}"
         )
+    if not arguments.workloads:
+        print(f"the longest pause among the first {pauses.RUNS} runs, by the number of nodes")
+        pauses.main([])
 
 
 if __name__ == "__main__":
