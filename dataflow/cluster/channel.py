@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.cluster import messages
+from dataflow.cluster import messages, registry
 from dataflow.cluster.frame_forms import (
     BEGINNING,
     ReceivedForm,
@@ -82,6 +82,19 @@ def split_address(address: str) -> tuple[str, int]:
 
 class TooLong(Exception):
     """A frame that does not fit into a link's buffer: it cannot be received without waiting."""
+
+
+def stopped_error(peer: str, address: str, stopped: registry.Stopped) -> UnavailableError:
+    """The error for a task that this process itself has stopped: it says which call did it."""
+    where = "" if address in peer else f" at {address}"
+    error = UnavailableError(
+        None,
+        None,
+        f"{peer}{where} is gone: {stopped.how}. Make a new session, on a cluster that runs "
+        "(tf.cluster.launch starts one).",
+    )
+    error.for_good = stopped.for_good  # type: ignore[attr-defined]
+    return error
 
 
 class Link:
@@ -539,6 +552,9 @@ class Link:
         )
 
     def _gone(self, error: BaseException) -> UnavailableError:
+        stopped = registry.stopped_at(self.address)
+        if stopped is not None:
+            return stopped_error(self.peer, self.address, stopped)
         where = f" at {self.address}" if self.address else ""
         return UnavailableError(
             None,

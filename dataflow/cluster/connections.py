@@ -9,8 +9,14 @@ import threading
 import time
 import weakref
 
-from dataflow.cluster import handshake
-from dataflow.cluster.channel import SILENCE_SECONDS, Link, max_message_bytes, split_address
+from dataflow.cluster import handshake, registry
+from dataflow.cluster.channel import (
+    SILENCE_SECONDS,
+    Link,
+    max_message_bytes,
+    split_address,
+    stopped_error,
+)
 from dataflow.cluster.messages import ProtocolError
 from dataflow.errors import InvalidArgumentError, UnavailableError
 
@@ -65,8 +71,13 @@ def connect(
         except (OSError, UnavailableError) as error:
             why = error
         unreachable = _is_silent(why) or getattr(why, "errno", 0) in _UNREACHABLE
+        stopped = registry.stopped_at(address)
+        if stopped is not None and stopped.for_good:
+            raise stopped_error(peer, address, stopped)
         now = time.monotonic()
         if now + pause > max(deadline, started + unreachable_seconds if unreachable else 0.0):
+            if stopped is not None:
+                raise stopped_error(peer, address, stopped)
             raise UnavailableError(
                 None,
                 None,

@@ -15,6 +15,7 @@ from dataflow.cluster.master import call
 from dataflow.cluster.running_cluster import Cluster
 from dataflow.cluster.spec import ClusterSpec
 from dataflow.errors import OpError
+from dataflow.graph import tracebacks
 
 _clusters: weakref.WeakSet[Cluster] = weakref.WeakSet()
 #: Clusters of servers that were started by hand in this process, as `find` saw them.
@@ -123,9 +124,9 @@ def shutdown(target_or_spec: Any = None) -> None:
 
     Their ``server.join()`` returns. One that is gone already is passed over.
     """
+    how = f"tf.cluster.shutdown() stopped it at {tracebacks.where(tracebacks.capture())}"
     if target_or_spec is None:
-        for cluster in list(_clusters):
-            cluster.stop()
+        _stop_all(how)
         return
     if isinstance(target_or_spec, str):
         addresses = [target_or_spec.removeprefix("grpc://")]
@@ -136,6 +137,12 @@ def shutdown(target_or_spec: Any = None) -> None:
             link = connect(address, registry.key_for(address), "a client", timeout_seconds=0.5)
             call(link, "shutdown")
             link.close()
+            registry.note_stopped([address], how, for_good=False)
+
+
+def _stop_all(how: str) -> None:
+    for cluster in list(_clusters):
+        cluster._stop(how)
 
 
 def _stop_first_at_exit() -> None:
@@ -144,5 +151,5 @@ def _stop_first_at_exit() -> None:
     What is registered last runs first, and Ray has registered what it does when it was started. A
     cluster that is watched still would have Ray start again, in the middle of the exit.
     """
-    atexit.unregister(shutdown)
-    atexit.register(shutdown)
+    atexit.unregister(_stop_all)
+    atexit.register(_stop_all, "this process ended")

@@ -1,9 +1,9 @@
-"""The servers that live in this process, and the keys of the clusters that it knows."""
+"""What this process knows of clusters: its own servers, their keys, and which it has stopped."""
 
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, NamedTuple
 
 from dataflow.cluster.handshake import default_key
 
@@ -12,10 +12,23 @@ _servers: dict[str, Any] = {}
 _keys: dict[str, str] = {}
 
 
+class Stopped(NamedTuple):
+    """How this process stopped a task; ``for_good``: no other will have its address."""
+
+    how: str
+    for_good: bool
+
+
+#: The tasks that were stopped last, by address.
+_stopped: dict[str, Stopped] = {}
+_MOST_STOPPED = 1000
+
+
 def add_server(address: str, server: Any) -> None:
     """A server listens at ``address`` in this process."""
     with _lock:
         _servers[address] = server
+        _stopped.pop(address, None)
 
 
 def remove_server(address: str, server: Any) -> None:
@@ -63,6 +76,8 @@ def add_keys(addresses: list[str], key: str) -> None:
     """Tasks at these addresses belong to the cluster with this key."""
     with _lock:
         _keys.update(dict.fromkeys(addresses, key))
+        for address in addresses:
+            _stopped.pop(address, None)
 
 
 def forget_keys(addresses: list[str]) -> None:
@@ -70,6 +85,21 @@ def forget_keys(addresses: list[str]) -> None:
     with _lock:
         for address in addresses:
             _keys.pop(address, None)
+
+
+def note_stopped(addresses: list[str], how: str, for_good: bool) -> None:
+    """This process has stopped the tasks at these addresses; ``how`` says by which call and where."""
+    with _lock:
+        for address in addresses:
+            _stopped.pop(address, None)
+            _stopped[address] = Stopped(how, for_good)
+        while len(_stopped) > _MOST_STOPPED:
+            del _stopped[next(iter(_stopped))]
+
+
+def stopped_at(address: str) -> Stopped | None:
+    """How this process has stopped the task at an address; ``None``: it has not."""
+    return _stopped.get(address)
 
 
 def key_for(address: str) -> str:

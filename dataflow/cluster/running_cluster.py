@@ -24,6 +24,7 @@ from dataflow.errors import (
     OpError,
     UnavailableError,
 )
+from dataflow.graph import tracebacks
 
 _KEPT_LINES = 1000
 #: A task that is stopped must not stop the table.
@@ -60,7 +61,7 @@ class Cluster:
         self._key = key
         self._restart = restart
         self._show_logs = logs
-        self._stopped = False
+        self._how_stopped = ""
         self._started = time.monotonic()
         self._lock = threading.Lock()
         self._pool = LinkPool(key, "the cluster's owner")
@@ -112,7 +113,7 @@ class Cluster:
     @property
     def stopped(self) -> bool:
         """Whether `stop` was called."""
-        return self._stopped
+        return bool(self._how_stopped)
 
     @property
     def launched(self) -> bool:
@@ -127,6 +128,7 @@ class Cluster:
         The function has a default graph of its own; ``server.target`` is its session's target, so
         that a worker's steps never pass through this process.
         """
+        self._need_tasks()
         found = self._task(task)
         return Call(
             self._backend, found.name, self._backend.submit(found, function, *args, **kwargs)
@@ -244,7 +246,7 @@ class Cluster:
         self._note(task, "died", why)
         asked = task.name in self._to_restart
         self._to_restart.discard(task.name)
-        if self._stopped or self._backend.head_gone or not (self._restart or asked):
+        if self.stopped or self._backend.head_gone or not (self._restart or asked):
             return
         if not asked and len(self.deaths) > 20 + 5 * len(self._backend.tasks):
             self._note(task, "lost", "it dies again and again")
@@ -256,7 +258,7 @@ class Cluster:
         def again() -> None:
             why = ""
             for _ in range(5):
-                if self._stopped or task not in self._backend.tasks:
+                if self.stopped or task not in self._backend.tasks:
                     return
                 try:
                     self._backend.restart(task, self._key)
@@ -314,6 +316,7 @@ class Cluster:
 
         Returns when it listens. Raises DeadlineExceededError when it does not in time.
         """
+        self._need_tasks()
         found = self._task(task)
         self._backend.need_starter("Starting a task again")
         before = found.restarts
@@ -341,6 +344,7 @@ class Cluster:
         number, for no task at all, and for a job that the cluster does not have,
         ResourceExhaustedError for more than the machines have.
         """
+        self._need_tasks()
         spec = self.spec
         wanted = {job: spec.num_tasks(job) for job in spec.jobs}
         for job, count in num_tasks.items():
@@ -360,6 +364,8 @@ class Cluster:
         added = self._backend.add(more, self._key, timeout_seconds) if more else []
         for task in fewer:
             registry.forget_keys([task.address])
+            how = f"cluster.resize() stopped it at {_called_at()}"
+            registry.note_stopped([task.address], how, for_good=True)
             self._backend.remove(task)
             self._note(task, "removed")
         registry.add_keys([task.address for task in added], self._key)
@@ -368,19 +374,37 @@ class Cluster:
             self._note(task, "added")
             self._follow(task)
 
+    def _need_tasks(self) -> None:
+        if self.stopped:
+            raise UnavailableError(
+                None,
+                None,
+                f"This cluster has no tasks any more: {self._how_stopped}. tf.cluster.launch starts "
+                "another.",
+            )
+
     def _need(self, task: Any, *states: str) -> None:
+        self._need_tasks()
         if task.state not in states:
             raise UnavailableError(
                 None, None, f"{task.name} is {task.state}; needed is {' or '.join(states)}."
             )
 
     def stop(self) -> None:
-        """Stop all tasks, and Ray if `launch` started it and no other cluster uses it."""
+        """Stop all tasks, and Ray if `launch` started it and no other cluster uses it.
+
+        A session that still uses them is told which call stopped them, and in which line.
+        """
+        self._stop(f"cluster.stop() stopped it at {_called_at()}")
+
+    def _stop(self, how: str) -> None:
         with self._lock:
-            if self._stopped:
+            if self.stopped:
                 return
-            self._stopped = True
-        registry.forget_keys([task.address for task in self._backend.tasks])
+            self._how_stopped = how
+        addresses = [task.address for task in self._backend.tasks]
+        registry.forget_keys(addresses)
+        registry.note_stopped(addresses, how, for_good=self.launched)
         for task in self._backend.tasks:
             if task.state == "running":
                 with contextlib.suppress(OpError):
@@ -392,20 +416,28 @@ class Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.stop()
+        self._stop(f"its with block ended at {_called_at()}")
 
     def __repr__(self) -> str:
         spec = self.spec
         jobs = ", ".join(f"{spec.num_tasks(job)} {job}" for job in spec.jobs)
-        return f"<tf.cluster.Cluster of {jobs}: {'stopped' if self._stopped else self.target}>"
+        return f"<tf.cluster.Cluster of {jobs}: {'stopped' if self.stopped else self.target}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         bundle = {"text/plain": repr(self)}
-        if not self._stopped:
+        if not self.stopped:
             status = self.status()
             bundle["text/plain"] += f"\n{status!r}"
             bundle["text/html"] = status._repr_html_()
         return bundle
+
+
+def _called_at() -> str:
+    """Where the user's code called what the engine is doing now."""
+    raw = tracebacks.capture()
+    if any(f"{os.sep}dataflow_widgets{os.sep}" in f.filename for f in tracebacks.frames_of(raw)):
+        return "the cluster panel"
+    return tracebacks.where(raw)
 
 
 class Call:

@@ -207,6 +207,12 @@ class _CoordinatedSession(_WrappedSession):
             raise
 
 
+def _raise_if_for_good(error: Exception) -> None:
+    """No session can be made anew on a cluster that this very process has stopped."""
+    if getattr(error, "for_good", False):
+        raise error
+
+
 class _RecoverableSession(_WrappedSession):
     """Makes a new session, from the last checkpoint, after a preemption."""
 
@@ -219,6 +225,7 @@ class _RecoverableSession(_WrappedSession):
             try:
                 return self._sess_creator.create_session()
             except PREEMPTION_ERRORS as error:
+                _raise_if_for_good(error)
                 log.info(
                     "An error was raised while a session was being created; it is tried again: %s",
                     error,
@@ -228,6 +235,7 @@ class _RecoverableSession(_WrappedSession):
         try:
             return self._sess._check_stop() if self._sess is not None else True
         except PREEMPTION_ERRORS as error:
+            _raise_if_for_good(error)
             log.info("A preemption was reported; a new session is made: %s", error)
             self.close()
             self._sess = self._create_session()
@@ -256,6 +264,7 @@ class _RecoverableSession(_WrappedSession):
                 self._recover(error)
 
     def _recover(self, error: Exception) -> None:
+        _raise_if_for_good(error)
         log.info(
             "A task went away; the session is made anew from the last checkpoint. Error: %s", error
         )

@@ -363,6 +363,29 @@ def test_join_ends_when_the_cluster_is_shut_down(processes):
         assert process.stdout.read().strip() == "joined"
 
 
+@pytest.mark.parametrize("call", ["cluster.stop()", "tf.cluster.shutdown()"])
+def test_a_session_is_told_which_call_stopped_its_servers(processes, call):
+    w, step = build()
+    with tf.Session(processes.target("worker:0")) as session:
+        session.run(w.initializer)
+        if call == "cluster.stop()":
+            tf.cluster.attach(processes.spec, KEY).stop()
+        else:
+            tf.cluster.shutdown(processes.spec)
+        for process in processes.processes.values():
+            assert process.wait(10) == 0
+        for _ in range(2):
+            error = result_of(lambda: session.run(step))
+            assert isinstance(error, tf.errors.UnavailableError)
+            assert f"{call} stopped it at" in str(error)
+            assert "test_deaths.py, line" in str(error)
+        # They can be started again.
+        processes.start("worker:0", wait=False)
+        processes.start("ps:0")
+        session.run(w.initializer)
+        assert session.run(step).tolist() == [1.0] * 4
+
+
 def test_large_tensors_between_processes(processes):
     w, step = build(2_000_000)
     with tf.Session(processes.target("worker:0")) as session:

@@ -207,6 +207,31 @@ def test_a_placement_group_and_environment(launched):
         assert cluster.run(look) == ["18"]
 
 
+def test_a_stopped_cluster_says_which_call_stopped_it():
+    with tf.cluster.launch(ps=1, workers=1, logs=False) as cluster:
+        with tf.device("/job:ps/task:0"):
+            step = tf.train.create_global_step().assign_add(1)
+        session = tf.Session(cluster.target)
+        session.run(tf.global_variables_initializer())
+        training = tf.train.MonitoredTrainingSession(cluster.target)
+        training.run(step)
+    for use in (
+        lambda: session.run(step),
+        lambda: tf.Session(cluster.target).run(step),
+        lambda: training.run(step),  # which is not tried again for ever
+        lambda: cluster.submit("worker:0", print),
+        lambda: cluster.run(print),
+        lambda: cluster.kill("worker:0"),
+        lambda: cluster.restart("worker:0"),
+        lambda: cluster.resize(worker=2),
+    ):
+        with pytest.raises(
+            tf.errors.UnavailableError, match=r"its with block ended at .*test_launch\.py, line \d+"
+        ):
+            use()
+    assert {row["state"] for row in cluster.status()} == {"stopped"}
+
+
 OWNER = textwrap.dedent(
     """
     import atexit, sys
