@@ -1,21 +1,5 @@
 """`tf.bitwise`: operations on the bits of integers."""
 
-from __future__ import annotations
+from dataflow.namespaces import attach_stub as _attach_stub
 
-from dataflow.ops.comparison import (
-    bitwise_and,
-    bitwise_or,
-    bitwise_xor,
-    invert,
-    left_shift,
-    right_shift,
-)
-
-__all__ = [
-    "bitwise_and",
-    "bitwise_or",
-    "bitwise_xor",
-    "invert",
-    "left_shift",
-    "right_shift",
-]
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

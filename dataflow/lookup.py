@@ -1,19 +1,5 @@
 """`tf.lookup`: tables that map keys to values."""
 
-from __future__ import annotations
+from dataflow.namespaces import attach_stub as _attach_stub
 
-from dataflow.ops.lookup import (
-    KeyValueTensorInitializer,
-    StaticHashTable,
-    StaticVocabularyTable,
-    TextFileIndex,
-    TextFileInitializer,
-)
-
-__all__ = [
-    "KeyValueTensorInitializer",
-    "StaticHashTable",
-    "StaticVocabularyTable",
-    "TextFileIndex",
-    "TextFileInitializer",
-]
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

@@ -1,25 +1,5 @@
 """`tf.manip`: ops that rearrange tensors."""
 
-from __future__ import annotations
+from dataflow.namespaces import attach_stub as _attach_stub
 
-from dataflow.ops.array import (
-    batch_to_space_nd,
-    gather_nd,
-    reshape,
-    reverse,
-    roll,
-    scatter_nd,
-    space_to_batch_nd,
-    tile,
-)
-
-__all__ = [
-    "batch_to_space_nd",
-    "gather_nd",
-    "reshape",
-    "reverse",
-    "roll",
-    "scatter_nd",
-    "space_to_batch_nd",
-    "tile",
-]
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

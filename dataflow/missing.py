@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import sys
-
 #: Names that are not here, by their path below ``tf``, and what to write instead.
 _ADVICE = {
     "config.experimental.list_physical_devices": "use "
@@ -41,24 +38,3 @@ _ADVICE = {
 def advice(path: str) -> str:
     """What to write instead of ``tf.<path>``; empty where nothing is known of it."""
     return _ADVICE.get(path, "")
-
-
-def explain(name: str) -> str:
-    """The text of the AttributeError for ``tf.<name>``, with the nearest names that exist."""
-    hint = advice(name)
-    if not hint:
-        module = sys.modules["dataflow"]
-        inner = (
-            "device_spec",
-            "dtypes",
-            "graph",
-            "kernels",
-            "ops",
-            "rewrites",
-            "runtime",
-            "missing",
-        )
-        known = [n for n in dir(module) if not n.startswith("_") and n not in inner]
-        close = difflib.get_close_matches(name, known, n=3)
-        hint = f"Did you mean {' or '.join('tf.' + c for c in close)}?" if close else ""
-    return f"module 'dataflow' has no attribute {name!r}. {hint}".rstrip()

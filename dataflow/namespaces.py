@@ -2,8 +2,69 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
+import re
+import sys
+from collections.abc import Callable, Iterable
+from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
+from typing import Any
+
+#: ``from module import name as public, ...``, on one line or in parentheses; nothing else is in a stub's
+#: list, as a test asserts by reading the stubs with Python's own parser.
+_IMPORT = re.compile(r"^from (\S+) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
+
+
+def names_of_stub(text: str) -> dict[str, tuple[str, str]]:
+    """Public names of a stub file: name -> (module, its name there)."""
+    names: dict[str, tuple[str, str]] = {}
+    for module, block, line in _IMPORT.findall(text):
+        for item in (block or line).split(","):
+            words = item.split()
+            if words:
+                names[words[-1]] = (module, words[0])
+    return names
+
+
+def attach_stub(
+    module_name: str, file: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """``__getattr__``, ``__dir__`` and ``__all__`` of a module that only gathers names for users.
+
+    The names stand once, as imports in the stub (``.pyi``) beside ``file``, which editors and type
+    checkers read; here each is imported when it is first used (SPEC 1 of Scientific Python calls this
+    lazy loading from stubs). A name that a submodule has too is imported at once: the import system
+    would put the submodule in its place.
+    """
+    module = sys.modules[module_name]
+    spec = module.__spec__
+    assert isinstance(spec, ModuleSpec) and spec.loader is not None
+    stub = str(Path(file).with_suffix(".pyi"))
+    names = names_of_stub(spec.loader.get_data(stub).decode())  # type: ignore[attr-defined]
+
+    def load(name: str) -> Any:
+        home, attribute = names[name]
+        parent = module if home == module_name else importlib.import_module(home)
+        if parent is module or not hasattr(parent, attribute):
+            value: Any = importlib.import_module(f"{home}.{attribute}")
+        else:
+            value = getattr(parent, attribute)
+        setattr(module, name, value)
+        return value
+
+    def get_attribute(name: str) -> Any:
+        if name in names:
+            return load(name)
+        if name.startswith("__"):
+            raise AttributeError(f"module {module_name!r} has no attribute {name!r}")
+        raise absent(module_name, name, names)
+
+    for name, (home, _) in names.items():
+        if home == f"{module_name}.{name}":
+            load(name)
+    return get_attribute, lambda: sorted(names), sorted(names)
 
 
 def submodule(package: str, name: str) -> ModuleType:
@@ -18,12 +79,18 @@ def submodule(package: str, name: str) -> ModuleType:
         raise absent(package, name) from error
 
 
-def absent(package: str, name: str) -> AttributeError:
-    """What to raise for ``package.name``, with what to write instead where that is known."""
+def absent(package: str, name: str, known: Iterable[str] = ()) -> AttributeError:
+    """What to raise for ``package.name``: what to write instead, or the nearest of the ``known``."""
     from dataflow.missing import advice
 
-    path = f"{package}.{name}".removeprefix("dataflow.")
-    return AttributeError(f"tf.{path} is not part of dataflow. {advice(path)}".rstrip())
+    public = package.replace("dataflow", "tf", 1)
+    hint = advice(f"{public}.{name}".removeprefix("tf."))
+    if not hint:
+        close = difflib.get_close_matches(name, known, n=3)
+        hint = f"Did you mean {' or '.join(f'{public}.{c}' for c in close)}?" if close else ""
+    text = f"{public}.{name} is not part of dataflow. {hint}".rstrip()
+    # An object of its own: Python would look for a name like it in the module, and ask a second time.
+    return AttributeError(text, name=name, obj=object())
 
 
 def protocol_buffers(package: str, name: str) -> ModuleType:

@@ -1,15 +1,5 @@
 """`tf.python_io`: TFRecord files read and written from Python."""
 
-from dataflow.data.record_files import (
-    TFRecordCompressionType,
-    TFRecordOptions,
-    TFRecordWriter,
-    tf_record_iterator,
-)
+from dataflow.namespaces import attach_stub as _attach_stub
 
-__all__ = [
-    "TFRecordCompressionType",
-    "TFRecordOptions",
-    "TFRecordWriter",
-    "tf_record_iterator",
-]
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

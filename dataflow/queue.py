@@ -1,13 +1,5 @@
 """``tf.queue``."""
 
-from __future__ import annotations
+from dataflow.namespaces import attach_stub as _attach_stub
 
-from dataflow.ops.queue import (
-    FIFOQueue,
-    PaddingFIFOQueue,
-    PriorityQueue,
-    QueueBase,
-    RandomShuffleQueue,
-)
-
-__all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue"]
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

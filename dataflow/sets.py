@@ -1,15 +1,5 @@
 """`tf.sets`: set operations over the last axis of tensors."""
 
-from __future__ import annotations
+from dataflow.namespaces import attach_stub as _attach_stub
 
-from dataflow.ops.sets import set_difference, set_intersection, set_size, set_union
-
-difference = set_difference
-intersection = set_intersection
-size = set_size
-union = set_union
-
-__all__ = [
-    *("difference", "intersection", "set_difference", "set_intersection"),
-    *("set_size", "set_union", "size", "union"),
-]
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

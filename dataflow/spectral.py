@@ -1,37 +1,5 @@
 """`tf.spectral`: Fourier and cosine transforms."""
 
-from __future__ import annotations
+from dataflow.namespaces import attach_stub as _attach_stub
 
-from dataflow.ops.spectral import (
-    dct,
-    fft,
-    fft2d,
-    fft3d,
-    idct,
-    ifft,
-    ifft2d,
-    ifft3d,
-    irfft,
-    irfft2d,
-    irfft3d,
-    rfft,
-    rfft2d,
-    rfft3d,
-)
-
-__all__ = [
-    "dct",
-    "fft",
-    "fft2d",
-    "fft3d",
-    "idct",
-    "ifft",
-    "ifft2d",
-    "ifft3d",
-    "irfft",
-    "irfft2d",
-    "irfft3d",
-    "rfft",
-    "rfft2d",
-    "rfft3d",
-]
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

@@ -156,8 +156,9 @@ def violations(source: str, module: str, *, is_package: bool = False) -> list[st
 
 
 def modules() -> Iterator[tuple[str, Path]]:
+    """Every source file; what a stub lists is imported by its module, when it is first used."""
     for package, folder in PACKAGES.items():
-        for path in sorted(folder.rglob("*.py")):
+        for path in sorted([*folder.rglob("*.py"), *folder.rglob("*.pyi")]):
             if "node_modules" in path.parts:
                 continue
             parts = [package, *path.relative_to(folder).with_suffix("").parts]
@@ -167,7 +168,7 @@ def modules() -> Iterator[tuple[str, Path]]:
 def test_imports_point_downwards():
     found = []
     for module, path in modules():
-        is_package = path.name == "__init__.py"
+        is_package = path.stem == "__init__"
         found += violations(path.read_text(encoding="utf-8"), module, is_package=is_package)
     assert not found, "\n" + "\n".join(dict.fromkeys(found))
 

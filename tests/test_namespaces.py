@@ -44,11 +44,6 @@ def test_longer_paths_of_course_code() -> None:
     assert nets.inception_v3 is tf.contrib.slim.nets.inception_v3
 
 
-def test_every_lazy_part_exists() -> None:
-    for name in tf._LAZY:
-        assert getattr(tf, name).__name__ == f"dataflow.{name}"
-
-
 @pytest.mark.parametrize(
     ("path", "instead"),
     [

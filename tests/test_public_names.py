@@ -1,46 +1,91 @@
-"""The public names: what editors see is what `import dataflow as tf` gives."""
+"""The public names: each stands once, in the stub that editors read, and is there at run time."""
 
 from __future__ import annotations
 
 import ast
-import pathlib
+import importlib
 import subprocess
 import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 import dataflow as tf
-from dataflow.lazy_names import LAZY_NAMES
+from dataflow.namespaces import names_of_stub
+
+ROOT = Path(tf.__file__).parent
 
 
-def names_for_editors() -> dict[str, str]:
-    """The imports under ``TYPE_CHECKING``, as the table of lazy names writes them."""
-    tree = ast.parse(pathlib.Path(tf.__file__).read_text(encoding="utf-8"))
-    result = {}
-    for node in tree.body:
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            for item in node.body:
-                assert isinstance(item, ast.ImportFrom)
-                for alias in item.names:
-                    result[alias.asname or alias.name] = f"{item.module}:{alias.name}"
-    return result
+def stubs() -> list[tuple[str, Path]]:
+    """The modules whose names stand in a stub, with its path."""
+    found = []
+    for path in sorted(ROOT.rglob("*.pyi")):
+        parts = ("dataflow", *path.relative_to(ROOT).with_suffix("").parts)
+        found.append((".".join(p for p in parts if p != "__init__"), path))
+    return found
 
 
-def test_lazy_names_are_those_that_editors_see() -> None:
-    assert names_for_editors() == LAZY_NAMES
+def test_there_are_stubs() -> None:
+    names = [name for name, _ in stubs()]
+    assert {"dataflow", "dataflow.nn", "dataflow.train", "dataflow.layers"} <= set(names)
+    assert len(names) > 20
 
 
-def test_every_name_is_there() -> None:
-    missing = [name for name in LAZY_NAMES if getattr(tf, name, None) is None]
-    assert not missing
+@pytest.mark.parametrize(("name", "path"), stubs(), ids=[name for name, _ in stubs()])
+def test_a_stub_holds_names_to_export_and_nothing_else(name: str, path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    wanted: dict[str, tuple[str, str]] = {}
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.AnnAssign):
+            assert ast.unparse(node) == "__version__: str"
+            continue
+        assert isinstance(node, ast.ImportFrom) and node.module is not None and node.level == 0
+        for alias in node.names:
+            assert alias.asname is not None, f"write `{alias.name} as {alias.name}`: it is exported"
+            assert alias.asname not in wanted, f"{alias.asname} stands twice in {path.name}"
+            wanted[alias.asname] = (node.module, alias.name)
+    assert names_of_stub(text) == wanted
 
 
-def test_no_name_hides_another() -> None:
-    eager = {n for n in vars(tf) if not n.startswith("_")}
+@pytest.mark.parametrize(("name", "path"), stubs(), ids=[name for name, _ in stubs()])
+def test_every_name_is_there(name: str, path: Path) -> None:
+    module = importlib.import_module(name)
+    names = names_of_stub(path.read_text(encoding="utf-8"))
+    assert sorted(module.__all__) == dir(module) == sorted(names)
+    for public, (home, attribute) in names.items():
+        value = getattr(module, public)
+        if isinstance(value, ModuleType):
+            assert value.__name__.startswith(("dataflow.", "tensorboard."))
+        else:
+            assert value is getattr(importlib.import_module(home), attribute)
+        assert vars(module)[public] is value, "it is looked up once"
+
+
+def test_a_name_that_a_submodule_has_too_is_not_the_submodule() -> None:
     code = (
-        "import dataflow as tf; from dataflow.lazy_names import LAZY_NAMES;"
-        "print(*[n for n in vars(tf) if n in LAZY_NAMES])"
+        "import dataflow.gradients, dataflow.train.global_step, dataflow as tf;"
+        "import dataflow.contrib.seq2seq.monotonic_attention;"
+        "print(callable(tf.gradients), callable(tf.train.global_step),"
+        "      callable(tf.contrib.seq2seq.monotonic_attention))"
     )
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
-    assert eager
-    assert result.stdout.split() == [], "imported at once, and lazy too"
+    assert result.stdout.split() == ["True"] * 3
+
+
+def test_a_missing_name_says_what_is_near_and_says_it_once() -> None:
+    code = "import dataflow as tf\ntf.linalg.choleski"
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    last = result.stderr.splitlines()[-1]
+    assert last.startswith("AttributeError: tf.linalg.choleski is not part of dataflow. ")
+    assert "tf.linalg.cholesky" in last and last.count("Did you mean") == 1
+
+
+def test_what_stars_import() -> None:
+    names: dict[str, object] = {}
+    exec("from dataflow.bitwise import *", names)
+    assert names["invert"] is tf.bitwise.invert

@@ -84,7 +84,7 @@ def rooms() -> tuple[dict[str, int], dict[str, set[str]]]:
     for module, path in rules.modules():
         source = path.read_text(encoding="utf-8")
         own = box_of(module)
-        for item in rules.imports_of(source, module, is_package=path.name == "__init__.py"):
+        for item in rules.imports_of(source, module, is_package=path.stem == "__init__"):
             if item.target.partition(".")[0] not in rules.PACKAGES or item.target == "dataflow":
                 continue
             target = FOUNDATIONS if rules.is_file_format(item.target) else box_of(item.target)

@@ -1,17 +1,5 @@
 """`tf.contrib.data`: what became `tf.data` in TensorFlow 1.4."""
 
-from __future__ import annotations
+from dataflow.namespaces import attach_stub as _attach_stub
 
-from dataflow.data import (
-    Dataset as Dataset,
-    FixedLengthRecordDataset as FixedLengthRecordDataset,
-    Iterator as Iterator,
-    TextLineDataset as TextLineDataset,
-    TFRecordDataset as TFRecordDataset,
-)
-from dataflow.data.experimental import (
-    batch_and_drop_remainder as batch_and_drop_remainder,
-    map_and_batch as map_and_batch,
-    shuffle_and_repeat as shuffle_and_repeat,
-    unbatch as unbatch,
-)
+__getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

@@ -1,0 +1,42 @@
+from dataflow.ops.decompositions import (
+    cholesky as cholesky,
+    self_adjoint_eig as eigh,
+    self_adjoint_eigvals as eigvalsh,
+    qr as qr,
+    svd as svd,
+)
+from dataflow.ops.matmul import matmul as matmul, matvec as matvec
+from dataflow.ops.matrix_diag import (
+    adjoint as adjoint,
+    matrix_band_part as band_part,
+    matrix_diag as diag,
+    matrix_diag_part as diag_part,
+    eye as eye,
+    matrix_transpose as matrix_transpose,
+    matrix_set_diag as set_diag,
+    diag as tensor_diag,
+    diag_part as tensor_diag_part,
+    trace as trace,
+    matrix_transpose as transpose,
+)
+from dataflow.ops.matrix_functions import matrix_exponential as expm, matrix_rank as matrix_rank
+from dataflow.ops.normalization import l2_normalize as l2_normalize
+from dataflow.ops.solvers import (
+    cholesky_solve as cholesky_solve,
+    matrix_determinant as det,
+    matrix_inverse as inv,
+    logdet as logdet,
+    matrix_solve_ls as lstsq,
+    pinv as pinv,
+    slogdet as slogdet,
+    matrix_solve as solve,
+    matrix_triangular_solve as triangular_solve,
+)
+from dataflow.ops.tensor_products import (
+    cross as cross,
+    einsum as einsum,
+    global_norm as global_norm,
+    norm as norm,
+    normalize as normalize,
+    tensordot as tensordot,
+)

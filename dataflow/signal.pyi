@@ -1,0 +1,23 @@
+from dataflow.ops.frames import (
+    frame as frame,
+    hamming_window as hamming_window,
+    hann_window as hann_window,
+    overlap_and_add as overlap_and_add,
+    stft as stft,
+)
+from dataflow.spectral import (
+    dct as dct,
+    fft as fft,
+    fft2d as fft2d,
+    fft3d as fft3d,
+    idct as idct,
+    ifft as ifft,
+    ifft2d as ifft2d,
+    ifft3d as ifft3d,
+    irfft as irfft,
+    irfft2d as irfft2d,
+    irfft3d as irfft3d,
+    rfft as rfft,
+    rfft2d as rfft2d,
+    rfft3d as rfft3d,
+)

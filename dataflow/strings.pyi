@@ -1,0 +1,22 @@
+from dataflow.ops.string import (
+    as_string as as_string,
+    bytes_split as bytes_split,
+    string_format as format,
+    string_join as join,
+    string_length as length,
+    string_lower as lower,
+    reduce_join as reduce_join,
+    regex_full_match as regex_full_match,
+    regex_replace as regex_replace,
+    split as split,
+    string_strip as strip,
+    substr as substr,
+    string_to_hash_bucket as to_hash_bucket,
+    string_to_hash_bucket_fast as to_hash_bucket_fast,
+    string_to_hash_bucket_strong as to_hash_bucket_strong,
+    string_to_number as to_number,
+    unicode_transcode as unicode_transcode,
+    unsorted_segment_join as unsorted_segment_join,
+    string_upper as upper,
+)
+from dataflow.ops.unicode import ngrams as ngrams, unicode_decode as unicode_decode
