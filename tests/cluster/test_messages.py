@@ -106,6 +106,19 @@ def test_a_descriptor_that_lies_about_its_size_is_refused():
         messages.parse_meta(meta, 1, 16)
 
 
+@pytest.mark.parametrize("shape", [(-2, -3), (-1, 0), (6, -1, -1)])
+def test_negative_dimensions_are_refused(shape):
+    # (-2, -3) has the product that six elements have.
+    count = abs(np.prod(shape))
+    array = np.zeros(int(count), np.float32)
+    descriptor = messages.describe(array)
+    described = messages.DESCRIPTOR.unpack_from(descriptor)
+    meta = messages.DESCRIPTOR.pack(described[0], len(shape), *described[2:])
+    meta += struct.pack(f"<{len(shape)}q", *shape)
+    with pytest.raises(ProtocolError, match="a tensor of shape"):
+        messages.parse_meta(meta, 1, array.nbytes)
+
+
 def test_strings_that_lie_about_their_lengths_are_refused():
     _, blob = messages.pack_strings(np.array([b"ab", b"c"], dtype=object))
     with pytest.raises(ProtocolError, match="do not add up"):
