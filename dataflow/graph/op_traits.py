@@ -69,14 +69,49 @@ class OpTraits:
     #: serves another step may run it on the way. Read by the cluster.
     inline_safe: bool = False
 
+    #: Names of the inputs that the kernel of a GPU wants in the host's memory. Where an op declares
+    #: none, those of its inputs that have one of the names in `HOST_ARGUMENTS`.
+    host_inputs: tuple[str, ...] = ()
+    #: Names of the outputs that are left in the host's memory. When all are, the CPU's kernel runs.
+    host_outputs: tuple[str, ...] = ()
+    #: It has a kernel for the GPU even where all that it computes is int32.
+    int32_on_device: bool = False
+    #: Microseconds of an element of the largest operand or result, or a function of the node that
+    #: gives its microseconds, in one thread of a common processor. `runtime.concurrency` hands out to
+    #: other threads what is worth it by that.
+    cost: float | Callable[[Operation], float] = 0.0007
+    #: Whether the CPU kernel shares its work among threads: always, where it makes or takes many
+    #: elements, or, for matrix products, where it multiplies much.
+    shares_work: Literal["", "always", "large", "product"] = ""
+    #: It looks at the shapes of its inputs and never at their values.
+    shape_only: bool = False
+    #: The number of the input whose memory the result looks at, where NumPy allows that.
+    view_of: int | None = None
+
     def _set_traits(self, traits: dict[str, Any]) -> None:
         """Sets what an op declares, and what follows; the rest stays as the class has it."""
         if traits.get("elementwise"):
             traits = {"own_memory": True, **traits}
         if traits.get("own_memory"):
             traits = {"keeps_nothing": True, **traits}
+        if traits.get("view_of") is not None or traits.get("shape_only") or traits.get("is_alias"):
+            traits = {"cost": 0.0, **traits}
         for name, value in traits.items():
             setattr(self, name, value)
 
 
 TRAITS = frozenset(OpTraits.__annotations__)
+
+#: Arguments of these names say how to compute, which the host has to know to launch anything.
+HOST_ARGUMENTS = frozenset(
+    {
+        *("axis", "axes", "begin", "block_shape", "concat_dim", "crops", "depth", "dim"),
+        *("dimension", "dims", "element_shape", "end", "fft_length", "filter_sizes"),
+        *("global_step", "index", "input_sizes", "k", "lengths", "max_num_elements", "max_size"),
+        *("min_size", "multiples", "n", "nbins", "new_global_step", "num", "num_cols"),
+        *("num_lower", "num_required", "num_rows", "num_samples", "num_segments", "num_upper"),
+        *("orig_input_shape", "output_shape", "paddings", "perm", "pred", "reduction_indices"),
+        *("reps", "row_shape", "seed", "shape", "shift", "size", "size_splits", "sizes"),
+        *("split_dim", "strides", "a_shape"),
+    }
+)

@@ -25,7 +25,7 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.errors import DTypeError
 from dataflow.graph.default_stacks import default_graph, use_graph
-from dataflow.graph.op_traits import TRAITS, OpTraits
+from dataflow.graph.op_traits import HOST_ARGUMENTS, TRAITS, OpTraits
 from dataflow.graph.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -146,7 +146,8 @@ class OpDef(OpTraits):
         self.shape_rule = shape_rule
         self.inputs, self.outputs = _parse_signature(signature)
         self.stateful = stateful
-        self._set_traits(traits)
+        given = tuple(a.name for a in self.inputs if a.name in HOST_ARGUMENTS)
+        self._set_traits({"host_inputs": given, **traits})
         self.type_defaults = {k: v.default for k, v in allowed.items() if type(v) is Defaulted}
         self.allowed = {
             k: v.allowed if type(v) is Defaulted else frozenset(v) for k, v in allowed.items()
@@ -563,6 +564,12 @@ def define_op(
             raise ValueError(f"op {op_type} is defined twice")
         traits = {k: v for k, v in options.items() if k in TRAITS}
         allowed = {k: v for k, v in options.items() if k not in TRAITS}
+        for option in allowed:
+            if option not in signature:
+                raise TypeError(
+                    f"{op_type}: {option!r} is neither a trait ({', '.join(sorted(TRAITS))}) nor a "
+                    f"type attribute of the signature {signature!r}"
+                )
         op_def = _ops[op_type] = OpDef(op_type, signature, shape_rule, allowed, stateful, traits)
         return op_def
 

@@ -205,15 +205,11 @@ def _lifetimes(plan: Plan) -> list[Lifetime]:
     return result
 
 
-#: Ops whose result may be another look at their first input's memory.
-_VIEWS = frozenset({"Reshape", "ExpandDims", "Squeeze", "Transpose", "Split", "SplitV", "Unpack"})
-
-
 def _buffer(op: Operation, reused: str | None, outlives: bool) -> str:
     if reused is not None:
         return f"the buffer of {reused}, which is dead by then"
-    if op.type in _VIEWS:
-        return f"a view of {op.inputs[0].name} where NumPy allows it"
+    if op.op_def.view_of is not None:
+        return f"a view of {op.inputs[op.op_def.view_of].name} where NumPy allows it"
     return "its own, handed to the caller" if outlives else "its own, freed when dropped"
 
 

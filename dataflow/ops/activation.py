@@ -67,7 +67,7 @@ def _same_dims(a: Tensor, b: Tensor) -> Dims:
         ) from None
 
 
-def _from_features(op_type: str, formula: str, allowed: Any = FLOATING) -> OpDef:
+def _from_features(op_type: str, formula: str, allowed: Any = FLOATING, **traits: Any) -> OpDef:
     def rule(gradients: Tensor, features: Tensor) -> Dims:
         return _same_dims(gradients, features)
 
@@ -81,6 +81,7 @@ def _from_features(op_type: str, formula: str, allowed: Any = FLOATING) -> OpDef
         "gradients: T, features: T -> backprops: T",
         T=allowed,
         elementwise=True,
+        **traits,
         shape_like=0,
         equal_shapes=True,
     )(rule)
@@ -105,7 +106,7 @@ def _from_outputs(op_type: str, formula: str) -> OpDef:
     )(rule)
 
 
-relu_grad_op = _from_features("ReluGrad", "dy * (x > 0)", REAL_NUMBERS)
+relu_grad_op = _from_features("ReluGrad", "dy * (x > 0)", REAL_NUMBERS, shares_work="large")
 relu6_grad_op = _from_features("Relu6Grad", "dy * (0 < x < 6)", REAL_NUMBERS)
 softplus_grad_op = _from_features("SoftplusGrad", "dy * sigmoid(x)")
 softsign_grad_op = _from_features("SoftsignGrad", "dy / (1 + abs(x))**2")
@@ -226,7 +227,9 @@ def _at_least_a_vector(logits: Tensor) -> Dims:
     return logits.dims
 
 
-@define_op("Softmax", "logits: T -> softmax: T", T=FLOATING, shape_like=0, own_memory=True)
+@define_op(
+    "Softmax", "logits: T -> softmax: T", T=FLOATING, shape_like=0, own_memory=True, cost=0.005
+)
 def softmax_op(logits: Tensor) -> Dims:
     """``exp(x) / sum(exp(x))`` along the last axis: positive numbers that sum to 1.
 

@@ -26,7 +26,7 @@ SIGNED = INEXACT | {dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64}
 _BROADCAST = "Shape: x and y broadcast, as in NumPy."
 
 
-def binary_op(op_type: str, signature: str, doc: str, allowed: Any) -> OpDef:
+def binary_op(op_type: str, signature: str, doc: str, allowed: Any, **traits: Any) -> OpDef:
     """An element-wise op of x and y that broadcasts; ``doc`` is its docstring."""
 
     def rule(x: Tensor, y: Tensor) -> Dims:
@@ -35,16 +35,19 @@ def binary_op(op_type: str, signature: str, doc: str, allowed: Any) -> OpDef:
     rule.__doc__ = doc
     rule.__name__ = op_type
     kinds = {} if allowed is None else {"T": allowed}
-    return define_op(op_type, signature, elementwise=True, inline_safe=True, **kinds)(rule)
+    return define_op(op_type, signature, elementwise=True, inline_safe=True, **kinds, **traits)(
+        rule
+    )
 
 
-def _arithmetic(op_type: str, what: str, gradient: str, allowed: Any) -> OpDef:
+def _arithmetic(op_type: str, what: str, gradient: str, allowed: Any, **traits: Any) -> OpDef:
     return binary_op(
         op_type,
         "x: T, y: T -> z: T",
         f"{what}\n\n{_BROADCAST}\nDtype: the same for both; the result keeps it.\n"
         f"Gradient: {gradient}\n",
         allowed,
+        **traits,
     )
 
 
@@ -101,6 +104,7 @@ pow_op = _arithmetic(
     "x to the power of y.",
     "dz * y * x**(y-1) to x; dz * z * log(x) to y, 0 where x <= 0.",
     SIGNED,
+    cost=0.02,
 )
 maximum_op = _arithmetic(
     "Maximum", "The larger of x and y.", "to x where x >= y, else to y.", REAL_NUMBERS

@@ -52,25 +52,46 @@ def need_rank(tensor: Any, rank: int, what: str) -> None:
     out_type=dtypes.INDICES,
     keeps_nothing=True,
     inline_safe=True,
+    shape_only=True,
+    host_outputs=("output",),
 )
 def shape_op(input: Tensor, *, out_type: DType = dtypes.int32) -> Dims:
     """The sizes of the input's axes, as a vector. Not differentiable."""
     return (None,) if input.dims is None else (len(input.dims),)
 
 
-@define_op("ShapeN", "input: N * T -> output: N * out_type", out_type=dtypes.INDICES)
+@define_op(
+    "ShapeN",
+    "input: N * T -> output: N * out_type",
+    out_type=dtypes.INDICES,
+    shape_only=True,
+    host_outputs=("output",),
+)
 def shape_n_op(input: list[Tensor], *, out_type: DType = dtypes.int32) -> list[Dims]:
     """The shape of each of several tensors. Not differentiable."""
     return [(None,) if t.dims is None else (len(t.dims),) for t in input]
 
 
-@define_op("Size", "input: T -> output: out_type", out_type=dtypes.INDICES, keeps_nothing=True)
+@define_op(
+    "Size",
+    "input: T -> output: out_type",
+    out_type=dtypes.INDICES,
+    keeps_nothing=True,
+    shape_only=True,
+    host_outputs=("output",),
+)
 def size_op(input: Tensor, *, out_type: DType = dtypes.int32) -> Dims:
     """The number of elements, a scalar. Not differentiable."""
     return ()
 
 
-@define_op("Rank", "input: T -> output: int32", keeps_nothing=True)
+@define_op(
+    "Rank",
+    "input: T -> output: int32",
+    keeps_nothing=True,
+    shape_only=True,
+    host_outputs=("output",),
+)
 def rank_op(input: Tensor) -> Dims:
     """The number of axes, a scalar. Not differentiable."""
     return ()
@@ -280,6 +301,7 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     index_type=INDEX,
     shape_input=0,
     inline_safe=True,
+    cost=0.0,
 )
 def fill_op(dims: Tensor, value: Tensor) -> Dims:
     """A tensor of the given shape, filled with the scalar ``value``.
@@ -301,13 +323,13 @@ def fill_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [None, reduce_sum(grad)]
 
 
-@define_op("ZerosLike", "x: T -> y: T", shape_like=0)
+@define_op("ZerosLike", "x: T -> y: T", shape_like=0, cost=0.0)
 def zeros_like_op(x: Tensor) -> Dims:
     """Zeros of the input's shape and dtype (``False``, empty strings). Not differentiable."""
     return x.dims
 
 
-@define_op("OnesLike", "x: T -> y: T", T=dtypes.NUMBERS | {dtypes.bool_}, shape_like=0)
+@define_op("OnesLike", "x: T -> y: T", T=dtypes.NUMBERS | {dtypes.bool_}, shape_like=0, cost=0.0)
 def ones_like_op(x: Tensor) -> Dims:
     """Ones of the input's shape and dtype. Not differentiable."""
     return x.dims
@@ -398,7 +420,9 @@ def ones_like(
 # ---- other shapes for the same elements ---------------------------------------------------
 
 
-@define_op("Reshape", "tensor: T, shape: Tshape -> output: T", Tshape=INDEX, shape_input=1)
+@define_op(
+    "Reshape", "tensor: T, shape: Tshape -> output: T", Tshape=INDEX, shape_input=1, view_of=0
+)
 def reshape_op(tensor: Tensor, shape: Tensor) -> Dims:
     """The same elements in another shape; one size may be -1, which is then computed.
 
@@ -460,7 +484,9 @@ def reshape(
     return reshape_op(tensor, shape if shape is not None else dims, name=name)  # type: ignore[no-any-return]
 
 
-@define_op("ExpandDims", "input: T, dim: Tdim -> output: T", Tdim=INDEX, inline_safe=True)
+@define_op(
+    "ExpandDims", "input: T, dim: Tdim -> output: T", Tdim=INDEX, inline_safe=True, view_of=0
+)
 def expand_dims_op(input: Tensor, dim: Tensor) -> Dims:
     """The input with an axis of size 1 put in at ``dim`` (from -rank - 1 to rank).
 
@@ -478,7 +504,7 @@ def expand_dims_op(input: Tensor, dim: Tensor) -> Dims:
     return (*input.dims[:axis], 1, *input.dims[axis:])
 
 
-@define_op("Squeeze", "input: T -> output: T")
+@define_op("Squeeze", "input: T -> output: T", view_of=0)
 def squeeze_op(input: Tensor, *, squeeze_dims: list[int] = ()) -> Dims:  # type: ignore[assignment]
     """The input without axes of size 1: all of them, or those of ``squeeze_dims``.
 
@@ -578,7 +604,13 @@ def broadcast_to_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [reshape(reduce_sum(grad, axes), shape(source)), None]
 
 
-@define_op("BroadcastArgs", "s0: T, s1: T -> r0: T", T=INDEX)
+@define_op(
+    "BroadcastArgs",
+    "s0: T, s1: T -> r0: T",
+    T=INDEX,
+    host_inputs=("s0", "s1"),
+    host_outputs=("r0",),
+)
 def broadcast_args_op(s0: Tensor, s1: Tensor) -> Dims:
     """The shape that two shapes broadcast to. Not differentiable."""
     need_rank(s0, 1, "a shape")
@@ -588,7 +620,14 @@ def broadcast_args_op(s0: Tensor, s1: Tensor) -> Dims:
     return (max(s0.dims[0], s1.dims[0]),)  # type: ignore[type-var]
 
 
-@define_op("BroadcastGradientArgs", "s0: T, s1: T -> r0: T, r1: T", T=INDEX)
+@define_op(
+    "BroadcastGradientArgs",
+    "s0: T, s1: T -> r0: T, r1: T",
+    T=INDEX,
+    host_inputs=("s0", "s1"),
+    host_outputs=("r0", "r1"),
+    cost=0.0,
+)
 def broadcast_gradient_args_op(s0: Tensor, s1: Tensor) -> list[Dims]:
     """For each of two shapes, the axes to sum over to undo broadcasting. Not differentiable."""
     need_rank(s0, 1, "a shape")

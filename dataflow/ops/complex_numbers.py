@@ -18,7 +18,7 @@ from dataflow.shapes import Dims
 _PARTS = frozenset({dtypes.float32, dtypes.float64})
 
 
-@define_op("Complex", "real: T, imag: T -> out: Tout", T=_PARTS, Tout=COMPLEX)
+@define_op("Complex", "real: T, imag: T -> out: Tout", T=_PARTS, Tout=COMPLEX, elementwise=True)
 def complex_op(real: Tensor, imag: Tensor, *, Tout: DType = dtypes.complex64) -> Dims:
     """The complex numbers ``real + i * imag``.
 
@@ -37,7 +37,9 @@ def _part(op_type: str, what: str, gradient: str) -> OpDef:
         f"{what} of complex numbers, element by element.\n\n"
         f"Shape: kept. Dtype: the real type of a part. Gradient: {gradient}\n"
     )
-    return define_op(op_type, "input: T -> output: Tout", T=COMPLEX, Tout=_PARTS)(rule)
+    return define_op(op_type, "input: T -> output: Tout", T=COMPLEX, Tout=_PARTS, shape_like=0)(
+        rule
+    )
 
 
 real_op = _part("Real", "The real part", "dy as a complex number.")
@@ -45,7 +47,7 @@ imag_op = _part("Imag", "The imaginary part", "i * dy.")
 angle_op = _part("Angle", "The angle (argument)", "-dy / (x.imag + i * x.real).")
 
 
-@define_op("Conj", "input: T -> output: T", T=COMPLEX)
+@define_op("Conj", "input: T -> output: T", T=COMPLEX, elementwise=True)
 def conj_op(input: Tensor) -> Dims:
     """The complex conjugate, element by element.
 

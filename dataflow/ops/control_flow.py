@@ -78,7 +78,12 @@ def _merged_dims(inputs: list[Tensor]) -> Dims:
     return dims
 
 
-@define_op("Merge", "inputs: N * T -> output: T, value_index: int32", control_flow="merge")
+@define_op(
+    "Merge",
+    "inputs: N * T -> output: T, value_index: int32",
+    control_flow="merge",
+    host_outputs=("value_index",),
+)
 def merge_op(inputs: list[Tensor]) -> list[Dims]:
     """The one input that is not dead, and its number.
 
@@ -88,7 +93,10 @@ def merge_op(inputs: list[Tensor]) -> list[Dims]:
 
 
 @define_op(
-    "RefMerge", "inputs: Ref(N * T) -> output: Ref(T), value_index: int32", control_flow="merge"
+    "RefMerge",
+    "inputs: Ref(N * T) -> output: Ref(T), value_index: int32",
+    control_flow="merge",
+    host_outputs=("value_index",),
 )
 def ref_merge_op(inputs: list[Tensor]) -> list[Dims]:
     """`Merge` for variables."""
@@ -143,7 +151,14 @@ def ref_next_iteration_op(data: Tensor) -> Dims:
     return data.dims
 
 
-@define_op("LoopCond", "input: bool -> output: bool", control_flow="loop_cond", is_alias=True)
+@define_op(
+    "LoopCond",
+    "input: bool -> output: bool",
+    control_flow="loop_cond",
+    is_alias=True,
+    host_inputs=("input",),
+    host_outputs=("output",),
+)
 def loop_cond_op(input: Tensor) -> Dims:
     """Marks the condition of a loop: it goes on while this is true."""
     return input.dims

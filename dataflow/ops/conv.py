@@ -12,6 +12,7 @@ from dataflow.dtypes import FLOATING, INDICES, int32
 from dataflow.graph.registry import Defaulted, define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
+from dataflow.ops.costs import windows
 from dataflow.ops.static_value import static_dims
 from dataflow.shapes import Dims, list_dims, merge
 from dataflow.windows import num_positions
@@ -203,6 +204,8 @@ def filter_gradient_dims(
     T=FLOATING | {int32},
     own_memory=True,
     calls_blas=True,
+    cost=windows,
+    shares_work="always",
 )
 def conv2d_op(
     input: Tensor,
@@ -234,6 +237,8 @@ def conv2d_op(
     shape_input=0,
     own_memory=True,
     calls_blas=True,
+    cost=windows,
+    shares_work="always",
 )
 def conv2d_backprop_input_op(
     input_sizes: Tensor,
@@ -271,6 +276,8 @@ def conv2d_backprop_input_op(
     T=FLOATING,
     keeps_nothing=True,
     calls_blas=True,
+    cost=windows,
+    shares_work="always",
 )
 def conv2d_backprop_filter_op(
     input: Tensor,
@@ -345,7 +352,14 @@ def conv2d_backprop_filter_gradient(op: Any, grad: Tensor) -> list[Any]:
 _KINDS_3D = ("SAME", "VALID")
 
 
-@define_op("Conv3D", "input: T, filter: T -> output: T", T=FLOATING, calls_blas=True)
+@define_op(
+    "Conv3D",
+    "input: T, filter: T -> output: T",
+    T=FLOATING,
+    calls_blas=True,
+    cost=windows,
+    shares_work="always",
+)
 def conv3d_op(
     input: Tensor,
     filter: Tensor,
@@ -372,6 +386,8 @@ def conv3d_op(
     T=FLOATING,
     Tshape=Defaulted(int32, INDICES),
     calls_blas=True,
+    cost=windows,
+    shares_work="always",
 )
 def conv3d_backprop_input_op(
     input_sizes: Tensor,
@@ -407,6 +423,8 @@ def conv3d_backprop_input_op(
     "input: T, filter_sizes: int32, out_backprop: T -> output: T",
     T=FLOATING,
     calls_blas=True,
+    cost=windows,
+    shares_work="always",
 )
 def conv3d_backprop_filter_op(
     input: Tensor,

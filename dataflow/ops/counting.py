@@ -21,7 +21,9 @@ from dataflow.shapes import Dims, compatible, list_dims
 _COUNTED = frozenset({dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64})
 
 
-@define_op("Bincount", "arr: int32, size: int32, weights: T -> bins: T", T=_COUNTED)
+@define_op(
+    "Bincount", "arr: int32, size: int32, weights: T -> bins: T", T=_COUNTED, int32_on_device=True
+)
 def bincount_op(arr: Tensor, size: Tensor, weights: Tensor) -> Dims:
     """How often each of 0 .. size - 1 occurs in arr, or the sums of the weights of each.
 

@@ -9,6 +9,7 @@ from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import div_no_nan_op
+from dataflow.ops.costs import cubic
 from dataflow.ops.matmul import matmul
 from dataflow.ops.matrix_diag import (
     adjoint,
@@ -56,7 +57,7 @@ def stack_shape(x: Any) -> Any:
     return array_ops.shape(x)[:-2]
 
 
-@define_op("Cholesky", "input: T -> output: T", T=INEXACT)
+@define_op("Cholesky", "input: T -> output: T", T=INEXACT, cost=cubic(0.3))
 def cholesky_op(input: Tensor) -> Dims:
     """The lower triangle L with ``L @ L^H = input``, of symmetric positive definite matrices.
 
@@ -85,7 +86,7 @@ def cholesky_gradient(op: Any, grad: Any) -> list[Any]:
     return [(result + adjoint(result)) * 0.5]
 
 
-@define_op("Qr", "input: T -> q: T, r: T", T=INEXACT)
+@define_op("Qr", "input: T -> q: T, r: T", T=INEXACT, cost=cubic(4.0))
 def qr_op(input: Tensor, *, full_matrices: bool = False) -> list[Dims]:
     """``input = q @ r`` with orthonormal columns in q and an upper triangle r.
 
@@ -139,7 +140,7 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
     return qr_op(input, full_matrices=full_matrices, name=name)
 
 
-@define_op("Svd", "input: T -> s: T, u: T, v: T", T=INEXACT)
+@define_op("Svd", "input: T -> s: T, u: T, v: T", T=INEXACT, cost=cubic(20.0))
 def svd_op(input: Tensor, *, compute_uv: bool = True, full_matrices: bool = False) -> list[Dims]:
     """``input = u @ diag(s) @ v^H``, the singular values s from the largest down.
 
@@ -208,7 +209,7 @@ def svd(
     return (real(s), u, v) if compute_uv else real(s)
 
 
-@define_op("SelfAdjointEigV2", "input: T -> e: T, v: T", T=INEXACT)
+@define_op("SelfAdjointEigV2", "input: T -> e: T, v: T", T=INEXACT, cost=cubic(10.0))
 def self_adjoint_eig_op(input: Tensor, *, compute_v: bool = True) -> list[Dims]:
     """Eigenvalues e (from the smallest up) and eigenvectors v (columns) of symmetric matrices.
 

@@ -16,13 +16,20 @@ from dataflow.ops.conv import (
     filter_gradient_dims,
     input_gradient_dims,
 )
+from dataflow.ops.costs import windows
 from dataflow.shapes import Dims
 from dataflow.windows import num_positions
 
 _ONES = (1, 1, 1, 1)
 
 
-@define_op("DepthwiseConv2dNative", "input: T, filter: T -> output: T", T=FLOATING)
+@define_op(
+    "DepthwiseConv2dNative",
+    "input: T, filter: T -> output: T",
+    T=FLOATING,
+    cost=windows,
+    shares_work="always",
+)
 def depthwise_op(
     input: Tensor,
     filter: Tensor,
@@ -56,6 +63,8 @@ def depthwise_op(
     "DepthwiseConv2dNativeBackpropInput",
     "input_sizes: int32, filter: T, out_backprop: T -> output: T",
     T=FLOATING,
+    cost=windows,
+    shares_work="always",
 )
 def depthwise_backprop_input_op(
     input_sizes: Tensor,
@@ -91,6 +100,8 @@ def depthwise_backprop_input_op(
     "DepthwiseConv2dNativeBackpropFilter",
     "input: T, filter_sizes: int32, out_backprop: T -> output: T",
     T=FLOATING,
+    cost=windows,
+    shares_work="always",
 )
 def depthwise_backprop_filter_op(
     input: Tensor,

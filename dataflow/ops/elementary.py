@@ -37,9 +37,9 @@ def unary_op(
     return define_op(op_type, "x: T -> y: T", T=allowed, elementwise=True, **traits)(rule)
 
 
-exp_op = unary_op("Exp", "The exponential e**x", "dy * y.")
+exp_op = unary_op("Exp", "The exponential e**x", "dy * y.", cost=0.002)
 expm1_op = unary_op("Expm1", "exp(x) - 1, exact for small x", "dy * exp(x).")
-log_op = unary_op("Log", "The natural logarithm", "dy / x.")
+log_op = unary_op("Log", "The natural logarithm", "dy / x.", cost=0.002)
 log1p_op = unary_op("Log1p", "log(1 + x), exact for small x", "dy / (1 + x).")
 square_op = unary_op("Square", "x * x", "2 * dy * x.", INEXACT | INTEGERS, inline_safe=True)
 sqrt_op = unary_op("Sqrt", "The square root", "dy / (2 * y), as SqrtGrad.", inline_safe=True)
@@ -53,19 +53,21 @@ sign_op = unary_op(
     "zero; of complex numbers dy across x, over abs(x).",
     SIGNED,
 )
-sin_op = unary_op("Sin", "The sine", "dy * cos(x).")
-cos_op = unary_op("Cos", "The cosine", "-dy * sin(x).")
+sin_op = unary_op("Sin", "The sine", "dy * cos(x).", cost=0.005)
+cos_op = unary_op("Cos", "The cosine", "-dy * sin(x).", cost=0.005)
 tan_op = unary_op("Tan", "The tangent", "dy / cos(x)**2.")
 asin_op = unary_op("Asin", "The inverse sine", "dy / sqrt(1 - x**2).")
 acos_op = unary_op("Acos", "The inverse cosine", "-dy / sqrt(1 - x**2).")
 atan_op = unary_op("Atan", "The inverse tangent", "dy / (1 + x**2).")
 sinh_op = unary_op("Sinh", "The hyperbolic sine", "dy * cosh(x).")
 cosh_op = unary_op("Cosh", "The hyperbolic cosine", "dy * sinh(x).")
-tanh_op = unary_op("Tanh", "The hyperbolic tangent", "dy * (1 - y**2), as TanhGrad.")
+tanh_op = unary_op("Tanh", "The hyperbolic tangent", "dy * (1 - y**2), as TanhGrad.", cost=0.003)
 asinh_op = unary_op("Asinh", "The inverse hyperbolic sine", "dy / cosh(y).")
 acosh_op = unary_op("Acosh", "The inverse hyperbolic cosine", "dy / sinh(y).")
 atanh_op = unary_op("Atanh", "The inverse hyperbolic tangent", "dy / (1 - x**2).")
-sigmoid_op = unary_op("Sigmoid", "1 / (1 + exp(-x))", "dy * y * (1 - y), as SigmoidGrad.")
+sigmoid_op = unary_op(
+    "Sigmoid", "1 / (1 + exp(-x))", "dy * y * (1 - y), as SigmoidGrad.", cost=0.004
+)
 floor_op = unary_op("Floor", "x rounded down", "none; it is constant between steps.", FLOATING)
 ceil_op = unary_op("Ceil", "x rounded up", "none; it is constant between steps.", FLOATING)
 rint_op = unary_op("Rint", "The nearest integer, halves to even", "none.", FLOATING)

@@ -7,10 +7,17 @@ from typing import Any
 from dataflow.dtypes import NUMBERS, DType, float32, float64
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.costs import steps
 from dataflow.shapes import Dims, Shape
 
 
-@define_op("_Fused", "inputs: list(Tin) -> output: T", own_memory=True)
+@define_op(
+    "_Fused",
+    "inputs: list(Tin) -> output: T",
+    own_memory=True,
+    shares_work="large",
+    cost=steps("program"),
+)
 def fused_op(inputs: list[Tensor], *, program: Any, T: DType, output_shape: Shape) -> Dims:
     """A chain of element-wise ops, perhaps with a sum or mean at its end, as one kernel.
 
@@ -24,7 +31,12 @@ not_differentiable(fused_op)
 
 
 @define_op(
-    "_FusedRegion", "inputs: list(Tin) -> outputs: N * T", T=[float32, float64], keeps_nothing=True
+    "_FusedRegion",
+    "inputs: list(Tin) -> outputs: N * T",
+    T=[float32, float64],
+    keeps_nothing=True,
+    shares_work="large",
+    cost=steps("region"),
 )
 def fused_region_op(
     inputs: list[Tensor],

@@ -463,7 +463,7 @@ def one_hot(
 # ---- Choosing -----------------------------------------------------------------------------
 
 
-@define_op("Select", "condition: bool, t: T, e: T -> output: T", shape_like=1)
+@define_op("Select", "condition: bool, t: T, e: T -> output: T", shape_like=1, shares_work="large")
 def select_op(condition: Tensor, t: Tensor, e: Tensor) -> Dims:
     """``t`` where the condition holds, else ``e``; a vector condition chooses whole rows.
 
@@ -499,7 +499,9 @@ def select_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [None, select_op(condition, grad, nothing), select_op(condition, nothing, grad)]
 
 
-@define_op("SelectV2", "condition: bool, t: T, e: T -> output: T", elementwise=True)
+@define_op(
+    "SelectV2", "condition: bool, t: T, e: T -> output: T", elementwise=True, shares_work="large"
+)
 def select_v2_op(condition: Tensor, t: Tensor, e: Tensor) -> Dims:
     """``t`` where the condition holds, else ``e``; all three are broadcast.
 

@@ -37,7 +37,9 @@ def _resized(images: Tensor, size: Tensor) -> Dims:
     return (batch, height, width, channels)
 
 
-@define_op("ResizeBilinear", "images: T, size: int32 -> resized_images: float32", T=_PIXELS)
+@define_op(
+    "ResizeBilinear", "images: T, size: int32 -> resized_images: float32", T=_PIXELS, cost=0.02
+)
 def resize_bilinear_op(
     images: Tensor, size: Tensor, *, align_corners: bool = False, half_pixel_centers: bool = False
 ) -> Dims:
@@ -48,7 +50,9 @@ def resize_bilinear_op(
     return _resized(images, size)
 
 
-@define_op("ResizeBicubic", "images: T, size: int32 -> resized_images: float32", T=_PIXELS)
+@define_op(
+    "ResizeBicubic", "images: T, size: int32 -> resized_images: float32", T=_PIXELS, cost=0.05
+)
 def resize_bicubic_op(
     images: Tensor, size: Tensor, *, align_corners: bool = False, half_pixel_centers: bool = False
 ) -> Dims:

@@ -73,6 +73,7 @@ def concat_v1_op(concat_dim: Tensor, values: list[Tensor]) -> Dims:
     "ConcatOffset",
     "concat_dim: int32, shape: N * shape_type -> offset: N * shape_type",
     shape_type=INDEX,
+    host_outputs=("offset",),
 )
 def concat_offset_op(concat_dim: Tensor, shape: list[Tensor]) -> list[Dims]:
     """Where each input of a concat begins in its output. Not differentiable."""
@@ -164,7 +165,7 @@ def stack_op(values: list[Tensor], *, axis: int = 0) -> Dims:
     return (*dims[:at], len(values), *dims[at:])
 
 
-@define_op("Unpack", "value: T -> output: num * T")
+@define_op("Unpack", "value: T -> output: num * T", view_of=0)
 def unstack_op(value: Tensor, *, num: int, axis: int = 0) -> list[Dims]:
     """A tensor taken apart along ``axis``; ``num`` tensors without that axis.
 
@@ -262,7 +263,7 @@ def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
 # ---- split --------------------------------------------------------------------------------
 
 
-@define_op("Split", "split_dim: int32, value: T -> output: num_split * T")
+@define_op("Split", "split_dim: int32, value: T -> output: num_split * T", view_of=1)
 def split_op(split_dim: Tensor, value: Tensor, *, num_split: int) -> list[Dims]:
     """A tensor cut into ``num_split`` equal parts along an axis.
 
@@ -287,6 +288,7 @@ def split_op(split_dim: Tensor, value: Tensor, *, num_split: int) -> list[Dims]:
     "SplitV",
     "value: T, size_splits: Tlen, split_dim: int32 -> output: num_split * T",
     Tlen=INDEX,
+    view_of=0,
 )
 def split_v_op(
     value: Tensor, size_splits: Tensor, split_dim: Tensor, *, num_split: int

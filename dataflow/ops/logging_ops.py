@@ -14,7 +14,13 @@ from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims
 
 
-@define_op("Assert", "condition: bool, data: list(T)", stateful=True, has_side_effect=True)
+@define_op(
+    "Assert",
+    "condition: bool, data: list(T)",
+    stateful=True,
+    has_side_effect=True,
+    host_inputs=("condition", "data"),
+)
 def assert_op(condition: Tensor, data: list[Tensor], *, summarize: int = 3) -> list[Dims]:
     """Stops the run with an `InvalidArgumentError` that shows ``data`` unless ``condition`` holds.
 
@@ -23,7 +29,13 @@ def assert_op(condition: Tensor, data: list[Tensor], *, summarize: int = 3) -> l
     return []
 
 
-@define_op("Print", "input: T, data: list(U) -> output: T", stateful=True, has_side_effect=True)
+@define_op(
+    "Print",
+    "input: T, data: list(U) -> output: T",
+    stateful=True,
+    has_side_effect=True,
+    host_inputs=("data",),
+)
 def print_op(
     input: Tensor, data: list[Tensor], *, message: str = "", first_n: int = -1, summarize: int = 3
 ) -> Dims:

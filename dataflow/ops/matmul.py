@@ -12,6 +12,7 @@ from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.arithmetic import conj_if_complex
 from dataflow.ops.casts import cast
+from dataflow.ops.costs import product
 from dataflow.shapes import Dims, list_dims
 
 
@@ -45,7 +46,15 @@ def _product_dims(a: Tensor, b: Tensor, transpose_a: bool, transpose_b: bool) ->
     return rows, columns
 
 
-@define_op("MatMul", "a: T, b: T -> product: T", T=NUMBERS, own_memory=True, calls_blas=True)
+@define_op(
+    "MatMul",
+    "a: T, b: T -> product: T",
+    T=NUMBERS,
+    own_memory=True,
+    calls_blas=True,
+    cost=product,
+    shares_work="product",
+)
 def mat_mul_op(
     a: Tensor, b: Tensor, *, transpose_a: bool = False, transpose_b: bool = False
 ) -> Dims:
@@ -131,7 +140,15 @@ def batch_product_dims(x: Tensor, y: Tensor, adj_x: bool, adj_y: bool, broadcast
     return None if batch is None else (*batch, rows, columns)
 
 
-@define_op("BatchMatMul", "x: T, y: T -> output: T", T=NUMBERS, own_memory=True, calls_blas=True)
+@define_op(
+    "BatchMatMul",
+    "x: T, y: T -> output: T",
+    T=NUMBERS,
+    own_memory=True,
+    calls_blas=True,
+    cost=product,
+    shares_work="product",
+)
 def batch_mat_mul_op(x: Tensor, y: Tensor, *, adj_x: bool = False, adj_y: bool = False) -> Dims:
     """The products of two stacks of matrices of equal size.
 
@@ -141,7 +158,15 @@ def batch_mat_mul_op(x: Tensor, y: Tensor, *, adj_x: bool = False, adj_y: bool =
     return batch_product_dims(x, y, adj_x, adj_y, False)
 
 
-@define_op("BatchMatMulV2", "x: T, y: T -> output: T", T=NUMBERS, own_memory=True, calls_blas=True)
+@define_op(
+    "BatchMatMulV2",
+    "x: T, y: T -> output: T",
+    T=NUMBERS,
+    own_memory=True,
+    calls_blas=True,
+    cost=product,
+    shares_work="product",
+)
 def batch_mat_mul_v2_op(x: Tensor, y: Tensor, *, adj_x: bool = False, adj_y: bool = False) -> Dims:
     """The products of two stacks of matrices, whose leading axes broadcast.
 

@@ -390,7 +390,13 @@ def trace(x: Any, name: str | None = None) -> Tensor:
         return reduce_sum(matrix_diag_part(x), [-1], name=scope)
 
 
-@define_op("LinSpace", "start: T, stop: T, num: Tidx -> output: T", T=FLOATING, Tidx=INDICES)
+@define_op(
+    "LinSpace",
+    "start: T, stop: T, num: Tidx -> output: T",
+    T=FLOATING,
+    Tidx=INDICES,
+    host_inputs=("start", "stop", "num"),
+)
 def lin_space_op(start: Tensor, stop: Tensor, num: Tensor) -> Dims:
     """``num`` numbers at even distances from start to stop, both included.
 

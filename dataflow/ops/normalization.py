@@ -449,7 +449,7 @@ def fused_batch_norm(
 # ---- local response normalization ---------------------------------------------------------------------
 
 
-@define_op("LRN", "input: T -> output: T", T=Defaulted(dtypes.float32, FLOATING))
+@define_op("LRN", "input: T -> output: T", T=Defaulted(dtypes.float32, FLOATING), cost=0.02)
 def lrn_op(
     input: Tensor,
     *,

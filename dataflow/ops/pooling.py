@@ -13,6 +13,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.conv import check_padding, check_rank, format_axes, pairs_of
 from dataflow.ops.convolution import explicit, renamed, spread, with_space_to_batch
+from dataflow.ops.costs import windows
 from dataflow.ops.static_value import static_dims
 from dataflow.shapes import Dims, list_dims, merge
 from dataflow.windows import num_positions
@@ -74,6 +75,8 @@ def _merged(a: Dims, b: Dims, what: str) -> Dims:
     "input: T -> output: T",
     T=Defaulted(dtypes.float32, REAL_NUMBERS),
     keeps_nothing=True,
+    cost=windows,
+    shares_work="always",
 )
 def max_pool_op(
     input: Tensor,
@@ -101,6 +104,8 @@ def max_pool_op(
     T=Defaulted(dtypes.float32, REAL_NUMBERS),
     shape_like=0,
     own_memory=True,
+    cost=windows,
+    shares_work="always",
 )
 def max_pool_grad_op(
     orig_input: Tensor,
@@ -121,7 +126,13 @@ def max_pool_grad_op(
     return orig_input.dims
 
 
-@define_op("MaxPoolGradGrad", "orig_input: T, orig_output: T, grad: T -> output: T", T=REAL_NUMBERS)
+@define_op(
+    "MaxPoolGradGrad",
+    "orig_input: T, orig_output: T, grad: T -> output: T",
+    T=REAL_NUMBERS,
+    cost=windows,
+    shares_work="always",
+)
 def max_pool_grad_grad_op(
     orig_input: Tensor,
     orig_output: Tensor,
@@ -140,7 +151,7 @@ def max_pool_grad_grad_op(
     return orig_output.dims
 
 
-@define_op("MaxPool3D", "input: T -> output: T", T=FLOATING)
+@define_op("MaxPool3D", "input: T -> output: T", T=FLOATING, cost=windows, shares_work="always")
 def max_pool_3d_op(
     input: Tensor,
     *,
@@ -162,6 +173,8 @@ def max_pool_3d_op(
     "orig_input: TInput, orig_output: TInput, grad: T -> output: T",
     T=FLOATING,
     TInput=FLOATING,
+    cost=windows,
+    shares_work="always",
 )
 def max_pool_3d_grad_op(
     orig_input: Tensor,
@@ -182,7 +195,11 @@ def max_pool_3d_grad_op(
 
 
 @define_op(
-    "MaxPool3DGradGrad", "orig_input: T, orig_output: T, grad: T -> output: T", T=REAL_NUMBERS
+    "MaxPool3DGradGrad",
+    "orig_input: T, orig_output: T, grad: T -> output: T",
+    T=REAL_NUMBERS,
+    cost=windows,
+    shares_work="always",
 )
 def max_pool_3d_grad_grad_op(
     orig_input: Tensor,
@@ -256,6 +273,8 @@ def max_pool_3d_grad_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
     "input: T -> output: T, argmax: Targmax",
     T=REAL_NUMBERS,
     Targmax=INDICES,
+    cost=windows,
+    shares_work="always",
 )
 def max_pool_with_argmax_op(
     input: Tensor,
@@ -278,7 +297,14 @@ def max_pool_with_argmax_op(
 _ARGMAX = "input: T, grad: T, argmax: Targmax -> output: T"
 
 
-@define_op("MaxPoolGradWithArgmax", _ARGMAX, T=REAL_NUMBERS, Targmax=INDICES)
+@define_op(
+    "MaxPoolGradWithArgmax",
+    _ARGMAX,
+    T=REAL_NUMBERS,
+    Targmax=INDICES,
+    cost=windows,
+    shares_work="always",
+)
 def max_pool_grad_with_argmax_op(
     input: Tensor,
     grad: Tensor,
@@ -297,7 +323,14 @@ def max_pool_grad_with_argmax_op(
     return input.dims
 
 
-@define_op("MaxPoolGradGradWithArgmax", _ARGMAX, T=REAL_NUMBERS, Targmax=INDICES)
+@define_op(
+    "MaxPoolGradGradWithArgmax",
+    _ARGMAX,
+    T=REAL_NUMBERS,
+    Targmax=INDICES,
+    cost=windows,
+    shares_work="always",
+)
 def max_pool_grad_grad_with_argmax_op(
     input: Tensor,
     grad: Tensor,
@@ -390,13 +423,20 @@ def _average_ops(suffix: str, rank: int, first_input: str, default: str) -> tupl
     chosen.__name__ = f"avg_pool{suffix.lower()}"
     gradient_rule.__name__ = f"avg_pool{suffix.lower()}_grad"
     forward = define_op(
-        f"AvgPool{suffix}", f"{first_input}: T -> output: T", T=FLOATING, keeps_nothing=True
+        f"AvgPool{suffix}",
+        f"{first_input}: T -> output: T",
+        T=FLOATING,
+        keeps_nothing=True,
+        cost=windows,
+        shares_work="always",
     )(chosen)
     backward = define_op(
         f"AvgPool{suffix}Grad",
         "orig_input_shape: int32, grad: T -> output: T",
         T=FLOATING,
         own_memory=True,
+        cost=windows,
+        shares_work="always",
     )(gradient_rule)
 
     @forward.gradient

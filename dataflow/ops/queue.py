@@ -144,13 +144,18 @@ def queue_close_op(handle: Tensor, *, cancel_pending_enqueues: bool = False) -> 
     return []
 
 
-@define_op("QueueIsClosedV2", "handle: resource -> is_closed: bool", stateful=True)
+@define_op(
+    "QueueIsClosedV2",
+    "handle: resource -> is_closed: bool",
+    stateful=True,
+    host_outputs=("is_closed",),
+)
 def queue_is_closed_op(handle: Tensor) -> Dims:
     """Whether the queue is closed, a scalar."""
     return ()
 
 
-@define_op("QueueSizeV2", "handle: resource -> size: int32", stateful=True)
+@define_op("QueueSizeV2", "handle: resource -> size: int32", stateful=True, host_outputs=("size",))
 def queue_size_op(handle: Tensor) -> Dims:
     """The number of elements now, a scalar."""
     return ()

@@ -87,6 +87,7 @@ def truncated_normal_op(shape: Tensor, *, dtype: DType, seed: int = 0, seed2: in
     stateful=True,
     T=INDICES,
     Tout=INDICES,
+    host_inputs=("shape", "minval", "maxval"),
 )
 def random_uniform_int_op(
     shape: Tensor, minval: Tensor, maxval: Tensor, *, seed: int = 0, seed2: int = 0

@@ -37,7 +37,7 @@ def _transposed(x: Tensor, perm: Tensor) -> Dims:
     return tuple(x.dims[p] for p in order)
 
 
-@define_op("Transpose", "x: T, perm: Tperm -> y: T", Tperm=INDEX)
+@define_op("Transpose", "x: T, perm: Tperm -> y: T", Tperm=INDEX, view_of=0)
 def transpose_op(x: Tensor, perm: Tensor) -> Dims:
     """Axes in another order: axis i of the result is axis ``perm[i]`` of the input.
 

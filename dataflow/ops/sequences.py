@@ -23,6 +23,8 @@ from dataflow.shapes import Dims
     "Range",
     "start: Tidx, limit: Tidx, delta: Tidx -> output: Tidx",
     Tidx=dtypes.REAL_NUMBERS,
+    host_inputs=("start", "limit", "delta"),
+    host_outputs=("output",),
 )
 def range_op(start: Tensor, limit: Tensor, delta: Tensor) -> Dims:
     """The vector start, start + delta, ... that ends before limit. Not differentiable."""
@@ -80,7 +82,9 @@ def range_(
 # ---- Order --------------------------------------------------------------------------------
 
 
-@define_op("TopKV2", "input: T, k: int32 -> values: T, indices: int32", T=dtypes.REAL_NUMBERS)
+@define_op(
+    "TopKV2", "input: T, k: int32 -> values: T, indices: int32", T=dtypes.REAL_NUMBERS, cost=0.05
+)
 def top_k_op(input: Tensor, k: Tensor, *, sorted: bool = True) -> list[Dims]:
     """The k largest elements along the last axis, and where they are; ties: lower index first.
 
@@ -326,7 +330,13 @@ def invert_permutation_op(x: Tensor) -> Dims:
     return x.dims or (None,)
 
 
-@define_op("UnravelIndex", "indices: Tidx, dims: Tidx -> output: Tidx", Tidx=INDEX)
+@define_op(
+    "UnravelIndex",
+    "indices: Tidx, dims: Tidx -> output: Tidx",
+    Tidx=INDEX,
+    int32_on_device=True,
+    host_inputs=(),
+)
 def unravel_index_op(indices: Tensor, dims: Tensor) -> Dims:
     """Flat numbers of elements as coordinates in an array of shape ``dims``. Not differentiable.
 

@@ -39,7 +39,9 @@ def elements_of(vector: Tensor) -> list[int | None] | None:
 # ---- Slice --------------------------------------------------------------------------------
 
 
-@define_op("Slice", "input: T, begin: Index, size: Index -> output: T", Index=dtypes.INDICES)
+@define_op(
+    "Slice", "input: T, begin: Index, size: Index -> output: T", Index=dtypes.INDICES, view_of=0
+)
 def slice_op(input: Tensor, begin: Tensor, size: Tensor) -> Dims:
     """``size[i]`` elements (-1: all that follow) from ``begin[i]`` on, along each axis i.
 
@@ -170,6 +172,7 @@ def strided_dims(
     "StridedSlice",
     "input: T, begin: Index, end: Index, strides: Index -> output: T",
     Index=_INDEX_TYPES,
+    view_of=0,
 )
 def strided_slice_op(
     input: Tensor,

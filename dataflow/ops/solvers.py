@@ -10,6 +10,7 @@ from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import conj_if_complex
+from dataflow.ops.costs import cubic
 from dataflow.ops.decompositions import INEXACT, cholesky, qr, square_dims, stack_shape
 from dataflow.ops.matmul import matmul
 from dataflow.ops.matrix_diag import eye, matrix_band_part, matrix_diag_part
@@ -17,7 +18,7 @@ from dataflow.ops.reduce import reduce_sum, sum_op
 from dataflow.shapes import BroadcastError, Dims, broadcast, list_dims, merge
 
 
-@define_op("MatrixInverse", "input: T -> output: T", T=INEXACT)
+@define_op("MatrixInverse", "input: T -> output: T", T=INEXACT, cost=cubic(1.0))
 def matrix_inverse_op(input: Tensor, *, adjoint: bool = False) -> Dims:
     """The inverses of square matrices, or of their adjoints.
 
@@ -34,7 +35,7 @@ def matrix_inverse_gradient(op: Any, grad: Any) -> list[Any]:
     return [-matmul(inverse, inner, adjoint_a=not flipped)]
 
 
-@define_op("MatrixDeterminant", "input: T -> output: T", T=INEXACT)
+@define_op("MatrixDeterminant", "input: T -> output: T", T=INEXACT, cost=cubic(0.3))
 def matrix_determinant_op(input: Tensor) -> Dims:
     """The determinants of square matrices.
 
@@ -95,7 +96,7 @@ def _solve_dims(matrix: Tensor, rhs: Tensor, broadcasts: bool) -> Dims:
     return None if batch is None else (*batch, rows, rhs.dims[-1])
 
 
-@define_op("MatrixSolve", "matrix: T, rhs: T -> output: T", T=INEXACT)
+@define_op("MatrixSolve", "matrix: T, rhs: T -> output: T", T=INEXACT, cost=cubic(0.7))
 def matrix_solve_op(matrix: Tensor, rhs: Tensor, *, adjoint: bool = False) -> Dims:
     """x with ``matrix @ x = rhs`` (or ``matrix^H @ x = rhs``).
 
@@ -118,7 +119,7 @@ def matrix_solve_gradient(op: Any, grad: Any) -> list[Any]:
     return [_solve_gradients(op, grad_rhs), grad_rhs]
 
 
-@define_op("MatrixTriangularSolve", "matrix: T, rhs: T -> output: T", T=INEXACT)
+@define_op("MatrixTriangularSolve", "matrix: T, rhs: T -> output: T", T=INEXACT, cost=cubic(0.5))
 def matrix_triangular_solve_op(
     matrix: Tensor, rhs: Tensor, *, lower: bool = True, adjoint: bool = False
 ) -> Dims:

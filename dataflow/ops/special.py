@@ -26,6 +26,7 @@ erf_op = unary_op(
     "The error function 2 / sqrt(pi) * integral of exp(-t**2) from 0 to x",
     "dy * 2 / sqrt(pi) * exp(-x**2).",
     FLOATING,
+    cost=0.01,
 )
 erfc_op = unary_op(
     "Erfc", "1 - erf(x), exact where erf is nearly 1", "minus that of erf.", FLOATING
@@ -42,8 +43,11 @@ lgamma_op = unary_op(
     "The logarithm of the absolute value of the gamma function",
     "dy * digamma(x).",
     FLOATING,
+    cost=0.02,
 )
-digamma_op = unary_op("Digamma", "The derivative of lgamma", "dy * polygamma(1, x).", FLOATING)
+digamma_op = unary_op(
+    "Digamma", "The derivative of lgamma", "dy * polygamma(1, x).", FLOATING, cost=0.02
+)
 bessel_i0_op = unary_op("BesselI0", "The modified Bessel function I0", "dy * I1(x).", FLOATING)
 bessel_i1_op = unary_op(
     "BesselI1", "The modified Bessel function I1", "dy * (I0(x) - I1(x) / x).", FLOATING

@@ -42,7 +42,9 @@ def _complex_transform(num_axes: int, inverse: bool) -> OpDef:
         f"{num_axes} axes.\n\nShape and dtype: those of the input. "
         f"Gradient: the {'forward' if inverse else 'inverse'} transform of dy, scaled.\n"
     )
-    return define_op(op_type, "input: Tcomplex -> output: Tcomplex", Tcomplex=COMPLEX)(rule)
+    return define_op(
+        op_type, "input: Tcomplex -> output: Tcomplex", Tcomplex=COMPLEX, shape_like=0, cost=0.02
+    )(rule)
 
 
 _FORWARD = {n: _complex_transform(n, False) for n in (1, 2, 3)}
@@ -97,6 +99,7 @@ def _real_transform(num_axes: int) -> OpDef:
     return define_op(
         op_type,
         "input: Treal, fft_length: int32 -> output: Tcomplex",
+        cost=0.02,
         Treal=_PARTS,
         Tcomplex=COMPLEX,
     )(rule)
@@ -116,6 +119,7 @@ def _to_real_transform(num_axes: int) -> OpDef:
     return define_op(
         op_type,
         "input: Tcomplex, fft_length: int32 -> output: Treal",
+        cost=0.02,
         Tcomplex=COMPLEX,
         Treal=_PARTS,
     )(rule)

@@ -82,7 +82,11 @@ def assign_sub_op(ref: Tensor, value: Tensor, *, use_locking: bool = False) -> D
     return _same_shape(ref, value, "cannot subtract")
 
 
-@define_op("IsVariableInitialized", "ref: Ref(dtype) -> is_initialized: bool")
+@define_op(
+    "IsVariableInitialized",
+    "ref: Ref(dtype) -> is_initialized: bool",
+    host_outputs=("is_initialized",),
+)
 def is_variable_initialized_op(ref: Tensor) -> Dims:
     """Whether a variable has a value. Shape: scalar. Dtype: bool."""
     return ()

@@ -55,6 +55,7 @@ stateless_truncated_op = _stateless(
     T=INDICES,
     Tseed=INDICES,
     dtype=INDICES,
+    host_inputs=("shape", "seed", "minval", "maxval"),
 )
 def stateless_uniform_int_op(shape: Tensor, seed: Tensor, minval: Tensor, maxval: Tensor) -> Dims:
     """Integers drawn evenly from [minval, maxval), the same for the same seed.

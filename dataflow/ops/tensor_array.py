@@ -66,6 +66,7 @@ def tensor_array_write_op(handle: Tensor, index: Tensor, value: Tensor, flow_in:
     "TensorArrayGatherV3",
     "handle: resource, indices: int32, flow_in: float32 -> value: dtype",
     stateful=True,
+    host_inputs=("indices",),
 )
 def tensor_array_gather_op(
     handle: Tensor, indices: Tensor, flow_in: Tensor, *, dtype: DType, element_shape: Shape = None
@@ -80,6 +81,7 @@ def tensor_array_gather_op(
     "TensorArrayScatterV3",
     "handle: resource, indices: int32, value: T, flow_in: float32 -> flow_out: float32",
     stateful=True,
+    host_inputs=("indices",),
 )
 def tensor_array_scatter_op(
     handle: Tensor, indices: Tensor, value: Tensor, flow_in: Tensor
@@ -112,7 +114,12 @@ def tensor_array_split_op(handle: Tensor, value: Tensor, lengths: Tensor, flow_i
     return ()
 
 
-@define_op("TensorArraySizeV3", "handle: resource, flow_in: float32 -> size: int32", stateful=True)
+@define_op(
+    "TensorArraySizeV3",
+    "handle: resource, flow_in: float32 -> size: int32",
+    stateful=True,
+    host_outputs=("size",),
+)
 def tensor_array_size_op(handle: Tensor, flow_in: Tensor) -> Dims:
     """The number of elements, a scalar."""
     return ()

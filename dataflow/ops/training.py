@@ -64,9 +64,19 @@ def _scalars(scalars: dict[str, Tensor]) -> None:
             raise ValueError(f"{name} must be a scalar, got shape {shapes.list_dims(tensor.dims)}")
 
 
-#: Every row of the variables is updated, in one pass; only some rows.
-_N: dict[str, Any] = {"T": dtypes.NUMBERS, "inline_safe": True}
-_R: dict[str, Any] = {"T": dtypes.NUMBERS, "Tindices": dtypes.INDICES}
+#: For ops that update only some rows of variables, and for those that update all in one pass.
+_R: dict[str, Any] = {
+    "T": dtypes.NUMBERS,
+    "Tindices": dtypes.INDICES,
+    "cost": 0.003,
+    "shares_work": "large",
+}
+_N: dict[str, Any] = {
+    "T": dtypes.NUMBERS,
+    "cost": 0.003,
+    "shares_work": "large",
+    "inline_safe": True,
+}
 
 
 @define_op(

@@ -7,56 +7,16 @@ are rarely worth a kernel; so do strings and handles of resources. All else is o
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import ArgSpec
+from dataflow.graph.registry import ArgSpec, OpDef
 
 HOST = "host"
 DEVICE = "device"
 #: Takes the value wherever it is: the op looks at its shape only, or passes it on.
 ANY = "any"
-
-#: Names of arguments that say how to compute.
-_HOST_ARGUMENTS = frozenset(
-    {
-        *("axis", "axes", "begin", "block_shape", "concat_dim", "crops", "depth", "dim"),
-        *("dimension", "dims", "element_shape", "end", "fft_length", "filter_sizes"),
-        *("global_step", "index", "input_sizes", "k", "lengths", "max_num_elements", "max_size"),
-        *("min_size", "multiples", "n", "nbins", "new_global_step", "num", "num_cols"),
-        *("num_lower", "num_required", "num_rows", "num_samples", "num_segments", "num_upper"),
-        *("orig_input_shape", "output_shape", "paddings", "perm", "pred", "reduction_indices"),
-        *("reps", "row_shape", "seed", "shape", "shift", "size", "size_splits", "sizes"),
-        *("split_dim", "strides", "a_shape"),
-    }
-)
-#: Arguments of these names are data in some ops: there they are on the device.
-_DEVICE_ARGUMENTS = frozenset({"UnravelIndex.dims", "Concat.values"})
-_HOST_ARGUMENTS_OF = {
-    "Range": ("start", "limit", "delta"),
-    "LinSpace": ("start", "stop"),
-    "Assert": ("condition", "data"),
-    "Print": ("data",),
-    "BroadcastArgs": ("s0", "s1"),
-    "BroadcastGradientArgs": ("s0", "s1"),
-    "RandomUniformInt": ("minval", "maxval"),
-    "StatelessRandomUniformInt": ("minval", "maxval"),
-    "TensorArrayGatherV3": ("indices",),
-    "TensorArrayScatterV3": ("indices",),
-    "LoopCond": ("input",),
-}
-#: These look at their input's shape or presence, or pass it on, and need it nowhere.
-_LOOKS_ONLY = frozenset({"Shape", "ShapeN", "Size", "Rank", "IsVariableInitialized"})
-#: Outputs in the host's memory although the op runs on the device.
-_HOST_OUTPUTS = frozenset(
-    {
-        *("Shape", "ShapeN", "Size", "Rank", "IsVariableInitialized", "BroadcastArgs", "Range"),
-        *("BroadcastGradientArgs", "ConcatOffset", "TensorArraySizeV3", "QueueSizeV2"),
-        *("LoopCond", "QueueIsClosedV2"),
-    }
-)
-#: Ops on int32 that have kernels for the device all the same: they make or take other types.
-_INT32_ON_DEVICE = frozenset({"Bincount", "UnravelIndex"})
 
 
 class Memory(NamedTuple):
@@ -73,26 +33,24 @@ def memory_of(op: Operation) -> Memory:
         return Memory((HOST,) * len(op.inputs), (HOST,) * len(op.outputs), True)
     inputs: list[str] = []
     for arg in op.op_def.inputs:
-        place = _place_of_argument(op.type, arg)
+        place = _place_of_argument(op.op_def, arg)
         inputs += [place] * _num_tensors(arg, op)
     for i, tensor in enumerate(op.inputs):
         if not tensor.dtype.base_dtype.kind or tensor.dtype.base_dtype.kind in "Sx":
             inputs[i] = HOST  # nothing but the host can hold it
-    on_host = op.type in _HOST_OUTPUTS
-    outputs = [HOST if on_host or t.dtype.base_dtype.kind in "Sx" else DEVICE for t in op.outputs]
-    if op.op_def.control_flow == "merge":
-        outputs[1] = HOST  # the number of the branch
-    return Memory(tuple(inputs), tuple(outputs), on_host)
+    left = op.op_def.host_outputs
+    places = [HOST if a.name in left else DEVICE for a in _each(op.op_def.outputs, op)]
+    outputs = [
+        HOST if t.dtype.base_dtype.kind in "Sx" else place
+        for t, place in zip(op.outputs, places, strict=True)
+    ]
+    return Memory(tuple(inputs), tuple(outputs), bool(left) and DEVICE not in places)
 
 
-def _place_of_argument(op_type: str, arg: ArgSpec) -> str:
-    if arg.is_ref or op_type in _LOOKS_ONLY or arg.name in ("flow_in", "handle"):
+def _place_of_argument(op_def: OpDef, arg: ArgSpec) -> str:
+    if arg.is_ref or op_def.shape_only or arg.name in ("flow_in", "handle"):
         return ANY
-    if arg.name in _HOST_ARGUMENTS_OF.get(op_type, ()):
-        return HOST
-    if arg.name in _HOST_ARGUMENTS and f"{op_type}.{arg.name}" not in _DEVICE_ARGUMENTS:
-        return HOST
-    return DEVICE
+    return HOST if arg.name in op_def.host_inputs else DEVICE
 
 
 def _num_tensors(arg: ArgSpec, op: Operation) -> int:
@@ -105,12 +63,12 @@ def _num_tensors(arg: ArgSpec, op: Operation) -> int:
 
 def _is_host_work(op: Operation) -> bool:
     """Whether all that the op reads and makes is int32 (or bool made of int32)."""
-    if op.type in _INT32_ON_DEVICE or op.op_def.stateful or op.type.startswith("_"):
+    if op.op_def.int32_on_device or op.op_def.stateful or op.type.startswith("_"):
         return False
     data = [
         t
-        for arg, t in zip(_arguments(op), op.inputs, strict=True)
-        if _place_of_argument(op.type, arg) != HOST
+        for arg, t in zip(_each(op.op_def.inputs, op), op.inputs, strict=True)
+        if _place_of_argument(op.op_def, arg) != HOST
     ]
     names = {t.dtype.base_dtype.name for t in data}
     made = {t.dtype.base_dtype.name for t in op.outputs}
@@ -119,6 +77,6 @@ def _is_host_work(op: Operation) -> bool:
     return made <= {"int32", "bool"} and names <= {"int32"} and ("int32" in names | made)
 
 
-def _arguments(op: Operation) -> list[ArgSpec]:
-    """The argument of each input."""
-    return [arg for arg in op.op_def.inputs for _ in range(_num_tensors(arg, op))]
+def _each(arguments: Iterable[ArgSpec], op: Operation) -> list[ArgSpec]:
+    """The argument that each input, or each output, of a node belongs to."""
+    return [arg for arg in arguments for _ in range(_num_tensors(arg, op))]

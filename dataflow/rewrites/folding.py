@@ -17,9 +17,6 @@ from dataflow.shapes import num_elements
 #: A larger result than its inputs is worth keeping only while it is small.
 _MAX_GROWTH_BYTES = 64 * 1024
 
-#: Shape questions whose answer is static; no input value is needed.
-_SHAPE_QUESTIONS = frozenset({"Shape", "Size", "Rank"})
-
 
 def foldable(op: Operation) -> bool:
     """True when all inputs are constants and the node has no effect of its own."""
@@ -37,7 +34,7 @@ def foldable(op: Operation) -> bool:
 def may_fold(tensor: Tensor) -> bool:
     """A quick test that spares most nodes the whole question."""
     op = tensor.op
-    return op.type in _SHAPE_QUESTIONS or (bool(op._inputs) and op._inputs[0].op.type == "Const")
+    return op.op_def.shape_only or (bool(op._inputs) and op._inputs[0].op.type == "Const")
 
 
 def fold(tensor: Tensor, max_bytes: int = MAX_FOLDED_BYTES) -> Tensor | None:
@@ -90,16 +87,16 @@ def _goes_unnoticed(op: Operation) -> bool:
 
 
 def _static_answer(tensor: Tensor) -> Any:
-    if tensor.op.type not in _SHAPE_QUESTIONS or tensor.op._control_inputs:
+    if not tensor.op.op_def.shape_only or tensor.op._control_inputs:
         return None
-    source = tensor.op._inputs[0]
+    source = tensor.op._inputs[tensor.value_index]
     dims = source.dims
     if source.op._control_inputs or (source.op.op_def.outputs and source.dtype.is_ref):
         return None  # what it waits for, or assigns, must still happen
     if dims is None or (tensor.op.type != "Rank" and None in dims):
         return None
     dtype = tensor.dtype.as_numpy_dtype
-    if tensor.op.type == "Shape":
+    if tensor.op.type in ("Shape", "ShapeN"):
         return np.array(dims, dtype)
     if tensor.op.type == "Rank":
         return np.array(len(dims), dtype)

@@ -21,14 +21,14 @@ from __future__ import annotations
 
 import bisect
 import itertools
-import math
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dataflow.graph.operation import Operation
 from dataflow.kernels.fused.elementwise import SHARED_ELEMENTS
 from dataflow.kernels.parallel import LARGE_PRODUCT
+from dataflow.ops.costs import BLAS_RATE, largest_operand
 from dataflow.rewrites.dedupe import can_merge
 
 if TYPE_CHECKING:
@@ -36,58 +36,10 @@ if TYPE_CHECKING:
 
 #: What a part must cost, and what must be done beside it: waking a thread takes some 20 us.
 LEAST_MICROSECONDS = 150.0
-_GUESSED_SIZE = 32
 #: Longer parts are not looked for: looking takes time, too.
 _MOST_LINES = 64
 _LOCAL = re.compile(r"[tf]\d")
 _READ = re.compile(r"\bv\d+\.")
-_PRODUCTS = frozenset({"MatMul", "BatchMatMul", "BatchMatMulV2"})
-_WINDOWS = re.compile("Conv[23]D|Depthwise|Pool")
-_SHARED_LOOPS = frozenset({"_Fused", "_FusedRegion", "ReluGrad", "Select", "SelectV2"})
-#: Multiplications that a core does in a microsecond, in BLAS and in LAPACK.
-_BLAS_RATE, _LAPACK_RATE = 60e3, 5e3
-#: Operations of LAPACK on a matrix of n x n, in n^3.
-_CUBIC = {
-    "Cholesky": 0.3,
-    "MatrixInverse": 1.0,
-    "MatrixSolve": 0.7,
-    "MatrixDeterminant": 0.3,
-    "MatrixTriangularSolve": 0.5,
-    "Qr": 4.0,
-    "SelfAdjointEigV2": 10.0,
-    "Svd": 20.0,
-}
-#: Microseconds an element of the largest operand.
-_SLOW = {
-    "TopKV2": 0.05,
-    "FFT": 0.02,
-    "FFT2D": 0.02,
-    "RFFT": 0.02,
-    "IFFT": 0.02,
-    "Lgamma": 0.02,
-    "Digamma": 0.02,
-    "Pow": 0.02,
-    "Softmax": 0.005,
-    "Erf": 0.01,
-    "ResizeBilinear": 0.02,
-    "ResizeBicubic": 0.05,
-    "LRN": 0.02,
-    "Tanh": 0.003,
-    "Exp": 0.002,
-    "Sigmoid": 0.004,
-    "Sin": 0.005,
-    "Cos": 0.005,
-    "Log": 0.002,
-}
-_ORDINARY = 0.0007
-#: They look at shapes, or give views.
-_FREE = frozenset(
-    {
-        *("Shape", "ShapeN", "Size", "Rank", "Reshape", "ExpandDims", "Squeeze", "Transpose"),
-        *("Split", "SplitV", "Unpack", "Slice", "StridedSlice", "BroadcastTo", "Identity"),
-        *("ZerosLike", "OnesLike", "Fill", "BroadcastGradientArgs", "DiagPart", "Real", "Imag"),
-    }
-)
 
 
 class Part(NamedTuple):
@@ -103,46 +55,20 @@ class Part(NamedTuple):
     gives: tuple[str, ...]
 
 
-def _size(dims: Any) -> int:
-    if dims is None:
-        return 1
-    return math.prod(_GUESSED_SIZE if d is None else d for d in dims)
-
-
 def microseconds(op: Operation, single: bool) -> float | None:
     """About how long a node takes; ``None`` for one whose kernel uses several threads itself.
 
     ``single``: kernels may use one thread only.
     """
-    if op.type in _FREE:
+    op_def = op.op_def
+    cost, shares = op_def.cost, "" if single else op_def.shares_work
+    if cost == 0.0:
         return 0.0
-    if op.type in _PRODUCTS:
-        inner = _size((op.inputs[0].dims or (None,))[-1:])
-        if op.attrs.get("transpose_a") or op.attrs.get("adj_x"):
-            inner = _size((op.inputs[0].dims or (None, None))[-2:-1])
-        multiplications = _size(op.outputs[0].dims) * inner
-        if multiplications >= LARGE_PRODUCT and not single:
-            return None
-        return multiplications / _BLAS_RATE
-    if _WINDOWS.search(op.type):
-        if not single:
-            return None
-        sizes = [_size(t.dims) for t in (*op.inputs, *op.outputs)]
-        return float(max(sizes)) * _size((op.inputs[0].dims or (None,))[-1:]) * 9 / _BLAS_RATE
-    largest = max((_size(t.dims) for t in (*op.inputs, *op.outputs)), default=1)
-    if op.type in _CUBIC:
-        n = _size((op.inputs[0].dims or (None,))[-1:])
-        return _CUBIC[op.type] * largest * n / _LAPACK_RATE
-    shared = largest >= SHARED_ELEMENTS and not single
-    if shared and op.type in _SHARED_LOOPS:
+    elements = largest_operand(op)
+    if shares == "always" or (shares == "large" and elements >= SHARED_ELEMENTS):
         return None
-    if op.type == "_Fused":
-        return largest * _ORDINARY * len(op.attrs["program"].steps)
-    if op.type == "_FusedRegion":
-        return largest * _ORDINARY * len(op.attrs["region"].steps)
-    if op.type.startswith(("Apply", "SparseApply")):
-        return None if shared else largest * 4 * _ORDINARY
-    return largest * _SLOW.get(op.type, _ORDINARY)
+    taken = elements * cost if isinstance(cost, float) else cost(op)
+    return None if shares == "product" and taken * BLAS_RATE >= LARGE_PRODUCT else taken
 
 
 def find(lines: Sequence[Line], most: int, single: bool) -> list[Part]:

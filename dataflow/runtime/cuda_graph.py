@@ -31,7 +31,6 @@ from dataflow.placement.transfers import Placed
 _RUNS_BEFORE_CAPTURE = 3
 #: As many sets of shapes are kept; a plan whose shapes change all the time is not captured.
 _MAX_GRAPHS = 4
-_LOOKS_AT_SHAPES = frozenset({"Shape", "ShapeN", "Size", "Rank"})
 
 
 def why_not(placed: Placed) -> str:
@@ -52,7 +51,7 @@ def why_not(placed: Placed) -> str:
         if op.type == "_CopyToHost":
             if any(c in placed.ops for c in op.outputs[0]._consumers):
                 return f"the host computes with {op.inputs[0].name!r}"
-        elif op.type in ("_CopyToDevice", *_LOOKS_AT_SHAPES):
+        elif op.type == "_CopyToDevice" or op.op_def.shape_only:
             if op.type == "_CopyToDevice" and op.inputs[0] in from_values:
                 if op.inputs[0] not in placed.feeds:
                     return f"{op.inputs[0].name!r} is computed by the host from what is fed"

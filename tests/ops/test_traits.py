@@ -13,8 +13,9 @@ import pytest
 
 import dataflow as tf
 import dataflow.kernels
-from dataflow.graph.registry import OpDef, all_ops
+from dataflow.graph.registry import OpDef, all_ops, define_op
 from dataflow.kernels.registry import all_kernels
+from dataflow.runtime import concurrency
 from tests.samples import all_samples
 
 KERNELS = Path(dataflow.kernels.__file__).parent
@@ -204,3 +205,29 @@ def test_samples_have_the_shape_of_the_input_that_their_op_names() -> None:
                     continue
                 tried.add(op.type)
     assert len(tried) >= 25
+
+
+def test_what_stays_on_the_host_is_an_argument_of_the_op() -> None:
+    for op in all_ops().values():
+        assert set(op.host_inputs) <= {a.name for a in op.inputs}, op
+        assert set(op.host_outputs) <= {a.name for a in op.outputs}, op
+        assert op.view_of is None or op.view_of < len(op.inputs), op
+
+
+def test_costs_are_microseconds_of_every_node_of_the_samples() -> None:
+    seen = set()
+    for sample in all_samples():
+        with tf.Graph().as_default() as graph:
+            sample.build(tf, *[tf.constant(i) for i in sample.inputs])
+            for op in graph.get_operations():
+                taken = concurrency.microseconds(op, single=True)
+                assert taken is not None and 0 <= taken < 1e6, op
+                if not isinstance(op.op_def.cost, float):
+                    seen.add(op.type)
+    assert {"MatMul", "Conv2D", "Cholesky"} <= seen
+
+
+def test_a_trait_that_is_not_one_is_refused() -> None:
+    with pytest.raises(TypeError, match="bocks"):
+        define_op("Misspelled", "x: T -> y: T", T={tf.float32}, bocks=True)(lambda x: x.dims)
+    assert "Misspelled" not in all_ops()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.graph.operation import Operation
 from dataflow.graph.registry import all_ops
 from dataflow.kernels.fused import elementwise
 from dataflow.rewrites import fusion
@@ -299,11 +301,8 @@ def test_errors_in_place_name_the_node(unfused: Any) -> None:
             plan.run([A, np.ones(4, np.float32)])
 
 
-SAMPLES = [s for s in all_samples() if s.op in all_ops() and all_ops()[s.op].keeps_nothing]
-
-
-@pytest.mark.parametrize("sample", SAMPLES, ids=[s.id for s in SAMPLES])
-def test_kernels_keep_to_what_their_ops_say(sample: Sample) -> None:
+def kernel_calls(sample: Sample) -> Iterator[tuple[Operation, list[Any], list[Any]]]:
+    """Each node of a sample with floats for outputs: its inputs, and what its kernel makes of them."""
     tensors = [tf.constant(i) for i in sample.inputs]
     outputs = sample.build(tf, *tensors)
     outputs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
@@ -312,9 +311,8 @@ def test_kernels_keep_to_what_their_ops_say(sample: Sample) -> None:
             sample.setup(tf, session)
         plan = Plan(session, FetchPlan(session.graph, outputs, session), tensors)
         for op in plan.ops:
-            if not buffers.keeps_nothing(op):
-                continue
-            if any(t.dtype.is_ref for t in op.inputs):
+            of_interest = buffers.keeps_nothing(op) or op.op_def.view_of is not None
+            if not of_interest or any(t.dtype.is_ref for t in op.inputs):
                 continue
             if any(t.dtype.name not in ("float32", "float64") for t in op.outputs):
                 continue
@@ -331,16 +329,43 @@ def test_kernels_keep_to_what_their_ops_say(sample: Sample) -> None:
             before = [v.copy() for v in values]
             with np.errstate(all="ignore"):
                 results = plan.bind_kernel(op)(*arguments)
-            for result in results if isinstance(results, tuple) else [results]:
-                if isinstance(result, np.ndarray) and result.size:
-                    assert not any(np.shares_memory(result, v) for v in values), op.type
-                    if op.op_def.own_memory:
-                        assert result.flags.writeable
-                        assert all(
-                            s or n == 1 for s, n in zip(result.strides, result.shape, strict=True)
-                        )
             for value, old in zip(values, before, strict=True):
                 np.testing.assert_array_equal(value, old)
+            yield op, values, list(results) if isinstance(results, tuple) else [results]
+
+
+SAMPLES = [s for s in all_samples() if s.op in all_ops() and all_ops()[s.op].keeps_nothing]
+VIEWS = [s for s in all_samples() if s.op in all_ops() and all_ops()[s.op].view_of is not None]
+
+
+@pytest.mark.parametrize("sample", SAMPLES, ids=[s.id for s in SAMPLES])
+def test_kernels_keep_to_what_their_ops_say(sample: Sample) -> None:
+    for op, values, results in kernel_calls(sample):
+        for result in results:
+            if isinstance(result, np.ndarray) and result.size and buffers.keeps_nothing(op):
+                assert not any(np.shares_memory(result, v) for v in values), op.type
+                if op.op_def.own_memory:
+                    assert result.flags.writeable
+                    assert all(
+                        s or n == 1 for s, n in zip(result.strides, result.shape, strict=True)
+                    )
+
+
+def test_views_look_at_the_input_that_their_ops_name() -> None:
+    seen: dict[str, bool] = {}
+    for sample in VIEWS:
+        with tf.Graph().as_default():
+            for op, values, results in kernel_calls(sample):
+                of = op.op_def.view_of
+                if of is None:
+                    continue
+                seen.setdefault(op.type, False)
+                for result in results:
+                    shared = {i for i, v in enumerate(values) if np.shares_memory(result, v)}
+                    assert shared <= {of}, op.type
+                    seen[op.type] = seen[op.type] or bool(shared)
+    assert len(seen) >= 9
+    assert not [op_type for op_type, any_shared in seen.items() if not any_shared]
 
 
 def random_graph(rng: Any, x: Any, v: Any) -> list[Any]:
