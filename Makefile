@@ -27,7 +27,7 @@ PYTEST = $(BIN)/python -m pytest
 # PYTHONDONTWRITEBYTECODE is set each process would compile 85 modules. Takes 0.1 s when all are.
 COMPILE = $(BIN)/python -m compileall -q dataflow widgets/dataflow_widgets datasets || true
 
-.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu binder book lint format clean
+.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu fuzz binder book lint format clean
 
 help:
 	@echo "make lab            open the lessons in JupyterLab (PORT=, ARGS=)"
@@ -37,6 +37,7 @@ help:
 	@echo "make bench          time this against TensorFlow and PyTorch"
 	@echo "make bench-cluster  time clusters against TensorFlow's"
 	@echo "make bench-gpu      time a GPU against its copy bandwidth, and PyTorch where it is"
+	@echo "make fuzz           feed 10,000 broken inputs of each format to what reads them"
 	@echo "make binder         build what binder/ describes, and run lessons in it in 2 GB"
 	@echo "make book           the lessons with their outputs, as a site"
 	@echo "make lint           ruff and mypy"
@@ -88,6 +89,9 @@ bench-cluster: tests/benchmarks/cluster.py $(VENV)/.installed-bench $(ORACLE_VEN
 bench-gpu: $(VENV)/.installed-bench
 	@$(COMPILE)
 	$(BIN)/python -m tests.benchmarks.gpu $(ARGS)
+
+fuzz: $(VENV)/.installed-test
+	DATAFLOW_FUZZ_INPUTS=10000 $(PYTEST) -rP tests/hostile $(ARGS)
 
 # On Linux only: memory is measured by what the kernel tells of each process.
 binder: $(VENV)/.installed-test $(BINDER_VENV)/.installed-binder

@@ -12,7 +12,7 @@ from dataflow.cluster.connections import connect
 from dataflow.cluster.master import call
 from dataflow.cluster.processes import is_running
 from dataflow.cluster.spec import ClusterSpec
-from dataflow.errors import UnavailableError, UnimplementedError
+from dataflow.errors import DeadlineExceededError, UnavailableError, UnimplementedError
 
 #: A task that is stopped must not keep whoever looks at the others waiting.
 _ANSWER_SECONDS = 1.0
@@ -81,10 +81,10 @@ class AttachedBackend:
                 timeout_seconds,
                 answer_seconds=_ANSWER_SECONDS,
             )
-            link.sock.settimeout(_ANSWER_SECONDS)
+            link.deadline = time.monotonic() + _ANSWER_SECONDS
             figures = call(link, "status").head or {}
             link.close()
-        except UnavailableError:
+        except (UnavailableError, DeadlineExceededError):
             return
         if task.pid not in (0, figures["pid"]):
             task.restarts += 1

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import select
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -44,7 +46,7 @@ from dataflow.cluster.messages import (
 )
 from dataflow.cluster.outgoing_memory import SHARE_FROM_BYTES, OutgoingSegments, Place
 from dataflow.cluster.shared_memory import IncomingSegments
-from dataflow.errors import ResourceExhaustedError, UnavailableError
+from dataflow.errors import DeadlineExceededError, OpError, ResourceExhaustedError, UnavailableError
 
 log = logging.getLogger("dataflow.cluster")
 
@@ -80,6 +82,10 @@ def split_address(address: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
+class _TimeIsUp(OSError):
+    """A link's deadline has passed. (TimeoutError is also what the system says of a silent peer.)"""
+
+
 class TooLong(Exception):
     """A frame that does not fit into a link's buffer: it cannot be received without waiting."""
 
@@ -110,7 +116,11 @@ class Link:
         self.limit_bytes = limit_bytes
         #: What the other end takes in one message, as far as it said so.
         self.peer_limit_bytes = 1 << 62
+        #: Whether both ends can read each other's memory; see `share_memory_with`.
         self.may_share = False
+        #: When what is being sent or received must be done, as `time.monotonic` tells; ``None``: it
+        #: may take as long as it does. Then the link is closed, with DeadlineExceededError.
+        self.deadline: float | None = None
         self.closed = False
         #: Whether `wake` was called: closed as soon as its user is done with it.
         self.ended = False
@@ -149,6 +159,11 @@ class Link:
         """Return the socket's number, for `select.poll`."""
         return self.sock.fileno()
 
+    def share_memory_with(self, pid: int) -> None:
+        """Let large tensors go through memory; ``pid`` is the process at the other end."""
+        self._incoming.pid = pid
+        self.may_share = True
+
     # Sending
 
     def send(
@@ -162,8 +177,9 @@ class Link:
         while_full: Callable[[], None] | None = None,
         hold: bool = False,
     ) -> None:
-        """Send one frame. Raises UnavailableError when the peer is gone, and ResourceExhaustedError,
-        with nothing sent, for more than it takes in one message.
+        """Send one frame. Raises UnavailableError when the peer is gone, DeadlineExceededError when
+        `deadline` passes, and ResourceExhaustedError, with nothing sent, for more than the peer
+        takes in one message.
 
         A small frame that may ``hold`` goes out together with the next one.
 
@@ -208,7 +224,7 @@ class Link:
                 self._send_buffers(buffers, size, while_full)
             except OSError as error:
                 self.close()
-                raise self._gone(error) from None
+                raise self._lost(error) from None
             except BaseException:
                 self.close()  # an interrupt inside a frame: the rest of it will never come
                 raise
@@ -269,7 +285,8 @@ class Link:
     ) -> None:
         if len(buffers) > messages.MAX_BUFFERS:
             buffers = [b"".join(bytes(memoryview(part)) for part in buffers)]
-        flags = 0 if while_full is None else socket.MSG_DONTWAIT
+        waits = while_full is not None or self.deadline is not None
+        flags = socket.MSG_DONTWAIT if waits else 0
         try:
             sent = self.sock.sendmsg(buffers, (), socket.MSG_DONTWAIT)
             if sent == size:
@@ -291,16 +308,29 @@ class Link:
             try:
                 sent = self.sock.sendmsg(left, (), flags)
             except BlockingIOError:
-                assert while_full is not None
                 self._wait_writable(while_full)
                 sent = 0
 
-    def _wait_writable(self, while_full: Callable[[], None]) -> None:
+    def _wait_writable(self, while_full: Callable[[], None] | None) -> None:
         poll = select.poll()
-        poll.register(self.sock, select.POLLOUT | select.POLLIN)
-        for _, event in poll.poll(1000):
-            if event & (select.POLLIN | select.POLLHUP):
+        poll.register(self.sock, select.POLLOUT | (0 if while_full is None else select.POLLIN))
+        for _, event in poll.poll(1000 * min(1.0, self._seconds_left())):
+            if while_full is not None and event & (select.POLLIN | select.POLLHUP):
                 while_full()
+
+    def _seconds_left(self) -> float:
+        """How long it may take yet; raises when there is no more time."""
+        if self.deadline is None:
+            return math.inf
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise _TimeIsUp
+        return left
+
+    def _wait_readable(self) -> None:
+        left = self._seconds_left()
+        if not wait_readable([self.sock.fileno()], left):
+            raise _TimeIsUp
 
     # Receiving
 
@@ -331,7 +361,7 @@ class Link:
             return False
         except OSError as error:
             self.close()
-            raise self._gone(error) from None
+            raise self._lost(error) from None
         return True
 
     def has_frame(self) -> bool:
@@ -353,8 +383,8 @@ class Link:
     def receive(self) -> Message:
         """Return the next message; wait for it.
 
-        Raises UnavailableError when the peer is gone, ProtocolError when it speaks garbage; either
-        way the link is closed.
+        Raises UnavailableError when the peer is gone, DeadlineExceededError when `deadline` passes,
+        ProtocolError when the peer speaks garbage; the link is closed then.
         """
         message = self._receive_like_before() or self._next(wait=True)
         assert message is not None
@@ -389,7 +419,7 @@ class Link:
             raise
         except OSError as error:
             self.close()
-            raise self._gone(error) from (error if isinstance(error, TimeoutError) else None)
+            raise self._lost(error) from None
         except BaseException:
             self.close()
             raise
@@ -468,8 +498,7 @@ class Link:
                 remember_one_of(self._received, begins, form)
             return message
         else:
-            long_meta = bytearray(meta_bytes)
-            self._read_into(memoryview(long_meta))
+            long_meta = self._read_bytes(meta_bytes)
             descriptors, head = messages.parse_meta(long_meta, num_tensors, payload_bytes)
             tensors = self._large_tensors(descriptors)
         return Message(kind, tag, id, tensors, head, flags)
@@ -504,9 +533,7 @@ class Link:
                 self._read_into(memoryview(array.reshape(-1).view(np.uint8)))  # type: ignore[arg-type]
                 tensors.append(_normal(array))
             else:
-                blob = bytearray(num_bytes)
-                self._read_into(memoryview(blob))
-                tensors.append(messages.unpack_strings(blob, shape))
+                tensors.append(messages.unpack_strings(self._read_bytes(num_bytes), shape))
         return tensors
 
     def _fill(self, count: int) -> None:
@@ -515,6 +542,8 @@ class Link:
             return
         self._make_room(count)
         while self._end - self._start < count:
+            if self.deadline is not None:
+                self._wait_readable()
             got = self.sock.recv_into(self._view[self._end :])
             if not got:
                 raise ConnectionResetError("end of file")
@@ -529,12 +558,20 @@ class Link:
             self._start, self._end = 0, len(rest)
             self._view[: len(rest)] = rest
 
+    def _read_bytes(self, count: int) -> memoryview:
+        """The next ``count`` bytes. Memory is taken as they come: nobody may send what he says."""
+        data = memoryview(np.empty(count, np.uint8))  # type: ignore[arg-type]
+        self._read_into(data)
+        return data
+
     def _read_into(self, target: memoryview) -> None:
         """Fill ``target``, first from the buffer, then straight from the socket."""
         ready = min(len(target), self._end - self._start)
         target[:ready] = self._view[self._start : self._start + ready]
         self._start += ready
         while ready < len(target):
+            if self.deadline is not None:
+                self._wait_readable()
             got = self.sock.recv_into(target[ready:])
             if not got:
                 raise ConnectionResetError("end of file")
@@ -551,11 +588,19 @@ class Link:
             "in parts, or set DATAFLOW_MAX_MESSAGE_BYTES higher for every task and client.",
         )
 
-    def _gone(self, error: BaseException) -> UnavailableError:
+    def _lost(self, error: OSError) -> OpError:
         stopped = registry.stopped_at(self.address)
         if stopped is not None:
             return stopped_error(self.peer, self.address, stopped)
         where = f" at {self.address}" if self.address else ""
+        # The system says the second where `set_patience` ends inside of a frame.
+        if isinstance(error, _TimeIsUp | BlockingIOError):
+            return DeadlineExceededError(
+                None,
+                None,
+                f"{self.peer}{where} did not answer in time. It may be busy or stopped, or its "
+                "machine cannot be reached.",
+            )
         return UnavailableError(
             None,
             None,

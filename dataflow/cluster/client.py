@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from dataflow.cluster import graph_codec, registry
 from dataflow.cluster.channel import Link
 from dataflow.cluster.connections import LinkPool
-from dataflow.cluster.master import call
+from dataflow.cluster.master import call, held
 from dataflow.cluster.messages import Kind
 from dataflow.cluster.read_ahead import note_run
 from dataflow.cluster.recorder import Recorder, merge
@@ -33,6 +33,11 @@ from dataflow.runtime.feeds import flatten_feeds, make_feed_converter
 from dataflow.runtime.fetches import FetchPlan, cache_key
 from dataflow.runtime.plan import own
 from dataflow.runtime.stepper import Trace
+
+#: How long after a step's end its master may say what became of it: it knows which task was slow.
+_MASTER_SECONDS = 0.3
+#: How long the end of a session may take; the master ends it too when the link ends.
+_CLOSE_SECONDS = 2.0
 
 
 class _Combination:
@@ -65,8 +70,7 @@ class RemoteSession:
     def __init__(self, backend: LocalMaster | RemoteMaster, graph: Any, config: Any) -> None:
         self.backend = backend
         self.graph = graph
-        timeout = getattr(config, "operation_timeout_in_ms", 0) or 0
-        self._timeout_seconds = timeout / 1000 or None
+        self._timeout_seconds = _timeout_of(config)
         self._log_placement = bool(getattr(config, "log_device_placement", False))
         self._combinations: dict[Any, _Combination] = {}
         self._seen_mutations = graph._mutations
@@ -130,19 +134,25 @@ class RemoteSession:
         until: Callable[[], bool] | None = None,
     ) -> Any:
         backend = self.backend
+        seconds = timeout_seconds or self._timeout_seconds
         arrays = [convert(v) for convert, v in zip(combination.converters, values, strict=True)]
         if combination.generation != backend.generation:
-            with self._lock:
-                backend.prepare(combination)
-                if self._log_placement and combination.generation < 0:
-                    log_placement(self._devices_of(combination))
-                combination.generation = backend.generation
+            seconds = self._prepare(combination, seconds)
         try:
-            seconds = timeout_seconds or self._timeout_seconds
             results = backend.run(combination, arrays, seconds, until=until)
         except OpError as error:
             raise self._with_node(error) from None
         return combination.fetches.rebuild([own(value) for value in results])
+
+    def _prepare(self, combination: _Combination, seconds: float | None) -> float | None:
+        """Have the tasks prepare a step; return how much of its time is left then."""
+        deadline = _deadline(seconds)
+        with held(self._lock, deadline):
+            self.backend.prepare(combination, deadline)
+            if self._log_placement and combination.generation < 0:
+                log_placement(self._devices_of(combination))
+            combination.generation = self.backend.generation
+        return None if deadline is None else max(0.001, deadline - time.monotonic())
 
     def _with_node(self, error: OpError) -> OpError:
         """The error with the node of this graph, where it came with a name only."""
@@ -167,7 +177,7 @@ class RemoteSession:
             convert(value)
             for convert, value in zip(combination.converters, feeds.values(), strict=True)
         ]
-        self.backend.prepare(combination)
+        self.backend.prepare(combination, _deadline(self._timeout_seconds))
         recorders: dict[str, Recorder] = {}
         result = error = None
         started = time.time()
@@ -206,7 +216,7 @@ class RemoteSession:
         return {
             "fetches": combination.fetches.names,
             "feeds": combination.feed_names,
-            "tasks": self.backend.explain(combination),
+            "tasks": self.backend.explain(combination, _deadline(self._timeout_seconds)),
         }
 
     def _devices_of(self, combination: _Combination) -> dict[Operation, str]:
@@ -224,7 +234,7 @@ class RemoteSession:
         """Return the task of every node that a run would need, by name."""
         feeds = flatten_feeds(self.graph, feed_dict) if feed_dict else {}
         combination = _Combination(FetchPlan(self.graph, fetches), list(feeds))
-        self.backend.prepare(combination)
+        self.backend.prepare(combination, _deadline(self._timeout_seconds))
         return self.backend.placement(combination)
 
     def tasks_of_run(self, fetches: list[str], feeds: list[str]) -> dict[str, str]:
@@ -251,6 +261,10 @@ class RemoteSession:
         self.backend.close()
 
 
+def _deadline(seconds: float | None) -> float | None:
+    return None if seconds is None else time.monotonic() + seconds
+
+
 class LocalMaster:
     """The target's server lives in this process: its master works on this very graph."""
 
@@ -261,10 +275,12 @@ class LocalMaster:
         self.server = server
         self.master = server.new_master_session(config, _switches_of(config))
 
-    def prepare(self, combination: _Combination) -> None:
-        """Cut the graph and register the pieces."""
+    def prepare(self, combination: _Combination, deadline: float | None) -> None:
+        """Cut the graph and register the pieces; see `MasterSession.prepare`."""
         fetches = combination.fetches
-        prepared = self.master.prepare(fetches.tensors, fetches.operations, combination.feeds)
+        prepared = self.master.prepare(
+            fetches.tensors, fetches.operations, combination.feeds, deadline
+        )
         combination.prepared = prepared
         combination.needed = prepared.needed
 
@@ -283,10 +299,12 @@ class LocalMaster:
         )
         return results
 
-    def explain(self, combination: _Combination) -> dict[str, Any]:
+    def explain(self, combination: _Combination, deadline: float | None) -> dict[str, Any]:
         """Have each task say what it would do."""
         fetches = combination.fetches
-        return dict(self.master.explain(fetches.tensors, fetches.operations, combination.feeds))
+        return dict(
+            self.master.explain(fetches.tensors, fetches.operations, combination.feeds, deadline)
+        )
 
     def placement(self, combination: _Combination) -> dict[str, str]:
         """Return the task of each needed node."""
@@ -327,70 +345,90 @@ class RemoteMaster:
             "allow_soft_placement": bool(getattr(config, "allow_soft_placement", False)),
             "rewrites": _switches_of(config),
         }
+        self._timeout_seconds = _timeout_of(config)
         self._control: Link | None = None
         self._closed = False
         self._lock = threading.RLock()
-        self._create()
+        try:
+            self._create(_deadline(self._timeout_seconds))
+        except BaseException:
+            self.pool.close()
+            raise
 
-    def _create(self) -> None:
+    def _create(self, deadline: float | None) -> None:
         """Open the session; its life is that of the control link."""
-        self._control = self._take()
-        self.task = self._control.peer = self._control.greeting["task"]
-        incarnation = self._control.greeting["incarnation"]
+        control = self._take(deadline)
+        self.task = control.peer = control.greeting["task"]
+        incarnation = control.greeting["incarnation"]
         self._was_restarted |= self._incarnation not in ("", incarnation)
         self._incarnation = incarnation
-        reply = call(self._control, "session.create", self._options)
-        head = reply.head or {}
-        self.session = str(head["session"])
+        self._control = control
+        self.session = str(self._ask("session.create", self._options, deadline)["session"])
         self._num_sent = 0
 
-    def _take(self) -> Link:
-        return self.pool.take(self.address, self.task or f"the master at {self.target}")
+    def _take(self, deadline: float | None) -> Link:
+        task = self.task or f"the master at {self.target}"
+        return self.pool.take(self.address, task, deadline=deadline)
 
-    def _ensure_session(self) -> None:
+    def _ask(
+        self,
+        method: str,
+        head: dict[str, Any],
+        deadline: float | None,
+        arrays: Sequence[Any] = (),
+    ) -> dict[str, Any]:
+        """Call a method of the master on the control link; it hears how much time there is."""
+        control = self._control
+        assert control is not None
+        if deadline is not None:
+            head = {**head, "timeout": max(0.001, deadline - time.monotonic())}
+            control.deadline = deadline + _MASTER_SECONDS
+        try:
+            return call(control, method, head, arrays).head or {}
+        finally:
+            control.deadline = None
+
+    def _ensure_session(self, deadline: float | None) -> None:
         if self._closed:  # while another thread was about to prepare a step
             raise CancelledError(None, None, "The session was closed during the step.")
         if self._control is None or not self._control.is_quiet():
             if self._control is not None:
                 self._control.close()
             self.generation += 1
-            self._create()
+            self._create(deadline)
 
-    def prepare(self, combination: _Combination) -> None:
+    def prepare(self, combination: _Combination, deadline: float | None) -> None:
         """Send what is new of the graph; have the step cut and registered."""
-        with self._lock:
-            reply = self._ask_about("session.prepare", combination)
+        with held(self._lock, deadline):
+            reply = self._ask_about("session.prepare", combination, deadline)
             combination.prepared = (self.session, reply["handle"])
             combination.needed = frozenset(reply["needed"])
 
-    def _prepare_again(self, combination: _Combination) -> tuple[str, int]:
+    def _prepare_again(self, combination: _Combination, deadline: float | None) -> tuple[str, int]:
         """Prepare a step that the server's present life does not know; its session and number."""
-        with self._lock:
-            self._ensure_session()
+        with held(self._lock, deadline):
+            self._ensure_session(deadline)
             if combination.prepared[0] != self.session:
-                self.prepare(combination)
+                self.prepare(combination, deadline)
             return combination.prepared  # type: ignore[no-any-return]
 
-    def explain(self, combination: _Combination) -> dict[str, Any]:
+    def explain(self, combination: _Combination, deadline: float | None) -> dict[str, Any]:
         """Have each task say what it would do."""
-        with self._lock:
-            return dict(self._ask_about("session.explain", combination)["tasks"])
+        with held(self._lock, deadline):
+            return dict(self._ask_about("session.explain", combination, deadline)["tasks"])
 
-    def _ask_about(self, method: str, combination: _Combination) -> dict[str, Any]:
+    def _ask_about(
+        self, method: str, combination: _Combination, deadline: float | None
+    ) -> dict[str, Any]:
         """Send what is new of the graph, and call a method with the names of fetches and feeds."""
-        self._ensure_session()
+        self._ensure_session(deadline)
         ops = self.graph.get_operations()
         replace = self.graph._mutations != self._seen_mutations
         first = 0 if replace else self._num_sent
         self._seen_mutations = self.graph._mutations
         encoded, arrays = _encode_what_can_travel(ops[first:])
-        assert self._control is not None
-        call(
-            self._control,
-            "session.extend",
-            {"session": self.session, "ops": encoded, "replace": replace},
-            arrays,
-        )
+        head = {"session": self.session, "ops": encoded, "replace": replace}
+        self._ask("session.extend", head, deadline, arrays)
         self._num_sent = len(ops)
         head = {
             "session": self.session,
@@ -398,7 +436,7 @@ class RemoteMaster:
             "targets": [op.name for op in combination.fetches.operations],
             "feeds": combination.feed_names,
         }
-        return call(self._control, method, head).head or {}
+        return self._ask(method, head, deadline)
 
     def run(
         self,
@@ -411,16 +449,18 @@ class RemoteMaster:
     ) -> list[Any]:
         """Run a prepared step: one message there, one back; once, whatever ``until`` says."""
         note_run()
-        link = self._take()
-        session, step = combination.prepared
-        if session != self.session or link.greeting["incarnation"] != self._incarnation:
-            session, step = self._prepare_again(combination)
-        head = {"method": "session.run", "session": session, "step": step}
-        if timeout_seconds is not None:
-            head["timeout"] = timeout_seconds
-        if recorders is not None:
-            head["trace"] = "values" if keep_values else "times"
+        deadline = _deadline(timeout_seconds)
+        link = self._take(deadline)
         try:
+            session, step = combination.prepared
+            if session != self.session or link.greeting["incarnation"] != self._incarnation:
+                session, step = self._prepare_again(combination, deadline)
+            head = {"method": "session.run", "session": session, "step": step}
+            if deadline is not None:
+                head["timeout"] = max(0.001, deadline - time.monotonic())
+                link.deadline = deadline + _MASTER_SECONDS
+            if recorders is not None:
+                head["trace"] = "values" if keep_values else "times"
             link.send(Kind.CALL, 0, 0, values, head)
             reply = link.receive()
         except BaseException:
@@ -451,29 +491,38 @@ class RemoteMaster:
         return dict(self._placement(combination)["on_gpus"])
 
     def _placement(self, combination: _Combination) -> dict[str, Any]:
-        assert self._control is not None
         session, step = combination.prepared
         head = {"session": session, "step": step}
-        return call(self._control, "session.placement", head).head or {}
+        return self._ask("session.placement", head, _deadline(self._timeout_seconds))
 
     def list_devices(self) -> list[Sequence[Any]]:
         """Return the fields of the visible tasks' devices."""
-        with self._lock:
-            self._ensure_session()
-            assert self._control is not None
-            head = call(self._control, "session.devices", {"session": self.session}).head or {}
+        deadline = _deadline(self._timeout_seconds)
+        with held(self._lock, deadline):
+            self._ensure_session(deadline)
+            head = self._ask("session.devices", {"session": self.session}, deadline)
         return list(head["devices"])
 
     def close(self) -> None:
         """End the session at the master."""
-        with self._lock:
-            self._closed = True
-            control, self._control = self._control, None
+        self._closed = True
+        if not self._lock.acquire(timeout=_CLOSE_SECONDS):
+            if self._control is not None:
+                self._control.wake()  # another thread waits there for a master that is stopped
+            self._lock.acquire()
+        control, self._control = self._control, None
+        self._lock.release()
         if control is not None:
             with contextlib.suppress(OpError):
+                control.deadline = time.monotonic() + _CLOSE_SECONDS
                 call(control, "session.close", {"session": self.session})
             control.close()
         self.pool.close()
+
+
+def _timeout_of(config: Any) -> float | None:
+    milliseconds = getattr(config, "operation_timeout_in_ms", 0) or 0
+    return milliseconds / 1000 or None
 
 
 def _switches_of(config: Any) -> Switches | None:

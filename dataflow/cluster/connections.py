@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import socket
 import threading
@@ -18,7 +19,12 @@ from dataflow.cluster.channel import (
     stopped_error,
 )
 from dataflow.cluster.messages import ProtocolError
-from dataflow.errors import InvalidArgumentError, UnavailableError
+from dataflow.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    UnauthenticatedError,
+    UnavailableError,
+)
 
 #: How long a task that was never heard of is waited for: it may still be starting.
 FIRST_CONTACT_SECONDS = float(os.environ.get("DATAFLOW_FIRST_CONTACT_SECONDS", "10"))
@@ -48,6 +54,7 @@ def connect(
     limit_bytes: int | None = None,
     unreachable_seconds: float = 0.0,
     answer_seconds: float | None = None,
+    deadline: float | None = None,
 ) -> Link:
     """Return an authenticated link to the task at ``address``, trying until the time-out.
 
@@ -55,33 +62,46 @@ def connect(
     stopped accepts and says nothing.
     ``unreachable_seconds``, where it is longer, is the time-out as long as no machine answers at
     all; one that answers and refuses is there, and the task is not.
-    Raises UnavailableError that says which address was tried for how long, UnauthenticatedError at
-    once when the keys differ, and InvalidArgumentError when another task than ``task`` is there.
+    ``deadline``, as `time.monotonic` tells, is when whoever needs the link has no more time.
+
+    Raises UnavailableError that says which address was tried for how long, DeadlineExceededError
+    with the same when the deadline came first; UnauthenticatedError at once when the keys differ,
+    FailedPreconditionError when the protocols do, and InvalidArgumentError when another task than
+    ``task`` is there.
     """
     host, port = split_address(address)
     started = time.monotonic()
-    deadline = started + timeout_seconds
+    last = math.inf if deadline is None else deadline
     pause = 0.01
     peer = task or f"the task at {address}"
     if answer_seconds is None:
         answer_seconds = handshake.HANDSHAKE_SECONDS
     while True:
+        until = min(time.monotonic() + answer_seconds, last)
         try:
-            return _connect_once(host, port, key, own_name, peer, limit_bytes, answer_seconds)
-        except (OSError, UnavailableError) as error:
+            return _connect_once(host, port, key, own_name, peer, limit_bytes, until)
+        except (OSError, UnavailableError, DeadlineExceededError) as error:
             why = error
         unreachable = _is_silent(why) or getattr(why, "errno", 0) in _UNREACHABLE
         stopped = registry.stopped_at(address)
         if stopped is not None and stopped.for_good:
             raise stopped_error(peer, address, stopped)
+        end = started + max(timeout_seconds, unreachable_seconds if unreachable else 0.0)
         now = time.monotonic()
-        if now + pause > max(deadline, started + unreachable_seconds if unreachable else 0.0):
+        if now + pause > min(end, last):
             if stopped is not None:
                 raise stopped_error(peer, address, stopped)
+            tried = (
+                f"tried {host}:{port} for {now - started:.3g} s ({getattr(why, 'message', why)})"
+            )
+            if last <= end:
+                raise DeadlineExceededError(
+                    None, None, f"{peer} cannot be reached in time: {tried}."
+                ) from None
             raise UnavailableError(
                 None,
                 None,
-                f"{peer} cannot be reached: tried {host}:{port} for {now - started:.3g} s ({why}). "
+                f"{peer} cannot be reached: {tried}. "
                 "Was it started, and does its address stand in the ClusterSpec?",
             ) from None
         time.sleep(pause)
@@ -90,7 +110,7 @@ def connect(
 
 def _is_silent(error: BaseException) -> bool:
     """Whether the other end said nothing in time; it may be slow."""
-    return isinstance(error, TimeoutError) or isinstance(error.__cause__, TimeoutError)
+    return isinstance(error, TimeoutError | DeadlineExceededError)
 
 
 def _connect_once(
@@ -100,26 +120,28 @@ def _connect_once(
     own_name: str,
     peer: str,
     limit_bytes: int | None,
-    seconds: float,
+    deadline: float,
 ) -> Link:
+    """Connect, over the local socket where there is one; ``deadline`` is for all of it."""
     address = f"{host}:{port}"
     name = _directory.names.get(address)
     if name is not None:
         try:
             local = _local_socket(name)
-            return _introduce(local, key, own_name, peer, address, limit_bytes, seconds)
-        except (OSError, UnavailableError) as error:
+            return _introduce(local, key, own_name, peer, address, limit_bytes, deadline)
+        except (OSError, UnavailableError, UnauthenticatedError, DeadlineExceededError) as error:
+            # Whoever has the name now may be another.
+            _directory.names.pop(address, None)
             if _is_silent(error):
                 raise
-            _directory.names.pop(address, None)
-    sock = socket.create_connection((host, port), timeout=seconds)
-    link = _introduce(sock, key, own_name, peer, address, limit_bytes, seconds)
+    sock = socket.create_connection((host, port), timeout=max(0.001, deadline - time.monotonic()))
+    link = _introduce(sock, key, own_name, peer, address, limit_bytes, deadline)
     name = link.greeting.get("local")
     if not name or link.greeting.get("host") != handshake.host_identity():
         return link
     try:
         local = _local_socket(name)
-        local_link = _introduce(local, key, own_name, peer, address, limit_bytes, seconds)
+        local_link = _introduce(local, key, own_name, peer, address, limit_bytes, deadline)
     except (OSError, UnavailableError):
         return link  # same machine, but another network namespace
     link.close()
@@ -130,7 +152,11 @@ def _connect_once(
 def _local_socket(name: str) -> socket.socket:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
+        sock.setblocking(False)  # a process that is stopped accepts no more than its queue holds
         sock.connect("\0" + name)
+    except BlockingIOError:
+        sock.close()
+        raise TimeoutError("its queue of connections is full") from None
     except OSError:
         sock.close()
         raise
@@ -144,14 +170,16 @@ def _introduce(
     peer: str,
     address: str,
     limit: int | None,
-    seconds: float,
+    deadline: float,
 ) -> Link:
-    sock.settimeout(seconds)
+    sock.settimeout(None)
     link = Link(sock, peer, handshake.HANDSHAKE_MAX_BYTES)
     link.address = address
+    link.deadline = deadline
     try:
         link.greeting = handshake.introduce(link, key, own_name)
-    except ProtocolError as error:
+        link.peer_limit_bytes = int(link.greeting.get("limit") or link.peer_limit_bytes)
+    except (ProtocolError, ValueError) as error:
         link.close()
         raise UnavailableError(
             None, None, f"{peer} answered, but is no task of a dataflow cluster: {error}"
@@ -169,9 +197,8 @@ def _introduce(
             f"{there}: their ClusterSpecs differ. Every task and client of a cluster needs the "
             "same spec.",
         )
-    sock.settimeout(None)
+    link.deadline = None
     link.limit_bytes = limit or max_message_bytes()
-    link.peer_limit_bytes = int(link.greeting.get("limit", link.peer_limit_bytes))
     return link
 
 
@@ -196,8 +223,17 @@ class LinkPool:
         """The open links, in use or idle."""
         return [link for link in list(self._made) if not link.closed]
 
-    def take(self, address: str, task: str = "", timeout_seconds: float | None = None) -> Link:
+    def take(
+        self,
+        address: str,
+        task: str = "",
+        timeout_seconds: float | None = None,
+        deadline: float | None = None,
+    ) -> Link:
         """Return a link to ``address`` that nobody else uses.
+
+        ``deadline`` is for reaching the task and for what is said on the link until it is given
+        back (`Link.deadline`).
 
         A task that has answered before and whose machine refuses now has died and gets one second;
         a machine that does not answer any more gets as long as one that falls silent
@@ -213,6 +249,7 @@ class LinkPool:
                 link.set_patience(None)
             # One that was in use a moment ago is not asked whether it is alive.
             if time.monotonic() - link.used < _FRESH_SECONDS or link.is_quiet():
+                link.deadline = deadline
                 return link
             link.close()
         unreachable_seconds = 0.0
@@ -230,7 +267,9 @@ class LinkPool:
             self._limit_bytes,
             unreachable_seconds,
             answer_seconds,
+            deadline,
         )
+        link.deadline = deadline
         self._known.add(address)
         self._made.add(link)
         return link
@@ -255,6 +294,7 @@ class LinkPool:
             link.close()
             return
         link.used = time.monotonic()
+        link.deadline = None
         idle = self._idle.get(link.address)
         if idle is None:
             with self._lock:

@@ -1,26 +1,49 @@
 """Who may speak: challenge and response at the start of every connection.
 
-Both sides prove that they hold the cluster's key without sending it (HMAC-SHA256 over both nonces,
-as in RFC 2104), and say which protocol they speak. Until that is done a frame may have 4 KB.
+Both sides prove that they hold the cluster's key without sending it: each sends an HMAC-SHA256 (RFC
+2104) of its role and of what both have said, nonces included, so that a proof serves neither for
+another connection nor for the other side. The connecting side proves itself first, as anybody may
+connect to a port; it does nothing for the other end until that has proved itself too. Only then do
+two tasks on one machine find out whether they can share memory (`shared_memory`).
+
+==== ========= ======= ============================================================
+step sent by   kind    content
+==== ========= ======= ============================================================
+1    listening HELLO   protocol, nonce, host, task, incarnation, local socket, limit
+2    connecting HELLO  protocol, nonce, name, proof
+3    listening WELCOME proof; over a local socket: the number of a probe
+4    connecting WELCOME over a local socket only: what the probe holds; a probe
+5    listening WELCOME over a local socket only: what that one holds
+==== ========= ======= ============================================================
+
+Until it is done a frame may have 4 KB, and all of it together may take `HANDSHAKE_SECONDS`.
+What is said afterwards is neither encrypted nor signed: the key keeps others from speaking, not from
+listening on the wire.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import os
 import secrets
+import socket
 from pathlib import Path
 from typing import Any
 
 from dataflow.cluster import messages, shared_memory
 from dataflow.cluster.messages import Kind, ProtocolError
-from dataflow.errors import UnauthenticatedError, UnavailableError
+from dataflow.cluster.shared_memory import Probe
+from dataflow.errors import FailedPreconditionError, UnauthenticatedError
 from dataflow.user_cache import cache_folder
 
 HANDSHAKE_MAX_BYTES = 4096
 HANDSHAKE_SECONDS = 10.0
 KEY_VARIABLE = "DATAFLOW_CLUSTER_KEY"
+
+_NONCE_BYTES = 16
+_LONGEST_TEXT = 256
 
 
 def new_key() -> str:
@@ -55,9 +78,17 @@ def default_key() -> str:
     return path.read_text().strip()
 
 
-def _proof(key: str, side: str, server_nonce: str, client_nonce: str) -> str:
-    text = f"dataflow {messages.PROTOCOL_VERSION} {side} {server_nonce} {client_nonce}"
-    return hmac.new(key.encode(), text.encode(), hashlib.sha256).hexdigest()
+def _proof(key: str, role: str, greeting: dict[str, Any], answer: dict[str, Any]) -> str:
+    """The proof of the "server" or "client" that both HELLOs were these, and that it has the key."""
+    said = [greeting, {name: value for name, value in answer.items() if name != "proof"}]
+    text = json.dumps([messages.PROTOCOL_VERSION, role, *said], sort_keys=True)
+    secret = key.encode("utf-8", "surrogateescape")  # as Python reads the environment
+    return hmac.new(secret, text.encode(), hashlib.sha256).hexdigest()
+
+
+def _is_proved(head: dict[str, Any], expected: str) -> bool:
+    # As bytes: `compare_digest` refuses text that is not ASCII.
+    return hmac.compare_digest(_text(head, "proof").encode(), expected.encode())
 
 
 def host_identity() -> str:
@@ -68,27 +99,32 @@ def host_identity() -> str:
         return ""
 
 
-def _own_probe() -> dict[str, Any] | None:
-    probe = shared_memory.own_probe()
-    return probe.describe() if probe is not None else None
-
-
-def _shares(answer: Any) -> bool:
-    probe = shared_memory.own_probe()
-    return probe is not None and probe.accepts(answer)
-
-
 def _expect(message: messages.Message, kind: Kind) -> dict[str, Any]:
+    """The head of a message of the handshake, which is plain text and numbers."""
     if message.kind != kind or message.head is None:
         raise ProtocolError(f"{Kind(message.kind).name} where {kind.name} was expected")
+    for name, value in message.head.items():
+        if type(value) not in (str, int, type(None)):
+            raise ProtocolError(f"a handshake whose {_line(name)!r} is a {type(value).__name__}")
     return message.head
 
 
-def _text(head: dict[str, Any], key: str) -> str:
-    value = head.get(key, "")
-    if not isinstance(value, str) or len(value) > 256:
-        raise ProtocolError(f"a handshake whose {key!r} is no short text")
+def _text(head: dict[str, Any], name: str) -> str:
+    value = head.get(name, "")
+    # What is told of a refused connection must not forge lines of the log.
+    if not isinstance(value, str) or len(value) > _LONGEST_TEXT or not value.isprintable():
+        raise ProtocolError(f"a handshake whose {name!r} is no short text")
     return value
+
+
+def _line(value: Any) -> str:
+    """What a stranger said, as a short piece of one line."""
+    return "".join(c for c in str(value)[:_LONGEST_TEXT] if c.isprintable())
+
+
+def _check_nonce(head: dict[str, Any]) -> None:
+    if len(_text(head, "nonce")) != 2 * _NONCE_BYTES:
+        raise ProtocolError("a handshake without a nonce")
 
 
 def greet(link: Any, key: str, greeting: dict[str, Any]) -> None:
@@ -96,29 +132,21 @@ def greet(link: Any, key: str, greeting: dict[str, Any]) -> None:
 
     Raises ProtocolError for garbage, UnauthenticatedError for a wrong key, after telling the peer.
     """
-    nonce = secrets.token_hex(16)
-    link.send(
-        Kind.HELLO,
-        head={
-            "protocol": messages.PROTOCOL_VERSION,
-            "nonce": nonce,
-            "host": host_identity(),
-            "probe": _own_probe(),
-            **greeting,
-        },
-    )
-    head = _expect(link.receive(), Kind.HELLO)
-    link.peer = _text(head, "task") or "a client"
+    greeting = {
+        "protocol": messages.PROTOCOL_VERSION,
+        "nonce": secrets.token_hex(_NONCE_BYTES),
+        "host": host_identity(),
+        **greeting,
+    }
+    link.send(Kind.HELLO, head=greeting)
+    answer = _expect(link.receive(), Kind.HELLO)
     try:
-        protocol = head.get("protocol")
+        link.peer = _text(answer, "task") or "a client"
+        protocol = answer.get("protocol")
         if protocol != messages.PROTOCOL_VERSION:
-            raise ProtocolError(
-                f"{link.peer} speaks protocol {protocol}, this task speaks "
-                f"{messages.PROTOCOL_VERSION}: install the same version of dataflow on both"
-            )
-        client_nonce = _text(head, "nonce")
-        expected = _proof(key, "client", nonce, client_nonce)
-        if not hmac.compare_digest(_text(head, "proof"), expected):
+            raise ProtocolError(_other_protocol(link.peer, protocol, "this task"))
+        _check_nonce(answer)
+        if not _is_proved(answer, _proof(key, "client", greeting, answer)):
             raise UnauthenticatedError(
                 None, None, f"{link.peer} does not hold the key of this cluster"
             )
@@ -126,57 +154,69 @@ def greet(link: Any, key: str, greeting: dict[str, Any]) -> None:
         code = getattr(error, "error_code", 0)
         link.send(Kind.REFUSED, head={"why": str(error), "code": code})
         raise
-    link.may_share = _shares(head.get("probe_answer"))
-    link.send(
-        Kind.WELCOME,
-        head={
-            "proof": _proof(key, "server", nonce, client_nonce),
-            "probe_answer": shared_memory.read_probe(head.get("probe")),
-        },
-    )
+    proof = _proof(key, "server", greeting, answer)
+    if link.sock.family != getattr(socket, "AF_UNIX", None):
+        link.send(Kind.WELCOME, head={"proof": proof})
+        return
+    with Probe() as probe:
+        link.send(Kind.WELCOME, head={"proof": proof, "probe": probe.number})
+        reply = _expect(link.receive(), Kind.WELCOME)
+        pid = shared_memory.pid_of_peer(link.sock)
+        content = None
+        if probe.holds(reply.get("content")):
+            content = shared_memory.read_probe(pid, reply.get("probe"))
+        link.send(Kind.WELCOME, head={"content": content})
+    if content is not None:
+        link.share_memory_with(pid)
 
 
 def introduce(link: Any, key: str, own_name: str) -> dict[str, Any]:
     """Do the connecting side's half; return the greeting of the task at the other end.
 
-    Raises UnauthenticatedError if either side does not hold the key, UnavailableError if the other
-    end is no task of this protocol.
+    Raises UnauthenticatedError if either side does not hold the key, FailedPreconditionError for a
+    task of another protocol, ProtocolError if the other end is no task at all.
     """
     greeting = _expect(link.receive(), Kind.HELLO)
-    if greeting.get("protocol") != messages.PROTOCOL_VERSION:
-        raise UnavailableError(
-            None,
-            None,
-            f"{link.peer} speaks protocol {greeting.get('protocol')}, this process speaks "
-            f"{messages.PROTOCOL_VERSION}: install the same version of dataflow on both.",
+    protocol = greeting.get("protocol")
+    if protocol != messages.PROTOCOL_VERSION:
+        raise FailedPreconditionError(
+            None, None, _other_protocol(link.peer, protocol, "this process") + "."
         )
-    nonce = secrets.token_hex(16)
-    server_nonce = _text(greeting, "nonce")
-    link.send(
-        Kind.HELLO,
-        head={
-            "protocol": messages.PROTOCOL_VERSION,
-            "nonce": nonce,
-            "task": own_name,
-            "proof": _proof(key, "client", server_nonce, nonce),
-            "probe": _own_probe(),
-            "probe_answer": shared_memory.read_probe(greeting.get("probe")),
-        },
-    )
-    answer = link.receive()
-    if answer.kind == Kind.REFUSED:
-        why = (answer.head or {}).get("why", "no reason given")
+    _check_nonce(greeting)
+    answer: dict[str, Any] = {
+        "protocol": messages.PROTOCOL_VERSION,
+        "nonce": secrets.token_hex(_NONCE_BYTES),
+        "task": own_name,
+    }
+    answer["proof"] = _proof(key, "client", greeting, answer)
+    link.send(Kind.HELLO, head=answer)
+    message = link.receive()
+    if message.kind == Kind.REFUSED:
+        why = _line((message.head or {}).get("why", "no reason given"))
         raise UnauthenticatedError(
             None,
             None,
             f"{link.peer} refused the connection: {why}. Start all tasks and the client with the "
             f"same key ({KEY_VARIABLE}, or the one that tf.cluster.launch hands out).",
         )
-    head = _expect(answer, Kind.WELCOME)
-    expected = _proof(key, "server", server_nonce, nonce)
-    if not hmac.compare_digest(_text(head, "proof"), expected):
+    welcome = _expect(message, Kind.WELCOME)
+    if not _is_proved(welcome, _proof(key, "server", greeting, answer)):
         raise UnauthenticatedError(
             None, None, f"{link.peer} does not hold the key of this cluster; it was left."
         )
-    link.may_share = _shares(head.get("probe_answer"))
+    if link.sock.family == getattr(socket, "AF_UNIX", None):
+        pid = shared_memory.pid_of_peer(link.sock)
+        with Probe() as probe:
+            content = shared_memory.read_probe(pid, welcome.get("probe"))
+            link.send(Kind.WELCOME, head={"content": content, "probe": probe.number})
+            reply = _expect(link.receive(), Kind.WELCOME)
+            if probe.holds(reply.get("content")):
+                link.share_memory_with(pid)
     return greeting
+
+
+def _other_protocol(peer: str, protocol: Any, own: str) -> str:
+    return (
+        f"{peer} speaks protocol {_line(protocol)}, {own} speaks {messages.PROTOCOL_VERSION}: install the "
+        "same version of dataflow on both"
+    )

@@ -135,6 +135,7 @@ def shutdown(target_or_spec: Any = None) -> None:
     for address in addresses:
         with contextlib.suppress(OpError):
             link = connect(address, registry.key_for(address), "a client", timeout_seconds=0.5)
+            link.deadline = time.monotonic() + 2.0
             call(link, "shutdown")
             link.close()
             registry.note_stopped([address], how, for_good=False)

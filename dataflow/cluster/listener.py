@@ -8,7 +8,7 @@ import secrets
 import select
 import socket
 import threading
-from collections import deque
+import time
 from typing import Protocol
 
 import numpy as np
@@ -17,9 +17,13 @@ from dataflow.cluster import handshake
 from dataflow.cluster.channel import Link, max_message_bytes, split_address
 from dataflow.cluster.link_ring import LinkRing, ShortWork, can_ring
 from dataflow.cluster.messages import ProtocolError
-from dataflow.errors import UnauthenticatedError, UnavailableError
+from dataflow.cluster.refusals import Refusals
+from dataflow.errors import OpError, UnavailableError
 
 log = logging.getLogger("dataflow.cluster")
+
+#: A task that cannot take a connection (no descriptor or thread is left) looks again after so long.
+_BACK_OFF_SECONDS = 0.2
 
 
 class Handler(ShortWork, Protocol):
@@ -32,8 +36,8 @@ class Handler(ShortWork, Protocol):
 class Listener:
     """Accepts connections for one task, on its address and on a local socket.
 
-    Garbage, a wrong key and an old protocol are refused and logged; `refusals` keeps the last of
-    them as ``(peer address, why)``. Listens on the host it is given and nowhere else.
+    Garbage, silence, a wrong key and an old protocol are refused, counted and logged (`refusals`).
+    Listens on the host it is given and nowhere else.
     """
 
     def __init__(
@@ -48,7 +52,7 @@ class Listener:
         host, port = split_address(address)
         self.task = task
         self.incarnation = incarnation or secrets.token_hex(8)
-        self.refusals: deque[tuple[str, str]] = deque(maxlen=100)
+        self.refusals = Refusals(task)
         self._key = key
         self._handler = handler
         self._limit_bytes = limit_bytes or max_message_bytes()
@@ -78,29 +82,53 @@ class Listener:
     def _accept_loop(self) -> None:
         poll = select.poll()
         sockets = {s.fileno(): s for s in (self._socket, self._local) if s is not None}
-        for fd in (*sockets, self._wake_read):
-            poll.register(fd, select.POLLIN)
+        poll.register(self._wake_read, select.POLLIN)
+        backs_off, told = True, False
         while not self._closed:
+            if backs_off:
+                backs_off = False
+                for fd in sockets:
+                    poll.register(fd, select.POLLIN)
             for fd, _ in poll.poll():
                 if fd == self._wake_read:
                     return
                 try:
-                    connection, source = sockets[fd].accept()
-                except OSError:
-                    continue
-                name = f"{source[0]}:{source[1]}" if source else "a local socket"
-                threading.Thread(
-                    target=self._serve,
-                    args=(connection, name),
-                    name=f"link {self.task}",
-                    daemon=True,
-                ).start()
+                    self._accept(sockets[fd])
+                except ConnectionError:
+                    pass  # it has gone again
+                except (OSError, RuntimeError) as error:
+                    backs_off = True
+                    if not told:
+                        told = True
+                        log.error("%s cannot take connections at present: %s", self.task, error)
+            if backs_off:
+                # Those who wait go on waiting in the system's queue. Were it polled, it would say
+                # at once, and again and again, that they do.
+                for fd in sockets:
+                    poll.unregister(fd)
+                poll.poll(1000 * _BACK_OFF_SECONDS)
+
+    def _accept(self, listening: socket.socket) -> None:
+        """Give a connection a thread. Raises what the system says when it has none left of either."""
+        connection, source = listening.accept()
+        name = f"{source[0]}:{source[1]}" if source else "a local socket"
+        try:
+            threading.Thread(
+                target=self._serve, args=(connection, name), name=f"link {self.task}", daemon=True
+            ).start()
+        except RuntimeError:
+            connection.close()
+            raise
 
     def _serve(self, connection: socket.socket, source: str) -> None:
         np.seterr(all="ignore")  # the handler computes on this thread
-        link = Link(connection, source, handshake.HANDSHAKE_MAX_BYTES)
         try:
-            connection.settimeout(handshake.HANDSHAKE_SECONDS)
+            link = Link(connection, source, handshake.HANDSHAKE_MAX_BYTES)
+        except OSError:
+            connection.close()  # it has gone again
+            return
+        try:
+            link.deadline = time.monotonic() + handshake.HANDSHAKE_SECONDS
             greeting = {
                 "task": self.task,
                 "incarnation": self.incarnation,
@@ -108,9 +136,9 @@ class Listener:
                 "limit": self._limit_bytes,
             }
             handshake.greet(link, self._key, greeting)
-            connection.settimeout(None)
+            link.deadline = None
             link.limit_bytes = link.peer_limit_bytes = self._limit_bytes
-        except (ProtocolError, UnauthenticatedError, UnavailableError) as error:
+        except Exception as error:  # whatever a stranger sends is a reason to refuse it
             self._refuse(link, source, error)
             return
         with self._lock:
@@ -141,8 +169,7 @@ class Listener:
 
     def _refuse(self, link: Link, source: str, error: Exception) -> None:
         if not self._closed:
-            self.refusals.append((source, str(error)))
-            log.warning("%s refused %s: %s", self.task, source, error)
+            self.refusals.add(source, error.message if isinstance(error, OpError) else str(error))
         link.close()
 
     @property
@@ -168,6 +195,7 @@ class Listener:
             link.close()
         os.close(self._wake_write)
         os.close(self._wake_read)
+        self.refusals.close()
 
 
 def _listening_socket(host: str, port: int, task: str) -> socket.socket:

@@ -7,10 +7,12 @@ the `StepMachine`.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,9 @@ from dataflow.errors import OpError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.switches import Switches
+
+#: How long a task may take to drop what a session registered, before the session goes on without.
+_CLOSE_SECONDS = 1.0
 
 
 class RemotePiece:
@@ -139,8 +144,13 @@ class MasterSession:
         fetch_tensors: Sequence[Tensor],
         fetch_operations: Sequence[Operation],
         feeds: Sequence[Tensor],
+        deadline: float | None = None,
     ) -> PreparedStep:
-        """Cut the graph for these fetches and feeds and register its pieces with their tasks."""
+        """Cut the graph for these fetches and feeds and register its pieces with their tasks.
+
+        Raises DeadlineExceededError when these have not answered by the deadline, which is as
+        `time.monotonic` tells.
+        """
         cut = self._cut(fetch_tensors, fetch_operations, feeds)
         pieces = dict(cut.pieces)
         own = pieces.pop(self.task, None)
@@ -155,7 +165,7 @@ class MasterSession:
             else:
                 remote.ahead_channels = read_ahead.ahead_channels(piece, self.task)
                 remote.companions = read_ahead.companions(own, task, piece)
-            self._register(remote)
+            self._register(remote, deadline)
             remotes.append(remote)
         sources = []
         for tensor in fetch_tensors:
@@ -175,8 +185,12 @@ class MasterSession:
         fetch_tensors: Sequence[Tensor],
         fetch_operations: Sequence[Operation],
         feeds: Sequence[Tensor],
+        deadline: float | None = None,
     ) -> dict[str, Any]:
-        """Have each task compile and rewrite its piece, and run nothing; see `explained`."""
+        """Have each task compile and rewrite its piece, and run nothing; see `explained`.
+
+        ``deadline`` is as for `prepare`.
+        """
         cut = self._cut(fetch_tensors, fetch_operations, feeds)
         codes = {}
         for task, piece in cut.pieces.items():
@@ -185,7 +199,7 @@ class MasterSession:
                 codes[task] = code_of(plan_of(piece), resources, self._switches)
                 continue
             encoded, arrays = encode_piece(piece)
-            link = self.pool.take(self.addresses[task], task)
+            link = self.pool.take(self.addresses[task], task, deadline=deadline)
             reply = call(link, "explain", {"piece": encoded, "rewrites": self._switches}, arrays)
             self.pool.give(link)
             codes[task] = (reply.head or {})["code"]
@@ -206,13 +220,13 @@ class MasterSession:
             self._soft,
         )
 
-    def register_again(self, remote: RemotePiece, incarnation: str) -> None:
+    def register_again(self, remote: RemotePiece, incarnation: str, deadline: float | None) -> None:
         """Register a piece with the present life of its task, unless another thread has done so."""
-        with self._register_lock:
+        with held(self._register_lock, deadline):
             if remote.incarnation != incarnation:
-                self._register(remote)
+                self._register(remote, deadline)
 
-    def _register(self, remote: RemotePiece) -> None:
+    def _register(self, remote: RemotePiece, deadline: float | None) -> None:
         piece = remote.piece
         encoded, arrays = encode_piece(piece)
         head = {
@@ -225,7 +239,7 @@ class MasterSession:
                 t.task: self.addresses[t.task] for s in piece.segments for t in s.transfers
             },
         }
-        link = self.pool.take(remote.address, remote.task)
+        link = self.pool.take(remote.address, remote.task, deadline=deadline)
         reply = call(link, "register", head, arrays)
         told = reply.head or {}
         remote.handle, remote.on_gpus = int(told["handle"]), told["on_gpus"]
@@ -319,6 +333,8 @@ class MasterSession:
         for task in sorted(self._contacted):
             try:
                 link = self.pool.take(self.addresses[task], task, timeout_seconds=0.2)
+                # One that is stopped reads it when it goes on.
+                link.deadline = time.monotonic() + _CLOSE_SECONDS
                 call(link, "close_session", {"session": self.name})
                 self.pool.give(link)
             except OpError:
@@ -326,10 +342,30 @@ class MasterSession:
         self._contacted.clear()
 
 
+@contextlib.contextmanager
+def held(lock: Any, deadline: float | None) -> Iterator[None]:
+    """Hold a lock, under which another thread may be waiting for a task.
+
+    Raises DeadlineExceededError where it waits for too long.
+    """
+    seconds = -1.0 if deadline is None else max(0.0, deadline - time.monotonic())
+    if not lock.acquire(timeout=seconds):
+        raise errors.DeadlineExceededError(
+            None, None, "Time was up while another thread was waiting for a task of the cluster."
+        )
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def call(
     link: Link, method: str, head: dict[str, Any] | None = None, tensors: Sequence[Any] = ()
 ) -> Message:
-    """Call a method of a task and return its reply; raises what the task raised."""
+    """Call a method of a task and return its reply; raises what the task raised.
+
+    `Link.deadline` is when it must have come.
+    """
     link.send(Kind.CALL, 0, 0, tensors, {"method": method, **(head or {})})
     reply = link.receive()
     if reply.kind == Kind.ERROR:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +98,7 @@ class MasterService:
     def _prepare(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
         session = self._find(head)
         graph = session.graph
-        prepared = session.master.prepare(*_wanted(graph, head))
+        prepared = session.master.prepare(*_wanted(graph, head), _deadline(head))
         for name in session.stubs:
             if name in prepared.needed:
                 raise InvalidArgumentError(None, graph._by_name[name], session.stubs[name])
@@ -106,7 +107,7 @@ class MasterService:
 
     def _explain(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
         session = self._find(head)
-        return {"tasks": session.master.explain(*_wanted(session.graph, head))}
+        return {"tasks": session.master.explain(*_wanted(session.graph, head), _deadline(head))}
 
     def _placement(self, link: Link, head: dict[str, Any], tensors: list[Any]) -> dict[str, Any]:
         step = self._find(head).steps[int(head["step"])]
@@ -153,6 +154,11 @@ def _wanted(
         [graph._by_name[name] for name in head["targets"]],
         [graph.get_tensor_by_name(name) for name in head["feeds"]],
     )
+
+
+def _deadline(head: dict[str, Any]) -> float | None:
+    """When a client that has so much time left wants to hear."""
+    return None if "timeout" not in head else time.monotonic() + float(head["timeout"])
 
 
 def _with_traces(

@@ -33,7 +33,7 @@ from dataflow.cluster.step_flags import (
     WANT_NEXT,
 )
 from dataflow.cluster.straight_step import Turn
-from dataflow.errors import OpError, UnavailableError
+from dataflow.errors import DeadlineExceededError, OpError, UnavailableError
 
 if TYPE_CHECKING:
     from dataflow.cluster.master import MasterSession, PreparedStep, RemotePiece
@@ -73,6 +73,9 @@ class MasterStep:
         self.wake_fd = -1
         self.recorders: dict[str, Recorder] | None = None
         self.flags = 0
+        #: When the step must be done, and how long after its beginning that is.
+        self.deadline: float | None = None
+        self.seconds = 0.0
         self.until: Callable[[], bool] | None = None
         self.num_repeats = 0
 
@@ -155,17 +158,19 @@ class MasterStep:
 
     def run(self, values: Sequence[Any], timeout_seconds: float | None) -> list[Any]:
         master, prepared = self.master, self.prepared
+        if timeout_seconds is not None:
+            self.seconds = timeout_seconds
+            self.deadline = time.monotonic() + timeout_seconds
         try:
             if self.turn is None:
                 self._begin(values)
             else:
-                self._take_over(self.turn, timeout_seconds)
+                self._take_over(self.turn)
             if self.until is not None:
                 self._follow(self.until, timeout_seconds)
-            elif not self.complete and self.error is None:
-                deadline = None if timeout_seconds is None else time.monotonic() + timeout_seconds
+            else:
                 while not self.complete and self.error is None:
-                    self._receive(deadline, timeout_seconds)
+                    self._receive()
         except BaseException as error:
             if self.error is None and isinstance(error, OpError):
                 self.error = error
@@ -229,6 +234,7 @@ class MasterStep:
         if prepared.local is not None:
             # With nothing else to wait for, a dequeue may block this very thread.
             alone = not prepared.remotes and prepared.num_blocking == 1 and self.watch is None
+            alone = alone and self.deadline is None
             if prepared.num_blocking and not alone:
                 self.wake_fd = os.eventfd(0)
             recorder = None
@@ -242,7 +248,7 @@ class MasterStep:
             while self.reads:
                 self.local.deliver(*self.reads.pop(0))
 
-    def _take_over(self, turn: Turn, timeout_seconds: float | None) -> None:
+    def _take_over(self, turn: Turn) -> None:
         """Begin where a straight step has taken a turn: it waits for its remote task."""
         master, prepared = self.master, self.prepared
         machine, task = master.machine, prepared.remotes[0].task
@@ -264,7 +270,7 @@ class MasterStep:
         if turn.error is not None:
             self._lost(task, turn.error)
         elif turn.is_late:
-            self._take(master.decide(machine.timed_out, self.step, timeout_seconds or 0.0))
+            self._late()
 
     def _use_reads(self, remote: RemotePiece) -> bool:
         """Begin with what the last step's end brought along, if that is still as good as new."""
@@ -281,13 +287,15 @@ class MasterStep:
     def _connect(self, remote: RemotePiece) -> None:
         master = self.master
         try:
-            link = self.links[remote.task] = master.pool.take(remote.address, remote.task)
+            link = master.pool.take(remote.address, remote.task, deadline=self.deadline)
+            self.links[remote.task] = link
             incarnation = link.greeting.get("incarnation", "")
             if incarnation != remote.incarnation:
-                master.register_again(remote, incarnation)
-        except UnavailableError as error:
-            self._lost(remote.task, error)
-            error.task = remote.task  # type: ignore[attr-defined]
+                master.register_again(remote, incarnation, self.deadline)
+        except (UnavailableError, DeadlineExceededError) as error:
+            if isinstance(error, UnavailableError):
+                self._lost(remote.task, error)
+            error.task = remote.task  # type: ignore[union-attr]
             raise
         machine = master.machine
         if machine.incarnations.get(remote.task) != incarnation or machine.dead:
@@ -296,10 +304,12 @@ class MasterStep:
     def _follow(self, until: Callable[[], bool], timeout_seconds: float | None) -> None:
         """Ask the task of a step that repeats itself how far it is, and tell it when to end.
 
-        Its time is up when it says so long after it last got on that it still has not: this
-        process may have been the one that was held up.
+        Its time is up when it says so long after it last got on that it still has not, or when it
+        has not answered for so long: this process may have been the one that was held up, and then
+        an answer is there.
         """
         ((task, link),) = self.links.items()
+        link.deadline = None  # it is for each time, not for all of them
         known, since, told = 0, time.monotonic(), False
         asked: float | None = None
         while not self.complete and self.error is None:
@@ -312,13 +322,12 @@ class MasterStep:
                 elif timeout_seconds is not None and asked is not None:
                     late = asked - since > timeout_seconds
                 asked = None
-            elif timeout_seconds is not None:  # it does not answer at all
-                late = time.monotonic() - since > 2 * timeout_seconds + 1
+            elif timeout_seconds is not None and asked is not None:
+                late = time.monotonic() - asked > timeout_seconds
             if self.complete or self.error is not None:
                 return
             if late:
-                machine = self.master.machine
-                self._take(self.master.decide(machine.timed_out, self.step, timeout_seconds or 0.0))
+                self._late()
                 return
             if heard or asked is not None:
                 continue
@@ -331,7 +340,8 @@ class MasterStep:
             except UnavailableError as error:
                 self._lost(task, error)
 
-    def _receive(self, deadline: float | None, timeout_seconds: float | None) -> None:
+    def _receive(self) -> None:
+        deadline = self.deadline
         if self.inbox:
             task, message = self.inbox.pop(0)
             self._on_message(task, message)
@@ -343,11 +353,7 @@ class MasterStep:
         ready = self._wait(waiting, deadline)
         if not ready:
             if deadline is not None and time.monotonic() >= deadline:
-                self._take(
-                    self.master.decide(
-                        self.master.machine.timed_out, self.step, timeout_seconds or 0.0
-                    )
-                )
+                self._late()
             return
         for task in ready:
             if self.complete or self.error is not None:
@@ -388,6 +394,9 @@ class MasterStep:
             message = self.links[task].receive()
         except UnavailableError as error:
             self._lost(task, error)
+            return
+        except DeadlineExceededError:
+            self._late()
             return
         self._on_message(task, message)
 
@@ -445,6 +454,10 @@ class MasterStep:
                 self.master.verdict(self.step)
                 if self.error is None:
                     self.error = error_of(decision.code, decision.message, decision.task)
+
+    def _late(self) -> None:
+        """The step's time is up."""
+        self._take(self.master.decide(self.master.machine.timed_out, self.step, self.seconds))
 
     def _lost(self, task: str, error: UnavailableError) -> None:
         """A task cannot be reached any more: whatever waits for it fails."""

@@ -14,12 +14,14 @@ import enum
 import json
 import math
 import struct
+import sys
 from typing import Any, NamedTuple
 
 import numpy as np
 
 MAGIC = b"DF"
-PROTOCOL_VERSION = 1
+#: Grows with each change of what goes over the wire.
+PROTOCOL_VERSION = 2
 
 #: magic, kind, flags, tag, id, number of tensors, meta bytes, payload bytes
 HEADER = struct.Struct("<2sBBIQIIQ")
@@ -31,6 +33,8 @@ DESCRIPTOR = struct.Struct("<BBBxIQ")
 
 DEFAULT_MAX_MESSAGE_BYTES = 4 << 30
 MAX_RANK = 32
+#: Of the largest dtype, what an address can tell apart.
+_MOST_ELEMENTS = sys.maxsize // 16
 #: `socket.sendmsg` takes at most IOV_MAX (1024 on Linux) buffers.
 MAX_BUFFERS = 512
 
@@ -41,8 +45,7 @@ class Kind(enum.IntEnum):
     """What a frame is for. ``tag`` and ``id`` mean what the comment says."""
 
     HELLO = 1  # first frame of either side, before authentication
-    PROOF = 2  # answer to a challenge
-    WELCOME = 3  # the peer may speak now
+    WELCOME = 3  # the peer has proved that it may speak
     REFUSED = 4  # why it may not
     CALL = 5  # tag: 0, id: request; head: {"method": ..., ...}
     REPLY = 6  # id: request
@@ -284,7 +287,8 @@ def parse_meta(
         except struct.error as error:
             raise ProtocolError(f"a cut-off tensor descriptor ({error})") from None
         at += 8 * rank
-        if rank and min(shape) < 0:
+        # Without its zeros too, as NumPy has no empty array of more than that.
+        if rank and (min(shape) < 0 or math.prod(n or 1 for n in shape) > _MOST_ELEMENTS):
             raise ProtocolError(f"a tensor of shape {shape}")
         if code == STRING_CODE and place == STRINGS:
             dtype = None

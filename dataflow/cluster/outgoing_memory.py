@@ -16,7 +16,14 @@ from typing import Any
 import numpy as np
 
 from dataflow.cluster.messages import describe_shared
-from dataflow.cluster.shared_memory import BUSY, DATA_OFFSET, FREE, address_of, interface
+from dataflow.cluster.shared_memory import (
+    BUSY,
+    DATA_OFFSET,
+    FREE,
+    address_of,
+    interface,
+    make_memory,
+)
 
 #: From this size a tensor goes through shared memory; measured: at 128 KB a step (pull and push)
 #: took 103 us of processor time shared and 128 through the socket, at 256 KB a round trip
@@ -36,9 +43,8 @@ class _Segment:
     def __init__(self, number: int, capacity: int) -> None:
         self.number = number
         self.capacity = capacity
-        self.fd = os.memfd_create("dataflow-tensors")
+        self.fd = make_memory(DATA_OFFSET + capacity)
         try:
-            os.ftruncate(self.fd, DATA_OFFSET + capacity)
             self.mapping = mmap.mmap(self.fd, DATA_OFFSET + capacity)
         except OSError:
             os.close(self.fd)
@@ -178,9 +184,7 @@ class OutgoingSegments:
         fresh = self._segments[self._announced :]
         self._announced = len(self._segments)
         self.has_news = False
-        return [
-            {"number": s.number, "pid": os.getpid(), "fd": s.fd, "size": s.capacity} for s in fresh
-        ]
+        return [{"number": s.number, "fd": s.fd, "size": s.capacity} for s in fresh]
 
     def close(self) -> None:
         """Give the segments back; a receiver's mapping stays valid until its views are gone."""

@@ -198,9 +198,8 @@ class Cluster:
 
     def _ask(self, task: Any, method: str, head: dict[str, Any] | None = None) -> dict[str, Any]:
         link = self._pool.take(task.address, task.name, timeout_seconds=_ANSWER_SECONDS)
-        link.sock.settimeout(_ANSWER_SECONDS)
+        link.deadline = time.monotonic() + _ANSWER_SECONDS
         reply = call(link, method, head)
-        link.sock.settimeout(None)
         self._pool.give(link)
         return reply.head or {}
 
@@ -302,7 +301,8 @@ class Cluster:
     def slow_down(self, task: str, seconds: float) -> None:
         """Let each step take ``seconds`` longer on a task (at most 60); 0 ends it.
 
-        Raises UnavailableError when the task does not answer.
+        Raises UnavailableError when the task is not there, DeadlineExceededError when it does not
+        answer.
         """
         found = self._task(task)
         if not 0 <= seconds <= 60:

@@ -28,6 +28,8 @@ from dataflow.runtime.devices import DeviceAttributes, list_local_devices
 from dataflow.runtime.resources import ResourceManager
 
 _LOOPBACK = ("localhost", "127.", "::1")
+#: How long each task may take to answer where all of them are asked.
+_ANSWER_SECONDS = 1.0
 #: Of a task's variables, this many of the largest are told by name.
 _MOST_VARIABLES = 20
 
@@ -241,7 +243,7 @@ class Server:
             # A worker pushes the gradients of all variables at once: they are late once.
             "dropped_gradients": max((a.dropped for _, a in accumulators), default=0),
             **self.service.load.describe(),
-            "refused": len(listener.refusals) if listener is not None else 0,
+            "refused": listener.refusals.count if listener is not None else 0,
         }
 
     def _devices(self) -> list[DeviceAttributes]:
@@ -298,7 +300,8 @@ class Server:
                 found += self._devices()
                 continue
             try:
-                link = self._pool.take(address, task, timeout_seconds=1.0)
+                link = self._pool.take(address, task, timeout_seconds=_ANSWER_SECONDS)
+                link.deadline = time.monotonic() + _ANSWER_SECONDS
                 found += (call(link, "devices").head or {})["devices"]
                 self._pool.give(link)
             except OpError:
@@ -313,7 +316,8 @@ class Server:
             if task == self.task:
                 continue
             with contextlib.suppress(OpError):
-                link = self._pool.take(address, task, timeout_seconds=1.0)
+                link = self._pool.take(address, task, timeout_seconds=_ANSWER_SECONDS)
+                link.deadline = time.monotonic() + _ANSWER_SECONDS
                 call(link, "reset", {"containers": containers})
                 self._pool.give(link)
 

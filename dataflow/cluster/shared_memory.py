@@ -5,13 +5,21 @@ The sender owns the segments: anonymous files (`os.memfd_create`) that the recei
 either side dies. The first byte of a segment says whether a tensor lies in it: the sender sets it,
 the receiver clears it when the last view of the array is gone, and only then is the segment used
 again. The sender's side is in `outgoing_memory`.
+
+Memory is shared over local sockets only, where the system says which process is at the other end: a
+peer names a descriptor of its own and no process, and what is opened must be memory of this kind
+that it cannot shrink (a mapping past the end of a file ends the process that reads it).
 """
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import secrets
+import socket
+import stat
+import struct
 from typing import Any
 
 import numpy as np
@@ -23,54 +31,101 @@ DATA_OFFSET = 64
 FREE, BUSY = 0, 1
 
 _PROBE_BYTES = 32
+_NAME = "dataflow"
+#: What the system gives as the content of the link to a descriptor of such a file.
+_LINK = f"/memfd:{_NAME}"
+_CREDENTIALS = struct.Struct("iII")  # pid, uid, gid
 
 
-def can_create() -> bool:
-    """Whether this system has anonymous memory files that a peer can open by process and number."""
-    return hasattr(os, "memfd_create") and os.path.isdir("/proc/self/fd")
+def make_memory(num_bytes: int, content: bytes = b"") -> int:
+    """Return the descriptor of an anonymous file of so many bytes, which keeps that size.
+
+    Raises OSError where the system has none.
+    """
+    if not hasattr(os, "memfd_create"):
+        raise OSError("this system has no anonymous memory files")
+    fd = os.memfd_create(_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        os.ftruncate(fd, num_bytes)
+        os.write(fd, content)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def open_memory(pid: int, number: int, num_bytes: int) -> int:
+    """Open what another process made with `make_memory`, by that process and its descriptor.
+
+    Raises OSError for anything else, without having touched it: it may be a pipe or a terminal.
+    """
+    if pid <= 0 or number < 0:
+        raise OSError(f"no descriptor {number} of process {pid}")
+    # Only a name for the file: nothing is opened, and the file cannot be another one afterwards.
+    path = os.open(f"/proc/{pid}/fd/{number}", os.O_PATH | os.O_CLOEXEC)
+    try:
+        found = os.fstat(path)
+        if not (
+            stat.S_ISREG(found.st_mode)
+            and found.st_uid == os.geteuid()
+            and found.st_size >= num_bytes
+            and os.readlink(f"/proc/self/fd/{path}").split(" ")[0] == _LINK
+        ):
+            raise OSError(f"descriptor {number} of process {pid} is no memory of a task")
+        fd = os.open(f"/proc/self/fd/{path}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    finally:
+        os.close(path)
+    if not fcntl.fcntl(fd, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK:
+        os.close(fd)
+        raise OSError(f"descriptor {number} of process {pid} can be made smaller")
+    return fd
+
+
+def pid_of_peer(sock: socket.socket) -> int:
+    """Return which process of this user is at the other end of a local socket; 0: none of them."""
+    pid, uid, _ = _CREDENTIALS.unpack(
+        sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    )
+    return int(pid) if uid == os.geteuid() else 0
 
 
 class Probe:
-    """A tiny segment whose random content shows whether a peer can read this process's segments."""
+    """A tiny segment whose random content shows whether a peer can read this process's segments.
+
+    It is there inside the context; ``number`` is its descriptor, ``None`` where there can be none.
+    """
 
     def __init__(self) -> None:
-        self.pid = os.getpid()
-        self.secret = secrets.token_hex(_PROBE_BYTES // 2).encode()
-        self.fd = os.memfd_create("dataflow-probe")
-        os.write(self.fd, self.secret)
+        self._secret = secrets.token_hex(_PROBE_BYTES // 2)
+        self.number: int | None = None
 
-    def describe(self) -> dict[str, Any]:
-        """Return what the peer needs to try: it answers with the content."""
-        return {"pid": self.pid, "fd": self.fd}
-
-    def accepts(self, answer: Any) -> bool:
-        """Whether the peer's answer is the content, that is, it did read this process's memory."""
-        return isinstance(answer, str) and answer.encode() == self.secret
-
-
-_probe: Probe | None = None
-
-
-def own_probe() -> Probe | None:
-    """Return this process's probe, made at first use (and again after a fork)."""
-    global _probe
-    if not can_create():
-        return None
-    if _probe is None or _probe.pid != os.getpid():
+    def __enter__(self) -> Probe:
         try:
-            _probe = Probe()
+            self.number = make_memory(_PROBE_BYTES, self._secret.encode())
         except OSError:
-            return None
-    return _probe
+            pass
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.number is not None:
+            os.close(self.number)
+
+    def holds(self, content: Any) -> bool:
+        """Whether that is the content: the peer did read this process's memory."""
+        return isinstance(content, str) and content == self._secret
 
 
-def read_probe(description: Any) -> str | None:
+def read_probe(pid: int, number: Any) -> str | None:
     """Return the content of a peer's probe, or ``None`` where it is out of reach."""
     try:
-        with open(f"/proc/{int(description['pid'])}/fd/{int(description['fd'])}", "rb") as file:
-            return file.read(_PROBE_BYTES).decode("ascii")
-    except (OSError, TypeError, KeyError, ValueError):
+        fd = open_memory(pid, number, _PROBE_BYTES)
+    except (OSError, TypeError):
         return None
+    try:
+        return os.pread(fd, _PROBE_BYTES, 0).decode("ascii", "replace")
+    finally:
+        os.close(fd)
 
 
 def address_of(mapping: mmap.mmap) -> int:
@@ -105,19 +160,24 @@ class IncomingSegments:
     """The peer's segments, mapped here."""
 
     def __init__(self) -> None:
+        #: The process at the other end; 0: it shares none.
+        self.pid = 0
         self._segments: dict[int, tuple[mmap.mmap, int, int]] = {}  # map, address, size
 
     def add(self, head: dict[str, Any] | None) -> None:
         """Map the segment that a SEGMENT message announces."""
         try:
-            number, pid, fd, size = (int(head[key]) for key in ("number", "pid", "fd", "size"))  # type: ignore[index]
-        except (KeyError, TypeError, ValueError):
-            raise ProtocolError(f"a segment announced as {head}") from None
+            number, fd, size = (int(head[key]) for key in ("number", "fd", "size"))  # type: ignore[index]
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise ProtocolError("a segment announced without its number, fd and size") from None
         try:
-            with open(f"/proc/{pid}/fd/{fd}", "r+b") as file:
-                mapping = mmap.mmap(file.fileno(), DATA_OFFSET + size)
-        except (OSError, ValueError) as error:
-            raise ProtocolError(f"segment {head} cannot be mapped: {error}") from None
+            opened = open_memory(self.pid, fd, DATA_OFFSET + size)
+            try:
+                mapping = mmap.mmap(opened, DATA_OFFSET + size)
+            finally:
+                os.close(opened)
+        except (OSError, ValueError, OverflowError) as error:
+            raise ProtocolError(f"segment {number} cannot be mapped: {error}") from None
         self._segments[number] = (mapping, address_of(mapping), size)
 
     def find(self, descriptor: Descriptor) -> tuple[mmap.mmap, dict[str, Any]]:

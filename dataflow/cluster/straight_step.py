@@ -10,6 +10,7 @@ death, a time-out, a closed session) is a `Turn`, with which the general step go
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +22,7 @@ from dataflow.cluster.messages import Kind, Message
 from dataflow.cluster.partition import Piece
 from dataflow.cluster.step_flags import ADOPT, AHEAD, ALL, LAST
 from dataflow.cluster.stretches import Stretch, first_stretch, next_stretch, runner, take_in
-from dataflow.errors import UnavailableError
+from dataflow.errors import DeadlineExceededError, UnavailableError
 
 if TYPE_CHECKING:
     from dataflow.cluster.master import MasterSession, PreparedStep
@@ -141,6 +142,8 @@ class StraightStep:
     ) -> list[Any] | Turn:
         master, local, first = self._master, self._local, self._first
         step = next(master.step_numbers)
+        if seconds is not None:
+            link.deadline = time.monotonic() + seconds
         slots = local.new_slots(link)
         take_in(slots, self._read_slots, reads)
         # What came through memory that the sender wants to use again must go when it was used.
@@ -171,6 +174,8 @@ class StraightStep:
                     messages.append(link.receive())
         except UnavailableError as lost:
             error = lost
+        except DeadlineExceededError:
+            is_late = True
         if len(messages) == 1:
             kind, tag, id, tensors, _, flags = messages[0]
             if (kind, tag, flags & ~AHEAD) == self._answer and id == step:

@@ -17,7 +17,12 @@ from dataflow.cluster import channel, connections, handshake, messages
 from dataflow.cluster.connections import LinkPool, connect
 from dataflow.cluster.listener import Listener
 from dataflow.cluster.messages import Kind
-from dataflow.errors import ResourceExhaustedError, UnauthenticatedError, UnavailableError
+from dataflow.errors import (
+    FailedPreconditionError,
+    ResourceExhaustedError,
+    UnauthenticatedError,
+    UnavailableError,
+)
 
 KEY = "a key for tests"
 
@@ -256,8 +261,8 @@ def test_a_stopped_process_is_slow_not_dead(server_process):
 def test_a_wrong_key_is_refused_on_both_sides(echo, eventually):
     with pytest.raises(UnauthenticatedError, match="127.0.0.1.*refused.*does not hold the key"):
         connect(echo.address, "another key", "/job:worker/task:3")
-    eventually(lambda: echo.refusals)
-    assert "/job:worker/task:3 does not hold the key" in echo.refusals[-1][1]
+    eventually(lambda: echo.refusals.last)
+    assert "/job:worker/task:3 does not hold the key" in echo.refusals.last[-1][1]
     connect(echo.address, KEY, "client").close()
 
 
@@ -273,8 +278,8 @@ def raw_connection(echo):
 def test_garbage_is_refused_and_the_task_stays_up(echo, garbage, eventually):
     with raw_connection(echo) as raw:
         raw.sendall(garbage)
-        eventually(lambda: echo.refusals)
-    assert "no frame of this protocol" in echo.refusals[-1][1]
+        eventually(lambda: echo.refusals.last)
+    assert "no frame of this protocol" in echo.refusals.last[-1][1]
     link = connect(echo.address, KEY, "client")
     link.send(Kind.CALL, 0, 3)
     assert link.receive().id == 3
@@ -284,8 +289,8 @@ def test_garbage_is_refused_and_the_task_stays_up(echo, garbage, eventually):
 def test_a_large_frame_before_authentication_is_refused(echo, eventually):
     with raw_connection(echo) as raw:
         raw.sendall(messages.HEADER.pack(b"DF", Kind.HELLO, 0, 0, 0, 0, 1 << 20, 0))
-        eventually(lambda: echo.refusals)
-    assert "above the limit of 4096" in echo.refusals[-1][1]
+        eventually(lambda: echo.refusals.last)
+    assert "above the limit of 4096" in echo.refusals.last[-1][1]
 
 
 def test_another_protocol_version_is_refused_with_both_numbers(echo, monkeypatch, eventually):
@@ -294,16 +299,16 @@ def test_another_protocol_version_is_refused_with_both_numbers(echo, monkeypatch
             Kind.HELLO, head={"protocol": 0, "nonce": "x", "task": "old", "proof": ""}
         )
         raw.sendall(frame)
-        eventually(lambda: echo.refusals)
-    assert "old speaks protocol 0, this task speaks 1" in echo.refusals[-1][1]
-    monkeypatch.setattr(messages, "PROTOCOL_VERSION", 2)
+        eventually(lambda: echo.refusals.last)
+    assert "old speaks protocol 0, this task speaks 2" in echo.refusals.last[-1][1]
+    monkeypatch.setattr(messages, "PROTOCOL_VERSION", 3)
 
     def greet_as_version_1(link, key, greeting):
         link.send(Kind.HELLO, head={"protocol": 1, "nonce": "n", **greeting})
         link.receive()
 
     monkeypatch.setattr(handshake, "greet", greet_as_version_1)
-    with pytest.raises(UnavailableError, match="speaks protocol 1, this process speaks 2"):
+    with pytest.raises(FailedPreconditionError, match="speaks protocol 1, this process speaks 3"):
         connect(echo.address, KEY, "client", timeout_seconds=0.2)
 
 
@@ -324,9 +329,9 @@ def test_a_message_above_the_limit_is_not_sent_and_else_closes_the_link_and_says
         with pytest.raises(UnavailableError):
             link.send(Kind.CALL, tensors=[np.zeros(100_000)])
             link.receive()
-        eventually(lambda: listener.refusals)
-        assert "800" in listener.refusals[-1][1]
-        assert "limit of 100000" in listener.refusals[-1][1]
+        eventually(lambda: listener.refusals.last)
+        assert "800" in listener.refusals.last[-1][1]
+        assert "limit of 100000" in listener.refusals.last[-1][1]
     finally:
         listener.close()
 
@@ -380,7 +385,7 @@ def test_the_handshake_does_not_show_the_key(echo):
     assert KEY.encode() not in data
     head = json.loads(data[messages.HEADER.size :])
     assert head["task"] == "/job:ps/task:0"
-    assert head["protocol"] == 1
+    assert head["protocol"] == messages.PROTOCOL_VERSION
 
 
 def test_no_threads_or_sockets_are_left(eventually):

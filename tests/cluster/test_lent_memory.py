@@ -1,13 +1,14 @@
 """Results made in memory that two tasks share: never used again while anybody sees them."""
 
 import gc
+import os
 import socket
 
 import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.cluster import outgoing_memory, shared_memory, straight_step
+from dataflow.cluster import outgoing_memory, straight_step
 from dataflow.cluster.channel import Link
 from dataflow.cluster.messages import Kind
 from dataflow.cluster.outgoing_memory import Loan
@@ -15,7 +16,7 @@ from dataflow.errors import ResourceExhaustedError
 from tests.results_of import results_of
 
 pytestmark = pytest.mark.skipif(
-    not hasattr(socket, "AF_UNIX") or not shared_memory.can_create(),
+    not hasattr(socket, "AF_UNIX") or not hasattr(os, "memfd_create"),
     reason="this system has no shared memory between processes",
 )
 KIND = (np.dtype(np.float32), (20_000,))
@@ -26,7 +27,7 @@ def ends():
     """The two ends of a link within this process."""
     ends = [Link(sock, "the other end", 1 << 30) for sock in socket.socketpair(socket.AF_UNIX)]
     for end in ends:
-        end.may_share = True
+        end.share_memory_with(os.getpid())
     yield ends
     for end in ends:
         end.close()

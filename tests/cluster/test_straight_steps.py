@@ -92,7 +92,6 @@ def test_large_tensors_between_machines(cluster, straight, monkeypatch):
     from dataflow.cluster import handshake
 
     monkeypatch.setattr(handshake, "host_identity", lambda: os.urandom(8).hex())
-    monkeypatch.setattr(handshake.shared_memory, "own_probe", lambda: None)
     step, put, w, local, _ = waiting((300_000,))
     with tf.Session(cluster["worker:0"].target) as session:
         result_of(lambda: warm_up(session, step, put, [w.initializer, local.initializer], times=6))
@@ -141,12 +140,11 @@ def test_an_error_names_its_node_and_the_session_goes_on(cluster, straight, wher
 
 def test_its_time_out_says_who_is_waited_for_and_takes_no_token(cluster, straight, eventually):
     step, put, w, local, size = waiting()
-    config = tf.ConfigProto(operation_timeout_in_ms=1000)
-    with tf.Session(cluster["worker:0"].target, config=config) as session:
+    with tf.Session(cluster["worker:0"].target) as session:
         warm_up(session, step, put, [w.initializer, local.initializer])
         session.run(step)
         with pytest.raises(tf.errors.DeadlineExceededError, match="/job:ps/task:0"):
-            session.run(step)
+            session.run(step, options=tf.RunOptions(timeout_in_ms=500))
         eventually(lambda: not cluster["ps:0"].service._runs)
         session.run(put)
         assert session.run(size) == 1
@@ -337,14 +335,13 @@ def test_a_ps_killed_between_steps_is_named(with_ps, straight):
 def test_a_ps_that_is_stopped_runs_into_the_time_out(with_ps, straight):
     others, target = with_ps
     x, _, new, _ = asynchronous()
-    config = tf.ConfigProto(operation_timeout_in_ms=1000)
-    with tf.Session(target, config=config) as session:
+    with tf.Session(target) as session:
         session.run(tf.global_variables_initializer())
         for _ in range(4):
             session.run(new, {x: 1.0})
         assert straight[-1] is not None
         others.pause("ps:0")
         with pytest.raises(tf.errors.DeadlineExceededError, match="/job:ps/task:0"):
-            session.run(new, {x: 1.0})
+            session.run(new, {x: 1.0}, options=tf.RunOptions(timeout_in_ms=500))
         others.resume("ps:0")
         assert session.run(new, {x: 1.0}) in (5, 6)  # the one that was given up may have come first
