@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 #: Names that are not here, by their path below ``tf``, and what to write instead.
 _ADVICE = {
     "config.experimental.list_physical_devices": "use "
@@ -38,3 +40,18 @@ _ADVICE = {
 def advice(path: str) -> str:
     """What to write instead of ``tf.<path>``; empty where nothing is known of it."""
     return _ADVICE.get(path, "")
+
+
+#: What people call the arguments of `Session.run`, and what they are called.
+_ARGUMENTS = {"feed": "feed_dict", "feeds": "feed_dict", "fetch": "fetches"}
+
+
+def unknown_argument(function: str, given: Iterable[str], known: Sequence[str]) -> TypeError:
+    """The error for keyword arguments that ``function`` does not have, with the nearest it has."""
+    import difflib
+
+    name = next(iter(given))
+    close = [_ARGUMENTS[name]] if _ARGUMENTS.get(name) in known else []
+    close = close or difflib.get_close_matches(name, known, n=1)
+    hint = f"Did you mean {close[0]}?" if close else f"It takes {', '.join(known)}."
+    return TypeError(f"{function}() got an unexpected keyword argument {name!r}. {hint}")

@@ -12,6 +12,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from dataflow.extras import install
+
 #: ``from module import name as public, ...``, on one line or in parentheses; nothing else is in a stub's
 #: list, as a test asserts by reading the stubs with Python's own parser.
 _IMPORT = re.compile(r"^from (\S+) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
@@ -105,5 +107,5 @@ def protocol_buffers(package: str, name: str) -> ModuleType:
         if error.name == whole:
             raise AttributeError(f"{public}.{name} is not part of dataflow.") from error
         raise AttributeError(
-            f"{public}.{name} comes with TensorBoard: pip install 'dataflow-learn[train]'"
+            f"{public}.{name} comes with TensorBoard: {install('train')}"
         ) from error

@@ -22,7 +22,7 @@ PACKAGES = {
 LAYERS = {
     0: (
         *("errors", "dtypes", "shapes", "device_spec", "windows", "python_functions"),
-        *("gfile", "logging", "flags", "namespaces", "missing", "user_cache"),
+        *("gfile", "logging", "flags", "namespaces", "missing", "user_cache", "extras"),
     ),
     1: ("graph", "kernels"),
     2: ("ops", "gradients"),

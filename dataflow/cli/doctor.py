@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dataflow.cli.browser import HOW_TO_GET_A_BROWSER, find_browser
+from dataflow.extras import install
 
 MINIMUM_PYTHON = (3, 11)
 
@@ -164,7 +165,7 @@ def check_ray() -> Finding:
     finding = _check_distribution(
         "Ray",
         "ray",
-        "pip install 'dataflow-learn[cluster]'; clusters (tf.cluster.launch) need it",
+        f"{install('cluster')}; clusters (tf.cluster.launch) need it",
     )
     address = os.environ.get("RAY_ADDRESS")
     if finding.status == "ok" and address:
@@ -174,7 +175,7 @@ def check_ray() -> Finding:
 
 def check_jupyterlab() -> Finding:
     """JupyterLab with the packages the widgets need."""
-    advice = "pip install 'dataflow-learn[lab]'"
+    advice = install("lab")
     wanted = ("jupyterlab", "ipywidgets", "anywidget", "ipykernel")
     versions = {distribution: _version(distribution) for distribution in wanted}
     absent = [distribution for distribution, version in versions.items() if version is None]
@@ -211,7 +212,7 @@ def check_tensorboard() -> Finding:
     return _check_distribution(
         "TensorBoard",
         "tensorboard",
-        "pip install 'dataflow-learn[train]'; only looking at event files needs it",
+        f"{install('train')}; only looking at event files needs it",
     )
 
 
@@ -220,7 +221,7 @@ def check_llvmlite() -> Finding:
     return _check_distribution(
         "llvmlite",
         "llvmlite",
-        "pip install 'dataflow-learn[fast]'; without it optimizers, pooling and convolutions "
+        f"{install('fast')}; without it optimizers, pooling and convolutions "
         "run on NumPy alone, more slowly",
     )
 
@@ -237,7 +238,7 @@ def check_browser() -> Finding:
             "Browser for tests",
             "missing",
             f"{path}, but no Playwright to drive it",
-            "pip install 'dataflow-learn[test]'",
+            install("test"),
         )
     return Finding("Browser for tests", "ok", path)
 

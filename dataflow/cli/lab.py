@@ -11,6 +11,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dataflow.extras import install
+
 PACKAGE_FOLDER = Path(__file__).resolve().parents[1]
 
 # Holds labconfig/default_setting_overrides.json. JupyterLab layers it under the user's own
@@ -172,9 +174,7 @@ def run_lab(
     """Start JupyterLab and become it; returns an exit status when that cannot be done."""
     try:
         if importlib.util.find_spec("jupyterlab") is None:
-            raise LabError(
-                "JupyterLab is not installed here. Install it: pip install 'dataflow-learn[lab]'"
-            )
+            raise LabError(f"JupyterLab is not installed here. Install it: {install('lab')}")
         if port is not None and not 0 <= port <= 65535:
             raise LabError(f"--port: got {port}, needed a number from 0 to 65535")
         if port and not port_is_free(port):

@@ -22,6 +22,7 @@ from dataflow.cluster.processes import await_ends, is_running
 from dataflow.cluster.room import TASK_CPUS, bundle_of, check_memory, check_resources
 from dataflow.cluster.task_process import TaskProcess
 from dataflow.errors import ResourceExhaustedError, UnavailableError
+from dataflow.extras import install
 
 try:
     with private_ray.late_imports():
@@ -33,7 +34,7 @@ try:
         )
 except ImportError as error:  # pragma: no cover - depends on the installation
     raise ImportError(
-        "tf.cluster.launch needs Ray, which is not installed: pip install 'dataflow[cluster]'."
+        f"tf.cluster.launch needs Ray, which is not installed: {install('cluster')}."
     ) from error
 
 log = logging.getLogger("dataflow.cluster")

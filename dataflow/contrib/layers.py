@@ -445,11 +445,36 @@ def layer_norm(
     begin_params_axis: int = -1,
     scope: Any = None,
 ) -> Any:
-    """Each example is brought to mean 0 and variance 1 (Ba et al. 2016)."""
+    """Each example is brought to mean 0 and variance 1 (Ba et al. 2016).
+
+    The axes from ``begin_norm_axis`` on are normalized, those from ``begin_params_axis`` on have a
+    scale and an offset for each element; negative ones count from the end. Raises `ValueError` for
+    inputs of unknown rank, or whose size is not known where the parameters are.
+    """
     with variable_scope(scope, "LayerNorm", [inputs], reuse=reuse):
         inputs = convert_to_tensor(inputs)
+        if inputs.dims is None:
+            raise ValueError(
+                f"layer_norm: the inputs {inputs.name!r} have undefined rank; give them a shape "
+                f"with set_shape.\n  built at {inputs.op.built_at}"
+            )
+        rank = len(inputs.dims)
+        for name, axis in (
+            ("begin_norm_axis", begin_norm_axis),
+            ("begin_params_axis", begin_params_axis),
+        ):
+            if not -rank <= axis < rank:
+                raise ValueError(
+                    f"layer_norm: {name} must be from {-rank} to {rank - 1} for inputs of rank "
+                    f"{rank}, but got {axis}."
+                )
         shape = inputs.shape[begin_params_axis:].as_list()
-        axes = list(range(begin_norm_axis, len(inputs.dims or ())))
+        if None in shape:
+            raise ValueError(
+                f"layer_norm: the axes of the inputs {inputs.name!r} from {begin_params_axis} on "
+                f"must be known, as variables have their shape, but it is {inputs.shape}."
+            )
+        axes = list(range(begin_norm_axis % rank, rank))
         beta = gamma = None
         if center:
             beta = get_variable("beta", shape, initializer=initializers.zeros_initializer())

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import DataLossError
+from dataflow.extras import install
 from dataflow.keras import backend as K
 from dataflow.keras.sequential import class_name
 from dataflow.keras.serialization import custom_object_scope, serialize
@@ -36,8 +37,8 @@ def is_available() -> bool:
 def _h5py(path: Any) -> Any:
     if not is_available():
         raise ImportError(
-            f"{path} is an HDF5 file, and h5py is not installed: pip install "
-            "'dataflow-learn[hdf5]'. Names that do not end in .h5 need none."
+            f"{path} is an HDF5 file, and h5py is not installed: {install('hdf5')}. "
+            "Names that do not end in .h5 need none."
         )
     import h5py
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import DataLossError
+from dataflow.extras import install
 from dataflow.keras import backend as K, hdf5_format
 from dataflow.keras.sequential import class_name
 from dataflow.keras.serialization import custom_object_scope, serialize
@@ -44,7 +45,7 @@ def _target(path: Any, overwrite: bool, save_format: Any, is_model: bool) -> tup
         warnings.warn(
             f"{os.path.basename(path)} is written in dataflow's own format (safetensors), whatever "
             "its name says: tf.keras here reads it back, programs that expect HDF5 do not. For "
-            "HDF5: pip install 'dataflow-learn[hdf5]'.",
+            f"HDF5: {install('hdf5')}.",
             stacklevel=4,
         )
     return str(path), False

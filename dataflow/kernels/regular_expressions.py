@@ -2,7 +2,7 @@
 
 Three engines give the same results. Python's `re` backtracks, which may take time exponential in
 the text; it is asked only where the pattern's form bounds its steps by a thousand for each byte. Where
-it does not, the package google-re2 does the work (``pip install 'dataflow-learn[regex]'``) and, where
+it does not, the package google-re2 does the work (the extra ``regex``) and, where
 that is not installed, the automaton of `dataflow.kernels.regex_automaton`.
 """
 
@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from dataflow.extras import install
 from dataflow.kernels import regex_backtracking, regex_syntax
 from dataflow.kernels.regex_automaton import Automaton
 
@@ -42,8 +43,8 @@ class RegularExpression:
                 raise _invalid(pattern, "invalid UTF-8") from None
         except regex_syntax.UnknownHereError as e:
             if google is None:
-                install = "this needs the package google-re2: pip install 'dataflow-learn[regex]'"
-                raise _invalid(pattern, f"{e} ({install})") from e
+                needed = f"this needs the package google-re2: {install('regex')}"
+                raise _invalid(pattern, f"{e} ({needed})") from e
         except regex_syntax.PatternError as e:
             if google is None:
                 raise _invalid(pattern, str(e)) from e

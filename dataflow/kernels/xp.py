@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.extras import install
 from dataflow.kernels.cuda.precision import keep_precise
 from dataflow.kernels.pretend import PretendArray, PretendMemory, PretendModule, memories
 
@@ -24,7 +25,7 @@ PRETEND_VARIABLE = "DATAFLOW_PRETEND_GPUS"
 
 
 #: Brings CuPy, and CUDA's libraries.
-INSTALL_CUPY = "pip install 'dataflow-learn[gpu]' (CUDA 12) or 'dataflow-learn[gpu13]' (CUDA 13)"
+INSTALL_CUPY = f"{install('gpu')} (CUDA 12) or {install('gpu13')} (CUDA 13)"
 
 
 def reason_of(error: BaseException) -> str:

@@ -6,6 +6,7 @@ import os
 from typing import Any, NamedTuple
 
 from dataflow.kernels.xp import gpus
+from dataflow.placement.placer import local_devices
 
 
 class DeviceAttributes(NamedTuple):
@@ -30,18 +31,25 @@ def _memory_bytes() -> int:
 
 
 def list_local_devices(session_config: Any = None) -> list[DeviceAttributes]:
-    """The devices that ops can be pinned to here."""
-    devices = [DeviceAttributes("/device:CPU:0", "CPU", _memory_bytes())]
-    for i, (text, size) in enumerate(gpus()):
-        devices.append(
-            DeviceAttributes(f"/device:GPU:{i}", "GPU", size, f"device: {i}, name: {text}")
-        )
-    return devices
+    """The devices that ops can be pinned to here, as ``session_config.device_count`` has it."""
+    return _described(local_devices(session_config, num_gpus=len(gpus()), task=""))
 
 
 def session_devices(session: Any) -> list[DeviceAttributes]:
     """The devices of a session: those of its cluster, or of this process."""
     if session._remote is not None:
         return session._remote.list_devices()  # type: ignore[no-any-return]
-    prefix = "/job:localhost/replica:0/task:0"
-    return [d._replace(name=prefix + d.name) for d in list_local_devices()]
+    return _described(session._local_devices)
+
+
+def _described(names: list[str]) -> list[DeviceAttributes]:
+    described = []
+    for name in names:
+        kind, number = name.rpartition("/device:")[2].split(":")
+        if kind == "GPU":
+            text, size = gpus()[int(number)]
+            found = DeviceAttributes(name, kind, size, f"device: {number}, name: {text}")
+        else:
+            found = DeviceAttributes(name, kind, _memory_bytes())
+        described.append(found)
+    return described

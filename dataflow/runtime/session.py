@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 import weakref
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.cuda.memory import limit_memory
 from dataflow.kernels.xp import gpus
+from dataflow.missing import unknown_argument
 from dataflow.placement.placer import local_devices
 from dataflow.rewrites.prune import needed_operations
 from dataflow.rewrites.switches import Switches
@@ -29,6 +31,7 @@ from dataflow.runtime.plan import Plan
 from dataflow.runtime.resources import Cancellation, ResourceManager
 
 _MAX_PLANS = 512
+RUN_ARGUMENTS = ("fetches", "feed_dict", "options", "run_metadata")
 
 
 def _session_handle(tensor: Tensor, value: Any, session: Any) -> Any:
@@ -107,6 +110,7 @@ class BaseSession:
         feed_dict: Any = None,
         options: Any = None,
         run_metadata: Any = None,
+        **misspelled: Any,
     ) -> Any:
         """Computes ``fetches`` and returns their values in the same structure.
 
@@ -118,6 +122,8 @@ class BaseSession:
         feeds that do not fit the graph, and the classes of `tf.errors` for nodes that fail. The
         session stays usable after an error.
         """
+        if misspelled:
+            raise unknown_argument("Session.run", misspelled, RUN_ARGUMENTS)
         try:
             kind = type(fetches)
             key = fetches if kind is Tensor or kind is Operation else cache_key(fetches)
@@ -333,6 +339,13 @@ class BaseSession:
         from dataflow.graph.printing import mimebundle
 
         return mimebundle(self, include, exclude)
+
+
+# Tools that ask for the signature get TensorFlow's.
+_signature = inspect.signature(BaseSession.run)
+BaseSession.run.__signature__ = _signature.replace(  # type: ignore[attr-defined]
+    parameters=[p for p in _signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+)
 
 
 class _ClosedPlans(dict):  # type: ignore[type-arg]

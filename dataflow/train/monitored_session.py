@@ -13,7 +13,9 @@ from typing import Any
 from dataflow.errors import AbortedError, OutOfRangeError, UnavailableError
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
+from dataflow.missing import unknown_argument
 from dataflow.runtime.config import RunOptions
+from dataflow.runtime.session import RUN_ARGUMENTS
 from dataflow.train.coordinator import Coordinator
 from dataflow.train.queue_runner import start_queue_runners
 from dataflow.train.saving_hooks import CheckpointSaverHook, StepCounterHook, SummarySaverHook
@@ -352,8 +354,11 @@ class _MonitoredSession:
         feed_dict: Any = None,
         options: Any = None,
         run_metadata: Any = None,
+        **misspelled: Any,
     ) -> Any:
         """As `Session.run`, with the hooks around it."""
+        if misspelled:
+            raise unknown_argument("MonitoredSession.run", misspelled, RUN_ARGUMENTS)
         if self._sess is None:
             raise RuntimeError("Session is already closed.")
         return self._sess.run(

@@ -191,3 +191,30 @@ def test_vocabularies(tmp_path) -> None:
 def test_what_is_missing_is_said() -> None:
     with pytest.raises(AttributeError, match="contrib.nothing"):
         tf.contrib.nothing
+
+
+@pytest.mark.parametrize(("begin", "same"), [(-1, 2), (-2, 1), (-3, 0)])
+def test_layer_norm_counts_axes_from_the_end(begin: int, same: int) -> None:
+    x = np.random.RandomState(0).standard_normal((2, 3, 4)).astype(np.float32)
+    got, wanted = (
+        tf.contrib.layers.layer_norm(tf.constant(x), begin_norm_axis=axis) for axis in (begin, same)
+    )
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        values = s.run([got, wanted])
+    np.testing.assert_array_equal(*values)
+    axes = tuple(range(same, 3))
+    deviation = x.std(axes, keepdims=True)
+    np.testing.assert_allclose(values[0], (x - x.mean(axes, keepdims=True)) / deviation, atol=1e-5)
+
+
+def test_layer_norm_says_what_it_needs() -> None:
+    x = tf.placeholder(tf.float32, [2, None, 4])
+    with pytest.raises(ValueError, match="begin_norm_axis must be from -3 to 2 .* got 3"):
+        tf.contrib.layers.layer_norm(x, begin_norm_axis=3)
+    with pytest.raises(ValueError, match="begin_params_axis must be from -3 to 2 .* got -4"):
+        tf.contrib.layers.layer_norm(x, begin_params_axis=-4)
+    with pytest.raises(ValueError, match="must be known"):
+        tf.contrib.layers.layer_norm(x, begin_params_axis=1)
+    with pytest.raises(ValueError, match="undefined rank"):
+        tf.contrib.layers.layer_norm(tf.placeholder(tf.float32))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import inspect
 import threading
 
 import numpy as np
@@ -336,3 +337,53 @@ def test_partial_runs() -> None:
         assert s.partial_run(handle, r1, {a: 1}) == 2
         assert s.partial_run(handle, r2, {b: 5}) == 10
         assert calls == [1]
+
+
+@pytest.mark.parametrize(
+    ("keyword", "meant"),
+    [
+        ("feed", "feed_dict"),
+        ("feeds", "feed_dict"),
+        ("feed_dicts", "feed_dict"),
+        ("option", "options"),
+        ("metadata", "run_metadata"),
+    ],
+)
+def test_a_misspelled_argument_is_answered_with_the_right_one(keyword: str, meant: str) -> None:
+    x = tf.placeholder(tf.float32, [])
+    y = x + 1.0
+    with tf.Session() as s:
+        for _ in range(2):  # also where the plan is known
+            message = rf"Session.run\(\) .*'{keyword}'. Did you mean {meant}\?"
+            with pytest.raises(TypeError, match=message):
+                s.run(y, **{keyword: {x: 1.0}})
+            assert s.run(y, {x: 1.0}) == 2.0
+        with pytest.raises(TypeError, match="'fetches'"):
+            s.run(fetch=y)
+        with pytest.raises(TypeError, match="It takes fetches, feed_dict, options, run_metadata"):
+            s.run(y, qqq=1)
+    with tf.train.MonitoredSession() as s:
+        with pytest.raises(TypeError, match=f"Did you mean {meant}"):
+            s.run(y, **{keyword: {x: 1.0}})
+
+
+def test_tools_see_the_arguments_of_run() -> None:
+    assert list(inspect.signature(tf.Session().run).parameters) == [
+        *("fetches", "feed_dict", "options", "run_metadata"),
+    ]
+
+
+def test_the_devices_of_a_session_are_as_many_as_it_was_told() -> None:
+    config = tf.ConfigProto(device_count={"CPU": 3, "GPU": 1})
+    with pretend_gpus(2):
+        with tf.Session(config=config) as s:
+            devices = s.list_devices()
+        locally = tf.python.client.device_lib.list_local_devices(config)
+    names = ["CPU:0", "CPU:1", "CPU:2", "GPU:0"]
+    task = "/job:localhost/replica:0/task:0"
+    assert [d.name for d in devices] == [f"{task}/device:{name}" for name in names]
+    assert [d.name for d in locally] == [f"/device:{name}" for name in names]
+    assert [d.device_type for d in devices] == ["CPU", "CPU", "CPU", "GPU"]
+    assert all(d.memory_limit == devices[0].memory_limit > 0 for d in devices[:3])
+    with tf.Session(config=tf.ConfigProto(device_count={"GPU": 0})) as s:
+        assert len(s.list_devices()) == 1

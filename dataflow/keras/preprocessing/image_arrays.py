@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.extras import install
 from dataflow.keras import backend as K
 
 Array = np.ndarray[Any, Any]
@@ -18,7 +19,7 @@ def _pillow() -> Any:
         from PIL import Image
     except ImportError as error:
         raise ImportError(
-            "tf.keras.preprocessing.image needs Pillow: pip install 'dataflow-learn[train]'"
+            f"tf.keras.preprocessing.image needs Pillow: {install('train')}"
         ) from error
     return Image
 

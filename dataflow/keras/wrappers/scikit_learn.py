@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.extras import install
 from dataflow.keras import losses
 from dataflow.keras.sequential import Sequential
 from dataflow.keras.utils import to_categorical
@@ -15,7 +16,7 @@ try:
     from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 except ImportError as error:
     raise ImportError(
-        "tf.keras.wrappers.scikit_learn needs scikit-learn: pip install 'dataflow-learn[data]'"
+        f"tf.keras.wrappers.scikit_learn needs scikit-learn: {install('data')}"
     ) from error
 
 __all__ = ["KerasClassifier", "KerasRegressor"]
