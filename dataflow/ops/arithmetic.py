@@ -52,22 +52,39 @@ def _arithmetic(op_type: str, what: str, gradient: str, allowed: Any, **traits: 
 
 
 add_v2_op = _arithmetic(
-    "AddV2", "The sum x + y, element by element.", "dz to both, summed to their shapes.", NUMBERS
+    "AddV2",
+    "The sum x + y, element by element.",
+    "dz to both, summed to their shapes.",
+    NUMBERS,
+    operator=("+", "iufc"),
 )
 add_v1_op = _arithmetic(
     "Add",
     "The sum x + y; strings are joined.",
     "dz to both, summed to their shapes.",
     NUMBERS | {dtypes.string},
+    operator=("+", "iufc"),
 )
 sub_op = _arithmetic(
-    "Sub", "The difference x - y, element by element.", "dz to x, -dz to y.", NUMBERS
+    "Sub",
+    "The difference x - y, element by element.",
+    "dz to x, -dz to y.",
+    NUMBERS,
+    operator=("-", "iufc"),
 )
 mul_op = _arithmetic(
-    "Mul", "The product x * y, element by element.", "dz * y to x, dz * x to y.", NUMBERS
+    "Mul",
+    "The product x * y, element by element.",
+    "dz * y to x, dz * x to y.",
+    NUMBERS,
+    operator=("*", "iufc"),
 )
 real_div_op = _arithmetic(
-    "RealDiv", "The quotient x / y.", "dz / y to x, -dz * x / y**2 to y.", NUMBERS
+    "RealDiv",
+    "The quotient x / y.",
+    "dz / y to x, -dz * x / y**2 to y.",
+    NUMBERS,
+    operator=("/", "fc"),
 )
 div_op = _arithmetic(
     "Div",

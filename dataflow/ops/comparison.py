@@ -14,7 +14,7 @@ from dataflow.shapes import Dims, broadcast
 _ANY_VALUE = NUMBERS | {dtypes.bool_, dtypes.string}
 
 
-def _comparison(op_type: str, what: str) -> OpDef:
+def _comparison(op_type: str, what: str, operator: str) -> OpDef:
     def rule(x: Tensor, y: Tensor) -> Dims:
         return broadcast_dims(x, y)
 
@@ -23,15 +23,21 @@ def _comparison(op_type: str, what: str) -> OpDef:
         f"{what}, element by element.\n\nShape: x and y broadcast. "
         "Dtype: real numbers of one type; the result is bool. Gradient: none.\n"
     )
-    op = define_op(op_type, "x: T, y: T -> z: bool", T=REAL_NUMBERS, elementwise=True)(rule)
+    op = define_op(
+        op_type,
+        "x: T, y: T -> z: bool",
+        T=REAL_NUMBERS,
+        elementwise=True,
+        operator=(operator, "iuf"),
+    )(rule)
     not_differentiable(op)
     return op
 
 
-less_op = _comparison("Less", "Whether x < y")
-less_equal_op = _comparison("LessEqual", "Whether x <= y")
-greater_op = _comparison("Greater", "Whether x > y")
-greater_equal_op = _comparison("GreaterEqual", "Whether x >= y")
+less_op = _comparison("Less", "Whether x < y", "<")
+less_equal_op = _comparison("LessEqual", "Whether x <= y", "<=")
+greater_op = _comparison("Greater", "Whether x > y", ">")
+greater_equal_op = _comparison("GreaterEqual", "Whether x >= y", ">=")
 
 
 def _equality_dims(x: Tensor, y: Tensor, incompatible_shape_error: bool) -> Dims:

@@ -60,6 +60,7 @@ def _reduction(op_type: str, what: str, gradient: str, allowed: Any = NUMBERS) -
         f"input: {kind}, reduction_indices: Tidx -> output: {kind}",
         Tidx=INDICES,
         keeps_nothing=_reduces_an_axis,
+        is_reduction=True,
         **groups,
     )(rule)
 

@@ -76,6 +76,7 @@ _N: dict[str, Any] = {
     "cost": 0.003,
     "shares_work": "large",
     "inline_safe": True,
+    "is_dense_update": True,
 }
 
 

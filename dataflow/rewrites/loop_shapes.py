@@ -221,7 +221,7 @@ def _array_of(handle: Tensor) -> tuple[Operation, bool] | None:
         if op.type == "TensorArrayV3":
             return op, gradients
         gradients = gradients or op.type == "TensorArrayGradV3"
-        if _hands_on(op) or op.type in ("Merge", "TensorArrayGradV3"):
+        if _hands_on(op) or op.op_def.control_flow == "merge" or op.type == "TensorArrayGradV3":
             handle = op._inputs[0]
         else:
             return None

@@ -20,7 +20,6 @@ Together = list[list[tuple[int, int]]]
 
 #: Element-wise ops of two operands that broadcast.
 BROADCASTING = ("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum")
-_REDUCTIONS = frozenset({"Sum", "Mean", "Max", "Min", "Prod"})
 _ENTROPIES = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
 #: Rounds over the nodes of a plan with loops until all is known, at most.
 _MOST_ROUNDS = 12
@@ -205,7 +204,7 @@ class Shapes:
             at = op.attrs["axis"] % (len(first) + 1)
             return (*first[:at], len(inputs), *first[at:])
         numbers = [_constant(t) for t in op.inputs[1:]]
-        if kind in _REDUCTIONS and numbers[0] is not None:
+        if op.op_def.is_reduction and numbers[0] is not None:
             gone = {a % len(first) for a in numbers[0]}
             if op.attrs["keep_dims"]:
                 return tuple(1 if i in gone else d for i, d in enumerate(first))

@@ -21,14 +21,6 @@ from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.places import OUTSIDE, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
-#: Ops that change a variable, and its slots, by one rule and a dense gradient.
-_UPDATES = frozenset(
-    {
-        *("ApplyGradientDescent", "ApplyProximalGradientDescent", "ApplyMomentum", "ApplyAdagrad"),
-        *("ApplyProximalAdagrad", "ApplyAdagradDA", "ApplyAdadelta", "ApplyRMSProp"),
-        *("ApplyCenteredRMSProp", "ApplyAdam", "ApplyFtrl", "ApplyFtrlV2"),
-    }
-)
 #: The names of their inputs that are gradients.
 _GRADIENTS = ("grad", "delta")
 #: Each group is looked for from the beginning.
@@ -61,7 +53,7 @@ def _group(work: WorkingGraph, refused: set[Operation]) -> list[Operation]:
         if any(t.op in after for t in op._inputs) or any(c in after for c in op._control_inputs):
             after.add(op)
             continue
-        if op.type not in _UPDATES or op in refused or where.get(op, OUTSIDE) != OUTSIDE:
+        if not op.op_def.is_dense_update or op in refused or where.get(op, OUTSIDE) != OUTSIDE:
             continue
         if op.outputs[0]._consumers or op.outputs[0] in fetched:
             continue  # somebody looks at the variable when just this update has been made

@@ -33,22 +33,6 @@ _BLOCKS = ("if ", "elif ", "else", "while ")
 _NO_CODE = frozenset({"NoOp", "ControlTrigger"})
 
 
-#: Ops written as Python's operators: on scalars, five times quicker than a ufunc's call. Both
-#: operands have one dtype, so NumPy's promotion cannot change it.
-OPERATORS = {
-    "Add": "+",
-    "AddV2": "+",
-    "Sub": "-",
-    "Mul": "*",
-    "RealDiv": "/",
-    "Less": "<",
-    "LessEqual": "<=",
-    "Greater": ">",
-    "GreaterEqual": ">=",
-}
-_OPERATOR_KINDS = {"RealDiv": "fc", "Add": "iufc", "AddV2": "iufc", "Sub": "iufc", "Mul": "iufc"}
-
-
 class Dead:
     """The value of a tensor in a branch that was not taken."""
 
@@ -305,9 +289,8 @@ class Generator:
         return True
 
     def _emit_kernel(self, op: Operation) -> None:
-        operator = OPERATORS.get(op.type)
-        if operator is not None:
-            kinds = _OPERATOR_KINDS.get(op.type, "iuf")
+        if op.op_def.operator is not None:
+            operator, kinds = op.op_def.operator
             if op.inputs[0].dtype.base_dtype.kind in kinds and op.outputs[0] not in self.values:
                 self._bind_kernel(op)  # refuses a device that has no kernel
                 left, right = (self.use(t) for t in op.inputs)

@@ -366,7 +366,10 @@ class Emitter:
         condition = conditions[0]
         # A loop that may assign to variables reads them anew in each round, as TensorFlow's
         # references do; in any other one read will do.
-        assigns = any(op.type == "RefEnter" for op in _members(frame))
+        assigns = any(
+            op.op_def.control_flow == "enter" and op.inputs[0].dtype.is_ref
+            for op in _members(frame)
+        )
         for op in frame.enters:
             if op.outputs[0] not in generator.values:
                 value = generator.values[op.inputs[0]]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import dataflow
 import dataflow as tf
 import dataflow.kernels
 from dataflow.graph.registry import OpDef, all_ops, define_op
@@ -231,3 +232,73 @@ def test_a_trait_that_is_not_one_is_refused() -> None:
     with pytest.raises(TypeError, match="bocks"):
         define_op("Misspelled", "x: T -> y: T", T={tf.float32}, bocks=True)(lambda x: x.dims)
     assert "Misspelled" not in all_ops()
+
+
+#: Nodes of which every graph is made: a value, a hole for one, a copy, and nothing.
+EVERYWHERE = frozenset({"Const", "Placeholder", "Identity", "NoOp"})
+#: What other files of the engine say of ops by their types, and why no trait says it. This may only
+#: get shorter.
+BY_TYPE = {
+    # The code generator writes these itself, each in its own way, and others as kernels' calls.
+    "runtime/codegen.py": "Assign ControlTrigger EmptyTensorList IdentityN TensorListPopBack "
+    "TensorListPushBack",
+    # How an input's buffer is handed over, for each kernel that can take one.
+    "runtime/buffers.py": "AddN Assign BiasAdd ReluGrad _Fused",
+    # Nodes that rewrites and the placer make: errors and lifetimes are told of what they stand for.
+    "runtime/plan.py": "_Fused _FusedRegion _UpdateAll",
+    "runtime/cuda_graph.py": "_CopyToDevice _CopyToHost",
+    "introspect/explain.py": "_Fused",
+    # `tf.get_session_handle` keeps what this op is given.
+    "runtime/session.py": "GetSessionHandle",
+    # Reads of a variable's rows, the one computation that a task does before it is asked to.
+    "cluster/read_ahead.py": "Gather GatherV2",
+    # The nodes of a file, before their ops are looked up.
+    "graph/import_graph.py": "Merge NextIteration RefMerge RefNextIteration",
+    "graph_util.py": "CheckNumerics",
+    # TensorFlow's own list, which a caller may replace by another list of op types.
+    "train/device_setter.py": "MutableHashTableOfTensorsV2 MutableHashTableV2 Variable VariableV2",
+    # Nodes that are built, from files that cannot import the ops.
+    "train/save_graph.py": "Assign Reshape RestoreV2 SaveV2",
+    # Tables of patterns: the ops that a rule, or a rule of shapes, is about.
+    "rewrites/broadcasting.py": "AddN BroadcastTo Reshape Shape Size",
+    "rewrites/debug_ops.py": "CheckNumerics Print",
+    "rewrites/fusion.py": "Mean Sum",
+    "rewrites/loop_shapes.py": "TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3",
+    "rewrites/loop_sums.py": "Add AddV2",
+    "rewrites/symbolic_shapes.py": "Add AddV2 Maximum Minimum Mul RealDiv "
+    "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits Sub",
+}
+#: Words that are names of ops and of something else: the kind of an attribute, a Python function.
+OTHER_WORDS = {
+    "graph/registry.py": "Shape",
+    "graph/serialize.py": "Shape",
+}
+#: Parts of the package that build graphs, or look at those of learners; they decide nothing.
+BUILDERS = ("course", "keras", "layers", "data", "lazy_names.py", "estimator", "contrib")
+
+
+def _named_types(path: Path, patterns_too: bool) -> set[str]:
+    """Op types that a file names; without those of patterns, inside of functions and decorators."""
+    todo: list[ast.AST] = [ast.parse(path.read_text())]
+    found = set()
+    while todo:
+        node = todo.pop()
+        if not patterns_too and isinstance(node, ast.FunctionDef):
+            continue
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+        todo.extend(ast.iter_child_nodes(node))
+    return found & set(all_ops())
+
+
+def test_the_engine_knows_ops_by_their_traits() -> None:
+    root = Path(dataflow.__file__).parent
+    named = {}
+    for path in sorted(root.rglob("*.py")):
+        file = path.relative_to(root)
+        if file.parts[0] not in ("ops", "kernels", *BUILDERS):
+            # A rewrite is about the very ops that its pattern names.
+            types = _named_types(path, patterns_too=file.parts[0] != "rewrites") - EVERYWHERE
+            if types:
+                named[file.as_posix()] = " ".join(sorted(types))
+    assert named == {**BY_TYPE, **OTHER_WORDS}, "declare a trait of the op instead"

@@ -9,9 +9,9 @@ import pytest
 
 import dataflow as tf
 from dataflow.errors import InvalidArgumentError
+from dataflow.graph.registry import all_ops
 from dataflow.kernels import training
 from dataflow.ops.training import apply_gradient_descent
-from dataflow.rewrites import updates
 from tests.rewrites.rewritten import rewritten, types
 
 SIZES = [(3, 5), (7,), (), (40, 50)]
@@ -191,4 +191,4 @@ def test_variables_without_elements_and_gradients_of_any_layout(either: None) ->
 
 
 def test_every_op_that_updates_is_known() -> None:
-    assert set(training._DENSE) == updates._UPDATES
+    assert set(training._DENSE) == {t for t, op in all_ops().items() if op.is_dense_update}
