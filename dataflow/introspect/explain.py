@@ -150,13 +150,14 @@ def _kernels(plan: Plan) -> dict[str, str]:
     """The source of each fused kernel by its node, for the device that it runs on."""
     sources = {hit.added[0]: hit.source for hit in plan.journal if hit.source}
     for op in plan.kernel_devices:
-        if op.type == "_Fused" and op.name in sources:
-            program = op.attrs["program"]
-            if program.over_rows:
-                program = program.chain
-            shape = op.outputs[0].dims if not program.reduction else None
-            patterns = "".join(_pattern(t.dims, shape) for t in op.inputs)
-            sources[op.name] = fused_source(program, patterns, len(shape or ()) or 1)
+        if op.type not in ("_Fused", "_FusedRegion") or op.name not in sources:
+            continue
+        program = op.attrs.get("program")
+        sums = program is not None and bool(program.reduction) and not program.over_rows
+        region = op.attrs["region"] if program is None else program.chain
+        shape = None if program is not None and program.reduction else op.outputs[0].dims
+        patterns = "".join(_pattern(t.dims, shape) for t in op.inputs)
+        sources[op.name] = fused_source(region, patterns, len(shape or ()) or 1, sums=sums)
     return sources
 
 

@@ -1,6 +1,7 @@
 """Kernels of grayscale dilation, from which erosion is made: one pass over the image for each tap.
 
-The passes are loops in machine code where there are some (`fused.mapping`).
+The passes are loops in machine code where there are some (`fused.mapping`). On a GPU all taps are one
+kernel's work (`cuda.dilation`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.conv_geometry import attr_windows
+from dataflow.kernels.cuda import dilation as cuda_dilation
+from dataflow.kernels.cuda.source import C_TYPES, can_run
 from dataflow.kernels.depthwise import lines, taps_of
 from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, Mapping
 from dataflow.kernels.reduce import column_sums
@@ -77,11 +80,17 @@ def _dilation_windows(
     return attr_windows(input.shape, (*filter.shape, 1), strides, rates, padding, [])
 
 
+def _on_gpu(xp: Any, *arrays: Any) -> bool:
+    return can_run(xp, *arrays, of=tuple(C_TYPES)) and len({a.dtype for a in arrays}) == 1
+
+
 @kernel("Dilation2D")
 def dilation2d_kernel(
     xp: Any, input: Any, filter: Any, *, strides: list[int], rates: list[int], padding: str
 ) -> Any:
     windows = _dilation_windows(input, filter, strides, rates, padding)
+    if _on_gpu(xp, input, filter):
+        return cuda_dilation.dilate(xp, input, filter, windows)
     return _dilate(xp, input, filter, windows)[0]
 
 
@@ -97,6 +106,8 @@ def dilation2d_backprop_input_kernel(
     padding: str,
 ) -> Any:
     windows = _dilation_windows(input, filter, strides, rates, padding)
+    if _on_gpu(xp, input, filter, out_backprop):
+        return cuda_dilation.image_gradient(xp, input, filter, out_backprop, windows)
     tap_of = _dilate(xp, input, filter, windows)[1]
     out = xp.zeros(input.shape, input.dtype)
     for y, x, to, frm in taps_of(windows):
@@ -121,6 +132,8 @@ def dilation2d_backprop_filter_kernel(
     padding: str,
 ) -> Any:
     windows = _dilation_windows(input, filter, strides, rates, padding)
+    if _on_gpu(xp, input, filter, out_backprop):
+        return cuda_dilation.filter_gradient(xp, input, filter, out_backprop, windows)
     tap_of = _dilate(xp, input, filter, windows)[1]
     out = xp.zeros(filter.shape, filter.dtype)
     for y, x, to, _ in taps_of(windows):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.fused.formulas import is_recorder
 from dataflow.kernels.fused.mapping import MappedOp
 
 # Wichura: Algorithm AS 241, The percentage points of the normal distribution (1988), PPND16;
@@ -86,6 +87,8 @@ def central_and_tail_quantile(xp: Any, q: Any, tail: Any) -> Any:
     Both are given so that neither end loses digits.
     """
     central = xp.abs(q) <= 0.425
+    if is_recorder(xp):
+        return xp.where(central, _middle(q), _outer(xp, q, tail))
     if xp is np and q.size > 1:
         q, tail = np.ascontiguousarray(q), np.ascontiguousarray(tail)
         middle = _MIDDLE(q.dtype, [q], lambda inputs: _middle(*inputs))

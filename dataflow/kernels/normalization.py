@@ -1,6 +1,6 @@
 """Kernels of batch and local response normalization.
 
-Batch normalization on a GPU has kernels of its own, in `cuda.channels`.
+On a GPU they have kernels of their own, in `cuda.channels` and `cuda.local_response`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
-from dataflow.kernels.cuda import channels as cuda_channels
+from dataflow.kernels.cuda import channels as cuda_channels, local_response
 from dataflow.kernels.cuda.source import can_run, sum_type
 from dataflow.kernels.fused.mapping import ColumnSums, MappedOp, Steps, rows_joined
 from dataflow.kernels.parallel import matrix_product
@@ -251,6 +251,8 @@ def _lrn_op(beta: float) -> MappedOp | None:
 def lrn_kernel(
     xp: Any, input: Any, *, depth_radius: int, bias: float, alpha: float, beta: float
 ) -> Any:
+    if can_run(xp, input):
+        return local_response.lrn(xp, input, depth_radius, bias, alpha, beta)
     work = input.astype(np.float32) if input.dtype.itemsize == 2 else input
     kind = work.dtype.type
     squares = _nearby(xp, xp.square(work), depth_radius)
@@ -298,10 +300,10 @@ def lrn_grad_kernel(
     beta: float,
 ) -> Any:
     dtype = input_image.dtype
-    grads, image, output = (
-        a.astype(np.float32) if dtype.itemsize == 2 else a
-        for a in (input_grads, input_image, output_image)
-    )
+    arrays = input_grads, input_image, output_image
+    if can_run(xp, *arrays) and all(a.dtype == dtype for a in arrays):
+        return local_response.lrn_gradient(xp, *arrays, depth_radius, bias, alpha, beta)
+    grads, image, output = (a.astype(np.float32) if dtype.itemsize == 2 else a for a in arrays)
     kind = image.dtype.type
     squares = _nearby(xp, xp.square(image), depth_radius)
     numbers = [kind(alpha), kind(bias)]

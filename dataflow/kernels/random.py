@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.cuda.compiler import can_compile
+from dataflow.kernels.cuda.fused import bind_region
+from dataflow.kernels.fused.formulas import region_of
+from dataflow.kernels.fused.program import Region
 from dataflow.kernels.fused.rows import take_rows
 from dataflow.kernels.normal_quantile import normal_cdf, normal_quantile
 from dataflow.kernels.philox import Stream, standard_normal, stream_of, uniform
@@ -53,10 +59,25 @@ def _truncated_normal(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
     """By the inverse of the distribution function: no number has to be drawn again."""
     work = np.float64 if dtype == np.float64 else np.float32
     u = uniform(xp, stream, count, np.dtype(work))
-    p = u * work(1 - 2 * _TAIL)
-    p += work(_TAIL)
-    z = normal_quantile(xp, p)
-    return xp.clip(z, -2, 2).astype(dtype, copy=False)
+    if xp is not np and can_compile(xp):
+        z = xp.empty(u.shape, work)
+        bind_region(xp, _truncated(np.dtype(work).name))(u.shape, [u], [z])
+    else:
+        z = _truncated_of(xp, u, work)
+    return z.astype(dtype, copy=False)
+
+
+def _truncated_of(xp: Any, u: Any, number: Callable[[float], Any]) -> Any:
+    """Truncated normal numbers of uniform ones."""
+    p = u * number(1 - 2 * _TAIL)
+    p += number(_TAIL)
+    return xp.clip(normal_quantile(xp, p), -2, 2)
+
+
+@functools.cache
+def _truncated(dtype: str) -> Region:
+    """`_truncated_of` in steps, for a kernel of CUDA C."""
+    return region_of(lambda xp, u: _truncated_of(xp, u, float), 1, dtype)
 
 
 @kernel("TruncatedNormal", stateful=True)

@@ -9,6 +9,7 @@ import numpy as np
 from dataflow.kernels.cuda import indexing
 from dataflow.kernels.fused.rows import change_rows
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.sequences import unique_in_order
 
 
 def segment_reduce(xp: Any, data: Any, ids: Any, num_segments: int, ufunc: str, start: Any) -> Any:
@@ -114,6 +115,27 @@ def _register(kind: str) -> None:
     def sorted_kernel(xp: Any, data: Any, segment_ids: Any) -> Any:
         count = check_sorted_ids(data, segment_ids)
         return segment_reduce(xp, data, segment_ids, count, ufunc, sorted_start)
+
+
+#: More rows a variable on a GPU cannot have, for its numbers to be sorted.
+_MOST_ROWS = (1 << 31) - 1
+
+
+@kernel("_SumRepeatedRows")
+def sum_repeated_rows_kernel(
+    xp: Any, values: Any, indices: Any, *, num_rows: int
+) -> tuple[Any, Any]:
+    if values.shape[:1] != indices.shape:
+        raise ValueError(f"there are {values.shape[0]} rows and {indices.size} indices")
+    rows = num_rows or _MOST_ROWS
+    if xp is not np and indexing.can_sum_repeated(xp, values, indices, rows):
+        return indexing.sum_repeated(xp, values, indices, rows)
+    if xp is not np:
+        different, which = xp.unique(indices, return_inverse=True)
+        which = which.reshape(-1)
+    else:
+        different, which, _ = unique_in_order(indices)
+    return segment_reduce(xp, values, which, len(different), "add", 0), different
 
 
 def check_sorted_ids(data: Any, ids: Any) -> int:

@@ -251,7 +251,10 @@ def _scratch(context: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any
 def update_rows(
     context: Any, refs: list[Any], grad: Any, indices: Any, rule: Rule, *scalars: Any
 ) -> None:
-    """As `update_dense`, on the rows ``indices``; a row named again is updated again, in order."""
+    """As `update_dense`, on the rows ``indices``; a row named again is updated again, in order.
+
+    An index that names no row is refused, but on a GPU left out: the host does not look at it.
+    """
     xp = context.xp
     held = _locked(refs)
     try:
@@ -270,6 +273,8 @@ def update_rows(
         arrays = [ref.exclusive() for ref in refs]
         if xp is np and _update_rows_natively(arrays, grad, indices, rule, scalars):
             return
+        if xp is not np and update_on_gpu(xp, arrays, grad, indices, rule, scalars):
+            return
         if int(indices.min()) < 0 or int(indices.max()) >= num_rows:
             bad = int(xp.argmax((indices < 0) | (indices >= num_rows)))
             raise InvalidArgumentError(
@@ -281,8 +286,6 @@ def update_rows(
         for where in rounds(xp, indices):
             rows = indices if where is None else indices[where]
             part = grad if where is None else grad[where]
-            if xp is not np and update_on_gpu(xp, arrays, part, rows, rule, scalars):
-                continue
             parts = [array[rows] for array in arrays]
             rule(xp, (xp.empty_like(parts[0]), xp.empty_like(parts[0])), *parts, part, *scalars)
             for array, changed in zip(arrays, parts, strict=True):
@@ -655,6 +658,11 @@ def sparse_apply_proximal_adagrad_kernel(
     update_rows(context, [var, accum], grad, indices, _proximal_adagrad, lr, l1, l2)
 
 
+def _as_number(xp: Any, step: Any, like: Any) -> Any:
+    """A whole number in the type of ``like``; the host does not wait for a GPU's."""
+    return like.dtype.type(step) if xp is np else xp.asarray(step).astype(like.dtype)
+
+
 @dense("ApplyAdagradDA")
 def apply_adagrad_da(
     xp: Any,
@@ -667,7 +675,7 @@ def apply_adagrad_da(
     l2: Any,
     global_step: Any,
 ) -> Update:
-    step = lr.dtype.type(global_step)
+    step = _as_number(xp, global_step, lr)
     return Update([var, total, squares], grad, _adagrad_da, (lr, l1, l2, step))
 
 
@@ -684,7 +692,7 @@ def sparse_apply_adagrad_da_kernel(
     l2: Any,
     global_step: Any,
 ) -> None:
-    step = lr.dtype.type(global_step)
+    step = _as_number(context.xp, global_step, lr)
     update_rows(context, [var, total, squares], grad, indices, _adagrad_da, lr, l1, l2, step)
 
 

@@ -109,6 +109,24 @@ def update_all_op(
 not_differentiable(update_all_op)
 
 
+@define_op("_SumRepeatedRows", "values: T, indices: Tindices -> sums: T, rows: Tindices", T=NUMBERS)
+def sum_repeated_rows_op(values: Tensor, indices: Tensor, *, num_rows: int) -> list[Dims]:
+    """The rows of ``values`` with the same index added up, and the index of each sum.
+
+    On a CPU there is one sum for each different index. On a GPU, whose host does not wait to learn
+    how many that are, there are as many as indices: those left over are zeros with the index -1, as
+    are those of an index that is not below ``num_rows`` (0: not known).
+
+    Shapes: [n, ...], with n not known, and [n]. Gradient: none; rewriting happens after gradients
+    are built.
+    """
+    assert values.dims is not None
+    return [(None, *values.dims[1:]), (None,)]
+
+
+not_differentiable(sum_repeated_rows_op)
+
+
 @define_op("_PackedMatrix", "b: T -> packed: variant", T=[float32, float64])
 def packed_matrix_op(b: Tensor, *, transpose_b: bool = False) -> Dims:
     """A right matrix as products read it, for many of them.

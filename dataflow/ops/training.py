@@ -257,6 +257,7 @@ def sparse_apply_proximal_adagrad(
     "ApplyAdagradDA",
     "var: Ref(T), gradient_accumulator: Ref(T), gradient_squared_accumulator: Ref(T), grad: T, "
     "lr: T, l1: T, l2: T, global_step: int64 -> out: Ref(T)",
+    host_inputs=(),  # the step is a number of the rule, read where the variable is
     **_N,
 )
 def apply_adagrad_da(
@@ -287,6 +288,7 @@ def apply_adagrad_da(
     "SparseApplyAdagradDA",
     "var: Ref(T), gradient_accumulator: Ref(T), gradient_squared_accumulator: Ref(T), grad: T, "
     "indices: Tindices, lr: T, l1: T, l2: T, global_step: int64 -> out: Ref(T)",
+    host_inputs=(),
     **_R,
 )
 def sparse_apply_adagrad_da(

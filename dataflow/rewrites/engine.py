@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from dataflow.graph.default_stacks import use_graph
@@ -23,6 +23,7 @@ from dataflow.rewrites import (
     packing,
     pooling,
     regions,
+    repeated_rows,
     updates,
 )
 from dataflow.rewrites.gradual import Steps, finish, in_steps
@@ -83,15 +84,19 @@ def apply(
     watch: Watch | None = None,
     together: Together | None = None,
     guess: int | None = None,
+    gpu_nodes: Collection[Operation] = (),
 ) -> Rewritten:
     """Rewrites the nodes of one plan; the originals stay as they are.
 
     ``watch(work, hit)`` is called after each rewrite, with the graph as it is then. The result is
     for feeds whose sizes ``together`` are equal. ``guess`` is what sizes that are not known count as
-    when it is judged what is worth its while.
+    when it is judged what is worth its while. ``gpu_nodes``: those of ``ops`` whose kernels run on a
+    GPU.
     """
     return finish(
-        apply_gradually(ops, fetches, fetch_operations, feeds, switches, watch, together, guess)
+        apply_gradually(
+            ops, fetches, fetch_operations, feeds, switches, watch, together, guess, gpu_nodes
+        )
     )
 
 
@@ -104,6 +109,7 @@ def apply_gradually(
     watch: Watch | None = None,
     together: Together | None = None,
     guess: int | None = None,
+    gpu_nodes: Collection[Operation] = (),
 ) -> Steps[Rewritten]:
     """As `apply`, bit by bit."""
     work = yield from WorkingGraph.made_gradually(ops, fetches, fetch_operations, feeds)
@@ -123,7 +129,10 @@ def apply_gradually(
     if switches.arithmetic:
         pooling.run(work, journal)
         yield work.size
-    if switches.regions:
+    if gpu_nodes and switches.regions:
+        repeated_rows.run(work, journal, gpu_nodes)
+        yield work.size
+    if switches.for_cpu:
         loop_sums.run(work, journal)
         yield work.size
         packing.run(work, journal)
@@ -131,7 +140,8 @@ def apply_gradually(
     if switches.remapping:
         yield from fusion.run(work, journal, guess)
     if switches.regions:
-        yield from regions.run(work, journal, guess)
+        yield from regions.run(work, journal, guess, gpu_nodes)
+    if switches.for_cpu:
         yield from updates.run(work, journal)
     return Rewritten(
         work.needed(),

@@ -8,6 +8,7 @@ whoever waits for a result must not be waited for.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,8 @@ import numpy as np
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.fused.regions import EQUAL_SHAPES, SELECT_ROWS, Region, fits, small_source
+from dataflow.kernels.fused.program import SELECT_ROWS, Region
+from dataflow.kernels.fused.regions import EQUAL_SHAPES, fits, small_source
 from dataflow.ops.fused import fused_region_op
 from dataflow.ops.sources import make_constant
 from dataflow.rewrites.effects import Changes
@@ -49,6 +51,7 @@ class _Key(NamedTuple):
     dtype: str
     device: str
     place: Place
+    on_gpu: bool
 
 
 class _Search:
@@ -142,8 +145,16 @@ class _Search:
             self.after[k] |= 1 << i | self.after[i]
 
 
-def run(work: WorkingGraph, journal: list[Hit], guess: int | None = None) -> Steps[None]:
-    """Finds the regions and puts a `_FusedRegion` node in the place of each."""
+def run(
+    work: WorkingGraph,
+    journal: list[Hit],
+    guess: int | None = None,
+    gpu_nodes: Collection[Operation] = (),
+) -> Steps[None]:
+    """Finds the regions and puts a `_FusedRegion` node in the place of each.
+
+    ``gpu_nodes``: the user's nodes whose kernels run on a GPU.
+    """
     ops = work.needed()
     if len(ops) > _MOST_NODES:
         return
@@ -151,7 +162,7 @@ def run(work: WorkingGraph, journal: list[Hit], guess: int | None = None) -> Ste
     search, changes = _Search(), Changes(ops)
     for some in in_steps(ops):
         for op in some:
-            key = _key(op, changes, where.get(op, OUTSIDE))
+            key = _key(op, changes, where.get(op, OUTSIDE), work.origin[op] in gpu_nodes)
             if key is None:
                 search.pass_by(op)
             else:
@@ -171,7 +182,7 @@ def run(work: WorkingGraph, journal: list[Hit], guess: int | None = None) -> Ste
             yield _COST * len(members)
 
 
-def _key(op: Operation, changes: Changes, place: Place) -> _Key | None:
+def _key(op: Operation, changes: Changes, place: Place, on_gpu: bool) -> _Key | None:
     """What the other nodes of a region must share; ``None`` for a node that fits into none."""
     if place.is_dead or len(op.outputs) != 1 or op._control_inputs or op._control_outputs:
         return None
@@ -190,7 +201,7 @@ def _key(op: Operation, changes: Changes, place: Place) -> _Key | None:
     (dtype,) = names
     if dtype not in ("float32", "float64") or not fits(op.type, dtype):
         return None
-    return _Key(tuple(output.dims), dtype, op.device, place)
+    return _Key(tuple(output.dims), dtype, op.device, place, on_gpu)
 
 
 def _chooses_rows(op: Operation) -> bool:
@@ -252,6 +263,8 @@ def _joins(
 
 
 def _worthwhile(members: list[Operation], results: list[Tensor], key: _Key, guess: int) -> bool:
+    if key.on_gpu:  # where a launch takes longer than most of what it does
+        return True
     size = 1
     for d in key.dims:
         size *= guess if d is None else d

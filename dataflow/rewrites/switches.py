@@ -13,8 +13,8 @@ class Switches(NamedTuple):
 
     ``dead_branches`` is TensorFlow's loop optimizer, ``debug_ops`` its debug stripper (off unless
     asked for), ``reuse`` its memory optimizer: a dying value's buffer taken over by the next.
-    ``regions`` makes kernels with several results, and updates of several variables, which only
-    the CPU has.
+    ``regions`` makes kernels with several results. ``for_cpu`` are rewrites to nodes that only the
+    CPU has kernels for: packed weights, sums that wait for the end of a loop, joined updates.
     Graphs of fewer than ``min_nodes`` nodes stay as they are.
     """
 
@@ -27,6 +27,7 @@ class Switches(NamedTuple):
     debug_ops: bool = False
     reuse: bool = True
     regions: bool = True
+    for_cpu: bool = True
     min_nodes: int = 0
     max_folded_bytes: int = MAX_FOLDED_BYTES
 
@@ -49,13 +50,14 @@ class Switches(NamedTuple):
             debug_ops=rewriter.debug_stripper in (rewriter.ON, rewriter.AGGRESSIVE),
             reuse=rewriter.memory_optimization != rewriter.NO_MEM_OPT,
             regions=rewriter.remapping != off,
+            for_cpu=rewriter.remapping != off,
             min_nodes=rewriter.min_graph_nodes,
             max_folded_bytes=options.max_folded_constant_in_bytes or MAX_FOLDED_BYTES,
         )
 
     def where(self, has_gpu: bool) -> Switches:
         """Those that are on in a session with or without a GPU."""
-        return self._replace(regions=False) if has_gpu else self
+        return self._replace(for_cpu=False) if has_gpu else self
 
     def allows(self, group: str) -> bool:
         """Whether a rule's group is on."""

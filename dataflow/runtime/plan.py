@@ -117,6 +117,7 @@ class Plan:
             watch,
             together,
             guess,
+            {self.origin.get(op, op) for op in self.kernel_devices},
         )
         placed = self.place(
             rewritten.ops,

@@ -205,6 +205,7 @@ _UNREAD_ONLY = Switches(
     common_subgraphs=False,
     remapping=False,
     regions=False,
+    for_cpu=False,
     dead_branches=False,
 )
 

@@ -96,7 +96,7 @@ def test_views_are_read_through_their_strides(cuda_on_host: Any) -> None:
 
 
 def test_large_results_count_in_64_bits() -> None:
-    source = fused_source(Program(1, (("Exp", (0,)),), "float32"), "f", 1, "long long")
+    source = fused_source(Program(1, (("Exp", (0,)),), "float32").chain, "f", 1, "long long")
     assert "typedef long long I;" in source
 
 

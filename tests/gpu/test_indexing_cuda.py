@@ -83,7 +83,7 @@ def check_change(xp: Any, op: str, shape: Any, count: int, dtype: str, indices: 
 def test_equal_numbers_stay_in_their_order(cuda_on_host: Any) -> None:
     xp = pretend_module(0)
     numbers = RNG.randint(0, 600, 700)
-    keys, order = indexing._sorted(xp, xp.asarray(numbers), 600)
+    keys, order = indexing.in_order(xp, xp.asarray(numbers), 600)
     want = np.argsort(numbers, kind="stable")
     np.testing.assert_array_equal(order.get(), want)
     np.testing.assert_array_equal(keys.get(), numbers[want])

@@ -1,7 +1,12 @@
-"""NVIDIA's compiler accepts the CUDA C that is generated; needs the CUDA toolkit, not a GPU."""
+"""NVIDIA's compilers accept the CUDA C that is generated; needs the CUDA toolkit, not a GPU.
+
+Also without it, by NVRTC alone, as CuPy compiles (`tests.gpu.nvrtc`): for Turing, the oldest GPUs that
+CUDA 13 knows, and for Hopper.
+"""
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import subprocess
@@ -14,13 +19,16 @@ from dataflow.kernels.conv_geometry import problem_of
 from dataflow.kernels.cuda.channels import Channels, each_source, sums_source
 from dataflow.kernels.cuda.conv import conv_source
 from dataflow.kernels.cuda.depthwise import depthwise_source
+from dataflow.kernels.cuda.dilation import dilation_source
 from dataflow.kernels.cuda.fused import fused_source
 from dataflow.kernels.cuda.indexing import (
     RADIX_SCAN,
     change_source,
     gather_source,
     sort_source,
+    sum_source,
 )
+from dataflow.kernels.cuda.local_response import lrn_source
 from dataflow.kernels.cuda.philox import normal_source, philox_source
 from dataflow.kernels.cuda.pooling import pooling_source
 from dataflow.kernels.cuda.rows import rows_source
@@ -29,12 +37,11 @@ from dataflow.kernels.cuda.updates import update_source
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.program import Program
 from dataflow.kernels.fused.tracing import trace
-from dataflow.kernels.training import _adam_by_powers, _momentum
+from dataflow.kernels.random import _truncated
+from dataflow.kernels.training import _adam_by_powers, _ftrl, _momentum
 from dataflow.windows import window
-
-pytestmark = pytest.mark.skipif(
-    shutil.which("nvcc") is None, reason="no CUDA toolkit: nvcc is not here"
-)
+from tests.gpu import nvrtc
+from tests.gpu.test_regions_cuda import FORMULAS, REGION
 
 
 def sources() -> dict[str, str]:
@@ -48,20 +55,27 @@ def sources() -> dict[str, str]:
     found = {}
     for dtype in ("float32", "float64"):
         for reduction in ("", "Sum"):
-            program = Program(2, tuple(steps), dtype, reduction)
-            found[f"{dtype}{reduction}"] = fused_source(program, "fb", 3, "long long")
+            region = Program(2, tuple(steps), dtype).chain
+            text = fused_source(region, "fb", 3, "long long", bool(reduction))
+            found[f"{dtype}{reduction}"] = text
     truths = (("Greater", (0, 1)), ("LogicalNot", (3,)), ("LogicalAnd", (4, 2)))
-    found["truths"] = fused_source(Program(3, truths, "float32"), "fsf", 1)
+    found["truths"] = fused_source(Program(3, truths, "float32").chain, "fsf", 1)
     for name, rule, arrays, scalars in (
         ("momentum", _momentum, 2, (..., ..., True)),
         ("adam", _adam_by_powers, 3, (..., ..., ..., ..., ..., ..., False)),
+        ("ftrl", _ftrl, 3, (..., ..., ..., ..., ..., True, False)),
     ):
-        for by_rows in (False, True):
-            traced = trace(rule, arrays, scalars, "float32", by_rows)
+        for by_rows, dtype in itertools.product((False, True), FLOATS):
+            traced = trace(rule, arrays, scalars, np.dtype(dtype).char, by_rows)
             assert traced is not None
             letters = "pn" + "p" * (sum(s is ... for s in scalars) - 2)
             text = update_source(traced.spec, traced.changed, letters)
-            found[f"{name}{by_rows}"] = text
+            found[f"{name}{by_rows}{dtype}"] = text
+    found["region"] = fused_source(REGION, "fbfs", 2, "int", False, "pddp")
+    for name, formula in FORMULAS.items():
+        found[name] = fused_source(formula.region, "f" * formula.num_inputs, 1)
+    for dtype in ("float32", "float64"):
+        found[f"truncated_{dtype}"] = fused_source(_truncated(dtype), "f", 1)
     for dtype in ("uint64", *FLOATS):
         found[f"philox_{dtype}"] = philox_source(dtype)
     found |= {
@@ -83,6 +97,9 @@ def rows() -> dict[str, str]:
             found[kernel + dtype] = each_source(kernel, dtype, layout, "int")
         for op in ("Add", "Sub", "Update"):
             found[op + dtype] = change_source(op, dtype, 128, "int")
+        found["sum_repeated" + dtype] = sum_source(dtype, 128, "int32", "int")
+        for kernel in ("lrn", "lrn_norm", "lrn_gradient"):
+            found[kernel + dtype] = lrn_source(kernel, dtype, 64, 5, 0.75, "int")
     for unit in (16, 8, 4, 2, 1):
         found[f"gather{unit}"] = gather_source(unit, 32, "int64", "long long")
     found["scan"] = RADIX_SCAN
@@ -103,6 +120,10 @@ def windows() -> dict[str, str]:
             found[kernel + dtype] = pooling_source(kernel, dtype, axes, "int")
         for kernel in ("avg_pool", "avg_pool_gradient"):
             found[kernel + dtype] = pooling_source(kernel, dtype, axes, "int")
+        for kernel in ("dilation", "dilation_taken", "dilation_image", "dilation_filter"):
+            text = dilation_source(kernel, dtype, (rows, columns), 40, "long long")
+            found[kernel + dtype] = text
+    found["dilation_int8"] = dilation_source("dilation", "int8", (rows, columns), 3, "int")
     found["max_pool_int"] = pooling_source("max_pool", "int64", (rows, columns), "long long")
     return found
 
@@ -118,6 +139,25 @@ def together(found: dict[str, str]) -> str:
     return "\n".join(parts)
 
 
+@pytest.mark.skipif(
+    nvrtc.library() is None, reason="no NVRTC: pip install nvidia-cuda-nvrtc nvidia-cuda-runtime"
+)
+@pytest.mark.parametrize("architecture", ["sm_75", "sm_90"])
+def test_nvrtc_compiles_each(architecture: str) -> None:
+    for name, text in sources().items():
+        code = nvrtc.compiled(text, architecture)
+        for kernel in re.findall(r"__global__ void (\w+)\(", text):
+            assert kernel.encode() in code, name
+
+
+def test_a_wrong_source_is_refused() -> None:
+    if nvrtc.library() is None:
+        pytest.skip("no NVRTC")
+    with pytest.raises(nvrtc.NvrtcError, match="nothing"):
+        nvrtc.compiled("__global__ void k() { nothing(); }", "sm_90")
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no CUDA toolkit: nvcc is not here")
 def test_nvcc_compiles_everything(tmp_path: Path) -> None:
     found = sources()
     (tmp_path / "all.cu").write_text(together(found))

@@ -173,9 +173,10 @@ def test_scalars_and_single_ops_stay() -> None:
         assert "_FusedRegion" not in types(rewritten(s, y + 1.0, [y]))
 
 
-def test_they_are_not_for_gpus() -> None:
-    assert Switches().where(has_gpu=False).regions
-    assert not Switches().where(has_gpu=True).regions
+def test_what_only_the_cpu_has_is_not_for_gpus() -> None:
+    assert Switches().where(has_gpu=False).for_cpu
+    assert not Switches().where(has_gpu=True).for_cpu
+    assert Switches().where(has_gpu=True).regions
 
 
 def test_slices_give_back_their_gradients_joined() -> None:

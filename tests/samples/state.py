@@ -78,11 +78,19 @@ def fused(tf: Any, x: Any, y: Any) -> Any:
 
 
 def fused_region(tf: Any, x: Any, y: Any) -> Any:
-    from dataflow.kernels.fused.regions import Region
+    from dataflow.kernels.fused.program import Region
     from dataflow.ops.fused import fused_region_op
 
     region = Region(2, (("Mul", (0, 1)), ("Tanh", (2,))), (2, 3), "float32")
     return fused_region_op([x, y], region=region, T=tf.float32, N=2, output_shape=(3, 2), name="f")
+
+
+def sum_repeated_rows(tf: Any, values: Any, indices: Any) -> Any:
+    """The sums in the order of their indices, without those that a GPU leaves over."""
+    from dataflow.ops.fused import sum_repeated_rows_op
+
+    sums, rows = sum_repeated_rows_op(values, indices, num_rows=9)
+    return tf.unsorted_segment_sum(sums, rows, 9)
 
 
 def copied(op: str) -> Sample:
@@ -282,6 +290,15 @@ SAMPLES = [
         fused_region,
         (START, START / 10),
         lambda x, y: [x * y, np.tanh(x * y)],
+        gradient=(),
+        oracle=False,
+        note="made by rewrites",
+    ),
+    Sample(
+        "_SumRepeatedRows",
+        sum_repeated_rows,
+        (np.arange(8, dtype=np.float32).reshape(4, 2), np.array([7, 2, 7, 0], np.int32)),
+        lambda x, i: np.array([x[i == row].sum(0) for row in range(9)], np.float32),
         gradient=(),
         oracle=False,
         note="made by rewrites",

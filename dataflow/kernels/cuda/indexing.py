@@ -57,6 +57,12 @@ def can_change(xp: Any, x: Any, numbers: Any) -> bool:
     return small and can_gather(xp, numbers) and can_run(xp, x, of=_DTYPES)
 
 
+def can_sum_repeated(xp: Any, values: Any, numbers: Any, rows: int) -> bool:
+    """Whether `sum_repeated` can add up these rows, of which there are numbers below ``rows``."""
+    small = max(rows, numbers.size) < 1 << 31
+    return small and can_gather(xp, numbers) and can_run(xp, values, of=_DTYPES)
+
+
 @kept
 def gather_source(unit: int, length: int, indices: str, index: str) -> str:
     """The CUDA C of `gather` for rows of ``length`` units of so many bytes."""
@@ -171,8 +177,12 @@ def change_source(op: str, dtype: Any, length: int, index: str) -> str:
     )
 
 
-def _sorted(xp: Any, numbers: Any, rows: int) -> tuple[Any, Any]:
-    """The numbers in order, and where each of them stood; equal ones stay in their order."""
+def in_order(xp: Any, numbers: Any, rows: int) -> tuple[Any, Any]:
+    """The numbers in order, and where each of them stood; equal ones stay in their order.
+
+    Both have 32 bits. Numbers that are not below ``rows`` become ``rows``, without a sign.
+    """
+    numbers = xp.ascontiguousarray(numbers).reshape(-1)
     size = numbers.size
     blocks = -(-size // _DIGITS)
     counts = xp.empty(blocks * _DIGITS, np.int32)
@@ -190,6 +200,51 @@ def _sorted(xp: Any, numbers: Any, rows: int) -> tuple[Any, Any]:
     return keys, order
 
 
+#: One thread for a column of each number in order: the first of equal ones adds up for all of them.
+_SUM = """    I c = i % LENGTH, k = i / LENGTH;
+    unsigned key = keys[k];
+    bool first = key < rows && (k == 0 || keys[k - 1] != key);
+    if (c == 0) which[k] = first ? (L)key : (L)-1;
+    A sum = 0;
+    if (first)
+      for (I j = k; j < count && keys[j] == key; ++j) sum += (A)values[(I)order[j] * LENGTH + c];
+    sums[i] = (T)sum;"""
+
+
+@kept
+def sum_source(dtype: Any, length: int, indices: str, index: str) -> str:
+    """The CUDA C of `sum_repeated` for rows of ``length`` numbers."""
+    parameters = (
+        "const T* values, const unsigned* keys, const int* order, T* sums, L* which, "
+        "unsigned rows, I count"
+    )
+    types = f"typedef {C_TYPES[indices]} L;\n"
+    body = element_kernel("sum_repeated", parameters, _SUM)
+    return header(dtype, index, {"LENGTH": length}) + types + body
+
+
+def sum_repeated(xp: Any, values: Any, numbers: Any, rows: int) -> tuple[Any, Any]:
+    """(sums, which): the rows of ``values`` that have the same number, added up in their order.
+
+    As many rows as there were: of equal numbers, all but one have zeros in ``sums`` and -1, the
+    number of no row, in ``which``; so have those that are not below ``rows``. How many numbers are
+    different does not have to be known.
+    """
+    sums, which = xp.empty(values.shape, values.dtype), xp.empty(numbers.shape, numbers.dtype)
+    if not values.size:
+        which[...] = -1
+        return sums, which
+    keys, order = in_order(xp, numbers, rows)
+    length = values.size // numbers.size
+    index = index_type(values.size)
+    number = number_type(index)
+    source = sum_source(values.dtype, length, numbers.dtype.name, index)
+    arguments = (xp.ascontiguousarray(values), keys, order, sums, which)
+    counts = np.uint32(rows), number(numbers.size)
+    launch_elements(xp, source, "sum_repeated", (*arguments, *counts), values.size, index)
+    return sums, which
+
+
 def change_rows(xp: Any, op: str, x: Any, numbers: Any, updates: Any) -> None:
     """``x[numbers] += updates``, in place, where numbers may be repeated; also "Sub", "Update".
 
@@ -200,8 +255,7 @@ def change_rows(xp: Any, op: str, x: Any, numbers: Any, updates: Any) -> None:
         return
     rows = x.shape[0]
     length = x.size // rows
-    numbers = xp.ascontiguousarray(numbers).reshape(-1)
-    keys, order = _sorted(xp, numbers, rows)
+    keys, order = in_order(xp, numbers, rows)
     index = index_type(max(x.size, updates.size))
     number = number_type(index)
     source = change_source(op, x.dtype, length, index)

@@ -54,6 +54,21 @@ def header(dtype: Any, index: str, constants: Mapping[str, int] | None = None) -
     return f"{include}typedef {name} T;\ntypedef {sums} A;\ntypedef {index} I;\n{defined}"
 
 
+def working_header(dtype: Any, index: str) -> str:
+    """The beginning of a source that computes in ``T`` and stores as ``S``.
+
+    They are one type, but for halves: those are computed in single precision, and ``ROUND`` gives
+    what a half would hold.
+    """
+    stored = C_TYPES[np.dtype(dtype).name]
+    if stored != "__half":
+        return f"typedef {stored} S;\ntypedef S T;\ntypedef {index} I;\n#define ROUND(x) (x)\n"
+    return (
+        "#include <cuda_fp16.h>\ntypedef __half S;\ntypedef float T;\n"
+        f"typedef {index} I;\n#define ROUND(x) ((T)(S)(x))\n"
+    )
+
+
 def element_kernel(name: str, parameters: str, body: str) -> str:
     """A kernel that runs ``body`` for every ``i`` below its last parameter, ``I size``."""
     return f"""extern "C" __global__ void {name}({parameters}, I size) {{

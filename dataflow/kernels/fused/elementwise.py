@@ -271,7 +271,7 @@ def _bind_over_rows(program: Program, small: Callable[..., Any]) -> Callable[...
 
 def _bind_on_gpu(xp: Any, program: Program) -> Callable[..., Any]:
     if program.over_rows and can_compile(xp):
-        chain = bind_fused(xp, program.chain)
+        chain = bind_fused(xp, program._replace(reduction="", over_rows=False, keep_dims=False))
         total = xp.sum if program.reduction == "Sum" else xp.mean
         return lambda inputs: total(chain(inputs), axis=-1, keepdims=program.keep_dims)
     if can_compile(xp):

@@ -19,8 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.cuda.compiler import can_compile
+from dataflow.kernels.cuda.fused import bind_region
 from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, Mapping
 from dataflow.kernels.fused.numpy_loops import POWER
+from dataflow.kernels.fused.program import Region
 
 #: Elements that NumPy works on at a time.
 _BLOCK = 1 << 13
@@ -49,17 +52,24 @@ class Formula:
         self.function, self.num_inputs = function, num_inputs
 
     @functools.cached_property
+    def region(self) -> Region:
+        """What it computes, in steps."""
+        return region_of(self.function, self.num_inputs, "float64")
+
+    @functools.cached_property
     def mapping(self) -> Mapping:
         """It in machine code."""
-        recorder = _Recorder(self.num_inputs)
-        result = self.function(recorder, *[_Value(recorder, i) for i in range(self.num_inputs)])
-        return Mapping(np.float64, tuple(recorder.steps), (result.number,))
+        return Mapping(np.float64, self.region.steps, self.region.results)
 
     def __call__(self, xp: Any, *inputs: Any) -> Any:
         wide = [xp.asarray(x, dtype=np.float64) for x in inputs]
         dtype = inputs[-1].dtype
         shape = np.broadcast_shapes(*[x.shape for x in wide])
         size = int(np.prod(shape, dtype=np.int64))
+        if xp is not np and can_compile(xp):
+            result = xp.empty(shape, np.float64)
+            bind_region(xp, self.region)(shape, wide, [result])
+            return result.astype(dtype, copy=False)
         if xp is not np or size < SMALL_ELEMENTS:
             if len(wide) > 1:
                 wide = xp.broadcast_arrays(*wide)
@@ -70,6 +80,18 @@ class Formula:
             for at in range(0, size, _BLOCK):
                 results[at : at + _BLOCK] = self.function(np, *[x[at : at + _BLOCK] for x in flat])
         return out.astype(dtype, copy=False)
+
+
+def region_of(function: Callable[..., Any], num_inputs: int, dtype: str) -> Region:
+    """The steps of ``function(xp, *arrays)``, which must not look at values."""
+    recorder = _Recorder(num_inputs)
+    result = function(recorder, *[_Value(recorder, i) for i in range(num_inputs)])
+    return Region(num_inputs, tuple(recorder.steps), (result.number,), dtype)
+
+
+def is_recorder(xp: Any) -> bool:
+    """Whether ``xp`` writes a formula down: then no value may be looked at."""
+    return isinstance(xp, _Recorder)
 
 
 def repeated(
@@ -117,6 +139,9 @@ class _Recorder:
 
     def asarray(self, x: _Value, dtype: Any = None) -> _Value:
         return x
+
+    def clip(self, x: _Value, low: float, high: float) -> _Value:
+        return self.minimum(self.maximum(x, low), high)
 
     def isnan(self, x: _Value) -> _Value:
         return self.step("NotEqual", x, x)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import functools
+from typing import Any, NamedTuple
+
+#: `Select` by a truth value for each row: a step of a region whose first operand is an input.
+SELECT_ROWS = "SelectRows"
+#: Steps that machine code and CUDA C have other steps for.
+_JOINED = frozenset({"AddN", "ZerosLike", SELECT_ROWS})
 
 
 class Program(NamedTuple):
@@ -21,6 +27,51 @@ class Program(NamedTuple):
     keep_dims: bool = False
 
     @property
-    def chain(self) -> Program:
+    def chain(self) -> Region:
         """The steps without the reduction."""
-        return self._replace(reduction="", over_rows=False, keep_dims=False)
+        result = self.num_inputs + len(self.steps) - 1
+        return Region(self.num_inputs, self.steps, (result,), self.dtype)
+
+
+class Region(NamedTuple):
+    """Steps as those of a `Program`; ``results`` are the numbers of the values that are stored."""
+
+    num_inputs: int
+    steps: tuple[tuple[str, tuple[int, ...]], ...]
+    results: tuple[int, ...]
+    dtype: str
+
+    @property
+    def rows(self) -> set[int]:
+        """The inputs that hold a truth value for each row."""
+        return {operands[0] for op_type, operands in self.steps if op_type == SELECT_ROWS}
+
+
+def elementary_steps(
+    region: Region,
+) -> tuple[tuple[tuple[str, tuple[Any, ...]], ...], tuple[int, ...]]:
+    """The steps as those of machine code and CUDA C, and what numbers the results have there.
+
+    Sums of several are sums of two; ``("Const", (number,))`` is a number.
+    """
+    if not any(op_type in _JOINED for op_type, _ in region.steps):
+        return region.steps, region.results
+    n = region.num_inputs
+    steps: list[tuple[str, tuple[Any, ...]]] = []
+    numbers = list(range(n))
+
+    def put(op_type: str, *operands: Any) -> int:
+        steps.append((op_type, operands))
+        return n + len(steps) - 1
+
+    for op_type, operands in region.steps:
+        items = [numbers[o] for o in operands]
+        if op_type == "AddN":
+            numbers.append(functools.reduce(functools.partial(put, "Add"), items))
+        elif op_type == "ZerosLike":
+            numbers.append(put("Const", 0.0))
+        elif op_type == SELECT_ROWS:
+            numbers.append(put("SelectV2", *items))
+        else:
+            numbers.append(put(op_type, *items))
+    return tuple(steps), tuple(numbers[r] for r in region.results)

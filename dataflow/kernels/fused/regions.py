@@ -13,13 +13,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.cuda.compiler import can_compile
+from dataflow.kernels.cuda.fused import bind_region
 from dataflow.kernels.fused.elementwise import small_step
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
-from dataflow.kernels.fused.mapping import Layout, Mapping, Steps
+from dataflow.kernels.fused.mapping import Layout, Mapping
+from dataflow.kernels.fused.program import SELECT_ROWS, Region, elementary_steps
 from dataflow.kernels.fused.step_text import can_write
 from dataflow.kernels.registry import bind, get_kernel, kernel
 
@@ -27,19 +30,8 @@ from dataflow.kernels.registry import bind, get_kernel, kernel
 _OTHERS = frozenset({"AddN", "Select", "SelectV2", "ZerosLike"})
 #: Their operands must have one shape: nothing is broadcast.
 EQUAL_SHAPES = frozenset({"AddN", "Select", "ReluGrad", "SigmoidGrad", "TanhGrad"})
-#: `Select` by a truth value for each row: a step of a region whose first operand is an input.
-SELECT_ROWS = "SelectRows"
 #: Shapes and strides that are remembered.
 _MOST_LAYOUTS = 64
-
-
-class Region(NamedTuple):
-    """Steps as those of a `Program`; ``results`` are the numbers of the values that are stored."""
-
-    num_inputs: int
-    steps: tuple[tuple[str, tuple[int, ...]], ...]
-    results: tuple[int, ...]
-    dtype: str
 
 
 def fits(op_type: str, dtype: str) -> bool:
@@ -74,48 +66,20 @@ def small_source(region: Region) -> str:
 
 
 @functools.cache
-def small(region: Region) -> Callable[..., tuple[Any, ...]]:
+def small(region: Region, xp: Any = np) -> Callable[..., tuple[Any, ...]]:
     """The results, computed by one call for each step."""
     element = np.dtype(region.dtype)
-    scope: dict[str, Any] = {"xp": np, "dtype": element, "add_n": _kernel("AddN")}
+    scope: dict[str, Any] = {"xp": xp, "dtype": element, "add_n": _kernel("AddN", xp)}
     scope |= {"zero": element.type(0), "one": element.type(1), "six": element.type(6)}
-    scope |= {op_type: _kernel(op_type) for op_type in _OTHERS}
+    scope |= {op_type: _kernel(op_type, xp) for op_type in _OTHERS}
     exec(compile(small_source(region), "<fused region>", "exec"), scope)
     return scope["small"]  # type: ignore[no-any-return]
 
 
-def _kernel(op_type: str) -> Callable[..., Any]:
-    found = get_kernel(op_type)
+def _kernel(op_type: str, xp: Any) -> Callable[..., Any]:
+    found = get_kernel(op_type, "cpu" if xp is np else "gpu")
     assert found is not None
-    return bind(found, np, {})
-
-
-def _native_steps(region: Region) -> tuple[Steps, tuple[int, ...]]:
-    """The steps in the words of machine code, and what numbers the results have there."""
-    n = region.num_inputs
-    steps: list[tuple[str, tuple[Any, ...]]] = []
-    numbers = list(range(n))
-
-    def put(op_type: str, *operands: Any) -> int:
-        steps.append((op_type, operands))
-        return n + len(steps) - 1
-
-    for op_type, operands in region.steps:
-        items = [numbers[o] for o in operands]
-        if op_type == "AddN":
-            numbers.append(functools.reduce(functools.partial(put, "Add"), items))
-        elif op_type == "ZerosLike":
-            numbers.append(put("Const", 0.0))
-        elif op_type == SELECT_ROWS:
-            numbers.append(put("SelectV2", *items))
-        else:
-            numbers.append(put(op_type, *items))
-    return tuple(steps), tuple(numbers[r] for r in region.results)
-
-
-def rows_of(region: Region) -> set[int]:
-    """The inputs that hold a truth value for each row."""
-    return {operands[0] for op_type, operands in region.steps if op_type == SELECT_ROWS}
+    return bind(found, xp, {})
 
 
 def common_shape(region: Region, shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...] | None:
@@ -133,47 +97,35 @@ def common_shape(region: Region, shapes: tuple[tuple[int, ...], ...]) -> tuple[i
             if op_type in EQUAL_SHAPES and len(set(items)) > 1:
                 return None
             found.append(np.broadcast_shapes(*items))
-        rows = rows_of(region)
+        rows = region.rows
         whole = np.broadcast_shapes(*(s for i, s in enumerate(shapes) if i not in rows))
     except ValueError:  # the step itself says so, with its own node
         return None
     return whole if all(found[r] == whole for r in region.results) else None
 
 
-@kernel(
-    "_FusedRegion",
-    factory=True,
-    cpu_only="a GPU runs its ops one by one, or in CUDA graphs; no rewrite makes one for it",
-)
+@kernel("_FusedRegion", factory=True)
 def fused_region_kernel(
     xp: Any, *, region: Region, joined: Sequence[tuple[int, ...]]
 ) -> Callable[..., Any]:
-    one_by_one = small(region)
-    mapping = Mapping.of(region.dtype, *_native_steps(region))
+    one_by_one = small(region, xp)
+    if xp is not np:
+        return _on_gpu(xp, region, joined, one_by_one)
+    mapping = Mapping.of(region.dtype, *elementary_steps(region))
     assert mapping is not None
-    dtype, number, rows = mapping.dtype, len(region.results), rows_of(region)
-    alone = set(range(number)) - {i for parts in joined for i in parts}
+    dtype, number, rows = mapping.dtype, len(region.results), region.rows
     layouts: dict[tuple[Any, ...], tuple[tuple[int, ...], Layout | None]] = {}
 
     def make(shape: tuple[int, ...]) -> list[Any]:
         if not joined:
             return [np.empty(shape, dtype) for _ in range(number)]
-        # What is joined is written where it belongs.
-        results = [np.empty(shape, dtype) if i in alone else None for i in range(number)]
-        *before, length = shape
-        for parts in joined:
-            whole = np.empty((*before, length * len(parts)), dtype)
-            for place, i in enumerate(parts):
-                results[i] = whole[..., place * length : (place + 1) * length]
-            results.append(whole)
-        return results
+        return _joined_results(np, shape, dtype, number, joined)
 
     def lay_out(inputs: list[Any]) -> tuple[tuple[int, ...], Layout | None]:
         shape = common_shape(region, tuple(x.shape for x in inputs))
         if shape is None:
             return (), None
-        columns = (-1, *[1] * (len(shape) - 1))
-        inputs = [x.reshape(columns) if i in rows else x for i, x in enumerate(inputs)]
+        inputs = _with_columns(inputs, rows, len(shape))
         return shape, mapping.layout(shape, [*inputs, *make(shape)[:number]], len(inputs))
 
     def run(inputs: list[Any]) -> Sequence[Any]:
@@ -190,6 +142,49 @@ def fused_region_kernel(
             return (*found, *[np.concatenate([found[i] for i in p], -1) for p in joined])
         results = make(shape)
         layout.call(function, inputs + results[:number] if joined else inputs + results)
+        return results
+
+    return run
+
+
+def _joined_results(
+    xp: Any, shape: tuple[int, ...], dtype: Any, number: int, joined: Sequence[tuple[int, ...]]
+) -> list[Any]:
+    """Arrays for the results, and those that they are parts of, in which they are written."""
+    apart = {i for parts in joined for i in parts}
+    results = [None if i in apart else xp.empty(shape, dtype) for i in range(number)]
+    *before, length = shape
+    for parts in joined:
+        whole = xp.empty((*before, length * len(parts)), dtype)
+        for place, i in enumerate(parts):
+            results[i] = whole[..., place * length : (place + 1) * length]
+        results.append(whole)
+    return results
+
+
+def _with_columns(inputs: list[Any], rows: set[int], rank: int) -> list[Any]:
+    """The inputs that hold a truth value for each row as [rows, 1, ...]."""
+    columns = (-1, *[1] * (rank - 1))
+    return [x.reshape(columns) if i in rows else x for i, x in enumerate(inputs)]
+
+
+def _on_gpu(
+    xp: Any,
+    region: Region,
+    joined: Sequence[tuple[int, ...]],
+    one_by_one: Callable[..., tuple[Any, ...]],
+) -> Callable[..., Any]:
+    """The region as one kernel of CUDA C; without a compiler, op by op."""
+    launch = bind_region(xp, region) if can_compile(xp) else None
+    number, dtype, rows = len(region.results), np.dtype(region.dtype), region.rows
+
+    def run(inputs: list[Any]) -> Sequence[Any]:
+        shape = common_shape(region, tuple([x.shape for x in inputs]))
+        if launch is None or shape is None:
+            found = one_by_one(*inputs)
+            return (*found, *[xp.concatenate([found[i] for i in p], -1) for p in joined])
+        results = _joined_results(xp, shape, dtype, number, joined)
+        launch(shape, _with_columns(inputs, rows, len(shape)), results[:number])
         return results
 
     return run

@@ -1,0 +1,194 @@
+"""Gradients of rows that are named more than once, summed on a GPU without a wait for the host.
+
+Before most optimizers change rows they add up what belongs to the same one: the different indices,
+by `Unique`, and a sum for each. How many there are depends on values, so a GPU's host would have to
+wait for them, and no CUDA graph could hold the step. Here as many rows as there were indices come
+out, and those that are too many have the index -1, which a GPU's kernels leave out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from dataflow.graph.default_stacks import use_graph
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.fused import sum_repeated_rows_op
+from dataflow.rewrites.effects import variable_behind
+from dataflow.rewrites.journal import Hit
+from dataflow.rewrites.places import OUTSIDE, places
+from dataflow.rewrites.working_graph import WorkingGraph
+
+#: Ops that change the rows of a variable, and leave out a row with the index -1.
+_CHANGES = frozenset(
+    {
+        *("ScatterAdd", "ScatterSub", "ScatterUpdate", "SparseApplyProximalGradientDescent"),
+        *("SparseApplyMomentum", "SparseApplyAdagrad", "SparseApplyProximalAdagrad"),
+        *("SparseApplyAdagradDA", "SparseApplyAdadelta", "SparseApplyRMSProp"),
+        *("SparseApplyCenteredRMSProp", "SparseApplyFtrl", "SparseApplyFtrlV2"),
+    }
+)
+#: Their inputs that have a row for each index.
+_ROWS = ("grad", "updates")
+#: Ops that make each row of one row: here, of operands that are rows or numbers.
+_BY_ROWS = frozenset(
+    {
+        *("Identity", "Neg", "Square", "Sqrt", "Rsqrt", "Sign", "Abs", "Exp", "Log", "Reciprocal"),
+        *("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "Pow"),
+    }
+)
+_GATHERS = frozenset({"Gather", "GatherV2"})
+
+
+def run(work: WorkingGraph, journal: list[Hit], gpu_nodes: Collection[Operation]) -> None:
+    """Finds such sums; ``gpu_nodes`` are the user's nodes whose kernels run on a GPU."""
+    ops = work.needed()
+    uniques = [op for op in ops if op.type == "Unique"]
+    if not uniques:
+        return
+    needed = set(ops)
+    fetched = {*work.fetch_tensors(), *(t for op in work.fetch_operation_set() for t in op.outputs)}
+    where = places(ops, work.feed_tensors)
+    for unique in uniques:
+        sums = _sums(unique, needed)
+        changes = _changes(unique, sums, ops, needed, fetched)
+        nodes = [unique, *sums, *changes]
+        if not changes or any(where.get(op, OUTSIDE) != OUTSIDE for op in nodes):
+            continue
+        if not all(work.origin[op] in gpu_nodes for op in (*sums, *changes)):
+            continue
+        _sum_on_gpu(work, journal, unique, sums, changes)
+
+
+def _users(tensor: Tensor, needed: set[Operation]) -> list[Operation]:
+    return [c for c in dict.fromkeys(tensor._consumers) if c in needed]
+
+
+def _sums(unique: Operation, needed: set[Operation]) -> list[Operation]:
+    """The sums over the rows of each different index; none where something else looks at which."""
+    indices, which = unique.outputs
+    found = _users(which, needed)
+    for op in found:
+        if op.type != "UnsortedSegmentSum" or op._inputs[1] is not which:
+            return []
+        if op._control_inputs or not _is_length(op._inputs[2], indices):
+            return []
+        values = op._inputs[0]
+        if values.dims is None or not values.dims or values is which:
+            return []
+    return found
+
+
+def _is_length(count: Tensor, vector: Tensor) -> bool:
+    """Whether ``count`` is how many elements a vector has."""
+    op = count.op
+    if op.type == "Size":
+        return op._inputs[0] is vector
+    if op.type == "StridedSlice" and count.dims == ():
+        shape = op._inputs[0].op
+        return shape.type == "Shape" and shape._inputs[0] is vector
+    return False
+
+
+def _changes(
+    unique: Operation,
+    sums: list[Operation],
+    ops: list[Operation],
+    needed: set[Operation],
+    fetched: set[Tensor],
+) -> list[Operation]:
+    """The changes of variables by the sums; none where one of the sums ends elsewhere."""
+    indices = unique.outputs[0]
+    rows = {op.outputs[0] for op in sums}
+    made, found = set(sums), []
+    for op in ops:  # in an order in which they can run
+        if op.type in _GATHERS and op._inputs[1] is indices and _goes_along_rows(op):
+            pass
+        elif op.type in _BY_ROWS and not rows.isdisjoint(op._inputs):
+            if not all(t in rows or t.dims == () for t in op._inputs):
+                return []
+        elif op.type in _CHANGES and _takes(op, indices, rows):
+            found.append(op)
+            continue
+        else:
+            continue
+        rows.add(op.outputs[0])
+        made.add(op)
+    users = {c for t in (indices, *rows) for c in _users(t, needed)}
+    others = users - made - set(found)
+    if any(not _only_for_length(op, sums, needed, fetched) for op in others):
+        return []
+    if not fetched.isdisjoint({*rows, *unique.outputs}) or unique._control_outputs:
+        return []
+    return found
+
+
+def _takes(op: Operation, indices: Tensor, rows: set[Tensor]) -> bool:
+    """Whether a change is by these indices and by rows that belong to them."""
+    named = dict(zip([arg.name for arg in op.op_def.inputs], op._inputs, strict=True))
+    by = [named[name] for name in _ROWS if name in named]
+    others = [t for name, t in named.items() if name not in (*_ROWS, "indices")]
+    return named["indices"] is indices and rows.issuperset(by) and rows.isdisjoint(others)
+
+
+def _only_for_length(
+    op: Operation, sums: list[Operation], needed: set[Operation], fetched: set[Tensor]
+) -> bool:
+    """Whether a node looks at the indices only to tell the sums how many there are."""
+    if op.type not in ("Shape", "Size"):
+        return False
+    waiting = [op]
+    while waiting:
+        length = waiting.pop().outputs[0]
+        if length in fetched:
+            return False
+        for user in _users(length, needed):
+            if user.type == "StridedSlice":
+                waiting.append(user)
+            elif user not in sums:
+                return False
+    return True
+
+
+def _goes_along_rows(op: Operation) -> bool:
+    """Whether a gather takes rows, along the first axis."""
+    if op.type == "Gather":
+        return True
+    axis = op._inputs[2].op
+    return (
+        axis.type == "Const" and int(axis.attrs["value"]) == 0 and not op.attrs.get("batch_dims", 0)
+    )
+
+
+def _sum_on_gpu(
+    work: WorkingGraph,
+    journal: list[Hit],
+    unique: Operation,
+    sums: list[Operation],
+    changes: list[Operation],
+) -> None:
+    variable = variable_behind(changes[0]._inputs[0].op)
+    dims = variable.outputs[0].dims
+    with use_graph(work.graph):
+        for op in sums:
+            work.begin(op.outputs[0])
+            summed, which = sum_repeated_rows_op(
+                op._inputs[0],
+                unique._inputs[0],
+                num_rows=(dims[0] if dims else None) or 0,
+                name="summed",
+            )
+            # Where the variable is: what is left over has the index -1 on a GPU only.
+            summed.op._set_attr("_class", [f"loc:@{variable.name}"])
+            work.replace(op.outputs[0], summed)
+            journal.append(
+                Hit(
+                    "repeated_rows",
+                    "unique(i), and the rows of each summed -> as many rows as i has",
+                    op.outputs[0].name,
+                    summed.name,
+                    (unique.name, op.name),
+                    (summed.op.name,),
+                )
+            )
+        work.replace(unique.outputs[0], which)
