@@ -89,7 +89,7 @@ def sum_repeated_rows(tf: Any, values: Any, indices: Any) -> Any:
     """The sums in the order of their indices, without those that a GPU leaves over."""
     from dataflow.ops.fused import sum_repeated_rows_op
 
-    sums, rows = sum_repeated_rows_op(values, indices, num_rows=9)
+    sums, rows = sum_repeated_rows_op(values, indices, num_rows=9, name="s")
     return tf.unsorted_segment_sum(sums, rows, 9)
 
 
