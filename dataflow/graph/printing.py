@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dataflow.errors import OpError
 from dataflow.graph import tracebacks
@@ -51,15 +51,3 @@ def build_error(
     if advice:
         text += f"  {advice}\n"
     return error_class(None, None, text + f"  built at {tracebacks.where(frames)}")
-
-
-def mimebundle(obj: Any, include: Any, exclude: Any) -> Any:
-    """What a notebook shows for ``obj``: the widget where `dataflow_widgets` is installed.
-
-    Returns ``None`` elsewhere, which makes Jupyter show the object's text.
-    """
-    try:
-        from dataflow_widgets.display import mimebundle as widget_mimebundle
-    except ImportError:
-        return None
-    return widget_mimebundle(obj, include, exclude)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dataflow.graph.printing import mimebundle
+from dataflow.graph.display import mimebundle
 from dataflow.introspect.explain_tasks import ClusterExplanation, explain_tasks
 from dataflow.introspect.graph_json import graph_to_dict, node_to_dict
 from dataflow.introspect.rewrite_history import RewriteHistory, RewriteStep

@@ -336,7 +336,7 @@ class BaseSession:
         return f"<tf.{type(self).__name__}{where}: {self._graph.version} nodes, {state}>"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        from dataflow.graph.printing import mimebundle
+        from dataflow.graph.display import mimebundle
 
         return mimebundle(self, include, exclude)
 

@@ -1,0 +1,14 @@
+"""The widgets as the renderer of the engine's objects; they load when the first one is displayed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def render(obj: Any, include: Any, exclude: Any) -> Any:
+    """The widget for ``obj`` where `dataflow_widgets` is installed, else ``None``."""
+    try:
+        from dataflow_widgets.display import mimebundle
+    except ImportError:
+        return None
+    return mimebundle(obj, include, exclude)
