@@ -267,3 +267,20 @@ def test_a_repetition_calls_no_function() -> None:
     steps = (("Repeat", ((0,), (("Exp", (2,)), ("Greater", (3, 2))), (3,), 4, 5)),)
     with pytest.raises(ValueError, match="a repetition cannot call NumPy's functions"):
         native.compile_loop(step_text.Loop("float64", "v", steps, ((1, "v"),)))
+
+
+def test_what_is_written_out_gives_the_bits_of_numpy_or_is_not() -> None:
+    """Numbers of every size, other ones than it is chosen by."""
+    x = np.arange(77, 1 << 32, 65_521, np.uint32).view(np.float32)
+    for op in native.inlined():
+        loop = step_text.Loop("float32", "v", ((op, (0,)),), ((1, "v"),))
+        assert numpy_loops.addresses(native.text_of(loop)) == {}
+        out = np.empty_like(x)
+        native.compile_loop(loop)(x.size, native.address_of(x), native.address_of(out))
+        with np.errstate(all="ignore"):
+            assert_same_bits(out, getattr(np, op.lower())(x))
+
+
+def test_a_function_of_other_bits_is_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(native, "_WRITTEN_OUT", (("Exp", "exp2"), ("Log", "log2")))
+    assert native.inlined.__wrapped__() == frozenset()

@@ -42,7 +42,8 @@ class _Plan:
     the place in the scratch memory, by value. ``kept``: by stage, the values that it leaves there.
     """
 
-    def __init__(self, loop: Loop) -> None:
+    def __init__(self, loop: Loop, inlined: frozenset[str]) -> None:
+        self.called = frozenset(numpy_loops.NAMES) - inlined
         self.inputs = len(loop.inputs)
         self.steps, numbers = _with_sigmoids_written_out(loop)
         self.results = tuple((numbers[value], letter) for value, letter in loop.results)
@@ -50,7 +51,7 @@ class _Plan:
         found: list[_Call] = []
         for number, (op, operands) in enumerate(self.steps, self.inputs):
             at = max((self.stage[o] for o in _needs(op, operands, number)), default=0)
-            if op in numpy_loops.NAMES:
+            if op in self.called:
                 found.append(_Call(number, op, operands))
                 at += 1
             self.stage.append(at)
@@ -210,7 +211,7 @@ class _StageText:
             return values[number]
 
         for number, (op, operands) in enumerate(plan.steps, plan.inputs):
-            if plan.stage[number] == stage and op not in numpy_loops.NAMES and op != "Const":
+            if plan.stage[number] == stage and op not in plan.called and op != "Const":
                 for o in sorted(_needs(op, operands, number)):
                     need(o)
                 values[number] = w.value_of(op, operands, values[:number], parts)
@@ -269,9 +270,11 @@ def _calls(plan: _Plan, stage: int, element: str, tile: int) -> tuple[list[str],
     return lines, declared
 
 
-def _innermost(loop: Loop, before: str, outside: str) -> tuple[list[str], list[str], set[str]]:
+def _innermost(
+    loop: Loop, inlined: frozenset[str], before: str, outside: str
+) -> tuple[list[str], list[str], set[str]]:
     """What is done along the innermost axis, what the function begins with, and declarations."""
-    plan = _Plan(loop)
+    plan = _Plan(loop, inlined)
     size = np.dtype(loop.dtype).itemsize
     lanes = _VECTOR_BYTES // size
     element = "float" if loop.dtype == "float32" else "double"
@@ -318,8 +321,8 @@ def _innermost(loop: Loop, before: str, outside: str) -> tuple[list[str], list[s
     return lines, begin, declared
 
 
-def source(loop: Loop) -> str:
-    """The loop in LLVM's assembly language.
+def source(loop: Loop, inlined: frozenset[str] = frozenset()) -> str:
+    """The loop in LLVM's assembly language, with steps in place of the functions ``inlined``.
 
     The table of one with rows ends with the address of the row numbers (along the first axis) and
     how many rows there are. It returns the place of a number that is none of them, else -1.
@@ -380,7 +383,7 @@ def source(loop: Loop) -> str:
             lines.append(f"  %byte{i} = load i8, ptr %row{i}")
             lines.append(f"  %u{i} = icmp ne i8 %byte{i}, 0")
     outside = f"end{rank - 1}" if rank else "done"
-    along, begin, declared = _innermost(loop, before, outside)
+    along, begin, declared = _innermost(loop, inlined, before, outside)
     lines = [*lines[:begin_at], *begin, *lines[begin_at:], *along]
     for r in reversed(range(rank)):
         lines += [f"end{r}:", f"  %next{r} = add i64 %i{r}, 1", f"  br label %head{r}"]

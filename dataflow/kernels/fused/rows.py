@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.fused.loop_text import source
-from dataflow.kernels.fused.native import Lazy, compile_source
+from dataflow.kernels.fused.native import Lazy, compile_source, text_of
 from dataflow.kernels.fused.step_text import Loop
 
 #: Those that machine code reads.
@@ -57,7 +56,7 @@ class RowFunction:
 
 
 def _compile(loop: Loop) -> RowFunction:
-    return RowFunction(loop.letters, compile_source(source(loop), "objects")[0])
+    return RowFunction(loop.letters, compile_source(text_of(loop), "objects")[0])
 
 
 class RowLoop:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dataflow.kernels.fused import numpy_loops, repetition
+from dataflow.kernels.fused import numpy_loops, repetition, transcendental
 
 
 class Loop(NamedTuple):
@@ -147,9 +147,9 @@ class StepWriter:
             case "Rsqrt":
                 return self.step("RealDiv", 1.0, self.step("Sqrt", x[0]))
             case "Relu":
-                return self.step("Maximum", x[0], 0.0)
+                return self._further("Maximum", x[0], 0.0)
             case "Relu6":
-                return self.step("Minimum", self.step("Relu", x[0]), 6.0)
+                return self._further("Minimum", self.step("Relu", x[0]), 6.0)
             case "Maximum" | "Minimum" if not _TAKES_SECOND:
                 return self._intrinsic(op.lower(), *x)
             case "Maximum" | "Minimum":  # the second operand where it is a NaN, or no less far out
@@ -175,7 +175,16 @@ class StepWriter:
             case "LogicalNot":
                 false = "false" if self.lanes == 1 else "zeroinitializer"
                 return self.put(f"icmp eq {self.truth} {x[0]}, {false}")
+        if self.element == "float" and op in ("Exp", "Log"):
+            return transcendental.write(self, op, *x)
         raise ValueError(f"no machine code for the op type {op!r}")
+
+    def _further(self, op: str, x: str, number: float) -> str:
+        """The maximum or minimum of an element and a number; a NaN stays."""
+        if not _TAKES_SECOND:
+            return self.step(op, x, number)
+        order = "LessEqual" if op == "Maximum" else "GreaterEqual"
+        return self.step("Select", self.step(order, x, number), number, x)
 
     @property
     def whole_type(self) -> str:

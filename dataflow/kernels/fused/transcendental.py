@@ -1,8 +1,11 @@
 """Exponentials and logarithms in steps that every processor has, for loops in machine code.
 
-Single precision, within two units in the last place. The polynomials are those of Moshier's Cephes
-library (``expf``, ``logf``, ``tanhf``); NaN, infinity, overflow and the smallest numbers come out as IEEE 754
-has them.
+Single precision. ``exp`` and ``log`` are computed as NumPy computes them on x86-64 processors with
+fused multiplication and addition (its ``loops_exponent_log``: the same reduction, quotient of
+polynomials and order of steps), so that they have the same bits there, which `native.inlined` makes
+sure of. The others, for row programs, are within two units in the last place, with the polynomials
+of Moshier's Cephes library (``expf``, ``logf``, ``tanhf``). NaN, infinity, overflow and the smallest
+numbers come out as IEEE 754 has them.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from typing import Any, Protocol
 #: They are written here for float32 alone; `transcendental_double` has some for float64.
 OPS = frozenset({"Exp", "Expm1", "Log", "Log1p", "Sigmoid", "Tanh"})
 
-_LOWEST, _HIGHEST = -104.0, 89.0  # beyond them the results are 0 and infinity
+#: Up to the first exp(x) is 0, from the second on infinity.
+_LOWEST, _HIGHEST = -103.97208404541015625, 88.72283935546875
 _LOG2_E = 1.44269504088896341
 _MINUS_LN2_HIGH, _MINUS_LN2_LOW = -0.693359375, 2.12194440e-4
 _EXP = (
@@ -24,19 +28,33 @@ _TANH = (
     *(-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2),
     *(1.33314422036e-1, -3.33332819422e-1),
 )
-_LOG = (
-    *(7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1),
-    *(-1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1),
-    *(2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1),
+#: Minus ln 2 in two parts, and exp(r) as a quotient, by powers of r from the highest on.
+_EXP_LN2 = (-6.93145752e-1, -1.42860677e-6)
+_EXP_ABOVE = (
+    *(5.082762527590693718096e-04, 6.757896990527504603057e-03, 5.114512081637298353406e-02),
+    *(2.473615434895520810817e-01, 7.257664613233124478488e-01, 9.999999999980870924916e-01),
 )
+_EXP_BELOW = (2.159509375685829852307e-02, -2.742335390411667452936e-01, 1.0)
+#: ln(1 + r) likewise.
+_LOG_ABOVE = (
+    *(2.589979117907922693523e-02, 3.808837741388407920751e-01, 1.480000633576506585156e00),
+    *(2.112677543073053063722e00, 9.999999999999998702752e-01, 0.0),
+)
+_LOG_BELOW = (
+    *(5.875095403124574342950e-03, 1.546476374983906719538e-01, 9.864942958519418960339e-01),
+    *(2.453006071784736363091e00, 2.612677543073109236779e00, 1.0),
+)
+_LN2 = 0.693147180559945309
+#: A number added to this, and then taken off, is whole.
+_MAGIC, _MAGIC_BITS = 1.5 * 2.0**23, 0x4B400000
 #: From here on exp(x) - 1 is exp(x), and for -x it is -1.
 _EXPM1_LARGE = 40.0
 _SQRT_HALF = 0.707106781186547524
 #: From here on 1 + x is x.
 _LARGE = 2.0**25
 _SMALLEST_NORMAL, _RAISE, _RAISED_BITS = 2.0**-126, 2.0**23, 23.0
-#: Below this, 1 - 2 / (exp(2 x) + 1) would lose digits; beyond the other it is 1.
-_TANH_SMALL, _TANH_LARGE = 0.625, 40.0
+#: Below this, 1 - 2 / (exp(2 x) + 1) would lose digits.
+_TANH_SMALL = 0.625
 _EXPONENT_BIAS, _EXPONENT_SHIFT = 127, 23
 #: The digits of a number, and the exponent of those in [0.5, 1).
 _DIGITS, _HALF_BITS = 0x007FFFFF, 0x3F000000
@@ -100,17 +118,23 @@ def _power_of_two(steps: Steps, whole: str) -> str:
     return steps.put(f"bitcast {steps.whole_type} {bits} to {steps.type}")
 
 
-def _exp(steps: Steps, x: str, lowest: float = _LOWEST, highest: float = _HIGHEST) -> str:
+def _exp(steps: Steps, x: str) -> str:
     """2^n exp(r) with n a whole number and abs(r) at most half of ln 2."""
-    whole, power = _reduced(steps, x, lowest, highest)
-    power = steps.step("Add", power, 1.0)
-    parts = [whole]
-    if highest == _HIGHEST:  # 2^n may be too large or too small for one factor
-        half = steps.put(f"ashr {steps.whole_type} {whole}, {steps.whole(1)}")
-        parts = [half, steps.put(f"sub {steps.whole_type} {whole}, {half}")]
-    for part in parts:
+    shifted = steps.step("Add", steps.step("Mul", x, _LOG2_E), _MAGIC)
+    n = steps.step("Sub", shifted, _MAGIC)
+    rest = steps.call("fma", n, _EXP_LN2[0], x)
+    rest = steps.call("fma", n, _EXP_LN2[1], rest)
+    above, below = polynomial(steps, _EXP_ABOVE, rest), polynomial(steps, _EXP_BELOW, rest)
+    power = steps.step("RealDiv", above, below)
+    bits = steps.put(f"bitcast {steps.type} {shifted} to {steps.whole_type}")
+    whole = steps.put(f"sub {steps.whole_type} {bits}, {steps.whole(_MAGIC_BITS)}")
+    # 2^n may be too large or too small for one factor; the first product is exact.
+    half = steps.put(f"ashr {steps.whole_type} {whole}, {steps.whole(1)}")
+    for part in (half, steps.put(f"sub {steps.whole_type} {whole}, {half}")):
         power = steps.step("Mul", power, _power_of_two(steps, part))
-    return steps.step("Select", steps.step("NotEqual", x, x), x, power)
+    ordinary = steps.step("Less", x, _HIGHEST)
+    power = steps.step("Select", ordinary, power, steps.step("Add", x, float("inf")))  # and NaN
+    return steps.step("Select", steps.step("LessEqual", x, _LOWEST), 0.0, power)
 
 
 def _expm1(steps: Steps, x: str) -> str:
@@ -136,14 +160,11 @@ def _log(steps: Steps, x: str) -> str:
     digits = steps.put(f"and {steps.whole_type} {bits}, {steps.whole(_DIGITS)}")
     halved = steps.put(f"or {steps.whole_type} {digits}, {steps.whole(_HALF_BITS)}")
     m = steps.put(f"bitcast {steps.whole_type} {halved} to {steps.type}")
-    low = steps.step("Less", m, _SQRT_HALF)
+    low = steps.step("LessEqual", m, _SQRT_HALF)
     e = steps.step("Sub", e, steps.step("Select", low, 1.0, 0.0))
-    m = steps.step("Sub", steps.step("Add", m, steps.step("Select", low, m, 0.0)), 1.0)
-    square = steps.step("Mul", m, m)
-    total = steps.step("Mul", steps.step("Mul", polynomial(steps, _LOG, m), m), square)
-    total = steps.call("fma", e, -_MINUS_LN2_LOW, total)
-    total = steps.call("fma", square, -0.5, total)
-    total = steps.call("fma", e, -_MINUS_LN2_HIGH, steps.step("Add", m, total))
+    r = steps.step("Sub", steps.step("Select", low, steps.step("Add", m, m), m), 1.0)
+    above, below = polynomial(steps, _LOG_ABOVE, r), polynomial(steps, _LOG_BELOW, r)
+    total = steps.call("fma", e, _LN2, steps.step("RealDiv", above, below))
     return logarithm_at_the_ends(steps, x, total)
 
 
@@ -170,7 +191,7 @@ def _tanh(steps: Steps, x: str) -> str:
     square = steps.step("Mul", x, x)
     cubed = steps.step("Mul", square, size)
     near = steps.call("fma", polynomial(steps, _TANH, square), cubed, size)
-    power = _exp(steps, steps.step("Add", size, size), 0.0, _TANH_LARGE)
+    power = _exp(steps, steps.step("Add", size, size))
     fraction = steps.step("RealDiv", 2.0, steps.step("Add", power, 1.0))
     far = steps.step("Sub", 1.0, fraction)
     result = steps.step("Select", steps.step("Less", size, _TANH_SMALL), near, far)
