@@ -62,14 +62,14 @@ def _sum_of_taps(dtype: Any, taps: int) -> Mapping | None:
     for tap in range(1, taps):
         total = 2 * taps + len(steps) - 1
         steps += [("Mul", (tap, taps + tap)), ("Add", (total, total + 1))]
-    return Mapping.of(dtype, tuple(steps), (2 * taps + len(steps) - 1,))
+    return Mapping.of(dtype, tuple(steps), (2 * taps + len(steps) - 1,), at_once=True)
 
 
 @functools.cache
 def _products_of_taps(dtype: Any, taps: int) -> Mapping | None:
     """What the taps meet, and the gradient -> added up, the product for each tap."""
     steps = tuple(("Mul", (tap, taps)) for tap in range(taps))
-    return Mapping.of(dtype, steps, tuple(range(taps + 1, 2 * taps + 1)), adds=True)
+    return Mapping.of(dtype, steps, tuple(range(taps + 1, 2 * taps + 1)), adds=True, at_once=True)
 
 
 def _padded_taps(image: Any, windows: list[Window]) -> list[Any]:

@@ -116,7 +116,7 @@ def dilation2d_backprop_input_kernel(
             operands = [out_backprop[to], tap_of[to], np.array(tap)]
             if _run(_chosen(tap_of.dtype, True), operands, [out[frm]]):
                 continue
-        out[frm] += out_backprop[to] * (tap_of[to] == tap)
+        out[frm] += xp.where(tap_of[to] == tap, out_backprop[to], out.dtype.type(0))
     return out
 
 
@@ -142,10 +142,10 @@ def dilation2d_backprop_filter_kernel(
             part = out_backprop[to]
             chosen = np.empty(part.shape, part.dtype)
             operands = [part, tap_of[to], np.array(tap)]
-            if _run(_chosen(tap_of.dtype, False), operands, [chosen]):
-                rows = chosen.reshape(-1, chosen.shape[3])
-                out[y, x] = column_sums(np, rows)
-                continue
+            if not _run(_chosen(tap_of.dtype, False), operands, [chosen]):
+                chosen = np.where(tap_of[to] == tap, part, part.dtype.type(0))
+            out[y, x] = column_sums(np, chosen.reshape(-1, chosen.shape[3]))
+            continue
         chosen = out_backprop[to] * (tap_of[to] == tap)
         out[y, x] = chosen.sum((0, 1, 2), dtype=filter.dtype)
     return out

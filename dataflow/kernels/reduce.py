@@ -10,7 +10,13 @@ import numpy as np
 from dataflow.dtypes import DType
 from dataflow.kernels.cuda.channels import channel_sums
 from dataflow.kernels.cuda.source import can_run
-from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, ColumnSums, Mapping, rows_joined
+from dataflow.kernels.fused.mapping import (
+    SMALL_ELEMENTS,
+    ColumnSums,
+    Mapping,
+    add_inner,
+    rows_joined,
+)
 from dataflow.kernels.fused.row_reductions import reduced as reduced_rows
 from dataflow.kernels.fused.sliding import slide
 from dataflow.kernels.registry import kernel
@@ -40,7 +46,7 @@ _INNER_SUMS = {char: Mapping.of(char, (), (0,), adds=True) for char in "fd"}
 
 
 def _inner_total(x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
-    """The sum along axes before the last; ``None`` where there is no machine code for it (yet)."""
+    """The sum along axes before the last, row after row; ``None`` for other axes and types."""
     mapping = _INNER_SUMS.get(x.dtype.char)
     gone = {a % x.ndim for a in axis}
     if mapping is None or x.ndim - 1 in gone or not x.flags.c_contiguous:
@@ -53,12 +59,12 @@ def _inner_total(x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
         wide = x.reshape(-1, rows // joined, joined * channels)
         sums = np.zeros((wide.shape[0], 1, wide.shape[2]), x.dtype)
         if not mapping.run(wide.shape, [wide], [sums]):
-            return None
+            add_inner(wide, sums)
         sums = sums.reshape(-1, joined, channels).sum(1).reshape(shape)
     else:
         sums = np.zeros(shape, x.dtype)
         if not mapping.run(x.shape, [x], [sums]):
-            return None
+            add_inner(x, sums)
     return sums if keep_dims else sums.reshape([s for i, s in enumerate(shape) if i not in gone])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.cuda import indexing
-from dataflow.kernels.fused.rows import change_rows
+from dataflow.kernels.fused.rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.sequences import unique_in_order
 
@@ -52,6 +52,13 @@ def segment_reduce(xp: Any, data: Any, ids: Any, num_segments: int, ufunc: str, 
                 result[empty] = start
             return result
         getattr(xp, ufunc).at(result, ids, data)
+        return result
+    if ufunc == "add":
+        kept = ids >= 0
+        if not kept.all():
+            ids, data = ids[kept], data[kept]
+        if len(ids):
+            add_rows(result, ids, data)
         return result
     # Rows of a segment brought together, then reduced in one call: much faster than ufunc.at.
     if (ids[1:] < ids[:-1]).any():

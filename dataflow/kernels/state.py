@@ -14,7 +14,7 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError, OutOfRangeError
 from dataflow.kernels.cuda import indexing
-from dataflow.kernels.fused.rows import change_rows
+from dataflow.kernels.fused.rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
 
 
@@ -114,7 +114,7 @@ def _rows(xp: Any, ref: Any, indices: Any, updates: Any) -> tuple[Any, Any]:
 
 
 def sum_repeated(xp: Any, flat: Any, rows: Any) -> tuple[Any, Any]:
-    """Unique indices, and for each the sum of its rows (sorted sums beat ``np.add.at``)."""
+    """Unique indices, and for each the sum of its rows."""
     order = xp.argsort(flat, kind="stable")
     ordered = flat.take(order)
     first = xp.ones(ordered.size, bool)
@@ -123,8 +123,6 @@ def sum_repeated(xp: Any, flat: Any, rows: Any) -> tuple[Any, Any]:
     if starts.size == flat.size:
         return flat, rows
     unique = ordered.take(starts)
-    if xp is np and 2 * starts.size < flat.size:
-        return unique, np.add.reduceat(rows.take(order, 0), starts, axis=0)
     # Few are repeated: the first row of each index, and then the others on top of them.
     others = xp.flatnonzero(~first)
     sums = rows.take(order.take(starts), 0)
@@ -182,7 +180,11 @@ def _change(xp: Any, ref: Any, indices: Any, updates: Any, op: str, ufunc: Any) 
                 return
             del array
         flat, rows = _rows(xp, ref, indices, updates)
-        if not _change_on_gpu(xp, op, ref, flat, rows) and flat.size:
+        if not flat.size or not rows.size or _change_on_gpu(xp, op, ref, flat, rows):
+            return
+        if xp is np:
+            add_rows(ref.exclusive(), flat, rows if op == "Add" else -rows)
+        else:
             flat, rows = sum_repeated(xp, flat, rows)
             _apply_to_rows(xp, ufunc, ref.exclusive(), flat, rows)
 

@@ -8,13 +8,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import activation, elementary, normalization, reduce, special
+from dataflow.dtypes import float32
+from dataflow.kernels import (
+    activation,
+    elementary,
+    gather_scatter,
+    normalization,
+    pooling,
+    reduce,
+    segment,
+    special,
+    state,
+)
 from dataflow.kernels.fused import formulas, mapping, native, numpy_loops, step_text
 from dataflow.kernels.fused.elementwise import compile_program, run_blocks
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.mapping import Mapping
 from dataflow.kernels.fused.program import Program
 from dataflow.kernels.fused.regions import Region, small
+from dataflow.runtime.resources import VariableResource
 from tests.kernels.bits import assert_same_bits
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
@@ -271,7 +283,7 @@ def test_a_repetition_calls_no_function() -> None:
 
 def test_what_is_written_out_gives_the_bits_of_numpy_or_is_not() -> None:
     """Numbers of every size, other ones than it is chosen by."""
-    x = np.arange(77, 1 << 32, 65_521, np.uint32).view(np.float32)
+    x = np.arange(77, 1 << 32, 65_521, dtype=np.uint32).view(np.float32)
     for op in native.inlined():
         loop = step_text.Loop("float32", "v", ((op, (0,)),), ((1, "v"),))
         assert numpy_loops.addresses(native.text_of(loop)) == {}
@@ -284,3 +296,113 @@ def test_what_is_written_out_gives_the_bits_of_numpy_or_is_not() -> None:
 def test_a_function_of_other_bits_is_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(native, "_WRITTEN_OUT", (("Exp", "exp2"), ("Log", "log2")))
     assert native.inlined.__wrapped__() == frozenset()
+
+
+SHAPES = ((64, 5), (16, 700), (3, 4, 6, 16), (9, 3), (1024, 1), (4096, 40), (2, 1, 7), (1, 300))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_sums_over_all_axes_but_the_last(
+    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...], dtype: str
+) -> None:
+    rng = np.random.default_rng(2)
+    axes = np.arange(len(shape) - 1)
+    for x in (rng.standard_normal(shape).astype(dtype), np.full(shape, -0.0, dtype)):
+        got, wanted = both(monkeypatch, lambda x=x: reduce.sum_kernel(np, x, axes, keep_dims=False))
+        assert_same_bits(got, wanted)
+        got, wanted = both(
+            monkeypatch, lambda x=x: reduce.column_sums(np, x.reshape(-1, shape[-1]))
+        )
+        assert_same_bits(got, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("axes", [(1,), (0,), (0, 1), (-2,), (1, 2), (0, 2)])
+@pytest.mark.parametrize("shape", [(4, 5, 3, 21), (8, 1, 6, 64), (2, 300, 2, 3), (3, 7, 5, 2)])
+def test_sums_along_inner_axes(
+    monkeypatch: pytest.MonkeyPatch, axes: tuple[int, ...], shape: tuple[int, ...], dtype: str
+) -> None:
+    x = np.random.default_rng(6).standard_normal(shape).astype(dtype)
+    for kernel in (reduce.sum_kernel, reduce.mean_kernel):
+        got, wanted = both(monkeypatch, lambda k=kernel: k(np, x, np.array(axes), keep_dims=False))
+        assert_same_bits(got, wanted)
+
+
+@pytest.mark.parametrize("shape", [(4, 6, 5, 8), (2, 16, 16, 3), (1, 3, 3, 300)])
+def test_batch_normalization_and_its_gradient(
+    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...]
+) -> None:
+    rng = np.random.default_rng(6)
+    x, grad = (rng.standard_normal(shape).astype(np.float32) for _ in range(2))
+    scale, offset = (rng.random(shape[-1], np.float32) for _ in range(2))
+    none = np.empty(0, np.float32)
+    common: Any = {"epsilon": 1e-3, "data_format": "NHWC", "is_training": True}
+
+    def forward() -> Any:
+        return normalization.fused_batch_norm_kernel(
+            np, x, scale, offset, none, none, exponential_avg_factor=1.0, **common
+        )
+
+    got, wanted = both(monkeypatch, forward)
+    for a, b in zip(got, wanted, strict=True):
+        assert_same_bits(a, b)
+    mean, variance = wanted[3:5]
+    got, wanted = both(
+        monkeypatch,
+        lambda: normalization.fused_batch_norm_grad_kernel(
+            np, grad, x, scale, mean, variance, none, **common
+        ),
+    )
+    for a, b in zip(got, wanted, strict=True):
+        assert_same_bits(a, b)
+
+
+@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+@pytest.mark.parametrize(
+    ("op", "inner"),
+    # Single numbers of `sum_rows` are added up in double precision, by NumPy alone.
+    [("sum_rows", (3,)), ("sum_rows", (2, 33))]
+    + [
+        (op, x)
+        for op in ("segment", "scatter_add", "scatter_sub")
+        for x in ((), (1,), (3,), (2, 33))
+    ],
+)
+def test_sums_of_rows_that_are_named_again(
+    monkeypatch: pytest.MonkeyPatch, op: str, inner: tuple[int, ...], index_type: Any
+) -> None:
+    rng = np.random.default_rng(3)
+    at = rng.integers(0, 9, 200).astype(index_type)
+    at[:60] = 4  # more than NumPy adds up in order where it may choose
+    rows = rng.standard_normal((200, *inner)).astype(np.float32)
+
+    def run() -> Any:
+        if op == "sum_rows":
+            return gather_scatter.sum_rows(np, at, rows, 10)
+        if op == "segment":
+            return segment.segment_reduce(np, rows, at, 10, "add", 0)
+        variable = VariableResource("v", float32)
+        variable.array = np.full((10, *inner), 0.1, np.float32)
+        change = state.scatter_add_kernel if op == "scatter_add" else state.scatter_sub_kernel
+        change(np, variable, at, rows)
+        return variable.array
+
+    got, wanted = both(monkeypatch, run)
+    assert_same_bits(got, wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("taps", [(2, 2), (1, 3), (3, 3)])
+def test_max_pooling_and_its_gradient(
+    monkeypatch: pytest.MonkeyPatch, taps: tuple[int, int], dtype: str
+) -> None:
+    rng = np.random.default_rng(0)
+    sizes = [1, *taps, 1]
+    windows: Any = {"ksize": sizes, "strides": sizes, "padding": "VALID", "explicit_paddings": []}
+    x = numbers(rng, (3, 4 * taps[0], 5 * taps[1], 19), dtype)
+    y, wanted = both(monkeypatch, lambda: pooling.max_pool_kernel(np, x, **windows))
+    assert_same_bits(y, wanted)
+    grad = numbers(rng, y.shape, dtype)
+    got, wanted = both(monkeypatch, lambda: pooling.max_pool_grad_kernel(np, x, y, grad, **windows))
+    assert_same_bits(got, wanted)

@@ -25,12 +25,20 @@ Steps = tuple[tuple[str, tuple[Any, ...]], ...]
 
 
 class Mapping:
-    """Steps (as those of a `Loop`) over arrays that are broadcast to one shape."""
+    """Steps (as those of a `Loop`) over arrays that are broadcast to one shape.
+
+    ``at_once``: the first call compiles, since the other way gives other bits.
+    """
 
     def __init__(
-        self, dtype: Any, steps: Steps, results: tuple[int, ...], adds: bool = False
+        self,
+        dtype: Any,
+        steps: Steps,
+        results: tuple[int, ...],
+        adds: bool = False,
+        at_once: bool = False,
     ) -> None:
-        self.adds = adds
+        self.adds, self.at_once = adds, at_once
         self.dtype = np.dtype(dtype)
         self.steps = steps
         self.results = results
@@ -41,7 +49,12 @@ class Mapping:
 
     @classmethod
     def of(
-        cls, dtype: Any, steps: Steps, results: tuple[int, ...], adds: bool = False
+        cls,
+        dtype: Any,
+        steps: Steps,
+        results: tuple[int, ...],
+        adds: bool = False,
+        at_once: bool = False,
     ) -> Mapping | None:
         """The mapping; ``None`` where machine code has no such op or type.
 
@@ -50,7 +63,7 @@ class Mapping:
         """
         if np.dtype(dtype).char not in "fd" or not all(can_write(op, dtype) for op, _ in steps):
             return None
-        return cls(dtype, steps, results, adds)
+        return cls(dtype, steps, results, adds, at_once)
 
     def run(self, shape: tuple[int, ...], inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
         """Fills ``outputs``, of ``shape``; ``False`` where that is not possible (yet)."""
@@ -116,7 +129,7 @@ class Mapping:
             stored = "+" * len(self.results) if self.adds else letters[num_inputs:]
             results = tuple(zip(self.results, stored, strict=True))
             loop = Loop(self.dtype.name, letters[:num_inputs], self.steps, results, rank)
-            found = self._loops[letters, rank] = lazy(loop)
+            found = self._loops[letters, rank] = lazy(loop, self.at_once)
         return found
 
 
@@ -268,15 +281,31 @@ def rows_joined(rows: int, columns: int) -> int:
     return joined
 
 
+#: What sums may be of.
+_UFUNCS: dict[str, Any] = {"Sub": np.subtract, "Mul": np.multiply}
+
+
+def add_inner(x: Any, total: Any) -> None:
+    """Adds to ``total``, whose axes of length 1 are summed over, element after element.
+
+    The last axis is none of these, so NumPy adds whole rows, in order.
+    """
+    axes = tuple(i for i, size in enumerate(total.shape) if size == 1 and x.shape[i] > 1)
+    total += np.add.reduce(x, axis=axes, keepdims=True) if axes else x
+
+
 class ColumnSums:
-    """Sums over the rows of what steps make of matrices [rows, columns] and vectors [columns]."""
+    """Sums over the rows of what steps make of matrices [rows, columns] and vectors [columns].
+
+    One row after the other, by NumPy in the same order as by machine code.
+    """
 
     def __init__(self, steps: Steps, results: tuple[int, ...]) -> None:
-        self.results = results
+        self.steps, self.results = steps, results
         self._mappings = {char: Mapping.of(char, steps, results, adds=True) for char in "fd"}
 
     def __call__(self, matrices: list[Any], vectors: Sequence[Any] = ()) -> list[Any] | None:
-        """One vector for each result; ``None`` where that is not possible (yet)."""
+        """One vector for each result; ``None`` for few numbers, and other types."""
         rows, columns = matrices[0].shape
         mapping = self._mappings.get(matrices[0].dtype.char)
         if mapping is None or rows * columns < SMALL_ELEMENTS:
@@ -291,9 +320,13 @@ class ColumnSums:
             shares *= 2
         shape = (shares, rows // joined // shares, joined * columns)
         wide = [m.reshape(shape) for m in matrices]
+        operands = [*wide, *(np.tile(v, joined) for v in vectors)]
         sums = [np.zeros((shares, 1, shape[2]), mapping.dtype) for _ in self.results]
-        if not mapping.run(shape, [*wide, *(np.tile(v, joined) for v in vectors)], sums):
-            return None
+        if not mapping.run(shape, operands, sums):
+            for op, numbers in self.steps:
+                operands.append(_UFUNCS[op](*[operands[i] for i in numbers]))
+            for total, i in zip(sums, self.results, strict=True):
+                add_inner(operands[i], total)
         return [
             s.reshape(-1, columns).sum(0) if shares * joined > 1 else s.reshape(-1) for s in sums
         ]

@@ -149,23 +149,24 @@ class Lazy(Generic[Compiled]):
             self._done.set()
 
 
-_lazy: dict[Loop, Lazy[Function]] = {}
+_lazy: dict[tuple[Loop, bool], Lazy[Function]] = {}
 _lock = threading.Lock()
 _count_lock = threading.Lock()
 #: Engines own the machine code; it lives as long as the process.
 _engines: list[Any] = []
 
 
-def lazy(loop: Loop) -> Lazy[Function]:
+def lazy(loop: Loop, at_once: bool = False) -> Lazy[Function]:
     """The one `Lazy` of a loop.
 
-    One with a repetition is compiled at once: NumPy would take longer for one call.
+    One with a repetition is compiled at once: NumPy would take longer for one call, and goes on with
+    all elements until the last is done.
     """
-    found = _lazy.get(loop)
+    at_once = at_once or any(op == "Repeat" for op, _ in loop.steps)
+    found = _lazy.get((loop, at_once))
     if found is None:
         build = functools.partial(compile_loop, loop)
-        repeats = any(op == "Repeat" for op, _ in loop.steps)
-        found = _lazy.setdefault(loop, Lazy(build, at_once=repeats))
+        found = _lazy.setdefault((loop, at_once), Lazy(build, at_once))
     return found
 
 
@@ -192,7 +193,7 @@ def inlined() -> frozenset[str]:
     """The functions of single precision that are written out: those whose steps give the bits that
     NumPy gives here, for some numbers of every size."""
     # About 64 of each sign and exponent, the smallest, infinite and undefined numbers among them.
-    x = np.arange(0, 1 << 32, 131_071, np.uint32).view(np.float32)
+    x = np.arange(0, 1 << 32, 131_071, dtype=np.uint32).view(np.float32)
     got = np.empty_like(x)
     found = set()
     for op, name in _WRITTEN_OUT:
