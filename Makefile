@@ -90,8 +90,11 @@ bench-gpu: $(VENV)/.installed-bench
 	@$(COMPILE)
 	$(BIN)/python -m tests.benchmarks.gpu $(ARGS)
 
+# Some 40 minutes; `make fuzz ARGS="--inputs 1000 png csv"` takes some formats of files alone.
 fuzz: $(VENV)/.installed-test
-	DATAFLOW_FUZZ_INPUTS=10000 $(PYTEST) -rP tests/hostile $(ARGS)
+	@$(COMPILE)
+	$(if $(ARGS),,DATAFLOW_FUZZ_INPUTS=10000 $(PYTEST) -rP tests/hostile/test_frames.py)
+	$(BIN)/python -m tests.hostile $(ARGS)
 
 # On Linux only: memory is measured by what the kernel tells of each process.
 binder: $(VENV)/.installed-test $(BINDER_VENV)/.installed-binder

@@ -41,7 +41,7 @@ TOP = max(LAYERS)
 # Readers and writers of file formats stand beside what uses them most, but know nothing of graphs:
 # they belong to layer 0, so that kernels may read and write files. (Import them by their full name.)
 FILE_FORMATS = (
-    *("data.crc32c", "data.protobuf_wire", "data.record_files"),
+    *("data.compression", "data.crc32c", "data.protobuf_wire", "data.record_files"),
     *("summary.event_files", "summary.summary_protos", "summary.wave_files"),
     *("train.atomic_files", "train.checkpoint_reader", "train.checkpoint_state"),
     *("train.example_protos", "train.example_wire", "train.safetensors_store"),

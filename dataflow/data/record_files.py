@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
+from dataflow.data.compression import max_unpacked_bytes, too_large, unpacked_file
 from dataflow.data.crc32c import masked_crc32c
 from dataflow.errors import DataLossError, InvalidArgumentError, NotFoundError
 
@@ -147,22 +148,6 @@ class _ZlibWriter:
         self._file.write(self._compress.flush())
 
 
-class _ZlibReader:
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._decompress = zlib.decompressobj()
-
-    def read(self, num_bytes: int) -> bytes:
-        """Up to ``num_bytes``; fewer only at the end of the stream."""
-        out = b""
-        while len(out) < num_bytes and not self._decompress.eof:
-            pending = self._decompress.unconsumed_tail or self._file.read(1 << 16)
-            if not pending:
-                raise EOFError("the compressed stream ends early")
-            out += self._decompress.decompress(pending, num_bytes - len(out))
-        return out
-
-
 def tf_record_iterator(path: Path, options: Any = None) -> Iterator[bytes]:
     """The records of a TFRecord file, one by one, each checked against its checksums.
 
@@ -185,12 +170,7 @@ def _records(path: str, compression: str) -> Iterator[bytes]:
         raw = open(path, "rb")  # noqa: SIM115  (closed by the with below)
     except (FileNotFoundError, IsADirectoryError) as error:
         raise NotFoundError(message=f"{path}: there is no such file.") from error
-    with raw:
-        source: Any = raw
-        if compression == "GZIP":
-            source = gzip.GzipFile(fileobj=raw, mode="rb")
-        elif compression == "ZLIB":
-            source = _ZlibReader(raw)
+    with unpacked_file(raw, compression) as source:
         yield from _RecordReader(source, path, compression)
 
 
@@ -209,6 +189,8 @@ class _RecordReader:
             length_field, stored = header[: _LENGTH.size], header[_LENGTH.size :]
             self._check(length_field, stored, "length")
             (num_bytes,) = _LENGTH.unpack(length_field)
+            if self._compression and num_bytes > max_unpacked_bytes():
+                raise self._error(too_large(f"a record of {num_bytes:,} bytes"))
             if num_bytes < _PIECE_BYTES:  # with its checksum in one go
                 both = self._read(num_bytes + _CRC.size, "data")
                 data, stored = both[:num_bytes], both[num_bytes:]

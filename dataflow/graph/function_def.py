@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.dtypes import as_dtype
-from dataflow.graph.registry import OpDef, get_op
+from dataflow.graph.registry import OpDef, all_ops, get_op
 
 
 def is_function(value: Any) -> bool:
@@ -182,10 +182,18 @@ class LibraryFunction:
             arguments = definition.signature.input_arg
             graph.inputs = [graph.get_tensor_by_name(f"{arg.name}:0") for arg in arguments]
             graph.outputs = [
-                graph.as_graph_element(self._tensor_name(definition.ret[arg.name]))
+                self._element(graph, definition.ret[arg.name])
                 for arg in definition.signature.output_arg
             ]
         return graph
+
+    def _element(self, graph: Any, reference: str) -> Any:
+        try:
+            return graph.as_graph_element(self._tensor_name(reference))
+        except KeyError as e:
+            raise ValueError(
+                f"the function {self.name!r} returns {reference!r}: {e.args[0]}"
+            ) from e
 
     def _tensor_name(self, reference: str) -> str:
         flat = self._flat(reference)
@@ -195,14 +203,19 @@ class LibraryFunction:
         """``node:output:1`` as ``node:k``, as a GraphDef has it."""
         if reference.startswith("^") or ":" not in reference:
             return reference
-        name, output, index = reference.split(":")
-        node = next(n for n in self.definition.node_def if n.name == name)
+        name, _, rest = reference.partition(":")
+        output, _, index = rest.partition(":")
+        node = next((n for n in self.definition.node_def if n.name == name), None)
         position = 0
-        for own, count in _counts(get_op(node.op), _ListSizes(node)):
-            if own == output:
-                return f"{name}:{position + int(index)}"
-            position += count
-        raise ValueError(f"{self.name}: op {node.op} has no output called {output!r}")
+        if node is not None and index.isascii() and index.isdecimal() and node.op in all_ops():
+            for own, count in _counts(get_op(node.op), _ListSizes(node)):
+                if own == output:
+                    return f"{name}:{position + int(index)}"
+                position += count
+        raise ValueError(
+            f"the function {self.name!r} names {reference!r}, which is no output of its nodes: "
+            "needed is node:output:index"
+        )
 
 
 class _ListSizes:

@@ -105,6 +105,13 @@ class Graph:
             from dataflow.graph.printing import build_error
 
             raise build_error(ShapeError, op_def, name, inputs, frames, e) from e
+        if dtypes is None:
+            dtypes = op_def.output_dtypes(attrs)
+        if len(dims) != len(dtypes):  # a GraphDef whose attributes contradict each other
+            from dataflow.graph.printing import build_error
+
+            wrong = ValueError(f"its attributes give {len(dtypes)} dtypes for {len(dims)} outputs")
+            raise build_error(ShapeError, op_def, name, inputs, frames, wrong)
         device = self._device
         if self._colocation_stack:
             leader = self._colocation_stack[-1]
@@ -115,8 +122,6 @@ class Graph:
         if self._attr_scope:
             attrs = {**attrs, **self._attr_scope}
         op = Operation(self, name, op_def, inputs, control_inputs, attrs, device, frames)
-        if dtypes is None:
-            dtypes = op_def.output_dtypes(attrs)
         if len(dims) == 1:
             op.outputs = [Tensor(op, 0, dtypes[0], dims[0])]
         else:

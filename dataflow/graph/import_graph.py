@@ -10,8 +10,9 @@ from typing import Any
 
 from dataflow import shapes
 from dataflow.dtypes import DType
-from dataflow.errors import DTypeError, InvalidArgumentError
+from dataflow.errors import DTypeError, InvalidArgumentError, OpError
 from dataflow.graph import tracebacks
+from dataflow.graph.attr_kinds import check_kind, check_numbers, kind_of
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.graph import infer_type_attrs
 from dataflow.graph.operation import Operation
@@ -222,16 +223,22 @@ def _attributes(
         if not spec.required and spec.name not in given:
             result[spec.name] = normalize_attr(spec.kind, spec.default)
     for key, proto in given.items():
+        kind = kind_of(definition, key)
         try:
+            if kind is not None:
+                check_kind(kind, proto)
             value = attr_value(proto, library)
-            own = definition._attr_by_name.get(key)
-            if own is not None and value is not None:
-                value = normalize_attr(own.kind, value)
-        except Exception as e:
+            if kind is not None and not key.startswith("_"):
+                value = normalize_attr(kind, value)
+            result[key] = value
+        except (ValueError, TypeError, OpError, MemoryError) as e:
             raise ValueError(
                 f"import_graph_def: attribute {key!r} of node {node.name!r} ({node.type}) is damaged: {e}"
             ) from e
-        result[key] = value
+    try:
+        check_numbers(definition, result)
+    except ValueError as e:
+        raise ValueError(f"import_graph_def: node {node.name!r} ({node.type}): {e}") from e
     missing = [a.name for a in definition.attrs if a.required and a.name not in result]
     if missing:
         raise ValueError(
@@ -264,6 +271,11 @@ def _add(
             continue
         source = made.get(key[0])
         if source is None:  # the back edge of a loop: closed when its node is there
+            if not inputs:
+                raise ValueError(
+                    f"import_graph_def: node {node.name!r} ({node.type}): its first input {key[0]!r} "
+                    "is the way back of a loop; needed first is what enters the loop."
+                )
             postponed.append((len(inputs), key))
             inputs.append(inputs[0])
             continue

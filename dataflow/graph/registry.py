@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 
 _REQUIRED = object()
 
+#: Kinds of attributes whose values have no type of their own in Python: what their annotation says
+#: is what a ``GraphDef`` holds (`dataflow.graph.attr_kinds`).
+Array = Any
+Function = Any
+
 
 class ArgSpec(NamedTuple):
     """One input or output of an op."""
@@ -113,6 +118,8 @@ def normalize_attr(kind: str, value: Any) -> Any:
         return shapes.as_dims(value)
     if kind == "list[int]":
         return [int(v) for v in value]
+    if kind == "list[float]":
+        return [float(v) for v in value]
     if kind == "list[DType]":
         return [as_dtype(v).base_dtype for v in value]
     if kind == "list[Shape]":
@@ -175,6 +182,7 @@ class OpDef(OpTraits):
             for n in keyword_only
         )
         self._attr_by_name = {a.name: a for a in self.attrs}
+        self._attr_kinds: dict[str, str] | None = None
         # Attributes of a node whose caller gives none; None when some must be given.
         self._plain_attrs: dict[str, Any] | None = None
         if not any(a.required for a in self.attrs):

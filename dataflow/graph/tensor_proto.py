@@ -33,6 +33,9 @@ _FIELDS = {
     "bfloat16": "half_val",
 }
 
+#: Tensors of more elements that repeat one value are kept as that value.
+_MOST_FILLED = 1 << 23
+
 
 def array_to_proto(array: Any, dtype: DType | None = None) -> Any:
     """The ``TensorProto`` of an array (strings: an object array of bytes)."""
@@ -42,6 +45,14 @@ def array_to_proto(array: Any, dtype: DType | None = None) -> Any:
     dtype = dtype or as_dtype(array.dtype)
     proto = tensor_pb2.TensorProto(dtype=dtype.as_datatype_enum)
     proto.tensor_shape.MergeFrom(TensorShape(array.shape).as_proto())
+    if array.size > _MOST_FILLED and not any(array.strides):  # one value, as it was read
+        array = array[(slice(0, 1),) * array.ndim].reshape(1)
+        if dtype.kind != "S":
+            values = array.view(np.uint16) if dtype.name in ("float16", "bfloat16") else array
+            if dtype.is_complex:
+                values = array.view(array.real.dtype)
+            getattr(proto, _FIELDS[dtype.name]).extend(values.tolist())
+            return proto
     if dtype.kind == "S":
         proto.string_val.extend(
             v.encode() if isinstance(v, str) else bytes(v) for v in array.reshape(-1).tolist()
@@ -89,6 +100,17 @@ def proto_to_array(proto: Any) -> Any:
             None, None, f"a tensor of shape {list(dims)} holds {size} values, got {array.size}"
         )
     filler = array[-1] if array.size else (b"" if dtype.kind == "S" else dtype.numpy.type(0))
+    if size > _MOST_FILLED:
+        # A few bytes may claim to be a tensor of any size: it takes memory when it is used.
+        if array.size > 1:
+            raise DataLossError(
+                None,
+                None,
+                f"a tensor of shape {list(dims)} holds {size} values, its proto {array.size}",
+            )
+        one = np.empty((), array.dtype if array.size else dtype.numpy)
+        one[()] = filler
+        return np.broadcast_to(one, dims)  # type: ignore[arg-type]
     full = np.full(size, filler, dtype=array.dtype if array.size else dtype.numpy)
     full[: array.size] = array  # as in TensorFlow, the last value fills the rest
     return full.reshape(dims)

@@ -114,19 +114,11 @@ def range_dataset_kernel(ctx: Any, start: Any, stop: Any, step: Any, *, output_t
     return FromFunction(lambda: ((dtype(i),) for i in numbers))
 
 
-def _open(path: str, compression: str) -> Any:
-    import gzip
-    import zlib
+def _open(path: str, compression: str = "") -> Any:
+    from dataflow.data.compression import unpacked_file
 
     try:
-        if compression.upper() == "GZIP":
-            return gzip.open(path, "rb")
-        if compression.upper() == "ZLIB":
-            import io
-
-            with open(path, "rb") as file:
-                return io.BytesIO(zlib.decompress(file.read()))
-        return open(path, "rb")
+        return unpacked_file(open(path, "rb"), compression)
     except FileNotFoundError as e:
         raise NotFoundError(None, None, f"{path}; No such file or directory") from e
 
@@ -135,12 +127,15 @@ def _open(path: str, compression: str) -> Any:
 def text_line_dataset_kernel(
     ctx: Any, filenames: Any, compression_type: Any, buffer_size: Any
 ) -> Any:
-    paths, compression = texts(filenames), text(compression_type)
+    from dataflow.data.compression import lines
+    from dataflow.data.record_files import compression_name
+
+    paths, compression = texts(filenames), compression_name(text(compression_type).upper())
 
     def start() -> Iterator[Element]:
         for path in paths:
             with _open(path, compression) as file:
-                for line in text_lines(path, file):
+                for line in text_lines(path, lines(path, file, compression)):
                     yield (np.array(line, dtype=object),)
 
     return FromFunction(start)
@@ -178,7 +173,7 @@ def fixed_length_record_dataset_kernel(
 
     def start() -> Iterator[Element]:
         for path in paths:
-            with _open(path, "") as file:
+            with _open(path) as file:
                 data = file.read()
             body = data[header : len(data) - footer]
             if len(body) % size:

@@ -1,8 +1,16 @@
-"""Image files through Pillow, which is imported when the first one is read or written."""
+"""Image files through Pillow, which is imported when the first one is read or written.
+
+Few bytes can claim to be a huge picture: its size is read first, and more than 25 million pixels (all
+frames together) are refused, or than what the environment variable ``DATAFLOW_MAX_IMAGE_PIXELS`` says.
+Beyond 178 million, Pillow has a limit of its own (``PIL.Image.MAX_IMAGE_PIXELS``).
+"""
 
 from __future__ import annotations
 
+import contextlib
 import io
+import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +20,10 @@ from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import one, text_array
 
 _REASON = "image files are read on the host"
+MAX_PIXELS_VARIABLE = "DATAFLOW_MAX_IMAGE_PIXELS"
+_DEFAULT_MAX_PIXELS = 25_000_000
+#: Pixels that are turned into an array at once: Pillow holds them twice while it does so.
+_STRIP_PIXELS = 1 << 20
 _MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}
 
 
@@ -26,20 +38,61 @@ def _pillow() -> Any:
     return Image
 
 
+def _max_pixels() -> int:
+    text = os.environ.get(MAX_PIXELS_VARIABLE, "")
+    if not text:
+        return _DEFAULT_MAX_PIXELS
+    if not (text.isascii() and text.isdecimal()):
+        raise ValueError(f"{MAX_PIXELS_VARIABLE} must be a number of pixels, got {text!r}")
+    return int(text)
+
+
+def _check_size(image: Any, num_frames: int = 1) -> None:
+    """Raises `ValueError` for a picture with more pixels than are read."""
+    limit = _max_pixels()
+    if image.width * image.height * num_frames > limit:
+        frames = f"{num_frames} frames of " if num_frames > 1 else ""
+        raise ValueError(
+            f"the image is {frames}{image.width} x {image.height} pixels, more than {limit:,}. If it "
+            f"is to be read, set the environment variable {MAX_PIXELS_VARIABLE} to what it may have"
+        )
+
+
+@contextlib.contextmanager
+def _reading() -> Iterator[None]:
+    """Pillow's decoders raise errors of any class for bytes that are damaged."""
+    try:
+        yield
+    except MemoryError:
+        raise
+    except Exception as e:
+        raise ValueError(f"the image is cut short or damaged: {e}") from e
+
+
 def _open(contents: Any, formats: tuple[str, ...], what: str) -> Any:
     data = one(contents)
+    pillow = _pillow()
     try:
-        return _pillow().open(io.BytesIO(data), formats=formats)
-    except (OSError, SyntaxError, ValueError) as e:
+        image = pillow.open(io.BytesIO(data), formats=formats)
+    except pillow.DecompressionBombError as e:
+        raise ValueError(f"{what}: {e}; that limit is PIL.Image.MAX_IMAGE_PIXELS") from e
+    except Exception as e:  # of any class, for bytes that are damaged
         start = data[:8]
         raise ValueError(
             f"{what}: these {len(data)} bytes are no image of format {', '.join(formats)} "
             f"(they begin with {start!r})"
         ) from e
+    _check_size(image)
+    return image
 
 
 def _pixels(image: Any, channels: int) -> Any:
     """[height, width, channels]; 0 channels keeps those of the file."""
+    with _reading():
+        return _array(_converted(image, channels))
+
+
+def _converted(image: Any, channels: int) -> Any:
     if channels == 0:
         if image.mode == "P" or image.mode == "CMYK" or image.mode == "YCbCr":
             image = image.convert("RGBA" if "transparency" in image.info else "RGB")
@@ -49,10 +102,22 @@ def _pixels(image: Any, channels: int) -> Any:
         if image.mode == "P":
             image = image.convert("RGBA" if "transparency" in image.info else "RGB")
         image = image.convert(_MODES[channels])
-    try:
-        array = np.asarray(image)
-    except OSError as e:
-        raise ValueError(f"the image is cut short or damaged: {e}") from e
+    return image
+
+
+def _array(image: Any) -> Any:
+    """The pixels as an array of their own, [height, width, channels]."""
+    image.load()
+    rows = max(1, _STRIP_PIXELS // max(image.width, 1))
+    if rows >= image.height:
+        array = np.array(image)
+    else:
+        strips = range(0, image.height, rows)
+        boxes = [(0, y, image.width, min(y + rows, image.height)) for y in strips]
+        first = np.asarray(image.crop(boxes[0]))
+        array = np.empty((image.height, *first.shape[1:]), first.dtype)
+        for box in boxes:
+            array[box[1] : box[3]] = np.asarray(image.crop(box))
     return array[..., None] if array.ndim == 2 else array
 
 
@@ -66,7 +131,7 @@ def _as_dtype(array: Any, dtype: DType) -> Any:
         return array.astype(np.float32) / np.float32(65535 if wide else 255)
     if name == "uint16":
         return array if wide else array.astype(np.uint16) * 257
-    return (array >> 8).astype(np.uint8) if wide else np.array(array, np.uint8)
+    return (array >> 8).astype(np.uint8) if wide else np.asarray(array, np.uint8)
 
 
 @kernel("DecodeJpeg", cpu_only=_REASON)
@@ -74,7 +139,7 @@ def decode_jpeg_kernel(xp: Any, contents: Any, *, channels: int, ratio: int) -> 
     image = _open(contents, ("JPEG", "PNG", "GIF"), "DecodeJpeg")
     if ratio > 1 and image.format == "JPEG":
         image.draft(None, (image.width // ratio, image.height // ratio))
-    return np.array(_pixels(image, channels), np.uint8)
+    return np.asarray(_pixels(image, channels), np.uint8)
 
 
 @kernel("DecodePng", cpu_only=_REASON)
@@ -84,15 +149,19 @@ def decode_png_kernel(xp: Any, contents: Any, *, channels: int, dtype: DType) ->
 
 @kernel("DecodeBmp", cpu_only=_REASON)
 def decode_bmp_kernel(xp: Any, contents: Any, *, channels: int) -> Any:
-    return np.array(_pixels(_open(contents, ("BMP",), "DecodeBmp"), channels), np.uint8)
+    return np.asarray(_pixels(_open(contents, ("BMP",), "DecodeBmp"), channels), np.uint8)
 
 
-def _frames(image: Any) -> Any:
-    out = []
-    for i in range(getattr(image, "n_frames", 1)):
-        image.seek(i)
-        out.append(np.asarray(image.convert("RGB")))
-    return np.stack(out)
+def _frames(image: Any, all_of_them: bool = True) -> Any:
+    with _reading():
+        num_frames = getattr(image, "n_frames", 1) if all_of_them else 1
+    _check_size(image, num_frames)
+    out = np.empty((num_frames, image.height, image.width, 3), np.uint8)
+    with _reading():
+        for i in range(num_frames):
+            image.seek(i)
+            out[i] = _array(image.convert("RGB"))
+    return out
 
 
 @kernel("DecodeGif", cpu_only=_REASON)
@@ -108,7 +177,7 @@ def decode_image_kernel(
     if image.format == "GIF":
         if channels not in (0, 3):
             raise ValueError("channels must be 0 or 3 for a GIF")
-        frames = _frames(image)
+        frames = _frames(image, expand_animations)
         return _as_dtype(frames if expand_animations else frames[0], dtype)
     return _as_dtype(_pixels(image, channels), dtype)
 

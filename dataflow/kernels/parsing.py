@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
 import itertools
 import math
-import zlib
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from dataflow.data.compression import unpack
 from dataflow.dtypes import DType
 from dataflow.kernels.fused import byte_strings
 from dataflow.kernels.registry import kernel
@@ -54,11 +53,7 @@ def decode_raw_kernel(xp: Any, x: Any, *, out_type: DType, little_endian: bool) 
 def decode_compressed_kernel(xp: Any, x: Any, *, compression_type: str) -> Any:
     if compression_type == "":
         return strings(x).copy()
-    unpack = gzip.decompress if compression_type == "GZIP" else zlib.decompress
-    try:
-        return each(unpack, x)
-    except (OSError, EOFError, zlib.error) as e:
-        raise ValueError(f"cannot unpack as {compression_type}: {e}") from e
+    return each(lambda data: unpack(data, compression_type), x)
 
 
 def _csv_fields(record: bytes, delimiter: bytes, quotes: bool) -> list[bytes]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import glob
 import os
 import threading
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from dataflow.data.record_files import tf_record_iterator
+from dataflow.data.compression import unpack
+from dataflow.data.record_files import compression_name, tf_record_iterator
 from dataflow.errors import (
+    DataLossError,
     FailedPreconditionError,
+    InvalidArgumentError,
     NotFoundError,
     PermissionDeniedError,
 )
@@ -126,14 +128,17 @@ class Lines(Reader):
 class FixedLength(Reader):
     def __init__(self, header: int, record: int, footer: int, hop: int, encoding: str) -> None:
         self.sizes = header, record, footer, hop or record
-        self.encoding = encoding
+        self.encoding = compression_name(encoding)
         super().__init__()
 
     def open(self, path: str) -> Iterator[tuple[str, bytes]]:
         header, record, footer, hop = self.sizes
         data = read_bytes(path)
-        if self.encoding == "ZLIB":
-            data = zlib.decompress(data)
+        if self.encoding:
+            try:
+                data = unpack(data, self.encoding)
+            except InvalidArgumentError as e:
+                raise DataLossError(None, None, f"{path}: {e.message}") from e
         end = len(data) - footer
         for number, start in enumerate(range(header, end - record + 1, hop)):
             yield f"{path}:{number}", data[start : start + record]

@@ -78,7 +78,7 @@ def histogram_fixed_width_op(
 
 
 @define_op("Bucketize", "input: T -> output: int32", T=_COUNTED)
-def bucketize_op(input: Tensor, *, boundaries: Any) -> Dims:
+def bucketize_op(input: Tensor, *, boundaries: list[float]) -> Dims:
     """The number of the bucket that each element falls into; boundaries belong to the upper one.
 
     Shape: that of the input. Dtype: int32. Gradient: none.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.dtypes import DType
-from dataflow.graph.registry import OpDef, define_op, not_differentiable
+from dataflow.graph.registry import Function, OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims, Shape
 
@@ -215,7 +215,7 @@ def map_dataset_op(
     input_dataset: Tensor,
     other_arguments: list[Tensor],
     *,
-    f: Any,
+    f: Function,
     num_parallel_calls: int = 0,
     output_types: list[DType],
     output_shapes: list[Shape],
@@ -231,7 +231,7 @@ def filter_dataset_op(
     input_dataset: Tensor,
     other_arguments: list[Tensor],
     *,
-    predicate: Any,
+    predicate: Function,
     output_types: list[DType],
     output_shapes: list[Shape],
 ) -> Dims:
@@ -246,7 +246,7 @@ def flat_map_dataset_op(
     input_dataset: Tensor,
     other_arguments: list[Tensor],
     *,
-    f: Any,
+    f: Function,
     output_types: list[DType],
     output_shapes: list[Shape],
 ) -> Dims:
@@ -265,7 +265,7 @@ def interleave_dataset_op(
     cycle_length: Tensor,
     block_length: Tensor,
     *,
-    f: Any,
+    f: Function,
     output_types: list[DType],
     output_shapes: list[Shape],
 ) -> Dims:
@@ -283,7 +283,7 @@ def scan_dataset_op(
     initial_state: list[Tensor],
     other_arguments: list[Tensor],
     *,
-    f: Any,
+    f: Function,
     output_types: list[DType],
     output_shapes: list[Shape],
 ) -> Dims:
@@ -303,7 +303,7 @@ def reduce_dataset_op(
     initial_state: list[Tensor],
     other_arguments: list[Tensor],
     *,
-    f: Any,
+    f: Function,
     output_types: list[DType],
     output_shapes: list[Shape],
 ) -> Any:
@@ -338,7 +338,7 @@ def make_iterator_op(dataset: Tensor, iterator: Tensor) -> list[Dims]:
 def one_shot_iterator_op(
     other_arguments: list[Tensor],
     *,
-    dataset_factory: Any,
+    dataset_factory: Function,
     output_types: list[DType],
     output_shapes: list[Shape],
     container: str = "",

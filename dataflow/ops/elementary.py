@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow import dtypes
-from dataflow.dtypes import COMPLEX, FLOATING, INTEGERS
+from dataflow.dtypes import COMPLEX, FLOATING, INTEGERS, DType
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.registry import OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
@@ -82,7 +82,7 @@ abs_op = unary_op("Abs", "The absolute value", "dy * sign(x).", SIGNED - COMPLEX
     Tout={dtypes.float32, dtypes.float64},
     elementwise=True,
 )
-def complex_abs_op(x: Tensor, *, Tout: dtypes.DType = dtypes.float32) -> Dims:
+def complex_abs_op(x: Tensor, *, Tout: DType = dtypes.float32) -> Dims:
     """The absolute value of complex numbers, element by element.
 
     Shape: that of x. Dtype: the real type of a part. Gradient: ``dy * x / abs(x)``.

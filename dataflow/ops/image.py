@@ -305,8 +305,8 @@ def sample_distorted_bounding_box_op(
     *,
     seed: int = 0,
     seed2: int = 0,
-    aspect_ratio_range: Any = (0.75, 1.33),
-    area_range: Any = (0.05, 1.0),
+    aspect_ratio_range: list[float] = (0.75, 1.33),  # type: ignore[assignment]
+    area_range: list[float] = (0.05, 1.0),  # type: ignore[assignment]
     max_attempts: int = 100,
     use_image_if_no_bounding_boxes: bool = False,
 ) -> list[Dims]:

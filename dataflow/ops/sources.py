@@ -10,13 +10,13 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import set_builders
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.registry import define_op, get_op, not_differentiable, short_repr
+from dataflow.graph.registry import Array, define_op, get_op, not_differentiable, short_repr
 from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims, Shape
 
 
 @define_op("Const", "-> output: dtype", inline_safe=True)
-def const_op(*, value: Any, dtype: DType) -> Dims:
+def const_op(*, value: Array, dtype: DType) -> Dims:
     """A value that is part of the graph.
 
     Shape and dtype: those of the value. Gradient: none flows into a constant.

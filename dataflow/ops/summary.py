@@ -14,7 +14,7 @@ from dataflow.dtypes import REAL_NUMBERS
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.registry import Defaulted, define_op, not_differentiable
+from dataflow.graph.registry import Array, Defaulted, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.graph_scopes import name_scope
 from dataflow.shapes import Dims
@@ -54,7 +54,7 @@ def image_summary_op(
     tensor: Tensor,
     *,
     max_images: int = 3,
-    bad_color: Any = _RED,
+    bad_color: Array = _RED,
 ) -> Dims:
     """A summary with up to ``max_images`` pictures of ``[n, height, width, channels]``.
 

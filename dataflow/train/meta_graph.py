@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from dataflow.graph.collections import GraphKeys
@@ -188,6 +190,20 @@ def read_meta_graph_file(path: str) -> Any:
     return meta
 
 
+@contextlib.contextmanager
+def naming(path: Any) -> Iterator[None]:
+    """What is wrong with a graph that came from a file is said with the file's name."""
+    try:
+        yield
+    except (KeyError, UnicodeDecodeError) as error:
+        reason = error.args[0] if isinstance(error, KeyError) else error
+        raise ValueError(f"{path}: the graph in it is damaged: {reason}") from error
+    except ValueError as error:
+        if type(error) is not ValueError:  # an error of a node, with all that belongs to it
+            raise
+        raise ValueError(f"{path}: {error}") from error
+
+
 def import_scoped_meta_graph(
     meta_graph_or_file: Any,
     clear_devices: bool = False,
@@ -197,6 +213,8 @@ def import_scoped_meta_graph(
     **kwargs: Any,
 ) -> tuple[Any, list[Variable]]:
     """Adds nodes and collections to the default graph; returns the ``MetaGraphDef`` and variables."""
+    from google.protobuf.message import DecodeError
+
     if isinstance(meta_graph_or_file, (str, bytes, os.PathLike)):
         meta = read_meta_graph_file(os.fsdecode(meta_graph_or_file))
     else:
@@ -214,7 +232,13 @@ def import_scoped_meta_graph(
         scope = f"{graph.get_name_scope()}/{scope}"
     made: dict[bytes, Variable] = {}
     for key in sorted(meta.collection_def):
-        _read_collection(graph, key, meta.collection_def[key], scope, made)
+        try:
+            _read_collection(graph, key, meta.collection_def[key], scope, made)
+        except (KeyError, ValueError, TypeError, DecodeError) as error:
+            reason = error.args[0] if isinstance(error, KeyError) else error
+            raise ValueError(
+                f"import_meta_graph: the collection {key!r} is damaged, or of another graph: {reason}"
+            ) from error
     return meta, list(made.values())
 
 

@@ -259,6 +259,45 @@ class _Place:
     end: int
 
 
+@dataclass
+class _Encoding:
+    """How an array that safetensors has no dtype for is stored, and its own shape."""
+
+    kind: str
+    shape: tuple[int, ...]
+
+    @classmethod
+    def read(cls, entry: Any, place: _Place) -> _Encoding:
+        kind = entry["kind"]
+        if kind == "string" and place.dtype == "U8":
+            return cls(kind, tuple(map(_number, entry["shape"])))
+        if kind == "complex128" and place.dtype == "F64" and place.shape[-1:] == (2,):
+            return cls(kind, place.shape[:-1])
+        raise ValueError(f"{kind!r} does not fit {place.dtype} of shape {list(place.shape)}")
+
+
+#: What reading JSON of another form than expected raises.
+_DAMAGED = (ValueError, TypeError, KeyError, AttributeError)
+
+
+def _number(value: Any) -> int:
+    """A size, place or checksum of a header; raises `ValueError` for anything else."""
+    if type(value) is not int or not 0 <= value < 1 << 63:
+        raise ValueError(f"needed is a number from 0, got {repr(value)[:60]}")
+    return value
+
+
+def _object(value: Any) -> dict[str, Any]:
+    """An object of JSON; raises `TypeError` for anything else."""
+    if not isinstance(value, dict):
+        raise TypeError(f"needed is an object, got {repr(value)[:60]}")
+    return value
+
+
+def _reason(error: Exception) -> str:
+    return f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+
+
 class _Header:
     """A file's header, checked against itself and against the size of the file."""
 
@@ -268,12 +307,15 @@ class _Header:
         self.metadata = metadata
         try:
             note = json.loads(metadata.get(_OURS, "{}"))
-            self.encodings: dict[str, Any] = dict(note.get("encodings", {}))
-            self.crcs: dict[str, int] = dict(note.get("crc32", {}))
+            self.encodings = {
+                name: _Encoding.read(entry, places[name])
+                for name, entry in _object(note.get("encodings", {})).items()
+            }
+            self.crcs = {name: _number(crc) for name, crc in _object(note.get("crc32", {})).items()}
             version = note.get("format", _FORMAT)
-        except (ValueError, TypeError, AttributeError) as error:
+        except _DAMAGED as error:
             raise DataLossError(
-                message=f"{path}: its metadata {_OURS!r} is damaged: {error}."
+                message=f"{path}: its metadata {_OURS!r} is damaged: {_reason(error)}."
             ) from error
         if version != _FORMAT:
             raise UnimplementedError(
@@ -297,26 +339,24 @@ class _Header:
             raise NotFoundError(message=f"{path}: there is no such file.") from error
         try:
             content = json.loads(text.decode("utf-8"))
-            metadata = dict(content.pop(_METADATA, {}))
+            metadata = _object(content.pop(_METADATA, {}))
             places = {
-                str(name): _Place(
+                name: _Place(
                     str(entry["dtype"]),
-                    tuple(int(n) for n in entry["shape"]),
-                    *(8 + header_bytes + int(n) for n in entry["data_offsets"]),
+                    tuple(map(_number, entry["shape"])),
+                    *(8 + header_bytes + _number(n) for n in entry["data_offsets"]),
                 )
                 for name, entry in content.items()
             }
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise _foreign(path, f"its header cannot be read ({error})") from error
+        except (*_DAMAGED, RecursionError) as error:
+            raise _foreign(path, f"its header cannot be read ({_reason(error)})") from error
         _check_places(path, places, 8 + header_bytes, file_bytes)
         return cls(path, places, metadata)
 
     def info(self, name: str) -> ArrayInfo:
-        place, encoding = self.places[name], self.encodings.get(name, {})
-        if encoding.get("kind") == "string":
-            return ArrayInfo("string", tuple(encoding["shape"]))
-        if encoding.get("kind") == "complex128":
-            return ArrayInfo("complex128", place.shape[:-1])
+        place, encoding = self.places[name], self.encodings.get(name)
+        if encoding is not None:
+            return ArrayInfo(encoding.kind, encoding.shape)
         if place.dtype == "BF16":
             return ArrayInfo("bfloat16", place.shape)
         if place.dtype not in _DTYPES:
@@ -342,17 +382,17 @@ class _Header:
         dtype = np.dtype(_DTYPES[place.dtype])
         array = np.frombuffer(raw, dtype).reshape(place.shape)
         array = array.astype(dtype.newbyteorder("="), copy=False)
-        kind = self.encodings.get(name, {}).get("kind")
-        if kind == "string":
-            return self._strings(name, bytes(raw))
-        if kind == "complex128":
-            return array.view(np.complex128).reshape(place.shape[:-1])
+        encoding = self.encodings.get(name)
+        if encoding is not None:
+            if encoding.kind == "string":
+                return self._strings(name, bytes(raw))
+            return array.view(np.complex128).reshape(encoding.shape)
         if place.dtype == "BF16":
             return (array.astype(np.uint32) << np.uint32(16)).view(np.float32)
         return array
 
     def _strings(self, name: str, raw: bytes) -> _Array:
-        shape = tuple(self.encodings[name]["shape"])
+        shape = self.encodings[name].shape
         count = math.prod(shape)
         lengths = np.frombuffer(raw[: 8 * count], "<u8").tolist()
         if len(lengths) != count or 8 * count + sum(lengths) != len(raw):

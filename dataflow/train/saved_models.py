@@ -16,7 +16,7 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.static_value import static_value
 from dataflow.train.atomic_files import write_atomically
-from dataflow.train.meta_graph import import_scoped_meta_graph
+from dataflow.train.meta_graph import import_scoped_meta_graph, naming
 from dataflow.train.saver import Saver
 
 MODEL_FILENAME = "saved_model.pb"
@@ -324,14 +324,16 @@ def load(
             f"{os.fspath(export_dir)}; there is: {available}"
         )
     folder = os.fspath(export_dir)
-    with sess.graph.as_default():
+    with sess.graph.as_default(), naming(folder):
         meta, _ = import_scoped_meta_graph(found[0], import_scope=import_scope, **saver_kwargs)
         prefix = os.path.join(folder, VARIABLES_FOLDER, VARIABLES_NAME)
         if meta.HasField("saver_def") and meta.saver_def.restore_op_name:
             Saver.from_proto(meta.saver_def, import_scope).restore(sess, prefix)
         scope = f"{import_scope}/" if import_scope else ""
         feeds = {
-            scope + asset.tensor_info.name: os.path.join(folder, ASSETS_FOLDER, asset.filename)
+            sess.graph.get_tensor_by_name(scope + asset.tensor_info.name): os.path.join(
+                folder, ASSETS_FOLDER, asset.filename
+            )
             for asset in meta.asset_file_def
         }
         for op in _init_ops(meta, scope, sess.graph):

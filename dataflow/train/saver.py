@@ -369,11 +369,13 @@ def import_meta_graph(
     `OSError` for a file that does not exist, `ValueError` for one that is damaged or has nodes
     that are not known.
     """
-    from dataflow.train.meta_graph import import_scoped_meta_graph
+    from dataflow.train.meta_graph import import_scoped_meta_graph, naming
 
-    meta_graph, _ = import_scoped_meta_graph(
-        meta_graph_or_file, clear_devices, import_scope, **kwargs
-    )
-    if meta_graph.HasField("saver_def"):
-        return Saver.from_proto(meta_graph.saver_def, import_scope)
-    return Saver() if all_saveable_objects(import_scope) else None
+    is_file = isinstance(meta_graph_or_file, (str, bytes, os.PathLike))
+    with naming(os.fsdecode(meta_graph_or_file) if is_file else "import_meta_graph"):
+        meta_graph, _ = import_scoped_meta_graph(
+            meta_graph_or_file, clear_devices, import_scope, **kwargs
+        )
+        if meta_graph.HasField("saver_def"):
+            return Saver.from_proto(meta_graph.saver_def, import_scope)
+        return Saver() if all_saveable_objects(import_scope) else None

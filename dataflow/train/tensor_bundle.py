@@ -196,7 +196,12 @@ class TensorBundleReader:
             with open(path, "rb") as opened:
                 opened.seek(entry.offset)
                 raw = opened.read(entry.num_bytes)
-        except FileNotFoundError as error:
+        except (OSError, OverflowError, MemoryError) as error:
+            if not isinstance(error, FileNotFoundError):
+                raise DataLossError(
+                    message=f"{path}: tensor {name!r} cannot be at byte {entry.offset}, "
+                    f"{entry.num_bytes} bytes long: {error}."
+                ) from error
             raise DataLossError(
                 message=f"{path}: this part of the checkpoint is missing; {name!r} is in it. "
                 "Copy the .data files along with the .index file."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,71 @@ def test_changed_nodes(data: Any) -> None:
             for key in other.attr:
                 node.attr[key].CopyFrom(other.attr[key])
     take(definition.SerializeToString())
+
+
+KINDS: dict[str, Callable[[Any], None]] = {
+    "a bool": lambda value: setattr(value, "b", True),
+    "an int": lambda value: setattr(value, "i", 3),
+    "a string": lambda value: setattr(value, "s", b"text"),
+    "a type": lambda value: setattr(value, "type", 1),
+    "a shape": lambda value: value.shape.SetInParent(),
+    "a tensor": lambda value: value.tensor.SetInParent(),
+    "a list of nothing": lambda value: value.list.SetInParent(),
+    "a list of ints": lambda value: value.list.i.append(3),
+    "nothing": lambda value: None,
+}
+
+
+def test_every_attribute_is_compared_with_the_definition() -> None:
+    """Any kind in the place of any other, at every attribute of the graph."""
+    definition = tf.GraphDef.FromString(HEALTHY)
+    num_refused = 0
+    done = set()
+    for node in definition.node:
+        for key in sorted(node.attr):
+            if (node.op, key) in done:
+                continue
+            done.add((node.op, key))
+            kept = type(node.attr[key])()
+            kept.CopyFrom(node.attr[key])
+            for kind, change in KINDS.items():
+                node.attr[key].Clear()
+                change(node.attr[key])
+                said = take(definition.SerializeToString())
+                if said != "taken":
+                    num_refused += 1
+                    if node.attr[key].WhichOneof("value") != kept.WhichOneof("value"):
+                        assert f"{key!r} of node {node.name!r}" in said, said
+                        assert f", got {kind}" in said, said
+            node.attr[key].CopyFrom(kept)
+    assert num_refused > 300
+
+
+def test_numbers_of_outputs_are_bounded() -> None:
+    with tf.Graph().as_default() as graph:
+        tf.split(tf.placeholder(tf.float32, [4]), 2)
+        definition = graph.as_graph_def()
+    (node,) = [n for n in definition.node if n.op == "Split"]
+    for number in (-1, 10**6, 2**62):
+        node.attr["num_split"].i = number
+        assert "num_split" in take(definition.SerializeToString())
+
+
+def test_a_constant_of_one_value_takes_no_memory_until_it_is_used() -> None:
+    with tf.Graph().as_default() as graph:
+        tf.constant([7.0, 8.0], name="c")
+        definition = graph.as_graph_def()
+    proto = definition.node[0].attr["value"].tensor
+    proto.tensor_content = b""
+    proto.float_val.append(7.0)
+    proto.tensor_shape.dim[0].size = 1 << 33  # 32 GB
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(definition, name="")
+        assert graph.get_tensor_by_name("c:0").shape == [1 << 33]
+        again = graph.as_graph_def().node[0].attr["value"].tensor
+        assert list(again.float_val) == [7.0]
+    proto.float_val.append(8.0)
+    assert "holds 8589934592 values, its proto 2" in take(definition.SerializeToString())
 
 
 def test_a_constant_that_claims_to_be_huge() -> None:

@@ -310,3 +310,32 @@ def test_kill_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
             process.communicate(timeout=60)
         back = read_arrays(path)
         assert (back["x"] == back["y"]).all()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"encodings": {"s": {"kind": "string"}}},  # without its shape
+        {"encodings": {"s": {"kind": "string", "shape": [-1]}}},
+        {"encodings": {"s": {"kind": "string", "shape": ["2"]}}},
+        {"encodings": {"s": {"kind": "complex128"}}},
+        {"encodings": {"s": {}}},
+        {"encodings": {"s": None}},
+        {"encodings": {"elsewhere": {"kind": "string", "shape": [1]}}},
+        {"encodings": []},
+        {"crc32": {"s": "text"}},
+        {"crc32": 3},
+    ],
+)
+def test_metadata_of_another_form_is_damage(tmp_path: Path, change: dict[str, Any]) -> None:
+    path = tmp_path / "a"
+    write_arrays(path, {"s": np.array([b"a", b"bc"], object)})
+    content = path.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + length])
+    note = json.loads(header["__metadata__"]["dataflow"])
+    header["__metadata__"]["dataflow"] = json.dumps({**note, **change})
+    write_raw(path, header, content[8 + length :])
+    with pytest.raises(DataLossError, match=str(path)):
+        list_arrays(path)
+        read_arrays(path)
