@@ -21,7 +21,7 @@ class DType:
     def __init__(self, enum: int, name: str, numpy_type: Any, base: DType | None = None) -> None:
         self._enum = enum
         self.name = name
-        self._numpy = None if numpy_type is None else np.dtype(numpy_type)
+        self._numpy: Any = None if numpy_type is None else np.dtype(numpy_type)
         self.is_ref = base is not None
         self.base_dtype: DType = self if base is None else base
         self._ref: DType | None = None
@@ -36,15 +36,16 @@ class DType:
     @property
     def as_numpy_dtype(self) -> Any:
         """The NumPy scalar type; ``object`` for strings, whose elements are ``bytes``."""
-        if self._numpy is None:
-            raise TypeError(f"{self.name} has no NumPy type here")
-        return self._numpy.type
+        return self.numpy.type
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The `numpy.dtype` object of an element."""
+        """The `numpy.dtype` object of an element; that of bfloat16 is the package ml_dtypes's.
+
+        Raises `ImportError` for bfloat16 where that is not installed.
+        """
         if self._numpy is None:
-            raise TypeError(f"{self.name} has no NumPy dtype here")
+            _load_bfloat16()
         return self._numpy  # type: ignore[no-any-return]
 
     @property
@@ -89,7 +90,7 @@ class DType:
     @property
     def is_numpy_compatible(self) -> bool:
         """True where values of this type can be NumPy arrays."""
-        return self._numpy is not None and self.kind != "x"
+        return self.kind != "x"
 
     @property
     def _is_ref_dtype(self) -> bool:
@@ -119,6 +120,9 @@ class DType:
 
     def _extremes(self) -> tuple[Any, Any]:
         """Smallest and largest; raises `TypeError` for types without an order."""
+        if self.base_dtype is bfloat16:
+            largest = self.numpy.type(float.fromhex("0x1.fep127"))
+            return -largest, largest
         if self.kind == "f":
             info = np.finfo(self.numpy)
             return info.min, info.max
@@ -211,6 +215,22 @@ variant = _define(21, "variant", object, "x")
 uint32 = _define(22, "uint32", np.uint32, "u")
 uint64 = _define(23, "uint64", np.uint64, "u")
 
+
+def _load_bfloat16() -> None:
+    """Make ml_dtypes's scalar the element type of bfloat16; NumPy has none of its own."""
+    try:
+        from ml_dtypes import bfloat16 as scalar
+    except ImportError as error:
+        raise ImportError(
+            "tf.bfloat16 needs the package ml_dtypes, which holds its NumPy type and is not "
+            "installed: pip install 'dataflow-learn[bfloat16]'."
+        ) from error
+    assert bfloat16._ref is not None
+    bfloat16._numpy = bfloat16._ref._numpy = np.dtype(scalar)
+    _BY_NUMPY[bfloat16._numpy] = bfloat16
+    _CACHE[scalar] = _CACHE[bfloat16._numpy] = bfloat16
+
+
 _BY_NAME.update({"half": float16, "double": float64, "float": float32, "half_ref": float16.as_ref})
 
 #: Groups for the type attributes of ops.
@@ -272,6 +292,8 @@ def as_dtype(type_value: Any) -> DType:
     except TypeError:
         numpy_dtype = None
     if numpy_dtype is not None:
+        if numpy_dtype.name == "bfloat16" and bfloat16._numpy is None:
+            _load_bfloat16()
         if numpy_dtype in _BY_NUMPY:
             return _BY_NUMPY[numpy_dtype]
         if numpy_dtype.kind in "SU":

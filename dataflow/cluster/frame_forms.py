@@ -115,7 +115,7 @@ def sent_form(
     outgoing: OutgoingSegments,
 ) -> SentForm | None:
     """The form of a frame without a head, if others can be like it: all of its tensors are numbers."""
-    if any(not isinstance(t, np.ndarray | np.generic) or t.dtype.kind in "OSU" for t in tensors):
+    if any(not isinstance(t, np.ndarray | np.generic) or t.dtype.kind in "OSUV" for t in tensors):
         return None
     begins = bytes(buffers[0])
     descriptors, _ = parse_meta(begins[HEADER.size :], len(tensors), size - len(begins))

@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.dtypes import bfloat16
+
 MAGIC = b"DF"
 #: Grows with each change of what goes over the wire.
 PROTOCOL_VERSION = 2
@@ -81,6 +83,8 @@ DTYPES = [
 ]
 _CODE_OF_DTYPE = {np.dtype(name): code for code, name in enumerate(DTYPES)}
 _DTYPE_OF_CODE = tuple(np.dtype(name) for name in DTYPES)
+#: Of bfloat16, whose dtype is looked up only when a tensor of it comes.
+_BFLOAT16_CODE = 254
 STRING_CODE = 255
 
 
@@ -108,10 +112,12 @@ def describe(array: np.ndarray) -> bytes:
     found = _descriptor_cache.get(key)
     if found is None:
         code = _CODE_OF_DTYPE.get(array.dtype)
+        if array.dtype.name == "bfloat16":
+            code = _BFLOAT16_CODE
         if code is None:
             raise TypeError(
                 f"A tensor of dtype {array.dtype} cannot travel between tasks; "
-                f"these can: {', '.join(DTYPES)} and string."
+                f"these can: {', '.join(DTYPES)}, bfloat16 and string."
             )
         found = DESCRIPTOR.pack(code, array.ndim, INLINE, 0, array.nbytes)
         found += struct.pack(f"<{array.ndim}q", *array.shape)
@@ -203,13 +209,14 @@ def encode(
             payload.append(blob)
             payload_bytes += len(blob)
         else:
-            shared = share(array) if share is not None else None
+            is_numpy_number = array.dtype.kind != "V"  # which bfloat16 is not
+            shared = share(array) if share is not None and is_numpy_number else None
             if shared is not None:
                 descriptor = shared
             else:
                 descriptor = describe(array)
                 if array.nbytes:
-                    payload.append(array)
+                    payload.append(array if is_numpy_number else array.view(np.uint16))
                     payload_bytes += array.nbytes
         meta.append(descriptor)
     if head is not None:
@@ -292,8 +299,10 @@ def parse_meta(
             raise ProtocolError(f"a tensor of shape {shape}")
         if code == STRING_CODE and place == STRINGS:
             dtype = None
-        elif code < len(_DTYPE_OF_CODE) and place in (INLINE, SHARED):
-            dtype = _DTYPE_OF_CODE[code]
+        elif (code < len(_DTYPE_OF_CODE) and place in (INLINE, SHARED)) or (
+            code == _BFLOAT16_CODE and place == INLINE
+        ):
+            dtype = bfloat16.numpy if code == _BFLOAT16_CODE else _DTYPE_OF_CODE[code]
             if math.prod(shape) * dtype.itemsize != num_bytes:
                 raise ProtocolError(f"{dtype} of shape {shape} in {num_bytes} bytes")
         else:

@@ -83,8 +83,8 @@ def proto_to_array(proto: Any) -> Any:
     if field is None:
         raise DataLossError(None, None, f"a TensorProto cannot hold {dtype.name}")
     values = list(getattr(proto, field))
-    if dtype.name == "float16":
-        array = np.array(values, dtype=np.uint16).view(np.float16)
+    if field == "half_val":
+        array = np.array(values, dtype=np.uint16).view(dtype.numpy)
     elif dtype.is_complex:
         parts = np.array(values, dtype=dtype.real_dtype.numpy).reshape(-1, 2)
         array = (parts[:, 0] + 1j * parts[:, 1]).astype(dtype.numpy)

@@ -40,7 +40,7 @@ def rank_kernel(xp: Any, x: Any) -> Any:
     return np.int32(getattr(x, "ndim", 0))
 
 
-@kernel("Fill")
+@kernel("Fill", any_dtype=True)
 def fill_kernel(xp: Any, dims: Any, value: Any) -> Any:
     shape = int_tuple(dims)
     for size in shape:
@@ -52,7 +52,7 @@ def fill_kernel(xp: Any, dims: Any, value: Any) -> Any:
     return out
 
 
-@kernel("ZerosLike")
+@kernel("ZerosLike", any_dtype=True)
 def zeros_like_kernel(xp: Any, x: Any) -> Any:
     if isinstance(x, bytes):
         return b""
@@ -73,7 +73,7 @@ def empty_kernel(xp: Any, shape: Any, *, dtype: DType) -> Any:
     return xp.zeros(int_tuple(shape), dtype.numpy)
 
 
-@kernel("Reshape")
+@kernel("Reshape", any_dtype=True)
 def reshape_kernel(xp: Any, x: Any, shape: Any) -> Any:
     x = x if hasattr(x, "reshape") else np.asarray(x, object)
     sizes = shape.tolist()
@@ -88,7 +88,7 @@ def reshape_kernel(xp: Any, x: Any, shape: Any) -> Any:
         ) from None
 
 
-@kernel("ExpandDims")
+@kernel("ExpandDims", any_dtype=True)
 def expand_dims_kernel(xp: Any, x: Any, axis: Any) -> Any:
     x = x if hasattr(x, "shape") else np.asarray(x, object)
     at = scalar_int(axis)
@@ -98,12 +98,12 @@ def expand_dims_kernel(xp: Any, x: Any, axis: Any) -> Any:
     return x.reshape(*x.shape[:at], 1, *x.shape[at:])  # a third of the time of `expand_dims`
 
 
-@kernel("Squeeze")
+@kernel("Squeeze", any_dtype=True)
 def squeeze_kernel(xp: Any, x: Any, *, squeeze_dims: Any) -> Any:
     return x.squeeze(tuple(squeeze_dims)) if squeeze_dims else x.squeeze()
 
 
-@kernel("EnsureShape")
+@kernel("EnsureShape", any_dtype=True)
 def ensure_shape_kernel(xp: Any, x: Any, *, shape: Any) -> Any:
     from dataflow.shapes import compatible, list_dims
 
@@ -115,12 +115,12 @@ def ensure_shape_kernel(xp: Any, x: Any, *, shape: Any) -> Any:
     return x
 
 
-@kernel("GuaranteeConst")
+@kernel("GuaranteeConst", any_dtype=True)
 def guarantee_const_kernel(xp: Any, x: Any) -> Any:
     return x
 
 
-@kernel("BroadcastTo")
+@kernel("BroadcastTo", any_dtype=True)
 def broadcast_to_kernel(xp: Any, x: Any, shape: Any) -> Any:
     source = np.asarray(x, object) if isinstance(x, bytes) else x
     sizes = int_tuple(shape)
@@ -148,7 +148,7 @@ def broadcast_gradient_args_kernel(xp: Any, a: Any, b: Any) -> Any:
     return np.array(left, a.dtype), np.array(right, a.dtype)
 
 
-@kernel("Bitcast")
+@kernel("Bitcast", any_dtype=True)
 def bitcast_kernel(xp: Any, x: Any, *, type: DType) -> Any:
     target = type.numpy
     x = xp.ascontiguousarray(x).reshape(x.shape)

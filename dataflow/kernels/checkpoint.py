@@ -22,7 +22,7 @@ def _scalar(text: str) -> Any:
     return result
 
 
-@kernel("SaveV2", cpu_only=_FILES)
+@kernel("SaveV2", cpu_only=_FILES, any_dtype=True)
 def save_v2_kernel(
     xp: Any, prefix: Any, tensor_names: Any, shape_and_slices: Any, tensors: list[Any]
 ) -> None:
@@ -36,7 +36,7 @@ def save_v2_kernel(
     write_checkpoint(path, texts(tensor_names), texts(shape_and_slices), arrays)
 
 
-@kernel("RestoreV2", cpu_only=_FILES)
+@kernel("RestoreV2", cpu_only=_FILES, any_dtype=True)
 def restore_v2_kernel(
     xp: Any, prefix: Any, tensor_names: Any, shape_and_slices: Any, *, dtypes: Any
 ) -> tuple[Any, ...]:
@@ -54,6 +54,8 @@ def restore_v2_kernel(
                 f"tensor {name!r} is {stored[name]} in the checkpoint {text(prefix)}, "
                 f"needed is {dtype.name}",
             )
+    # Those of bfloat16 come as float32.
+    arrays = [a.astype(d.numpy, copy=False) for a, d in zip(arrays, dtypes, strict=True)]
     return tuple(array if array.shape else array[()] for array in arrays)
 
 

@@ -27,7 +27,7 @@ def check_indices(indices: Any, size: int) -> None:
         )
 
 
-@kernel("GatherV2", takes_out=True)
+@kernel("GatherV2", takes_out=True, any_dtype=True)
 def gather_kernel(
     xp: Any, params: Any, indices: Any, axis: Any, out: Any = None, *, batch_dims: int
 ) -> Any:
@@ -53,7 +53,7 @@ def gather_kernel(
     return xp.moveaxis(taken, 1, 2).reshape(shape)
 
 
-@kernel("Gather", takes_out=True)
+@kernel("Gather", takes_out=True, any_dtype=True)
 def gather_v1_kernel(xp: Any, params: Any, indices: Any, out: Any = None) -> Any:
     return _take(xp, params, indices, 0, out)
 
@@ -87,7 +87,7 @@ def _coordinates(xp: Any, indices: Any, shape: Any) -> tuple[Any, ...]:
     return parts
 
 
-@kernel("GatherNd")
+@kernel("GatherNd", any_dtype=True)
 def gather_nd_kernel(xp: Any, params: Any, indices: Any) -> Any:
     if indices.shape[-1] == 0:
         return xp.broadcast_to(params, indices.shape[:-1] + params.shape).copy()
@@ -220,7 +220,7 @@ def one_hot_kernel(
     return out if axis == -1 else xp.moveaxis(out, -1, axis)
 
 
-@kernel("Select")
+@kernel("Select", any_dtype=True)
 def select_kernel(xp: Any, condition: Any, x: Any, y: Any) -> Any:
     if condition.shape == ():
         if np.shape(x) != np.shape(y):
@@ -243,7 +243,7 @@ def select_kernel(xp: Any, condition: Any, x: Any, y: Any) -> Any:
     return _choose(xp, condition, x, y)
 
 
-@kernel("SelectV2")
+@kernel("SelectV2", any_dtype=True)
 def select_v2_kernel(xp: Any, condition: Any, x: Any, y: Any) -> Any:
     return _choose(xp, condition, x, y)
 
@@ -264,7 +264,7 @@ def where_kernel(xp: Any, x: Any) -> Any:
     return xp.argwhere(x).astype(np.int64, copy=False)
 
 
-@kernel("DynamicPartition")
+@kernel("DynamicPartition", any_dtype=True)
 def dynamic_partition_kernel(xp: Any, data: Any, partitions: Any, *, num_partitions: int) -> Any:
     numbers = partitions.reshape(-1)
     if numbers.size and (int(numbers.min()) < 0 or int(numbers.max()) >= num_partitions):

@@ -10,12 +10,12 @@ from dataflow.kernels.array_basics import int_tuple, scalar_int
 from dataflow.kernels.registry import kernel
 
 
-@kernel("ConcatV2")
+@kernel("ConcatV2", any_dtype=True)
 def concat_kernel(xp: Any, values: Any, axis: Any) -> Any:
     return xp.concatenate(values, scalar_int(axis))
 
 
-@kernel("Concat")
+@kernel("Concat", any_dtype=True)
 def concat_v1_kernel(xp: Any, axis: Any, values: Any) -> Any:
     return xp.concatenate(values, scalar_int(axis))
 
@@ -31,7 +31,7 @@ def concat_offset_kernel(xp: Any, axis: Any, shapes: Any) -> Any:
     return tuple(out)
 
 
-@kernel("Pack")
+@kernel("Pack", any_dtype=True)
 def stack_kernel(xp: Any, values: Any, *, axis: int) -> Any:
     # Strings, and handles such as queues, which are no arrays.
     if getattr(values[0], "dtype", np.dtype(object)).kind == "O":
@@ -47,7 +47,7 @@ def stack_kernel(xp: Any, values: Any, *, axis: int) -> Any:
     return xp.stack(values, axis)
 
 
-@kernel("Unpack")
+@kernel("Unpack", any_dtype=True)
 def unstack_kernel(xp: Any, value: Any, *, num: int, axis: int) -> Any:
     if value.shape[axis] != num:
         raise ValueError(f"axis {axis} has size {value.shape[axis]}, not {num}")
@@ -61,7 +61,7 @@ def parallel_concat_kernel(xp: Any, values: Any) -> Any:
     return xp.concatenate(values, 0)
 
 
-@kernel("Split")
+@kernel("Split", any_dtype=True)
 def split_kernel(xp: Any, axis: Any, value: Any, *, num_split: int) -> Any:
     at = scalar_int(axis)
     size = value.shape[at]
@@ -80,7 +80,7 @@ def _cut(value: Any, axis: int, sizes: list[int]) -> Any:
     return tuple(out)
 
 
-@kernel("SplitV")
+@kernel("SplitV", any_dtype=True)
 def split_v_kernel(xp: Any, value: Any, sizes: Any, axis: Any) -> Any:
     at = scalar_int(axis)
     total = value.shape[at]
@@ -92,7 +92,7 @@ def split_v_kernel(xp: Any, value: Any, sizes: Any, axis: Any) -> Any:
     return _cut(value, at, parts)
 
 
-@kernel("Tile")
+@kernel("Tile", any_dtype=True)
 def tile_kernel(xp: Any, x: Any, multiples: Any) -> Any:
     counts = int_tuple(multiples)
     if not counts:

@@ -27,7 +27,7 @@ from dataflow.train.example_wire import (
 _REASON = "bytes are read on the host"
 
 
-@kernel("DecodeRaw", cpu_only=_REASON)
+@kernel("DecodeRaw", cpu_only=_REASON, any_dtype=True)
 def decode_raw_kernel(xp: Any, x: Any, *, out_type: DType, little_endian: bool) -> Any:
     array = strings(x)
     flat = array.reshape(-1).tolist()
@@ -231,12 +231,12 @@ def _csv_column(
     return out
 
 
-@kernel("SerializeTensor", cpu_only=_REASON)
+@kernel("SerializeTensor", cpu_only=_REASON, any_dtype=True)
 def serialize_tensor_kernel(xp: Any, tensor: Any) -> Any:
     return text_array([tensor_bytes(tensor)], ())
 
 
-@kernel("ParseTensor", cpu_only=_REASON)
+@kernel("ParseTensor", cpu_only=_REASON, any_dtype=True)
 def parse_tensor_kernel(xp: Any, serialized: Any, *, out_type: DType) -> Any:
     array = tensor_from_bytes(one(serialized))
     if array.dtype != out_type.numpy:

@@ -116,13 +116,18 @@ def stream_of(context: Any, seed: int, seed2: int) -> Stream:
 
 
 def uniform(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:
-    """``count`` numbers in [0, 1): the upper 24 (float32) or 53 (float64) bits of each word."""
+    """``count`` numbers in [0, 1): the upper 24 (float32) or 53 (float64) bits of each word.
+
+    Of float16 11 bits and of bfloat16 8: as many as each can hold, so that none is rounded to 1.
+    """
     if xp is not np and can_compile(xp):
         return stream.drawn_on(xp, count, np.dtype(dtype).name)
-    if dtype != np.float16:
+    bits = {"float16": 11, "bfloat16": 8}.get(np.dtype(dtype).name)
+    if bits is None:
         return xp.asarray(stream.uniform(count, dtype))
     halves = stream.words_on(xp, -(-count // 2)).view(np.uint32)[:count]
-    return ((halves >> np.uint32(21)).astype(np.float32) * np.float32(2.0**-11)).astype(dtype)
+    numbers = (halves >> np.uint32(32 - bits)).astype(np.float32)
+    return (numbers * np.float32(2.0**-bits)).astype(dtype)
 
 
 def standard_normal(xp: Any, stream: Stream, count: int, dtype: Any) -> Any:

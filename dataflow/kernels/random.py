@@ -213,19 +213,19 @@ def _fresh(seed: Any) -> Stream:
     return Stream(first, (second & (2**63 - 1)) - 2**63)
 
 
-@kernel("StatelessRandomUniform")
+@kernel("StatelessRandomUniform", any_dtype=True)
 def stateless_uniform_kernel(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
     sizes = _sizes(shape)
     return uniform(xp, _fresh(seed), _count(sizes), dtype.numpy).reshape(sizes)
 
 
-@kernel("StatelessRandomNormal")
+@kernel("StatelessRandomNormal", any_dtype=True)
 def stateless_normal_kernel(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
     sizes = _sizes(shape)
     return standard_normal(xp, _fresh(seed), _count(sizes), dtype.numpy).reshape(sizes)
 
 
-@kernel("StatelessTruncatedNormal")
+@kernel("StatelessTruncatedNormal", any_dtype=True)
 def stateless_truncated_normal_kernel(xp: Any, shape: Any, seed: Any, *, dtype: DType) -> Any:
     sizes = _sizes(shape)
     return _truncated_normal(xp, _fresh(seed), _count(sizes), dtype.numpy).reshape(sizes)

@@ -12,7 +12,7 @@ from dataflow.kernels.fused.turning import turned
 from dataflow.kernels.registry import kernel
 
 
-@kernel("Transpose")
+@kernel("Transpose", any_dtype=True)
 def transpose_kernel(xp: Any, x: Any, perm: Any) -> Any:
     order = int_tuple(perm)
     found = turned(x, order) if xp is np and x.size >= turning.SMALL_ELEMENTS else None
@@ -25,7 +25,7 @@ def conjugate_transpose_kernel(xp: Any, x: Any, perm: Any) -> Any:
     return out.conj() if out.dtype.kind == "c" else out
 
 
-@kernel("ReverseV2")
+@kernel("ReverseV2", any_dtype=True)
 def reverse_kernel(xp: Any, x: Any, axis: Any) -> Any:
     return xp.flip(x, int_tuple(axis)) if len(axis) else x
 

@@ -31,6 +31,8 @@ class Kernel(NamedTuple):
     attrs: tuple[str, ...]
     #: The function of the inputs also takes ``out``: see `kernel`.
     takes_out: bool = False
+    #: It moves elements or looks at their bytes, and computes nothing with them.
+    any_dtype: bool = False
 
 
 _kernels: dict[tuple[str, str], Kernel] = {}
@@ -46,6 +48,7 @@ def kernel(
     factory: bool = False,
     cpu_only: str | None = None,
     takes_out: bool = False,
+    any_dtype: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Registers a kernel for one or more op types.
 
@@ -54,6 +57,8 @@ def kernel(
     ``cpu_only`` gives the reason why there is no GPU kernel; it is listed for learners.
     ``takes_out=True``: on the host, the function of the inputs takes ``out``, an array of the
     caller's or ``None``; where the result has its dtype and shape it may be written there.
+    ``any_dtype=True``: elements are moved, or their bytes looked at, so that arrays of bfloat16
+    come as they are; other kernels get them as float32 (see `bfloat16`).
     """
     if cpu_only is not None:
         devices = ("cpu",)
@@ -69,7 +74,7 @@ def kernel(
                 if key in _kernels:
                     raise ValueError(f"two {device} kernels for {op_type}")
                 _kernels[key] = Kernel(
-                    op_type, function, devices, stateful, factory, attrs, takes_out
+                    op_type, function, devices, stateful, factory, attrs, takes_out, any_dtype
                 )
         return function
 
@@ -113,6 +118,15 @@ def all_kernels() -> dict[tuple[str, str], Kernel]:
     """Every kernel by (op type, device); all files are loaded."""
     importlib.import_module("dataflow.kernels.all")
     return _kernels
+
+
+def bind_node(found: Kernel, first: Any, op: Any) -> Callable[..., Any]:
+    """The kernel of a node as a function of its inputs; ``first`` is ``xp`` or the context."""
+    from dataflow.kernels import bfloat16
+
+    if bfloat16.concerns(op):
+        return bfloat16.bind_in_float32(found, first, op)
+    return bind(found, first, op.attrs)
 
 
 def bind(found: Kernel, first: Any, attrs: dict[str, Any]) -> Callable[..., Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from dataflow.kernels.registry import kernel
 
 
-@kernel("Slice")
+@kernel("Slice", any_dtype=True)
 def slice_kernel(xp: Any, x: Any, begin: Any, size: Any) -> Any:
     index = []
     for axis, (start, length) in enumerate(zip(begin.tolist(), size.tolist(), strict=True)):
@@ -79,7 +79,7 @@ def strided_slice_assign_kernel(
         ref.exclusive()[index] = value
 
 
-@kernel("StridedSlice")
+@kernel("StridedSlice", any_dtype=True)
 def strided_slice_kernel(
     xp: Any,
     x: Any,
@@ -102,7 +102,7 @@ def strided_slice_kernel(
         raise ValueError(f"slice index out of bounds: {e}") from None
 
 
-@kernel("StridedSliceGrad")
+@kernel("StridedSliceGrad", any_dtype=True)
 def strided_slice_grad_kernel(
     xp: Any,
     shape: Any,
@@ -136,7 +136,7 @@ def _inner(paddings: Any, shape: Any) -> tuple[list[int], tuple[slice, ...]]:
     return sizes, tuple(slice(b, b + d) for d, (b, _) in zip(shape, pairs, strict=True))
 
 
-@kernel("Pad")
+@kernel("Pad", any_dtype=True)
 def pad_kernel(xp: Any, x: Any, paddings: Any) -> Any:
     sizes, inner = _inner(paddings, x.shape)
     out = np.full(sizes, b"", object) if x.dtype.kind == "O" else xp.zeros(sizes, x.dtype)
@@ -144,7 +144,7 @@ def pad_kernel(xp: Any, x: Any, paddings: Any) -> Any:
     return out
 
 
-@kernel("PadV2")
+@kernel("PadV2", any_dtype=True)
 def pad_v2_kernel(xp: Any, x: Any, paddings: Any, constant_values: Any) -> Any:
     sizes, inner = _inner(paddings, x.shape)
     out = xp.empty(sizes, x.dtype)

@@ -8,7 +8,7 @@ import numpy as np
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.registry import bind, get_kernel
+from dataflow.kernels.registry import bind_node, get_kernel
 from dataflow.ops.sources import make_constant
 from dataflow.rewrites.dedupe import can_merge
 from dataflow.rewrites.switches import MAX_FOLDED_BYTES
@@ -123,6 +123,6 @@ def compute(op: Operation) -> Any:
             arguments.append(next(values))
     try:
         with np.errstate(all="ignore"):
-            return np.asarray(bind(found, np, op.attrs)(*arguments))
+            return np.asarray(bind_node(found, np, op)(*arguments))
     except Exception:  # the error belongs to the run, where it names the node
         return None

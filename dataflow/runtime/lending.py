@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from dataflow.dtypes import bfloat16
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.registry import get_kernel
 
@@ -38,9 +39,9 @@ class Lender(Protocol):
 
 
 def num_bytes(tensor: Tensor) -> int:
-    """How many bytes a value has; 0 where that is not known, or it is no array of numbers."""
+    """How many bytes a value has; 0 where that is not known, or it is no array of NumPy's numbers."""
     dims, dtype = tensor.dims, tensor.dtype.base_dtype
-    if dims is None or None in dims or dtype.kind not in "iufc":
+    if dims is None or None in dims or dtype.kind not in "iufc" or dtype is bfloat16:
         return 0
     return math.prod(d or 0 for d in dims) * int(np.dtype(dtype.as_numpy_dtype).itemsize)
 

@@ -29,7 +29,7 @@ from dataflow.kernels.cuda.memory import (
 from dataflow.kernels.memory import keep_freed_memory, without_collecting
 from dataflow.kernels.mutex import release_held
 from dataflow.kernels.parallel import limited_to
-from dataflow.kernels.registry import bind, cpu_only_reason, get_kernel
+from dataflow.kernels.registry import bind_node, cpu_only_reason, get_kernel
 from dataflow.kernels.text_lines import TextLine, without_places
 from dataflow.kernels.xp import array_module, is_device_array, on_device, to_host
 from dataflow.ops.transfer import COPIES
@@ -274,7 +274,7 @@ class Plan:
             )
         xp = array_module(where)
         if not found.stateful:
-            return on_device(where, bind(found, xp, op.attrs))
+            return on_device(where, bind_node(found, xp, op))
         context = KernelContext(
             xp,
             op.name,
@@ -285,7 +285,7 @@ class Plan:
             self.session,
             device,
         )
-        return on_device(where, bind(found, context, op.attrs))
+        return on_device(where, bind_node(found, context, op))
 
     def bind_variable(self, op: Operation) -> Any:
         """The variable behind a VariableV2 node."""

@@ -58,7 +58,7 @@ def sample_of(array: np.ndarray, check: bool = True) -> ValueSample:
 
 def not_finite(array: np.ndarray) -> tuple[int, int]:
     """How many elements are NaN, and how many infinite."""
-    if array.dtype.kind not in "fc":
+    if array.dtype.kind not in "fc" and array.dtype.name != "bfloat16":
         return 0, 0
     if array.dtype.char in "fd" and array.flags.c_contiguous:
         flat = array.reshape(-1)

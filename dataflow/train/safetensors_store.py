@@ -51,7 +51,7 @@ _DTYPES = {
     "F64": "<f8",
     "C64": "<c8",
 }
-#: What is written: as the reader's table, without the dtype that NumPy has not.
+#: What is written: as the reader's table; the dtype that NumPy has not is written as its bits.
 _NAMES = {np.dtype(code): name for name, code in _DTYPES.items() if name != "BF16"}
 
 _Array = np.ndarray[Any, Any]
@@ -86,10 +86,14 @@ def write_arrays(
     """
     stored: dict[str, _Array] = {}
     encodings: dict[str, Any] = {}
+    brain_floats: set[str] = set()
     for name, value in arrays.items():
         if name == _METADATA:
             raise InvalidArgumentError(message=f"An array cannot be called {name!r}.")
         array = np.asarray(value, order="C")
+        if array.dtype.name == "bfloat16":
+            array = array.view(np.uint16)
+            brain_floats.add(name)
         encoding = _encoding(name, array)
         if encoding:
             encodings[name] = encoding
@@ -110,7 +114,7 @@ def write_arrays(
     for name in order:
         array = stored[name]
         header[name] = {
-            "dtype": _NAMES[array.dtype],
+            "dtype": "BF16" if name in brain_floats else _NAMES[array.dtype],
             "shape": list(array.shape),
             "data_offsets": [position, position + array.nbytes],
         }
@@ -144,7 +148,7 @@ def _encoding(name: str, array: _Array) -> dict[str, Any] | None:
     if array.dtype.newbyteorder("<") not in _NAMES:
         raise UnimplementedError(
             message=f"Array {name!r} has dtype {array.dtype}, which cannot be stored in a "
-            "safetensors file. Cast it to one of bool, (u)int8 to 64, float16 to 64, complex64, "
+            "safetensors file. Cast it to one of bool, (u)int8 to 64, bfloat16, float16 to 64, complex64, "
             "complex128, or strings."
         )
     return None
@@ -184,7 +188,7 @@ def read_metadata(path: Path) -> dict[str, str]:
 def read_arrays(path: Path, names: Iterable[str] | None = None) -> dict[str, _Array]:
     """The arrays of a file, or those of ``names``, each checked against its CRC.
 
-    Strings come as object arrays of bytes, bfloat16 (from other writers) as float32 (exact).
+    Strings come as object arrays of bytes, bfloat16 as float32 (exact).
 
     Raises:
         NotFoundError: there is no such file, or a name is not in it.

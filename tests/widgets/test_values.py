@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import json
 
+import ml_dtypes
 import numpy as np
 import pytest
 
+from dataflow.runtime.value_sample import sample_of
 from dataflow_widgets.values import GRID_COLUMNS, GRID_ROWS, TABLE_SIZE, plain, summarize
 
 
@@ -19,6 +21,24 @@ def levels(summary: dict) -> np.ndarray:
 
 def test_nothing_for_no_value() -> None:
     assert summarize(None) is None
+
+
+def test_bfloat16_is_shown_as_numbers() -> None:
+    array = np.array([[1.5, np.nan], [-2.0, 0.25]], ml_dtypes.bfloat16)
+    summary = summarize(array)
+    assert summary["data"] == [1.5, "nan", -2.0, 0.25]
+    assert (summary["dtype"], summary["bytes"]) == ("bfloat16", 8)
+    assert summary["stats"] == {
+        "nan": 1,
+        "inf": 0,
+        "min": -2.0,
+        "max": 1.5,
+        "mean": plain(-0.25 / 3),
+    }
+    large = np.tile(array, (200, 200))
+    summary = summarize(sample_of(large))
+    assert summary["kind"] == "heat" and summary["dtype"] == "bfloat16"
+    assert summary["stats"]["nan"] == 40_000
 
 
 def test_scalars_are_the_number() -> None:

@@ -38,6 +38,7 @@ def summarize(value: Any) -> dict[str, Any] | None:
         "size": int(array.size),
         "bytes": int(array.nbytes),
     }
+    array = _as_numpys(array)
     if array.dtype.kind in "OSU":
         flat = [_as_text(v) for v in array.reshape(-1)[:20]]
         return summary | {"kind": "text", "data": flat, "more": array.size > 20}
@@ -74,7 +75,7 @@ def summarize_sample(kept: Any) -> dict[str, Any]:
         "size": kept.size,
         "bytes": int(kept.nbytes),
     }
-    sample = kept.sample
+    sample = None if kept.sample is None else _as_numpys(kept.sample)
     if sample is None or sample.dtype.kind not in "biuf":
         return summary | {"kind": "text", "data": [], "more": False}
     if sample.dtype.kind != "b":
@@ -238,6 +239,11 @@ def _dtype_name(array: np.ndarray) -> str:
     if array.dtype.kind in "OSU":
         return "string"
     return str(array.dtype)
+
+
+def _as_numpys(array: np.ndarray) -> np.ndarray:
+    """bfloat16, with which few of NumPy's functions can do anything, as float32: the same numbers."""
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array
 
 
 def _as_text(value: Any) -> str:

@@ -1,0 +1,60 @@
+"""Kernels on bfloat16: float32 inside each op, rounded to the nearest (ties to even) at its end.
+
+That is what TensorFlow's CPU kernels do. It is done here once, where a kernel is bound to its node,
+so that a kernel need not know of the type; ``any_dtype`` in `registry.kernel` leaves out those that
+only move elements or look at their bytes, and kernels that change variables or keep values
+(stateful ones, and those that take a reference or a resource) get the arrays as they are: NumPy
+computes with them in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dataflow.dtypes import DType, bfloat16, float32
+from dataflow.kernels.registry import Kernel, bind
+
+
+def concerns(op: Any) -> bool:
+    """Whether a node has an input or output of bfloat16."""
+    return any(t.dtype.base_dtype is bfloat16 for t in (*op.inputs, *op.outputs))
+
+
+def bind_in_float32(found: Kernel, first: Any, op: Any) -> Callable[..., Any]:
+    """The kernel of a node that `concerns` bfloat16, as a function of its inputs."""
+    if found.stateful or found.any_dtype or _changes_or_keeps(op):
+        return bind(found, first, op.attrs)
+    attrs = {name: _widened(value) for name, value in op.attrs.items()}
+    call = bind(found, first, attrs)
+    narrow, wide = bfloat16.numpy, np.dtype(np.float32)
+
+    def widen(value: Any) -> Any:
+        if type(value) is list:
+            return [widen(item) for item in value]
+        return value.astype(wide) if getattr(value, "dtype", None) == narrow else value
+
+    def rounded(value: Any) -> Any:
+        return np.asarray(value, wide).astype(narrow)[()]
+
+    to_round = [t.dtype.base_dtype is bfloat16 for t in op.outputs]
+    if not any(to_round):
+        return lambda *inputs: call(*map(widen, inputs))
+    if op.op_def._single_output:
+        return lambda *inputs: rounded(call(*map(widen, inputs)))
+    return lambda *inputs: tuple(
+        rounded(value) if rounds else value
+        for value, rounds in zip(call(*map(widen, inputs)), to_round, strict=True)
+    )
+
+
+def _changes_or_keeps(op: Any) -> bool:
+    return any(t.dtype.is_ref or t.dtype.kind == "x" for t in (*op.inputs, *op.outputs))
+
+
+def _widened(value: Any) -> Any:
+    if isinstance(value, DType):
+        return float32 if value is bfloat16 else value
+    return [_widened(item) for item in value] if type(value) is list else value
