@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.extras import install
+
 _REF_OFFSET = 100
 
 
@@ -223,7 +225,7 @@ def _load_bfloat16() -> None:
     except ImportError as error:
         raise ImportError(
             "tf.bfloat16 needs the package ml_dtypes, which holds its NumPy type and is not "
-            "installed: pip install 'dataflow-learn[bfloat16]'."
+            f"installed: {install('bfloat16')}."
         ) from error
     assert bfloat16._ref is not None
     bfloat16._numpy = bfloat16._ref._numpy = np.dtype(scalar)
