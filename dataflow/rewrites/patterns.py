@@ -1,11 +1,4 @@
-"""Patterns for Python's ``match`` over tensors.
-
-::
-
-    match t:
-        case Tensor("Log", [Tensor("Add", [Const(1), Tensor("Exp", [x])])]):
-            return softplus(x)
-"""
+"""What rules ask of the constants in their patterns."""
 
 from __future__ import annotations
 
@@ -14,20 +7,6 @@ from typing import Any
 import numpy as np
 
 from dataflow.graph.tensor import Tensor
-
-#: ``Tensor(type, inputs)`` as a pattern.
-Tensor.__match_args__ = ("op_type", "inputs")  # type: ignore[attr-defined,misc]
-
-
-class _ConstMeta(type):
-    def __instancecheck__(cls, tensor: Any) -> bool:
-        return isinstance(tensor, Tensor) and tensor.op.type == "Const"
-
-
-class Const(metaclass=_ConstMeta):
-    """``Const(value)`` as a pattern: a constant; a scalar's value can be compared with a number."""
-
-    __match_args__ = ("const_value",)
 
 
 def const_value(tensor: Tensor) -> Any:
