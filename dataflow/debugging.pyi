@@ -28,3 +28,4 @@ from dataflow.ops.numerics import (
     verify_tensor_all_finite as assert_all_finite,
     check_numerics as check_numerics,
 )
+from dataflow.runtime.nan_origin import NonFiniteWarning as NonFiniteWarning

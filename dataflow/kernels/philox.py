@@ -35,6 +35,16 @@ class Stream:
         self._philox = np.random.Philox(key=key)
         self._lock = threading.Lock()
 
+    def copy(self, blocks: int = 0) -> Stream:
+        """A stream of its own that goes on where this one is, or ``blocks`` later or earlier."""
+        other = Stream(1, 1)
+        other.key = self.key
+        with self._lock:
+            other.blocks = self.blocks + blocks
+        other._philox = np.random.Philox(key=self.key)
+        other._philox.advance(other.blocks)
+        return other
+
     def words(self, count: int) -> Any:
         """The next ``count`` words, uint64; what is left of the last block is dropped."""
         blocks = -(-count // BLOCK_WORDS)

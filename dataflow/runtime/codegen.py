@@ -102,6 +102,7 @@ class Generator:
         threads: int = 1,
         kernel_threads: int = 0,
         lent: Sequence[bool] | None = None,
+        check: Callable[[Generator], None] | None = None,
     ) -> None:
         self.ops = list(ops)
         self.fetches = list(fetches)
@@ -112,6 +113,8 @@ class Generator:
         self.trace = trace
         self._reuse = reuse
         self._threads, self._limit = threads, kernel_threads
+        #: Adds lines that look at values, once all others are there.
+        self._check = check
         #: Whether each fetch may be made in memory of a lender, an argument that there is then.
         self._lent = lent
         self.values: dict[Tensor, Value] = {}
@@ -206,6 +209,11 @@ class Generator:
         """The local variable for an output."""
         number = self.numbers[tensor.op]
         return f"t{number}" if len(tensor.op.outputs) == 1 else f"t{number}_{tensor.value_index}"
+
+    def insert(self, place: int, line: Line) -> None:
+        """Puts a line before the one that is number ``place``."""
+        self.lines.insert(place, line)
+        self.operands = {i + (i >= place): x for i, x in self.operands.items()}
 
     def add_line(self, text: str, op: Operation | None = None, sets: tuple[str, ...] = ()) -> None:
         """Appends a line that reads what was `use`d since the last one."""
@@ -361,6 +369,8 @@ class Generator:
     # ---- the function ---------------------------------------------------------------------
 
     def _compile(self, dead_fetches: list[str]) -> Steps[GeneratedPlan]:
+        if self._check is not None:
+            self._check(self)
         parameters = ["hook"] if self.trace else []
         parameters += [f"f{i}" for i in range(len(self.feeds))]
         parameters += [lending.LENDER] if self._lent else []

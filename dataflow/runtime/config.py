@@ -145,7 +145,11 @@ class GraphOptions(Options):
 
 
 class ConfigProto(Options):
-    """Options of a session, as ``tf.Session(config=tf.ConfigProto(...))`` takes them."""
+    """Options of a session, as ``tf.Session(config=tf.ConfigProto(...))`` takes them.
+
+    ``watch_numerics`` (not TensorFlow's): whether a fetched scalar that is NaN or infinite is
+    answered with a warning that names the node which made it (`runtime.nan_origin`).
+    """
 
     _defaults = {
         "device_count": {},
@@ -159,6 +163,7 @@ class ConfigProto(Options):
         "log_device_placement": False,
         "graph_options": GraphOptions,
         "operation_timeout_in_ms": 0,
+        "watch_numerics": True,
         "isolate_session_state": False,
         "share_cluster_devices_in_session": False,
         "cluster_def": None,

@@ -42,6 +42,8 @@ from dataflow.runtime.feeds import make_feed_converter
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.resources import KernelContext
 
+#: Smaller plans are not watched for NaN: they run in microseconds, and what makes it is plain to see.
+LEAST_WATCHED = 8
 #: A graph that runs once is not worth the work.
 RUNS_BEFORE_REWRITING = 2
 
@@ -75,6 +77,8 @@ class Plan:
         if session._config.log_device_placement:
             log_placement(devices)
         self.captures: Any = None
+        #: Whether a warning was given that something fetched is NaN or infinite; one is enough.
+        self.told_of_nan = False
         placed = self._with_copies(self.ops, fetches.tensors, fetches.operations, feeds, devices)
         self._use(placed, self.generator(placed).generate())
         self._rebuild = fetches.rebuild
@@ -236,7 +240,22 @@ class Plan:
             reuse=final and self._switches.reuse,
             threads=self._num_threads() if final else 1,
             kernel_threads=self.session._config.intra_op_parallelism_threads,
+            check=None if trace else self._nan_check(placed),
         )
+
+    def _nan_check(self, placed: Placed) -> Callable[[Generator], None] | None:
+        """What watches for NaN in what is fetched, where that is asked for and worth its while."""
+        if placed.kernel_devices or len(self.ops) < LEAST_WATCHED:
+            return None
+        # A function of a data set has a graph of its own; NaN in data are missing values.
+        session: Any = self.session
+        if self.ops[0].graph is not getattr(session, "_graph", None):
+            return None
+        if not session._config.watch_numerics:
+            return None
+        from dataflow.runtime.nan_origin import add_checks
+
+        return lambda generator: add_checks(self, generator, placed.origin)
 
     def _num_threads(self) -> int:
         """How many threads may share this plan's parts."""

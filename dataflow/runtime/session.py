@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from dataflow.errors import UnimplementedError
 from dataflow.graph.default_stacks import (
     default_graph,
     pop_graph,
@@ -283,6 +284,32 @@ class BaseSession:
         from dataflow.runtime import targets
 
         return targets.explain(self, fetches, feed_dict)
+
+    def find_nan(self, fetches: Any, feed_dict: Any = None) -> Any:
+        """The first node of a run that makes a NaN, or else an infinity, of finite inputs.
+
+        Returns a `runtime.nan_origin.NonFiniteOrigin` with the node's name, type, inputs in short
+        (shape, range, how many are not finite) and the line that built it; ``None`` where all that
+        the fetched tensors hang on is finite. A feed, variable or constant that is not finite is
+        named as such. The nodes are computed once, with the variables as they are now and the
+        random numbers of the next run; neither changes.
+
+        Raises `tf.errors.UnimplementedError` for fetches that hang on an assignment, a queue, an
+        iterator or a Python function, which cannot be computed without a change of state, and for
+        sessions on a cluster; else what `run` raises for fetches and feeds that do not fit.
+        """
+        self._check_open()
+        from dataflow.runtime import nan_origin
+
+        if self._remote is not None:
+            raise UnimplementedError(
+                None,
+                None,
+                "find_nan looks at sessions of this process, and this one is on "
+                f"{self._target}. Restore its variables in a local tf.Session() and ask there.",
+            )
+        plan, values = self._prepare(fetches, feed_dict)
+        return nan_origin.find(plan, plan.convert_feeds(values))
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
         """Prepares `partial_run`: fetches and feeds of one computation given bit by bit."""

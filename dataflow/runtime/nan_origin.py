@@ -1,0 +1,421 @@
+"""Where a NaN was made: the first node that makes one from finite inputs.
+
+A fetched number that is NaN or infinite is noticed in the run itself, by one comparison right after
+it is computed (`add_checks`), when no variable that it hangs on has changed yet. Then what it hangs
+on is computed once more, node by node and watched, from the same feeds and variables; random ops
+draw the same numbers again from copies of their streams; what a queue, an iterator or a Python
+function gave is taken as it was. So the second computation changes nothing.
+
+Noticed are scalars, such as losses, in plans that run on this process's CPU. Not covered: runs on a
+cluster or a GPU, arrays, and numbers that hang on a variable that is assigned before them in the same
+run. `find` looks at any fetch when it is asked to.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dataflow.errors import UnimplementedError
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.kernels.registry import bind, get_kernel
+from dataflow.rewrites.effects import variable_behind
+from dataflow.rewrites.places import OUTSIDE, places
+from dataflow.rewrites.prune import needed_operations
+from dataflow.runtime.codegen import DEAD, Generator, Line
+from dataflow.runtime.resources import KernelContext
+from dataflow.runtime.value_sample import not_finite
+
+if TYPE_CHECKING:
+    from dataflow.kernels.philox import Stream
+    from dataflow.runtime.plan import Plan
+
+#: Files of this package, and the code of plans.
+_OURS = re.compile(re.escape(str(Path(__file__).resolve().parents[1])) + "|<dataflow plan")
+#: They print or check, and hand on what they are given.
+_PASSING_ON = frozenset({"Print", "CheckNumerics"})
+
+
+class NonFiniteWarning(RuntimeWarning):
+    """A fetched number is NaN or infinite; ``origin`` says where that was made.
+
+    Given once for each combination of fetches and feeds. ``tf.ConfigProto(watch_numerics=False)``
+    turns the watch off.
+    """
+
+    origin: NonFiniteOrigin | None = None
+
+
+class ValueSummary(NamedTuple):
+    """A value in short: ``minimum`` and ``maximum`` are of its finite elements, None without any."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    minimum: float | None
+    maximum: float | None
+    num_nan: int
+    num_inf: int
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether no element is NaN or infinite."""
+        return not self.num_nan and not self.num_inf
+
+    def __str__(self) -> str:
+        size = f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+        text = f"{self.name}: {size}"
+        if self.minimum is not None and self.maximum is not None:
+            text += f" from {self.minimum:.6g} to {self.maximum:.6g}"
+        if self.num_nan:
+            text += f", {self.num_nan} NaN"
+        if self.num_inf:
+            text += f", {self.num_inf} infinite"
+        return text
+
+
+class NonFiniteOrigin(NamedTuple):
+    """The node in which a NaN or an infinity came up.
+
+    ``kind`` is "made" for a node that made it of finite inputs (or NaN of infinite ones); "fed",
+    "variable", "constant" or "given" for a value that had it from the start (given: by a queue, an
+    iterator or a Python function). ``what`` is "NaN" or "infinity". ``cause`` is where an
+    infinite input of the node comes from.
+    """
+
+    name: str
+    op_type: str
+    kind: str
+    what: str
+    output: ValueSummary
+    inputs: list[ValueSummary]
+    built_at: str
+    cause: NonFiniteOrigin | None = None
+
+    def __str__(self) -> str:
+        verbs = {
+            "made": f"{self.op_type} {self.name!r} made {self.what}",
+            "fed": f"the value fed for {self.name!r} has {self.what}",
+            "variable": f"the variable {self.name!r} has {self.what} before the run",
+            "constant": f"the constant {self.name!r} has {self.what}",
+            "given": f"{self.op_type} {self.name!r} gave {self.what}",
+        }
+        lines = [verbs[self.kind]]
+        lines += [f"  input {value}" for value in self.inputs]
+        lines += [f"  output {self.output}", f"  built at {self.built_at}"]
+        if self.cause is not None:
+            lines += ["Its infinite input comes from here:", str(self.cause)]
+        return "\n".join(lines)
+
+
+class _Refused(Exception):
+    """It cannot be computed again without changing something."""
+
+
+class _Found(Exception):
+    """A NaN came up; the rest need not run."""
+
+
+def add_checks(plan: Plan, generator: Generator, origin: dict[Operation, Operation]) -> None:
+    """Lines that look at the fetched scalars as soon as they are there.
+
+    ``origin`` leads from the generator's nodes to the user's.
+    """
+    for number, fetch in enumerate(generator.fetches):
+        value = generator.values.get(fetch)
+        if fetch.dims != () or not fetch.dtype.is_floating or value is None or value.is_ref:
+            continue
+        place = max((i for i, x in enumerate(generator.lines) if value.text in x.sets), default=-1)
+        if place < 0:
+            continue
+        place += 1
+        while generator.lines[place].indent > 1 or generator.lines[place].text.startswith("el"):
+            place += 1
+        cone = needed_operations([fetch], [], generator.feeds)
+        if _changed_before(generator, place) & {op for op in cone if op.op_def.is_variable}:
+            continue
+        kept: dict[Tensor, str] = {}
+        for op in cone:
+            mine = origin.get(op, op)
+            if _is_given(op) and mine.type == op.type:
+                for output, known in zip(op.outputs, mine.outputs, strict=True):
+                    made = generator.values.get(output)
+                    if made is not None and not made.is_ref:
+                        kept[known] = made.text
+        name = f"nonfinite{number}"
+        target = plan.fetches.tensors[number]
+        generator.globals["isfinite"] = _is_finite if generator.structured else math.isfinite
+        generator.globals[name] = _noticed(plan, target, list(kept))
+        feeds = _tuple([f"f{i}" for i in range(len(generator.feeds))])
+        text = f"isfinite({value.text}) or {name}({feeds}, {_tuple(list(kept.values()))})"
+        generator.insert(place, Line(1, text, None, (), (value.text, *kept.values())))
+
+
+def _tuple(items: list[str]) -> str:
+    return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
+
+
+def _is_finite(value: Any) -> bool:
+    return value is DEAD or value is None or math.isfinite(value)
+
+
+def _changed_before(generator: Generator, place: int) -> set[Operation]:
+    """The variables that a line before ``place`` may change."""
+    return {
+        variable_behind(t.op)
+        for line in generator.lines[:place]
+        if line.op is not None and not line.op.op_def.is_alias
+        for t in line.op.inputs
+        if t.dtype.is_ref
+    }
+
+
+def _is_given(op: Operation) -> bool:
+    """True for a node whose outputs another call would not give again."""
+    traits = op.op_def
+    if traits.is_variable or traits.is_handle or traits.control_flow or _is_random(op):
+        return False
+    if any(t.dtype.is_ref for t in (*op.inputs, *op.outputs)):
+        return False
+    return bool(op.outputs and (traits.stateful or traits.has_side_effect or traits.blocks))
+
+
+def _is_random(op: Operation) -> bool:
+    return bool(op.op_def.stateful and op.op_def.family == "random")
+
+
+def _noticed(
+    plan: Plan, target: Tensor, kept: list[Tensor]
+) -> Callable[[Sequence[Any], Sequence[Any]], None]:
+    def nonfinite(feeds: Sequence[Any], given: Sequence[Any]) -> None:
+        if plan.told_of_nan:
+            return
+        plan.told_of_nan = True
+        origin = None
+        try:
+            known = dict(zip(kept, given, strict=True))
+            origin = _find(plan, target, feeds, known, again=True)
+            text = str(origin) if origin is not None else "computed once more, it is finite"
+        except _Refused as refusal:
+            text = f"where it comes from cannot be told: {refusal}"
+        except Exception as error:  # the run goes on: it is the user's, and did not fail
+            text = f"where it comes from cannot be told: {type(error).__name__}: {error}"
+        warning = NonFiniteWarning(f"{target.name!r} is NaN or infinite: {text}")
+        warning.origin = origin
+        warnings.warn(warning, stacklevel=_level_of_user())
+
+    return nonfinite
+
+
+def _level_of_user() -> int:
+    """How many calls the user's line is above the caller of this function."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and _OURS.match(frame.f_code.co_filename):
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def find(plan: Plan, arguments: Sequence[Any]) -> NonFiniteOrigin | None:
+    """The first node of a run with these converted feeds that makes a NaN, or else an infinity.
+
+    What is fetched is computed and watched; neither variables nor the numbers of later runs change.
+    ``None`` where all is finite. Raises `UnimplementedError` where a fetch hangs on what cannot be
+    computed without changing something: an assignment, a queue.
+    """
+    found = None
+    for target in plan.fetches.tensors:
+        try:
+            origin = _find(plan, target, arguments, {}, again=False)
+        except _Refused as refusal:
+            raise UnimplementedError(
+                None, target.op, f"find_nan of {target.name!r}: {refusal}"
+            ) from None
+        if origin is not None and (
+            found is None or (found.what, origin.what) == ("infinity", "NaN")
+        ):
+            found = origin
+    return found
+
+
+def _find(
+    plan: Plan, target: Tensor, feeds: Sequence[Any], given: dict[Tensor, Any], again: bool
+) -> NonFiniteOrigin | None:
+    """Computes ``target`` and watches; ``again``: with the random numbers of the run just made."""
+    fed = [*plan.feeds, *given]
+    ops = [op for op in needed_operations([target], [], fed) if _computes(op)]
+    _refuse(ops, set(fed), again)
+    watch = _Watch(ops)
+    for tensor, value in zip(fed, [*feeds, *given.values()], strict=True):
+        watch.note(tensor, value)
+    for op in ops:
+        if op.op_def.is_variable:
+            watch.note(op.outputs[0], plan.bind_variable(op).array)
+    generated = Generator(
+        ops, [target], fed, _binder(plan, again), plan.bind_variable, trace=True
+    ).generate()
+    try:
+        with np.errstate(all="ignore"):
+            generated.function(watch.hook, *feeds, *given.values())
+    except _Found:
+        pass
+    return watch.origin(set(plan.feeds))
+
+
+def _computes(op: Operation) -> bool:
+    """False for nodes that are there to raise or to print."""
+    return bool(op.outputs) or not op.op_def.has_side_effect
+
+
+def _refuse(ops: Iterable[Operation], fed: set[Tensor], again: bool) -> None:
+    where = places(list(ops), fed)
+    for op in ops:
+        if op.outputs and all(t in fed for t in op.outputs):
+            continue
+        changes = not op.op_def.is_alias and any(t.dtype.is_ref for t in op.inputs)
+        if changes or op.op_def.blocks or (_is_given(op) and op.type not in _PASSING_ON):
+            raise _Refused(
+                f"it hangs on {op.type} {op.name!r}, which cannot run once more without a change of "
+                f"state.\n  built at {op.built_at}"
+            )
+        if again and _is_random(op) and where.get(op, OUTSIDE).loops:
+            raise _Refused(
+                f"it hangs on {op.type} {op.name!r}, which draws in a loop.\n  built at {op.built_at}"
+            )
+
+
+def _binder(plan: Plan, again: bool) -> Callable[..., Any]:
+    """As `Plan.bind_kernel`, but random ops draw from copies of their streams."""
+
+    def bind_kernel(op: Operation, where: str = "cpu") -> Callable[..., Any]:
+        if not _is_random(op):
+            return plan.bind_kernel(op, where)
+        session = plan.session
+        found = get_kernel(op.type, "cpu", op.op_def.family)
+        assert found is not None
+        state: dict[str, Any] = {}
+        context = KernelContext(
+            np, op.name, op.attrs, session._resources, session._cancellation, state, session, "cpu"
+        )
+        kernel = bind(found, context, op.attrs)
+        stream: Stream | None = session._op_state(op.name).get("stream")
+        if stream is None:
+            return kernel
+        state["stream"] = stream.copy()
+        if not again:
+            return kernel
+
+        def draw(*arguments: Any) -> Any:
+            before = state["stream"] = stream.copy()
+            kernel(*arguments)
+            drawn = before.blocks - stream.blocks
+            state["stream"] = stream.copy(-drawn)
+            return kernel(*arguments)
+
+        return draw
+
+    return bind_kernel
+
+
+class _Watch:
+    """Looks at each value as it is made, until a NaN comes up."""
+
+    def __init__(self, ops: Sequence[Operation]) -> None:
+        self._ops = ops
+        self._summaries: dict[Tensor, ValueSummary] = {}
+        self._inputs: dict[Operation, list[ValueSummary]] = {}
+        self._first: dict[str, Tensor] = {}  # "NaN" and "infinity" -> where it came up first
+
+    def note(self, tensor: Tensor, value: Any) -> None:
+        summary = summarize(tensor.name, value)
+        if summary is not None:
+            self._summaries[tensor] = summary
+
+    def hook(self, number: int, outputs: Sequence[Any]) -> None:
+        op = self._ops[number]
+        for tensor, value in zip(op.outputs, outputs, strict=True):
+            summary = summarize(tensor.name, value)
+            if summary is None:
+                continue
+            self._summaries[tensor] = summary
+            if summary.is_finite:
+                continue
+            what = "NaN" if summary.num_nan else "infinity"
+            if what not in self._first:
+                self._first[what] = tensor
+                self._inputs[op] = self._inputs_of(op)
+            if what == "NaN":
+                raise _Found
+
+    def _inputs_of(self, op: Operation) -> list[ValueSummary]:
+        return [self._summaries[t] for t in op.inputs if t in self._summaries]
+
+    def origin(self, fed: set[Tensor]) -> NonFiniteOrigin | None:
+        """Where the first NaN, or else the first infinity, comes from."""
+        for what in ("NaN", "infinity"):
+            if what in self._first:
+                return self._origin(self._first[what], what, fed)
+        for tensor, summary in self._summaries.items():  # fetched as it was given
+            if not summary.is_finite:
+                return self._origin(tensor, "NaN" if summary.num_nan else "infinity", fed)
+        return None
+
+    def _origin(self, tensor: Tensor, what: str, fed: set[Tensor]) -> NonFiniteOrigin:
+        def bad(summary: ValueSummary) -> int:
+            return summary.num_nan if what == "NaN" else summary.num_inf
+
+        while tensor not in fed:
+            sources = [t for t in tensor.op.inputs if t in self._summaries]
+            worse = [t for t in sources if bad(self._summaries[t])]
+            if not worse:
+                break
+            tensor = worse[0]
+        op = tensor.op
+        inputs = [] if tensor in fed else self._inputs.get(op) or self._inputs_of(op)
+        cause = None
+        if what == "NaN" and tensor not in fed:
+            infinite = [t for t in op.inputs if t in self._summaries and self._summaries[t].num_inf]
+            cause = self._origin(infinite[0], "infinity", fed) if infinite else None
+        return NonFiniteOrigin(
+            tensor.op.name,
+            op.type,
+            self._kind(tensor, fed),
+            what,
+            self._summaries[tensor],
+            inputs,
+            op.built_at,
+            cause,
+        )
+
+    def _kind(self, tensor: Tensor, fed: set[Tensor]) -> str:
+        if tensor in fed:
+            return "fed"
+        if tensor.op.op_def.is_variable:
+            return "variable"
+        if tensor.op.type == "Const":
+            return "constant"
+        return "given" if _is_given(tensor.op) else "made"
+
+
+def summarize(name: str, value: Any) -> ValueSummary | None:
+    """A floating value in short; ``None`` for any other."""
+    if value is None or value is DEAD:
+        return None
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return None
+    array = np.asarray(value)
+    if array.dtype.kind not in "fc":
+        return None
+    nan, inf = not_finite(array)
+    finite = np.abs(array) if array.dtype.kind == "c" else array
+    if nan or inf:
+        finite = finite[np.isfinite(finite)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (None, None)
+    return ValueSummary(name, array.dtype.name, array.shape, low, high, nan, inf)

@@ -1,0 +1,277 @@
+"""A NaN that is fetched is answered with the node that made it; the watch changes nothing."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.runtime.nan_origin import NonFiniteOrigin, NonFiniteWarning
+from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
+
+
+@pytest.fixture(autouse=True)
+def graph():
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def watched(session: Any, *arguments: Any) -> tuple[Any, list[NonFiniteWarning]]:
+    """A run's result, and the warnings that it gave."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = session.run(*arguments)
+    told = [w for w in caught if isinstance(w.message, NonFiniteWarning)]
+    assert all(w.filename == __file__ for w in told)  # the user's line, not one of ours
+    return result, [w.message for w in told]
+
+
+def network() -> tuple[Any, Any, Any]:
+    """x, the loss, and a training step: log(0) where x is large enough."""
+    x = tf.placeholder(tf.float32, [None, 4], name="x")
+    W = tf.Variable(np.full((4, 3), 0.5, np.float32), name="W")
+    p = tf.nn.relu(1.0 - tf.abs(tf.matmul(x, W)), name="p")
+    loss = -tf.reduce_mean(tf.log(p, name="logs"), name="mean")
+    return x, loss, tf.train.GradientDescentOptimizer(0.01).minimize(loss)
+
+
+SMALL, LARGE = np.full((2, 4), 0.1, np.float32), np.full((2, 4), 5.0, np.float32)
+
+
+@pytest.mark.parametrize("runs_before", [0, RUNS_BEFORE_REWRITING + 1])
+def test_the_step_that_breaks_names_the_node_before_the_weights_are_lost(runs_before) -> None:
+    x, loss, train = network()
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        for _ in range(runs_before):
+            assert watched(s, [train, loss], {x: SMALL})[1] == []
+        (_, value), (warning,) = watched(s, [train, loss], {x: LARGE})
+        assert np.isinf(value)
+        origin = warning.origin
+        assert (origin.name, origin.op_type, origin.kind, origin.what) == (
+            *("logs", "Log", "made"),
+            "infinity",
+        )
+        (seen,) = origin.inputs
+        assert (seen.name, seen.shape, seen.minimum, seen.maximum) == ("p:0", (2, 3), 0.0, 0.0)
+        assert seen.is_finite and origin.output.num_inf == 6
+        assert f"{__file__.rpartition('/')[2]}, line" in origin.built_at
+        assert "Log 'logs' made infinity" in str(warning) and "input p:0: float32[2, 3]" in str(
+            warning
+        )
+        # The weights are NaN now, and that was said once.
+        (_, value), again = watched(s, [train, loss], {x: SMALL})
+        assert np.isnan(value) and again == []
+        origin = s.find_nan(loss, {x: SMALL})
+        assert (origin.name, origin.kind, origin.what) == ("W", "variable", "NaN")
+
+
+def test_a_nan_of_infinite_inputs_says_where_those_come_from() -> None:
+    x = tf.placeholder(tf.float32, [3], name="x")
+    big = tf.exp(x * 100.0, name="big")
+    y = tf.reduce_sum(tf.subtract(big, big * 2.0, name="difference"))
+    with tf.Session() as s:
+        _, (warning,) = watched(s, y, {x: [0.0, 1.0, 2.0]})
+    origin = warning.origin
+    assert (origin.name, origin.what, origin.kind) == ("difference", "NaN", "made")
+    assert (origin.cause.name, origin.cause.what, origin.cause.kind) == ("big", "infinity", "made")
+    assert origin.cause.inputs[0].maximum == 200.0
+    assert "Its infinite input comes from here:\nExp 'big' made infinity" in str(origin)
+
+
+@pytest.mark.parametrize("kind", ["fed", "constant", "variable"])
+def test_what_was_not_finite_from_the_start_is_named_as_such(kind: str) -> None:
+    bad = np.array([1.0, np.nan], np.float32)
+    x = {
+        "fed": lambda: tf.placeholder(tf.float32, [2], name="x"),
+        "constant": lambda: tf.constant(bad, name="x"),
+        "variable": lambda: tf.Variable(bad, name="x"),
+    }[kind]()
+    y = tf.reduce_sum(tf.tanh(x * 2.0) + tf.sin(x * 3.0) + 1.0)
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        _, (warning,) = watched(s, y, {x: bad} if kind == "fed" else None)
+    assert (warning.origin.name, warning.origin.kind) == ("x", kind)
+    assert warning.origin.output.num_nan == 1 and warning.origin.inputs == []
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_the_same_random_numbers_are_drawn_again_and_none_is_lost(training: bool) -> None:
+    """What is drawn after a watched step is what an unwatched session draws."""
+
+    def losses(watch: bool) -> tuple[list[float], list[Any]]:
+        with tf.Graph().as_default():
+            x = tf.placeholder(tf.float32, [50])
+            W = tf.Variable(tf.ones([50]))
+            h = tf.nn.dropout(x * W, 0.5, seed=7)
+            noise = tf.random_normal([50], seed=8)
+            loss = tf.reduce_sum(tf.log(h + 1.0, name="logs")) + 0.0 * tf.reduce_sum(noise)
+            step = tf.train.GradientDescentOptimizer(0.0).minimize(loss) if training else tf.no_op()
+            told = []
+            with tf.Session(config=tf.ConfigProto(watch_numerics=watch)) as s:
+                s.run(tf.global_variables_initializer())
+                values = []
+                for i in range(6):
+                    feed = np.linspace(0.1, 1, 50) if i != 3 else np.full(50, -0.5)
+                    (value, _), messages = watched(s, [loss, step], {x: feed})
+                    values.append(value)
+                    told += messages
+        return values, told
+
+    with_watch, told = losses(True)
+    without, nothing = losses(False)
+    np.testing.assert_array_equal(with_watch, without)
+    assert not nothing
+    (warning,) = told
+    # Only what dropout kept is doubled to -1, where the logarithm is infinite.
+    assert (warning.origin.name, warning.origin.what) == ("logs", "infinity")
+    assert 0 < warning.origin.output.num_inf < 50
+    assert warning.origin.inputs[0].minimum == 0.0
+
+
+def test_what_a_queue_gave_is_taken_as_it_was() -> None:
+    queue = tf.FIFOQueue(10, tf.float32, shapes=[2])
+    fill = queue.enqueue_many(np.array([[1, 2], [0, 1], [5, 6]], np.float32))
+    x = queue.dequeue(name="next")
+    y = tf.reduce_sum(tf.log(x, name="logs") * 2.0 + tf.tanh(x) + x * x)
+    with tf.Session() as s:
+        s.run(fill)
+        assert watched(s, y)[1] == []
+        _, (warning,) = watched(s, y)
+        assert (warning.origin.name, warning.origin.inputs[0].minimum) == ("logs", 0.0)
+        assert s.run(queue.size()) == 1
+        with pytest.raises(tf.errors.UnimplementedError, match="Dequeue.* 'next'"):
+            s.find_nan(y)
+        assert s.run(queue.size()) == 1
+
+
+def test_a_python_function_is_not_called_again_and_is_named() -> None:
+    calls = []
+
+    def bad(a: np.ndarray) -> np.ndarray:
+        calls.append(1)
+        return a * np.float32(np.nan)
+
+    x = tf.placeholder(tf.float32, [2])
+    y = tf.py_func(bad, [x + 1.0], tf.float32, name="mine")
+    y.set_shape([2])
+    z = tf.reduce_sum(tf.tanh(y) * 2.0 + x * 3.0)
+    with tf.Session() as s:
+        _, (warning,) = watched(s, z, {x: [1.0, 2.0]})
+        assert len(calls) == 1
+        with pytest.raises(tf.errors.UnimplementedError, match="'mine'"):
+            s.find_nan(z, {x: [1.0, 2.0]})
+        assert len(calls) == 1
+    assert (warning.origin.name, warning.origin.kind) == ("mine", "given")
+
+
+def test_in_a_loop() -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    _, y = tf.while_loop(
+        lambda i, v: i < 5, lambda i, v: (i + 1, tf.log(v, name="logs") + 1.0), [0, x]
+    )
+    loss = y * 2.0
+    with tf.Session() as s:
+        assert watched(s, loss, {x: 1.0})[1] == []
+        _, (warning,) = watched(s, loss, {x: 0.5})
+    assert (warning.origin.op_type, warning.origin.what) == ("Log", "NaN")
+    assert warning.origin.inputs[0].maximum < 0
+
+
+def test_a_variable_that_is_assigned_first_is_not_looked_at_and_find_nan_says_why() -> None:
+    v = tf.Variable(1.0, name="v")
+    with tf.control_dependencies([tf.assign(v, 0.0, name="zero")]):
+        y = tf.log(tf.identity(v) * 1.0) * 2.0 + tf.tanh(3.0 * tf.identity(v)) + 1.0
+    with tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        value, told = watched(s, y)
+        assert np.isinf(value) and told == []
+        s.run(v.initializer)
+        with pytest.raises(tf.errors.UnimplementedError, match="Assign 'zero'"):
+            s.find_nan(y)
+        assert s.run(v) == 1.0
+
+
+def test_it_is_switched_off() -> None:
+    x, loss, train = network()
+    with tf.Session(config=tf.ConfigProto(watch_numerics=False)) as s:
+        s.run(tf.global_variables_initializer())
+        assert watched(s, [train, loss], {x: LARGE})[1] == []
+        assert "isfinite" not in next(iter(s._plans.values())).source
+
+
+def test_small_plans_and_arrays_have_no_lines_for_it() -> None:
+    x = tf.placeholder(tf.float32, [])
+    y = tf.log(x)
+    z = tf.placeholder(tf.float32, [3])
+    many = z
+    for _ in range(10):
+        many = tf.sqrt(many)
+    with tf.Session() as s:
+        assert watched(s, y, {x: 0.0})[1] == []
+        assert watched(s, many, {z: [-1.0, 0.0, 1.0]})[1] == []
+        assert not any("isfinite" in plan.source for plan in s._plans.values())
+        origin = s.find_nan(many, {z: [-1.0, 0.0, 1.0]})
+        assert isinstance(origin, NonFiniteOrigin)
+        assert (origin.name, origin.what, origin.output.num_nan) == ("Sqrt", "NaN", 1)
+        assert s.find_nan(many, {z: [1.0, 0.0, 1.0]}) is None
+
+
+def test_looking_for_it_leaves_the_next_random_numbers_alone() -> None:
+    x = tf.random_uniform([4], seed=3)
+    y = tf.reduce_sum(x)
+
+    def values(look: bool) -> list[float]:
+        with tf.Session() as s:
+            result = []
+            for _ in range(4):
+                if look:
+                    assert s.find_nan(y) is None
+                result.append(s.run(y))
+            return result
+
+    np.testing.assert_array_equal(values(True), values(False))
+
+
+def test_parts_that_other_threads_compute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The line that looks comes after all that it reads."""
+    x = tf.placeholder(tf.float32, [300, 300])
+    towers = []
+    for i in range(2):
+        h = x
+        for _ in range(4):
+            h = tf.tanh(tf.matmul(h, x) * 0.01 * (i + 1))
+        towers.append(tf.reduce_mean(h))
+    loss = tf.log(towers[0] - towers[0] + 0.0 * towers[1], name="logs")
+    monkeypatch.setattr("dataflow.runtime.plan.num_threads", lambda: 2)
+    with tf.Session() as s:
+        told = []
+        for _ in range(RUNS_BEFORE_REWRITING + 2):
+            value, messages = watched(s, loss, {x: np.full((300, 300), 0.01, np.float32)})
+            assert np.isinf(value)
+            told += messages
+    (warning,) = told
+    assert warning.origin.name == "logs"
+
+
+def test_a_session_on_a_cluster_says_that_it_does_not() -> None:
+    server = tf.train.Server.create_local_server()
+    with tf.Session(server.target) as s:
+        with pytest.raises(tf.errors.UnimplementedError, match="is on grpc://"):
+            s.find_nan(tf.constant(1.0))
+
+
+@pytest.mark.parametrize("on_task", [False, True])
+def test_functions_of_data_sets_are_not_watched(on_task: bool) -> None:
+    def missing(x: Any) -> Any:
+        return tf.log(x * 0.0) - tf.log(x * 0.0) + tf.sin(x) * 2.0 + tf.tanh(x * 3.0)
+
+    data = tf.data.Dataset.from_tensor_slices(np.ones(3, np.float32)).map(missing)
+    value = data.make_one_shot_iterator().get_next()
+    target = tf.train.Server.create_local_server().target if on_task else ""
+    with tf.Session(target) as s:
+        result, told = watched(s, value)
+    assert np.isnan(result) and told == []
