@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.kernels.cuda.products import product
+
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
 
 
@@ -156,4 +158,4 @@ def add_product(xp: Any, a: Any, b: Any, out: Any) -> None:
                 )
                 return
     if a.size:
-        out += a @ b
+        out += a @ b if xp is np else product(xp, a, b)

@@ -30,6 +30,7 @@ from dataflow.kernels.conv_geometry import (
     problem_of,
 )
 from dataflow.kernels.cuda import conv as cuda_conv
+from dataflow.kernels.cuda.products import product
 from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.parallel import add_up_pieces, matrix_product, run_pieces_of
 from dataflow.kernels.registry import kernel
@@ -189,8 +190,15 @@ def _pieces(xp: Any, batch: int, item_bytes: int) -> list[slice]:
     return [slice(i, min(i + size, batch)) for i in range(0, batch, size)]
 
 
+def _product_into(xp: Any, a: Any, b: Any, out: Any) -> None:
+    if xp is np:
+        np.matmul(a, b, out=out)
+    else:
+        product(xp, a, b, out)
+
+
 def _product(xp: Any, a: Any, b: Any) -> Any:
-    return matrix_product(a, b) if xp is np else a @ b
+    return matrix_product(a, b) if xp is np else product(xp, a, b)
 
 
 def _is_thin(problem: Problem) -> bool:
@@ -254,7 +262,7 @@ def _forward(xp: Any, x: Any, filters: Any, problem: Problem) -> Any:
 
         def unroll(piece: slice) -> None:
             target = out[piece].reshape(-1, problem.outputs)
-            xp.matmul(patches.expand(x[piece]), matrix, out=target)
+            _product_into(xp, patches.expand(x[piece]), matrix, target)
 
         run_pieces_of(xp, _pieces(xp, problem.batch, patches.item_bytes), lambda: unroll)
         return out
@@ -278,7 +286,7 @@ def _forward(xp: Any, x: Any, filters: Any, problem: Problem) -> Any:
                     for y in range(height.taps):
                         block = rows.block(buffer, z, y, place)
                         if z == y == 0:
-                            xp.matmul(block, taps[0, 0], out=target)
+                            _product_into(xp, block, taps[0, 0], target)
                         else:
                             add_product(xp, block, taps[z, y], target)
             if not in_order:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from dataflow.dtypes import DType, float16, float32
+from dataflow.kernels.cuda.products import product
 from dataflow.kernels.fused.batched_products import multiply_each
 from dataflow.kernels.parallel import matrix_product, product_with_packed, sum_of_products
 from dataflow.kernels.registry import kernel
@@ -16,8 +18,7 @@ _CPU_ONLY = "BLAS packs what it multiplies itself; no rewrite makes one for a GP
 
 @kernel("MatMul", factory=True, takes_out=True)
 def mat_mul_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool, T: DType) -> Any:
-    # For matrices `dot` is the same as `matmul`, with less overhead.
-    dot = matrix_product if xp is np else xp.dot
+    dot = matrix_product if xp is np else functools.partial(product, xp)
     if T is float16 and xp is np:
         dot = _in_single
 
@@ -36,8 +37,16 @@ def mat_mul_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool, T: DType) -
     return checked
 
 
-@kernel("_MatMulSum", factory=True, cpu_only="the GPU adds the products one by one")
+@kernel("_MatMulSum", factory=True)
 def mat_mul_sum_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    def on_gpu(a: list[Any], b: list[Any]) -> Any:  # joined, they are one product
+        left = xp.concatenate(a, 0).T if transpose_a else xp.concatenate(a, 1)
+        right = xp.concatenate(b, 1).T if transpose_b else xp.concatenate(b, 0)
+        return product(xp, left, right)
+
+    if xp is not np:
+        return on_gpu
+
     def run(a: list[Any], b: list[Any]) -> Any:
         lefts = [x.T for x in a] if transpose_a else a
         rights = [x.T for x in b] if transpose_b else b
@@ -68,8 +77,9 @@ def _in_single(a: Any, b: Any, out: Any = None) -> Any:
 
 @kernel("SparseMatMul")
 def sparse_mat_mul_kernel(xp: Any, a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
-    product = xp.dot(a.T if transpose_a else a, b.T if transpose_b else b)
-    return product.astype(float32.numpy, copy=False)
+    left, right = a.T if transpose_a else a, b.T if transpose_b else b
+    found = np.dot(left, right) if xp is np else product(xp, left, right)
+    return found.astype(float32.numpy, copy=False)
 
 
 def _adjoint(xp: Any, x: Any) -> Any:
@@ -85,5 +95,7 @@ def batch_mat_mul_kernel(xp: Any, x: Any, y: Any, *, adj_x: bool, adj_y: bool) -
         y = _adjoint(xp, y)
     if x.dtype.char == "e" and xp is np:
         return _in_single(x, y)
-    found = multiply_each(x, y) if xp is np else None
-    return xp.matmul(x, y) if found is None else found
+    if xp is not np:
+        return product(xp, x, y)
+    found = multiply_each(x, y)
+    return np.matmul(x, y) if found is None else found

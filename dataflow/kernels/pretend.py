@@ -113,6 +113,15 @@ def _compute(
     """Calls a function of NumPy on arrays of one device."""
     _refuse_what_cupy_has_not(function, kwargs)
     args, kwargs = unwrap(args, index), unwrap(kwargs, index)
+    if Recording.current is not None and _is_product(function):
+        raise NotImplementedError(
+            "calling cuBLAS API during stream capture is currently unsupported"
+        )
+    return _run(index, function, args, kwargs)
+
+
+def _run(index: int, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """The call, on NumPy's arrays."""
     if tf32_enabled() and _is_product(function):
         function = _in_tf32(function)
     if getattr(function, "__name__", "") in _SIZE_KNOWN_LATE:
@@ -123,9 +132,27 @@ def _compute(
     return wrap(result, index)
 
 
+#: Functions that CuPy leaves to cuBLAS.
+_PRODUCTS = (np.dot, np.vdot, np.inner, np.tensordot, np.einsum)
+
+
 def _is_product(function: Callable[..., Any]) -> bool:
     """Whether cuBLAS computes it."""
-    return function is np.dot or getattr(function, "__self__", function) is np.matmul
+    return function in _PRODUCTS or getattr(function, "__self__", function) is np.matmul
+
+
+class _BLAS:
+    """What multiplies while a pretend GPU records: `cuda.products` calls it."""
+
+    def product(self, xp: Any, a: PretendArray, b: PretendArray, out: Any) -> Any:
+        """``a @ b``, recorded."""
+        index = a._index
+        arguments = unwrap((a, b), index)
+        found = _run(index, np.matmul, arguments, {} if out is None else {"out": out._array})
+        return found if out is None else out
+
+
+BLAS = _BLAS()
 
 
 def _in_tf32(product: Callable[..., Any]) -> Callable[..., Any]:

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.conv_geometry import Problem, problem_of
+from dataflow.kernels.cuda.products import product
 from dataflow.kernels.cuda.source import (
     constants_of,
     element_kernel,
@@ -156,12 +157,12 @@ def forward(xp: Any, x: Any, filters: Any, windows: list[Window]) -> Any:
     matrix = xp.ascontiguousarray(filters).reshape(-1, problem.outputs)
     if problem.is_product:
         left = xp.ascontiguousarray(x).reshape(-1, problem.channels)
-        xp.matmul(left, matrix, out=rows.reshape(-1, problem.outputs))
+        product(xp, left, matrix, rows.reshape(-1, problem.outputs))
         return out
     images = _images(x)
     for piece in _pieces(problem, x.itemsize):
         left = _columns(xp, images[piece], problem)
-        xp.matmul(left, matrix, out=rows[piece].reshape(-1, problem.outputs))
+        product(xp, left, matrix, rows[piece].reshape(-1, problem.outputs))
     return out
 
 
@@ -181,7 +182,7 @@ def filter_gradient(
             left = xp.ascontiguousarray(x).reshape(-1, problem.channels)
         else:
             left = _columns(xp, images[piece], problem)
-        part = xp.matmul(left.T, right[piece].reshape(-1, problem.outputs))
+        part = product(xp, left.T, right[piece].reshape(-1, problem.outputs))
         if len(pieces) > 1:  # halves are added up in single precision
             part = part.astype(sum_type(x.dtype), copy=False)
         total = part if total is None else xp.add(total, part, out=total)
@@ -198,9 +199,9 @@ def input_gradient(xp: Any, filters: Any, grad: Any, out: Any, windows: list[Win
     matrix = xp.ascontiguousarray(filters).reshape(-1, problem.outputs).T
     if problem.is_product and out.flags.c_contiguous:
         rows = out.reshape(-1, problem.channels)
-        xp.matmul(left.reshape(-1, problem.outputs), matrix, out=rows)
+        product(xp, left.reshape(-1, problem.outputs), matrix, rows)
         return
     images = _images(out)
     for piece in _pieces(problem, out.itemsize):
-        columns = xp.matmul(left[piece].reshape(-1, problem.outputs), matrix)
+        columns = product(xp, left[piece].reshape(-1, problem.outputs), matrix)
         _move(xp, "col2im", images[piece], columns, problem)

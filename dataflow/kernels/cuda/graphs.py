@@ -11,6 +11,7 @@ import numpy as np
 
 from dataflow.kernels import pretend
 from dataflow.kernels.cuda.copies import PINNED_BYTES, HostToDevice
+from dataflow.kernels.cuda.products import captured_by, cublas_of
 from dataflow.kernels.pretend import Recording
 from dataflow.kernels.xp import address_of, is_device_array, num_pretend_gpus, to_host
 
@@ -31,6 +32,7 @@ class _Queue:
         self.device = cupy.cuda.Device(index)
         with self.device:
             self.stream = cupy.cuda.Stream()
+            self.blas = cublas_of(cupy)
 
 
 @functools.cache
@@ -64,7 +66,8 @@ class CapturedWork:
     def num_bytes(self) -> int:
         """How much of the GPU's memory the work's own values take."""
         if self._queue is not None:
-            return int(self._pool.total_bytes())
+            with self._queue.device:  # the pool counts for each GPU apart
+                return int(self._pool.total_bytes())
         arrays = [a for a in self._recorded if isinstance(a, np.ndarray) and a.base is None]
         return sum(array.nbytes for array in {id(a): a for a in arrays}.values())
 
@@ -111,7 +114,7 @@ class CapturedWork:
                 left = limited.get_limit() - limited.used_bytes()
                 self._pool.set_limit(size=max(1, left))
             relaxed = cupy.cuda.runtime.streamCaptureModeRelaxed  # the pool may ask for memory
-            with stream, cupy.cuda.using_allocator(self._pool.malloc):
+            with stream, cupy.cuda.using_allocator(self._pool.malloc), queue.blas.on(stream):
                 stream.begin_capture(relaxed)
                 try:
                     self.results = work()
@@ -134,7 +137,7 @@ class CapturedWork:
         before = [array._array.copy() for array in changed]
         recording = Recording()
         try:
-            with recording, np.errstate(all="ignore"):
+            with recording, captured_by(pretend.BLAS), np.errstate(all="ignore"):
                 self.results = work()
         except Exception as e:
             raise CaptureFailed(str(e)) from e

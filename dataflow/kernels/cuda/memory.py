@@ -40,7 +40,9 @@ def free_unused_memory() -> None:
     if num_pretend_gpus() or not gpus():
         return
     cupy = importlib.import_module("cupy")
-    cupy.get_default_memory_pool().free_all_blocks()
+    for index in range(len(gpus())):
+        with cupy.cuda.Device(index):  # the pool is asked for the current GPU's
+            cupy.get_default_memory_pool().free_all_blocks()
 
 
 def describe_holders(held: list[tuple[str, int]], most: int = 5) -> str:
