@@ -222,11 +222,25 @@ class CompiledPiece:
                 CPU if slot in on_host or tensor.dtype.is_ref else None
                 for slot, tensor in zip(s.output_slots, s.outputs, strict=True)
             ]
-            placed = self._binder.place(s.ops, s.outputs, s.inputs, (came, wanted))
+            placed = self._binder.place(*self._from_the_beginning(s, (came, wanted)))
             left = list(placed.fetch_places) or [CPU] * len(wanted)
             place_of.update(zip(s.output_slots, left, strict=True))
             self._places.append((came, left))
             yield placed
+
+    def _from_the_beginning(self, segment: SegmentPlan, places: Any) -> tuple[Any, ...]:
+        """What is placed for the first steps (`rewrites.engine.as_always`)."""
+        given = (segment.ops, segment.outputs, segment.inputs, places)
+        loops = any(op.op_def.control_flow == "next_iteration" for op in segment.ops)
+        if self.session._has_gpu or not loops:
+            return given
+        from dataflow.rewrites import engine
+
+        effects = _effects(segment.ops)
+        changed = engine.as_always(segment.ops, segment.outputs, effects, segment.inputs)
+        if changed is None:
+            return given
+        return changed.ops, changed.fetches, changed.feeds, places, changed.origin
 
     def _compile(self, number: int, placed: Placed, trace: bool = False) -> CompiledSegment:
         generated = self._binder.generator(placed, trace, False, self._lent[number]).generate()
@@ -278,7 +292,7 @@ class CompiledPiece:
             rewritten = yield from engine.apply_gradually(
                 segment.ops,
                 segment.outputs,
-                [op for op in segment.ops if not can_merge(op) and not op.op_def.is_variable],
+                _effects(segment.ops),
                 segment.inputs,
                 self._switches.where(self.session._has_gpu),
             )
@@ -345,6 +359,13 @@ class CompiledPiece:
         sources = (*segment.input_slots, *([-1] if self._lent[number] else []))
         values = ", ".join(f"slots[{int(slot)}]" for slot in sources)
         return f"{into and f'{into}= '}{function}({values})"
+
+
+def _effects(ops: Sequence[Operation]) -> list[Operation]:
+    """The nodes that run although nobody may need what they give."""
+    return [
+        op for op in ops if not (can_merge(op) or op.op_def.is_variable or op.op_def.control_flow)
+    ]
 
 
 def _on_slots(piece: CompiledPiece, number: int) -> Callable[[Callable[..., Any], list[Any]], None]:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.blas import add_product, num_threads, single_threaded
+from dataflow.kernels.blas import num_threads, single_threaded
 
 
 class _Helper(threading.Thread):
@@ -274,15 +274,15 @@ def product_with_packed(a: Any, packed: Any) -> Any:
     return out
 
 
-def _multiply(a: Any, b: Any, out: Any, multiplications: int, adds: bool = False) -> None:
-    """``out = a @ b``, or ``out += a @ b``, by one thread or all."""
+def _multiply(a: Any, b: Any, out: Any, multiplications: int) -> None:
+    """``out = a @ b``, by one thread or all."""
     from dataflow.kernels.fused import gemm  # with the first product of some size
 
     # The parts depend on the number of processors alone, not on how many are free: so does rounding.
-    if gemm.multiply(a, b, out, adds, _num_shares(multiplications)):
+    if gemm.multiply(a, b, out, False, _num_shares(multiplications)):
         return
     if multiplications < LARGE_PRODUCT or num_threads() < 2:
-        _multiply_by_blas(a, b, out, adds)
+        np.matmul(a, b, out=out)
         return
     by_columns = out.shape[1] >= out.shape[0]
     length = max(out.shape)
@@ -292,9 +292,9 @@ def _multiply(a: Any, b: Any, out: Any, multiplications: int, adds: bool = False
     def work(start: int) -> None:
         part = slice(start, start + size)
         if by_columns:
-            _multiply_by_blas(a, b[:, part], out[:, part], adds)
+            np.matmul(a, b[:, part], out=out[:, part])
         else:
-            _multiply_by_blas(a[part], b, out[part], adds)
+            np.matmul(a[part], b, out=out[part])
 
     run_pieces(range(0, length, size), lambda: work)
 
@@ -305,28 +305,21 @@ def _num_shares(multiplications: int) -> int:
     return min(num_threads(), max(2, multiplications // _SHARE_OF_PRODUCT))
 
 
-def _multiply_by_blas(a: Any, b: Any, out: Any, adds: bool) -> None:
-    if adds:
-        add_product(np, a, b, out)
-    else:
-        np.matmul(a, b, out=out)
-
-
 def sum_of_products(lefts: Sequence[Any], rights: Sequence[Any]) -> Any:
-    """``lefts[0] @ rights[0] + lefts[1] @ rights[1] + ...`` in one matrix, without temporaries."""
+    """``lefts[0] @ rights[0] + lefts[1] @ rights[1] + ...``, each product rounded before it is added.
+
+    There is one matrix for all products but the first.
+    """
     rows, columns = lefts[0].shape[0], rights[0].shape[1]
-    multiplications = 0
     for a, b in zip(lefts, rights, strict=True):
         if a.shape[1] != b.shape[0] or a.shape[0] != rows or b.shape[1] != columns:
             raise ValueError(
                 f"products of shapes {a.shape} x {b.shape} and {lefts[0].shape} x "
                 f"{rights[0].shape} cannot be added"
             )
-        multiplications += rows * columns * a.shape[1]
-    out = np.empty((rows, columns), lefts[0].dtype)
-    from dataflow.kernels.fused import gemm  # with the first product of some size
-
-    if not gemm.add_up(lefts, rights, out, _num_shares(multiplications)):
-        for i, (a, b) in enumerate(zip(lefts, rights, strict=True)):
-            _multiply(a, b, out, rows * columns * a.shape[1], adds=i > 0)
+    out = matrix_product(lefts[0], rights[0])
+    product = None
+    for a, b in zip(lefts[1:], rights[1:], strict=True):
+        product = matrix_product(a, b, product)
+        out += product
     return out

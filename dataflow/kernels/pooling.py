@@ -141,7 +141,8 @@ def _counts(xp: Any, windows: Windows, rank: int, dtype: Any) -> Any:
     return total if total.size > 1 else total.reshape(())[()]
 
 
-def _max_pool(xp: Any, x: Any, windows: Windows) -> Any:
+def _max_pool(xp: Any, x: Any, windows: Windows, bias: Any = None) -> Any:
+    """The maxima of x, or of ``relu(x + bias)`` for windows that are tiled."""
     if not windows:
         return x.copy()
     out = xp.empty(_output_shape(x.shape, windows), x.dtype)
@@ -151,15 +152,16 @@ def _max_pool(xp: Any, x: Any, windows: Windows) -> Any:
         return cuda_pooling.max_pool(xp, x, cuda_pooling.axes_of(x.shape, windows), out.shape)
     tiled = _is_tiled(windows)
     if tiled and xp is np:
-        mapping = _max_pool_mapping(x.dtype, _num_taps(windows))
-        if mapping is not None and mapping.run(out.shape, _tap_views(x, windows), [out]):
+        mapping = _max_pool_mapping(x.dtype, _num_taps(windows), bias is not None)
+        inputs = _tap_views(x, windows) if bias is None else [*_tap_views(x, windows), bias]
+        if mapping is not None and mapping.run(out.shape, inputs, [out]):
             return out
-    pair = _high_and_wide(xp, x, windows)
+    pair = _high_and_wide(xp, x, windows) if bias is None else None
     if pair is not None and sliding.slide("max", *pair, x=x, y=out, out=out):
         return out
 
     def work(piece: slice) -> None:
-        part, target = x[piece], out[piece]
+        part, target = _biased(x[piece], bias), out[piece]
         if not tiled:
             target[...] = _accumulate(xp, part, windows, xp.maximum, _lowest(x.dtype))
             return
@@ -169,6 +171,13 @@ def _max_pool(xp: Any, x: Any, windows: Windows) -> Any:
 
     _run(xp, x.shape, windows, work)
     return out
+
+
+def _biased(x: Any, bias: Any) -> Any:
+    if bias is None:
+        return x
+    x = x + bias
+    return np.maximum(x, 0, out=x)
 
 
 def _high_and_wide(xp: Any, x: Any, windows: Windows) -> tuple[Window, Window] | None:
@@ -202,31 +211,51 @@ _MAX_NATIVE_TAPS = 9
 
 
 @functools.cache
-def _max_pool_mapping(dtype: Any, taps: int) -> Mapping | None:
-    """The maximum over all taps."""
+def _max_pool_mapping(dtype: Any, taps: int, biased: bool) -> Mapping | None:
+    """The maximum over all taps; ``biased``: of ``relu(tap + bias)``, with the bias as last input."""
     if not 2 <= taps <= _MAX_NATIVE_TAPS:
         return None
-    first = ("Maximum", (0, 1))
-    rest = [("Maximum", (taps + i, 2 + i)) for i in range(taps - 2)]
-    return Mapping.of(dtype, (first, *rest), (2 * taps - 2,))
+    steps, (largest, *values) = _biased_steps(taps, taps + biased, biased)
+    for value in values:
+        steps.append(("Maximum", (largest, value)))
+        largest = taps + biased + len(steps) - 1
+    return Mapping.of(dtype, tuple(steps), (largest,))
+
+
+def _biased_steps(
+    taps: int, num_inputs: int, biased: bool
+) -> tuple[list[tuple[str, tuple[Any, ...]]], list[int]]:
+    """The steps that make ``relu(tap + bias)`` of each tap, and the numbers of the results.
+
+    The bias is the last input. Without one there is nothing to do.
+    """
+    if not biased:
+        return [], list(range(taps))
+    steps: list[tuple[str, tuple[Any, ...]]] = []
+    for tap in range(taps):
+        steps += [("Add", (tap, num_inputs - 1)), ("Relu", (num_inputs + 2 * tap,))]
+    return steps, [num_inputs + 2 * tap + 1 for tap in range(taps)]
 
 
 @functools.cache
-def _max_pool_gradient_mapping(dtype: Any, taps: int) -> Mapping | None:
-    """From all taps, the maximum and its gradient: the gradient where a tap is the first maximum."""
+def _max_pool_gradient_mapping(dtype: Any, taps: int, biased: bool) -> Mapping | None:
+    """From all taps, the maximum and its gradient: the gradient where a tap is the first maximum.
+
+    ``biased``: where ``relu(tap + bias)`` is, with the bias as last input.
+    """
     if not 2 <= taps <= _MAX_NATIVE_TAPS:
         return None
-    y, grad = taps, taps + 1
-    steps: list[tuple[str, tuple[Any, ...]]] = [("Const", (0.0,)), ("Const", (1.0,))]
-    zero, one = taps + 2, taps + 3
+    y, grad, num_inputs = taps, taps + 1, taps + 2 + biased
+    steps, values = _biased_steps(taps, num_inputs, biased)
 
-    def step(op: str, *operands: int) -> int:
+    def step(op: str, *operands: Any) -> int:
         steps.append((op, operands))
-        return taps + 1 + len(steps)
+        return num_inputs + len(steps) - 1
 
+    zero, one = step("Const", 0.0), step("Const", 1.0)
     found, results = None, []
-    for tap in range(taps):
-        equal = step("Equal", tap, y)
+    for value in values:
+        equal = step("Equal", value, y)
         if found is None:
             found = first = equal
         else:
@@ -264,7 +293,10 @@ def _first_maxima(xp: Any, x: Any, y: Any, windows: Windows) -> Iterator[tuple[A
         yield mask, to, frm
 
 
-def _max_pool_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windows) -> Any:
+def _max_pool_gradient(
+    xp: Any, x: Any, y: Any, grad: Any, windows: Windows, bias: Any = None
+) -> Any:
+    """``grad`` at the elements of x that gave the maxima y, or of ``relu(x + bias)`` if tiled."""
     shape = _output_shape(x.shape, windows)
     _check_shape("orig_output", y, shape)
     _check_shape("grad", grad, shape)
@@ -272,11 +304,13 @@ def _max_pool_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windows) -> 
         axes = cuda_pooling.axes_of(x.shape, windows)
         return cuda_pooling.max_pool_gradient(xp, x, y, grad, axes)
     if xp is np and x.size and x.dtype == grad.dtype and windows and _is_tiled(windows):
-        mapping = _max_pool_gradient_mapping(x.dtype, _num_taps(windows))
+        mapping = _max_pool_gradient_mapping(x.dtype, _num_taps(windows), bias is not None)
         inputs, out = [*_tap_views(x, windows), y, grad], np.empty_like(x)
+        if bias is not None:
+            inputs.append(bias)
         if mapping is not None and mapping.run(shape, inputs, _tap_views(out, windows)):
             return out
-    pair = _high_and_wide(xp, x, windows)
+    pair = _high_and_wide(xp, x, windows) if bias is None else None
     if pair is not None:
         out = np.empty(x.shape, grad.dtype)
         if sliding.slide("max_gradient", *pair, x=x, y=y, grad=grad, out=out):
@@ -287,13 +321,14 @@ def _max_pool_gradient(xp: Any, x: Any, y: Any, grad: Any, windows: Windows) -> 
     if len(windows) == 1:
         ((axis, w),) = windows.items()
         if w.size == w.taps and w.count == 1 and w.before == w.after == 0:
-            place = xp.expand_dims(x.argmax(axis), axis)
+            place = xp.expand_dims(_biased(x, bias).argmax(axis), axis)
             xp.put_along_axis(out, place, grad, axis)
             return out
     disjoint = all(w.stride >= w.taps for w in windows.values())
 
     def work(piece: slice) -> None:
-        x_part, y_part, g_part, o_part = x[piece], y[piece], grad[piece], out[piece]
+        x_part, y_part = _biased(x[piece], bias), y[piece]
+        g_part, o_part = grad[piece], out[piece]
         for mask, to, frm in _first_maxima(xp, x_part, y_part, windows):
             if disjoint:
                 xp.multiply(g_part[to], mask, out=o_part[frm])
@@ -363,6 +398,31 @@ def max_pool_kernel(
     explicit_paddings: list[int],
 ) -> Any:
     return _max_pool(xp, input, _windows(input.shape, ksize, strides, padding, explicit_paddings))
+
+
+_CPU_ONLY = "a GPU adds, rectifies and pools one after the other; no rewrite makes one for it"
+
+
+@kernel("_BiasReluMaxPool", cpu_only=_CPU_ONLY)
+def bias_relu_max_pool_kernel(
+    xp: Any, input: Any, bias: Any, *, ksize: list[int], strides: list[int]
+) -> Any:
+    return _max_pool(xp, input, _windows(input.shape, ksize, strides, "VALID"), bias)
+
+
+@kernel("_BiasReluMaxPoolGrad", cpu_only=_CPU_ONLY)
+def bias_relu_max_pool_grad_kernel(
+    xp: Any,
+    orig_input: Any,
+    bias: Any,
+    orig_output: Any,
+    grad: Any,
+    *,
+    ksize: list[int],
+    strides: list[int],
+) -> Any:
+    windows = _windows(orig_input.shape, ksize, strides, "VALID")
+    return _max_pool_gradient(xp, orig_input, orig_output, grad, windows, bias)
 
 
 @kernel("MaxPool3D")

@@ -158,6 +158,10 @@ def _sum(xp: Any, x: Any, axes: Any, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
     if not axis:
         return x
+    if x.shape[axis[0]] == 1 and all(x.shape[a] == 1 for a in axis):
+        # One number is its sum, -0.0 too, to which NumPy would add 0.0.
+        gone = () if keep_dims else {a % x.ndim for a in axis}
+        return x.reshape([n for a, n in enumerate(x.shape) if a not in gone]).copy()[()]
     if axis == (1,) and x.size >= 8192 and is_tall(xp, x):
         total = row_sums(xp, x)
         return total if keep_dims else total[:, 0]

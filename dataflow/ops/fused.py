@@ -201,3 +201,49 @@ def rounds_total_op(sum: Tensor, *, T: DType, output_shape: Shape) -> Dims:
 
 
 not_differentiable(rounds_total_op)
+
+
+@define_op(
+    "_BiasReluMaxPool",
+    "input: T, bias: T -> output: T",
+    T=[float32, float64],
+    own_memory=True,
+)
+def bias_relu_max_pool_op(
+    input: Tensor, bias: Tensor, *, ksize: list[int], strides: list[int], output_shape: Shape
+) -> Dims:
+    """``max_pool(relu(input + bias))`` for windows that cover height and width without overlap.
+
+    Shapes: input [batch, height, width, channels], bias [channels] or [1]; ``output_shape``. Gradient:
+    none; rewriting happens after gradients are built.
+    """
+    return output_shape
+
+
+not_differentiable(bias_relu_max_pool_op)
+
+
+@define_op(
+    "_BiasReluMaxPoolGrad",
+    "orig_input: T, bias: T, orig_output: T, grad: T -> output: T",
+    T=[float32, float64],
+    shape_like=0,
+    own_memory=True,
+)
+def bias_relu_max_pool_grad_op(
+    orig_input: Tensor,
+    bias: Tensor,
+    orig_output: Tensor,
+    grad: Tensor,
+    *,
+    ksize: list[int],
+    strides: list[int],
+) -> Dims:
+    """``MaxPoolGrad`` of ``relu(orig_input + bias)``: what reaches the rectifier.
+
+    Shape: that of orig_input. Gradient: none; rewriting happens after gradients are built.
+    """
+    return orig_input.dims
+
+
+not_differentiable(bias_relu_max_pool_grad_op)

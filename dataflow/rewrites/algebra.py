@@ -1,4 +1,4 @@
-"""Algebraic identities, one equation each. All are exact, NaN and infinity included."""
+"""Algebraic identities, one equation each. All are exact to the bit, NaN, infinity and -0 included."""
 
 from __future__ import annotations
 
@@ -26,8 +26,12 @@ def _either_neutral(t: Tensor, number: float) -> Tensor | None:
 
 
 def _neutral(t: Tensor, other: Tensor, kept: Tensor, number: float) -> Tensor | None:
-    """``kept`` when ``other`` is the neutral constant and its shape does not widen the result."""
-    if not is_all(other, number):
+    """``kept`` when ``other`` is the neutral constant and its shape does not widen the result.
+
+    Not for complex numbers: each part of their product has both parts of the factors in it, so that
+    an infinite one gives NaN.
+    """
+    if not is_all(other, number) or t.dtype.base_dtype.kind == "c":
         return None
     if _same_shape(t, kept) or (other.dims == () and kept.dims is not None):
         return kept
@@ -56,9 +60,10 @@ def divided_by_one_integer(t: Tensor) -> Tensor | None:
 
 @rewrite("Sub")
 def minus_zero(t: Tensor) -> Tensor | None:
-    """x - 0 -> x"""
+    """x - 0 -> x  (not for -0.0, as -0.0 - -0.0 is 0.0)"""
     a, b = t.op._inputs
-    return _neutral(t, b, a, 0)
+    kept = _neutral(t, b, a, 0)
+    return None if kept is None or any(b.op.attrs["value"].tobytes()) else kept
 
 
 @rewrite("Add", "AddV2")
@@ -101,20 +106,7 @@ def power_three_or_four(t: Tensor) -> Tensor | None:
 def power_one(t: Tensor) -> Tensor | None:
     """x ** 1 -> x"""
     x, y = t.op._inputs
-    return _neutral(t, y, x, 1)
-
-
-@rewrite("Log")
-def log_of_one_plus_exp(t: Tensor) -> Tensor | None:
-    """log(1 + exp(x)) -> softplus(x).  Finite where exp(x) overflows."""
-    (s,) = t.op._inputs
-    if s.op.type not in ("Add", "AddV2") or len(s._consumers) != 1:
-        return None
-    a, b = s.op._inputs
-    for one, power in ((a, b), (b, a)):
-        if is_all(one, 1) and one.dims == () and power.op.type == "Exp":
-            return get_op("Softplus")(power.op._inputs[0])  # type: ignore[no-any-return]
-    return None
+    return _neutral(t, y, x, 1) if y.dims == () else None
 
 
 @rewrite("Cast")

@@ -85,14 +85,17 @@ def _replacements(t: Tensor, shapes: Shapes, feeds: list[Tensor]) -> Iterator[tu
 
 
 def _without_enlarged_terms(t: Tensor, shapes: Shapes) -> Iterator[tuple[str, Tensor]]:
-    """Sums of gradients, one of which comes from a reduction: that is added as it is."""
+    """Sums of gradients, one of which comes from a reduction: that is added as it is.
+
+    In the order of the sum, so that all roundings are the same.
+    """
     if not t.dtype.is_floating:
         return
     whole = [x for x in t.op._inputs if x.op.type != "BroadcastTo"]
     enlarged = [x for x in t.op._inputs if x.op.type == "BroadcastTo"]
     if not whole or not enlarged or not all(shapes.same(whole[0], x) for x in enlarged):
         return
-    total, *terms = [*whole, *(x.op._inputs[0] for x in enlarged)]
+    total, *terms = [x.op._inputs[0] if x.op.type == "BroadcastTo" else x for x in t.op._inputs]
     for term in terms:
         total = get_op("AddV2")(total, term)
     yield "add_n of x and broadcast_to(y, shape of x) -> x + y", total

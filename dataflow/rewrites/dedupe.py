@@ -12,6 +12,8 @@ from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
 _MAX_CONSTANT_BYTES = 64
+#: They give what others add to: each its own.
+_GIVES_ITS_OWN = frozenset({"_RoundsSum"})
 
 
 def _attr_key(value: Any) -> Any:
@@ -54,7 +56,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> Steps[None]:
     seen: dict[Any, Operation] = {}
     for some in in_steps(work.needed()):
         for op in some:
-            if can_merge(op):
+            if can_merge(op) and op.type not in _GIVES_ITS_OWN:
                 first = seen.setdefault(_key(op), op)
                 if first is not op:
                     _merge(work, journal, op, first)

@@ -112,10 +112,12 @@ def apply_gradually(
     gpu_nodes: Collection[Operation] = (),
 ) -> Steps[Rewritten]:
     """As `apply`, bit by bit."""
+    sums = loop_sums.find(ops, feeds, fetches) if switches.loop_sums else []
     work = yield from WorkingGraph.made_gradually(ops, fetches, fetch_operations, feeds)
     journal: list[Hit] = []
     if watch is not None:
         journal = WatchedJournal(functools.partial(watch, work))
+    loop_sums.run(work, journal, sums)
     if switches.debug_ops:
         debug_ops.run(work, journal)
     together = together or []
@@ -126,23 +128,24 @@ def apply_gradually(
         # Walls have gone, and other predicates may be known.
         yield from _simplify(work, switches, journal, together)
         rounds += 1
-    if switches.arithmetic:
-        pooling.run(work, journal)
-        yield work.size
     if gpu_nodes and switches.regions:
         repeated_rows.run(work, journal, gpu_nodes)
         yield work.size
     if switches.for_cpu:
-        loop_sums.run(work, journal)
+        pooling.run(work, journal)
         yield work.size
         packing.run(work, journal)
         yield work.size
     if switches.remapping:
-        yield from fusion.run(work, journal, guess)
+        yield from fusion.run(work, journal, guess, reductions=bool(gpu_nodes))
     if switches.regions:
         yield from regions.run(work, journal, guess, gpu_nodes)
     if switches.for_cpu:
         yield from updates.run(work, journal)
+    return _rewritten(work, journal)
+
+
+def _rewritten(work: WorkingGraph, journal: list[Hit]) -> Rewritten:
     return Rewritten(
         work.needed(),
         work.fetch_tensors(),
@@ -151,6 +154,26 @@ def apply_gradually(
         journal,
         work.origin,
     )
+
+
+def as_always(
+    ops: Sequence[Operation],
+    fetches: Sequence[Tensor],
+    fetch_operations: Iterable[Operation],
+    feeds: Sequence[Tensor],
+) -> Rewritten | None:
+    """What a plan runs from the beginning, and with the rewrites off: `apply` begins with it.
+
+    That is the only change of a graph after which values may be rounded otherwise. ``None`` where
+    there is nothing to change, which is told before a node is copied.
+    """
+    sums = loop_sums.find(ops, feeds, fetches)
+    if not sums:
+        return None
+    work = WorkingGraph(ops, fetches, fetch_operations, feeds)
+    journal: list[Hit] = []
+    loop_sums.run(work, journal, sums)
+    return _rewritten(work, journal)
 
 
 def _simplify(

@@ -24,6 +24,8 @@ _GUESSED_SIZE = 256
 _WORTHWHILE_ELEMENTS = 32_768
 _MAX_STEPS = 32
 _REDUCTIONS = ("Sum", "Mean")
+#: Exponents for which the kernel of Pow has its own ways: those numbers, if they are scalars.
+_OTHER_POWERS = (1, 2, 3, 4)
 #: The attribute of a fused node with the user's nodes, one for each step.
 FUSED_NODES = "_nodes"
 #: Putting a node into a kernel takes as long as looking at so many.
@@ -32,8 +34,14 @@ _COST = 10
 _refused: set[Program] = set()
 
 
-def run(work: WorkingGraph, journal: list[Hit], guess: int | None = None) -> Steps[None]:
-    """Finds the cones and puts a `_Fused` node in the place of each."""
+def run(
+    work: WorkingGraph, journal: list[Hit], guess: int | None = None, reductions: bool = False
+) -> Steps[None]:
+    """Finds the cones and puts a `_Fused` node in the place of each.
+
+    With ``reductions`` a sum or mean of the result is made by its kernel, too, which rounds
+    otherwise than that of Sum or Mean alone.
+    """
     ops = work.needed()
     where = places(ops, work.feed_tensors)
     needed = set(ops)
@@ -69,7 +77,7 @@ def run(work: WorkingGraph, journal: list[Hit], guess: int | None = None) -> Ste
         if op in roots:
             cones.setdefault(roots[op], []).append(op)
     for root, members in cones.items():
-        reduction = _reduction_of(root, needed, fetched)
+        reduction = _reduction_of(root, needed, fetched) if reductions else None
         if reduction is not None and where.get(reduction) != where.get(root):
             reduction = None
         if len(members) < (1 if reduction is not None else 2) or not _worthwhile(
@@ -87,6 +95,8 @@ def _fits(op: Operation, changes: Changes) -> bool:
         return False
     if op.type == "BiasAdd" and op.attrs.get("data_format", "NHWC") not in ("NHWC", b"NHWC"):
         return False
+    if op.type == "Pow" and not _is_general_power(op):
+        return False
     output = op.outputs[0]
     instruction = INSTRUCTIONS[op.type]
     if any(t.dtype.is_ref and not changes.are_over(t) for t in op._inputs):
@@ -95,6 +105,14 @@ def _fits(op: Operation, changes: Changes) -> bool:
     if not instruction.is_bool:
         value_types.add(output.dtype)
     return len(value_types) == 1 and next(iter(value_types)).name in ("float32", "float64")
+
+
+def _is_general_power(op: Operation) -> bool:
+    """True where the kernel of a Pow is NumPy's own, whatever the exponent will be."""
+    exponent = op._inputs[1]
+    if exponent.op.type == "Const" and not exponent.op._control_inputs:
+        return exponent.dims != () or exponent.op.attrs["value"].item() not in _OTHER_POWERS
+    return bool(exponent.dims)
 
 
 def _worthwhile(tensor: Tensor, guess: int) -> bool:

@@ -62,6 +62,15 @@ def _goes_unseen(op: Operation, awaited: set[Operation], where: dict[Operation, 
     )
 
 
+def may_be_opened(op: Operation) -> bool:
+    """True for an identity in a loop that may as well hand its value on at once.
+
+    All that it waits for is free of effects, and reads no variable that others wait to change.
+    """
+    awaited = _pure_members(op._control_inputs)
+    return awaited is not None and not _readers(awaited)
+
+
 def _stop_waiting(op: Operation, fetched: set[Operation]) -> None:
     """Takes off a node's control inputs, and those of no-ops that nobody waits for any more."""
     for control in list(op._control_inputs):

@@ -89,8 +89,8 @@ def broadcast_of_a_scaled(t: Tensor) -> Tensor | None:
 
 @rewrite("AddN")
 def sum_of_padded(t: Tensor) -> Tensor | None:
-    """pad(a, [[0, n], ...]) + pad(b, [[m, 0], ...]) -> concat(a, b)  where each begins at the end of
-    the other; the gradient of slices that cover an array. (-0.0 + 0.0 is 0.0, this leaves -0.0.)
+    """pad(a, [[0, n], ...]) + pad(b, [[m, 0], ...]) -> concat(a, b) + 0  where each begins at the end
+    of the other; the gradient of slices that cover an array. (To add 0.0 makes 0.0 of -0.0.)
     """
     sizes = t.dims
     if sizes is None or None in sizes:
@@ -116,7 +116,9 @@ def sum_of_padded(t: Tensor) -> Tensor | None:
     if end != sizes[axis]:
         return None
     where = make_constant(np.array(axis, np.int32), int32, None, "axis")
-    return get_op("ConcatV2")([x.op._inputs[0] for _, x in parts], where)  # type: ignore[no-any-return]
+    joined = get_op("ConcatV2")([x.op._inputs[0] for _, x in parts], where)
+    zero = make_constant(np.zeros((), t.dtype.as_numpy_dtype), t.dtype.base_dtype, None, "zero")
+    return get_op("AddV2")(joined, zero)  # type: ignore[no-any-return]
 
 
 @rewrite("Reshape")

@@ -3,10 +3,15 @@
 The gradient of weights in a loop is a loop variable to which each round adds a product (or, for a
 bias, a sum of rows). Nobody looks at it before the last round, so the rounds only note the factors
 (`kernels.rounds_sum`).
+
+One product rounds otherwise than a sum of many. So that a value does not depend on how it is run,
+every plan has these sums, from its first run on and with the rewrites off, and what is one is told
+from the user's graph alone: not from what is fetched, nor from what other rewrites made of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from dataflow.graph.default_stacks import use_graph
@@ -14,6 +19,8 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.fused import add_product_op, add_rows_op, rounds_sum_op, rounds_total_op
+from dataflow.rewrites import gates
+from dataflow.rewrites.dependencies import wait_instead
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.places import Place, places
 from dataflow.rewrites.working_graph import WorkingGraph
@@ -32,48 +39,58 @@ class _Sum(NamedTuple):
     exit: Operation
 
 
-def run(work: WorkingGraph, journal: list[Hit]) -> None:
-    """Finds the sums and lets their terms wait."""
-    ops = work.needed()
-    if not any(op.type == "NextIteration" for op in ops):
-        return
-    needed, where = set(ops), places(ops, work.feed_tensors)
-    for op in ops:
-        found = _sum_of(op, needed, where) if op.type == "Merge" else None
-        if found is not None:
-            _put_off(work, journal, found)
+def find(
+    ops: Sequence[Operation], feeds: Iterable[Tensor], fetches: Iterable[Tensor]
+) -> list[_Sum]:
+    """The sums among the user's nodes ``ops``, the needed ones of a plan."""
+    if not any(op.op_def.control_flow == "next_iteration" for op in ops):
+        return []
+    where, members, fetched = places(ops, feeds), set(ops), set(fetches)
+    found = [_sum_of(op, where) for op in ops if op.type == "Merge"]
+    return [
+        s for s in found if s is not None and members.issuperset(s) and not _is_seen(s, fetched)
+    ]
 
 
-def _only(tensor: Tensor, needed: set[Operation]) -> Operation | None:
+def run(work: WorkingGraph, journal: list[Hit], found: list[_Sum]) -> None:
+    """Lets the terms of sums that `find` found wait."""
+    for sum_ in found:
+        _put_off(work, journal, _Sum(*(work.copy_of(op) for op in sum_)))
+
+
+def _is_seen(found: _Sum, fetched: set[Tensor]) -> bool:
+    """True where a value within the loop is kept, as in a partial run."""
+    return any(t in fetched for op in found[1:-1] for t in op.outputs)
+
+
+def _only(tensor: Tensor) -> Operation | None:
     """The one node that uses a value, where nothing else waits for it."""
-    users = [c for c in tensor._consumers if c in needed]
-    if len(users) != 1 or any(c in needed for c in tensor.op._control_outputs):
-        return None
-    return users[0]
+    users = tensor._consumers
+    return users[0] if len(users) == 1 and not tensor.op._control_outputs else None
 
 
-def _sum_of(head: Operation, needed: set[Operation], where: dict[Operation, Place]) -> _Sum | None:
+def _sum_of(head: Operation, where: dict[Operation, Place]) -> _Sum | None:
     """The sum that ``head`` is the loop variable of; ``None`` where it is another one."""
-    if len(head._inputs) != 2 or any(c in needed for c in head.outputs[1]._consumers):
+    if len(head._inputs) != 2 or head.outputs[1]._consumers:
         return None
     enter, back = (t.op for t in head._inputs)
-    switch = _only(head.outputs[0], needed)
+    switch = _only(head.outputs[0])
     if enter.type != "Enter" or back.type != "NextIteration" or switch is None:
         return None
     if switch.type != "Switch" or switch._inputs[0] is not head.outputs[0]:
         return None
-    leave, add = _only(switch.outputs[0], needed), _only(switch.outputs[1], needed)
+    leave, add = _only(switch.outputs[0]), _only(switch.outputs[1])
     while add is not None and add.type == "Identity" and not add._control_inputs:
-        add = _only(add.outputs[0], needed)
+        add = _only(add.outputs[0])
     if leave is None or leave.type != "Exit" or add is None or add.type not in _SUMS:
         return None
     if add._control_inputs or back._inputs[0] is not add.outputs[0]:
         return None
-    if _only(add.outputs[0], needed) is not back or where.get(add) != where.get(head):
+    if _only(add.outputs[0]) is not back or where.get(add) != where.get(head):
         return None
     # The variable itself is one operand, what is added the other one.
-    terms = [t for t in add._inputs if t.op.type in ("MatMul", "BiasAddGrad")]
-    if len(terms) != 1 or _only(terms[0], needed) is not add:
+    terms = [t for t in (_behind_gates(t, add) for t in add._inputs) if t is not None]
+    if len(terms) != 1 or where.get(terms[0].op) != where.get(head):
         return None
     (term,) = terms
     dims = enter._inputs[0].dims
@@ -84,6 +101,20 @@ def _sum_of(head: Operation, needed: set[Operation], where: dict[Operation, Plac
     if term.op.type == "BiasAddGrad" and term.op.attrs.get("data_format") == "NCHW":
         return None
     return _Sum(enter, head, switch, add, term.op, leave)
+
+
+def _behind_gates(t: Tensor, user: Operation) -> Tensor | None:
+    """The term that ``user`` adds, whose gradient may be gated: ``None`` where it is no such one,
+    or somebody else looks at it."""
+    while t.op.type == "Identity" and t._consumers == [user] and not t.op._control_outputs:
+        if not gates.may_be_opened(t.op):
+            return None
+        user = t.op
+        t = t.op._inputs[0]
+    if t.op.type not in ("MatMul", "BiasAddGrad") or t._consumers != [user]:
+        return None
+    # Its own gate waits for it.
+    return t if all(c.type == "NoOp" for c in t.op._control_outputs) else None
 
 
 def _put_off(work: WorkingGraph, journal: list[Hit], found: _Sum) -> None:
@@ -104,6 +135,8 @@ def _put_off(work: WorkingGraph, journal: list[Hit], found: _Sum) -> None:
             noted = add_product_op(go_on, *term._inputs, name="term", **transposed)
         else:
             noted = add_rows_op(go_on, *term._inputs, name="term")
+        for waiting in list(term._control_outputs):  # nothing is left to wait for but its inputs
+            wait_instead(waiting, term, [t.op for t in term._inputs])
         # Whom an error is reported for.
         work.origin[noted.op] = work.origin[term]
         noted.op._frames = work.origin[term]._frames

@@ -1,22 +1,24 @@
-"""A bias and a rectifier after the pooling that follows them: on a fraction of the elements.
+"""A bias, a rectifier and the pooling that follows them, with its gradient, in one pass each.
 
-Both are the same for all elements of a window (of one channel) and keep their order, and so does
-rounding: ``max(relu(c + b)) = relu(max(c) + b)``, bit for bit. The pooling's gradient then looks for
-the largest c in place of the largest relu(c + b). Where several of the latter are equal, being zero,
-nothing reaches them; being rounded alike, the gradient reaches another of them.
+The larger arrays between them are never written: the gradient adds the bias once more to look for
+the element that gave the maximum. Every number is computed as by the three nodes, so that of equal
+maxima the same one gets the gradient. (To pool first would be less work, but where two sums are
+rounded alike the gradient would reach the other one.)
 """
 
 from __future__ import annotations
 
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
-from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.pooling import max_pool_grad_op, max_pool_op
+from dataflow.ops.fused import bias_relu_max_pool_grad_op, bias_relu_max_pool_op
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
-_ATTRS = ("ksize", "strides", "padding", "explicit_paddings", "data_format")
+_ATTRS = ("ksize", "strides")
+_DTYPES = ("float32", "float64")
+#: For larger windows other loops are quicker.
+_MOST_TAPS = 9
 
 
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
@@ -46,13 +48,15 @@ def _found(
         return None
     if x.dims[3] is None or bias.dims[0] not in (1, x.dims[3]):
         return None  # x may be enlarged
-    windows = [*pool.attrs["ksize"], *pool.attrs["strides"]]
-    by_channel = windows[0] == windows[3] == windows[4] == windows[7] == 1
     formats = {node.attrs.get("data_format", "NHWC") for node in (pool, biased.op)}
-    if not by_channel or formats != {"NHWC"} or pool.attrs["padding"] not in ("SAME", "VALID"):
+    if formats != {"NHWC"} or not _is_tiled(pool, x.dims) or x.dtype.name not in _DTYPES:
         return None
     gradients = [c for c in dict.fromkeys(rectified._consumers) if c in needed and c is not pool]
-    if any(not _is_rectified_gradient(g, rectified, pool.outputs[0]) for g in gradients):
+    if any(
+        g.type != "MaxPoolGrad" or g._inputs[:2] != [rectified, pool.outputs[0]] for g in gradients
+    ):
+        return None
+    if any(rectified in g._inputs[1:] for g in gradients):
         return None
     if [c for c in dict.fromkeys(biased._consumers) if c in needed] != [relu]:
         return None
@@ -64,12 +68,16 @@ def _found(
     return biased.op, x, gradients
 
 
-def _is_rectified_gradient(op: Operation, rectified: Tensor, pooled: Tensor) -> bool:
-    """Whether ``op`` gives nothing to elements of windows without a positive one."""
-    if op.type != "MaxPoolGrad" or op._inputs[0] is not rectified or op._inputs[1] is not pooled:
+def _is_tiled(pool: Operation, dims: tuple[int | None, ...]) -> bool:
+    """True when its windows cover height and width without overlap, gap or padding, and are small."""
+    taps, strides = pool.attrs["ksize"], pool.attrs["strides"]
+    if taps != strides or taps[0] != 1 or taps[3] != 1 or not 1 < taps[1] * taps[2] <= _MOST_TAPS:
         return False
-    gradient = op._inputs[2]
-    return gradient.op.type == "ReluGrad" and gradient.op._inputs[1] is pooled
+    if pool.attrs["padding"] not in ("SAME", "VALID"):
+        return False
+    return all(
+        size is not None and size % t == 0 for size, t in zip(dims[1:3], taps[1:3], strict=True)
+    )
 
 
 def _move(
@@ -80,28 +88,25 @@ def _move(
     x: Tensor,
     gradients: list[Operation],
 ) -> None:
+    attrs = {name: pool.attrs[name] for name in _ATTRS}
+    bias, old = add._inputs[1], pool.outputs[0]
     with use_graph(work.graph):
-        work.begin(pool.outputs[0])
-        pooled = max_pool_op(x, **{name: pool.attrs[name] for name in _ATTRS})
-        biased = get_op(add.type)(pooled, add._inputs[1])
-        result = get_op("Relu")(biased)
-        for new, old in ((biased.op, add), (result.op, pool._inputs[0].op)):
-            work.origin[new] = work.origin[old]
-            new._frames = work.origin[old]._frames
-        work.replace(pool.outputs[0], result)
-        added = [pooled.op.name, biased.op.name, result.op.name]
+        work.begin(old)
+        result = bias_relu_max_pool_op(x, bias, output_shape=old.dims, **attrs)
+        work.origin[result.op] = work.origin[pool]
+        work.replace(old, result)
+        added = [result.op.name]
         for op in gradients:
             work.begin(op.outputs[0])
-            attrs = {name: op.attrs[name] for name in _ATTRS}
-            gradient = max_pool_grad_op(x, pooled, op._inputs[2], **attrs)
+            gradient = bias_relu_max_pool_grad_op(x, bias, result, op._inputs[2], **attrs)
             work.replace(op.outputs[0], gradient)
             added.append(gradient.op.name)
     removed = (pool, pool._inputs[0].op, add, *gradients)
     journal.append(
         Hit(
             "pooling",
-            "max_pool(relu(x + b)) -> relu(max_pool(x) + b)",
-            pool.outputs[0].name,
+            "max_pool(relu(x + b)) -> one kernel, and one for its gradient",
+            old.name,
             result.name,
             tuple(op.name for op in removed),
             tuple(added),

@@ -14,7 +14,8 @@ class Switches(NamedTuple):
     ``dead_branches`` is TensorFlow's loop optimizer, ``debug_ops`` its debug stripper (off unless
     asked for), ``reuse`` its memory optimizer: a dying value's buffer taken over by the next.
     ``regions`` makes kernels with several results. ``for_cpu`` are rewrites to nodes that only the
-    CPU has kernels for: packed weights, sums that wait for the end of a loop, joined updates.
+    CPU has kernels for: packed weights, pooling with a bias, joined updates. ``loop_sums`` is no
+    choice of the user's: see `rewrites.loop_sums`.
     Graphs of fewer than ``min_nodes`` nodes stay as they are.
     """
 
@@ -28,6 +29,7 @@ class Switches(NamedTuple):
     reuse: bool = True
     regions: bool = True
     for_cpu: bool = True
+    loop_sums: bool = True
     min_nodes: int = 0
     max_folded_bytes: int = MAX_FOLDED_BYTES
 
@@ -57,7 +59,7 @@ class Switches(NamedTuple):
 
     def where(self, has_gpu: bool) -> Switches:
         """Those that are on in a session with or without a GPU."""
-        return self._replace(for_cpu=False) if has_gpu else self
+        return self._replace(for_cpu=False, loop_sums=False) if has_gpu else self
 
     def allows(self, group: str) -> bool:
         """Whether a rule's group is on."""

@@ -275,6 +275,10 @@ class WorkingGraph:
 
     # ---- reading --------------------------------------------------------------------------
 
+    def copy_of(self, op: Operation) -> Operation:
+        """The copy of one of the user's nodes."""
+        return self._ops[op]
+
     def needed(self) -> list[Operation]:
         """The nodes that are still needed, in an order in which they can run; not to be changed."""
         if self._needed is None:

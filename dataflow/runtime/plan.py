@@ -79,7 +79,7 @@ class Plan:
         self.captures: Any = None
         #: Whether a warning was given that something fetched is NaN or infinite; one is enough.
         self.told_of_nan = False
-        placed = self._with_copies(self.ops, fetches.tensors, fetches.operations, feeds, devices)
+        placed = self._from_the_beginning(devices)
         self._use(placed, self.generator(placed).generate())
         self._rebuild = fetches.rebuild
         self._scopes = self._thread_scopes()
@@ -87,8 +87,20 @@ class Plan:
         self._runs_left = RUNS_BEFORE_REWRITING if self._switches is not None else -1
         self._rewriting: Gradual | None = None
 
+    def _from_the_beginning(self, devices: dict[Operation, str]) -> Placed:
+        """The nodes of the first runs (`rewrites.engine.as_always`)."""
+        fetches, operations = self.fetches.tensors, self.fetches.operations
+        loops = any(op.op_def.control_flow == "next_iteration" for op in self.ops)
+        if loops and not self.session._has_gpu:
+            from dataflow.rewrites import engine
+
+            changed = engine.as_always(self.ops, fetches, operations, self.feeds)
+            if changed is not None:
+                return Placed(changed.ops, changed.fetches, changed.feeds, changed.origin, {})
+        return self._with_copies(self.ops, fetches, operations, self.feeds, devices)
+
     def rewrite(self, watch: Any = None, arguments: list[Any] | None = None) -> None:
-        """Applies the rewrites and compiles again; the results stay the same to rounding.
+        """Applies the rewrites and compiles again; the results stay the same to the bit.
 
         ``watch`` is handed to `rewrites.engine.apply`. Sizes that are equal in ``arguments``, the
         converted feeds, are taken to stay so: the size of a batch, which several feeds have. A run

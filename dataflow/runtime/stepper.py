@@ -206,6 +206,7 @@ _UNREAD_ONLY = Switches(
     remapping=False,
     regions=False,
     for_cpu=False,
+    loop_sums=False,
     dead_branches=False,
 )
 

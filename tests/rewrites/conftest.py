@@ -33,3 +33,9 @@ def either(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "machine code":
         pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
     monkeypatch.setattr(native.Lazy, "get", get)
+
+
+@pytest.fixture(params=["NumPy"])
+def numpy_or_machine_code(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without machine code, as where llvmlite is not installed."""
+    monkeypatch.setattr(native.Lazy, "get", lambda lazy: None)

@@ -192,7 +192,10 @@ def test_padded_parts_that_cover_an_array_are_joined() -> None:
     values = {a: np.ones((2, 4), np.float32), b: np.full((3, 4), 2, np.float32)}
     plan, got, wanted = both([tf.add_n([late, early])], values)
     same(got, wanted)
-    assert types(plan) == ["ConcatV2"]
+    assert types(plan) == ["ConcatV2", "AddV2"]
+    values = {a: np.full((2, 4), -0.0, np.float32), b: np.full((3, 4), -0.0, np.float32)}
+    _, got, wanted = both([tf.add_n([late, early])], values)
+    assert got[0].tobytes() == wanted[0].tobytes()
     overlapping = tf.add_n([tf.pad(a, [[2, 1], [0, 0]]), early])
     plan, got, wanted = both([overlapping], values)
     same(got, wanted)

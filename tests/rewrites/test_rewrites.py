@@ -26,7 +26,7 @@ def check(fetch: Any, feeds: dict[Any, Any], rule: str) -> Plan:
         plain = s.run(fetch, feeds)
         plan = rewritten(s, fetch, list(feeds))
         result = plan.run(feeds.values())
-    np.testing.assert_allclose(result, plain, rtol=1e-6)
+    np.testing.assert_array_equal(result, plain)
     assert np.asarray(result).dtype == np.asarray(plain).dtype
     assert np.shape(result) == np.shape(plain)
     assert rule in [h.rule for h in plan.journal], plan.journal
@@ -74,19 +74,57 @@ def test_whole_numbers_divided_by_one() -> None:
         assert plan.run([[1.5]]) == [1.0]
 
 
+def test_minus_zero_is_taken_off() -> None:
+    x = tf.placeholder(tf.float32, [2])
+    zeros = tf.constant([0.0, -0.0])
+    with tf.Session() as s:
+        for number in (zeros, tf.constant(-0.0)):
+            plan = rewritten(s, x - number, [x])
+            assert types(plan) == ["Sub"]
+            assert np.signbit(plan.run([[-0.0, -0.0]]))[1] == np.False_
+
+
+def test_infinite_complex_numbers_are_multiplied() -> None:
+    x = tf.placeholder(tf.complex64, [1])
+    with tf.Session() as s:
+        for y in (x * 1.0, x / 1.0, x**1.0):
+            plan = rewritten(s, y, [x])
+            want = s.run(y, {x: [complex(1, np.inf)]})
+            np.testing.assert_array_equal(plan.run([[complex(1, np.inf)]]), want)
+
+
+def test_a_fed_exponent_is_not_fused() -> None:
+    x, y = tf.placeholder(tf.float32, [200, 200]), tf.placeholder(tf.float32, [])
+    value = np.random.default_rng(0).random((200, 200), dtype=np.float32)
+    with tf.Session() as s:
+        for exponent in (3.0, 2.5):
+            plain = s.run(tf.tanh(tf.exp(x) ** y), {x: value, y: exponent})
+            plan = rewritten(s, tf.tanh(tf.exp(x) ** y), [x, y])
+            assert "Pow" in types(plan)
+            np.testing.assert_array_equal(plan.run([value, exponent]), plain)
+
+
+def test_the_sum_of_one_negative_zero() -> None:
+    x, y = tf.placeholder(tf.float32, [None, 1]), tf.placeholder(tf.float32, [1])
+    (gradient,) = tf.gradients(x + y, y, grad_ys=x)
+    with tf.Session() as s:
+        values = [s.run(gradient, {x: [[-0.0]], y: [1.0]}) for _ in range(4)]
+    assert [np.signbit(v[0]) for v in values] == [True] * 4
+
+
 def test_powers_of_three_and_four() -> None:
     x = tf.placeholder(tf.float32, [2, 2])
     assert types(check(tf.tanh(x**3.0), {x: X}, "power_three_or_four")) == ["Mul", "Square", "Tanh"]
     assert types(check(tf.tanh(x**4.0), {x: X}, "power_three_or_four")) == ["Square", "Tanh"]
 
 
-def test_log_of_one_plus_exp() -> None:
+def test_log_of_one_plus_exp_stays_infinite_where_exp_is() -> None:
     x = tf.placeholder(tf.float32, [2, 2])
-    plan = check(tf.log(1.0 + tf.exp(x)), {x: X}, "log_of_one_plus_exp")
-    assert types(plan) == ["Softplus"]
+    y = tf.log(1.0 + tf.exp(x))
     with tf.Session() as s:
-        y = tf.log(1.0 + tf.exp(x))
-        assert np.isfinite(rewritten(s, y, [x]).run([X * 1000])).all()
+        plan = rewritten(s, y, [x])
+        assert types(plan) == ["AddV2", "Exp", "Log"]
+        np.testing.assert_array_equal(plan.run([X * 1000]), [[np.inf, 0], [np.inf, np.inf]])
 
 
 def test_transposes_cancel() -> None:
@@ -174,12 +212,12 @@ def test_fused_kernels_broadcast(rows: int) -> None:
 
 @pytest.mark.parametrize("rows", [1, 700])
 @pytest.mark.parametrize("reduce", ["reduce_sum", "reduce_mean"])
-def test_fused_reductions(rows: int, reduce: str) -> None:
+def test_a_reduction_is_made_of_a_fused_chain(rows: int, reduce: str) -> None:
     x = tf.placeholder(tf.float32, [None, 512])
     y = getattr(tf, reduce)(tf.square(x - 1.0) / 2.0)
     value = np.random.default_rng(0).standard_normal((rows, 512)).astype(np.float32)
     plan = check(y, {x: value}, "fusion")
-    assert types(plan) == ["_Fused"]
+    assert types(plan) == ["Sum" if reduce == "reduce_sum" else "Mean", "_Fused"]
 
 
 def test_fused_kernels_treat_nan_and_infinity_as_the_plain_ones() -> None:
@@ -406,14 +444,19 @@ def test_a_chain_that_cannot_be_compiled_runs_unfused_with_one_warning(
             assert types(plan) == ["AddV2", "Mul", "Tanh"]
 
 
-@pytest.mark.parametrize(("taps", "stride"), [(2, 2), (3, 2)])
+@pytest.mark.parametrize(("taps", "stride"), [(2, 2), (2, 3), (3, 2)])
 def test_a_rectifier_takes_its_gradient_after_pooling(taps: int, stride: int) -> None:
     x = tf.placeholder(tf.float32, [2, 6, 7, 3])
     h = tf.nn.relu(x)
     y = tf.nn.max_pool(h, [1, taps, taps, 1], [1, stride, stride, 1], "SAME")
     (gradient,) = tf.gradients(tf.sin(y), x)
     value = np.random.default_rng(0).standard_normal((2, 6, 7, 3)).astype(np.float32)
-    check(gradient, {x: value}, "relu_gradient_before_pooling")
+    if taps <= stride:
+        check(gradient, {x: value}, "relu_gradient_before_pooling")
+        return
+    with tf.Session() as s:  # an element may get several gradients, and 0 the sign of their sum
+        plan = rewritten(s, gradient, [x])
+    assert "relu_gradient_before_pooling" not in [h.rule for h in plan.journal]
 
 
 def test_a_rectifier_of_something_else_keeps_its_gradient() -> None:
@@ -427,16 +470,3 @@ def test_a_rectifier_of_something_else_keeps_its_gradient() -> None:
         plan = rewritten(s, gradient, [x])
         np.testing.assert_allclose(plan.run([value]), plain, rtol=1e-6)
     assert "relu_gradient_before_pooling" not in [h.rule for h in plan.journal]
-
-
-@pytest.mark.parametrize("adds", [lambda x, b: x + b, tf.nn.bias_add])
-def test_the_gradient_of_a_bias_before_pooling_is_summed_after_it(adds: Any) -> None:
-    x = tf.placeholder(tf.float32, [2, 6, 7, 3])
-    b = tf.placeholder(tf.float32, [3])
-    y = tf.nn.max_pool(tf.nn.relu(adds(x, b)), [1, 3, 2, 1], [1, 2, 2, 1], "SAME")
-    (gradient,) = tf.gradients(tf.sin(y), b)
-    value = np.random.default_rng(0).standard_normal((2, 6, 7, 3)).astype(np.float32)
-    plan = check(
-        gradient, {x: value, b: np.array([0.5, -0.5, 0], np.float32)}, "sum_before_pooling"
-    )
-    assert "MaxPoolGrad" not in types(plan)

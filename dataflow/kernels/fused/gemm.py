@@ -89,21 +89,6 @@ def multiply(a: Any, b: Any, out: Any, adds: bool = False, parts: int = 1) -> bo
     return True
 
 
-def add_up(lefts: Sequence[Any], rights: Sequence[Any], out: Any, parts: int) -> bool:
-    """``out = lefts[0] @ rights[0] + lefts[1] @ rights[1] + ...``; ``False`` as `multiply`.
-
-    Each thread adds all products to its part.
-    """
-    each = []
-    for i, (a, b) in enumerate(zip(lefts, rights, strict=True)):
-        layout = _layout_of(a, b, out, i > 0, parts, by_steps=False)
-        if layout is None:
-            return False
-        each.append(layout.calls(a, b, (out,)))
-    run_calls([call for part in zip(*each, strict=True) for call in part], len(each))
-    return True
-
-
 class PackedMatrix:
     """A right matrix that many products have in common: it is packed once, by the first of them.
 

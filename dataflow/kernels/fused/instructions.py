@@ -98,9 +98,8 @@ INSTRUCTIONS: dict[str, Instruction] = {
     ),
     "SigmoidGrad": Instruction(
         (
-            "xp.subtract(one, {0}, out={o})",
-            "xp.multiply({o}, {0}, out={o})",
-            "xp.multiply({o}, {1}, out={o})",
+            "xp.multiply({1}, {0}, out={o})",
+            "xp.multiply({o}, xp.subtract(one, {0}), out={o})",
         )
     ),
     "TanhGrad": Instruction(

@@ -1,0 +1,82 @@
+"""A result is a function of graph, feeds and state: the same bits on every run, whatever is fetched
+beside it, and with the rewrites on and off.
+
+``DATAFLOW_GRAPHS=500 make test ARGS="tests/rewrites/test_same_bits.py"`` draws that many graphs of
+each kind. Each runs `RUNS` times: it is rewritten before its third run, and machine code is there
+when a kernel was called some 40 times.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from tests.rewrites.random_graphs import KINDS, RandomGraph, draw
+
+NUM_GRAPHS = int(os.environ.get("DATAFLOW_GRAPHS", "4"))
+#: One kind's graphs, where they are few, are others than those of an earlier version.
+FIRST = int(os.environ.get("DATAFLOW_FIRST_GRAPH", "0"))
+RUNS = 60 if NUM_GRAPHS > 4 else 5
+OFF = tf.ConfigProto(
+    graph_options=tf.GraphOptions(
+        optimizer_options=tf.OptimizerOptions(opt_level=tf.OptimizerOptions.L0)
+    )
+)
+
+
+def bits(value: Any) -> tuple[str, tuple[int, ...], bytes]:
+    """What must be equal: dtype, shape and every bit, but that one NaN is as good as another."""
+    array = np.asarray(value)
+    if array.dtype.kind == "f":
+        array = np.where(np.isnan(array), array.dtype.type(np.nan), array)
+    return array.dtype.str, array.shape, array.tobytes()
+
+
+def results(graph: RandomGraph, which: Sequence[int], config: Any = None) -> list[list[Any]]:
+    """The bits of these fetches in each run of a new session, the variables trained meanwhile."""
+    fetches = [graph.fetches[i] for i in which]
+    with tf.Session(config=config) as session:
+        session.run(tf.global_variables_initializer())
+        runs = []
+        for _ in range(RUNS):
+            values, _ = session.run([fetches, graph.trains], graph.feeds)
+            runs.append([bits(v) for v in values])
+    return runs
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + NUM_GRAPHS))
+def test_same_bits(numpy_or_machine_code: None, kind: str, seed: int) -> None:
+    tf.set_random_seed(seed)
+    graph = draw(kind, seed)
+    everything = list(range(len(graph.fetches)))
+    wanted = results(graph, everything, OFF)
+    if not graph.trains:
+        assert all(run == wanted[0] for run in wanted), "with rewrites off, runs differ"
+    random = np.random.RandomState(seed)
+    alone, some = [int(random.choice(everything))], sorted(random.permutation(everything)[:2])
+    for which, config in ((everything, None), (alone, None), (alone, OFF), (some, None)):
+        for run, (got, want) in enumerate(zip(results(graph, which, config), wanted, strict=True)):
+            for i, value in zip(which, got, strict=True):
+                assert value == want[i], (
+                    f"{graph.fetches[i].name} of run {run + 1}, fetched with {which}, rewrites "
+                    f"{'off' if config else 'on'}"
+                )
+
+
+@pytest.mark.parametrize("rewrites", ["on", "off"])
+def test_log_of_one_plus_exp(rewrites: str) -> None:
+    x = tf.placeholder(tf.float32, [None])
+    y = tf.log(1.0 + tf.exp(x))
+    (gradient,) = tf.gradients(y, x)
+    feeds = {x: np.array([1000, -20, 0, 88.8, np.nan], np.float32)}
+    with tf.Session(config=OFF if rewrites == "off" else None) as s:
+        seen = [bits(s.run(y, feeds)) for _ in range(5)]
+        seen += [bits(s.run([y, gradient], feeds)[0]) for _ in range(5)]
+        assert s.run(y, feeds)[:2].tolist() == [np.inf, 0.0]
+    assert len(set(seen)) == 1
