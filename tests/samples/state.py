@@ -151,6 +151,15 @@ def added_products(tf: Any, x: Any, y: Any) -> Any:
     return mat_mul_sum_op([x, y], [y, x], transpose_b=True, name="sum")
 
 
+def biased_and_pooled(tf: Any, x: Any, bias: Any) -> Any:
+    """The nodes that rewrites put in the place of a bias, a rectifier and pooling."""
+    from dataflow.ops.fused import bias_relu_max_pool_grad_op, bias_relu_max_pool_op
+
+    attrs = {"ksize": [1, 1, 2, 1], "strides": [1, 1, 2, 1]}
+    y = bias_relu_max_pool_op(x, bias, output_shape=(1, 1, 2, 1), name="pooled", **attrs)
+    return y, bias_relu_max_pool_grad_op(x, bias, y, y, name="gradient", **attrs)
+
+
 def packed_product(tf: Any, x: Any, y: Any) -> Any:
     """The nodes that rewrites put in the place of products with one right matrix."""
     from dataflow.ops.fused import packed_matrix_op, packed_product_op
@@ -311,6 +320,21 @@ SAMPLES = [
         gradient=(),
         oracle=False,
         note="made by rewrites",
+    ),
+    *(
+        Sample(
+            name,
+            biased_and_pooled,
+            (np.array([3, 4, -5, -1], np.float32).reshape(1, 1, 4, 1), np.float32([-2])),
+            lambda x, bias: [
+                np.float32([[[[2], [0]]]]),
+                np.float32([[[[0], [2], [0], [0]]]]),
+            ],
+            gradient=(),
+            oracle=False,
+            note="made by rewrites",
+        )
+        for name in ("_BiasReluMaxPool", "_BiasReluMaxPoolGrad")
     ),
     *(
         Sample(

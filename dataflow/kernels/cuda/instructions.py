@@ -67,7 +67,7 @@ CUDA = {
     "SquaredDifference": "({0} - {1}) * ({0} - {1})",
     "ReluGrad": "{0} * (T)({1} > (T)0)",
     "Sigmoid": "(T)1 / ((T)1 + exp(-{0}))",
-    "SigmoidGrad": "{1} * {0} * ((T)1 - {0})",
+    "SigmoidGrad": "((T)1 - {0}) * {0} * {1}",
     "TanhGrad": "((T)1 - {0} * {0}) * {1}",
 }
 #: Steps whose value is a truth value.

@@ -98,8 +98,9 @@ INSTRUCTIONS: dict[str, Instruction] = {
     ),
     "SigmoidGrad": Instruction(
         (
-            "xp.multiply({1}, {0}, out={o})",
-            "xp.multiply({o}, xp.subtract(one, {0}), out={o})",
+            "xp.subtract(one, {0}, out={o})",
+            "xp.multiply({o}, {0}, out={o})",
+            "xp.multiply({o}, {1}, out={o})",
         )
     ),
     "TanhGrad": Instruction(

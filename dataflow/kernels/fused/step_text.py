@@ -163,8 +163,8 @@ class StepWriter:
                 factor = self.step("Select", self.step("Greater", x[1], 0.0), 1.0, 0.0)
                 return self.step("Mul", x[0], factor)
             case "SigmoidGrad":
-                product = self.step("Mul", x[1], x[0])
-                return self.step("Mul", product, self.step("Sub", 1.0, x[0]))
+                slope = self.step("Mul", self.step("Sub", 1.0, x[0]), x[0])
+                return self.step("Mul", slope, x[1])
             case "TanhGrad":
                 slope = self.step("Sub", 1.0, self.step("Mul", x[0], x[0]))
                 return self.step("Mul", slope, x[1])
