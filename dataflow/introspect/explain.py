@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dataflow.graph.display import mimebundle
+from dataflow.introspect import offers
 from dataflow.introspect.explain_tasks import ClusterExplanation, explain_tasks
 from dataflow.introspect.graph_json import graph_to_dict, node_to_dict
+from dataflow.introspect.offers import Offer
 from dataflow.introspect.rewrite_history import RewriteHistory, RewriteStep
 from dataflow.introspect.sections import as_html, as_text, rows
 from dataflow.kernels.cuda.fused import fused_source
@@ -49,7 +51,8 @@ class Explanation(NamedTuple):
     fitted, as dictionaries of `rewrites.journal.Hit`; ``kernels`` the source of each fused kernel
     by its node; ``source`` the plan as Python; ``order`` the nodes that cost a line of it.
     ``graph`` holds the nodes of the whole graph, ``steps`` what each rewrite makes of it; pruning
-    is the first.
+    is the first. ``offers`` are forms that would give better values, and that no rewrite therefore
+    puts in the graph's place (see `introspect.offers`).
     """
 
     fetches: list[str]
@@ -63,6 +66,7 @@ class Explanation(NamedTuple):
     lifetimes: list[Lifetime]
     graph: list[dict[str, Any]]
     steps: list[RewriteStep]
+    offers: list[Offer]
 
     def player(self, **options: Any) -> Any:
         """The rewrites one by one, before and after: a `dataflow_widgets.RewritePlayer`."""
@@ -76,6 +80,7 @@ class Explanation(NamedTuple):
             **self._asdict(),
             "lifetimes": [value._asdict() for value in self.lifetimes],
             "steps": [step._asdict() for step in self.steps],
+            "offers": [offer._asdict() for offer in self.offers],
         }
 
     def __repr__(self) -> str:
@@ -102,6 +107,9 @@ class Explanation(NamedTuple):
             ),
             (f"plan ({len(self.order)} lines)", self.source.rstrip()),
         ]
+        if self.offers:
+            told = [f"{o.text}    at {o.node}, built at {o.built_at}" for o in self.offers]
+            sections.insert(2, (f"offers ({len(self.offers)})", rows(told)))
         for name, source in self.kernels.items():
             sections.append((f"fused kernel {name}", source.rstrip()))
         values = [
@@ -143,6 +151,7 @@ def explain(session: Any, fetches: Any, feed_dict: Any = None) -> Explanation | 
         _lifetimes(plan),
         nodes,
         history.finish(),
+        offers.find(plan.ops),
     )
 
 

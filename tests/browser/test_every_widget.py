@@ -50,7 +50,7 @@ def _pose(page: LabPage, widget: str) -> None:
         for _ in range(4):
             output.get_by_role("button", name="One step forward").click()
     elif widget == "rewrite_player":
-        output.get_by_role("button", name="log(1 + exp(x))").click()
+        output.get_by_role("button", name="x ** 2 -> square(x)").click()
         output.locator(".df-node.df-comes").wait_for()
     elif widget == "timeline":
         output.get_by_role("button", name="Critical path", exact=True).click()
