@@ -169,12 +169,12 @@ def test_toggled_instead_of_side_by_side(bare: BarePage) -> None:
     assert inside.locator(".df-column:not([hidden])").count() == 2
     inside.get_by_label("how much").select_option("near")
     inside.get_by_role("button", name="x * 1 -> x").click()
-    bare.page.locator(".df-column[aria-label=before] .df-node").nth(3).wait_for(state="attached")
+    bare.page.locator(".df-column[aria-label=before] .df-node").nth(4).wait_for(state="attached")
     bare.page.wait_for_function(
-        "() => document.querySelectorAll('.df-column[aria-label=before] .df-node').length === 4"
+        "() => document.querySelectorAll('.df-column[aria-label=before] .df-node').length === 5"
     )
     wait_tag(bare, "before", "goes")
-    assert set(tags(bare, "before")) == {"x", "once", "once/y", "Exp"}
+    assert set(tags(bare, "before")) == {"x", "once", "once/y", "squared", "squared/y"}
 
 
 def test_playing_ends_at_the_end(bare: BarePage) -> None:
