@@ -83,8 +83,11 @@ def record(
     State changes as in `Session.run`. ``values`` says what is kept: True the whole values,
     "sampled" and "sizes" a `ValueSample` of each (which costs a few percent of a run), False the
     times alone. Except for True, nodes whose value nobody reads (a control edge alone asks for
-    them) are left out, as in any run that is repeated. With ``catch=True`` an error of a node ends the recording and is kept in
-    ``Trace.error``; else it is raised as `Session.run` would.
+    them) are left out, as in any run that is repeated. With ``catch=True`` an error of a node ends
+    the recording and is kept in ``Trace.error``; else it is raised as `Session.run` would.
+
+    Results are those of `Session.run` to the bit, but for what a loop adds up of products: a gradient
+    of weights, say. The graph's own nodes do that round by round, and round each time.
     """
     session._check_open()
     graph = session.graph
