@@ -261,7 +261,10 @@ BY_TYPE = {
     "train/save_graph.py": "Assign Reshape RestoreV2 SaveV2",
     # Tables of patterns: the ops that a rule, or a rule of shapes, is about.
     "rewrites/broadcasting.py": "AddN BroadcastTo Reshape Shape Size",
+    "introspect/offers.py": "Add AddV2 Exp Log Softmax Sub Sum",
     "rewrites/debug_ops.py": "CheckNumerics Print",
+    # What rewrites make, and what is then added to.
+    "rewrites/dedupe.py": "_RoundsSum",
     "rewrites/fusion.py": "Mean Sum",
     "rewrites/loop_shapes.py": "TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3",
     "rewrites/loop_sums.py": "Add AddV2",
