@@ -1,5 +1,8 @@
 """CRC-32C (Castagnoli), the checksum of TFRecord files, event files and TensorFlow checkpoints.
 
+The package google-crc32c computes it with the processor's own instruction (``pip install
+'dataflow-learn[fast]'``). Where it is not installed, NumPy does:
+
 The remainder register is a linear function over GF(2) of the bytes that went through it. So the
 register after a block is the exclusive or of what each byte alone, followed by zeros, leaves in it:
 one table look-up per byte, which NumPy does for a whole block at once. Two neighbouring blocks join
@@ -12,6 +15,7 @@ LevelDB's, so that a checksum of data that holds checksums stays sound.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,6 +33,31 @@ _Array = np.ndarray[Any, Any]
 
 def crc32c(data: Bytes | _Array, crc: int = 0) -> int:
     """The CRC-32C of ``data``; with ``crc``, of what gave that checksum followed by ``data``."""
+    extend = _extend()
+    if extend is None:
+        return by_numpy(data, crc)
+    if type(data) is not bytes:
+        if isinstance(data, np.ndarray):
+            array = np.ascontiguousarray(data).view(np.uint8).reshape(-1)
+        else:
+            array = np.frombuffer(memoryview(data).cast("B"), np.uint8)
+        array.flags.writeable = False  # of this view of the bytes: the package takes nothing else
+        data = array
+    return extend(crc, data)
+
+
+@functools.cache
+def _extend() -> Callable[[int, Any], int] | None:
+    """``extend(crc, data)`` of google-crc32c; ``None`` without it, or where it is Python alone."""
+    try:
+        import google_crc32c
+    except ImportError:
+        return None
+    return google_crc32c.extend if google_crc32c.implementation == "c" else None
+
+
+def by_numpy(data: Bytes | _Array, crc: int = 0) -> int:
+    """As `crc32c`, with NumPy alone."""
     if isinstance(data, np.ndarray):
         data = np.ascontiguousarray(data).view(np.uint8).reshape(-1).data
     view = memoryview(data).cast("B")

@@ -15,6 +15,8 @@ from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims
 
 _LARGEST_ELEMENTS = 10_000
+#: TensorFlow's limit; NumPy's is lower, and found when the graph runs.
+_MAX_RANK = 254
 _rules: dict[str, Callable[[Any], Any]] = {}
 
 
@@ -49,6 +51,11 @@ def static_dims(tensor: Tensor) -> Dims:
     """The dims that a shape tensor holds, with ``None`` for parts not known yet (or for -1)."""
     value = static_value(tensor)
     if value is not None:
+        if np.size(value) > _MAX_RANK:
+            raise ValueError(
+                f"{tensor.name!r} is to be a shape: that has at most {_MAX_RANK} dimensions, "
+                f"got {np.size(value):,}"
+            )
         return tuple(None if v < 0 else int(v) for v in np.asarray(value).reshape(-1))
     op = tensor.op
     kind = op.type
@@ -85,7 +92,7 @@ def static_dims(tensor: Tensor) -> Dims:
             if not a["shrink_axis_mask"] and not a["new_axis_mask"]:
                 return whole[begin : end : int(bounds[2][0])]
     if tensor.dims is not None and len(tensor.dims) == 1 and tensor.dims[0] is not None:
-        return (None,) * tensor.dims[0]
+        return (None,) * tensor.dims[0] if tensor.dims[0] <= _MAX_RANK else None
     return None
 
 
@@ -112,7 +119,10 @@ def _shape(op: Any) -> Any:
     dims = op.inputs[0].dims
     if dims is None or None in dims:
         return None
-    return np.array(dims, dtype=op.outputs[0].dtype.as_numpy_dtype)
+    dtype = np.dtype(op.outputs[0].dtype.as_numpy_dtype)
+    if max(dims, default=0) > np.iinfo(dtype).max:
+        return None  # found when it runs, if it ever does
+    return np.array(dims, dtype=dtype)
 
 
 def _passed_into(op: Any) -> Any:

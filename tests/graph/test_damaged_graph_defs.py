@@ -166,6 +166,23 @@ def test_a_constant_of_one_value_takes_no_memory_until_it_is_used() -> None:
     assert "holds 8589934592 values, its proto 2" in take(definition.SerializeToString())
 
 
+def test_sizes_that_no_shape_can_hold() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.placeholder(tf.float32, [7], name="x")
+        tf.fill(tf.shape(x, name="shape"), 1.0, name="filled")
+        tf.reshape([1.0], tf.constant([1, 1], name="sizes"), name="again")
+        definition = graph.as_graph_def()
+    nodes = {node.name: node for node in definition.node}
+    for size in (2**32, 2**62):  # tf.shape gives an int32
+        nodes["x"].attr["shape"].shape.dim[0].size = size
+        assert take(definition.SerializeToString()) == "taken"
+    sizes = nodes["sizes"].attr["value"].tensor
+    sizes.tensor_content = b""
+    sizes.int_val.append(1)
+    sizes.tensor_shape.dim[0].size = 1 << 33
+    assert "at most 254 dimensions, got 8,589,934,592" in take(definition.SerializeToString())
+
+
 def test_a_constant_that_claims_to_be_huge() -> None:
     with tf.Graph().as_default() as graph:
         tf.constant([1.0, 2.0], name="c")
