@@ -15,7 +15,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="dataflow",
         description="A graph-mode machine learning system to look into, beside a notebook cell.",
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
 
     lab = commands.add_parser(
         "lab",
@@ -66,6 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; the return value is the exit status."""
     parser = build_parser()
     options, extra = parser.parse_known_args(sys.argv[1:] if arguments is None else arguments)
+    if options.command is None and not extra:
+        parser.print_help()
+        return 0
     if options.command == "lab":
         from dataflow.cli.lab import run_lab
 

@@ -29,7 +29,8 @@ class Finding:
 
     Attributes:
         name: what was looked for.
-        status: "ok"; "missing" (a part that some of this needs); "broken" (there, but unusable).
+        status: "ok"; "missing" (a part that some of this needs); "optional" (not there, and no
+            lesson needs it); "broken" (there, but unusable).
         found: what is there, in words.
         advice: what to do about it; empty when nothing is to be done.
         required: whether nothing at all works without it.
@@ -100,7 +101,7 @@ def check_cupy() -> Finding:
         if not has_driver:
             return Finding(
                 "CuPy and GPUs",
-                "missing",
+                "optional",
                 "no NVIDIA driver; everything runs on the CPU",
                 "nothing to do, unless there is an NVIDIA GPU: then install its driver; "
                 "tf.test.pretend_gpus(1) shows placement and copies without one",
@@ -226,17 +227,24 @@ def check_llvmlite() -> Finding:
     )
 
 
+def check_ml_dtypes() -> Finding:
+    """ml_dtypes, which holds the NumPy type of tf.bfloat16."""
+    return _check_distribution(
+        "ml_dtypes", "ml-dtypes", f"{install('bfloat16')}; only tf.bfloat16 needs it"
+    )
+
+
 def check_browser() -> Finding:
     """A browser for the tests; a learner's own browser is not looked at."""
     path = find_browser()
     if path is None:
         return Finding(
-            "Browser for tests", "missing", "no Chromium or Chrome", HOW_TO_GET_A_BROWSER
+            "Browser for tests", "optional", "no Chromium or Chrome", HOW_TO_GET_A_BROWSER
         )
     if importlib.util.find_spec("playwright") is None:
         return Finding(
             "Browser for tests",
-            "missing",
+            "optional",
             f"{path}, but no Playwright to drive it",
             install("test"),
         )
@@ -248,7 +256,7 @@ def check_data() -> Finding:
     folder = os.environ.get("DATAFLOW_DATA")
     advice = "set DATAFLOW_DATA to a folder with the data sets to work without downloads"
     if not folder:
-        return Finding("Data folder", "missing", "DATAFLOW_DATA is not set", advice)
+        return Finding("Data folder", "optional", "DATAFLOW_DATA is not set", advice)
     path = Path(folder)
     if not path.is_dir():
         return Finding("Data folder", "broken", f"DATAFLOW_DATA={folder} is no folder", advice)
@@ -268,6 +276,7 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
     check_graphviz,
     check_tensorboard,
     check_llvmlite,
+    check_ml_dtypes,
     check_browser,
     check_data,
 )
@@ -299,9 +308,9 @@ def report_text(findings: list[Finding]) -> str:
     width = max(len(finding.name) for finding in findings)
     lines = []
     for finding in findings:
-        lines.append(f"{finding.status:<8}{finding.name:<{width + 2}}{finding.found}")
+        lines.append(f"{finding.status:<10}{finding.name:<{width + 2}}{finding.found}")
         if finding.advice:
-            lines.append(" " * (8 + width + 2) + "-> " + finding.advice)
+            lines.append(" " * (10 + width + 2) + "-> " + finding.advice)
     return "\n".join(lines)
 
 

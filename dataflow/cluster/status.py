@@ -29,12 +29,16 @@ class Status(list[dict[str, Any]]):
         "queues",
         "staleness",
         "variables",
-        "variable_bytes",
         "memory_bytes",
     )
 
     def _cells(self) -> list[list[str]]:
-        return [[_cell(name, row.get(name)) for name in self._COLUMNS] for row in self]
+        rows = [[_cell(name, row.get(name)) for name in self._COLUMNS] for row in self]
+        at = self._COLUMNS.index("variables")
+        for row, cells in zip(self, rows, strict=True):
+            if row.get("variables"):
+                cells[at] += f" ({_cell('variable_bytes', row['variable_bytes'])})"
+        return rows
 
     def __repr__(self) -> str:
         titles = [name.replace("_bytes", "").replace("_", " ") for name in self._COLUMNS]
