@@ -296,17 +296,19 @@ class BaseSession:
 
         Raises `tf.errors.UnimplementedError` for fetches that hang on an assignment, a queue, an
         iterator or a Python function, which cannot be computed without a change of state, and for
-        sessions on a cluster; else what `run` raises for fetches and feeds that do not fit.
+        sessions on a cluster or a GPU; else what `run` raises for fetches and feeds that do not fit.
         """
         self._check_open()
         from dataflow.runtime import nan_origin
 
-        if self._remote is not None:
+        if self._remote is not None or self._has_gpu:
+            where = self._target if self._remote is not None else "a GPU"
             raise UnimplementedError(
                 None,
                 None,
-                "find_nan looks at sessions of this process, and this one is on "
-                f"{self._target}. Restore its variables in a local tf.Session() and ask there.",
+                f"find_nan looks at sessions on this process's CPU, and this one is on {where}. "
+                "Restore its variables in a local tf.Session() with device_count={'GPU': 0}, and "
+                "ask there.",
             )
         plan, values = self._prepare(fetches, feed_dict)
         return nan_origin.find(plan, plan.convert_feeds(values))

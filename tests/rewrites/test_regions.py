@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -281,3 +283,20 @@ def test_what_is_joined_along_another_axis_or_elsewhere_is_joined_afterwards(eit
         plan, got, wanted = both(results, feeds)
         same(got, wanted)
         assert types(plan).count("ConcatV2") == 2
+
+
+def test_a_region_loads_the_kernels_that_it_needs_and_no_others() -> None:
+    code = (
+        "import sys, numpy as np, dataflow as tf\n"
+        "x = tf.placeholder(tf.float32, [16])\n"
+        "y = x\n"
+        "for _ in range(20): y = tf.tanh(y) * x\n"
+        "s = tf.Session()\n"
+        "for _ in range(4): s.run(y, {x: np.ones(16, np.float32)})\n"
+        "(plan,) = set(s._plans.values())\n"
+        "print(len(plan.journal) > 0, 'dataflow.kernels.all' in sys.modules)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == ["True", "False"]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.kernels.xp import pretend_gpus
 from dataflow.runtime.nan_origin import NonFiniteOrigin, NonFiniteWarning
 from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
 
@@ -262,6 +263,16 @@ def test_a_session_on_a_cluster_says_that_it_does_not() -> None:
     with tf.Session(server.target) as s:
         with pytest.raises(tf.errors.UnimplementedError, match="is on grpc://"):
             s.find_nan(tf.constant(1.0))
+
+
+def test_what_a_gpu_computes_is_not_watched_and_a_session_there_says_so() -> None:
+    x, loss, train = network()
+    with pretend_gpus(1), tf.Session() as s:
+        s.run(tf.global_variables_initializer())
+        (_, value), told = watched(s, [train, loss], {x: LARGE})
+        assert np.isinf(value) and told == []
+        with pytest.raises(tf.errors.UnimplementedError, match="is on a GPU"):
+            s.find_nan(loss, {x: SMALL})
 
 
 @pytest.mark.parametrize("on_task", [False, True])

@@ -27,7 +27,12 @@ from dataflow.kernels.fused.step_text import can_write
 from dataflow.kernels.registry import bind, get_kernel, kernel
 
 #: Ops that a region may have beside `INSTRUCTIONS`.
-_OTHERS = frozenset({"AddN", "Select", "SelectV2", "ZerosLike"})
+_OTHERS = {
+    "AddN": "arithmetic",
+    "Select": "gather_scatter",
+    "SelectV2": "gather_scatter",
+    "ZerosLike": "array_basics",
+}
 #: Their operands must have one shape: nothing is broadcast.
 EQUAL_SHAPES = frozenset({"AddN", "Select", "ReluGrad", "SigmoidGrad", "TanhGrad"})
 #: Shapes and strides that are remembered.
@@ -77,7 +82,7 @@ def small(region: Region, xp: Any = np) -> Callable[..., tuple[Any, ...]]:
 
 
 def _kernel(op_type: str, xp: Any) -> Callable[..., Any]:
-    found = get_kernel(op_type, "cpu" if xp is np else "gpu")
+    found = get_kernel(op_type, "cpu" if xp is np else "gpu", _OTHERS[op_type])
     assert found is not None
     return bind(found, xp, {})
 
