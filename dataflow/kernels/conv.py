@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels import blocked_conv, direct_conv, direct_conv_3d, direct_filter_gradient
-from dataflow.kernels.blas import add_product, num_threads
+from dataflow.kernels.blas import add_product
 from dataflow.kernels.conv_geometry import (
     Layout,
     Problem,
@@ -32,7 +32,7 @@ from dataflow.kernels.conv_geometry import (
 from dataflow.kernels.cuda import conv as cuda_conv
 from dataflow.kernels.cuda.products import product
 from dataflow.kernels.cuda.source import can_run
-from dataflow.kernels.parallel import add_up_pieces, matrix_product, run_pieces_of
+from dataflow.kernels.parallel import SHARES, add_up_pieces, matrix_product, run_pieces_of
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window
 
@@ -184,8 +184,8 @@ def _pieces(xp: Any, batch: int, item_bytes: int) -> list[slice]:
     budget = _CPU_PIECE_BYTES if xp is np else cuda_conv.PIECE_BYTES
     count = max(1, -(-batch * item_bytes // budget))
     if xp is np and batch * item_bytes > _SMALL_BYTES:
-        workers = num_threads()  # not those that are free: pieces decide how sums round
-        count = min(batch, -(-count // workers) * workers)
+        # Not as many as there are threads: pieces decide how sums round.
+        count = min(batch, -(-count // SHARES) * SHARES)
     size = max(1, -(-batch // count))
     return [slice(i, min(i + size, batch)) for i in range(0, batch, size)]
 

@@ -20,6 +20,7 @@ from dataflow.kernels.direct_conv import places_by_taps
 from dataflow.kernels.direct_lines import (
     PIECES_EACH,
     SHARED_PRODUCT,
+    SHARING_THREADS,
     Lines,
     addresses,
     is_worthwhile,
@@ -262,7 +263,7 @@ class _FilterGradient:
         self.lines.pad(self.padding, range(batch * planes), range(self.lines.height))
         both = self.lines.image_bytes + self.grad_plane_bytes
         numbers = len(self.places) * self.height.count * self.width.count
-        threads = num_threads()
+        threads = SHARING_THREADS  # the same on all machines: shares decide how the sums round
         if numbers * self.filter_bytes // NUMBER_BYTES < SHARED_PRODUCT:
             threads = 1
         # Totals are to be small beside what they are made of.

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.blas import num_threads
 from dataflow.kernels.direct_lines import (
     PIECES_EACH,
     SHARED_PRODUCT,
+    SHARING_THREADS,
     Lines,
     addresses,
     is_trivial,
@@ -103,7 +103,8 @@ class _FilterGradient:
         places = batch * height.count * width.count
         self.filter_bytes = int(np.prod(out_shape)) * NUMBER_BYTES
         is_large = places * self.filter_bytes // NUMBER_BYTES >= SHARED_PRODUCT
-        threads = num_threads() if is_large else 1
+        # The same on all machines: shares decide how the sums round.
+        threads = SHARING_THREADS if is_large else 1
         batch_bytes = batch * (self.lines.image_bytes + self.grad_image_bytes)
         # Totals are to be small beside what they are made of.
         shares = min(threads * PIECES_EACH, batch, batch_bytes // (2 * self.filter_bytes))

@@ -19,6 +19,8 @@ _SMALL_PRODUCT = 1 << 19
 _LEAST_OUTPUTS = 4
 #: From here on the team's threads share the work.
 SHARED_PRODUCT = 4 << 20
+#: How many threads the shares of a sum are made for.
+SHARING_THREADS = 2
 #: Pieces for each thread, so that one that is held up leaves work to the others.
 PIECES_EACH = 4
 #: Lists that are kept; where shapes change all the time, they are made anew.

@@ -112,9 +112,10 @@ def run_pieces(pieces: Sequence[Any], make_worker: Callable[[], Callable[[Any], 
     """
     helpers = min(num_workers(), len(pieces)) - 1
     if helpers < 1:
-        worker = make_worker()
-        for piece in pieces:
-            worker(piece)
+        with single_threaded():  # a product has other bits with BLAS's threads
+            worker = make_worker()
+            for piece in pieces:
+                worker(piece)
         return
     remaining = iter(pieces)
     lock = threading.Lock()
@@ -157,9 +158,9 @@ def add_up_pieces(
     """Adds to ``total`` what the workers add to the totals that they are made with.
 
     Neighbouring pieces share a total, and the totals are added in order, so that the rounding does
-    not depend on which thread was free when.
+    not depend on which thread was free when, nor on how many there are.
     """
-    count = max(1, min(num_threads(), len(pieces))) if xp is np else 1
+    count = max(1, min(SHARES, len(pieces))) if xp is np else 1
     ends = [len(pieces) * i // count for i in range(count + 1)]
     totals = [total, *([None] * (count - 1))]
 
@@ -221,6 +222,9 @@ def run_pieces_of(xp: Any, pieces: Sequence[Any], make_worker: Any) -> None:
             worker(piece)
 
 
+#: Parts of a sum, or of a product of BLAS (whose results depend on where a matrix is cut): so many
+#: on all machines, whatever the number of their processors.
+SHARES = 4
 #: From here on a product may be made by `fused.gemm`.
 _MEDIUM_PRODUCT = 1 << 20
 #: From here on one with a packed matrix is quicker than NumPy's.
@@ -232,7 +236,7 @@ _SHARE_OF_PRODUCT = 4 << 20
 #: From here on BLAS's work is divided among the helpers here; waking one takes about 0.1 ms. (At 25
 #: million, two threads take 0.56 of the time on a quiet machine, and 1.06 of it on a busy one.)
 LARGE_PRODUCT = 1 << 24
-#: From here on a thread that is held up can leave some of its share to the others.
+#: From here on there are twice as many, so that more threads have one.
 _VERY_LARGE_PRODUCT = 1 << 26
 #: Parts start at multiples of this many columns or rows, as the kernels of BLAS work on blocks.
 _BLOCK = 16
@@ -278,15 +282,15 @@ def _multiply(a: Any, b: Any, out: Any, multiplications: int) -> None:
     """``out = a @ b``, by one thread or all."""
     from dataflow.kernels.fused import gemm  # with the first product of some size
 
-    # The parts depend on the number of processors alone, not on how many are free: so does rounding.
+    # By rows or columns: the number of parts changes no sum.
     if gemm.multiply(a, b, out, False, _num_shares(multiplications)):
         return
-    if multiplications < LARGE_PRODUCT or num_threads() < 2:
+    if multiplications < LARGE_PRODUCT:
         np.matmul(a, b, out=out)
         return
     by_columns = out.shape[1] >= out.shape[0]
     length = max(out.shape)
-    size = -(-length // ((2 if multiplications >= _VERY_LARGE_PRODUCT else 1) * num_threads()))
+    size = -(-length // ((2 if multiplications >= _VERY_LARGE_PRODUCT else 1) * SHARES))
     size = -(-size // _BLOCK) * _BLOCK
 
     def work(start: int) -> None:

@@ -7,6 +7,7 @@ a nesting of those. Variables are made at the first call and found again by ever
 from __future__ import annotations
 
 import collections
+import hashlib
 from typing import Any
 
 from dataflow.dtypes import as_dtype
@@ -427,12 +428,19 @@ class DropoutWrapper(_Wrapper):
                 raise ValueError("When variational_recurrent=True, dtype must be provided")
             self._noise_dtype = as_dtype(dtype)
 
+    def _seed_of(self, salt: str) -> int | None:
+        """A seed for each mask, the same in every process (`hash` of a string is not)."""
+        if self._seed is None:
+            return None
+        digest = hashlib.md5(f"{self._seed}{salt}".encode(), usedforsecurity=False).digest()
+        return int.from_bytes(digest[:4], "big") & 0x7FFFFFFF
+
     def _drop(self, values: Any, salt: str, keep_prob: Any) -> Any:
         if isinstance(keep_prob, (int, float)) and keep_prob >= 1:
             return values
 
         def one(index: int, value: Any) -> Any:
-            seed = None if self._seed is None else hash((salt, index, self._seed)) & 0x7FFFFFFF
+            seed = self._seed_of(f"{salt}_{index}")
             if not self._variational:
                 return dropout(value, keep_prob=keep_prob, seed=seed)
             key = f"{salt}{index}"

@@ -25,6 +25,8 @@ SMALL_PRODUCT = 1 << 15
 _LEAST_ROWS, _LEAST_COLUMNS = 4, LANES
 #: Groups of products for each thread, so that one that is held up leaves work to the others.
 _GROUPS_EACH = 4
+#: Fewer products are left to BLAS.
+_LEAST_COUNT = 4
 _ADDRESSES = 4
 
 
@@ -50,7 +52,7 @@ def multiply_each(x: Any, y: Any) -> Any:
     except ValueError:  # `matmul` says so
         return None
     count = int(np.prod(batch))
-    if count < 2 * num_threads():
+    if count < _LEAST_COUNT:
         return None
     function = compiled_loops[transposed].get()
     if function is None:

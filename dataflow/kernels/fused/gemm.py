@@ -42,6 +42,9 @@ _LEAST_ROWS, _LEAST_COLUMNS = 4, LANES
 _MOST_STEPS, _MOST_ROWS = 256, 512
 #: Elements of a right matrix whose rows are divided: more than a core's second cache has.
 _LARGE_WEIGHTS = 1 << 19
+#: Multiplications of a product whose steps are divided, at least, and into how many shares: as many
+#: on all machines, since they decide how the sums round.
+_LEAST_DIVIDED, _STEP_SHARES = 3 << 20, 4
 _ADDRESSES = ("left", "right", "out", "panel")
 _FIELDS = (
     *(*_ADDRESSES, "rows", "columns", "steps", "left_row", "left_step"),
@@ -244,8 +247,13 @@ def lay_out(
     # writes when the weights' gradient is made (rows of that) and when they are updated. A cache
     # of another core is three times as far as one's own.
     by_steps = (
-        by_steps and parts > 1 and steps >= 2 * rows * (parts - 1) and right_column == NUMBER_BYTES
+        by_steps
+        and rows * steps * columns >= _LEAST_DIVIDED
+        and steps >= 2 * rows * (_STEP_SHARES - 1)
+        and right_column == NUMBER_BYTES
     )
+    if by_steps:
+        parts = _STEP_SHARES
     by_columns = columns >= rows
     found = []
     for i, part in enumerate(_shares(steps if by_steps else max(rows, columns), parts)):
