@@ -18,13 +18,15 @@ from dataflow.dtypes import DType, bfloat16, float32
 from dataflow.kernels.registry import Kernel, bind
 
 
-def concerns(op: Any) -> bool:
-    """Whether a node has an input or output of bfloat16."""
-    return any(t.dtype.base_dtype is bfloat16 for t in (*op.inputs, *op.outputs))
+def bind_node(found: Kernel, first: Any, op: Any) -> Callable[..., Any]:
+    """The kernel of a node as a function of its inputs; ``first`` is ``xp`` or the context."""
+    for tensor in (*op._inputs, *op.outputs):
+        if tensor.dtype.base_dtype is bfloat16:
+            return _bind_in_float32(found, first, op)
+    return bind(found, first, op.attrs)
 
 
-def bind_in_float32(found: Kernel, first: Any, op: Any) -> Callable[..., Any]:
-    """The kernel of a node that `concerns` bfloat16, as a function of its inputs."""
+def _bind_in_float32(found: Kernel, first: Any, op: Any) -> Callable[..., Any]:
     if found.stateful or found.any_dtype or _changes_or_keeps(op):
         return bind(found, first, op.attrs)
     attrs = {name: _widened(value) for name, value in op.attrs.items()}

@@ -120,17 +120,11 @@ def all_kernels() -> dict[tuple[str, str], Kernel]:
     return _kernels
 
 
-def bind_node(found: Kernel, first: Any, op: Any) -> Callable[..., Any]:
-    """The kernel of a node as a function of its inputs; ``first`` is ``xp`` or the context."""
-    from dataflow.kernels import bfloat16
-
-    if bfloat16.concerns(op):
-        return bfloat16.bind_in_float32(found, first, op)
-    return bind(found, first, op.attrs)
-
-
 def bind(found: Kernel, first: Any, attrs: dict[str, Any]) -> Callable[..., Any]:
-    """The kernel as a function of the inputs alone; ``first`` is ``xp`` or the context."""
+    """The kernel as a function of the inputs alone; ``first`` is ``xp`` or the context.
+
+    A node's kernel is bound by `bfloat16.bind_node`, which knows of its dtypes too.
+    """
     wanted = {name: attrs[name] for name in found.attrs}
     if found.factory:
         return found.function(first, **wanted)  # type: ignore[no-any-return]

@@ -20,6 +20,7 @@ from dataflow.errors import (
 )
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.kernels.bfloat16 import bind_node
 from dataflow.kernels.blas import num_threads, single_threaded
 from dataflow.kernels.cuda.memory import (
     describe_holders,
@@ -29,7 +30,7 @@ from dataflow.kernels.cuda.memory import (
 from dataflow.kernels.memory import keep_freed_memory, without_collecting
 from dataflow.kernels.mutex import release_held
 from dataflow.kernels.parallel import limited_to
-from dataflow.kernels.registry import bind_node, cpu_only_reason, get_kernel
+from dataflow.kernels.registry import cpu_only_reason, get_kernel
 from dataflow.kernels.text_lines import TextLine, without_places
 from dataflow.kernels.xp import array_module, is_device_array, on_device, to_host
 from dataflow.ops.transfer import COPIES
