@@ -31,7 +31,7 @@ from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.devices import DeviceAttributes
 from dataflow.runtime.feeds import flatten_feeds, make_feed_converter
 from dataflow.runtime.fetches import FetchPlan, cache_key
-from dataflow.runtime.plan import own
+from dataflow.runtime.ownership import own
 from dataflow.runtime.stepper import Trace
 
 #: How long after a step's end its master may say what became of it: it knows which task was slow.

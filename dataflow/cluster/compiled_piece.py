@@ -35,10 +35,10 @@ from dataflow.runtime.lending import Lender, num_bytes
 from dataflow.runtime.plan import (
     RUNS_BEFORE_REWRITING,
     Plan,
-    explain_error,
     generator_of,
 )
 from dataflow.runtime.resources import Cancellation, ResourceManager
+from dataflow.runtime.run_errors import annotate_error
 
 _MOST_LIGHT = 40
 
@@ -346,7 +346,7 @@ class CompiledPiece:
         """The error that a segment's function raised, with the name of the node."""
         if not isinstance(segment, CompiledSegment):
             segment = self._segments[segment]
-        return explain_error(error, segment.generated, segment.placed.origin, self.session)
+        return annotate_error(error, segment.generated, segment.placed.origin, self.session)
 
     def call_on_slots(self, number: int, function: str) -> str:
         """The line of code that calls a segment's ``function`` with the values in its slots.

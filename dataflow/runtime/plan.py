@@ -4,44 +4,33 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import sys
-import traceback
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from dataflow.errors import (
-    InvalidArgumentError,
-    OpError,
-    ResourceExhaustedError,
     UnimplementedError,
-    UnknownError,
 )
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.bfloat16 import bind_node
 from dataflow.kernels.blas import num_threads, single_threaded
-from dataflow.kernels.cuda.memory import (
-    describe_holders,
-    free_unused_memory,
-    is_out_of_memory,
-)
 from dataflow.kernels.memory import keep_freed_memory, without_collecting
 from dataflow.kernels.mutex import release_held
 from dataflow.kernels.parallel import limited_to
 from dataflow.kernels.registry import cpu_only_reason, get_kernel
-from dataflow.kernels.text_lines import TextLine, without_places
-from dataflow.kernels.xp import array_module, is_device_array, on_device, to_host
-from dataflow.ops.transfer import COPIES
+from dataflow.kernels.xp import array_module, on_device
 from dataflow.placement.placer import log_placement, place
 from dataflow.placement.transfers import Placed, insert_copies
 from dataflow.rewrites.gradual import Gradual, Steps, finish, nodes_per_run
 from dataflow.rewrites.prune import needed_operations
-from dataflow.runtime.codegen import DEAD, GeneratedPlan, Generator
+from dataflow.runtime.codegen import GeneratedPlan, Generator
 from dataflow.runtime.feeds import make_feed_converter
 from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.ownership import own
 from dataflow.runtime.resources import KernelContext
+from dataflow.runtime.run_errors import annotate_error
 
 #: Smaller plans are not watched for NaN: they run in microseconds, and what makes it is plain to see.
 LEAST_WATCHED = 8
@@ -354,15 +343,15 @@ class Plan:
                     results = self.function(*arguments)
         except Exception as e:
             release_held()
-            raise self.explain(e) from e
+            raise self.annotate_error(e) from e
         except BaseException:  # the cell was interrupted
             release_held()
             raise
         return [own(v) for v in results] if results else []
 
-    def explain(self, error: Exception) -> Exception:
+    def annotate_error(self, error: Exception) -> Exception:
         """The error of a run with the node, its inputs, and where it was built."""
-        return explain_error(error, self.generated, self.origin, self.session)
+        return annotate_error(error, self.generated, self.origin, self.session)
 
 
 def generator_of(
@@ -388,158 +377,3 @@ def generator_of(
         bind_constant=bind_constant if where else None,
         **options,
     )
-
-
-def own(value: Any) -> Any:
-    """A result that the caller may keep and change: a copy where the engine still holds it."""
-    if type(value) is np.ndarray:
-        if not value.shape:
-            value = value[()]
-            return value.copy() if type(value) is np.ndarray else own(value)
-        if value.dtype.hasobject and (plain := without_places(value)) is not value:
-            return plain
-        # References: the results tuple, the loop variable, this parameter, getrefcount's.
-        base = value.base
-        if sys.getrefcount(value) > _FRESH or not value.flags.writeable:
-            return value.copy()
-        if base is not None and (type(base) is not np.ndarray or sys.getrefcount(base) > 3):
-            return value.copy()
-        return value
-    if isinstance(value, np.generic):
-        return value
-    if value is DEAD:
-        raise InvalidArgumentError(
-            None, None, "Retval does not have value: the fetched tensor is in a branch not taken."
-        )
-    if type(value) is TextLine:
-        return bytes(value)
-    if is_device_array(value):
-        return own(to_host(value))
-    return value
-
-
-def _measure_fresh() -> int:
-    """How many references `own` sees to an array that nobody else holds."""
-    seen = []
-
-    def probe(value: Any) -> Any:
-        seen.append(sys.getrefcount(value))
-        return value
-
-    def make() -> tuple[Any, ...]:
-        return (np.zeros(2),)
-
-    results = make()
-    [probe(v) for v in results]
-    return seen[0]
-
-
-_FRESH = _measure_fresh()
-
-
-def failing_op(error: BaseException, line_ops: dict[int, Operation], filename: str) -> Any:
-    """The node whose line raised, and the local variables of the plan at that time."""
-    op, local_values = None, {}
-    entry = error.__traceback__
-    while entry is not None:
-        frame = entry.tb_frame
-        if frame.f_code.co_filename == filename:
-            op = line_ops.get(entry.tb_lineno)
-            local_values = {**frame.f_globals, **frame.f_locals}
-        entry = entry.tb_next
-    return op, local_values
-
-
-def explain_error(
-    error: Exception,
-    generated: Any,
-    origin: dict[Operation, Operation] | None = None,
-    session: Any = None,
-) -> Exception:
-    """An `OpError` that names the node: its type, inputs with their shapes now, and its origin.
-
-    Where a GPU has no memory left it also says what ``session`` holds of it, and lets go of what the
-    run held, which the error's traceback would keep.
-    """
-    if not is_out_of_memory(error):
-        return _explained(error, generated, origin)
-    text = f"the GPU has no memory left. {error}\n  {_held_by(session)}"
-    full = ResourceExhaustedError(None, None, text).with_traceback(error.__traceback__)
-    explained = _explained(full, generated, origin)
-    traceback.clear_frames(error.__traceback__)
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        frame.f_locals  # noqa: B018  the copy that was looked at is cleared when it is made anew
-    full.__traceback__ = None
-    free_unused_memory()
-    return explained
-
-
-def _held_by(session: Any) -> str:
-    """Which variables and CUDA graphs hold a GPU's memory; the graphs let go of it."""
-    variables = [] if session is None else session._resources.items("variable")
-    held = [(n, v.array.nbytes) for n, v in variables if is_device_array(v.array)]
-    for plan in list(getattr(session, "_plans", {}).values()):
-        if plan.captures is not None and (num_bytes := plan.captures.let_go()):
-            held.append((f"CUDA graph of {', '.join(plan.fetches.names)}", num_bytes))
-    return (
-        f"held by {describe_holders(held)}\n"
-        "  Use smaller batches, pin some variables to /cpu:0, or close other sessions."
-    )
-
-
-def _explained(
-    error: Exception, generated: Any, origin: dict[Operation, Operation] | None
-) -> Exception:
-    op, local_values = failing_op(error, generated.line_ops, generated.filename)
-    if op is None:
-        return error
-    values = [_value_of(t, generated, local_values) for t in op.inputs]
-    if op.type in ("_Fused", "_FusedRegion") and not isinstance(error, (OpError, MemoryError)):
-        from dataflow.rewrites.fusion import failing_step
-
-        found = failing_step(op, values)
-        if found is not None:
-            op, values, error = found
-    if op.type == "_UpdateAll" and op in (origin or {}):
-        from dataflow.rewrites.updates import failing_update
-
-        op, values = failing_update(op, values) or (op, values)
-    lines = []
-    if isinstance(error, OpError):
-        error_class: type[OpError] = type(error)
-        text = error.message
-    elif isinstance(error, NotImplementedError):
-        error_class, text = UnimplementedError, str(error)
-    elif isinstance(error, (ValueError, TypeError, IndexError, ArithmeticError)) or type(
-        error
-    ).__module__.startswith("numpy"):
-        error_class, text = InvalidArgumentError, str(error)
-    elif isinstance(error, MemoryError):
-        error_class, text = ResourceExhaustedError, f"out of memory: {error}"
-    else:
-        error_class, text = UnknownError, f"{type(error).__name__}: {error}"
-    if error_class.__name__ in ("ShapeError", "DTypeError"):
-        error_class = InvalidArgumentError
-    for tensor, value in zip(op.inputs, values, strict=True):
-        shape = getattr(value, "shape", None)
-        now = f", now of shape {tuple(shape)}" if shape is not None else ""
-        made = tensor.op.inputs[0] if tensor.op.type in COPIES else tensor  # the user's own
-        lines.append(f"  input {made.name!r}: {tensor.dtype.base_dtype.name}{now}")
-    message = f"{op.type} {op.name!r}: {text}"
-    if lines:
-        message += "\n" + "\n".join(lines)
-    message += f"\n  built at {op.built_at}"
-    if origin:
-        op = origin.get(op, op)
-    return error_class(op, op, message)
-
-
-def _value_of(tensor: Tensor, generated: Any, local_values: dict[str, Any]) -> Any:
-    """The value that a tensor had when the plan stopped; ``None`` when it is gone."""
-    name = generated.values.get(tensor, "")
-    value: Any = local_values.get(name)
-    if name.endswith((".array", ".read()")):
-        return local_values[name.partition(".")[0]].array
-    if name in local_values and hasattr(value, "exclusive"):
-        return value.array  # a variable
-    return value

@@ -18,7 +18,9 @@ from dataflow.ops.transfer import COPIES
 from dataflow.placement.transfers import Placed
 from dataflow.rewrites.switches import Switches
 from dataflow.runtime.codegen import DEAD, GeneratedPlan
-from dataflow.runtime.plan import Plan, explain_error, own
+from dataflow.runtime.ownership import own
+from dataflow.runtime.plan import Plan
+from dataflow.runtime.run_errors import annotate_error
 from dataflow.runtime.value_sample import ValueSample, not_finite, sample_of, size_of
 
 #: What a recording keeps of each value: all of it, a sample, its size, or nothing.
@@ -122,7 +124,7 @@ def record(
         result = plan.fetches.rebuild([own(v) for v in flat])
     except Exception as e:
         release_held()
-        error = explain_error(e, generated, origin, session)
+        error = annotate_error(e, generated, origin, session)
         if not catch:
             raise error from e
     finally:

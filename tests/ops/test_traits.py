@@ -245,7 +245,7 @@ BY_TYPE = {
     # How an input's buffer is handed over, for each kernel that can take one.
     "runtime/buffers.py": "AddN Assign BiasAdd ReluGrad _Fused",
     # Nodes that rewrites and the placer make: errors and lifetimes are told of what they stand for.
-    "runtime/plan.py": "_Fused _FusedRegion _UpdateAll",
+    "runtime/run_errors.py": "_Fused _FusedRegion _UpdateAll",
     "runtime/cuda_graph.py": "_CopyToDevice _CopyToHost",
     "introspect/explain.py": "_Fused",
     # `tf.get_session_handle` keeps what this op is given.

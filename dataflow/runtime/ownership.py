@@ -1,0 +1,60 @@
+"""Which results a caller may keep: those that nobody else holds, and copies of the others."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.text_lines import TextLine, without_places
+from dataflow.kernels.xp import is_device_array, to_host
+from dataflow.runtime.codegen import DEAD
+
+
+def own(value: Any) -> Any:
+    """A result that the caller may keep and change: a copy where the engine still holds it."""
+    if type(value) is np.ndarray:
+        if not value.shape:
+            value = value[()]
+            return value.copy() if type(value) is np.ndarray else own(value)
+        if value.dtype.hasobject and (plain := without_places(value)) is not value:
+            return plain
+        # References: the results tuple, the loop variable, this parameter, getrefcount's.
+        base = value.base
+        if sys.getrefcount(value) > _FRESH or not value.flags.writeable:
+            return value.copy()
+        if base is not None and (type(base) is not np.ndarray or sys.getrefcount(base) > 3):
+            return value.copy()
+        return value
+    if isinstance(value, np.generic):
+        return value
+    if value is DEAD:
+        raise InvalidArgumentError(
+            None, None, "Retval does not have value: the fetched tensor is in a branch not taken."
+        )
+    if type(value) is TextLine:
+        return bytes(value)
+    if is_device_array(value):
+        return own(to_host(value))
+    return value
+
+
+def _measure_fresh() -> int:
+    """How many references `own` sees to an array that nobody else holds."""
+    seen = []
+
+    def probe(value: Any) -> Any:
+        seen.append(sys.getrefcount(value))
+        return value
+
+    def make() -> tuple[Any, ...]:
+        return (np.zeros(2),)
+
+    results = make()
+    [probe(v) for v in results]
+    return seen[0]
+
+
+_FRESH = _measure_fresh()

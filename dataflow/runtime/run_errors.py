@@ -1,0 +1,131 @@
+"""What went wrong in a run, with the node that failed, its inputs, and where it was built."""
+
+from __future__ import annotations
+
+import traceback
+from typing import Any
+
+from dataflow.errors import (
+    InvalidArgumentError,
+    OpError,
+    ResourceExhaustedError,
+    UnimplementedError,
+    UnknownError,
+)
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.kernels.cuda.memory import (
+    describe_holders,
+    free_unused_memory,
+    is_out_of_memory,
+)
+from dataflow.kernels.xp import is_device_array
+from dataflow.ops.transfer import COPIES
+
+
+def failing_op(error: BaseException, line_ops: dict[int, Operation], filename: str) -> Any:
+    """The node whose line raised, and the local variables of the plan at that time."""
+    op, local_values = None, {}
+    entry = error.__traceback__
+    while entry is not None:
+        frame = entry.tb_frame
+        if frame.f_code.co_filename == filename:
+            op = line_ops.get(entry.tb_lineno)
+            local_values = {**frame.f_globals, **frame.f_locals}
+        entry = entry.tb_next
+    return op, local_values
+
+
+def annotate_error(
+    error: Exception,
+    generated: Any,
+    origin: dict[Operation, Operation] | None = None,
+    session: Any = None,
+) -> Exception:
+    """An `OpError` that names the node: its type, inputs with their shapes now, and its origin.
+
+    Where a GPU has no memory left it also says what ``session`` holds of it, and lets go of what the
+    run held, which the error's traceback would keep.
+    """
+    if not is_out_of_memory(error):
+        return _annotated(error, generated, origin)
+    text = f"the GPU has no memory left. {error}\n  {_held_by(session)}"
+    full = ResourceExhaustedError(None, None, text).with_traceback(error.__traceback__)
+    annotated = _annotated(full, generated, origin)
+    traceback.clear_frames(error.__traceback__)
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        frame.f_locals  # noqa: B018  the copy that was looked at is cleared when it is made anew
+    full.__traceback__ = None
+    free_unused_memory()
+    return annotated
+
+
+def _held_by(session: Any) -> str:
+    """Which variables and CUDA graphs hold a GPU's memory; the graphs let go of it."""
+    variables = [] if session is None else session._resources.items("variable")
+    held = [(n, v.array.nbytes) for n, v in variables if is_device_array(v.array)]
+    for plan in list(getattr(session, "_plans", {}).values()):
+        if plan.captures is not None and (num_bytes := plan.captures.let_go()):
+            held.append((f"CUDA graph of {', '.join(plan.fetches.names)}", num_bytes))
+    return (
+        f"held by {describe_holders(held)}\n"
+        "  Use smaller batches, pin some variables to /cpu:0, or close other sessions."
+    )
+
+
+def _annotated(
+    error: Exception, generated: Any, origin: dict[Operation, Operation] | None
+) -> Exception:
+    op, local_values = failing_op(error, generated.line_ops, generated.filename)
+    if op is None:
+        return error
+    values = [_value_of(t, generated, local_values) for t in op.inputs]
+    if op.type in ("_Fused", "_FusedRegion") and not isinstance(error, (OpError, MemoryError)):
+        from dataflow.rewrites.fusion import failing_step
+
+        found = failing_step(op, values)
+        if found is not None:
+            op, values, error = found
+    if op.type == "_UpdateAll" and op in (origin or {}):
+        from dataflow.rewrites.updates import failing_update
+
+        op, values = failing_update(op, values) or (op, values)
+    lines = []
+    if isinstance(error, OpError):
+        error_class: type[OpError] = type(error)
+        text = error.message
+    elif isinstance(error, NotImplementedError):
+        error_class, text = UnimplementedError, str(error)
+    elif isinstance(error, (ValueError, TypeError, IndexError, ArithmeticError)) or type(
+        error
+    ).__module__.startswith("numpy"):
+        error_class, text = InvalidArgumentError, str(error)
+    elif isinstance(error, MemoryError):
+        error_class, text = ResourceExhaustedError, f"out of memory: {error}"
+    else:
+        error_class, text = UnknownError, f"{type(error).__name__}: {error}"
+    if error_class.__name__ in ("ShapeError", "DTypeError"):
+        error_class = InvalidArgumentError
+    for tensor, value in zip(op.inputs, values, strict=True):
+        shape = getattr(value, "shape", None)
+        now = f", now of shape {tuple(shape)}" if shape is not None else ""
+        made = tensor.op.inputs[0] if tensor.op.type in COPIES else tensor  # the user's own
+        lines.append(f"  input {made.name!r}: {tensor.dtype.base_dtype.name}{now}")
+    message = f"{op.type} {op.name!r}: {text}"
+    if lines:
+        message += "\n" + "\n".join(lines)
+    message += f"\n  built at {op.built_at}"
+    if origin:
+        op = origin.get(op, op)
+    return error_class(op, op, message)
+
+
+def _value_of(tensor: Tensor, generated: Any, local_values: dict[str, Any]) -> Any:
+    """The value that a tensor had when the plan stopped; ``None`` when it is gone."""
+    name = generated.values.get(tensor, "")
+    value: Any = local_values.get(name)
+    if name.endswith((".array", ".read()")):
+        return local_values[name.partition(".")[0]].array
+    if name in local_values and hasattr(value, "exclusive"):
+        return value.array  # a variable
+    return value
