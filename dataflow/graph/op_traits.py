@@ -83,6 +83,8 @@ class OpTraits:
     #: Whether the CPU kernel shares its work among threads: always, where it makes or takes many
     #: elements, or, for matrix products, where it multiplies much.
     shares_work: Literal["", "always", "large", "product"] = ""
+    #: The kernel of a GPU leaves out the rows whose index is -1. `rewrites.repeated_rows` gives it such.
+    skips_negative_rows: bool = False
     #: Python's operator for what the kernel computes, and the kinds of dtypes (as NumPy's ``kind``) for
     #: which it gives the same: on scalars it is five times as quick as the call of a ufunc. Both
     #: operands have one dtype, so NumPy's promotion cannot change it. Written by the code generator.

@@ -114,7 +114,7 @@ def _scatter_shape(ref: Tensor, indices: Tensor, updates: Tensor) -> Dims:
     return ref.dims
 
 
-def _define_scatter(op_type: str, what: str) -> Any:
+def _define_scatter(op_type: str, what: str, **traits: Any) -> Any:
     def rule(ref: Tensor, indices: Tensor, updates: Tensor, *, use_locking: bool = False) -> Dims:
         return _scatter_shape(ref, indices, updates)
 
@@ -134,12 +134,14 @@ def _define_scatter(op_type: str, what: str) -> Any:
         "ref: Ref(T), indices: Tindices, updates: T -> output_ref: Ref(T)",
         inline_safe=True,
         **allowed,
+        **traits,
     )(rule)
 
 
-scatter_update_op = _define_scatter("ScatterUpdate", "Replaces rows of a variable.")
-scatter_add_op = _define_scatter("ScatterAdd", "Adds to rows of a variable.")
-scatter_sub_op = _define_scatter("ScatterSub", "Subtracts from rows of a variable.")
+_GPU = {"skips_negative_rows": True}
+scatter_update_op = _define_scatter("ScatterUpdate", "Replaces rows of a variable.", **_GPU)
+scatter_add_op = _define_scatter("ScatterAdd", "Adds to rows of a variable.", **_GPU)
+scatter_sub_op = _define_scatter("ScatterSub", "Subtracts from rows of a variable.", **_GPU)
 scatter_mul_op = _define_scatter("ScatterMul", "Multiplies rows of a variable.")
 scatter_div_op = _define_scatter("ScatterDiv", "Divides rows of a variable.")
 scatter_min_op = _define_scatter("ScatterMin", "Keeps the smaller of row and update.")

@@ -70,6 +70,7 @@ _R: dict[str, Any] = {
     "Tindices": dtypes.INDICES,
     "cost": 0.003,
     "shares_work": "large",
+    "skips_negative_rows": True,
 }
 _N: dict[str, Any] = {
     "T": dtypes.NUMBERS,

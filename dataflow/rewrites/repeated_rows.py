@@ -19,25 +19,8 @@ from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.places import OUTSIDE, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
-#: Ops that change the rows of a variable, and leave out a row with the index -1.
-_CHANGES = frozenset(
-    {
-        *("ScatterAdd", "ScatterSub", "ScatterUpdate", "SparseApplyProximalGradientDescent"),
-        *("SparseApplyMomentum", "SparseApplyAdagrad", "SparseApplyProximalAdagrad"),
-        *("SparseApplyAdagradDA", "SparseApplyAdadelta", "SparseApplyRMSProp"),
-        *("SparseApplyCenteredRMSProp", "SparseApplyFtrl", "SparseApplyFtrlV2"),
-    }
-)
 #: Their inputs that have a row for each index.
 _ROWS = ("grad", "updates")
-#: Ops that make each row of one row: here, of operands that are rows or numbers.
-_BY_ROWS = frozenset(
-    {
-        *("Identity", "Neg", "Square", "Sqrt", "Rsqrt", "Sign", "Abs", "Exp", "Log", "Reciprocal"),
-        *("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "Pow"),
-    }
-)
-_GATHERS = frozenset({"Gather", "GatherV2"})
 
 
 def run(work: WorkingGraph, journal: list[Hit], gpu_nodes: Collection[Operation]) -> None:
@@ -102,12 +85,12 @@ def _changes(
     rows = {op.outputs[0] for op in sums}
     made, found = set(sums), []
     for op in ops:  # in an order in which they can run
-        if op.type in _GATHERS and op._inputs[1] is indices and _goes_along_rows(op):
+        if op.type in ("Gather", "GatherV2") and op._inputs[1] is indices and _goes_along_rows(op):
             pass
-        elif op.type in _BY_ROWS and not rows.isdisjoint(op._inputs):
+        elif _makes_rows_of_rows(op) and not rows.isdisjoint(op._inputs):
             if not all(t in rows or t.dims == () for t in op._inputs):
                 return []
-        elif op.type in _CHANGES and _takes(op, indices, rows):
+        elif op.op_def.skips_negative_rows and _takes(op, indices, rows):
             found.append(op)
             continue
         else:
@@ -121,6 +104,11 @@ def _changes(
     if not fetched.isdisjoint({*rows, *unique.outputs}) or unique._control_outputs:
         return []
     return found
+
+
+def _makes_rows_of_rows(op: Operation) -> bool:
+    """Whether each row of the result is made of one row, here of operands that are rows or numbers."""
+    return op.op_def.elementwise or (op.op_def.is_alias and not op.op_def.control_flow)
 
 
 def _takes(op: Operation, indices: Tensor, rows: set[Tensor]) -> bool:

@@ -247,7 +247,7 @@ BY_TYPE = {
     # Nodes that rewrites and the placer make: errors and lifetimes are told of what they stand for.
     "runtime/run_errors.py": "_Fused _FusedRegion _UpdateAll",
     "runtime/cuda_graph.py": "_CopyToDevice _CopyToHost",
-    "introspect/explain.py": "_Fused",
+    "introspect/explain.py": "_Fused _FusedRegion",
     # `tf.get_session_handle` keeps what this op is given.
     "runtime/session.py": "GetSessionHandle",
     # Reads of a variable's rows, the one computation that a task does before it is asked to.
@@ -273,6 +273,7 @@ BY_TYPE = {
 }
 #: Words that are names of ops and of something else: the kind of an attribute, a Python function.
 OTHER_WORDS = {
+    "graph/attr_kinds.py": "Shape",
     "graph/registry.py": "Shape",
     "graph/serialize.py": "Shape",
 }
