@@ -250,6 +250,8 @@ BY_TYPE = {
     "introspect/explain.py": "_Fused _FusedRegion",
     # `tf.get_session_handle` keeps what this op is given.
     "runtime/session.py": "GetSessionHandle",
+    # A debugging node's output is its input: what made the NaN is behind it.
+    "runtime/nan_origin.py": "CheckNumerics Print",
     # Reads of a variable's rows, the one computation that a task does before it is asked to.
     "cluster/read_ahead.py": "Gather GatherV2",
     # The nodes of a file, before their ops are looked up.
