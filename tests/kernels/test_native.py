@@ -16,6 +16,7 @@ from dataflow.kernels import training
 from dataflow.kernels.fused import native, step_text
 from dataflow.kernels.fused.instructions import INSTRUCTIONS
 from dataflow.kernels.fused.tracing import trace
+from tests.kernels.bits import assert_same_bits
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
 
@@ -31,16 +32,13 @@ def _values(rng: Any, dtype: str, *, special: bool = True) -> Any:
     return array
 
 
-def _same(got: Any, wanted: Any) -> None:
-    np.testing.assert_array_equal(got, wanted)
-    real = ~np.isnan(wanted)
-    np.testing.assert_array_equal(np.signbit(got[real]), np.signbit(wanted[real]))
-
-
 RULES = {
     "gradient_descent": (training._gradient_descent, 1, (0.1,)),
     "momentum": (training._momentum, 2, (0.1, 0.9, False)),
     "nesterov": (training._momentum, 2, (0.1, 0.9, True)),
+    "proximal_gradient_descent": (training._proximal_gradient_descent, 1, (0.1, 0.2, 0.3)),
+    "proximal_adagrad": (training._proximal_adagrad, 2, (0.1, 0.2, 0.3)),
+    "adagrad_da": (training._adagrad_da, 3, (0.1, 0.2, 0.3, 4.0)),
     "adagrad": (training._adagrad, 2, (0.1, True)),
     "adagrad without slots": (training._adagrad, 2, (0.1, False)),
     "adadelta": (training._adadelta, 3, (0.1, 0.95, 1e-8)),
@@ -66,7 +64,7 @@ def test_a_rule_of_an_optimizer(name: str, dtype: str) -> None:
         rule(np, scratch, *wanted, grad, *scalars)
     assert training._update_natively([(arrays, grad)], rule, tuple(scalars))
     for got, want in zip(arrays, wanted, strict=True):
-        _same(got, want)
+        assert_same_bits(got, want)
 
 
 @pytest.mark.parametrize("name", ["gradient_descent", "momentum", "adam"])
@@ -84,7 +82,7 @@ def test_rows_are_updated_in_order_and_again_where_named_again(name: str) -> Non
         rule(np, (np.empty_like(row), np.empty_like(row)), *parts, row, *scalars)
     assert training._update_rows_natively(arrays, grad, indices, rule, tuple(scalars))
     for got, want in zip(arrays, wanted, strict=True):
-        _same(got, want)
+        assert_same_bits(got, want)
 
 
 @pytest.mark.usefixtures("at_once")

@@ -8,9 +8,8 @@ plain calls, because there is nothing to save.
 Measured on two cores, 4 million floats, eight ops (milliseconds): NumPy op by op 11.1, these blocks
 6.0 (3.4 when two threads share them), numba 8.4 (34 with its parallel target), numexpr with two
 threads 23. So the back end is NumPy itself, until a chain has run often: then it becomes machine
-code, where llvmlite is installed (`mapping`) and all its ops can be written so (`native.OPS`, and in
-single precision ``exp``, ``sigmoid`` and ``tanh``). The eight ops then take 1.2 ms on one core. NaN
-and infinity behave as in the unfused ops.
+code of the same bits, where llvmlite is installed (`mapping`) and all its ops can be written so
+(`step_text.can_write`). NaN and infinity behave as in the unfused ops.
 """
 
 from __future__ import annotations
