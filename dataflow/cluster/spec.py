@@ -32,6 +32,19 @@ class ClusterSpec:
                     "letters, digits, '_' or '-', beginning with a letter."
                 )
             self._jobs[job] = _tasks_of(job, tasks)
+        self._check_addresses()
+
+    def _check_addresses(self) -> None:
+        """Two tasks cannot listen at one address; port 0 becomes a free one for each of them."""
+        task_at: dict[tuple[str, int], str] = {}
+        for task, address in self.addresses().items():
+            host, port = split_address(address)
+            other = task_at.setdefault((host.lower(), port), task)
+            if port and other != task:
+                raise ValueError(
+                    f"ClusterSpec: {other} and {task} have one address, {address!r}; needed is "
+                    "one for each task. Give one of them another port."
+                )
 
     @property
     def jobs(self) -> list[str]:

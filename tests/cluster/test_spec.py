@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given, strategies as st
 
+import dataflow as tf
 from dataflow.cluster.cluster_def import ClusterDef, from_cluster_def
 from dataflow.cluster.spec import ClusterSpec
 
@@ -108,3 +109,33 @@ def test_empty_cluster_def():
     definition = ClusterDef()
     definition.ParseFromString(b"")
     assert definition.job == []
+
+
+@pytest.mark.parametrize(
+    ("jobs", "first", "second"),
+    [
+        (
+            {"ps": ["h:2222"], "worker": ["h:2223", "h:2222"]},
+            "/job:ps/task:0",
+            "/job:worker/task:1",
+        ),
+        (
+            {"worker": ["localhost:1", "LocalHost:1"]},
+            "/job:worker/task:0",
+            "/job:worker/task:1",
+        ),
+        ({"ps": ["h:1"], "worker": {3: "grpc://h:1"}}, "/job:ps/task:0", "/job:worker/task:3"),
+    ],
+)
+def test_two_tasks_with_one_address_are_refused(jobs, first, second):
+    with pytest.raises(ValueError, match=f"{first} and {second} have one address.*another port"):
+        tf.train.ClusterSpec(jobs)
+
+
+def test_one_spec_twice_and_free_ports_are_no_conflict():
+    jobs = {"ps": ["h:1"], "worker": ["h:2", "other:1"]}
+    spec = tf.train.ClusterSpec(jobs)
+    assert tf.train.ClusterSpec(spec).merge(jobs) == spec
+    assert tf.train.ClusterSpec({"worker": ["127.0.0.1:0", "127.0.0.1:0"]}).num_tasks("worker") == 2
+    with pytest.raises(ValueError, match="have one address"):
+        spec.merge({"evaluator": ["h:2"]})
