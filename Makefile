@@ -27,7 +27,7 @@ PYTEST = $(BIN)/python -m pytest
 # PYTHONDONTWRITEBYTECODE is set each process would compile 85 modules. Takes 0.1 s when all are.
 COMPILE = $(BIN)/python -m compileall -q dataflow widgets/dataflow_widgets datasets || true
 
-.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu fuzz binder book lint format clean
+.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu fuzz cycles binder book lint format clean
 
 help:
 	@echo "make lab            open the lessons in JupyterLab (PORT=, ARGS=)"
@@ -38,6 +38,7 @@ help:
 	@echo "make bench-cluster  time clusters against TensorFlow's"
 	@echo "make bench-gpu      time a GPU against its copy bandwidth, and PyTorch where it is"
 	@echo "make fuzz           feed 10,000 broken inputs of each format to what reads them"
+	@echo "make cycles         launch and stop fifty clusters, and see what is left of them"
 	@echo "make binder         build what binder/ describes, and run lessons in it in 2 GB"
 	@echo "make book           the lessons with their outputs, as a site"
 	@echo "make lint           ruff and mypy"
@@ -95,6 +96,9 @@ fuzz: $(VENV)/.installed-test
 	@$(COMPILE)
 	$(if $(ARGS),,DATAFLOW_FUZZ_INPUTS=10000 $(PYTEST) -rP tests/hostile/test_frames.py)
 	$(BIN)/python -m tests.hostile $(ARGS)
+
+cycles: $(VENV)/.installed-test
+	DATAFLOW_LAUNCHES=50 $(PYTEST) -rP tests/cluster/test_cycles.py $(ARGS)
 
 # On Linux only: memory is measured by what the kernel tells of each process.
 binder: $(VENV)/.installed-test $(BINDER_VENV)/.installed-binder

@@ -327,11 +327,6 @@ class Link:
             raise _TimeIsUp
         return left
 
-    def _wait_readable(self) -> None:
-        left = self._seconds_left()
-        if not wait_readable([self.sock.fileno()], left):
-            raise _TimeIsUp
-
     # Receiving
 
     def set_patience(self, seconds: float | None) -> None:
@@ -542,12 +537,21 @@ class Link:
             return
         self._make_room(count)
         while self._end - self._start < count:
-            if self.deadline is not None:
-                self._wait_readable()
-            got = self.sock.recv_into(self._view[self._end :])
+            got = self._take_in(self._view[self._end :])
             if not got:
                 raise ConnectionResetError("end of file")
             self._end += got
+
+    def _take_in(self, target: memoryview) -> int:
+        """Wait for bytes; return how many have come."""
+        if self.deadline is None:
+            return self.sock.recv_into(target)
+        while True:
+            left = self._seconds_left()
+            try:
+                return self.sock.recv_into(target, 0, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                wait_readable([self.sock.fileno()], left)
 
     def _make_room(self, count: int) -> None:
         """Let the next ``count`` bytes fit into the buffer."""
@@ -570,9 +574,7 @@ class Link:
         target[:ready] = self._view[self._start : self._start + ready]
         self._start += ready
         while ready < len(target):
-            if self.deadline is not None:
-                self._wait_readable()
-            got = self.sock.recv_into(target[ready:])
+            got = self._take_in(target[ready:])
             if not got:
                 raise ConnectionResetError("end of file")
             ready += got

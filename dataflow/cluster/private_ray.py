@@ -32,6 +32,10 @@ _ENVIRONMENT = {
     # loopback address by one that other machines can reach.
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     "RAY_raylet_start_wait_time_s": str(_START_SECONDS),
+    # Every second a process tells Ray's head what it did, for a dashboard that is not there. Where
+    # that happens while Ray is left, the driver's log and connection stay open for ever.
+    "RAY_task_events_report_interval_ms": "0",
+    "RAY_enable_metrics_collection": "0",
 }
 
 #: Modules that stand before slow ones, which Ray imports and never calls.
