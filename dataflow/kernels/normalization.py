@@ -90,8 +90,10 @@ def _column_means(xp: Any, rows: Any) -> Any:
     sums = _SUMS([rows]) if xp is np else None
     if sums is not None:
         return sums[0] / rows.dtype.type(rows.shape[0])
+    if xp is not np:  # CuPy keeps cuBLAS out of CUDA graphs
+        return rows.mean(0)
     # BLAS adds rows several times faster than a reduction over the first axis.
-    weights = xp.full(rows.shape[0], 1 / max(1, rows.shape[0]), rows.dtype)
+    weights = np.full(rows.shape[0], 1 / max(1, rows.shape[0]), rows.dtype)
     return weights @ rows
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from dataflow import shapes
 from dataflow.graph.printing import describe_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.kernels.xp import to_host
 
 #: (type of key, function(key, value) -> list of (tensor, value))
 _expanders: list[tuple[Any, Callable[[Any, Any], list[tuple[Any, Any]]]]] = []
@@ -106,7 +107,8 @@ def _to_array(
                 "Try explicitly setting the type of the feed tensor to a larger type (e.g. int64)."
             )
     try:
-        return np.asarray(value, dtype=numpy_dtype)
+        # An array of CuPy is brought to the host, where plans take what is fed.
+        return np.asarray(to_host(value), dtype=numpy_dtype)
     except (ValueError, TypeError) as e:
         got = (
             np.asarray(value, dtype=object).dtype

@@ -15,17 +15,26 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.kernels.xp import array_module, gpus, num_pretend_gpus
+from dataflow.cli import doctor
+from dataflow.kernels.cuda import products
+from dataflow.kernels.xp import array_module, gpus, is_device_array, num_pretend_gpus
 from tests.gpu import (
     test_channels_cuda,
     test_conv_cuda,
     test_cuda_graphs,
+    test_dilation_cuda,
     test_fused_cuda,
     test_indexing_cuda,
+    test_local_response_cuda,
     test_philox_cuda,
     test_pooling_cuda,
+    test_products,
+    test_regions_cuda,
     test_rows_cuda,
     test_samples_on_pretend_gpu,
+    test_sparse_steps_cuda,
+    test_updates_cuda,
+    test_whole_sessions,
 )
 from tests.lessons import test_lessons as test_lessons_run
 from tests.lessons.notebooks import LESSONS
@@ -186,6 +195,114 @@ def test_batch_norm(cupy: Any, shape: Any, data_format: str, dtype: str, trainin
 )
 def test_rows_are_changed(cupy: Any, op: str, case: Any) -> None:
     test_indexing_cuda.check_change(cupy, op, *case)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int8"])
+@pytest.mark.parametrize("name", test_dilation_cuda.CASES)
+def test_dilation(cupy: Any, name: str, dtype: str) -> None:
+    test_dilation_cuda.check_case(cupy, name, dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("case", test_local_response_cuda.CASES, ids=str)
+def test_local_response_normalization(cupy: Any, case: Any, dtype: str) -> None:
+    test_local_response_cuda.check_case(cupy, case, dtype)
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (3, 2, 9), (0, 4), (1, 1), (300, 4097)], ids=str)
+@pytest.mark.parametrize("joined", [(), ((0, 3),), ((3, 1), (2, 0))], ids=str)
+def test_regions(cupy: Any, shape: Any, joined: Any) -> None:
+    test_regions_cuda.check_region(cupy, shape, joined, "float32")
+
+
+@pytest.mark.parametrize("name", test_regions_cuda.FORMULAS)
+def test_formulas(cupy: Any, name: str) -> None:
+    test_regions_cuda.check_formula(cupy, name)
+
+
+@pytest.mark.parametrize("name", test_updates_cuda.OPTIMIZERS)
+def test_steps_on_rows_are_captured(name: str) -> None:
+    optimizer = test_updates_cuda.OPTIMIZERS[name]
+    session, got, _ = test_sparse_steps_cuda.train(optimizer, np.float32, None)
+    reasons = [p.captures.reason for p in test_cuda_graphs.plans(session)]
+    assert test_cuda_graphs.num_captured(session) == 1, reasons
+    want = test_sparse_steps_cuda.train(optimizer, np.float32, test_sparse_steps_cuda.ON_CPU)[1]
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "int64"])
+def test_rows_of_one_number_are_added_up(cupy: Any, dtype: str) -> None:
+    test_sparse_steps_cuda.check_sum(cupy, dtype, 300)
+
+
+@pytest.mark.parametrize("name", test_products.CASES)
+def test_cublas_without_cupy(cupy: Any, name: str) -> None:
+    """The calls that are captured, made at once on CuPy's stream."""
+    a, b = (np.asarray(x) for x in test_products.CASES[name])
+    own = products.cublas_of(cupy)
+    assert isinstance(own, products.CuBLAS), own.reason
+    with own.on(cupy.cuda.get_current_stream()):
+        got = products.product(cupy, cupy.asarray(a), cupy.asarray(b)).get()
+    rtol = 2e-3 if name == "half" else 1e-5
+    np.testing.assert_allclose(got, np.matmul(a, b), rtol=rtol, atol=rtol)
+
+
+@pytest.mark.parametrize("kind", ["batch", "weight decay", "convolution", "recurrent"])
+def test_networks_with_products_are_captured(kind: str) -> None:
+    losses, session = test_products.train(kind, None)
+    reasons = [p.captures.reason for p in session._plans.values() if p.captures]
+    assert test_cuda_graphs.num_captured(session) == 1, reasons
+    want, _ = test_products.train(kind, tf.ConfigProto(device_count={"GPU": 0}))
+    np.testing.assert_allclose(losses, want, rtol=1e-3)
+
+
+def test_two_sessions_at_once() -> None:
+    test_whole_sessions.check_two_sessions()
+
+
+def test_an_error_in_a_kernel_names_its_node() -> None:
+    test_whole_sessions.check_error_names_its_node()
+
+
+def test_an_interrupt_ends_a_run() -> None:
+    test_whole_sessions.check_interrupt()
+
+
+def test_arrays_of_a_gpu_can_be_fed() -> None:
+    test_whole_sessions.check_feeds()
+
+
+def test_a_transformer_block_trains_in_halves() -> None:
+    test_whole_sessions.check_halves()
+
+
+def test_doctor_names_the_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    finding = next(f for f in doctor.examine() if f.name == "CuPy and GPUs")
+    assert finding.status == "ok", finding
+    assert gpus()[0].description in finding.found
+
+
+def test_training_on_a_tasks_gpu() -> None:
+    """A task in this process, whose nodes go to the GPU."""
+    server = tf.train.Server.create_local_server()
+    try:
+        x = tf.placeholder(tf.float32, [None, 3])
+        w = tf.get_variable("w", initializer=np.ones((3, 1), np.float32))
+        loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - 2.0))
+        step = tf.train.AdamOptimizer(0.1).minimize(loss)
+        data = np.linspace(0, 1, 12, dtype=np.float32).reshape(4, 3)
+        with tf.Session(server.target) as session:
+            session.run(tf.global_variables_initializer())
+            losses = [session.run([loss, step], {x: data})[0] for _ in range(6)]
+            assert any("GPU" in device.name for device in session.list_devices())
+        held = dict(server.resources.items("variable"))
+        assert is_device_array(held["w"].array)
+    finally:
+        server.stop()
+    with tf.Session(config=tf.ConfigProto(device_count={"GPU": 0})) as session:
+        session.run(tf.global_variables_initializer())
+        want = [session.run([loss, step], {x: data})[0] for _ in range(6)]
+    np.testing.assert_allclose(losses, want, rtol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
