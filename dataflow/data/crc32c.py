@@ -1,7 +1,7 @@
 """CRC-32C (Castagnoli), the checksum of TFRecord files, event files and TensorFlow checkpoints.
 
-The package google-crc32c computes it with the processor's own instruction (``pip install
-'dataflow-learn[fast]'``). Where it is not installed, NumPy does:
+The package google-crc32c (the extra ``fast``) computes it with the processor's own instruction. Where
+it is not installed, NumPy does:
 
 The remainder register is a linear function over GF(2) of the bytes that went through it. So the
 register after a block is the exclusive or of what each byte alone, followed by zeros, leaves in it:
