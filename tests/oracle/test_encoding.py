@@ -98,7 +98,8 @@ def test_engine_objects_are_refused():
 def test_every_program_names_its_issue_and_every_row_its_reason():
     paths = comparison.program_paths()
     assert len(paths) >= 100
-    assert {comparison.issue_of(path) for path in paths} == {3, 5}
+    # `issue_of` raises where the first line names none.
+    assert {comparison.issue_of(path) for path in paths} >= {3, 5, 14}
     comparison.known_differences()
 
 
