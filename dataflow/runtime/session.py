@@ -399,6 +399,11 @@ class Session(BaseSession):
     """Runs graphs; as a context manager it is the default session inside, and closed after.
 
     ``target`` is empty for this process, or a server's target (``"grpc://host:port"``).
+
+    On a CPU a result is a function of the graph, the feeds and the variables: it has the same bits in
+    every run, whatever else is fetched, and with rewrites on or off. The order in which sums and
+    products are added up may differ on another processor, with other numbers of threads, or with and
+    without llvmlite; those results differ in their last digits.
     """
 
     def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:

@@ -8,6 +8,7 @@ when a kernel was called some 40 times.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.kernels.fused import native
 from tests.rewrites.random_graphs import KINDS, RandomGraph, draw
 
 NUM_GRAPHS = int(os.environ.get("DATAFLOW_GRAPHS", "4"))
@@ -67,6 +69,45 @@ def test_same_bits(numpy_or_machine_code: None, kind: str, seed: int) -> None:
                     f"{graph.fetches[i].name} of run {run + 1}, fetched with {which}, rewrites "
                     f"{'off' if config else 'on'}"
                 )
+
+
+#: Ops whose last digits depend on whether llvmlite is installed, and why. Nothing else may be here.
+OTHERWISE_WITHOUT_LLVMLITE = {
+    **dict.fromkeys(("Sum", "Mean", "Prod"), "machine code adds a row up in an order of its own"),
+    **dict.fromkeys(("Softmax", "LogSoftmax"), "they are divided by a sum of their row"),
+    "MatMul": "BLAS sums in an order of its own, and machine code takes its place with AVX-512",
+}
+
+
+def _behind(tensor: Any) -> set[str]:
+    """The types of all ops that a value comes from."""
+    found, todo = set(), [tensor.op]
+    while todo:
+        op = todo.pop()
+        if op not in found:
+            found.add(op)
+            todo.extend(t.op for t in op.inputs)
+    return {op.type for op in found}
+
+
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + 5 * NUM_GRAPHS))
+def test_with_and_without_llvmlite(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
+    graph = draw("expression", seed)
+    which = [
+        i for i, t in enumerate(graph.fetches) if not _behind(t) & OTHERWISE_WITHOUT_LLVMLITE.keys()
+    ]
+
+    def at_once(lazy: native.Lazy[Any]) -> Any:
+        if lazy.function is None:
+            with contextlib.suppress(ImportError):  # another processor's code
+                lazy.function = lazy.build()
+        return lazy.function
+
+    monkeypatch.setattr(native.Lazy, "get", at_once)
+    compiled = results(graph, which)
+    monkeypatch.setattr(native.Lazy, "get", lambda lazy: None)
+    assert results(graph, which) == compiled
 
 
 @pytest.mark.parametrize("rewrites", ["on", "off"])
