@@ -18,7 +18,7 @@ def set_random_seed(seed: Any) -> None:
     seed and, where it has none of its own, its place in the graph.
 
     A training that is seeded so gives the same bits when it is run again, in this process or in a new
-    one, on the same machine with the same packages and number of threads (see `Session`).
+    one, on the same machine with the same packages (see `Session`).
     """
     default_graph().seed = seed
 

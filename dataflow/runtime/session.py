@@ -401,9 +401,8 @@ class Session(BaseSession):
     ``target`` is empty for this process, or a server's target (``"grpc://host:port"``).
 
     On a CPU a result is a function of the graph, the feeds and the variables: it has the same bits in
-    every run, whatever else is fetched, and with rewrites on or off. The order in which sums and
-    products are added up may differ on another processor, with other numbers of threads, or with and
-    without llvmlite; those results differ in their last digits.
+    every run, whatever else is fetched, with rewrites on or off, and with any number of threads. On
+    another processor, and for sums and products with and without llvmlite, last digits may differ.
     """
 
     def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:

@@ -45,7 +45,7 @@ def test_the_second_run_gives_the_same_bits(steps: int, batch: int, convolutiona
 
 
 def test_totals_do_not_depend_on_which_thread_was_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "num_threads", lambda: 3)
+    monkeypatch.setattr(parallel, "SHARES", 3)
     numbers = np.random.RandomState(0).standard_normal(4000).astype("float32")
     pieces = [slice(i, i + 100) for i in range(0, 4000, 100)]
 
