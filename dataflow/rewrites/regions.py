@@ -277,13 +277,16 @@ def _with_numbers(inputs: list[Tensor], members: list[Operation], key: _Key) -> 
     """A number in place of a constant array all of whose elements are that number.
 
     Only beside an input that has the shape of the results, which would else not be told, and
-    where every step that takes it broadcasts.
+    where every step that takes it broadcasts, and has its result's shape from another operand.
     """
     strict = {
         t
         for op in members
-        if op.type in EQUAL_SHAPES and (op.type != "Select" or _chooses_rows(op))
         for t in op._inputs
+        if (op.type in EQUAL_SHAPES and (op.type != "Select" or _chooses_rows(op)))
+        or not any(
+            other.op.type != "Const" and other.dims == op.outputs[0].dims for other in op._inputs
+        )
     }
     # In a branch the constant also says that the branch was taken.
     whole = (

@@ -300,3 +300,20 @@ def test_a_region_loads_the_kernels_that_it_needs_and_no_others() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.split() == ["True", "False"]
+
+
+def test_a_constant_that_gives_a_step_its_shape_stays_an_array(either: None) -> None:
+    """Ones [6, 9] times [6, 1]: as a number they would leave [6, 1]."""
+    value = np.random.default_rng(0).standard_normal((6, 9)).astype(np.float32)
+    x = tf.placeholder(tf.float32, value.shape)
+
+    def mean(t: Any) -> Any:
+        return tf.reduce_mean(t, 1, keepdims=True)
+
+    centered = x - mean(x)
+    for y in (x * tf.rsqrt(mean(x * x) + 1e-5), centered * tf.rsqrt(mean(centered * centered))):
+        slope = tf.gradients(y, x)
+        with tf.Session() as session:
+            first, *later = [session.run(slope, {x: value})[0] for _ in range(4)]
+        for again in later:
+            np.testing.assert_array_equal(again, first)
