@@ -63,6 +63,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _table_row(name: str, seed: int, num_inputs: int, folder: Path) -> list[str]:
     start = time.perf_counter()
     parts = []
+    folder = folder / name  # files of another format must not be found
+    folder.mkdir()
     for first in range(0, num_inputs, _AT_ONCE):
         faulthandler.dump_traceback_later(_HANGS_AFTER_SECONDS, exit=True)
         indices = range(first, min(first + _AT_ONCE, num_inputs))
