@@ -231,7 +231,7 @@ def _attributes(
             if kind is not None and not key.startswith("_"):
                 value = normalize_attr(kind, value)
             result[key] = value
-        except (ValueError, TypeError, OpError, MemoryError) as e:
+        except (ValueError, TypeError, OpError, MemoryError, ImportError) as e:
             raise ValueError(
                 f"import_graph_def: attribute {key!r} of node {node.name!r} ({node.type}) is damaged: {e}"
             ) from e

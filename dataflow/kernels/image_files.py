@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import struct
 from collections.abc import Iterator
 from typing import Any
 
@@ -152,7 +153,39 @@ def decode_bmp_kernel(xp: Any, contents: Any, *, channels: int) -> Any:
     return np.asarray(_pixels(_open(contents, ("BMP",), "DecodeBmp"), channels), np.uint8)
 
 
-def _frames(image: Any, all_of_them: bool = True) -> Any:
+def _gif_extents(data: bytes) -> Iterator[tuple[int, int]]:
+    """Right and bottom edge of each frame of a GIF file, as far as it can be read."""
+
+    def palette_bytes(flags: int) -> int:
+        return 3 << ((flags & 7) + 1) if flags & 0x80 else 0
+
+    def after_blocks(at: int) -> int:
+        while at < len(data) and data[at]:
+            at += 1 + data[at]
+        return at + 1
+
+    at = 13 + palette_bytes(data[10]) if len(data) > 12 else len(data)
+    while at < len(data) and data[at] not in b"\0;":
+        if data[at] == ord("!"):
+            at = after_blocks(at + 2)
+        elif data[at] == ord(",") and at + 10 <= len(data):
+            left, top, width, height, flags = struct.unpack_from("<HHHHB", data, at + 1)
+            yield left + width, top + height
+            at = after_blocks(at + 11 + palette_bytes(flags))
+        else:
+            at += 1
+
+
+def _frames(contents: Any, what: str, all_of_them: bool = True) -> Any:
+    image = _open(contents, ("GIF",), what)
+    if all_of_them:
+        # A later frame that is larger would make Pillow's picture grow while it reads.
+        for number, (right, bottom) in enumerate(_gif_extents(one(contents))):
+            if right > image.width or bottom > image.height:
+                raise ValueError(
+                    f"{what}: frame {number} reaches to {right} x {bottom}, beyond the image's "
+                    f"{image.width} x {image.height}"
+                )
     with _reading():
         num_frames = getattr(image, "n_frames", 1) if all_of_them else 1
     _check_size(image, num_frames)
@@ -166,7 +199,7 @@ def _frames(image: Any, all_of_them: bool = True) -> Any:
 
 @kernel("DecodeGif", cpu_only=_REASON)
 def decode_gif_kernel(xp: Any, contents: Any) -> Any:
-    return _frames(_open(contents, ("GIF",), "DecodeGif"))
+    return _frames(contents, "DecodeGif")
 
 
 @kernel("DecodeImage", cpu_only=_REASON)
@@ -177,7 +210,7 @@ def decode_image_kernel(
     if image.format == "GIF":
         if channels not in (0, 3):
             raise ValueError("channels must be 0 or 3 for a GIF")
-        frames = _frames(image, expand_animations)
+        frames = _frames(contents, "DecodeImage", expand_animations)
         return _as_dtype(frames if expand_animations else frames[0], dtype)
     return _as_dtype(_pixels(image, channels), dtype)
 

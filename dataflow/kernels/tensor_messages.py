@@ -5,10 +5,12 @@ Source of the format: the encoding chapter of the protocol buffers documentation
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from dataflow.data.compression import max_unpacked_bytes, too_large
 from dataflow.data.protobuf_wire import (
     BYTES,
     FIXED32,
@@ -83,7 +85,7 @@ def tensor_from_bytes(data: bytes) -> Any:
         target = dtype.numpy
     except TypeError:
         raise ValueError(f"the bytes are no TensorProto of a known dtype (number {enum})") from None
-    count = int(np.prod(sizes, dtype=np.int64))
+    count = math.prod(sizes)
     if dtype.kind == "S":
         flat = np.empty(len(texts), object)
         flat[:] = texts
@@ -95,6 +97,8 @@ def tensor_from_bytes(data: bytes) -> Any:
     flat = np.concatenate(lists) if lists else np.zeros(0, target)
     if dtype.name == "float16" and lists:
         flat = flat.astype(np.uint16).view(np.float16)
+    if flat.dtype.kind == "c" and target.kind != "c":
+        raise ValueError(f"a list of complex numbers in a TensorProto of {dtype.name}")
     return _filled(flat.astype(target), count, target.type(0)).reshape(sizes)
 
 
@@ -104,6 +108,9 @@ def _filled(flat: Any, count: int, zero: Any) -> Any:
         return flat
     if len(flat) > count:
         raise ValueError(f"{len(flat)} values for {count} elements")
+    if count * flat.dtype.itemsize > max_unpacked_bytes():
+        what = f"a tensor of {count:,} elements, of which {len(flat)} are there,"
+        raise ValueError(too_large(what))
     out = np.empty(count, flat.dtype)
     out[: len(flat)] = flat
     out[len(flat) :] = flat[-1] if len(flat) else zero

@@ -94,7 +94,7 @@ def _annotated(
     if isinstance(error, OpError):
         error_class: type[OpError] = type(error)
         text = error.message
-    elif isinstance(error, NotImplementedError):
+    elif isinstance(error, (NotImplementedError, ImportError)):  # a package that is not there
         error_class, text = UnimplementedError, str(error)
     elif isinstance(error, (ValueError, TypeError, IndexError, ArithmeticError)) or type(
         error

@@ -343,9 +343,10 @@ class Saver:
             )
         graph = sess.graph
         restore_op = graph.get_operation_by_name(self.saver_def.restore_op_name)
+        filename = graph.get_tensor_by_name(self.saver_def.filename_tensor_name)
         reader = CheckpointReader(prefix)
         reader.check(restored_by(restore_op))
-        sess.run(self.saver_def.restore_op_name, {self.saver_def.filename_tensor_name: prefix})
+        sess.run(restore_op, {filename: prefix})
 
 
 def _checkpoints_in(folder: str) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.data.crc32c import crc32c, mask
-from dataflow.data.protobuf_wire import BYTES, WireError, fields, read_varint, signed
+from dataflow.data.protobuf_wire import BYTES, VARINT, WireError, fields, read_varint, signed
 from dataflow.errors import DataLossError, NotFoundError, UnimplementedError
 from dataflow.train.sstable import read_table
 
@@ -108,7 +108,9 @@ class TensorBundleReader:
         if data is None:
             raise DataLossError(message=f"{path}: a table, but no checkpoint: it has no header.")
         num_shards, endianness = 1, 0
-        for number, _, value in fields(data):
+        for number, kind, value in fields(data):
+            if kind != VARINT:
+                continue
             if number == 1:
                 num_shards = value
             elif number == 2:
@@ -192,26 +194,22 @@ class TensorBundleReader:
 
     def _read(self, name: str, entry: _Entry) -> _Array:
         path = f"{self._prefix}.data-{entry.shard:05d}-of-{self._num_shards:05d}"
+        end = entry.offset + entry.num_bytes
         try:
             with open(path, "rb") as opened:
+                file_bytes = os.fstat(opened.fileno()).st_size
+                if end > file_bytes:
+                    raise DataLossError(
+                        message=f"{path}: tensor {name!r} needs bytes {entry.offset} to {end}, but the "
+                        f"file has {file_bytes}. It was truncated."
+                    )
                 opened.seek(entry.offset)
                 raw = opened.read(entry.num_bytes)
-        except (OSError, OverflowError, MemoryError) as error:
-            if not isinstance(error, FileNotFoundError):
-                raise DataLossError(
-                    message=f"{path}: tensor {name!r} cannot be at byte {entry.offset}, "
-                    f"{entry.num_bytes} bytes long: {error}."
-                ) from error
+        except FileNotFoundError as error:
             raise DataLossError(
                 message=f"{path}: this part of the checkpoint is missing; {name!r} is in it. "
                 "Copy the .data files along with the .index file."
             ) from error
-        if len(raw) != entry.num_bytes:
-            raise DataLossError(
-                message=f"{path}: tensor {name!r} needs bytes {entry.offset} to "
-                f"{entry.offset + entry.num_bytes}, but the file has {os.path.getsize(path)}. "
-                "It was truncated."
-            )
         if entry.dtype == _STRING:
             return self._strings(path, name, entry, raw)
         self._check(path, name, entry, crc32c(raw))
@@ -266,7 +264,7 @@ def _entry(data: bytes) -> _Entry:
     entry = _Entry()
     names = {1: "dtype", 3: "shard", 4: "offset", 5: "num_bytes", 6: "crc"}
     for number, kind, value in fields(data):
-        if number in names:
+        if number in names and kind != BYTES:
             setattr(entry, names[number], value)
         elif number == 2 and kind == BYTES:
             entry.shape = tuple(_dimensions(value))
@@ -276,15 +274,15 @@ def _entry(data: bytes) -> _Entry:
 
 
 def _dimensions(shape: bytes) -> Iterator[int]:
-    for number, _, value in fields(shape):
-        if number == 2:
-            yield next((signed(size) for n, _, size in fields(value) if n == 1), 0)
+    for number, kind, value in fields(shape):
+        if number == 2 and kind == BYTES:
+            yield next((signed(n) for i, k, n in fields(value) if i == 1 and k == VARINT), 0)
 
 
 def _extents(slice_proto: bytes) -> Iterator[_Extent]:
-    for number, _, value in fields(slice_proto):
-        if number == 1:
-            parts = {n: signed(v) for n, _, v in fields(value)}
+    for number, kind, value in fields(slice_proto):
+        if number == 1 and kind == BYTES:
+            parts = {n: signed(v) for n, k, v in fields(value) if k == VARINT}
             yield parts.get(1, 0), parts.get(2)
 
 

@@ -490,6 +490,33 @@ def _read_example(data: bytes, folder: Path) -> None:
         raise refused
 
 
+@functools.cache
+def _tensors() -> _Pipeline:
+    def build(x: Any) -> list[Any]:
+        return [tf.parse_tensor(x, tf.float32)]
+
+    return _Pipeline(build)
+
+
+def _tensor_class() -> Any:
+    from tensorboard.compat.proto.tensor_pb2 import TensorProto
+
+    return TensorProto()
+
+
+def _tensor_seeds() -> list[bytes]:
+    whole = tf.make_tensor_proto(np.arange(6, dtype=np.float32).reshape(2, 3))
+    one_by_one = _tensor_class()
+    one_by_one.CopyFrom(whole)
+    one_by_one.tensor_content = b""
+    one_by_one.float_val.extend([1.0, 2.0])
+    return [p.SerializeToString(deterministic=True) for p in (whole, one_by_one)]
+
+
+def _read_tensor(data: bytes, folder: Path) -> None:
+    _tensors().run(data)
+
+
 # ---- pictures -------------------------------------------------------------------------------
 
 
@@ -639,6 +666,7 @@ FORMATS = {
         Format("tf_record", _tf_record_seeds, _damage_records, _read_records, "hostile.tfrecord"),
         Format("csv", _csv_seeds, damage_bytes, _read_csv, "DecodeCSV"),
         Format("example", _example_seeds, damage_bytes, _read_example, "Parse"),
+        Format("tensor", _tensor_seeds, _damage_proto(_tensor_class), _read_tensor, "ParseTensor"),
         Format("png", _png_seeds, _damage_png, _read_picture("png"), "DecodePng"),
         Format("jpeg", _jpeg_seeds, damage_bytes, _read_picture("jpeg"), "DecodeJpeg"),
         Format(

@@ -78,6 +78,21 @@ def test_frames_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(tf.image.decode_gif, out.getvalue()).shape == (5, 10, 10, 3)
 
 
+def test_a_later_frame_that_is_larger() -> None:
+    from PIL import Image
+
+    frames = [Image.new("RGB", (10, 10), (50 * n, 0, 0)) for n in range(3)]
+    out = io.BytesIO()
+    frames[0].save(out, "GIF", save_all=True, append_images=frames[1:])
+    contents = out.getvalue()
+    descriptors = [i for i in range(len(contents)) if contents[i : i + 5] == b",\0\0\0\0"]
+    assert len(descriptors) == 3
+    at = descriptors[1] + 5
+    larger = contents[:at] + struct.pack("<HH", 13_000, 12_000) + contents[at + 4 :]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="frame 1 reaches to 13000 x 12000"):
+        run(tf.image.decode_gif, larger)
+
+
 @pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "BMP"])
 def test_damage_is_an_invalid_argument(format: str) -> None:
     contents = encoded(format)

@@ -225,3 +225,21 @@ def test_raw_bytes_of_different_lengths_are_refused() -> None:
             evaluate(tf.decode_raw(["abc"], tf.int16))
         with pytest.raises(tf.errors.InvalidArgumentError, match="cannot unpack"):
             evaluate(tf.decode_compressed(["abc"], "GZIP"))
+
+
+def test_a_tensor_of_few_bytes_that_claims_to_be_huge(monkeypatch: pytest.MonkeyPatch) -> None:
+    proto = tf.make_tensor_proto(np.zeros(2, np.float32))
+    proto.tensor_content = b""
+    proto.float_val.append(7.0)
+    text = tf.placeholder(tf.string, [])
+    parsed = tf.parse_tensor(text, tf.float32)
+    with tf.Session() as session:
+        assert session.run(parsed, {text: proto.SerializeToString()}).tolist() == [7.0, 7.0]
+        for size in (1 << 33, 1 << 62):
+            proto.tensor_shape.dim[0].size = size
+            with pytest.raises(tf.errors.InvalidArgumentError, match="MAX_UNPACKED_BYTES"):
+                session.run(parsed, {text: proto.SerializeToString()})
+        proto.tensor_shape.dim[0].size = 2
+        proto.scomplex_val.extend([1.0, 2.0])
+        with pytest.raises(tf.errors.InvalidArgumentError, match="complex"):
+            session.run(parsed, {text: proto.SerializeToString()})
