@@ -349,3 +349,14 @@ def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch):
         with pytest.raises(tf.errors.ResourceExhaustedError, match="No space left"):
             saver.save(session, prefix)
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+def test_a_saver_def_of_another_graph_is_refused_by_name(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.Variable(1.0)
+        session.run(v.initializer)
+        path = tf.train.Saver([v]).save(session, str(tmp_path / "model"))
+        saver = tf.train.import_meta_graph(path + ".meta")
+        saver.saver_def.filename_tensor_name = "elsewhere:0"
+        with pytest.raises(KeyError, match="elsewhere"):
+            saver.restore(session, path)
