@@ -117,8 +117,8 @@ def _flat_numbers(xp: Any, indices: Any, shape: Any) -> tuple[Any, int]:
     for part, size in zip(parts, shape, strict=False):
         numbers = numbers * size + part
     if unchecked:
-        inside = (indices >= 0) & (indices < xp.asarray(list(shape[:depth]), indices.dtype))
-        numbers = xp.where(inside.all(-1), numbers, -1)
+        for part, size in zip(parts, shape, strict=False):
+            numbers = xp.where((part >= 0) & (part < size), numbers, -1)
     return numbers.reshape(-1), rows
 
 

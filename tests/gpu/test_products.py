@@ -190,6 +190,33 @@ def test_a_pretend_gpu_refuses_what_cupy_refuses() -> None:
         assert work.results[0].get().tolist() == [[2, 2], [2, 2]]
 
 
+def test_a_copy_from_the_host_cannot_be_captured() -> None:
+    allocators: list[Any] = []
+    cupy = SimpleNamespace(
+        get_default_pinned_memory_pool=lambda: SimpleNamespace(malloc=lambda size: size),
+        cuda=SimpleNamespace(set_pinned_memory_allocator=allocators.append),
+    )
+    graphs.refuse_host_memory(cupy)
+    (allocate,) = allocators
+    assert allocate(8) == 8
+    own, _ = blas()
+    with own.on(SimpleNamespace(ptr=5)):
+        with pytest.raises(RuntimeError, match="while the stream is capturing"):
+            allocate(8)
+    assert allocate(8) == 8
+
+
+def test_gather_nd_is_captured(cuda_on_host: Any) -> None:
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [3, 4])
+        y = tf.gather_nd(x, tf.constant([[1, 2], [2, 0], [0, 3]], tf.int64)) * 2.0
+        with tf.Session() as session:
+            values = np.arange(12, dtype=np.float32).reshape(3, 4)
+            results = [session.run(y, {x: values + i}).tolist() for i in range(8)]
+            assert num_captured(session) == 1
+    assert results == [[2.0 * (v + i) for v in (6, 8, 3)] for i in range(8)]
+
+
 def train(kind: str, config: Any) -> tuple[list[float], Any]:
     """The losses of eight steps, and the session."""
     with tf.Graph().as_default():

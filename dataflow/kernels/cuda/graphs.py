@@ -11,7 +11,7 @@ import numpy as np
 
 from dataflow.kernels import pretend
 from dataflow.kernels.cuda.copies import PINNED_BYTES, HostToDevice
-from dataflow.kernels.cuda.products import captured_by, cublas_of
+from dataflow.kernels.cuda.products import captured_by, cublas_of, is_capturing
 from dataflow.kernels.pretend import Recording
 from dataflow.kernels.xp import address_of, is_device_array, num_pretend_gpus, to_host
 
@@ -37,7 +37,25 @@ class _Queue:
 
 @functools.cache
 def _queue_of(index: int) -> _Queue:
-    return _Queue(index, importlib.import_module("cupy"))
+    cupy = importlib.import_module("cupy")
+    refuse_host_memory(cupy)
+    return _Queue(index, cupy)
+
+
+def refuse_host_memory(cupy: Any) -> None:
+    """Makes a copy from the host an error while its thread captures a stream.
+
+    CuPy would copy by way of pinned memory of its own, which holds something else when the graph is
+    launched; CUDA itself does not refuse it.
+    """
+    pool = cupy.get_default_pinned_memory_pool()
+
+    def allocate(size: int) -> Any:
+        if is_capturing():
+            raise RuntimeError("a value of the host is copied while the stream is capturing")
+        return pool.malloc(size)
+
+    cupy.cuda.set_pinned_memory_allocator(allocate)
 
 
 class CapturedWork:

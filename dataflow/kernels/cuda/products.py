@@ -67,6 +67,11 @@ def captured_by(blas: Any) -> Iterator[None]:
         _captured.blas = before
 
 
+def is_capturing() -> bool:
+    """Whether this thread captures a stream."""
+    return _captured.blas is not None
+
+
 def product(xp: Any, a: Any, b: Any, out: Any = None) -> Any:
     """``a @ b`` for arrays of two axes or more on a GPU: [..., m, k] and [..., k, n]."""
     blas = _captured.blas
