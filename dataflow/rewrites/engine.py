@@ -59,11 +59,6 @@ def rewrite(*op_types: str, group: str = "arithmetic") -> Callable[[Rule], Rule]
     return register
 
 
-def all_rules() -> dict[str, list[tuple[str, Rule]]]:
-    """The table of rules, by op type."""
-    return _rules
-
-
 class Rewritten(NamedTuple):
     """What to run in place of the original nodes."""
 
