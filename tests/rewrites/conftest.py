@@ -33,12 +33,3 @@ def either(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "machine code":
         pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
     monkeypatch.setattr(native.Lazy, "get", get)
-
-
-@pytest.fixture(params=["machine code", "NumPy"])
-def numpy_or_machine_code(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Machine code as a session uses it, or none, as where llvmlite is not installed."""
-    if request.param == "NumPy":
-        monkeypatch.setattr(native.Lazy, "get", lambda lazy: None)
-    else:
-        pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")

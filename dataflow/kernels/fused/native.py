@@ -137,6 +137,11 @@ class Lazy(Generic[Compiled]):
             threading.Thread(target=self.compile, name="dataflow-compile").start()
         return self.function
 
+    @property
+    def is_at_once(self) -> bool:
+        """True where the first call compiles."""
+        return self._at_once
+
     def compile(self) -> None:
         """Compiles now; where that fails, `get` gives ``None`` from then on."""
         try:
