@@ -1,8 +1,8 @@
 """What all tests share: where the data is, which parts a test may miss, how long Hypothesis looks.
 
 In CI (`CI=true`) a missing part is a failure, not a skip: a suite that quietly lost its browser or
-its Ray would stay green for ever. Three things may be absent there: a GPU, the data folder, and the
-right to make network namespaces.
+its Ray would stay green for ever. Four things may be absent there: a GPU, a processor with AVX-512,
+the data folder, and the right to make network namespaces.
 (Tests marked `oracle` compare with a TensorFlow that lives in another environment; `make oracle`.)
 """
 
@@ -24,7 +24,7 @@ DATA_VARIABLE = "DATAFLOW_DATA"
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
 
 # Markers whose tests may be skipped even in CI.
-OPTIONAL_MARKERS = ("gpu", "oracle", "netns")
+OPTIONAL_MARKERS = ("gpu", "avx512", "oracle", "netns")
 OPTIONAL_FOLDERS = tuple(ROOT / "tests" / name for name in OPTIONAL_MARKERS)
 
 hypothesis.settings.register_profile(
@@ -77,6 +77,12 @@ def missing_part(marker: str) -> str | None:
     """Why tests with this marker cannot run here, None when they can."""
     if marker == "gpu":
         return None if num_gpus() else "no GPU that CuPy can use (pip install dataflow-learn[gpu])"
+    if marker == "avx512":
+        from dataflow.kernels.fused.tile_assembly import is_available
+
+        if importlib.util.find_spec("llvmlite") is None:
+            return "llvmlite is not installed: pip install 'dataflow-learn[fast]'"
+        return None if is_available() else "the processor has no AVX-512; NumPy does it"
     if marker == "cluster" and importlib.util.find_spec("ray") is None:
         return "Ray is not installed: pip install 'dataflow-learn[cluster]'"
     if marker == "browser":
@@ -94,8 +100,8 @@ def missing_part(marker: str) -> str | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what cannot run here; keep tests that share a heavy process on one worker."""
     for item in items:
-        markers = [m for m in ("gpu", "cluster", "browser") if item.get_closest_marker(m)]
-        if markers:
+        markers = [m for m in ("gpu", "cluster", "browser", "avx512") if item.get_closest_marker(m)]
+        if markers and markers[0] != "avx512":
             item.add_marker(pytest.mark.xdist_group(markers[0]))
         for marker in markers:
             reason = missing_part(marker)

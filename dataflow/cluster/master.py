@@ -330,9 +330,10 @@ class MasterSession:
             run.cancel_from_outside()
         for link in list(self.in_use):
             link.wake()  # the thread that waits for it, and closes it
-        for task in sorted(self._contacted):
+        addresses = self.addresses  # none once the server has stopped: nothing is to be reached then
+        for task in sorted(self._contacted & addresses.keys()):
             try:
-                link = self.pool.take(self.addresses[task], task, timeout_seconds=0.2)
+                link = self.pool.take(addresses[task], task, timeout_seconds=0.2)
                 # One that is stopped reads it when it goes on.
                 link.deadline = time.monotonic() + _CLOSE_SECONDS
                 call(link, "close_session", {"session": self.name})

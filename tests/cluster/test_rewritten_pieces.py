@@ -54,7 +54,7 @@ def test_training_on_tasks_goes_on_as_before_when_it_is_rewritten(cluster):
 def test_rewriting_waits_for_a_few_runs_and_can_be_switched_off(cluster):
     with tf.device("/job:worker/task:1"):
         x = tf.random_uniform([4])
-        y = tf.log(1 + tf.exp(x))
+        y = tf.log(1 + tf.exp(x)) * 1.0
     target = cluster["worker:0"].target
     with tf.Session(target) as session:
         for _ in range(RUNS_BEFORE_REWRITING):
@@ -78,7 +78,7 @@ def test_rewriting_waits_for_a_few_runs_and_can_be_switched_off(cluster):
 @pytest.mark.parametrize("off", [False, True])
 def test_a_client_elsewhere_says_what_may_be_rewritten(cluster, off):
     with tf.device("/job:worker/task:1"):
-        y = tf.log(1 + tf.exp(tf.random_uniform([4])))
+        y = tf.log(1 + tf.exp(tf.random_uniform([4]))) * 1.0
     config = tf.ConfigProto()
     config.graph_options.rewrite_options.disable_meta_optimizer = off
     # As a client in another process does: by messages to the master.
@@ -107,7 +107,8 @@ def test_an_error_in_rewritten_nodes_names_the_node_that_the_user_built(cluster)
 def test_a_trace_shows_the_users_nodes_when_the_piece_is_rewritten(cluster):
     with tf.device("/job:worker/task:1"):
         x = tf.random_uniform([4], seed=1)
-        y = tf.log(tf.add(1.0, tf.exp(x, name="the_exp"), name="the_sum"), name="the_log")
+        total = tf.add(1.0, tf.exp(x, name="the_exp") * 1.0, name="the_sum")
+        y = tf.log(total, name="the_log")
     with tf.Session(cluster["worker:0"].target) as session:
         for _ in range(RUNS_BEFORE_REWRITING + 2):
             session.run(y)

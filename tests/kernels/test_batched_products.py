@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import matmul
-from dataflow.kernels.fused import batched_products, tile_assembly
+from dataflow.kernels.fused import batched_products
 from dataflow.kernels.fused.batched_products import multiply_each
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-pytestmark = pytest.mark.skipif(
-    not tile_assembly.is_available(), reason="the processor has no AVX-512; NumPy does it"
-)
+pytestmark = pytest.mark.avx512
 
 
 @pytest.fixture(autouse=True)

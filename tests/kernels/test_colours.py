@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import colours, sequences
-from dataflow.kernels.fused import mapping, row_programs, row_reductions, tile_assembly
+from dataflow.kernels.fused import mapping, row_programs, row_reductions
 from tests.results_of import results_of
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
@@ -69,7 +69,7 @@ def test_contrast_is_the_distance_from_the_mean_of_each_channel() -> None:
     np.testing.assert_allclose(got, (images - mean) * 2.5 + mean, atol=1e-6)
 
 
-@pytest.mark.skipif(not tile_assembly.is_available(), reason="the processor has no AVX-512")
+@pytest.mark.avx512
 def test_targets_among_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
     predictions = np.random.default_rng(0).random((9, 37)).astype(np.float32).round(1)
     predictions[3, 4], predictions[5, 6] = np.nan, np.inf

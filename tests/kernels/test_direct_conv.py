@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import blocked_conv, conv, direct_conv, direct_filter_gradient, direct_lines
-from dataflow.kernels.fused import native, products, tile_assembly
+from dataflow.kernels.fused import native, products
 from dataflow.windows import Window
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-pytestmark = pytest.mark.skipif(
-    not tile_assembly.is_available(), reason="the processor has no AVX-512; BLAS makes its products"
-)
+pytestmark = pytest.mark.avx512
 
 
 @pytest.fixture(autouse=True)

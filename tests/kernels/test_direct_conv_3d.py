@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import conv, direct_conv_3d, direct_lines
-from dataflow.kernels.fused import tile_assembly
 from tests.results_of import results_of
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-pytestmark = pytest.mark.skipif(
-    not tile_assembly.is_available(), reason="the processor has no AVX-512; BLAS makes its products"
-)
+pytestmark = pytest.mark.avx512
 
 
 @pytest.fixture(autouse=True)

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import parallel
-from dataflow.kernels.fused import gemm, tile_assembly
+from dataflow.kernels.fused import gemm
 from tests.results_of import results_of
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-pytestmark = pytest.mark.skipif(
-    not tile_assembly.is_available(), reason="the processor has no AVX-512; BLAS makes its products"
-)
+pytestmark = pytest.mark.avx512
 
 
 @pytest.fixture(autouse=True)

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import sequences
-from dataflow.kernels.fused import largest, tile_assembly
+from dataflow.kernels.fused import largest
 from tests.results_of import results_of
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-pytestmark = pytest.mark.skipif(
-    not tile_assembly.is_available(), reason="the processor has no AVX-512; NumPy does it"
-)
+pytestmark = pytest.mark.avx512
 
 
 @pytest.fixture(autouse=True)

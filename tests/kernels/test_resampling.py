@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import image
-from dataflow.kernels.fused import resampling, tile_assembly
+from dataflow.kernels.fused import resampling
 from tests.results_of import results_of
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-pytestmark = pytest.mark.skipif(
-    not tile_assembly.is_available(), reason="the processor has no AVX-512; NumPy does it"
-)
+pytestmark = pytest.mark.avx512
 
 #: (images, new size)
 SIZES = [

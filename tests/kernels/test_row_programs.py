@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import activation, loss, reduce
-from dataflow.kernels.fused import row_programs, row_reductions, sliding, tile_assembly
+from dataflow.kernels.fused import row_programs, row_reductions, sliding
 from dataflow.kernels.fused.elementwise import fused_kernel
 from dataflow.kernels.fused.program import Program
 from tests.results_of import results_of
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-pytestmark = pytest.mark.skipif(
-    not tile_assembly.is_available(), reason="the processor has no AVX-512; NumPy does it"
-)
+pytestmark = pytest.mark.avx512
 
 SHAPES = [(1, 1), (3, 5), (7, 16), (5, 17), (9, 64), (4, 65), (6, 200), (2, 3, 129), (2, 1000)]
 REDUCTIONS = {"sum": np.sum, "product": np.prod, "largest": np.max, "smallest": np.min}

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import depthwise, pooling
-from dataflow.kernels.fused import sliding, tile_assembly
+from dataflow.kernels.fused import sliding
 from tests.results_of import results_of
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-pytestmark = pytest.mark.skipif(
-    not tile_assembly.is_available(), reason="the processor has no AVX-512; NumPy does it"
-)
+pytestmark = pytest.mark.avx512
 
 SHAPES = [(3, 9, 11, 5), (2, 8, 12, 16), (5, 7, 6, 33), (1, 12, 12, 48)]
 CASES: list[dict[str, Any]] = [

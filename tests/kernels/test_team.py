@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import parallel
-from dataflow.kernels.fused import gemm, team, tile_assembly
+from dataflow.kernels.fused import gemm, team
 from dataflow.kernels.fused.native import address_of, compile_source
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
@@ -200,9 +200,7 @@ def test_no_team_for_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("m", "k", "n"), [(20, 600, 300), (300, 100, 90), (90, 100, 300)])
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.usefixtures("at_once")
-@pytest.mark.skipif(
-    not tile_assembly.is_available(), reason="the processor has no AVX-512; BLAS makes its products"
-)
+@pytest.mark.avx512
 def test_a_product_in_parts(parts: int, m: int, k: int, n: int, transposed: bool) -> None:
     rng = np.random.default_rng(3)
     a = rng.integers(-9, 9, (m, k)).astype(np.float32)

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import rearranging
-from dataflow.kernels.fused import tile_assembly, turning
+from dataflow.kernels.fused import turning
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-pytestmark = pytest.mark.skipif(
-    not tile_assembly.is_available(), reason="the processor has no AVX-512; NumPy does it"
-)
+pytestmark = pytest.mark.avx512
 
 
 @pytest.fixture(autouse=True)
