@@ -330,7 +330,9 @@ class MasterSession:
             run.cancel_from_outside()
         for link in list(self.in_use):
             link.wake()  # the thread that waits for it, and closes it
-        addresses = self.addresses  # none once the server has stopped: nothing is to be reached then
+        addresses = (
+            self.addresses
+        )  # none once the server has stopped: nothing is to be reached then
         for task in sorted(self._contacted & addresses.keys()):
             try:
                 link = self.pool.take(addresses[task], task, timeout_seconds=0.2)

@@ -15,6 +15,7 @@ from dataflow.ops.gather_scatter import (
     parallel_dynamic_stitch,
     where,
 )
+from dataflow.ops.graph_scopes import colocate_with
 from dataflow.ops.joining import concat, stack, tile
 from dataflow.ops.sequences import range_, unique
 from dataflow.ops.slicing import slice_
@@ -77,7 +78,8 @@ def embedding_lookup(
         ids = convert_to_tensor(ids, name="ids")
         count = len(tables)
         if count == 1:
-            rows = gather(tables[0], ids, name=scope)
+            with colocate_with(tables[0]):  # rows travel between tasks, and not the table
+                rows = gather(tables[0], ids, name=scope)
             return identity(_clip_rows(rows, ids, max_norm))
         flat = reshape(ids, [-1])
         places = range_(size(flat))
@@ -88,7 +90,10 @@ def embedding_lookup(
             which = cast(which, dtypes.int32)
         parts = dynamic_partition(local, which, count)
         where_to = dynamic_partition(places, which, count)
-        rows_of = [gather(t, part) for t, part in zip(tables, parts, strict=True)]
+        rows_of = []
+        for table, part in zip(tables, parts, strict=True):
+            with colocate_with(table):
+                rows_of.append(gather(table, part))
         rows = parallel_dynamic_stitch(where_to, rows_of, name=scope)
         row_dims: Any = None
         for table in tables:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from typing import Any
 
@@ -64,8 +65,9 @@ class FakeCluster:
 
     @property
     def spec(self) -> ClusterSpec:
+        ports = itertools.count(9)  # where nobody listens
         return ClusterSpec(
-            {j: [f"127.0.0.1:{9}" for _ in range(n)] for j, n in self.counts.items()}
+            {j: [f"127.0.0.1:{next(ports)}" for _ in range(n)] for j, n in self.counts.items()}
         )
 
     @property
