@@ -62,7 +62,7 @@ def connect(
     stopped accepts and says nothing.
     ``unreachable_seconds``, where it is longer, is the time-out as long as no machine answers at
     all; one that answers and refuses is there, and the task is not.
-    ``deadline``, as `time.monotonic` tells, is when whoever needs the link has no more time.
+    ``deadline``, as `time.monotonic` tells, is when the caller has no more time.
 
     Raises UnavailableError that says which address was tried for how long, DeadlineExceededError
     with the same when the deadline came first; UnauthenticatedError at once when the keys differ,
@@ -130,7 +130,7 @@ def _connect_once(
             local = _local_socket(name)
             return _introduce(local, key, own_name, peer, address, limit_bytes, deadline)
         except (OSError, UnavailableError, UnauthenticatedError, DeadlineExceededError) as error:
-            # Whoever has the name now may be another.
+            # Another process may have the name now.
             _directory.names.pop(address, None)
             if _is_silent(error):
                 raise

@@ -258,7 +258,7 @@ class WorkingGraph:
         self.changed()
 
     def changed(self) -> None:
-        """Edges are others than before; whoever changes one without `replace` says so."""
+        """Edges have changed; call this after changing one without `replace`."""
         self._needed = None
 
     def add_unary(self, op_def: Any, tensor: Tensor, name: str) -> Tensor:

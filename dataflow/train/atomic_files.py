@@ -1,6 +1,6 @@
 """Replace a file so that a reader, or a kill at any moment, sees the old file or the new one.
 
-A file is written under a temporary name beside the one that it will have. Whoever writes holds a
+A file is written under a temporary name beside the one that it will have. The writer holds a
 lock (``flock``) on it, which ends with the process however that ends; so the next writer in the folder
 can tell what a killed one left behind, and removes it. That holds where a process id has been given to
 another process, and in containers that do not see each other's processes. Files of other hosts are
