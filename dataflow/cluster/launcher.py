@@ -136,9 +136,12 @@ def shutdown(target_or_spec: Any = None) -> None:
         with contextlib.suppress(OpError):
             link = connect(address, registry.key_for(address), "a client", timeout_seconds=0.5)
             link.deadline = time.monotonic() + 2.0
-            call(link, "shutdown")
-            link.close()
-            registry.note_stopped([address], how, for_good=False)
+            try:
+                call(link, "shutdown")
+            finally:
+                # The task may be gone before its answer is here.
+                registry.note_stopped([address], how, for_good=False)
+                link.close()
 
 
 def _stop_all(how: str) -> None:

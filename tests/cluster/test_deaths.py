@@ -15,6 +15,8 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.cluster import launcher
+from dataflow.cluster.master import call
 from dataflow.cluster.server import Server
 from tests.cluster.conftest import KEY
 
@@ -361,6 +363,22 @@ def test_join_ends_when_the_cluster_is_shut_down(processes):
     for process in processes.processes.values():
         assert process.wait(10) == 0
         assert process.stdout.read().strip() == "joined"
+
+
+def test_a_task_that_is_gone_before_it_answers_was_stopped_all_the_same(processes, monkeypatch):
+    _, step = build()
+
+    def lost(link, method, *args):
+        call(link, method, *args)
+        raise tf.errors.UnavailableError(None, None, "the answer is lost")
+
+    monkeypatch.setattr(launcher, "call", lost)
+    with tf.Session(processes.target("worker:0")) as session:
+        tf.cluster.shutdown(processes.spec)
+        for process in processes.processes.values():
+            assert process.wait(10) == 0
+        error = result_of(lambda: session.run(step))
+    assert "tf.cluster.shutdown() stopped it at" in str(error)
 
 
 @pytest.mark.parametrize("call", ["cluster.stop()", "tf.cluster.shutdown()"])

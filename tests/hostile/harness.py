@@ -77,10 +77,12 @@ def run(of: Format, seed: int, indices: range, folder: Path) -> Outcome:
             outcome.slowest_seconds, outcome.slowest_index = used.seconds, index
         if used.megabytes > outcome.largest_megabytes:
             outcome.largest_megabytes, outcome.largest_index = used.megabytes, index
+        too_much = []
         if used.seconds > SECONDS:
-            failure = failure or f"took {used.seconds:.1f} s of processor time"
+            too_much.append(f"took {used.seconds:.1f} s of processor time")
         if used.megabytes * 2**20 > BYTES:
-            failure = failure or f"took {used.megabytes:.0f} MB"
+            too_much.append(f"took {used.megabytes:.0f} MB")
+        failure = failure or " and ".join(too_much)
         if failure:
             again = f"python -m tests.hostile {of.name} --seed {seed} --index {index}"
             outcome.failures.append(f"{of.name} {index}: {failure}\n  again: {again}")
