@@ -23,6 +23,8 @@ LAYERS = {
     0: (
         *("errors", "dtypes", "shapes", "device_spec", "windows", "python_functions"),
         *("gfile", "logging", "flags", "namespaces", "missing", "user_cache", "extras"),
+        # Readers and writers of files and messages know nothing of graphs: kernels use them.
+        "formats",
     ),
     1: ("graph", "kernels"),
     2: ("ops", "gradients"),
@@ -37,16 +39,6 @@ LAYERS = {
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 # Modules that only gather names for users (dataflow/__init__.py, dataflow/nn.py, ...) stand on top.
 TOP = max(LAYERS)
-
-# Readers and writers of file formats stand beside what uses them most, but know nothing of graphs:
-# they belong to layer 0, so that kernels may read and write files. (Import them by their full name.)
-FILE_FORMATS = (
-    *("data.compression", "data.crc32c", "data.protobuf_wire", "data.record_files"),
-    *("summary.event_files", "summary.summary_protos", "summary.wave_files"),
-    *("train.atomic_files", "train.checkpoint_reader", "train.checkpoint_state"),
-    *("train.example_protos", "train.example_wire", "train.safetensors_store"),
-    *("train.sstable", "train.tensor_bundle"),
-)
 
 # Same layer, or allowed by the layers, and still wrong: (importer, imported).
 FORBIDDEN_PAIRS = {("kernels", "graph"), ("graph", "kernels"), ("ops", "kernels")}
@@ -150,13 +142,8 @@ def part_of(module: str) -> str:
     return parts[1] if len(parts) > 1 else ""
 
 
-def is_file_format(module: str) -> bool:
-    names = [f"dataflow.{name}" for name in FILE_FORMATS]
-    return any(module == name or module.startswith(name + ".") for name in names)
-
-
 def layer_of(module: str) -> int:
-    return 0 if is_file_format(module) else LAYER_OF.get(part_of(module), TOP)
+    return LAYER_OF.get(part_of(module), TOP)
 
 
 def violations(source: str, module: str, *, is_package: bool = False) -> list[str]:
@@ -188,7 +175,7 @@ def violations(source: str, module: str, *, is_package: bool = False) -> list[st
             continue
         imported = part_of(item.target)
         # `from dataflow import x` in a facade is x itself; below, x's layer decides.
-        if imported == importer and (own_layer or item.target == f"dataflow.{imported}"):
+        if imported == importer:
             continue
         layer = layer_of(item.target)
         if layer > own_layer:
@@ -238,7 +225,7 @@ def test_imports_point_downwards():
         ),
         ("dataflow.runtime.plan", "import dataflow.nn", "layer 4"),
         ("dataflow.kernels.checkpoint", "from dataflow.train.saver import Saver", "layer 1"),
-        ("dataflow.train.sstable", "from dataflow.train.saver import Saver", "layer 0"),
+        ("dataflow.formats.sstable", "from dataflow.train.saver import Saver", "layer 0"),
         ("dataflow.ops.math", "HOME = 'dataflow.runtime'\nimport_module(HOME)", "layer 4"),
         ("dataflow.graph.graph", "def f():\n    import_module('dataflow.ops.all')", "layer 2"),
         ("dataflow.graph.graph", "importlib.import_module(f'dataflow.ops.{name}')", "layer 2"),
@@ -258,7 +245,7 @@ def test_a_wrong_import_is_found(module, source, says):
         ("dataflow.cluster.ray_backend", "import ray"),
         ("dataflow.kernels.cuda.fused", "import cupy"),
         ("dataflow.nn", "from dataflow.ops.math import add"),
-        ("dataflow.train.sstable", "from dataflow.train.atomic_files import replace_with"),
+        ("dataflow.formats.sstable", "from dataflow.formats.atomic_files import replace_with"),
         ("dataflow.cluster.server", "import raylib_of_another_name"),
     ],
 )

@@ -87,7 +87,7 @@ def rooms() -> tuple[dict[str, int], dict[str, set[str]]]:
         for item in rules.imports_of(source, module, is_package=path.stem == "__init__"):
             if item.target.partition(".")[0] not in rules.PACKAGES or item.target == "dataflow":
                 continue
-            target = FOUNDATIONS if rules.is_file_format(item.target) else box_of(item.target)
+            target = box_of(item.target)
             if rows[target] < rows[own]:
                 imports[own].add(target)
     return rows, imports

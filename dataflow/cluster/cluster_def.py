@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.data.protobuf_wire import WireError, bytes_field, fields, varint_field
+from dataflow.formats.protobuf_wire import WireError, bytes_field, fields, varint_field
 
 
 class TaskMap(dict[int, str]):

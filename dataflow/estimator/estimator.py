@@ -352,8 +352,8 @@ class Estimator:
                 session.run(op)
 
     def _write_summary(self, folder: str, results: dict[str, Any]) -> None:
+        from dataflow.formats.summary_protos import merge_summaries, scalar_summary
         from dataflow.summary.file_writer import FileWriterCache
-        from dataflow.summary.summary_protos import merge_summaries, scalar_summary
 
         parts = [
             scalar_summary(key, float(value))

@@ -140,7 +140,7 @@ def write_graph(graph_or_graph_def: Any, logdir: str, name: str, as_text: bool =
         data = proto.SerializeToString()
     os.makedirs(logdir or ".", exist_ok=True)
     path = os.path.join(logdir, name)
-    from dataflow.train.atomic_files import write_atomically
+    from dataflow.formats.atomic_files import write_atomically
 
     write_atomically(path, data)
     return path

@@ -19,10 +19,10 @@ import numpy as np
 
 from dataflow.errors import DataLossError
 from dataflow.extras import install
+from dataflow.formats.atomic_files import write_atomically
 from dataflow.keras import backend as K
 from dataflow.keras.sequential import class_name
 from dataflow.keras.serialization import custom_object_scope, serialize
-from dataflow.train.atomic_files import write_atomically
 
 SUFFIXES = (".h5", ".hdf5", ".keras")
 SIGNATURE = b"\x89HDF\r\n\x1a\n"

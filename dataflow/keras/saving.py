@@ -16,10 +16,10 @@ import numpy as np
 
 from dataflow.errors import DataLossError
 from dataflow.extras import install
+from dataflow.formats.safetensors_store import read_arrays, read_metadata, write_arrays
 from dataflow.keras import backend as K, hdf5_format
 from dataflow.keras.sequential import class_name
 from dataflow.keras.serialization import custom_object_scope, serialize
-from dataflow.train.safetensors_store import read_arrays, read_metadata, write_arrays
 
 _KEY = "keras"
 

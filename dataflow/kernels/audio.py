@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from dataflow.formats.wave_files import read_wave, wave_file
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import one, text_array
-from dataflow.summary.wave_files import read_wave, wave_file
 
 _REASON = "sound files are read on the host"
 

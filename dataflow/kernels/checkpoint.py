@@ -1,4 +1,4 @@
-"""Kernels of checkpoints; the files themselves are in `dataflow.train.checkpoint_reader`."""
+"""Kernels of checkpoints; the files themselves are in `dataflow.formats.checkpoint_reader`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _scalar(text: str) -> Any:
 def save_v2_kernel(
     xp: Any, prefix: Any, tensor_names: Any, shape_and_slices: Any, tensors: list[Any]
 ) -> None:
-    from dataflow.train.checkpoint_reader import write_checkpoint
+    from dataflow.formats.checkpoint_reader import write_checkpoint
 
     path = text(prefix)
     folder = os.path.dirname(os.path.abspath(path))
@@ -40,7 +40,7 @@ def save_v2_kernel(
 def restore_v2_kernel(
     xp: Any, prefix: Any, tensor_names: Any, shape_and_slices: Any, *, dtypes: Any
 ) -> tuple[Any, ...]:
-    from dataflow.train.checkpoint_reader import CheckpointReader
+    from dataflow.formats.checkpoint_reader import CheckpointReader
 
     reader = CheckpointReader(text(prefix))
     names = texts(tensor_names)
@@ -93,6 +93,6 @@ def sharded_filespec_kernel(xp: Any, basename: Any, num_shards: Any) -> Any:
 
 @kernel("MergeV2Checkpoints", cpu_only=_FILES)
 def merge_v2_checkpoints_kernel(xp: Any, checkpoint_prefixes: Any, destination_prefix: Any) -> None:
-    from dataflow.train.checkpoint_reader import merge_checkpoints
+    from dataflow.formats.checkpoint_reader import merge_checkpoints
 
     merge_checkpoints(texts(checkpoint_prefixes), text(destination_prefix))

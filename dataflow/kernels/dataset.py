@@ -115,7 +115,7 @@ def range_dataset_kernel(ctx: Any, start: Any, stop: Any, step: Any, *, output_t
 
 
 def _open(path: str, compression: str = "") -> Any:
-    from dataflow.data.compression import unpacked_file
+    from dataflow.formats.compression import unpacked_file
 
     try:
         return unpacked_file(open(path, "rb"), compression)
@@ -127,8 +127,8 @@ def _open(path: str, compression: str = "") -> Any:
 def text_line_dataset_kernel(
     ctx: Any, filenames: Any, compression_type: Any, buffer_size: Any
 ) -> Any:
-    from dataflow.data.compression import lines
-    from dataflow.data.record_files import compression_name
+    from dataflow.formats.compression import lines
+    from dataflow.formats.record_files import compression_name
 
     paths, compression = texts(filenames), compression_name(text(compression_type).upper())
 
@@ -145,7 +145,7 @@ def text_line_dataset_kernel(
 def tf_record_dataset_kernel(
     ctx: Any, filenames: Any, compression_type: Any, buffer_size: Any
 ) -> Any:
-    from dataflow.data.record_files import TFRecordOptions, tf_record_iterator
+    from dataflow.formats.record_files import TFRecordOptions, tf_record_iterator
 
     paths, compression = texts(filenames), text(compression_type)
 
@@ -444,7 +444,7 @@ def _store(path: str, elements: list[Element]) -> None:
             array = np.asarray(part)
             arrays[f"{i}_{j}"] = array.astype("S") if array.dtype == object else array
 
-    from dataflow.train.atomic_files import replace_with
+    from dataflow.formats.atomic_files import replace_with
 
     def write(temporary: str) -> None:
         with open(temporary, "wb") as opened:

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.data.compression import unpack
 from dataflow.dtypes import DType
-from dataflow.kernels.fused import byte_strings
-from dataflow.kernels.registry import kernel
-from dataflow.kernels.string import each, one, parse_number, parse_numbers, strings, text_array
-from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
-from dataflow.kernels.text_lines import place_of
-from dataflow.train.example_wire import (
+from dataflow.formats.compression import unpack
+from dataflow.formats.example_wire import (
     packed_column,
     packed_lists,
     read_example,
     scan_examples,
     unpacked,
 )
+from dataflow.kernels.fused import byte_strings
+from dataflow.kernels.registry import kernel
+from dataflow.kernels.string import each, one, parse_number, parse_numbers, strings, text_array
+from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
+from dataflow.kernels.text_lines import place_of
 
 _REASON = "bytes are read on the host"
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.data.compression import unpack
-from dataflow.data.record_files import compression_name, tf_record_iterator
 from dataflow.errors import (
     DataLossError,
     FailedPreconditionError,
@@ -19,6 +17,8 @@ from dataflow.errors import (
     NotFoundError,
     PermissionDeniedError,
 )
+from dataflow.formats.compression import unpack
+from dataflow.formats.record_files import compression_name, tf_record_iterator
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.text_lines import text_lines
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.formats.example_wire import read_sequence_example
 from dataflow.kernels.parsing import dense_rows, sparse_rows
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import strings, text_array
-from dataflow.train.example_wire import read_sequence_example
 
 
 def _checked(found: tuple[str, Any], key: bytes, dtype: DType) -> Any:

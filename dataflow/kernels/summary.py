@@ -21,7 +21,7 @@ def _serialized(summary: Any) -> Any:
 
 @kernel("ScalarSummary", cpu_only=_PROTOS)
 def scalar_summary_kernel(xp: Any, tags: Any, values: Any) -> Any:
-    from dataflow.summary.summary_protos import merge_summaries, scalar_summary
+    from dataflow.formats.summary_protos import merge_summaries, scalar_summary
 
     tag_array = np.asarray(tags, object)
     if tag_array.shape != np.shape(values):
@@ -43,14 +43,14 @@ def scalar_summary_kernel(xp: Any, tags: Any, values: Any) -> Any:
 
 @kernel("HistogramSummary", cpu_only=_PROTOS)
 def histogram_summary_kernel(xp: Any, tag: Any, values: Any) -> Any:
-    from dataflow.summary.summary_protos import histogram_summary
+    from dataflow.formats.summary_protos import histogram_summary
 
     return _serialized(histogram_summary(text(tag), values))
 
 
 @kernel("ImageSummary", cpu_only=_PROTOS)
 def image_summary_kernel(xp: Any, tag: Any, tensor: Any, *, max_images: int, bad_color: Any) -> Any:
-    from dataflow.summary.summary_protos import image_summary
+    from dataflow.formats.summary_protos import image_summary
 
     color = np.asarray(bad_color).reshape(-1).tolist()
     return _serialized(image_summary(text(tag), tensor, max_images, color))
@@ -60,7 +60,7 @@ def image_summary_kernel(xp: Any, tag: Any, tensor: Any, *, max_images: int, bad
 def audio_summary_kernel(
     xp: Any, tag: Any, tensor: Any, *, sample_rate: float, max_outputs: int
 ) -> Any:
-    from dataflow.summary.summary_protos import audio_summary
+    from dataflow.formats.summary_protos import audio_summary
 
     return _serialized(audio_summary(text(tag), tensor, sample_rate, max_outputs))
 
@@ -69,14 +69,14 @@ def audio_summary_kernel(
 def audio_summary_v2_kernel(
     xp: Any, tag: Any, tensor: Any, sample_rate: Any, *, max_outputs: int
 ) -> Any:
-    from dataflow.summary.summary_protos import audio_summary
+    from dataflow.formats.summary_protos import audio_summary
 
     rate = float(np.asarray(sample_rate))
     return _serialized(audio_summary(text(tag), tensor, rate, max_outputs))
 
 
 def _tensor_value(summary: Any, tag: str, tensor: Any) -> Any:
-    from dataflow.summary.summary_protos import fill_tensor_proto
+    from dataflow.formats.summary_protos import fill_tensor_proto
 
     value = summary.value.add(tag=tag)
     fill_tensor_proto(value.tensor, tensor)
@@ -85,7 +85,7 @@ def _tensor_value(summary: Any, tag: str, tensor: Any) -> Any:
 
 @kernel("TensorSummary", cpu_only=_PROTOS, stateful=True)
 def tensor_summary_kernel(context: Any, tensor: Any) -> Any:
-    from dataflow.summary.summary_protos import new_summary
+    from dataflow.formats.summary_protos import new_summary
 
     summary = new_summary()
     value = _tensor_value(summary, context.op_name, tensor)
@@ -95,7 +95,7 @@ def tensor_summary_kernel(context: Any, tensor: Any) -> Any:
 
 @kernel("TensorSummaryV2", cpu_only=_PROTOS)
 def tensor_summary_v2_kernel(xp: Any, tag: Any, tensor: Any, metadata: Any) -> Any:
-    from dataflow.summary.summary_protos import new_summary
+    from dataflow.formats.summary_protos import new_summary
 
     summary = new_summary()
     value = _tensor_value(summary, text(tag), tensor)
@@ -105,7 +105,7 @@ def tensor_summary_v2_kernel(xp: Any, tag: Any, tensor: Any, metadata: Any) -> A
 
 @kernel("MergeSummary", cpu_only=_PROTOS)
 def merge_summary_kernel(xp: Any, inputs: list[Any]) -> Any:
-    from dataflow.summary.summary_protos import merge_summaries
+    from dataflow.formats.summary_protos import merge_summaries
 
     parts = [bytes(item) for value in inputs for item in np.asarray(value, object).reshape(-1)]
     return _serialized(merge_summaries(parts))

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.data.compression import max_unpacked_bytes, too_large
-from dataflow.data.protobuf_wire import (
+from dataflow.dtypes import as_dtype
+from dataflow.formats.compression import max_unpacked_bytes, too_large
+from dataflow.formats.protobuf_wire import (
     BYTES,
     FIXED32,
     VARINT,
@@ -21,7 +22,6 @@ from dataflow.data.protobuf_wire import (
     signed,
     varint_field,
 )
-from dataflow.dtypes import as_dtype
 
 
 def _packed(kind: int, value: Any) -> bytes:

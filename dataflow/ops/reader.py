@@ -248,7 +248,7 @@ class TFRecordReader(ReaderBase):
     """Reads the records of TFRecord files; ``options`` says how they are compressed."""
 
     def __init__(self, name: str | None = None, options: Any = None) -> None:
-        from dataflow.data.record_files import compression_name
+        from dataflow.formats.record_files import compression_name
 
         super().__init__(
             tf_record_reader_op(

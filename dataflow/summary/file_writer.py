@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from dataflow.formats.event_files import EventFileWriter, new_event
+from dataflow.formats.summary_protos import parse_summary
 from dataflow.graph.default_stacks import default_graph
-from dataflow.summary.event_files import EventFileWriter, new_event
-from dataflow.summary.summary_protos import parse_summary
 
 
 class FileWriter:

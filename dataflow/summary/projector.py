@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.train.atomic_files import write_atomically
+from dataflow.formats.atomic_files import write_atomically
 
 CONFIG_FILENAME = "projector_config.pbtxt"
 
@@ -70,7 +70,7 @@ def export_vectors(folder: str, prefix: str) -> list[str]:
     from google.protobuf import text_format
     from tensorboard.plugins.projector.projector_config_pb2 import ProjectorConfig
 
-    from dataflow.train.checkpoint_reader import CheckpointReader, checkpoint_files
+    from dataflow.formats.checkpoint_reader import CheckpointReader, checkpoint_files
 
     if not checkpoint_files(prefix):
         return []

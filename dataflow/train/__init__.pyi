@@ -6,7 +6,7 @@ from dataflow.cluster import (
     ServerDef as ServerDef,
 )
 from dataflow.graph.serialize import write_graph as write_graph
-from dataflow.summary.event_files import read_events as summary_iterator
+from dataflow.formats.event_files import read_events as summary_iterator
 from dataflow.summary.file_writer import FileWriter as SummaryWriter
 from dataflow.train.adadelta import AdadeltaOptimizer as AdadeltaOptimizer
 from dataflow.train.adagrad import (
@@ -33,10 +33,10 @@ from dataflow.train.checkpoint_management import (
     remove_checkpoint as remove_checkpoint,
     update_checkpoint_state as update_checkpoint_state,
 )
-from dataflow.train.checkpoint_reader import NewCheckpointReader as NewCheckpointReader
+from dataflow.formats.checkpoint_reader import NewCheckpointReader as NewCheckpointReader
 from dataflow.train.coordinator import Coordinator as Coordinator, LooperThread as LooperThread
 from dataflow.train.device_setter import replica_device_setter as replica_device_setter
-from dataflow.train.example_protos import (
+from dataflow.formats.example_protos import (
     BytesList as BytesList,
     Example as Example,
     Feature as Feature,

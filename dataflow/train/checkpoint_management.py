@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from dataflow.train.checkpoint_reader import CheckpointReader, checkpoint_files
-from dataflow.train.checkpoint_state import (
+from dataflow.formats.checkpoint_reader import CheckpointReader, checkpoint_files
+from dataflow.formats.checkpoint_state import (
     CheckpointState,
     read_checkpoint_state,
     write_checkpoint_state,

@@ -7,11 +7,11 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from dataflow.formats.atomic_files import write_atomically
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.import_graph import import_graph_def
 from dataflow.ops.variables import Variable
-from dataflow.train.atomic_files import write_atomically
 
 #: Collections whose items are variables, written as ``VariableDef``.
 _VARIABLE_KEYS = frozenset(

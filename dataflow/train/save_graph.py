@@ -136,8 +136,8 @@ def restored_by(restore_op: Any) -> dict[str, tuple[Any, str]]:
 
     Read from the graph, so that it holds for imported graphs too.
     """
+    from dataflow.formats.checkpoint_reader import Part
     from dataflow.ops.static_value import static_value
-    from dataflow.train.checkpoint_reader import Part
 
     expected: dict[str, tuple[Any, str]] = {}
     stack, seen = [restore_op], set()

@@ -12,10 +12,10 @@ import shutil
 from collections.abc import Mapping
 from typing import Any
 
+from dataflow.formats.atomic_files import write_atomically
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.static_value import static_value
-from dataflow.train.atomic_files import write_atomically
 from dataflow.train.meta_graph import import_scoped_meta_graph, naming
 from dataflow.train.saver import Saver
 

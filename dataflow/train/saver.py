@@ -8,14 +8,14 @@ import time
 from typing import Any
 
 from dataflow.errors import FailedPreconditionError, NotFoundError
-from dataflow.train.atomic_files import write_atomically
+from dataflow.formats.atomic_files import write_atomically
+from dataflow.formats.checkpoint_reader import CheckpointReader
 from dataflow.train.checkpoint_management import (
     checkpoint_exists,
     get_checkpoint_mtimes,
     remove_checkpoint,
     update_checkpoint_state,
 )
-from dataflow.train.checkpoint_reader import CheckpointReader
 from dataflow.train.global_step import global_step as global_step_value
 from dataflow.train.save_graph import build_saver_def, restored_by
 from dataflow.train.saveables import all_saveable_objects, validated_saveables

@@ -252,7 +252,7 @@ class StepCounterHook(SessionRunHook):
     def _log_and_record(self, elapsed_steps: int, elapsed_time: float, global_step: int) -> None:
         rate = elapsed_steps / elapsed_time
         if self._summary_writer is not None:
-            from dataflow.summary.summary_protos import scalar_summary
+            from dataflow.formats.summary_protos import scalar_summary
 
             self._summary_writer.add_summary(scalar_summary(self._summary_tag, rate), global_step)
         log.info("%s: %g", self._summary_tag, rate)
@@ -295,8 +295,8 @@ class ProfilerHook(SessionRunHook):
             self._timer.update_last_triggered_step(step)
         step += 1
         if self._request_profile:
+            from dataflow.formats.atomic_files import write_atomically
             from dataflow.summary.chrome_trace import Timeline
-            from dataflow.train.atomic_files import write_atomically
 
             step = int(run_context.session.run(self._global_step_tensor))
             self._timer.update_last_triggered_step(step)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from dataflow.formats.summary_protos import scalar_summary
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.serialize import write_graph
@@ -22,7 +23,6 @@ from dataflow.ops.variables import (
     report_uninitialized_variables,
 )
 from dataflow.summary.file_writer import FileWriter
-from dataflow.summary.summary_protos import scalar_summary
 from dataflow.train.coordinator import Coordinator, LooperThread
 from dataflow.train.global_step import assert_global_step, global_step as global_step_value
 from dataflow.train.saver import Saver

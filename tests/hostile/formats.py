@@ -18,9 +18,9 @@ import numpy as np
 from google.protobuf.message import DecodeError
 
 import dataflow as tf
-from dataflow.data.crc32c import masked_crc32c
-from dataflow.data.protobuf_wire import bytes_field, varint_field, write_varint
-from dataflow.train.safetensors_store import list_arrays, read_arrays, write_arrays
+from dataflow.formats.crc32c import masked_crc32c
+from dataflow.formats.protobuf_wire import bytes_field, varint_field, write_varint
+from dataflow.formats.safetensors_store import list_arrays, read_arrays, write_arrays
 from tests.hostile.harness import Format
 from tests.hostile.mutations import NUMBERS, damage_bytes, damage_json, damage_message
 
@@ -197,7 +197,7 @@ def _bundle_seed() -> tuple[Any, bytes]:
         data += raw
     texts = [b"one", b"", b"three"]
     lengths = bytes(map(len, texts))
-    from dataflow.data.crc32c import crc32c, mask
+    from dataflow.formats.crc32c import crc32c, mask
 
     crc = crc32c(b"".join(struct.pack("<I", len(t)) for t in texts))
     stored = struct.pack("<I", mask(crc))
@@ -343,7 +343,7 @@ def _saved_model_class() -> Any:
         """A SavedModel: its graphs are its field 2."""
 
         def ParseFromString(self, data: bytes) -> None:
-            from dataflow.data.protobuf_wire import fields
+            from dataflow.formats.protobuf_wire import fields
 
             self.parts = [(n, bytes(v) if n == 2 else v) for n, _, v in fields(data)]
             self.graph = MetaGraphDef.FromString(next(v for n, v in self.parts if n == 2))

@@ -15,8 +15,8 @@ import pytest
 import dataflow as tf
 from dataflow import dtypes
 from dataflow.core.protobuf import rewriter_config_pb2
+from dataflow.formats.safetensors_store import list_arrays, read_arrays
 from dataflow.graph.tensor_proto import array_to_proto, proto_to_array
-from dataflow.train.safetensors_store import list_arrays, read_arrays
 from tests.cluster.conftest import LocalCluster, free_addresses
 
 B = ml_dtypes.bfloat16
@@ -239,7 +239,7 @@ def test_checkpoints(tmp_path: Path) -> None:
 
 
 def test_a_checkpoint_of_tensorflow_is_restored() -> None:
-    prefix = Path(__file__).parents[1] / "train" / "tensorflow_files" / "model.ckpt-12"
+    prefix = Path(__file__).parents[1] / "formats" / "tensorflow_files" / "model.ckpt-12"
     v = tf.get_variable("bfloat16", [3], tf.bfloat16)
     with tf.Session() as session:
         tf.train.Saver([v]).restore(session, str(prefix))

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import dataflow as tf
-from dataflow.data.protobuf_wire import packed_int64
-from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
-from dataflow.train.example_wire import (
+from dataflow.formats.example_wire import (
     packed_column,
     packed_lists,
     read_example,
     scan_examples,
     unpacked,
 )
+from dataflow.formats.protobuf_wire import packed_int64
+from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
 from tests.samples.parsing import FULL, PART, _varint, example
 
 

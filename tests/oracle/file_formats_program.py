@@ -3,7 +3,7 @@
     python file_formats_program.py write FOLDER
     python file_formats_program.py read FOLDER      (JSON on standard output)
 
-``write`` also made the small files in tests/train/tensorflow_files and tests/data/tensorflow_files.
+``write`` also made the small files in tests/formats/tensorflow_files.
 """
 
 from __future__ import annotations

@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.data.record_files import TFRecordWriter, tf_record_iterator
-from dataflow.summary import summary_protos
-from dataflow.summary.event_files import EventFileWriter
-from dataflow.train import example_protos
-from dataflow.train.checkpoint_state import (
+from dataflow.formats import example_protos, summary_protos
+from dataflow.formats.checkpoint_state import (
     CheckpointState,
     read_checkpoint_state,
     write_checkpoint_state,
 )
-from dataflow.train.tensor_bundle import TensorBundleReader
+from dataflow.formats.event_files import EventFileWriter
+from dataflow.formats.record_files import TFRecordWriter, tf_record_iterator
+from dataflow.formats.tensor_bundle import TensorBundleReader
 
 pytestmark = pytest.mark.oracle
 PROGRAM = Path(__file__).with_name("file_formats_program.py")

@@ -33,7 +33,7 @@ def text_file(content: bytes) -> str:
 
 
 def record_file() -> str:
-    from dataflow.data.record_files import TFRecordWriter
+    from dataflow.formats.record_files import TFRecordWriter
 
     path = text_file(b"")
     with TFRecordWriter(path) as writer:

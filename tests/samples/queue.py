@@ -81,7 +81,7 @@ def file(name: str, data: bytes) -> str:
 
 
 def records_file() -> str:
-    from dataflow.data.record_files import TFRecordWriter
+    from dataflow.formats.record_files import TFRecordWriter
 
     FOLDER.mkdir(exist_ok=True)
     path = str(FOLDER / "a.tfrecord")

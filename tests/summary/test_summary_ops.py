@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.summary.event_files import read_events
+from dataflow.formats.event_files import read_events
 
 
 @pytest.fixture(autouse=True)

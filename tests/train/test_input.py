@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.data.record_files import TFRecordWriter
+from dataflow.formats.record_files import TFRecordWriter
 
 
 @pytest.fixture(autouse=True)

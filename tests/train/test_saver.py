@@ -15,7 +15,7 @@ import pytest
 import dataflow as tf
 from dataflow.kernels import checkpoint
 
-THEIRS = Path(__file__).with_name("tensorflow_files")
+THEIRS = Path(__file__).parents[1] / "formats" / "tensorflow_files"
 
 
 @pytest.fixture(autouse=True)

@@ -53,7 +53,7 @@ def store(key: str, code: bytes) -> None:
     folder = _folder(os.environ.get(VARIABLE))
     if folder is None:
         return
-    from dataflow.train.atomic_files import write_atomically
+    from dataflow.formats.atomic_files import write_atomically
 
     content = hashlib.sha256(code).digest() + code
     try:

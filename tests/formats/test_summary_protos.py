@@ -12,8 +12,8 @@ from hypothesis import given, strategies as st
 from PIL import Image
 
 from dataflow.errors import InvalidArgumentError
-from dataflow.summary import summary_protos
-from dataflow.summary.summary_protos import (
+from dataflow.formats import summary_protos
+from dataflow.formats.summary_protos import (
     audio_summary,
     histogram_summary,
     image_summary,

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from dataflow.errors import DataLossError
-from dataflow.train.atomic_files import write_atomically
+from dataflow.formats.atomic_files import write_atomically
 
 DEFAULT_FILENAME = "checkpoint"
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.train import atomic_files
-from dataflow.train.atomic_files import remove_abandoned, replace_with, write_atomically
+from dataflow.formats import atomic_files
+from dataflow.formats.atomic_files import remove_abandoned, replace_with, write_atomically
 
 ROOT = Path(__file__).resolve().parents[2]
 HOST = atomic_files._host()
@@ -25,7 +25,7 @@ def killed_writer(path: Path) -> subprocess.Popen[bytes]:
     """A process that is in the middle of writing ``path``."""
     code = (
         "import sys, time\n"
-        "from dataflow.train.atomic_files import replace_with\n"
+        "from dataflow.formats.atomic_files import replace_with\n"
         "def write(temporary):\n"
         "    with open(temporary, 'wb') as opened:\n"
         "        opened.write(b'half')\n"
@@ -129,7 +129,7 @@ def test_files_have_the_permissions_that_the_umask_leaves(tmp_path: Path, umask:
         "    session.run(tf.global_variables_initializer())\n"
         "    for format in (tf.train.SaverDef.V1, tf.train.SaverDef.V2):\n"
         "        tf.train.Saver(write_version=format).save(session, f'model-{format}')\n"
-        "from dataflow.train.safetensors_store import write_arrays\n"
+        "from dataflow.formats.safetensors_store import write_arrays\n"
         "write_arrays('some.safetensors', {'x': np.ones(3)})\n"
         "assert os.umask(0) == int(sys.argv[2])\n"
     )

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from dataflow.data.protobuf_wire import WireError
-from dataflow.data.record_files import tf_record_iterator
-from dataflow.train import example_protos
-from dataflow.train.example_wire import decode_example, decode_sequence_example
+from dataflow.formats import example_protos
+from dataflow.formats.example_wire import decode_example, decode_sequence_example
+from dataflow.formats.protobuf_wire import WireError
+from dataflow.formats.record_files import tf_record_iterator
 
 THEIRS = Path(__file__).with_name("tensorflow_files")
 
@@ -125,9 +125,9 @@ def test_values_of_the_wrong_type_are_refused() -> None:
 def test_protobuf_loads_on_first_use() -> None:
     code = (
         "import sys\n"
-        "from dataflow.train import example_protos, example_wire, tensor_bundle\n"
-        "from dataflow.train import safetensors_store, checkpoint_state\n"
-        "from dataflow.summary import event_files, summary_protos\n"
+        "from dataflow.formats import example_protos, example_wire, tensor_bundle\n"
+        "from dataflow.formats import safetensors_store, checkpoint_state\n"
+        "from dataflow.formats import event_files, summary_protos\n"
         "heavy = {'google.protobuf', 'safetensors', 'tensorboard', 'PIL'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
         "example_protos.Example()\n"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.data.protobuf_wire import (
+from dataflow.formats.protobuf_wire import (
     BYTES,
     FIXED32,
     VARINT,

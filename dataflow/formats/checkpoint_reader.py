@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import DataLossError, InvalidArgumentError, NotFoundError
-from dataflow.train.safetensors_store import list_arrays, read_arrays, write_arrays
-from dataflow.train.tensor_bundle import TensorBundleReader, is_tensor_bundle
+from dataflow.formats.safetensors_store import list_arrays, read_arrays, write_arrays
+from dataflow.formats.tensor_bundle import TensorBundleReader, is_tensor_bundle
 
 SUFFIX = ".safetensors"
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
-from dataflow.data import crc32c as module
-from dataflow.data.crc32c import by_numpy, crc32c, mask, masked_crc32c, unmask
+from dataflow.formats import crc32c as module
+from dataflow.formats.crc32c import by_numpy, crc32c, mask, masked_crc32c, unmask
 
 #: NumPy alone, and google-crc32c where it is installed.
 either = pytest.mark.parametrize("crc32c", [by_numpy, crc32c], ids=["numpy", "any"])

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.data.crc32c import crc32c, mask
-from dataflow.data.protobuf_wire import BYTES, VARINT, WireError, fields, read_varint, signed
 from dataflow.errors import DataLossError, NotFoundError, UnimplementedError
-from dataflow.train.sstable import read_table
+from dataflow.formats.crc32c import crc32c, mask
+from dataflow.formats.protobuf_wire import BYTES, VARINT, WireError, fields, read_varint, signed
+from dataflow.formats.sstable import read_table
 
 _Array = np.ndarray[Any, Any]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from dataflow.data.protobuf_wire import (
+from dataflow.formats.protobuf_wire import (
     BYTES,
     FIXED32,
     FIXED64,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dataflow.errors import DataLossError, NotFoundError
-from dataflow.train.checkpoint_state import (
+from dataflow.formats.checkpoint_state import (
     CheckpointState,
     read_checkpoint_state,
     write_checkpoint_state,

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dataflow.data.crc32c import masked_crc32c
 from dataflow.errors import DataLossError, NotFoundError, UnimplementedError
-from dataflow.train.sstable import read_table
-from dataflow.train.tensor_bundle import TensorBundleReader, _ordered_signed, is_tensor_bundle
+from dataflow.formats.crc32c import masked_crc32c
+from dataflow.formats.sstable import read_table
+from dataflow.formats.tensor_bundle import TensorBundleReader, _ordered_signed, is_tensor_bundle
 
 THEIRS = Path(__file__).with_name("tensorflow_files")
 DATA = "model.ckpt-12.data-00000-of-00001"

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dataflow.errors import InvalidArgumentError
-from dataflow.summary.event_files import EventFileWriter, new_event, read_events
-from dataflow.summary.summary_protos import histogram_summary, scalar_summary
+from dataflow.formats.event_files import EventFileWriter, new_event, read_events
+from dataflow.formats.summary_protos import histogram_summary, scalar_summary
 
 
 def load(path: str) -> list[Any]:

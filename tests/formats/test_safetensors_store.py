@@ -20,7 +20,7 @@ from dataflow.errors import (
     NotFoundError,
     UnimplementedError,
 )
-from dataflow.train.safetensors_store import (
+from dataflow.formats.safetensors_store import (
     ArrayInfo,
     check_arrays,
     list_arrays,
@@ -275,7 +275,7 @@ def test_full_disk_leaves_the_old_file(tmp_path: Path) -> None:
     code = (
         "import resource, sys, numpy as np\n"
         "from dataflow.errors import ResourceExhaustedError\n"
-        "from dataflow.train.safetensors_store import write_arrays\n"
+        "from dataflow.formats.safetensors_store import write_arrays\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
         "try:\n"
         "    write_arrays(sys.argv[1], {'x': np.zeros(100_000)})\n"
@@ -294,7 +294,7 @@ def test_kill_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "a"
     code = (
         "import sys, numpy as np\n"
-        "from dataflow.train.safetensors_store import write_arrays\n"
+        "from dataflow.formats.safetensors_store import write_arrays\n"
         "for i in range(100_000):\n"
         "    write_arrays(sys.argv[1], {'x': np.full(300_000, i), 'y': np.array(i)})\n"
         "    print(i, flush=True)\n"

@@ -15,8 +15,8 @@ import threading
 import time
 from typing import Any
 
-from dataflow.data.record_files import TFRecordWriter
-from dataflow.summary.summary_protos import parse_summary
+from dataflow.formats.record_files import TFRecordWriter
+from dataflow.formats.summary_protos import parse_summary
 
 _numbers = itertools.count()
 
@@ -58,7 +58,7 @@ class EventFileWriter:
         self._num_pending = 0
         self._last_flush_seconds = time.monotonic()
         first = new_event(file_version="brain.Event:2")
-        first.source_metadata.writer = "dataflow.summary.event_files"
+        first.source_metadata.writer = "dataflow.formats.event_files"
         self.add_event(first)
         self.flush()
 
@@ -169,7 +169,7 @@ def read_events(path: str | os.PathLike[str]) -> Any:
     """The ``Event`` messages of a file, one by one; raises as `tf_record_iterator` does."""
     from tensorboard.compat.proto.event_pb2 import Event
 
-    from dataflow.data.record_files import tf_record_iterator
+    from dataflow.formats.record_files import tf_record_iterator
 
     for record in tf_record_iterator(path):
         yield Event.FromString(record)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dataflow.data.crc32c import masked_crc32c
-from dataflow.data.protobuf_wire import WireError, read_varint
 from dataflow.errors import DataLossError, UnimplementedError
+from dataflow.formats.crc32c import masked_crc32c
+from dataflow.formats.protobuf_wire import WireError, read_varint
 
 _FOOTER_BYTES = 48
 _MAGIC = 0xDB4775248B80FB57

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from dataflow.data.crc32c import masked_crc32c
-from dataflow.data.record_files import (
+from dataflow.errors import DataLossError, InvalidArgumentError, NotFoundError
+from dataflow.formats.crc32c import masked_crc32c
+from dataflow.formats.record_files import (
     TFRecordCompressionType,
     TFRecordOptions,
     TFRecordWriter,
     compression_name,
     tf_record_iterator,
 )
-from dataflow.errors import DataLossError, InvalidArgumentError, NotFoundError
 
 COMPRESSIONS = ("", "GZIP", "ZLIB")
 # As tests/oracle/file_formats_program.py wrote them with TensorFlow.

@@ -27,7 +27,7 @@ from dataflow.errors import (
     NotFoundError,
     UnimplementedError,
 )
-from dataflow.train.atomic_files import replace_with
+from dataflow.formats.atomic_files import replace_with
 
 _METADATA = "__metadata__"
 _OURS = "dataflow"

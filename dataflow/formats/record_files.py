@@ -14,9 +14,9 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
-from dataflow.data.compression import max_unpacked_bytes, too_large, unpacked_file
-from dataflow.data.crc32c import masked_crc32c
 from dataflow.errors import DataLossError, InvalidArgumentError, NotFoundError
+from dataflow.formats.compression import max_unpacked_bytes, too_large, unpacked_file
+from dataflow.formats.crc32c import masked_crc32c
 
 _LENGTH = struct.Struct("<Q")
 _CRC = struct.Struct("<I")

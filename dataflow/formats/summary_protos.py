@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
-from dataflow.summary.wave_files import wave_file
+from dataflow.formats.wave_files import wave_file
 
 _Array = np.ndarray[Any, Any]
 

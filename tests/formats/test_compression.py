@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import dataflow as tf
-from dataflow.data.compression import VARIABLE, unpack, unpacked_file
+from dataflow.formats.compression import VARIABLE, unpack, unpacked_file
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {"GZIP": gzip.compress, "ZLIB": zlib.compress}
 kinds = pytest.mark.parametrize("kind", PACKERS)
