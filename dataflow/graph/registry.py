@@ -147,6 +147,7 @@ class OpDef(OpTraits):
         allowed: dict[str, Any],
         stateful: bool,
         traits: dict[str, Any],
+        shared_attrs: dict[str, Any] | None = None,
     ) -> None:
         self.type = op_type
         self.signature = signature
@@ -167,7 +168,8 @@ class OpDef(OpTraits):
         self.__wrapped__ = shape_rule
         code = shape_rule.__code__
         positional = code.co_varnames[: code.co_argcount]
-        if positional != tuple(a.name for a in self.inputs):
+        takes_any = bool(code.co_flags & inspect.CO_VARARGS) and not positional
+        if not takes_any and positional != tuple(a.name for a in self.inputs):
             raise TypeError(
                 f"{op_type}: the shape rule takes {positional}, "
                 f"the signature names {[a.name for a in self.inputs]}"
@@ -180,7 +182,7 @@ class OpDef(OpTraits):
         self.attrs = tuple(
             AttrSpec(n, str(annotations.get(n, "any")), defaults.get(n, _REQUIRED))
             for n in keyword_only
-        )
+        ) + tuple(AttrSpec(n, type(v).__name__, v) for n, v in (shared_attrs or {}).items())
         self._attr_by_name = {a.name: a for a in self.attrs}
         self._attr_kinds: dict[str, str] | None = None
         # Attributes of a node whose caller gives none; None when some must be given.
@@ -555,7 +557,12 @@ _ops: dict[str, OpDef] = {}
 
 
 def define_op(
-    op_type: str, signature: str = "", *, stateful: bool = False, **options: Any
+    op_type: str,
+    signature: str = "",
+    *,
+    stateful: bool = False,
+    attrs: dict[str, Any] | None = None,
+    **options: Any,
 ) -> Callable[[Callable[..., Any]], OpDef]:
     """Registers an op; see the module's text for the signature language.
 
@@ -564,7 +571,9 @@ def define_op(
 
     The decorated function is the shape rule: it gets the input tensors (`Tensor.dims` and
     ``.dtype``) and the attributes, and returns dims for the one output, or a list of dims, one for
-    each output. It raises `ValueError` with a text that says what does not fit.
+    each output. It raises `ValueError` with a text that says what does not fit. A rule that several
+    ops share takes ``*inputs``; ``attrs`` are then attributes of this op that it does not look at,
+    each with its default.
     """
 
     def register(shape_rule: Callable[..., Any]) -> OpDef:
@@ -578,7 +587,9 @@ def define_op(
                     f"{op_type}: {option!r} is neither a trait ({', '.join(sorted(TRAITS))}) nor a "
                     f"type attribute of the signature {signature!r}"
                 )
-        op_def = _ops[op_type] = OpDef(op_type, signature, shape_rule, allowed, stateful, traits)
+        op_def = _ops[op_type] = OpDef(
+            op_type, signature, shape_rule, allowed, stateful, traits, attrs
+        )
         return op_def
 
     return register

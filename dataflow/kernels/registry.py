@@ -49,6 +49,7 @@ def kernel(
     cpu_only: str | None = None,
     takes_out: bool = False,
     any_dtype: bool = False,
+    attrs: tuple[str, ...] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Registers a kernel for one or more op types.
 
@@ -59,13 +60,15 @@ def kernel(
     caller's or ``None``; where the result has its dtype and shape it may be written there.
     ``any_dtype=True``: elements are moved, or their bytes looked at, so that arrays of bfloat16
     come as they are; other kernels get them as float32 (see `bfloat16`).
+    ``attrs`` names the attributes of a function that takes them as ``**attrs``.
     """
     if cpu_only is not None:
         devices = ("cpu",)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         code = getattr(function, "__wrapped__", function).__code__
-        attrs = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        wanted = named if attrs is None else attrs
         for op_type in op_types:
             if cpu_only is not None:
                 _cpu_only_reason[op_type] = cpu_only
@@ -74,7 +77,7 @@ def kernel(
                 if key in _kernels:
                     raise ValueError(f"two {device} kernels for {op_type}")
                 _kernels[key] = Kernel(
-                    op_type, function, devices, stateful, factory, attrs, takes_out, any_dtype
+                    op_type, function, devices, stateful, factory, wanted, takes_out, any_dtype
                 )
         return function
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -63,33 +63,60 @@ def _check_shapes(refs: list[Any]) -> tuple[int, ...]:
     return shape
 
 
-class Update(NamedTuple):
-    """``rule(xp, scratch, *arrays, grad, *scalars)`` on the arrays of a variable and its slots."""
+#: What an op's inputs and attributes say is to be done: the variable and its slots, the gradient,
+#: ``rule(xp, scratch, *arrays, grad, *scalars)``, and the rule's scalars.
+Update = tuple[list[Any], Any, Rule, tuple[Any, ...]]
 
-    refs: list[Any]
-    grad: Any
-    rule: Rule
-    scalars: tuple[Any, ...] = ()
-
-
-#: By op type, what its inputs and attributes say is to be done.
+#: By type of an op with a dense gradient: ``describe(xp, *inputs, **attrs)``.
 _DENSE: dict[str, Callable[..., Update]] = {}
 
 
-def dense(op_type: str) -> Callable[[Callable[..., Update]], Callable[..., Update]]:
-    """Enters an op with a dense gradient; the function gets ``xp``, its inputs, and attributes."""
+def _update_kernels(
+    name: str,
+    rule: Rule,
+    num_refs: int,
+    grad: int,
+    *,
+    attr: str | None = None,
+    arrange: Callable[..., tuple[Rule, tuple[Any, ...]]] | None = None,
+    sparse: bool = True,
+) -> None:
+    """The kernels of ``Apply<name>`` and, with ``sparse``, of ``SparseApply<name>``.
 
-    def register(describe: Callable[..., Update]) -> Callable[..., Update]:
-        @kernel(op_type, stateful=True)
-        @functools.wraps(describe)
-        def run(context: Any, *inputs: Any, **attrs: Any) -> None:
-            update = describe(context.xp, *inputs, **attrs)
-            update_dense(context, [(update.refs, update.grad)], update.rule, update.scalars)
+    The inputs of both are the variable and its slots (``num_refs``), then scalars; the gradient is
+    input ``grad``, and the indices of a sparse one follow it. The rule gets the scalars in the order
+    of the inputs, the value of ``attr`` last; ``arrange(xp, *scalars, **attrs)`` says another rule
+    or other scalars.
+    """
+    attrs = () if attr is None else (attr,)
 
-        _DENSE[op_type] = describe
-        return describe
+    def described(xp: Any, scalars: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+        if arrange is not None:
+            return arrange(xp, *scalars, **attrs)
+        return rule, (*scalars, *attrs.values())
 
-    return register
+    def describe(xp: Any, *inputs: Any, **attrs: Any) -> Update:
+        scalars = inputs[num_refs:grad] + inputs[grad + 1 :]
+        return list(inputs[:num_refs]), inputs[grad], *described(xp, scalars, attrs)
+
+    # As if it were the rule itself: what `dataflow_widgets.about` shows is its source.
+    @kernel(f"Apply{name}", stateful=True, attrs=attrs)
+    @functools.wraps(rule)
+    def dense_kernel(context: Any, *inputs: Any, **attrs: Any) -> None:
+        refs, gradient, chosen, scalars = describe(context.xp, *inputs, **attrs)
+        update_dense(context, [(refs, gradient)], chosen, scalars)
+
+    _DENSE[f"Apply{name}"] = describe
+    if not sparse:
+        return
+
+    @kernel(f"SparseApply{name}", stateful=True, attrs=attrs)
+    @functools.wraps(rule)
+    def sparse_kernel(context: Any, *inputs: Any, **attrs: Any) -> None:
+        scalars = inputs[num_refs:grad] + inputs[grad + 2 :]
+        chosen, scalars = described(context.xp, scalars, attrs)
+        refs, indices = list(inputs[:num_refs]), inputs[grad + 1]
+        update_rows(context, refs, inputs[grad], indices, chosen, *scalars)
 
 
 def update_dense(
@@ -586,311 +613,45 @@ def _ftrl(
     xp.subtract(0, var, out=var)  # unlike negation, 0 stays +0
 
 
-# ---- kernels: the ops' inputs, in their order --------------------------------------------------
+# ---- kernels: where the inputs of each op are ---------------------------------------------------
 
 
-@dense("ApplyGradientDescent")
-def apply_gradient_descent(xp: Any, var: Any, alpha: Any, delta: Any) -> Update:
-    return Update([var], delta, _gradient_descent, (alpha,))
+def _adagrad_da_step(xp: Any, lr: Any, l1: Any, l2: Any, step: Any) -> tuple[Rule, tuple[Any, ...]]:
+    # The step's number in the type of the others; the host does not wait for a GPU's.
+    number = lr.dtype.type(step) if xp is np else xp.asarray(step).astype(lr.dtype)
+    return _adagrad_da, (lr, l1, l2, number)
 
 
-@dense("ApplyProximalGradientDescent")
-def apply_proximal_gradient_descent(
-    xp: Any, var: Any, alpha: Any, l1: Any, l2: Any, delta: Any
-) -> Update:
-    return Update([var], delta, _proximal_gradient_descent, (alpha, l1, l2))
-
-
-@kernel("SparseApplyProximalGradientDescent", stateful=True)
-def sparse_apply_proximal_gradient_descent_kernel(
-    context: Any, var: Any, alpha: Any, l1: Any, l2: Any, grad: Any, indices: Any
-) -> None:
-    update_rows(context, [var], grad, indices, _proximal_gradient_descent, alpha, l1, l2)
-
-
-@dense("ApplyMomentum")
-def apply_momentum(
-    xp: Any, var: Any, accum: Any, lr: Any, grad: Any, momentum: Any, *, use_nesterov: bool
-) -> Update:
-    return Update([var, accum], grad, _momentum, (lr, momentum, use_nesterov))
-
-
-@kernel("SparseApplyMomentum", stateful=True)
-def sparse_apply_momentum_kernel(
-    context: Any,
-    var: Any,
-    accum: Any,
-    lr: Any,
-    grad: Any,
-    indices: Any,
-    momentum: Any,
-    *,
-    use_nesterov: bool,
-) -> None:
-    update_rows(context, [var, accum], grad, indices, _momentum, lr, momentum, use_nesterov)
-
-
-@dense("ApplyAdagrad")
-def apply_adagrad(
-    xp: Any, var: Any, accum: Any, lr: Any, grad: Any, *, update_slots: bool
-) -> Update:
-    return Update([var, accum], grad, _adagrad, (lr, update_slots))
-
-
-@kernel("SparseApplyAdagrad", stateful=True)
-def sparse_apply_adagrad_kernel(
-    context: Any, var: Any, accum: Any, lr: Any, grad: Any, indices: Any, *, update_slots: bool
-) -> None:
-    update_rows(context, [var, accum], grad, indices, _adagrad, lr, update_slots)
-
-
-@dense("ApplyProximalAdagrad")
-def apply_proximal_adagrad(
-    xp: Any, var: Any, accum: Any, lr: Any, l1: Any, l2: Any, grad: Any
-) -> Update:
-    return Update([var, accum], grad, _proximal_adagrad, (lr, l1, l2))
-
-
-@kernel("SparseApplyProximalAdagrad", stateful=True)
-def sparse_apply_proximal_adagrad_kernel(
-    context: Any, var: Any, accum: Any, lr: Any, l1: Any, l2: Any, grad: Any, indices: Any
-) -> None:
-    update_rows(context, [var, accum], grad, indices, _proximal_adagrad, lr, l1, l2)
-
-
-def _as_number(xp: Any, step: Any, like: Any) -> Any:
-    """A whole number in the type of ``like``; the host does not wait for a GPU's."""
-    return like.dtype.type(step) if xp is np else xp.asarray(step).astype(like.dtype)
-
-
-@dense("ApplyAdagradDA")
-def apply_adagrad_da(
-    xp: Any,
-    var: Any,
-    total: Any,
-    squares: Any,
-    grad: Any,
-    lr: Any,
-    l1: Any,
-    l2: Any,
-    global_step: Any,
-) -> Update:
-    step = _as_number(xp, global_step, lr)
-    return Update([var, total, squares], grad, _adagrad_da, (lr, l1, l2, step))
-
-
-@kernel("SparseApplyAdagradDA", stateful=True)
-def sparse_apply_adagrad_da_kernel(
-    context: Any,
-    var: Any,
-    total: Any,
-    squares: Any,
-    grad: Any,
-    indices: Any,
-    lr: Any,
-    l1: Any,
-    l2: Any,
-    global_step: Any,
-) -> None:
-    step = _as_number(context.xp, global_step, lr)
-    update_rows(context, [var, total, squares], grad, indices, _adagrad_da, lr, l1, l2, step)
-
-
-@dense("ApplyAdadelta")
-def apply_adadelta(
-    xp: Any,
-    var: Any,
-    accum: Any,
-    accum_update: Any,
-    lr: Any,
-    rho: Any,
-    epsilon: Any,
-    grad: Any,
-) -> Update:
-    return Update([var, accum, accum_update], grad, _adadelta, (lr, rho, epsilon))
-
-
-@kernel("SparseApplyAdadelta", stateful=True)
-def sparse_apply_adadelta_kernel(
-    context: Any,
-    var: Any,
-    accum: Any,
-    accum_update: Any,
-    lr: Any,
-    rho: Any,
-    epsilon: Any,
-    grad: Any,
-    indices: Any,
-) -> None:
-    refs = [var, accum, accum_update]
-    update_rows(context, refs, grad, indices, _adadelta, lr, rho, epsilon)
-
-
-@dense("ApplyRMSProp")
-def apply_rms_prop(
-    xp: Any,
-    var: Any,
-    ms: Any,
-    mom: Any,
-    lr: Any,
-    rho: Any,
-    momentum: Any,
-    epsilon: Any,
-    grad: Any,
-) -> Update:
-    return Update([var, ms, mom], grad, _rms_prop, (lr, rho, momentum, epsilon))
-
-
-@kernel("SparseApplyRMSProp", stateful=True)
-def sparse_apply_rms_prop_kernel(
-    context: Any,
-    var: Any,
-    ms: Any,
-    mom: Any,
-    lr: Any,
-    rho: Any,
-    momentum: Any,
-    epsilon: Any,
-    grad: Any,
-    indices: Any,
-) -> None:
-    update_rows(context, [var, ms, mom], grad, indices, _rms_prop, lr, rho, momentum, epsilon)
-
-
-@dense("ApplyCenteredRMSProp")
-def apply_centered_rms_prop(
-    xp: Any,
-    var: Any,
-    mg: Any,
-    ms: Any,
-    mom: Any,
-    lr: Any,
-    rho: Any,
-    momentum: Any,
-    epsilon: Any,
-    grad: Any,
-) -> Update:
-    refs = [var, mg, ms, mom]
-    return Update(refs, grad, _centered_rms_prop, (lr, rho, momentum, epsilon))
-
-
-@kernel("SparseApplyCenteredRMSProp", stateful=True)
-def sparse_apply_centered_rms_prop_kernel(
-    context: Any,
-    var: Any,
-    mg: Any,
-    ms: Any,
-    mom: Any,
-    lr: Any,
-    rho: Any,
-    momentum: Any,
-    epsilon: Any,
-    grad: Any,
-    indices: Any,
-) -> None:
-    refs = [var, mg, ms, mom]
-    update_rows(context, refs, grad, indices, _centered_rms_prop, lr, rho, momentum, epsilon)
-
-
-@dense("ApplyAdam")
-def apply_adam(
-    xp: Any,
-    var: Any,
-    m: Any,
-    v: Any,
-    beta1_power: Any,
-    beta2_power: Any,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
-    grad: Any,
-    *,
-    use_nesterov: bool,
-) -> Update:
-    refs, scalars = [var, m, v], (beta1, beta2, epsilon, use_nesterov)
+def _adam_step(
+    xp: Any, beta1_power: Any, beta2_power: Any, lr: Any, *rest: Any, use_nesterov: bool
+) -> tuple[Rule, tuple[Any, ...]]:
     if xp is not np:  # a launch for each number would take as long as the update
-        powers = beta1_power, beta2_power
-        return Update(refs, grad, _adam_by_powers, (lr, *powers, *scalars))
+        return _adam_by_powers, (lr, beta1_power, beta2_power, *rest, use_nesterov)
     # Arithmetic on scalars takes a quarter of that on arrays of no axes.
     alpha = lr * np.sqrt(1 - beta2_power[()]) / (1 - beta1_power[()])
-    return Update(refs, grad, _adam, (alpha, *scalars))
+    return _adam, (alpha, *rest, use_nesterov)
 
 
-@dense("ApplyFtrl")
-def apply_ftrl(
-    xp: Any,
-    var: Any,
-    accum: Any,
-    linear: Any,
-    grad: Any,
-    lr: Any,
-    l1: Any,
-    l2: Any,
-    lr_power: Any,
-    *,
-    multiply_linear_by_lr: bool,
-) -> Update:
-    scalars = (lr, l1, l2, lr_power, None, multiply_linear_by_lr, xp is np)
-    return Update([var, accum, linear], grad, _ftrl, scalars)
+def _ftrl_step(
+    xp: Any, lr: Any, l1: Any, l2: Any, *rest: Any, multiply_linear_by_lr: bool
+) -> tuple[Rule, tuple[Any, ...]]:
+    *shrinkage, power = rest  # of V2 only
+    l2_shrinkage = shrinkage[0] if shrinkage else None
+    return _ftrl, (lr, l1, l2, power, l2_shrinkage, multiply_linear_by_lr, xp is np)
 
 
-@kernel("SparseApplyFtrl", stateful=True)
-def sparse_apply_ftrl_kernel(
-    context: Any,
-    var: Any,
-    accum: Any,
-    linear: Any,
-    grad: Any,
-    indices: Any,
-    lr: Any,
-    l1: Any,
-    l2: Any,
-    lr_power: Any,
-    *,
-    multiply_linear_by_lr: bool,
-) -> None:
-    scalars = (lr, l1, l2, lr_power, None, multiply_linear_by_lr, context.xp is np)
-    update_rows(context, [var, accum, linear], grad, indices, _ftrl, *scalars)
-
-
-@dense("ApplyFtrlV2")
-def apply_ftrl_v2(
-    xp: Any,
-    var: Any,
-    accum: Any,
-    linear: Any,
-    grad: Any,
-    lr: Any,
-    l1: Any,
-    l2: Any,
-    l2_shrinkage: Any,
-    lr_power: Any,
-    *,
-    multiply_linear_by_lr: bool,
-) -> Update:
-    scalars = (lr, l1, l2, lr_power, l2_shrinkage, multiply_linear_by_lr, xp is np)
-    return Update([var, accum, linear], grad, _ftrl, scalars)
-
-
-@kernel("SparseApplyFtrlV2", stateful=True)
-def sparse_apply_ftrl_v2_kernel(
-    context: Any,
-    var: Any,
-    accum: Any,
-    linear: Any,
-    grad: Any,
-    indices: Any,
-    lr: Any,
-    l1: Any,
-    l2: Any,
-    l2_shrinkage: Any,
-    lr_power: Any,
-    *,
-    multiply_linear_by_lr: bool,
-) -> None:
-    scalars = (lr, l1, l2, lr_power, l2_shrinkage, multiply_linear_by_lr, context.xp is np)
-    update_rows(context, [var, accum, linear], grad, indices, _ftrl, *scalars)
+_update_kernels("GradientDescent", _gradient_descent, 1, 2, sparse=False)
+_update_kernels("ProximalGradientDescent", _proximal_gradient_descent, 1, 4)
+_update_kernels("Momentum", _momentum, 2, 3, attr="use_nesterov")
+_update_kernels("Adagrad", _adagrad, 2, 3, attr="update_slots")
+_update_kernels("ProximalAdagrad", _proximal_adagrad, 2, 5)
+_update_kernels("AdagradDA", _adagrad_da, 3, 3, arrange=_adagrad_da_step)
+_update_kernels("Adadelta", _adadelta, 3, 6)
+_update_kernels("RMSProp", _rms_prop, 3, 7)
+_update_kernels("CenteredRMSProp", _centered_rms_prop, 4, 8)
+_update_kernels("Adam", _adam, 3, 9, attr="use_nesterov", arrange=_adam_step, sparse=False)
+for _name in ("Ftrl", "FtrlV2"):
+    _update_kernels(_name, _ftrl, 3, 3, attr="multiply_linear_by_lr", arrange=_ftrl_step)
 
 
 @kernel(
@@ -908,8 +669,9 @@ def update_all_kernel(
 
     def run(refs: list[Any], grads: list[Any], scalars: list[Any]) -> None:
         # All have the same scalars, so what the first one says holds for all.
-        first = describe(*refs[:each], *scalars[:place], grads[0], *scalars[place:])
+        inputs = (*refs[:each], *scalars[:place], grads[0], *scalars[place:])
+        _, _, rule, numbers = describe(*inputs)
         pairs = [(refs[part], grad) for part, grad in zip(parts, grads, strict=True)]
-        update_dense(context, pairs, first.rule, first.scalars)
+        update_dense(context, pairs, rule, numbers)
 
     return run
