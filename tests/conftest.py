@@ -13,6 +13,7 @@ import importlib.util
 import os
 import re
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -146,6 +147,14 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
         patch.setattr(xp, "_real_gpus", tuple)
         patch.setenv("CUDA_VISIBLE_DEVICES", "")  # for processes that the test starts
         return (yield)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_logfinish() -> None:
+    """End a Ray that is kept for the next launch: no process outlives its test."""
+    kept_ray = sys.modules.get("dataflow.cluster.kept_ray")
+    if kept_ray is not None:
+        kept_ray.end()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -8,7 +8,7 @@ import time
 import weakref
 from typing import Any
 
-from dataflow.cluster import registry
+from dataflow.cluster import kept_ray, registry
 from dataflow.cluster.connections import connect
 from dataflow.cluster.handshake import new_key
 from dataflow.cluster.master import call
@@ -36,6 +36,9 @@ def launch(
     timeout_seconds: float = 60.0,
 ) -> Cluster:
     """Start a cluster of ``ps`` parameter servers and ``workers`` workers, each a Ray actor.
+
+    A Ray that is started for it lasts for half a minute after its last cluster, so that the next
+    launch is quick; `shutdown` ends it at once, as does the end of this process.
 
     Parameters
     ----------
@@ -84,7 +87,7 @@ def launch(
         _stop_first_at_exit()
         return cluster
     except BaseException:
-        backend.stop()
+        backend.stop(keep_ray=False)
         raise
 
 
@@ -122,7 +125,7 @@ def find() -> list[Cluster]:
 def shutdown(target_or_spec: Any = None) -> None:
     """Stop servers: those at a target or of a `ClusterSpec`, or all clusters launched from here.
 
-    Their ``server.join()`` returns. One that is gone already is passed over.
+    With all clusters ends the Ray that was started for them, at once. Their ``server.join()`` returns. One that is gone already is passed over.
     """
     how = f"tf.cluster.shutdown() stopped it at {tracebacks.where(tracebacks.capture())}"
     if target_or_spec is None:
@@ -147,6 +150,7 @@ def shutdown(target_or_spec: Any = None) -> None:
 def _stop_all(how: str) -> None:
     for cluster in list(_clusters):
         cluster._stop(how)
+    kept_ray.end()
 
 
 def _stop_first_at_exit() -> None:

@@ -11,6 +11,7 @@ import logging
 import os
 import shutil
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -92,6 +93,16 @@ def leave(ray: Any, kill: bool = False) -> None:
         _reaper.send_away(kill)
         _reaper = None
     _left.set()
+
+
+def head_answers(address: str) -> bool:
+    """Whether somebody listens at ``host:port``, as Ray's head does."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
+    except OSError:
+        return False
+    return True
 
 
 def _twice_if_slow(begin: Callable[[], Any]) -> None:

@@ -10,14 +10,13 @@ import contextlib
 import logging
 import os
 import signal
-import socket
 import sys
 import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.cluster import private_ray
+from dataflow.cluster import kept_ray, private_ray
 from dataflow.cluster.processes import await_ends, is_running
 from dataflow.cluster.room import TASK_CPUS, bundle_of, check_memory, check_resources
 from dataflow.cluster.task_process import TaskProcess
@@ -47,8 +46,9 @@ _HEAD_SECONDS = 1.0
 _HEAD_MISSES = 3
 _HEAD_GONE = "Ray's head is gone"
 
-_lock = threading.Lock()
-_owned = False  # whether this process started the Ray that it is connected to
+_lock = kept_ray.lock
+#: In what circumstances this process started the Ray that it is connected to, if it did.
+_started_in: tuple[Any, ...] | None = None
 _users = 0  # clusters of this process on it
 
 
@@ -124,8 +124,10 @@ class RayBackend:
         with _lock:
             _connect(address or os.environ.get("RAY_ADDRESS"), object_store_bytes)
             _users += 1
+            #: Whether all that Ray has is free, even where it has not noticed yet that tasks ended.
+            self._all_is_free = _started_in is not None and _users == 1
         # On a Ray of several machines each task listens at its own machine's address.
-        self.host = "127.0.0.1" if _owned else None
+        self.host = "127.0.0.1" if _started_in is not None else None
 
     # Starting
 
@@ -138,19 +140,17 @@ class RayBackend:
 
     def check_room(self, tasks: list[ActorTask]) -> None:
         """Raise ResourceExhaustedError at once when the machines cannot hold the tasks."""
-        check_resources(
-            [task.options for task in tasks],
-            ray.available_resources(),  # type: ignore[no-untyped-call]
-            ray.cluster_resources(),  # type: ignore[no-untyped-call]
-        )
-        if _owned:
+        total = ray.cluster_resources()  # type: ignore[no-untyped-call]
+        available = total if self._all_is_free else ray.available_resources()  # type: ignore[no-untyped-call]
+        check_resources([task.options for task in tasks], available, total)
+        if _started_in is not None:
             check_memory(len(tasks))
 
     def start(
         self, tasks: list[ActorTask], key: str, placement: str | None, timeout_seconds: float
     ) -> None:
         """Start the tasks, wait until they listen, and tell each of all."""
-        self.tasks = tasks
+        self.tasks, self._all_is_free = tasks, False
         if placement is not None:
             bundles = [bundle_of(task.options) for task in tasks]
             self._group = placement_group(bundles, strategy=placement)
@@ -229,7 +229,7 @@ class RayBackend:
         while not self._stopping.is_set():
             if time.monotonic() - asked >= _HEAD_SECONDS:
                 asked = time.monotonic()
-                misses = 0 if _answers(head) else misses + 1
+                misses = 0 if private_ray.head_answers(head) else misses + 1
                 if misses >= _HEAD_MISSES:
                     self._lose_head()
                     return
@@ -355,9 +355,13 @@ class RayBackend:
 
     # Stopping
 
-    def stop(self, timeout_seconds: float = 10.0) -> None:
-        """Kill this cluster's actors, and Ray if this process started it and nobody else uses it."""
-        global _users, _owned
+    def stop(self, timeout_seconds: float = 10.0, keep_ray: bool = True) -> None:
+        """Kill this cluster's actors.
+
+        A Ray that this process started and no other cluster uses is kept for the next launch for a
+        while, or ends at once.
+        """
+        global _users, _started_in
         self._stopping.set()
         if self._released:
             return
@@ -381,13 +385,25 @@ class RayBackend:
             self._watcher.join(timeout_seconds)
         with _lock:
             _users -= 1
-            if (_owned or self.head_gone) and _users == 0:
-                private_ray.leave(ray, kill=self.head_gone)
-                _owned = False
+            if _users == 0 and (_started_in is not None or self.head_gone):
+                if (
+                    _started_in is not None
+                    and keep_ray
+                    and not self.head_gone
+                    and ray.is_initialized()
+                ):
+                    kept_ray.keep(ray, _started_in)
+                else:
+                    private_ray.leave(ray, kill=self.head_gone)
+                _started_in = None
 
 
 def _connect(address: str | None, object_store_bytes: int) -> None:
-    global _owned
+    global _started_in
+    wanted = None if address is not None else kept_ray.circumstances(object_store_bytes)
+    if kept_ray.use(wanted):
+        _started_in = wanted
+        return
     if ray.is_initialized():
         return
     common: dict[str, Any] = {
@@ -399,12 +415,12 @@ def _connect(address: str | None, object_store_bytes: int) -> None:
         ray.init(address=address, **common)
         return
     private_ray.start(ray, object_store_bytes, **common)
-    _owned = True
+    _started_in = kept_ray.circumstances(object_store_bytes)
 
 
 def _leave_dead_head(timeout_seconds: float = 15.0) -> None:
     """Leave a Ray whose head is gone, once the clusters on it have noticed."""
-    if not ray.is_initialized() or _answers(ray.get_runtime_context().gcs_address):
+    if not ray.is_initialized() or private_ray.head_answers(ray.get_runtime_context().gcs_address):
         return
     deadline = time.monotonic() + timeout_seconds
     while _users and time.monotonic() < deadline:
@@ -412,16 +428,6 @@ def _leave_dead_head(timeout_seconds: float = 15.0) -> None:
     with _lock:
         if ray.is_initialized() and not _users:
             private_ray.leave(ray, kill=True)
-
-
-def _answers(address: str) -> bool:
-    """Whether somebody listens at ``host:port``."""
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
-    except OSError:
-        return False
-    return True
 
 
 def _short(error: BaseException) -> str:

@@ -391,7 +391,8 @@ class Cluster:
             )
 
     def stop(self) -> None:
-        """Stop all tasks, and Ray if `launch` started it and no other cluster uses it.
+        """Stop all tasks. A Ray that `launch` started for them ends half a minute later, unless
+        another cluster uses it; `tf.cluster.shutdown` ends it at once.
 
         A session that still uses them is told which call stopped them, and in which line.
         """

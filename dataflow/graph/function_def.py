@@ -17,6 +17,8 @@ from dataflow.graph.registry import OpDef, all_ops, get_op
 
 def is_function(value: Any) -> bool:
     """True for the graph of a traced function."""
+    if isinstance(value, LibraryFunction):
+        return True  # whose graph is not made for it
     return hasattr(value, "captured") and hasattr(value, "outputs") and hasattr(value, "bind")
 
 
@@ -45,6 +47,8 @@ def add_library(result: Any, operations: Any) -> None:
             continue
         done.add(name)
         if isinstance(function, LibraryFunction):
+            if function.name not in function.library:
+                continue  # as it was read; a session that needs it says so
             result.library.function.append(function.definition)
             waiting += [LibraryFunction(n, function.library) for n in function.calls()]
             continue

@@ -1,4 +1,4 @@
-"""Ray with two nodes, and Ray whose head is lost. Each in a process of its own, with its own Ray."""
+"""Ray with two nodes, Ray whose head is lost, and Ray beside one of the user's. Each in a process of its own, with its own Ray."""
 
 import json
 import os
@@ -135,3 +135,63 @@ def test_rays_head_lost_ends_the_cluster_and_not_the_notebook(tmp_path):
     assert said["state"] == ["running", "running"]
     assert said["left"] == []
     assert "tf.cluster.launch starts a new one" in done.stderr
+
+
+BESIDE_THE_USERS_RAY = """
+    import json, os, time
+    import dataflow as tf
+    from dataflow.cluster import kept_ray, processes
+
+    def heads():
+        return [
+            pid for pid in processes.of_ray(processes.descendants(os.getpid()))
+            if "gcs_server" in open(f"/proc/{pid}/cmdline").read()
+        ]
+
+    def launch():
+        with tf.cluster.launch(ps=0, workers=1, logs=False) as cluster:
+            return heads()[-1], cluster.status()[0]["pid"]
+
+    if __name__ == "__main__":
+        said = {"kept_seconds": kept_ray.KEPT_SECONDS}
+        (head, task), (head_again, task_again) = launch(), launch()
+        said["again"] = [head == head_again, task == task_again]
+        said["tasks_left"] = [p for p in (task, task_again) if processes.is_running(p)]
+
+        import ray
+        said["seen"] = ray.is_initialized()
+        everything = processes.descendants(os.getpid())
+        ray.init(num_cpus=1, include_dashboard=False, object_store_memory=80_000_000)
+        said["private_head_left"] = processes.is_running(head)
+        own = heads()
+        said["used"] = launch()[0] in own
+        said["after_stop"] = heads() == own and ray.is_initialized()
+        tf.cluster.shutdown()
+        said["after_shutdown"] = heads() == own and ray.is_initialized()
+        ray.shutdown()
+
+        launch()
+        everything += processes.descendants(os.getpid())
+        tf.cluster.shutdown()
+        deadline = time.monotonic() + 60
+        while any(map(processes.is_running, everything)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        said["left"] = [p for p in everything if processes.is_running(p)]
+        print(json.dumps(said))
+"""
+
+
+@pytest.mark.timeout(300)
+def test_a_kept_ray_is_out_of_the_way_of_a_users_own(tmp_path):
+    said, _ = run_script(tmp_path, BESIDE_THE_USERS_RAY)
+    assert said.pop("kept_seconds") < 60, "Ray ends this process a minute after its head"
+    assert said == {
+        "again": [True, False],
+        "tasks_left": [],
+        "seen": False,
+        "private_head_left": False,
+        "used": True,
+        "after_stop": True,
+        "after_shutdown": True,
+        "left": [],
+    }

@@ -55,7 +55,10 @@ def test_a_function_that_the_library_lacks_is_named():
         graph_def = graph.as_graph_def()
     missing = graph_def.library.function[0].signature.name
     del graph_def.library.function[:]
-    with tf.Graph().as_default():
-        (element,) = tf.import_graph_def(graph_def, return_elements=["next:0"])
+    with tf.Graph().as_default() as graph:
+        (element,) = tf.import_graph_def(graph_def, return_elements=["next:0"], name="")
         with tf.Session() as session, pytest.raises(tf.errors.OpError, match=missing):
             session.run(element)
+        again = graph.as_graph_def()  # as it was read
+    assert again.node == graph_def.node
+    assert not again.library.function
