@@ -403,7 +403,7 @@ from dataflow.ops.matrix_diag import (
     matrix_transpose as matrix_transpose,
     trace as trace,
 )
-from dataflow.ops.numerics import (
+from dataflow.ops.check_numerics import (
     add_check_numerics_ops as add_check_numerics_ops,
     check_numerics as check_numerics,
     verify_tensor_all_finite as verify_tensor_all_finite,

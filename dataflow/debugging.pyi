@@ -24,7 +24,7 @@ from dataflow.ops.assertions import (
 )
 from dataflow.ops.comparison import is_finite as is_finite, is_inf as is_inf, is_nan as is_nan
 from dataflow.ops.logging_ops import Assert as Assert
-from dataflow.ops.numerics import (
+from dataflow.ops.check_numerics import (
     verify_tensor_all_finite as assert_all_finite,
     check_numerics as check_numerics,
 )

@@ -79,7 +79,7 @@ def missing_part(marker: str) -> str | None:
     if marker == "gpu":
         return None if num_gpus() else "no GPU that CuPy can use (pip install dataflow-learn[gpu])"
     if marker == "avx512":
-        from dataflow.kernels.fused.tile_assembly import is_available
+        from dataflow.kernels.jit.avx512_microkernel import is_available
 
         if importlib.util.find_spec("llvmlite") is None:
             return "llvmlite is not installed: pip install 'dataflow-learn[fast]'"

@@ -243,7 +243,7 @@ def test_a_wrong_import_is_found(module, source, says):
         ("dataflow.graph.tensor", "if TYPE_CHECKING:\n    from dataflow.runtime import session"),
         ("dataflow.notebook", "def f():\n    import dataflow_widgets.display"),
         ("dataflow.cluster.ray_backend", "import ray"),
-        ("dataflow.kernels.cuda.fused", "import cupy"),
+        ("dataflow.kernels.cuda.elementwise", "import cupy"),
         ("dataflow.nn", "from dataflow.ops.math import add"),
         ("dataflow.formats.sstable", "from dataflow.formats.atomic_files import replace_with"),
         ("dataflow.cluster.server", "import raylib_of_another_name"),

@@ -19,7 +19,7 @@ from dataflow.cluster.task_load import TaskLoad
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.blas import single_threaded
-from dataflow.kernels.memory import keep_freed_memory
+from dataflow.kernels.malloc_tuning import keep_freed_memory
 from dataflow.kernels.xp import gpus
 from dataflow.ops.transfer import COPIES
 from dataflow.placement.groups import reference_inputs

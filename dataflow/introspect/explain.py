@@ -16,7 +16,7 @@ from dataflow.introspect.graph_json import graph_to_dict, node_to_dict
 from dataflow.introspect.offers import Offer
 from dataflow.introspect.rewrite_history import RewriteHistory, RewriteStep
 from dataflow.introspect.sections import as_html, as_text, rows
-from dataflow.kernels.cuda.fused import fused_source
+from dataflow.kernels.cuda.elementwise import fused_source
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan

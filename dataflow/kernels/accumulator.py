@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.observable_condition import WatchedCondition
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.watched_condition import WatchedCondition
 
 
 class Accumulator:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.cuda import rows as cuda_rows
+from dataflow.kernels.cuda import softmax as cuda_rows
 from dataflow.kernels.cuda.source import can_run
-from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, MappedOp
-from dataflow.kernels.fused.row_reductions import log_softmax, mapped_rows, softmax
+from dataflow.kernels.jit.native_ufunc import SMALL_ELEMENTS, MappedOp
+from dataflow.kernels.jit.row_reductions import log_softmax, mapped_rows, softmax
 from dataflow.kernels.reduce import row_maxima, row_sums
 from dataflow.kernels.registry import kernel
 

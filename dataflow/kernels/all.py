@@ -8,8 +8,8 @@ from dataflow.kernels import (
     audio as _audio,  # noqa: F401
     bias as _bias,  # noqa: F401
     candidate_sampling as _candidate_sampling,  # noqa: F401
+    check_numerics as _numerics,  # noqa: F401
     checkpoint as _checkpoint,  # noqa: F401
-    colours as _colours,  # noqa: F401
     comparison as _comparison,  # noqa: F401
     complex_numbers as _complex_numbers,  # noqa: F401
     conv as _conv,  # noqa: F401
@@ -23,16 +23,18 @@ from dataflow.kernels import (
     elementary as _elementary,  # noqa: F401
     gather_scatter as _gather_scatter,  # noqa: F401
     image as _image,  # noqa: F401
+    image_color as _colours,  # noqa: F401
     image_files as _image_files,  # noqa: F401
     joining as _joining,  # noqa: F401
     linalg as _linalg,  # noqa: F401
     logging_ops as _logging_ops,  # noqa: F401
     lookup as _lookup,  # noqa: F401
+    loop_accumulator as _rounds_sum,  # noqa: F401
     loss as _loss,  # noqa: F401
     matmul as _matmul,  # noqa: F401
     matrix_diag as _matrix_diag,  # noqa: F401
     normalization as _normalization,  # noqa: F401
-    numerics as _numerics,  # noqa: F401
+    optimizer_updates as _training,  # noqa: F401
     parsing as _parsing,  # noqa: F401
     pooling as _pooling,  # noqa: F401
     quantize as _quantize,  # noqa: F401
@@ -41,7 +43,6 @@ from dataflow.kernels import (
     reader as _reader,  # noqa: F401
     rearranging as _rearranging,  # noqa: F401
     reduce as _reduce,  # noqa: F401
-    rounds_sum as _rounds_sum,  # noqa: F401
     script_ops as _script_ops,  # noqa: F401
     segment as _segment,  # noqa: F401
     sequence_parsing as _sequence_parsing,  # noqa: F401
@@ -59,11 +60,10 @@ from dataflow.kernels import (
     synchronization as _synchronization,  # noqa: F401
     tensor_array as _tensor_array,  # noqa: F401
     tensor_list as _tensor_list,  # noqa: F401
-    training as _training,  # noqa: F401
     transfer as _transfer,  # noqa: F401
     unicode as _unicode,  # noqa: F401
 )
-from dataflow.kernels.fused import (
+from dataflow.kernels.jit import (
     elementwise as _fused_elementwise,  # noqa: F401
     regions as _fused_regions,  # noqa: F401
 )

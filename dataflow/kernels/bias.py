@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
-from dataflow.kernels.cuda.channels import channel_sums
+from dataflow.kernels.cuda.batch_norm import channel_sums
 from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.reduce import column_sums
 from dataflow.kernels.registry import kernel

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.cuda.products import product
+from dataflow.kernels.cuda.matmul import product
 
 _ROW_MAJOR, _PLAIN, _TRANSPOSED = 101, 111, 112
 

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels import direct_conv
-from dataflow.kernels.direct_lines import kept
-from dataflow.kernels.fused.tile_assembly import LANES, MOST_ROWS
+from dataflow.kernels.direct_conv_common import kept
+from dataflow.kernels.jit.avx512_microkernel import LANES, MOST_ROWS
 from dataflow.windows import Window
 
 #: Outputs of a block at the most: those of one panel.

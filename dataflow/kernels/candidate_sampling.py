@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
-from dataflow.kernels.fused.unique import unique as unique_numbers
+from dataflow.kernels.jit.unique import unique as unique_numbers
 from dataflow.kernels.philox import Stream, stream_of, uniform
 from dataflow.kernels.registry import kernel
 

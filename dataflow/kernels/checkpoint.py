@@ -11,7 +11,7 @@ import numpy as np
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.texts import text, texts
+from dataflow.kernels.text_decoding import text, texts
 
 _FILES = "it reads and writes files"
 

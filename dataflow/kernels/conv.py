@@ -30,7 +30,7 @@ from dataflow.kernels.conv_geometry import (
     problem_of,
 )
 from dataflow.kernels.cuda import conv as cuda_conv
-from dataflow.kernels.cuda.products import product
+from dataflow.kernels.cuda.matmul import product
 from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.parallel import SHARES, add_up_pieces, matrix_product, run_pieces_of
 from dataflow.kernels.registry import kernel

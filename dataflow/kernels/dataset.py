@@ -26,9 +26,9 @@ from dataflow.errors import (
     OpError,
     OutOfRangeError,
 )
+from dataflow.kernels.located_lines import text_lines
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.text_lines import text_lines
-from dataflow.kernels.texts import text, texts
+from dataflow.kernels.text_decoding import text, texts
 
 Element = tuple[Any, ...]
 

@@ -1,6 +1,6 @@
 """Kernels of depthwise convolution: one pass over the image for each tap.
 
-Convolutions have loops in machine code on processors that have them: `fused.sliding`.
+Convolutions have loops in machine code on processors that have them: `jit.window_kernels`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from dataflow.kernels.conv_geometry import Layout, attr_windows, check_gradient
 from dataflow.kernels.cuda import depthwise as cuda_depthwise
 from dataflow.kernels.cuda.source import can_run
-from dataflow.kernels.fused import sliding
-from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, Mapping
+from dataflow.kernels.jit import window_kernels
+from dataflow.kernels.jit.native_ufunc import SMALL_ELEMENTS, Mapping
 from dataflow.kernels.parallel import add_up_pieces, run_pieces_of
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window
@@ -179,7 +179,7 @@ def depthwise_kernel(
         is_single = shape[3] == windows[1].stride == 1
         if is_single and _native_forward(image, filter[..., 0], windows, out):
             return layout.from_last(xp, out)
-        if sliding.slide("weighted", *windows, x=image, weights=_flat(filter), out=out):
+        if window_kernels.slide("weighted", *windows, x=image, weights=_flat(filter), out=out):
             return layout.from_last(xp, out)
     out = xp.zeros(shape, input.dtype)
     if (
@@ -240,9 +240,11 @@ def depthwise_backprop_input_kernel(
             own = np.ascontiguousarray(own[::-1, ::-1])
             if sizes[3] == 1 and _native_forward(grad[..., 0], own, turned, out):
                 return layout.from_last(xp, out)
-            done = sliding.slide("weighted", *turned, x=grad[..., 0], weights=own, out=out)
+            done = window_kernels.slide("weighted", *turned, x=grad[..., 0], weights=own, out=out)
         else:
-            done = sliding.slide("weighted_gradient", *windows, grad=grad, weights=own, out=out)
+            done = window_kernels.slide(
+                "weighted_gradient", *windows, grad=grad, weights=own, out=out
+            )
         if done:
             return layout.from_last(xp, out)
     out = xp.zeros(sizes, out_backprop.dtype)
@@ -291,7 +293,9 @@ def depthwise_backprop_filter_kernel(
     if xp is np:
         image, result = np.ascontiguousarray(image), np.empty(sizes, input.dtype)
         own = _flat(result)
-        if sliding.slide("weights_gradient", *windows, x=image, grad=grad, weights=own, out=own):
+        if window_kernels.slide(
+            "weights_gradient", *windows, x=image, grad=grad, weights=own, out=own
+        ):
             return result
     if xp is np and sizes[3] == 1 and taps <= _MAX_NATIVE_TAPS and grad.size >= SMALL_ELEMENTS:
         mapping = _products_of_taps(grad.dtype, taps)

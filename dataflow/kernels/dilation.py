@@ -1,6 +1,6 @@
 """Kernels of grayscale dilation, from which erosion is made: one pass over the image for each tap.
 
-The passes are loops in machine code where there are some (`fused.mapping`). On a GPU all taps are one
+The passes are loops in machine code where there are some (`jit.native_ufunc`). On a GPU all taps are one
 kernel's work (`cuda.dilation`).
 """
 
@@ -15,7 +15,7 @@ from dataflow.kernels.conv_geometry import attr_windows
 from dataflow.kernels.cuda import dilation as cuda_dilation
 from dataflow.kernels.cuda.source import C_TYPES, can_run
 from dataflow.kernels.depthwise import lines, taps_of
-from dataflow.kernels.fused.mapping import SMALL_ELEMENTS, Mapping
+from dataflow.kernels.jit.native_ufunc import SMALL_ELEMENTS, Mapping
 from dataflow.kernels.reduce import column_sums
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window

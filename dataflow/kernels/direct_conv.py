@@ -1,4 +1,4 @@
-"""Convolutions without expanded rows: tiles of results in registers, by `fused.products`.
+"""Convolutions without expanded rows: tiles of results in registers, by `jit.implicit_gemm`.
 
 Used where the processor and llvmlite allow it and the code has been compiled; `conv` has the form
 for everything else. Every function here returns ``False`` when it leaves the work to that one.
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.blas import num_threads
-from dataflow.kernels.direct_lines import (
+from dataflow.kernels.direct_conv_common import (
     PIECES_EACH,
     SHARED_PRODUCT,
     Lines,
@@ -29,10 +29,10 @@ from dataflow.kernels.direct_lines import (
     is_worthwhile,
     kept,
 )
-from dataflow.kernels.fused import products
-from dataflow.kernels.fused.native import address_of
-from dataflow.kernels.fused.products import RIGHT, Axis, Panel, Steps, panels_of
-from dataflow.kernels.fused.tile_assembly import LANES, NUMBER_BYTES, VECTOR_BYTES
+from dataflow.kernels.jit import implicit_gemm
+from dataflow.kernels.jit.avx512_microkernel import LANES, NUMBER_BYTES, VECTOR_BYTES
+from dataflow.kernels.jit.compiler import address_of
+from dataflow.kernels.jit.implicit_gemm import RIGHT, Axis, Panel, Steps, panels_of
 from dataflow.windows import Window
 
 #: Bytes of input and output of a piece of the batch: they stay in the cache of one core.
@@ -85,7 +85,7 @@ def forward(
     multiplications = whole or out.size * taps_high * taps_wide * channels
     if not is_worthwhile(multiplications, outputs) or NUMBER_BYTES not in filters.strides[2:]:
         return False
-    code = products.code.get()
+    code = implicit_gemm.code.get()
     if code is None:
         return False
     key = (

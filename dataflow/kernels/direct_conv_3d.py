@@ -17,7 +17,7 @@ import numpy as np
 from dataflow.kernels import direct_conv
 from dataflow.kernels.blas import num_threads
 from dataflow.kernels.direct_conv import places_by_taps
-from dataflow.kernels.direct_lines import (
+from dataflow.kernels.direct_conv_common import (
     PIECES_EACH,
     SHARED_PRODUCT,
     SHARING_THREADS,
@@ -26,9 +26,9 @@ from dataflow.kernels.direct_lines import (
     is_worthwhile,
     kept,
 )
-from dataflow.kernels.fused import products
-from dataflow.kernels.fused.products import RIGHT, Axis, Panel, Steps, panels_of
-from dataflow.kernels.fused.tile_assembly import NUMBER_BYTES
+from dataflow.kernels.jit import implicit_gemm
+from dataflow.kernels.jit.avx512_microkernel import NUMBER_BYTES
+from dataflow.kernels.jit.implicit_gemm import RIGHT, Axis, Panel, Steps, panels_of
 from dataflow.windows import Window
 
 #: Bytes of packed filters that a tile reads at a time.
@@ -57,7 +57,7 @@ def forward(x: Any, filters: Any, windows: Windows, out: Any) -> bool:
     multiplications = out.size // max(1, outputs) * filters.size
     if not is_worthwhile(multiplications, outputs) or _is_empty(windows, x.size):
         return False
-    code = products.code.get()
+    code = implicit_gemm.code.get()
     if code is None:
         return False
     key = ("forward", x.shape, filters.shape, windows, out.strides)
@@ -215,7 +215,7 @@ def filter_gradient(x: Any, grad: Any, windows: Windows, out: Any) -> bool:
     multiplications = grad.size // max(1, outputs) * out.size
     if not is_worthwhile(multiplications, outputs) or _is_empty(windows, x.size):
         return False
-    code = products.code.get()
+    code = implicit_gemm.code.get()
     if code is None:
         return False
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.direct_lines import (
+from dataflow.kernels.direct_conv_common import (
     PIECES_EACH,
     SHARED_PRODUCT,
     SHARING_THREADS,
@@ -22,10 +22,10 @@ from dataflow.kernels.direct_lines import (
     is_worthwhile,
     kept,
 )
-from dataflow.kernels.fused import products
-from dataflow.kernels.fused.mapping import Mapping
-from dataflow.kernels.fused.products import RIGHT, Axis, Panel, Steps, panels_of
-from dataflow.kernels.fused.tile_assembly import NUMBER_BYTES
+from dataflow.kernels.jit import implicit_gemm
+from dataflow.kernels.jit.avx512_microkernel import NUMBER_BYTES
+from dataflow.kernels.jit.implicit_gemm import RIGHT, Axis, Panel, Steps, panels_of
+from dataflow.kernels.jit.native_ufunc import Mapping
 from dataflow.windows import Window
 
 #: Bytes that a tile adds up at a time; every tile reads all of them again.
@@ -41,7 +41,7 @@ def filter_gradient(x: Any, grad: Any, height: Window, width: Window, out: Any) 
     outputs = out.shape[3]
     if not is_worthwhile(grad.size // outputs * out.size, outputs):
         return False
-    code = products.code.get()
+    code = implicit_gemm.code.get()
     if code is None:
         return False
 

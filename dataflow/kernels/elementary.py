@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
-from dataflow.kernels.fused.mapping import MappedOp
-from dataflow.kernels.fused.step_text import can_write
+from dataflow.kernels.jit.native_ufunc import MappedOp
+from dataflow.kernels.jit.step_codegen import can_write
 from dataflow.kernels.registry import kernel, ufunc_kernel
 
 #: From here on the team's threads are worth more than a ufunc's short call.

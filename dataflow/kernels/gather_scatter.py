@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple, scalar_int
-from dataflow.kernels.cuda import indexing
-from dataflow.kernels.fused.mapping import MappedOp
-from dataflow.kernels.fused.rows import add_rows, change_rows, take_rows
+from dataflow.kernels.cuda import gather_scatter
+from dataflow.kernels.jit.native_ufunc import MappedOp
+from dataflow.kernels.jit.table_rows import add_rows, change_rows, take_rows
 from dataflow.kernels.registry import kernel
 
 
@@ -59,8 +59,8 @@ def gather_v1_kernel(xp: Any, params: Any, indices: Any, out: Any = None) -> Any
 
 
 def _take(xp: Any, params: Any, indices: Any, axis: int, out: Any) -> Any:
-    if indexing.can_gather(xp, indices):
-        return indexing.gather(xp, params, indices, axis)
+    if gather_scatter.can_gather(xp, indices):
+        return gather_scatter.gather(xp, params, indices, axis)
     taken = take_rows(params, indices, out) if xp is np and axis == 0 else None
     if taken is not None:
         return taken
@@ -91,10 +91,10 @@ def _coordinates(xp: Any, indices: Any, shape: Any) -> tuple[Any, ...]:
 def gather_nd_kernel(xp: Any, params: Any, indices: Any) -> Any:
     if indices.shape[-1] == 0:
         return xp.broadcast_to(params, indices.shape[:-1] + params.shape).copy()
-    if indexing.can_gather(xp, indices):
+    if gather_scatter.can_gather(xp, indices):
         numbers, count = _flat_numbers(xp, indices, params.shape)
         inner = params.shape[indices.shape[-1] :]
-        rows = indexing.gather(xp, params.reshape(count, -1), numbers, 0)
+        rows = gather_scatter.gather(xp, params.reshape(count, -1), numbers, 0)
         return rows.reshape(*indices.shape[:-1], *inner)
     return params[_coordinates(xp, indices, params.shape)]
 
@@ -105,7 +105,7 @@ def _flat_numbers(xp: Any, indices: Any, shape: Any) -> tuple[Any, int]:
     Where the table's rows are a GPU's to find, those of no row become -1.
     """
     depth = indices.shape[-1]
-    unchecked = depth <= len(shape) and indexing.can_gather(xp, indices)
+    unchecked = depth <= len(shape) and gather_scatter.can_gather(xp, indices)
     if unchecked:
         parts = tuple(indices[..., i] for i in range(depth))
     else:
@@ -130,8 +130,8 @@ def sum_rows(xp: Any, numbers: Any, rows: Any, count: int) -> Any:
     out = xp.zeros((count, *rows.shape[1:]), rows.dtype)
     if not rows.size:
         return out
-    if indexing.can_change(xp, rows, numbers):
-        indexing.change_rows(xp, "Add", out, numbers, rows)
+    if gather_scatter.can_change(xp, rows, numbers):
+        gather_scatter.change_rows(xp, "Add", out, numbers, rows)
         return out
     if xp is not np:
         xp.add.at(out, numbers, rows)

@@ -1,4 +1,4 @@
-"""Kernels of images: resizing as two small linear maps, boxes. (Colours are in `colours`.)"""
+"""Kernels of images: resizing as two small linear maps, boxes. (Colors are in `image_color`.)"""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels import colours as _colours  # noqa: F401 (ops of the same file)
-from dataflow.kernels.fused.resampling import LinearMap, Neighbours, crop, resample
-from dataflow.kernels.fused.suppression import suppressed
+from dataflow.kernels import image_color as _colours  # noqa: F401 (ops of the same file)
+from dataflow.kernels.jit.non_max_suppression import suppressed
+from dataflow.kernels.jit.resampling import LinearMap, Neighbours, crop, resample
 from dataflow.kernels.registry import kernel
 
 _REASON = "written for the host"

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dataflow.kernels.batches import by_batch
-from dataflow.kernels.fused.batched_products import multiply_each
+from dataflow.kernels.batched_linalg import by_batch
+from dataflow.kernels.jit.batched_gemm import multiply_each
 from dataflow.kernels.parallel import matrix_product
 from dataflow.kernels.registry import kernel
 

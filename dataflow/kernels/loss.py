@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
-from dataflow.kernels.cuda import rows as cuda_rows
+from dataflow.kernels.cuda import softmax as cuda_rows
 from dataflow.kernels.cuda.source import can_run
-from dataflow.kernels.fused.row_reductions import cross_entropy_rows, softmax_rows
+from dataflow.kernels.jit.row_reductions import cross_entropy_rows, softmax_rows
 from dataflow.kernels.reduce import is_tall
 from dataflow.kernels.registry import kernel
 

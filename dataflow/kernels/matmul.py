@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType, float16, float32
-from dataflow.kernels.cuda.products import product
-from dataflow.kernels.fused.batched_products import multiply_each
+from dataflow.kernels.cuda.matmul import product
+from dataflow.kernels.jit.batched_gemm import multiply_each
 from dataflow.kernels.parallel import matrix_product, product_with_packed, sum_of_products
 from dataflow.kernels.registry import kernel
 
@@ -57,7 +57,7 @@ def mat_mul_sum_kernel(xp: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
 
 @kernel("_PackedMatrix", cpu_only=_CPU_ONLY)
 def packed_matrix_kernel(xp: Any, b: Any, *, transpose_b: bool) -> Any:
-    from dataflow.kernels.fused.gemm import PackedMatrix  # with the first loop that has products
+    from dataflow.kernels.jit.gemm import PackedMatrix  # with the first loop that has products
 
     return PackedMatrix(b.T if transpose_b else b)
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.fused.formulas import is_recorder
-from dataflow.kernels.fused.mapping import MappedOp
+from dataflow.kernels.jit.native_ufunc import MappedOp
+from dataflow.kernels.jit.traced_functions import is_recorder
 
 # Wichura: Algorithm AS 241, The percentage points of the normal distribution (1988), PPND16;
 # about 16 digits. Coefficients from the highest power down, for `horner`.

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
-from dataflow.kernels.cuda import channels as cuda_channels, local_response
+from dataflow.kernels.cuda import batch_norm as cuda_channels, local_response
 from dataflow.kernels.cuda.source import can_run, sum_type
-from dataflow.kernels.fused.mapping import ColumnSums, MappedOp, Steps, rows_joined
+from dataflow.kernels.jit.native_ufunc import ColumnSums, MappedOp, Steps, rows_joined
 from dataflow.kernels.parallel import matrix_product
 from dataflow.kernels.registry import kernel
 

@@ -1,6 +1,6 @@
 """Work of one kernel, divided among threads: NumPy and BLAS let go of the interpreter's lock.
 
-(Work that is machine code of our own is divided by `fused.team`, which needs no interpreter.)
+(Work that is machine code of our own is divided by `jit.thread_pool`, which needs no interpreter.)
 
 One thread for each processor that BLAS may use. The calling thread takes part; pieces are handed
 out as threads become free, so a processor that is busy elsewhere does fewer of them, and nobody
@@ -225,7 +225,7 @@ def run_pieces_of(xp: Any, pieces: Sequence[Any], make_worker: Any) -> None:
 #: Parts of a sum, or of a product of BLAS (whose results depend on where a matrix is cut): so many
 #: on all machines, whatever the number of their processors.
 SHARES = 4
-#: From here on a product may be made by `fused.gemm`.
+#: From here on a product may be made by `jit.gemm`.
 _MEDIUM_PRODUCT = 1 << 20
 #: From here on one with a packed matrix is quicker than NumPy's.
 _PACKED_PRODUCT = 1 << 19
@@ -280,7 +280,7 @@ def product_with_packed(a: Any, packed: Any) -> Any:
 
 def _multiply(a: Any, b: Any, out: Any, multiplications: int) -> None:
     """``out = a @ b``, by one thread or all."""
-    from dataflow.kernels.fused import gemm  # with the first product of some size
+    from dataflow.kernels.jit import gemm  # with the first product of some size
 
     # By rows or columns: the number of parts changes no sum.
     if gemm.multiply(a, b, out, False, _num_shares(multiplications)):

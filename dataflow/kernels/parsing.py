@@ -18,11 +18,11 @@ from dataflow.formats.example_wire import (
     scan_examples,
     unpacked,
 )
-from dataflow.kernels.fused import byte_strings
+from dataflow.kernels.jit import string_kernels
+from dataflow.kernels.located_lines import place_of
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.string import each, one, parse_number, parse_numbers, strings, text_array
 from dataflow.kernels.tensor_messages import tensor_bytes, tensor_from_bytes
-from dataflow.kernels.text_lines import place_of
 
 _REASON = "bytes are read on the host"
 
@@ -135,7 +135,7 @@ def decode_csv_kernel(
     return tuple(columns)
 
 
-_KINDS = {"S": byte_strings.TEXT, "i": byte_strings.WHOLE, "f": byte_strings.REAL}
+_KINDS = {"S": string_kernels.TEXT, "i": string_kernels.WHOLE, "f": string_kernels.REAL}
 
 
 def _plain_csv(
@@ -152,13 +152,13 @@ def _plain_csv(
     if na:
         return None
     places = list(select_cols) or list(range(len(types)))
-    kinds = [byte_strings.TEXT] * (places[-1] + 1)
+    kinds = [string_kernels.TEXT] * (places[-1] + 1)
     for place, dtype in zip(places, types, strict=True):
         if dtype.kind not in _KINDS:
             return None
         kinds[place] = _KINDS[dtype.kind]
     flat = array.reshape(-1)
-    found = byte_strings.records(flat, delimiter, kinds, quotes, not select_cols)
+    found = string_kernels.records(flat, delimiter, kinds, quotes, not select_cols)
     if found is None:
         return None
     texts: list[bytes] = flat.tolist()

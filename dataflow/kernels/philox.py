@@ -15,8 +15,8 @@ import numpy as np
 
 from dataflow.kernels.cuda import philox as cuda_philox
 from dataflow.kernels.cuda.compiler import can_compile
-from dataflow.kernels.fused import random_words
-from dataflow.kernels.fused.random_words import BLOCK_WORDS
+from dataflow.kernels.jit import philox_native
+from dataflow.kernels.jit.philox_native import BLOCK_WORDS
 
 
 class Stream:
@@ -59,10 +59,10 @@ class Stream:
             return self._philox.random_raw(blocks * BLOCK_WORDS)
 
     def _by_code(self, kind: str, blocks: int, limits: tuple[int, int] = (0, 1)) -> Any:
-        """The next blocks as `random_words.draw` has them; ``None`` where it cannot (yet)."""
+        """The next blocks as `philox_native.draw` has them; ``None`` where it cannot (yet)."""
         with self._lock:
             # (The counter is advanced before a block is drawn.)
-            found = random_words.draw(kind, self.key, self.blocks + 1, blocks, limits)
+            found = philox_native.draw(kind, self.key, self.blocks + 1, blocks, limits)
             if found is not None:
                 self.blocks += blocks
                 self._philox.advance(blocks)

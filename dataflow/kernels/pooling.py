@@ -1,6 +1,6 @@
 """Kernels of pooling: slices of the whole array for each tap of the window, no loop over elements.
 
-Over height and width, on processors that have them, `fused.sliding` has loops in machine code.
+Over height and width, on processors that have them, `jit.window_kernels` has loops in machine code.
 A GPU has kernels of its own, in `cuda.pooling`.
 
 A window may slide along any axis, so both data formats and pooling over channels are one case.
@@ -19,8 +19,8 @@ import numpy as np
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.cuda import pooling as cuda_pooling
 from dataflow.kernels.cuda.source import can_run
-from dataflow.kernels.fused import sliding
-from dataflow.kernels.fused.mapping import Mapping
+from dataflow.kernels.jit import window_kernels
+from dataflow.kernels.jit.native_ufunc import Mapping
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window, window
@@ -157,7 +157,7 @@ def _max_pool(xp: Any, x: Any, windows: Windows, bias: Any = None) -> Any:
         if mapping is not None and mapping.run(out.shape, inputs, [out]):
             return out
     pair = _high_and_wide(xp, x, windows) if bias is None else None
-    if pair is not None and sliding.slide("max", *pair, x=x, y=out, out=out):
+    if pair is not None and window_kernels.slide("max", *pair, x=x, y=out, out=out):
         return out
 
     def work(piece: slice) -> None:
@@ -313,7 +313,7 @@ def _max_pool_gradient(
     pair = _high_and_wide(xp, x, windows) if bias is None else None
     if pair is not None:
         out = np.empty(x.shape, grad.dtype)
-        if sliding.slide("max_gradient", *pair, x=x, y=y, grad=grad, out=out):
+        if window_kernels.slide("max_gradient", *pair, x=x, y=y, grad=grad, out=out):
             return out
     out = xp.zeros(x.shape, grad.dtype)
     if out.size == 0 or grad.size == 0:
@@ -363,7 +363,7 @@ def _avg_pool(xp: Any, x: Any, windows: Windows) -> Any:
     pair = _high_and_wide(xp, x, windows)
     if pair is not None:
         out = np.empty(_output_shape(x.shape, windows), x.dtype)
-        if sliding.slide("average", *pair, x=x, y=out, out=out):
+        if window_kernels.slide("average", *pair, x=x, y=out, out=out):
             return out
     work = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     total = _accumulate(xp, work, windows, xp.add, 0)
@@ -380,7 +380,9 @@ def _avg_pool_gradient(xp: Any, sizes: Any, grad: Any, windows: Windows) -> Any:
         return cuda_pooling.avg_pool_gradient(xp, grad, axes, shape)
     out = np.empty(shape, grad.dtype) if xp is np else None
     pair = _high_and_wide(xp, out, windows)
-    if pair is not None and sliding.slide("average_gradient", *pair, y=grad, grad=grad, out=out):
+    if pair is not None and window_kernels.slide(
+        "average_gradient", *pair, y=grad, grad=grad, out=out
+    ):
         return out
     work = grad.astype(np.float32) if grad.dtype.itemsize == 2 else grad
     out = _spread(xp, work / _counts(xp, windows, grad.ndim, work.dtype), windows)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
-from dataflow.kernels.fused.mapping import MappedOp
+from dataflow.kernels.jit.native_ufunc import MappedOp
 from dataflow.kernels.registry import kernel
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import CancelledError, InvalidArgumentError, OutOfRangeError
+from dataflow.kernels.observable_condition import WatchedCondition
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.watched_condition import WatchedCondition
 
 #: What knows its shape.
 _NUMPYS = (np.ndarray, np.generic)

@@ -19,8 +19,8 @@ from dataflow.errors import (
 )
 from dataflow.formats.compression import unpack
 from dataflow.formats.record_files import compression_name, tf_record_iterator
+from dataflow.kernels.located_lines import text_lines
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.text_lines import text_lines
 
 _REASON = "files are read by the host"
 

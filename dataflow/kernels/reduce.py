@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
-from dataflow.kernels.cuda.channels import channel_sums
+from dataflow.kernels.cuda.batch_norm import channel_sums
 from dataflow.kernels.cuda.source import can_run
-from dataflow.kernels.fused.mapping import (
+from dataflow.kernels.jit.native_ufunc import (
     SMALL_ELEMENTS,
     ColumnSums,
     Mapping,
     add_inner,
     rows_joined,
 )
-from dataflow.kernels.fused.row_reductions import reduced as reduced_rows
-from dataflow.kernels.fused.sliding import slide
+from dataflow.kernels.jit.row_reductions import reduced as reduced_rows
+from dataflow.kernels.jit.window_kernels import slide
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window
 

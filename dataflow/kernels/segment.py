@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.cuda import indexing
-from dataflow.kernels.fused.rows import add_rows, change_rows
+from dataflow.kernels.cuda import gather_scatter
+from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.sequences import unique_in_order
 
@@ -25,8 +25,8 @@ def segment_reduce(xp: Any, data: Any, ids: Any, num_segments: int, ufunc: str, 
         return result
     if xp is np and ufunc == "add" and change_rows("Add", result, ids, data):
         return result
-    if result.size and ufunc == "add" and indexing.can_change(xp, data, ids):
-        indexing.change_rows(xp, "Add", result, ids, data)
+    if result.size and ufunc == "add" and gather_scatter.can_change(xp, data, ids):
+        gather_scatter.change_rows(xp, "Add", result, ids, data)
         return result
     if int(ids.max()) >= num_segments:
         raise ValueError(
@@ -135,8 +135,8 @@ def sum_repeated_rows_kernel(
     if values.shape[:1] != indices.shape:
         raise ValueError(f"there are {values.shape[0]} rows and {indices.size} indices")
     rows = num_rows or _MOST_ROWS
-    if xp is not np and indexing.can_sum_repeated(xp, values, indices, rows):
-        return indexing.sum_repeated(xp, values, indices, rows)
+    if xp is not np and gather_scatter.can_sum_repeated(xp, values, indices, rows):
+        return gather_scatter.sum_repeated(xp, values, indices, rows)
     if xp is not np:
         different, which = xp.unique(indices, return_inverse=True)
         which = which.reshape(-1)

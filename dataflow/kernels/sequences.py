@@ -9,10 +9,10 @@ import numpy as np
 
 from dataflow.dtypes import DType
 from dataflow.kernels.array_basics import int_tuple
-from dataflow.kernels.batches import by_batch
-from dataflow.kernels.fused.largest import largest
-from dataflow.kernels.fused.row_reductions import ReducedChain
-from dataflow.kernels.fused.unique import unique
+from dataflow.kernels.batched_linalg import by_batch
+from dataflow.kernels.jit.row_reductions import ReducedChain
+from dataflow.kernels.jit.top_k import largest
+from dataflow.kernels.jit.unique import unique
 from dataflow.kernels.registry import kernel
 
 

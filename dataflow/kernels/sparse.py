@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple
-from dataflow.kernels.fused.mapping import MappedOp
-from dataflow.kernels.fused.rows import take_rows
 from dataflow.kernels.gather_scatter import sum_rows
+from dataflow.kernels.jit.native_ufunc import MappedOp
+from dataflow.kernels.jit.table_rows import take_rows
 from dataflow.kernels.registry import kernel
 
 _REASON = "coordinates are sorted and matched on the host"

@@ -1,7 +1,7 @@
 """Kernels of the ops in `dataflow.ops.special`, vectorised without SciPy.
 
 All are computed in float64 and returned in the dtype of the input. Most are formulas
-(`fused.formulas`): what is written here for arrays is machine code where arrays are large.
+(`jit.traced_functions`): what is written here for arrays is machine code where arrays are large.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.error_function import erf, erfc
-from dataflow.kernels.fused.formulas import Formula, repeated
+from dataflow.kernels.jit.traced_functions import Formula, repeated
 from dataflow.kernels.normal_quantile import central_and_tail_quantile, horner, normal_quantile
 from dataflow.kernels.registry import kernel
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.dtypes import DType
-from dataflow.kernels.batches import by_batch
+from dataflow.kernels.batched_linalg import by_batch
 from dataflow.kernels.registry import kernel
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError, OutOfRangeError
-from dataflow.kernels.cuda import indexing
-from dataflow.kernels.fused.rows import add_rows, change_rows
+from dataflow.kernels.cuda import gather_scatter
+from dataflow.kernels.jit.table_rows import add_rows, change_rows
 from dataflow.kernels.registry import kernel
 
 
@@ -99,7 +99,7 @@ def _rows(xp: Any, ref: Any, indices: Any, updates: Any) -> tuple[Any, Any]:
     array = ref.read()
     flat = xp.reshape(indices, -1)
     size = array.shape[0]
-    if flat.size and not indexing.can_change(xp, array, flat):
+    if flat.size and not gather_scatter.can_change(xp, array, flat):
         # As numbers without a sign, negative ones are large: one pass finds both kinds.
         unsigned = flat.view(_UNSIGNED[flat.dtype.char]) if flat.dtype.char in _UNSIGNED else flat
         if int(unsigned.max()) >= size:
@@ -164,9 +164,9 @@ def scatter_update_kernel(xp: Any, ref: Any, indices: Any, updates: Any) -> None
 
 def _change_on_gpu(xp: Any, op: str, ref: Any, flat: Any, rows: Any) -> bool:
     """Changes the rows by a kernel of our own; ``False`` where there is none."""
-    if not indexing.can_change(xp, ref.array, flat) or rows.dtype != ref.array.dtype:
+    if not gather_scatter.can_change(xp, ref.array, flat) or rows.dtype != ref.array.dtype:
         return False
-    indexing.change_rows(xp, op, ref.exclusive(), flat, rows)
+    gather_scatter.change_rows(xp, op, ref.exclusive(), flat, rows)
     return True
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
-from dataflow.kernels.fused import byte_strings
 from dataflow.kernels.hashing import fingerprint64, hash64, sip_hash
+from dataflow.kernels.jit import string_kernels
 from dataflow.kernels.logging_ops import formatted
 from dataflow.kernels.registry import kernel
 from dataflow.kernels.regular_expressions import compiled
@@ -58,12 +58,12 @@ def _buckets(fingerprint: Callable[[bytes], int], value: Any, num_buckets: int) 
 def _fingerprints(value: Any) -> Any:
     """FarmHash's fingerprint of every element, uint64."""
     array = strings(value)
-    found = byte_strings.fingerprints(array)
+    found = string_kernels.fingerprints(array)
     if found is None:
         return each(fingerprint64, array, np.uint64)
     numbers, all_there = found
     if not all_there:
-        flat, longest = numbers.reshape(-1), byte_strings.LONGEST_HASHED
+        flat, longest = numbers.reshape(-1), string_kernels.LONGEST_HASHED
         for i, text in enumerate(array.reshape(-1).tolist()):
             if len(text) > longest:
                 flat[i] = fingerprint64(text)
@@ -187,7 +187,7 @@ def substr_kernel(xp: Any, x: Any, pos: Any, length: Any, *, unit: str) -> Any:
 @kernel("StringLength", cpu_only=_REASON)
 def string_length_kernel(xp: Any, x: Any, *, unit: str) -> Any:
     if unit == "BYTE":
-        found = byte_strings.lengths(strings(x))
+        found = string_kernels.lengths(strings(x))
         return each(len, x, np.int32) if found is None else found
     return each(lambda text: sum(1 for b in text if b & 0xC0 != 0x80), x, np.int32)
 
@@ -283,7 +283,7 @@ def plain_numbers(texts: Any, dtype: Any) -> Any:
     """`parse_numbers` in machine code; ``None`` where it cannot read all, or not yet."""
     if dtype.kind not in "fi":
         return None
-    found = byte_strings.numbers(texts, dtype.kind == "i")
+    found = string_kernels.numbers(texts, dtype.kind == "i")
     return None if found is None else filled_in(*found, texts, dtype)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.registry import kernel
-from dataflow.kernels.texts import text
+from dataflow.kernels.text_decoding import text
 
 _PROTOS = "it makes protocol buffers"
 

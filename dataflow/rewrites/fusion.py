@@ -8,10 +8,10 @@ from typing import Any
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.fused.elementwise import compile_program
-from dataflow.kernels.fused.instructions import INSTRUCTIONS
-from dataflow.kernels.fused.program import Program, Region
-from dataflow.kernels.fused.regions import small
+from dataflow.kernels.jit.elementwise import compile_program
+from dataflow.kernels.jit.expression import Program, Region
+from dataflow.kernels.jit.op_table import INSTRUCTIONS
+from dataflow.kernels.jit.regions import small
 from dataflow.ops.fused import fused_op
 from dataflow.rewrites.effects import Changes
 from dataflow.rewrites.gradual import NODES_PER_STEP, Steps

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Generator, Sequence
 from typing import Any, TypeVar
 
-from dataflow.kernels.memory import without_collecting
+from dataflow.kernels.malloc_tuning import without_collecting
 
 Result = TypeVar("Result")
 

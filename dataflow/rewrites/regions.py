@@ -16,8 +16,8 @@ import numpy as np
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.fused.program import SELECT_ROWS, Region
-from dataflow.kernels.fused.regions import EQUAL_SHAPES, fits, small_source
+from dataflow.kernels.jit.expression import SELECT_ROWS, Region
+from dataflow.kernels.jit.regions import EQUAL_SHAPES, fits, small_source
 from dataflow.ops.fused import fused_region_op
 from dataflow.ops.sources import make_constant
 from dataflow.rewrites.effects import Changes

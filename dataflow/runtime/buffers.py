@@ -25,7 +25,7 @@ import numpy as np
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.fused.instructions import INSTRUCTIONS
+from dataflow.kernels.jit.op_table import INSTRUCTIONS
 from dataflow.kernels.state import assign
 from dataflow.rewrites.symbolic_shapes import Shapes
 

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from dataflow.graph.operation import Operation
-from dataflow.kernels.fused.elementwise import SHARED_ELEMENTS
+from dataflow.kernels.jit.elementwise import SHARED_ELEMENTS
 from dataflow.kernels.parallel import LARGE_PRODUCT
 from dataflow.ops.costs import BLAS_RATE, largest_operand
 from dataflow.rewrites.dedupe import can_merge

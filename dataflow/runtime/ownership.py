@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
-from dataflow.kernels.text_lines import TextLine, without_places
+from dataflow.kernels.located_lines import TextLine, without_places
 from dataflow.kernels.xp import is_device_array, to_host
 from dataflow.runtime.codegen import DEAD
 

@@ -16,7 +16,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.bfloat16 import bind_node
 from dataflow.kernels.blas import num_threads, single_threaded
-from dataflow.kernels.memory import keep_freed_memory, without_collecting
+from dataflow.kernels.malloc_tuning import keep_freed_memory, without_collecting
 from dataflow.kernels.mutex import release_held
 from dataflow.kernels.parallel import limited_to
 from dataflow.kernels.registry import cpu_only_reason, get_kernel

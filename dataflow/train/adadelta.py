@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
-from dataflow.ops.training import apply_adadelta, sparse_apply_adadelta
+from dataflow.ops.optimizer_updates import apply_adadelta, sparse_apply_adadelta
 from dataflow.train.optimizer import Optimizer
 
 

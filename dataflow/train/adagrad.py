@@ -9,8 +9,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.array import identity, ones_like
 from dataflow.ops.initializers import constant_initializer
 from dataflow.ops.math import cast
-from dataflow.ops.sources import constant
-from dataflow.ops.training import (
+from dataflow.ops.optimizer_updates import (
     apply_adagrad,
     apply_adagrad_da,
     apply_proximal_adagrad,
@@ -18,6 +17,7 @@ from dataflow.ops.training import (
     sparse_apply_adagrad_da,
     sparse_apply_proximal_adagrad,
 )
+from dataflow.ops.sources import constant
 from dataflow.train.optimizer import Optimizer
 
 

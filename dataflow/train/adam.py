@@ -8,8 +8,8 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.control_flow import group
 from dataflow.ops.elementary import sqrt
+from dataflow.ops.optimizer_updates import apply_adam
 from dataflow.ops.state import assign, assign_sub, scatter_add
-from dataflow.ops.training import apply_adam
 from dataflow.train.optimizer import Optimizer
 
 

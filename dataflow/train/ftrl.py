@@ -6,13 +6,13 @@ from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
-from dataflow.ops.sources import constant
-from dataflow.ops.training import (
+from dataflow.ops.optimizer_updates import (
     apply_ftrl,
     apply_ftrl_v2,
     sparse_apply_ftrl,
     sparse_apply_ftrl_v2,
 )
+from dataflow.ops.sources import constant
 from dataflow.train.optimizer import Optimizer
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.ops.optimizer_updates import apply_gradient_descent
 from dataflow.ops.state import scatter_sub
-from dataflow.ops.training import apply_gradient_descent
 from dataflow.train.optimizer import Optimizer
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.ops.training import apply_momentum, sparse_apply_momentum
+from dataflow.ops.optimizer_updates import apply_momentum, sparse_apply_momentum
 from dataflow.train.optimizer import Optimizer
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.ops.training import (
+from dataflow.ops.optimizer_updates import (
     apply_proximal_gradient_descent,
     sparse_apply_proximal_gradient_descent,
 )

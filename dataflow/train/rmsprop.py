@@ -10,7 +10,7 @@ from typing import Any
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops.array import ones_like
 from dataflow.ops.initializers import ones_initializer
-from dataflow.ops.training import (
+from dataflow.ops.optimizer_updates import (
     apply_centered_rms_prop,
     apply_rms_prop,
     sparse_apply_centered_rms_prop,

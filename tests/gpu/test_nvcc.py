@@ -16,12 +16,12 @@ import numpy as np
 import pytest
 
 from dataflow.kernels.conv_geometry import problem_of
-from dataflow.kernels.cuda.channels import Channels, each_source, sums_source
+from dataflow.kernels.cuda.batch_norm import Channels, each_source, sums_source
 from dataflow.kernels.cuda.conv import conv_source
 from dataflow.kernels.cuda.depthwise import depthwise_source
 from dataflow.kernels.cuda.dilation import dilation_source
-from dataflow.kernels.cuda.fused import fused_source
-from dataflow.kernels.cuda.indexing import (
+from dataflow.kernels.cuda.elementwise import fused_source
+from dataflow.kernels.cuda.gather_scatter import (
     RADIX_SCAN,
     change_source,
     gather_source,
@@ -29,16 +29,16 @@ from dataflow.kernels.cuda.indexing import (
     sum_source,
 )
 from dataflow.kernels.cuda.local_response import lrn_source
+from dataflow.kernels.cuda.optimizer_updates import update_source
 from dataflow.kernels.cuda.philox import normal_source, philox_source
 from dataflow.kernels.cuda.pooling import pooling_source
-from dataflow.kernels.cuda.rows import rows_source
+from dataflow.kernels.cuda.softmax import rows_source
 from dataflow.kernels.cuda.source import FLOATS
-from dataflow.kernels.cuda.updates import update_source
-from dataflow.kernels.fused.instructions import INSTRUCTIONS
-from dataflow.kernels.fused.program import Program
-from dataflow.kernels.fused.tracing import trace
+from dataflow.kernels.jit.expression import Program
+from dataflow.kernels.jit.op_table import INSTRUCTIONS
+from dataflow.kernels.jit.rule_tracer import trace
+from dataflow.kernels.optimizer_updates import _adam_by_powers, _ftrl, _momentum
 from dataflow.kernels.random import _truncated
-from dataflow.kernels.training import _adam_by_powers, _ftrl, _momentum
 from dataflow.windows import window
 from tests.gpu import nvrtc
 from tests.gpu.test_regions_cuda import FORMULAS, REGION

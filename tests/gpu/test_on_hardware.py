@@ -16,24 +16,24 @@ import pytest
 
 import dataflow as tf
 from dataflow.cli import doctor
-from dataflow.kernels.cuda import products
+from dataflow.kernels.cuda import matmul
 from dataflow.kernels.xp import array_module, gpus, is_device_array, num_pretend_gpus
 from tests.gpu import (
-    test_channels_cuda,
+    test_batch_norm_cuda,
     test_conv_cuda,
     test_cuda_graphs,
     test_dilation_cuda,
-    test_fused_cuda,
-    test_indexing_cuda,
+    test_elementwise_cuda,
+    test_gather_scatter_cuda,
     test_local_response_cuda,
+    test_optimizer_updates_cuda,
     test_philox_cuda,
     test_pooling_cuda,
     test_products,
     test_regions_cuda,
-    test_rows_cuda,
     test_samples_on_pretend_gpu,
+    test_softmax_cuda,
     test_sparse_steps_cuda,
-    test_updates_cuda,
     test_whole_sessions,
 )
 from tests.lessons import test_lessons as test_lessons_run
@@ -79,18 +79,20 @@ def test_training(optimizer: Any) -> None:
     test_gpu_placement.test_training_on_the_gpu_is_training_on_the_cpu(optimizer)
 
 
-@pytest.mark.parametrize("op_type", test_fused_cuda.INSTRUCTIONS)
+@pytest.mark.parametrize("op_type", test_elementwise_cuda.INSTRUCTIONS)
 def test_fused_instructions(op_type: str) -> None:
-    x = test_fused_cuda.SPECIAL
-    inputs = [np.repeat(x, 9), np.tile(x, 9)][: test_fused_cuda.num_operands(op_type)]
+    x = test_elementwise_cuda.SPECIAL
+    inputs = [np.repeat(x, 9), np.tile(x, 9)][: test_elementwise_cuda.num_operands(op_type)]
     if op_type.startswith("Logical"):
         inputs = [i > 0 for i in inputs]
     n = len(inputs)
-    program = test_fused_cuda.Program(n, ((op_type, tuple(range(n))),), "float32")
+    program = test_elementwise_cuda.Program(n, ((op_type, tuple(range(n))),), "float32")
     import cupy
 
-    result = test_fused_cuda.bind_fused(cupy, program)([cupy.asarray(i) for i in inputs]).get()
-    np.testing.assert_allclose(result, test_fused_cuda.on_cpu(program, inputs), rtol=1e-5)
+    result = test_elementwise_cuda.bind_fused(cupy, program)(
+        [cupy.asarray(i) for i in inputs]
+    ).get()
+    np.testing.assert_allclose(result, test_elementwise_cuda.on_cpu(program, inputs), rtol=1e-5)
 
 
 @pytest.mark.timeout(600)
@@ -177,24 +179,24 @@ def test_pooling(cupy: Any, name: str) -> None:
     test_pooling_cuda.check_case(cupy, name)
 
 
-@pytest.mark.parametrize("shape", [*test_rows_cuda.SHAPES, (5000, 10), (70, 50_000)], ids=str)
+@pytest.mark.parametrize("shape", [*test_softmax_cuda.SHAPES, (5000, 10), (70, 50_000)], ids=str)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 def test_softmax_and_cross_entropies(cupy: Any, shape: tuple[int, int], dtype: str) -> None:
-    test_rows_cuda.check_rows(cupy, shape, dtype)
+    test_softmax_cuda.check_rows(cupy, shape, dtype)
 
 
-@pytest.mark.parametrize(("shape", "data_format", "dtype"), test_channels_cuda.CASES)
+@pytest.mark.parametrize(("shape", "data_format", "dtype"), test_batch_norm_cuda.CASES)
 @pytest.mark.parametrize("training", [True, False])
 def test_batch_norm(cupy: Any, shape: Any, data_format: str, dtype: str, training: bool) -> None:
-    test_channels_cuda.check_batch_norm(cupy, shape, data_format, dtype, training)
+    test_batch_norm_cuda.check_batch_norm(cupy, shape, data_format, dtype, training)
 
 
 @pytest.mark.parametrize("op", ["Add", "Sub", "Update"])
 @pytest.mark.parametrize(
-    "case", [*test_indexing_cuda.CHANGES, ((50_000, 128), 65_536, "float32", "int64")]
+    "case", [*test_gather_scatter_cuda.CHANGES, ((50_000, 128), 65_536, "float32", "int64")]
 )
 def test_rows_are_changed(cupy: Any, op: str, case: Any) -> None:
-    test_indexing_cuda.check_change(cupy, op, *case)
+    test_gather_scatter_cuda.check_change(cupy, op, *case)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "int32", "int8"])
@@ -220,9 +222,9 @@ def test_formulas(cupy: Any, name: str) -> None:
     test_regions_cuda.check_formula(cupy, name)
 
 
-@pytest.mark.parametrize("name", test_updates_cuda.OPTIMIZERS)
+@pytest.mark.parametrize("name", test_optimizer_updates_cuda.OPTIMIZERS)
 def test_steps_on_rows_are_captured(name: str) -> None:
-    optimizer = test_updates_cuda.OPTIMIZERS[name]
+    optimizer = test_optimizer_updates_cuda.OPTIMIZERS[name]
     session, got, _ = test_sparse_steps_cuda.train(optimizer, np.float32, None)
     reasons = [p.captures.reason for p in test_cuda_graphs.plans(session)]
     assert test_cuda_graphs.num_captured(session) == 1, reasons
@@ -239,10 +241,10 @@ def test_rows_of_one_number_are_added_up(cupy: Any, dtype: str) -> None:
 def test_cublas_without_cupy(cupy: Any, name: str) -> None:
     """The calls that are captured, made at once on CuPy's stream."""
     a, b = (np.asarray(x) for x in test_products.CASES[name])
-    own = products.cublas_of(cupy)
-    assert isinstance(own, products.CuBLAS), own.reason
+    own = matmul.cublas_of(cupy)
+    assert isinstance(own, matmul.CuBLAS), own.reason
     with own.on(cupy.cuda.get_current_stream()):
-        got = products.product(cupy, cupy.asarray(a), cupy.asarray(b)).get()
+        got = matmul.product(cupy, cupy.asarray(a), cupy.asarray(b)).get()
     rtol = 2e-3 if name == "half" else 1e-5
     np.testing.assert_allclose(got, np.matmul(a, b), rtol=rtol, atol=rtol)
 
@@ -317,14 +319,14 @@ def test_sums_of_rows_are_the_same_in_every_run(cupy: Any) -> None:
     results = []
     for _ in range(3):
         x = cupy.zeros((50_000, 128), np.float32)
-        test_indexing_cuda.indexing.change_rows(cupy, "Add", x, numbers, updates)
+        test_gather_scatter_cuda.indexing.change_rows(cupy, "Add", x, numbers, updates)
         results.append(x.get())
     np.testing.assert_array_equal(results[0], results[1])
     np.testing.assert_array_equal(results[0], results[2])
 
 
 def test_a_step_with_an_embedding_and_labels_is_captured() -> None:
-    session, _ = test_indexing_cuda.train_embedding()
+    session, _ = test_gather_scatter_cuda.train_embedding()
     assert test_cuda_graphs.num_captured(session) == 1
 
 

@@ -9,9 +9,9 @@ import pytest
 
 import dataflow as tf
 from dataflow.kernels import special
-from dataflow.kernels.fused.formulas import Formula
-from dataflow.kernels.fused.program import Region
-from dataflow.kernels.fused.regions import fused_region_kernel, small
+from dataflow.kernels.jit.expression import Region
+from dataflow.kernels.jit.regions import fused_region_kernel, small
+from dataflow.kernels.jit.traced_functions import Formula
 from dataflow.kernels.xp import pretend_module
 
 RNG = np.random.RandomState(0)

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.kernels.cuda import indexing
-from dataflow.kernels.pretend import PretendArray
+from dataflow.kernels.cuda import gather_scatter
+from dataflow.kernels.fake_gpu import PretendArray
 from dataflow.kernels.segment import sum_repeated_rows_kernel
 from dataflow.kernels.xp import pretend_module
 from tests.gpu.test_cuda_graphs import num_captured, plans
-from tests.gpu.test_updates_cuda import OPTIMIZERS
+from tests.gpu.test_optimizer_updates_cuda import OPTIMIZERS
 
 ON_CPU = tf.ConfigProto(device_count={"GPU": 0})
 #: Rows that are named again, in other places in each step.
@@ -64,7 +64,7 @@ def check_sum(xp: Any, dtype: str, rows: int) -> None:
     rng = np.random.RandomState(0)
     numbers = rng.randint(-2, rows + 2, 700).astype(np.int64)
     values = rng.randint(-9, 9, (700, 3)).astype(dtype)
-    sums, which = indexing.sum_repeated(xp, xp.asarray(values), xp.asarray(numbers), rows)
+    sums, which = gather_scatter.sum_repeated(xp, xp.asarray(values), xp.asarray(numbers), rows)
     sums, which = sums.get(), which.get()
     inside = np.unique(numbers[(numbers >= 0) & (numbers < rows)])
     np.testing.assert_array_equal(which[which >= 0], inside)

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from dataflow.kernels.fused import native
+from dataflow.kernels.jit import compiler
 
 
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiles a loop at the first request, in this thread."""
 
-    def get(lazy: native.Lazy[Any]) -> Any:
+    def get(lazy: compiler.JitEntry[Any]) -> Any:
         if lazy.function is None:
             with contextlib.suppress(ImportError):  # another processor's code
                 lazy.function = lazy.build()
         return lazy.function
 
-    monkeypatch.setattr(native.Lazy, "get", get)
+    monkeypatch.setattr(compiler.JitEntry, "get", get)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import elementary
-from dataflow.kernels.fused import mapping
+from dataflow.kernels.jit import native_ufunc
 from dataflow.kernels.registry import bind, get_kernel
 from tests.kernels.bits import assert_same_bits
 from tests.results_of import results_of
@@ -29,7 +29,7 @@ TWO: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(autouse=True)
 def every_size(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapping, "SMALL_ELEMENTS", 0)
+    monkeypatch.setattr(native_ufunc, "SMALL_ELEMENTS", 0)
     monkeypatch.setattr(elementary, "_LARGE_ELEMENTS", 0)
 
 
@@ -44,10 +44,10 @@ def _compare(monkeypatch: pytest.MonkeyPatch, op: str, attrs: dict[str, Any], *i
     assert found is not None
     function = bind(found, np, attrs)
     with np.errstate(all="ignore"):
-        used = results_of(monkeypatch, mapping.Mapping, "run")
+        used = results_of(monkeypatch, native_ufunc.Mapping, "run")
         got = function(*inputs)
         assert used == [True]
-        monkeypatch.setattr(mapping.Mapping, "run", lambda *arguments: False)
+        monkeypatch.setattr(native_ufunc.Mapping, "run", lambda *arguments: False)
         wanted = function(*inputs)
     assert got.dtype == inputs[0].dtype
     assert_same_bits(got, wanted)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import dilation
-from dataflow.kernels.fused import native
+from dataflow.kernels.jit import compiler
 from tests.results_of import results_of
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
@@ -40,7 +40,7 @@ def test_dilation_and_its_gradients(
     by_image = dilation.dilation2d_backprop_input_kernel(*operands, **windows)
     by_filter = dilation.dilation2d_backprop_filter_kernel(*operands, **windows)
     assert asked and all(asked)
-    monkeypatch.setattr(native.Lazy, "get", lambda lazy: None)
+    monkeypatch.setattr(compiler.JitEntry, "get", lambda lazy: None)
     np.testing.assert_array_equal(y, dilation.dilation2d_kernel(np, x, filter, **windows))
     for got, function in (
         (by_image, dilation.dilation2d_backprop_input_kernel),

@@ -7,8 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import blocked_conv, conv, direct_conv, direct_filter_gradient, direct_lines
-from dataflow.kernels.fused import native, products
+from dataflow.kernels import (
+    blocked_conv,
+    conv,
+    direct_conv,
+    direct_conv_common,
+    direct_filter_gradient,
+)
+from dataflow.kernels.jit import compiler, implicit_gemm
 from dataflow.windows import Window
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
@@ -18,10 +24,10 @@ pytestmark = pytest.mark.avx512
 @pytest.fixture(autouse=True)
 def direct(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """However small the problem."""
-    monkeypatch.setattr(direct_lines, "_SMALL_PRODUCT", 0)
-    monkeypatch.setattr(direct_lines, "_LEAST_OUTPUTS", 1)
+    monkeypatch.setattr(direct_conv_common, "_SMALL_PRODUCT", 0)
+    monkeypatch.setattr(direct_conv_common, "_LEAST_OUTPUTS", 1)
     monkeypatch.setattr(blocked_conv, "_LEAST_BLOCKS", 0)
-    direct_lines._lists.clear()  # a list says whether there are blocks enough
+    direct_conv_common._lists.clear()  # a list says whether there are blocks enough
 
 
 #: (batch, height, width, channels, filter height, filter width, outputs)
@@ -203,7 +209,7 @@ def test_a_block_of_a_gradient_holds_whole_strides() -> None:
 
 
 def test_what_is_not_compiled_yet_is_left_to_blas(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native.Lazy, "get", lambda lazy: None)
+    monkeypatch.setattr(compiler.JitEntry, "get", lambda lazy: None)
     x, filters = np.ones((1, 4, 4, 1), np.float32), np.ones((2, 2, 1, 16), np.float32)
     got = conv.conv2d_kernel(np, x, filters, **_attributes({"padding": "VALID"}))
     np.testing.assert_array_equal(got, np.full((1, 3, 3, 16), 4))
@@ -221,6 +227,6 @@ def test_nan_and_infinity_reach_the_windows_that_see_them_and_no_others() -> Non
 
 
 def test_without_avx_512_nothing_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "is_available", lambda: False)
+    monkeypatch.setattr(implicit_gemm, "is_available", lambda: False)
     with pytest.raises(ImportError):
-        products.compile_code()
+        implicit_gemm.compile_code()

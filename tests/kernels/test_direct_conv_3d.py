@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import conv, direct_conv_3d, direct_lines
+from dataflow.kernels import conv, direct_conv_3d, direct_conv_common
 from tests.results_of import results_of
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.avx512
 @pytest.fixture(autouse=True)
 def direct(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """However small the problem."""
-    monkeypatch.setattr(direct_lines, "_SMALL_PRODUCT", 0)
-    monkeypatch.setattr(direct_lines, "_LEAST_OUTPUTS", 1)
+    monkeypatch.setattr(direct_conv_common, "_SMALL_PRODUCT", 0)
+    monkeypatch.setattr(direct_conv_common, "_LEAST_OUTPUTS", 1)
 
 
 #: (batch, depth, height, width, channels), (taps in depth, height and width), outputs
@@ -49,7 +49,7 @@ def test_as_by_products(
         monkeypatch.setattr(direct_conv_3d, "SHARED_PRODUCT", 0)
         monkeypatch.setattr(direct_conv_3d, "_FILTER_BYTES", 1)
         monkeypatch.setattr(direct_conv_3d, "_CHUNK_BYTES", 1)
-    monkeypatch.setattr(direct_lines, "_lists", {})
+    monkeypatch.setattr(direct_conv_common, "_lists", {})
     rng = np.random.default_rng(0)
     x = rng.standard_normal(shape).astype(np.float32)
     filters = rng.standard_normal((*taps, shape[-1], outputs)).astype(np.float32)

@@ -21,12 +21,12 @@ from dataflow.kernels import (
     special,
     state,
 )
-from dataflow.kernels.fused import formulas, mapping, native, numpy_loops, step_text
-from dataflow.kernels.fused.elementwise import compile_program, run_blocks
-from dataflow.kernels.fused.instructions import INSTRUCTIONS
-from dataflow.kernels.fused.mapping import Mapping
-from dataflow.kernels.fused.program import Program
-from dataflow.kernels.fused.regions import Region, small
+from dataflow.kernels.jit import compiler, native_ufunc, step_codegen, traced_functions, ufunc_loops
+from dataflow.kernels.jit.elementwise import compile_program, run_blocks
+from dataflow.kernels.jit.expression import Program
+from dataflow.kernels.jit.native_ufunc import Mapping
+from dataflow.kernels.jit.op_table import INSTRUCTIONS
+from dataflow.kernels.jit.regions import Region, small
 from dataflow.runtime.resources import VariableResource
 from tests.kernels.bits import assert_same_bits
 
@@ -64,7 +64,7 @@ def unaligned(x: Any) -> Any:
 
 @pytest.fixture(autouse=True)
 def every_size(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (mapping, formulas, reduce, activation, normalization):
+    for module in (native_ufunc, traced_functions, reduce, activation, normalization):
         if hasattr(module, "SMALL_ELEMENTS"):
             monkeypatch.setattr(module, "SMALL_ELEMENTS", 0)
     monkeypatch.setattr(elementary, "_LARGE_ELEMENTS", 0)
@@ -83,7 +83,7 @@ def by_machine_code(program: Program, inputs: list[Any], out: Any = None) -> Any
     return out
 
 
-WRITABLE = sorted(op for op in INSTRUCTIONS if op in step_text.OPS | step_text.CALLED)
+WRITABLE = sorted(op for op in INSTRUCTIONS if op in step_codegen.OPS | step_codegen.CALLED)
 
 
 def program_of(op: str, dtype: str) -> Program:
@@ -136,7 +136,7 @@ def test_a_region_of_any_steps(seed: int, dtype: str, monkeypatch: pytest.Monkey
         elif truths and rng.random() < 0.4:
             steps.append(("SelectV2", (int(rng.choice(truths)), any_number(), any_number())))
         else:
-            op = str(rng.choice([*ops, *step_text.CALLED] if rng.random() < 0.6 else ops))
+            op = str(rng.choice([*ops, *step_codegen.CALLED] if rng.random() < 0.6 else ops))
             count = 2 if "{1}" in INSTRUCTIONS[op].text else 1
             steps.append((op, tuple(any_number() for _ in range(count))))
     steps.append(("AddV2", (any_number(), any_number())))
@@ -146,8 +146,8 @@ def test_a_region_of_any_steps(seed: int, dtype: str, monkeypatch: pytest.Monkey
     region = Region(num_inputs, tuple(steps), results, dtype)
     found = Mapping.of(dtype, region.steps, region.results)
     assert found is not None
-    monkeypatch.setattr(mapping, "_SHARED_BYTES", 1 << 14)
-    monkeypatch.setattr(mapping, "_PIECE_BYTES", 999)
+    monkeypatch.setattr(native_ufunc, "_SHARED_BYTES", 1 << 14)
+    monkeypatch.setattr(native_ufunc, "_PIECE_BYTES", 999)
     with np.errstate(all="ignore"):
         for shape in ((1,), (37,), (3, 1500), (2, 3, 65)):
             inputs = [numbers(rng, shape, dtype) for _ in range(num_inputs)]
@@ -174,17 +174,17 @@ def both(
 ) -> tuple[Any, Any]:
     """What a function gives with machine code, and without; ``compiles``: there is some for it."""
     asked: list[Any] = []
-    get = native.Lazy.get
+    get = compiler.JitEntry.get
 
-    def counted(lazy: native.Lazy[Any]) -> Any:
+    def counted(lazy: compiler.JitEntry[Any]) -> Any:
         asked.append(get(lazy))
         return asked[-1]
 
     with np.errstate(all="ignore"), monkeypatch.context() as patch:
-        patch.setattr(native.Lazy, "get", counted)
+        patch.setattr(compiler.JitEntry, "get", counted)
         got = function()
         assert compiles is any(found is not None for found in asked), "whether machine code ran"
-        patch.setattr(native.Lazy, "get", lambda lazy: None)
+        patch.setattr(compiler.JitEntry, "get", lambda lazy: None)
         return got, function()
 
 
@@ -256,49 +256,49 @@ def test_a_special_function_of_several_arrays(monkeypatch: pytest.MonkeyPatch, n
         np.testing.assert_allclose(got, wanted, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", sorted(numpy_loops.NAMES.values()))
+@pytest.mark.parametrize("name", sorted(ufunc_loops.NAMES.values()))
 def test_numpy_shows_the_inner_loops_here(name: str) -> None:
-    assert all(numpy_loops.inner_loop(name, char) for char in "fd")
+    assert all(ufunc_loops.inner_loop(name, char) for char in "fd")
 
 
 def test_a_ufunc_with_another_table_is_not_trusted() -> None:
-    assert numpy_loops._from_table(np.frompyfunc(abs, 1, 1), np.dtype("f").num) is None
-    assert numpy_loops._from_table(abs, np.dtype("f").num) is None
-    address = numpy_loops.inner_loop("exp", "f")
+    assert ufunc_loops._from_table(np.frompyfunc(abs, 1, 1), np.dtype("f").num) is None
+    assert ufunc_loops._from_table(abs, np.dtype("f").num) is None
+    address = ufunc_loops.inner_loop("exp", "f")
     assert address is not None
-    assert not numpy_loops._gives_the_same(np.log, "f", address)
+    assert not ufunc_loops._gives_the_same(np.log, "f", address)
 
 
 def test_without_inner_loops_numpy_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(numpy_loops, "inner_loop", lambda name, char: None)
-    loop = step_text.Loop("float32", "v", (("Tanh", (0,)), ("Abs", (1,))), ((2, "v"),))
+    monkeypatch.setattr(ufunc_loops, "inner_loop", lambda name, char: None)
+    loop = step_codegen.Loop("float32", "v", (("Tanh", (0,)), ("Abs", (1,))), ((2, "v"),))
     with pytest.raises(ImportError, match="shows no inner loop of tanh"):
-        native.compile_loop(loop)
-    lazy = native.Lazy(lambda: native.compile_loop(loop), at_once=True)
+        compiler.compile_loop(loop)
+    lazy = compiler.JitEntry(lambda: compiler.compile_loop(loop), at_once=True)
     assert lazy.get() is None
 
 
 def test_a_repetition_calls_no_function() -> None:
     steps = (("Repeat", ((0,), (("Exp", (2,)), ("Greater", (3, 2))), (3,), 4, 5)),)
     with pytest.raises(ValueError, match="a repetition cannot call NumPy's functions"):
-        native.compile_loop(step_text.Loop("float64", "v", steps, ((1, "v"),)))
+        compiler.compile_loop(step_codegen.Loop("float64", "v", steps, ((1, "v"),)))
 
 
 def test_what_is_written_out_gives_the_bits_of_numpy_or_is_not() -> None:
     """Numbers of every size, other ones than it is chosen by."""
     x = np.arange(77, 1 << 32, 65_521, dtype=np.uint32).view(np.float32)
-    for op in native.inlined():
-        loop = step_text.Loop("float32", "v", ((op, (0,)),), ((1, "v"),))
-        assert numpy_loops.addresses(native.text_of(loop)) == {}
+    for op in compiler.inlined():
+        loop = step_codegen.Loop("float32", "v", ((op, (0,)),), ((1, "v"),))
+        assert ufunc_loops.addresses(compiler.text_of(loop)) == {}
         out = np.empty_like(x)
-        native.compile_loop(loop)(x.size, native.address_of(x), native.address_of(out))
+        compiler.compile_loop(loop)(x.size, compiler.address_of(x), compiler.address_of(out))
         with np.errstate(all="ignore"):
             assert_same_bits(out, getattr(np, op.lower())(x))
 
 
 def test_a_function_of_other_bits_is_not_written_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "_WRITTEN_OUT", (("Exp", "exp2"), ("Log", "log2")))
-    assert native.inlined.__wrapped__() == frozenset()
+    monkeypatch.setattr(compiler, "_WRITTEN_OUT", (("Exp", "exp2"), ("Log", "log2")))
+    assert compiler.inlined.__wrapped__() == frozenset()
 
 
 SHAPES = ((64, 5), (16, 700), (3, 4, 6, 16), (9, 3), (1024, 1), (4096, 40), (2, 1, 7), (1, 300))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import gather_scatter, linalg, sparse
-from dataflow.kernels.fused import mapping
+from dataflow.kernels.jit import native_ufunc
 from tests.results_of import results_of
 
 
@@ -45,7 +45,7 @@ def test_sparse_products(
     at_once: None, monkeypatch: pytest.MonkeyPatch, dtype: str, adjoint: tuple[bool, bool]
 ) -> None:
     pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-    monkeypatch.setattr(mapping, "SMALL_ELEMENTS", 0)
+    monkeypatch.setattr(native_ufunc, "SMALL_ELEMENTS", 0)
     rng = np.random.default_rng(0)
     indices = np.stack([rng.integers(0, 9, 40), rng.integers(0, 7, 40)], 1)
     values = rng.integers(-5, 5, 40).astype(dtype)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.kernels.pretend import PretendArray
+from dataflow.kernels.fake_gpu import PretendArray
 from dataflow.kernels.registry import Kernel, _kernels
 from dataflow.kernels.xp import num_pretend_gpus
 from dataflow.rewrites.prune import needed_operations

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.kernels.pretend import memories
+from dataflow.kernels.fake_gpu import memories
 from dataflow.kernels.xp import pretend_gpus
 from dataflow.runtime.stepper import record
 

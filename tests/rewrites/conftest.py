@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import dataflow as tf
-from dataflow.kernels.fused import native
+from dataflow.kernels.jit import compiler
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def graph() -> Iterator[Any]:
 def either(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Loops are compiled at once, or never."""
 
-    def get(lazy: native.Lazy[Any]) -> Any:
+    def get(lazy: compiler.JitEntry[Any]) -> Any:
         if request.param == "NumPy":
             return None
         if lazy.function is None:
@@ -32,4 +32,4 @@ def either(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
     if request.param == "machine code":
         pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-    monkeypatch.setattr(native.Lazy, "get", get)
+    monkeypatch.setattr(compiler.JitEntry, "get", get)

@@ -9,7 +9,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.errors import InvalidArgumentError
-from dataflow.kernels import rounds_sum
+from dataflow.kernels import loop_accumulator
 from tests.rewrites.rewritten import rewritten, types
 from tests.rewrites.test_regions import both, same
 
@@ -43,7 +43,7 @@ def test_products_and_sums_of_rows_wait_for_the_last_round(steps: int) -> None:
 
 
 def test_terms_are_added_up_before_they_take_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounds_sum, "_MOST_BYTES", 300)
+    monkeypatch.setattr(loop_accumulator, "_MOST_BYTES", 300)
     fetched, feeds = _network(9)
     _, got, wanted = both(fetched, feeds)
     same(got, wanted)

@@ -19,8 +19,8 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.kernels.fused import native
-from dataflow.kernels.fused.tile_assembly import is_available
+from dataflow.kernels.jit import compiler
+from dataflow.kernels.jit.avx512_microkernel import is_available
 from tests.rewrites.random_graphs import KINDS, RandomGraph, draw
 
 NUM_GRAPHS = int(os.environ.get("DATAFLOW_GRAPHS", "4"))
@@ -55,7 +55,7 @@ def results(graph: RandomGraph, which: Sequence[int], config: Any = None) -> lis
     return runs
 
 
-def compiled(lazy: native.Lazy[Any]) -> Any:
+def compiled(lazy: compiler.JitEntry[Any]) -> Any:
     """The machine code, compiled now; ``None`` where it is that of another processor."""
     if lazy.function is None:
         with contextlib.suppress(ImportError):
@@ -67,17 +67,17 @@ def compiled(lazy: native.Lazy[Any]) -> Any:
 def numpy_or_machine_code(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Machine code that takes over in the middle of the runs, or none, as without llvmlite."""
     if request.param == "NumPy":
-        monkeypatch.setattr(native.Lazy, "get", lambda lazy: None)
+        monkeypatch.setattr(compiler.JitEntry, "get", lambda lazy: None)
         return
     pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-    calls: Counter[native.Lazy[Any]] = Counter()
+    calls: Counter[compiler.JitEntry[Any]] = Counter()
 
-    def get(lazy: native.Lazy[Any]) -> Any:
+    def get(lazy: compiler.JitEntry[Any]) -> Any:
         calls[lazy] += 1
         early = calls[lazy] <= CALLS_BEFORE_MACHINE_CODE and not lazy.is_at_once
         return None if early else compiled(lazy)
 
-    monkeypatch.setattr(native.Lazy, "get", get)
+    monkeypatch.setattr(compiler.JitEntry, "get", get)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -142,9 +142,9 @@ def test_with_and_without_llvmlite(kind: str, seed: int, monkeypatch: pytest.Mon
     if is_available():
         others = OTHERWISE_WITH_AVX512.keys()
         which = [i for i in which if not _behind(graph.fetches[i]) & others]
-    monkeypatch.setattr(native.Lazy, "get", compiled)
+    monkeypatch.setattr(compiler.JitEntry, "get", compiled)
     wanted = results(graph, which)
-    monkeypatch.setattr(native.Lazy, "get", lambda lazy: None)
+    monkeypatch.setattr(compiler.JitEntry, "get", lambda lazy: None)
     assert results(graph, which) == wanted
 
 

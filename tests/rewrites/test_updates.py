@@ -10,8 +10,8 @@ import pytest
 import dataflow as tf
 from dataflow.errors import InvalidArgumentError
 from dataflow.graph.registry import all_ops
-from dataflow.kernels import training
-from dataflow.ops.training import apply_gradient_descent
+from dataflow.kernels import optimizer_updates
+from dataflow.ops.optimizer_updates import apply_gradient_descent
 from tests.rewrites.rewritten import rewritten, types
 
 SIZES = [(3, 5), (7,), (), (40, 50)]
@@ -31,8 +31,8 @@ OPTIMIZERS = {
 @pytest.fixture(autouse=True)
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Updates of a few elements are shared by threads."""
-    monkeypatch.setattr(training, "_NATIVE_SHARED_ELEMENTS", 1000)
-    monkeypatch.setattr(training, "_NATIVE_BLOCK", 300)
+    monkeypatch.setattr(optimizer_updates, "_NATIVE_SHARED_ELEMENTS", 1000)
+    monkeypatch.setattr(optimizer_updates, "_NATIVE_BLOCK", 300)
 
 
 def train(optimizer: str, dtype: Any, rewrites: bool) -> tuple[list[Any], list[str]]:
@@ -191,4 +191,4 @@ def test_variables_without_elements_and_gradients_of_any_layout(either: None) ->
 
 
 def test_every_op_that_updates_is_known() -> None:
-    assert set(training._DENSE) == {t for t, op in all_ops().items() if op.is_dense_update}
+    assert set(optimizer_updates._DENSE) == {t for t, op in all_ops().items() if op.is_dense_update}

@@ -12,7 +12,7 @@ import pytest
 import dataflow as tf
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import all_ops
-from dataflow.kernels.fused import elementwise
+from dataflow.kernels.jit import elementwise
 from dataflow.rewrites import fusion
 from dataflow.runtime import buffers
 from dataflow.runtime.fetches import FetchPlan

@@ -11,7 +11,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.kernels import parallel
-from dataflow.kernels.fused import native
+from dataflow.kernels.jit import compiler
 from dataflow.runtime import buffers, concurrency, plan as plans
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
@@ -88,7 +88,7 @@ def test_one_thread_is_strictly_serial(monkeypatch: pytest.MonkeyPatch) -> None:
         s.run(tf.global_variables_initializer())
         plan = rewritten(y, [x], s)
         # Where another test had machine code compiled, the products would not come to BLAS.
-        monkeypatch.setattr(native.Lazy, "get", lambda lazy: None)
+        monkeypatch.setattr(compiler.JitEntry, "get", lambda lazy: None)
         monkeypatch.setattr(parallel, "np", _Counting(seen))
         plan.run([np.ones((192, 192), np.float32)])
     assert seen and set(seen) == {1}

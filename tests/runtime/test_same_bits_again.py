@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.kernels.fused import native, tile_assembly
+from dataflow.kernels.jit import avx512_microkernel, compiler
 
 #: More than after how many calls loops are compiled.
 STEPS = 60
@@ -105,7 +105,7 @@ def test_a_seeded_training_gives_the_same_bits(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
     names = list(NETWORKS)
     before = [train(name) for name in names]
-    assert any(lazy.function is not None for lazy in native._lazy.values()), "no machine code ran"
+    assert any(lazy.function is not None for lazy in compiler._lazy.values()), "no machine code ran"
     assert [train(name) for name in names] == before
     cache = {"DATAFLOW_KERNEL_CACHE": str(tmp_path / "kernels")}
     assert train_elsewhere(names, **cache) == before
@@ -120,7 +120,7 @@ def test_it_does_so_with_another_number_of_threads() -> None:
 
 
 # With AVX-512 machine code has an order of its own for products and sums of rows.
-if not tile_assembly.is_available():
+if not avx512_microkernel.is_available():
 
     def test_it_does_so_without_machine_code() -> None:
         pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")

@@ -70,7 +70,7 @@ def old_variable(tf: Any, x: Any) -> Any:
 
 
 def fused(tf: Any, x: Any, y: Any) -> Any:
-    from dataflow.kernels.fused.program import Program
+    from dataflow.kernels.jit.expression import Program
     from dataflow.ops.fused import fused_op
 
     program = Program(2, (("Mul", (0, 1)), ("Tanh", (2,))), "float32")
@@ -78,7 +78,7 @@ def fused(tf: Any, x: Any, y: Any) -> Any:
 
 
 def fused_region(tf: Any, x: Any, y: Any) -> Any:
-    from dataflow.kernels.fused.program import Region
+    from dataflow.kernels.jit.expression import Region
     from dataflow.ops.fused import fused_region_op
 
     region = Region(2, (("Mul", (0, 1)), ("Tanh", (2,))), (2, 3), "float32")

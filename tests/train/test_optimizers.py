@@ -108,7 +108,7 @@ def test_sparse_updates_touch_only_their_rows_and_sum_repeated_ones():
 
 
 def test_a_repeated_row_given_to_the_op_itself_is_updated_once_for_each():
-    from dataflow.ops.training import sparse_apply_adagrad
+    from dataflow.ops.optimizer_updates import sparse_apply_adagrad
 
     variable = tf.Variable(np.zeros((2, 1), np.float32))
     slot = tf.Variable(np.ones((2, 1), np.float32))
@@ -248,7 +248,7 @@ def test_errors():
 
 
 def test_shapes_that_do_not_fit_are_found_when_the_node_is_made():
-    from dataflow.ops.training import apply_gradient_descent
+    from dataflow.ops.optimizer_updates import apply_gradient_descent
 
     x = tf.Variable([1.0, 2.0])
     with pytest.raises(ValueError, match=r"shape \[2\].*gradient \[3\]"):

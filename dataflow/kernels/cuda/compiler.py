@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.kernels.pretend import recorded
+from dataflow.kernels.fake_gpu import recorded
 
 #: ``launch(grid, block, arguments)``; arguments are device arrays and NumPy scalars.
 Launch = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.conv_geometry import Problem, problem_of
-from dataflow.kernels.cuda.products import product
+from dataflow.kernels.cuda.matmul import product
 from dataflow.kernels.cuda.source import (
     constants_of,
     element_kernel,

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels import pretend
+from dataflow.kernels import fake_gpu
 from dataflow.kernels.cuda.copies import PINNED_BYTES, HostToDevice
-from dataflow.kernels.cuda.products import captured_by, cublas_of, is_capturing
-from dataflow.kernels.pretend import Recording
+from dataflow.kernels.cuda.matmul import captured_by, cublas_of, is_capturing
+from dataflow.kernels.fake_gpu import Recording
 from dataflow.kernels.xp import address_of, is_device_array, num_pretend_gpus, to_host
 
 
@@ -155,7 +155,7 @@ class CapturedWork:
         before = [array._array.copy() for array in changed]
         recording = Recording()
         try:
-            with recording, captured_by(pretend.BLAS), np.errstate(all="ignore"):
+            with recording, captured_by(fake_gpu.BLAS), np.errstate(all="ignore"):
                 self.results = work()
         except Exception as e:
             raise CaptureFailed(str(e)) from e
@@ -182,6 +182,6 @@ def buffer_of(array: Any) -> tuple[Any, ...]:
 def alias_of(array: Any) -> Any:
     """Another array object on the same memory. The given object is not held by it."""
     if num_pretend_gpus():
-        return pretend.alias_of(array)
+        return fake_gpu.alias_of(array)
     cupy = importlib.import_module("cupy")
     return cupy.ndarray(array.shape, array.dtype, memptr=array.data, strides=array.strides)

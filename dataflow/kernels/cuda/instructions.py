@@ -106,7 +106,7 @@ def _constant(number: Any) -> str:
 
 
 def statements(num_inputs: int, steps: Sequence[tuple[str, tuple[Any, ...]]]) -> list[str]:
-    """Lines that compute the steps; among them may be those of a `repetition`."""
+    """Lines that compute the steps; among them may be those of a `masked_while`."""
     truths = truths_of(num_inputs, steps)
     lines = []
     for number, (op, operands) in enumerate(steps, num_inputs):

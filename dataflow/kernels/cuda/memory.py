@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from dataflow.kernels.pretend import memories
+from dataflow.kernels.fake_gpu import memories
 from dataflow.kernels.xp import gpus, num_pretend_gpus
 
 

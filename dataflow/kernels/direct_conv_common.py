@@ -1,0 +1,89 @@
+"""What direct convolutions share: when they are worth it, the lists that are kept, padded lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.blas import num_threads
+from dataflow.kernels.jit.avx512_microkernel import NUMBER_BYTES
+from dataflow.kernels.jit.compiler import address_of
+from dataflow.kernels.jit.implicit_gemm import IMAGE, PADDED, Steps
+from dataflow.windows import Window
+
+#: Below this many multiplications calls cost more than they save.
+_SMALL_PRODUCT = 1 << 19
+#: With fewer outputs most of a vector would be empty.
+_LEAST_OUTPUTS = 4
+#: From here on the team's threads share the work.
+SHARED_PRODUCT = 4 << 20
+#: How many threads the shares of a sum are made for.
+SHARING_THREADS = 2
+#: Pieces for each thread, so that one that is held up leaves work to the others.
+PIECES_EACH = 4
+#: Lists that are kept; where shapes change all the time, they are made anew.
+_MOST_LISTS = 256
+
+_lists: dict[tuple[Any, ...], Any] = {}
+
+
+def kept(key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+    """What ``make`` makes for a problem and the number of processors, made once."""
+    key = (*key, num_threads())
+    found = _lists.get(key)
+    if found is None:
+        if len(_lists) >= _MOST_LISTS:
+            _lists.clear()
+        found = _lists[key] = make()
+    return found
+
+
+class Lines:
+    """The lines of an input, padded to a common length where windows reach beyond their ends."""
+
+    def __init__(self, shape: tuple[int, ...], width: Window) -> None:
+        self.batch, self.height, _, channels = shape
+        self.place_bytes = channels * NUMBER_BYTES
+        needed = (width.count - 1) * width.stride + width.extent
+        self.is_padded = width.before > 0 or needed > width.size
+        self.length = max(needed, width.before + width.size) if self.is_padded else width.size
+        self.before = width.before
+        self.line_bytes = self.length * self.place_bytes
+        self.given_bytes = width.size * self.place_bytes
+        self.image_bytes = self.height * self.line_bytes
+        self.array = PADDED if self.is_padded else IMAGE
+
+    def pad(self, steps: Steps, images: range, lines: range) -> None:
+        """Adds the step that pads these lines of these images."""
+        if not self.is_padded or not lines:
+            return
+        whole = len(lines) == self.height
+        for image in images[:1] if whole else images:
+            line = image * self.height + lines.start
+            steps.pad(
+                len(lines) * (len(images) if whole else 1),
+                line * self.given_bytes,
+                self.given_bytes,
+                line * self.line_bytes,
+                self.line_bytes,
+                self.before * self.place_bytes,
+            )
+
+    def scratch(self) -> Any:
+        """The array for the padded lines, or ``None``."""
+        return np.empty(self.batch * self.image_bytes, np.uint8) if self.is_padded else None
+
+
+def is_trivial(w: Window) -> bool:
+    return w.size == w.taps == w.count == 1 and w.before == 0
+
+
+def addresses(*arrays: Any) -> list[int]:
+    return [0 if a is None else address_of(a) for a in arrays]
+
+
+def is_worthwhile(multiplications: int, outputs: int) -> bool:
+    """True for a problem that tiles are quicker at than BLAS."""
+    return outputs >= _LEAST_OUTPUTS and multiplications >= _SMALL_PRODUCT

@@ -1,1 +1,0 @@
-"""Generated kernels: chains of element-wise ops computed in one pass over memory."""

@@ -1,0 +1,315 @@
+"""Sums of products over strided arrays by lists of steps, in machine code: for convolutions.
+
+A step says where tiles (`avx512_microkernel`) lie in the left array, in the packed right one and in the
+output, and along which axes they follow each other; other steps pack filters and pad lines of an
+image. Nothing is expanded: where the next number lies is a matter of strides and of the distances
+between segments, so the same code makes convolutions and their gradients, for all sizes.
+
+A list is made once for a problem and holds distances only; a call brings the addresses of the
+arrays. Threads take pieces of the list, and stay in machine code from a piece's begin to its end.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import struct
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dataflow.kernels.jit.avx512_microkernel import (
+    LANES,
+    MOST_ROWS,
+    TILE_FIELDS,
+    VECTOR_BYTES,
+    all_tiles,
+    is_available,
+    tile_name,
+)
+from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
+from dataflow.kernels.jit.llvm_builder import ALL_LANES, DECLARED, Writer, pack_rows, pack_turned
+from dataflow.kernels.jit.thread_pool import run_calls
+
+#: What a step does.
+_TILES, _PAD, _PACK_ROWS, _PACK_TURNED = range(4)
+_AXES = 3
+#: The arrays that a step names; the call brings their addresses.
+IMAGE, PADDED, FILTERS, RIGHT, OUT = range(5)
+_FIELDS = (
+    *("kind", "from_array", "from", "right_array", "right", "to", "tile"),
+    *(f"{what}{axis}" for axis in range(_AXES) for what in ("length", "left_by", "out_by")),
+    *TILE_FIELDS,
+)
+_STEP_BYTES = 8 * len(_FIELDS)
+#: A call's table: the list, its length, and the arrays.
+_pack_call = struct.Struct("q" * (2 + 5)).pack
+
+
+class Axis(NamedTuple):
+    """Tiles that follow each other: how many, and the bytes from one to the next."""
+
+    length: int
+    left: int
+    out: int
+
+
+class Code(NamedTuple):
+    """Where the machine code is: the function of a call's table, and each size of tile."""
+
+    walk: int
+    tiles: dict[tuple[int, int], int]
+
+
+def compile_code() -> Code:
+    """Compiles at once. Raises `ImportError` where `is_available` is false."""
+    if not is_available():
+        raise ImportError("llvmlite is not installed, or the processor has no AVX-512")
+    sizes = [(r, v) for v, most in MOST_ROWS.items() for r in range(1, most + 1)]
+    walk, where = compile_source(source(sizes), "walk", "where")
+    addresses = np.zeros(len(sizes), np.int64)
+    ctypes.CFUNCTYPE(None, ctypes.c_int64)(where)(address_of(addresses))
+    return Code(walk, dict(zip(sizes, addresses.tolist(), strict=True)))
+
+
+#: The one code for all sizes of problems.
+code: JitEntry[Code] = JitEntry(compile_code, at_once=True)
+
+
+class Panel(NamedTuple):
+    """Columns of a right matrix that are worked on together: up to three vectors."""
+
+    first: int
+    vectors: int
+    last: int
+
+    @property
+    def mask(self) -> int:
+        """A bit for each column of the last vector."""
+        return ALL_LANES >> (LANES - self.last)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of a row when it is packed."""
+        return self.vectors * VECTOR_BYTES
+
+
+def panels_of(columns: int) -> list[Panel]:
+    """Panels of about equal width."""
+    vectors = -(-columns // LANES)
+    count = -(-vectors // max(MOST_ROWS))
+    panels, first = [], 0
+    for i in range(count):
+        wide = (vectors - first + count - i - 1) // (count - i)
+        last = min(columns - (first + wide - 1) * LANES, LANES)
+        panels.append(Panel(first * LANES, wide, last))
+        first += wide
+    return panels
+
+
+class Strip(NamedTuple):
+    """``tiles`` tiles of equal height, from row ``first`` on."""
+
+    first: int
+    rows: int
+    tiles: int
+
+
+def strips_of(rows: int, vectors: int) -> list[Strip]:
+    """One or two strips that together have so many rows."""
+    most = MOST_ROWS[vectors]
+    each = -(-rows // -(-rows // most))
+    whole, rest = divmod(rows, each)
+    strips = [Strip(0, each, whole)]
+    return strips + [Strip(whole * each, rest, 1)] if rest else strips
+
+
+class Steps:
+    """A list of steps in pieces, which threads may do in any order."""
+
+    def __init__(self, tiles: dict[tuple[int, int], int]) -> None:
+        self._tiles = tiles
+        self._rows: list[list[int]] = []
+        self._ends = [0]
+        self._segments: dict[tuple[tuple[int, int], ...], Any] = {}
+        self._table: Any = None
+
+    def end_piece(self) -> None:
+        """What was added since the last piece is one."""
+        if len(self._rows) > self._ends[-1]:
+            self._ends.append(len(self._rows))
+
+    def _add(self, **fields: int) -> None:
+        self._rows.append([fields.get(name, 0) for name in _FIELDS])
+
+    def pad(
+        self, lines: int, at: int, line_bytes: int, to: int, wide_bytes: int, before: int
+    ) -> None:
+        """Copies lines of the image to wider ones, with zeros ``before`` and after."""
+        self._add(
+            kind=_PAD, **{"from": at}, to=to,
+            length0=lines, left_by0=line_bytes, out_by0=wide_bytes, length1=before,
+        )  # fmt: skip
+
+    def pack(self, panel: Panel, rows: int, at: int, to: int, stride: int, turned: bool) -> None:
+        """Packs rows of the filters; ``stride`` leads to the next row, or column if ``turned``."""
+        self._add(
+            kind=_PACK_TURNED if turned else _PACK_ROWS, **{"from": at}, to=to,
+            length0=rows, left_by0=panel.vectors, out_by0=panel.last, length1=panel.mask,
+            left_by1=stride,
+        )  # fmt: skip
+
+    def tiles(
+        self,
+        rows: int,
+        panel: Panel,
+        *,
+        left: tuple[int, int],
+        right: tuple[int, int],
+        out: int,
+        row: int,
+        step: int,
+        right_step: int,
+        out_row: int,
+        count: int,
+        segments: tuple[tuple[int, int], ...],
+        adds: bool,
+        axes: Sequence[Axis] = (),
+    ) -> None:
+        """Sums for so many rows; ``left`` and ``right`` are (array, bytes from its start).
+
+        ``axes`` are at most two, the outermost first; along a third one lie the tiles of the rows.
+        """
+        found = self._segments.get(segments)
+        if found is None:
+            found = self._segments[segments] = np.array(segments, np.int64)
+        for strip in strips_of(rows, panel.vectors):
+            following = Axis(strip.tiles, strip.rows * row, strip.rows * out_row)
+            lengths: dict[str, int] = {}
+            for i, axis in enumerate([*[Axis(1, 0, 0)] * (2 - len(axes)), *axes, following]):
+                lengths |= {f"length{i}": axis.length, f"left_by{i}": axis.left}
+                lengths[f"out_by{i}"] = axis.out
+            self._add(
+                kind=_TILES, from_array=left[0], **{"from": left[1] + strip.first * row},
+                right_array=right[0], right=right[1], to=out + strip.first * out_row,
+                tile=self._tiles[strip.rows, panel.vectors], **lengths,
+                row=row, step=step, right_step=right_step, out_row=out_row, mask=panel.mask,
+                adds=int(adds), count=count, segments=address_of(found), num_segments=len(segments),
+            )  # fmt: skip
+
+    def run(self, walk: int, arrays: Sequence[int]) -> None:
+        """Does all steps; ``arrays`` are the addresses of those from `IMAGE` to `OUT`."""
+        if self._table is None:
+            self.end_piece()
+            self._table = np.array(self._rows, np.int64)
+        start = address_of(self._table)
+        run_calls(
+            [
+                (walk, _pack_call(start + first * _STEP_BYTES, last - first, *arrays))
+                for first, last in itertools.pairwise(self._ends)
+            ]
+        )
+
+
+# ---- the text ---------------------------------------------------------------------------------
+
+
+def source(sizes: Sequence[tuple[int, int]]) -> str:
+    """``walk``, whose argument is a call's table, and ``where``, which stores the tiles' addresses."""
+    w = Writer("void @walk(ptr %table)")
+
+    def load(base: str, index: str | int) -> str:
+        return w.put(f"load i64, ptr {w.put(f'getelementptr i64, ptr {base}, i64 {index}')}")
+
+    steps, count = load("%table", 0), load("%table", 1)
+    arrays = w.put("getelementptr i64, ptr %table, i64 2")
+
+    def one(number: str) -> int:
+        step = w.pointer(w.at(steps, (number, str(_STEP_BYTES))))
+
+        def field(name: str) -> str:
+            return load(step, _FIELDS.index(name))
+
+        def place(array: str | int, name: str) -> str:
+            return w.op("add", load(arrays, array), field(name))
+
+        def tiles() -> None:
+            left, right = place(field("from_array"), "from"), place(field("right_array"), "right")
+            out = place(OUT, "to")
+            tile = w.pointer(field("tile"))
+            first = _FIELDS.index(TILE_FIELDS[0])
+            own = w.put(f"getelementptr i64, ptr {step}, i64 {first}")
+            axes = [
+                [field(f"{what}{axis}") for what in ("length", "left_by", "out_by")]
+                for axis in range(_AXES)
+            ]
+
+            def along(axis: int, left: str, out: str) -> None:
+                if axis == _AXES:
+                    w.lines.append(
+                        f"  call void {tile}(i64 {left}, i64 {right}, i64 {out}, ptr {own})"
+                    )
+                    return
+                length, left_by, out_by = axes[axis]
+
+                def body(i: str) -> int:
+                    along(axis + 1, w.at(left, (i, left_by)), w.at(out, (i, out_by)))
+                    return 1
+
+                w.loop(length, body)
+
+            along(0, left, out)
+
+        def pad() -> None:
+            start, target = place(IMAGE, "from"), place(PADDED, "to")
+            line, wide, before = field("left_by0"), field("out_by0"), field("length1")
+            after = w.op("sub", w.op("sub", wide, line), before)
+
+            def zeros(at: str, size: str) -> None:
+                w.lines.append(
+                    f"  call void @llvm.memset.p0.i64(ptr {w.pointer(at)}, i8 0, i64 {size}, "
+                    "i1 false)"
+                )
+
+            def body(i: str) -> int:
+                to = w.at(target, (i, wide))
+                inside = w.op("add", to, before)
+                zeros(to, before)
+                w.lines.append(
+                    f"  call void @llvm.memcpy.p0.p0.i64(ptr {w.pointer(inside)}, "
+                    f"ptr {w.pointer(w.at(start, (i, line)))}, i64 {line}, i1 false)"
+                )
+                zeros(w.op("add", inside, line), after)
+                return 1
+
+            w.loop(field("length0"), body)
+
+        def pack(name: str) -> None:
+            numbers = [place(FILTERS, "from"), place(RIGHT, "to")]
+            names = ("length0", "left_by0", "out_by0", "length1", "left_by1")
+            numbers += [field(x) for x in names]
+            w.lines.append(f"  call void @{name}({', '.join(f'i64 {x}' for x in numbers)})")
+
+        w.switch(
+            field("kind"),
+            {
+                _TILES: tiles,
+                _PAD: pad,
+                _PACK_ROWS: lambda: pack("pack_rows"),
+                _PACK_TURNED: lambda: pack("pack_turned"),
+            },
+        )
+        return 1
+
+    w.loop(count, one)
+    where = Writer("void @where(i64 %to)")
+    for i, size in enumerate(sizes):
+        to = where.pointer(where.op("add", "%to", 8 * i))
+        where.lines.append(f"  store ptr {tile_name(*size)}, ptr {to}")
+    declared = (
+        "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n"
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
+    )
+    packs = pack_rows("pack_rows") + pack_turned("pack_turned")
+    return "".join([w.text(), where.text(), all_tiles(), packs, DECLARED, declared])

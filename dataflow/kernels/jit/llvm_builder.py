@@ -1,0 +1,223 @@
+"""Loops in LLVM's assembly language for products: what they are written with, and packed panels.
+
+A panel is what `avx512_microkernel` reads as its right matrix: row by row, up to three vectors wide.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from dataflow.kernels.jit.avx512_microkernel import LANES, MOST_ROWS, NUMBER_BYTES, VECTOR_BYTES
+
+VECTOR = f"<{LANES} x float>"
+_LOAD = f"@llvm.masked.load.v{LANES}f32.p0"
+_STORE = f"@llvm.masked.store.v{LANES}f32.p0"
+_PREFETCH = "@llvm.prefetch.p0"
+ALL_LANES = (1 << LANES) - 1
+
+
+class Writer:
+    """Writes loops in LLVM's assembly language; all scalars are of 64 bits."""
+
+    def __init__(self, signature: str) -> None:
+        self.lines = [f"define {signature} {{", "entry:"]
+        self.block = "entry"
+        self.count = 0
+
+    def name(self, start: str) -> str:
+        self.count += 1
+        return f"{start}{self.count}"
+
+    def put(self, text: str) -> str:
+        """A new name for what ``text`` computes."""
+        name = self.name("%x")
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def op(self, kind: str, a: str, b: str | int) -> str:
+        return self.put(f"{kind} i64 {a}, {b}")
+
+    def at(self, start: str, *offsets: tuple[str, str]) -> str:
+        """``start`` plus the products of pairs."""
+        for index, stride in offsets:
+            start = self.op("add", start, self.op("mul", index, stride))
+        return start
+
+    def least(self, a: str, b: str | int) -> str:
+        return self.put(f"select i1 {self.put(f'icmp slt i64 {a}, {b}')}, i64 {a}, i64 {b}")
+
+    def quotient_up(self, a: str, b: str | int) -> str:
+        return self.op("udiv", self.op("sub", self.op("add", a, b), 1), b)
+
+    def begin(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def loop(self, limit: str, body: Callable[[str], str | int]) -> None:
+        """``body(i)`` for i from 0 while it is below ``limit``; it gives the step to the next."""
+        self._repeat(limit, lambda i, _: (body(i), ""))
+
+    def fold(self, limit: str, kind: str, start: str, body: Callable[[str, str], str]) -> str:
+        """What ``body(i, value)`` makes of ``start``, one i after the other up to ``limit``."""
+        return self._repeat(limit, lambda i, value: (1, body(i, value)), kind, start)
+
+    def _repeat(
+        self,
+        limit: str,
+        body: Callable[[str, str], tuple[str | int, str]],
+        kind: str = "",
+        start: str = "",
+    ) -> str:
+        head, inside, end = self.name("head"), self.name("inside"), self.name("end")
+        i, following, before = self.name("%i"), self.name("%next"), self.block
+        carried = self.name("%carried")
+        self.lines += [f"  br label %{head}", f"{head}:", ""]
+        place = len(self.lines) - 1
+        more = self.put(f"icmp slt i64 {i}, {limit}")
+        self.lines.append(f"  br i1 {more}, label %{inside}, label %{end}")
+        self.begin(inside)
+        step, value = body(i, carried)
+        self.lines += [f"  {following} = add i64 {i}, {step}", f"  br label %{head}"]
+        self.lines[place] = f"  {i} = phi i64 [0, %{before}], [{following}, %{self.block}]"
+        if kind:
+            self.lines[place] += (
+                f"\n  {carried} = phi {kind} [{start}, %{before}], [{value}, %{self.block}]"
+            )
+        self.begin(end)
+        return carried
+
+    def switch(self, value: str, cases: dict[int, Callable[[], None]]) -> None:
+        after = self.name("after")
+        labels = {number: self.name("case") for number in cases}
+        choices = " ".join(f"i64 {number}, label %{label}" for number, label in labels.items())
+        self.lines.append(f"  switch i64 {value}, label %{after} [ {choices} ]")
+        for number, case in cases.items():
+            self.begin(labels[number])
+            case()
+            self.lines.append(f"  br label %{after}")
+        self.begin(after)
+
+    def pointer(self, address: str) -> str:
+        return self.put(f"inttoptr i64 {address} to ptr")
+
+    def mask(self, lanes: str) -> str:
+        """The first ``lanes`` of a vector."""
+        bits = self.put(f"trunc i64 {lanes} to i{LANES}")
+        return self.put(f"bitcast i{LANES} {bits} to <{LANES} x i1>")
+
+    def load(self, address: str, mask: str) -> str:
+        place = self.pointer(address)
+        return self.put(
+            f"call {VECTOR} {_LOAD}(ptr {place}, i32 {NUMBER_BYTES}, <{LANES} x i1> {mask}, "
+            f"{VECTOR} zeroinitializer)"
+        )
+
+    def prefetch(self, address: str) -> None:
+        """Asks for a line of memory, for the second cache; it may lie beyond the array."""
+        place = self.pointer(address)
+        self.lines.append(f"  call void {_PREFETCH}(ptr {place}, i32 0, i32 2, i32 1)")
+
+    def store(self, vector: str, address: str) -> None:
+        place = self.pointer(address)
+        self.lines.append(f"  store {VECTOR} {vector}, ptr {place}, align {VECTOR_BYTES}")
+
+    def store_masked(self, vector: str, address: str, mask: str) -> None:
+        place = self.pointer(address)
+        self.lines.append(
+            f"  call void {_STORE}({VECTOR} {vector}, ptr {place}, i32 {NUMBER_BYTES}, "
+            f"<{LANES} x i1> {mask})"
+        )
+
+    def text(self) -> str:
+        return "\n".join([*self.lines, "  ret void", "}", ""])
+
+
+DECLARED = (
+    f"declare {VECTOR} {_LOAD}(ptr, i32, <{LANES} x i1>, {VECTOR})\n"
+    f"declare void {_STORE}({VECTOR}, ptr, i32, <{LANES} x i1>)\n"
+    f"declare void {_PREFETCH}(ptr, i32, i32, i32)\n"
+)
+
+
+def _signature(name: str) -> str:
+    """``last`` columns in the last of ``vectors``, for which ``mask`` has bits; bytes in ``stride``."""
+    numbers = ", ".join(f"i64 %{x}" for x in ("from", "to", "steps", "vectors", "last", "mask"))
+    return f"internal void @{name}({numbers}, i64 %stride) noinline"
+
+
+def pack_rows(name: str) -> str:
+    """Copies rows of the right matrix, zeros after the last column."""
+    w = Writer(_signature(name))
+    mask = w.mask("%mask")
+    every = f"<{', '.join(['i1 true'] * LANES)}>"
+
+    def copy(vectors: int) -> None:
+        def row(step: str) -> int:
+            start = w.at("%from", (step, "%stride"))
+            target = w.at("%to", (step, str(VECTOR_BYTES * vectors)))
+            for v in range(vectors):
+                here = w.op("add", start, VECTOR_BYTES * v)
+                w.prefetch(w.op("add", here, VECTOR_BYTES * vectors))
+                vector = w.load(here, mask if v == vectors - 1 else every)
+                w.store(vector, w.op("add", target, VECTOR_BYTES * v))
+            return 1
+
+        w.loop("%steps", row)
+
+    w.switch("%vectors", {v: functools.partial(copy, v) for v in MOST_ROWS})
+    return w.text()
+
+
+def pack_turned(name: str) -> str:
+    """Packs a transposed matrix: blocks of 16 x 16 numbers are turned round.
+
+    After the last column comes that one again, and after the last row there may be up to 15 more.
+    """
+    w = Writer(_signature(name))
+    row_bytes = w.op("mul", "%vectors", VECTOR_BYTES)
+    columns = w.op("add", w.op("mul", w.op("sub", "%vectors", 1), LANES), "%last")
+
+    def block(step: str) -> int:
+        here = w.least(w.op("sub", "%steps", step), LANES)
+        mask = w.mask(w.op("lshr", str(ALL_LANES), w.op("sub", str(LANES), here)))
+        start = w.at("%from", (step, str(NUMBER_BYTES)))
+        target = w.at("%to", (step, row_bytes))
+
+        def vector(v: str) -> int:
+            first = w.op("mul", v, LANES)
+            last = w.op("sub", w.op("sub", columns, first), 1)
+            corner = w.at(start, (first, "%stride"))
+            starts = [w.at(corner, (w.least(str(i), last), "%stride")) for i in range(LANES)]
+            lines = [w.load(at, mask) for at in starts]
+            for at in starts:  # each on a page of its own, where the processor expects nothing
+                w.prefetch(w.op("add", at, 2 * VECTOR_BYTES))
+            to = w.at(target, (v, str(VECTOR_BYTES)))
+            for i, line in enumerate(turned_block(w, lines)):
+                w.store(line, w.at(to, (str(i), row_bytes)))
+            return 1
+
+        w.loop("%vectors", vector)
+        return LANES
+
+    w.loop("%steps", block)
+    return w.text()
+
+
+def turned_block(w: Writer, lines: list[str]) -> list[str]:
+    """The columns of 16 vectors: pairs of numbers change places, then twos, fours and eights."""
+    for distance in (1, 2, 4, 8):
+        following = list(lines)
+        for i in range(LANES):
+            if i & distance:
+                continue
+            low = [j if not j & distance else LANES + j - distance for j in range(LANES)]
+            high = [j + distance if not j & distance else LANES + j for j in range(LANES)]
+            for target, order in ((i, low), (i + distance, high)):
+                numbers = ", ".join(f"i32 {j}" for j in order)
+                following[target] = w.put(
+                    f"shufflevector {VECTOR} {lines[i]}, {VECTOR} {lines[i + distance]}, "
+                    f"<{LANES} x i32> <{numbers}>"
+                )
+        lines = following
+    return lines

@@ -1,0 +1,332 @@
+"""Loops in machine code over NumPy arrays of any layout: `compiler`'s loops, found and called."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.jit.compiler import Function, JitEntry, address_of, jit_entry
+from dataflow.kernels.jit.step_codegen import Loop, can_write
+from dataflow.kernels.jit.thread_pool import run_calls
+
+#: Below this NumPy's calls cost no more than finding and calling a loop.
+SMALL_ELEMENTS = 4096
+#: With more bytes than this to move, the team's threads share the work.
+_SHARED_BYTES = 1 << 20
+_PIECE_BYTES = 2 << 20
+_MAX_RANK = 3
+#: Layouts that are remembered; where shapes change all the time, they are found anew.
+_MOST_LAYOUTS = 64
+
+Steps = tuple[tuple[str, tuple[Any, ...]], ...]
+
+
+class Mapping:
+    """Steps (as those of a `Loop`) over arrays that are broadcast to one shape.
+
+    ``at_once``: the first call compiles, since the other way gives other bits.
+    """
+
+    def __init__(
+        self,
+        dtype: Any,
+        steps: Steps,
+        results: tuple[int, ...],
+        adds: bool = False,
+        at_once: bool = False,
+    ) -> None:
+        self.adds, self.at_once = adds, at_once
+        self.dtype = np.dtype(dtype)
+        self.steps = steps
+        self.results = results
+        self._loops: dict[tuple[str, int], JitEntry[Function]] = {}
+        self._layouts: dict[tuple[Any, ...], Layout | None] = {}
+        #: What shapes are broadcast to, and how many elements that has.
+        self.shapes: dict[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], int]] = {}
+
+    @classmethod
+    def of(
+        cls,
+        dtype: Any,
+        steps: Steps,
+        results: tuple[int, ...],
+        adds: bool = False,
+        at_once: bool = False,
+    ) -> Mapping | None:
+        """The mapping; ``None`` where machine code has no such op or type.
+
+        With ``adds`` results are added to the outputs, which then may be broadcast, too: all that
+        falls on one element is added up, by one thread.
+        """
+        if np.dtype(dtype).char not in "fd" or not all(can_write(op, dtype) for op, _ in steps):
+            return None
+        return cls(dtype, steps, results, adds, at_once)
+
+    def run(self, shape: tuple[int, ...], inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
+        """Fills ``outputs``, of ``shape``; ``False`` where that is not possible (yet)."""
+        arrays = [*inputs, *outputs]
+        key = (shape, *[(x.shape, x.strides, x.dtype) for x in arrays])
+        try:
+            layout = self._layouts[key]
+        except KeyError:
+            if len(self._layouts) >= _MOST_LAYOUTS:
+                self._layouts.clear()
+            layout = self._layouts[key] = self.layout(shape, arrays, len(inputs))
+        if layout is None:
+            return False
+        function = layout.loop.get()
+        if function is None:
+            return False
+        layout.call(function, arrays)
+        return True
+
+    def layout(self, shape: tuple[int, ...], arrays: list[Any], num_inputs: int) -> Layout | None:
+        """How arrays of these shapes and strides are passed; ``None`` where they cannot be."""
+        letters: list[str] = []
+        strides: list[tuple[int, ...]] = []
+        for x in arrays:
+            if x.size == 1 and x.dtype == self.dtype and len(letters) < num_inputs:
+                letters.append("n")
+                continue
+            if x.dtype != self.dtype and x.dtype.char != "?":
+                return None
+            letters.append("v" if x.dtype == self.dtype else "b")
+            strides.append(x.strides if x.shape == shape else np.broadcast_to(x, shape).strides)
+        axes = merged_axes(shape, strides)
+        if not axes and math.prod(shape) == 1:  # one element lies side by side with itself
+            axes = [
+                (1, tuple(x.itemsize for x, a in zip(arrays, letters, strict=True) if a != "n"))
+            ]
+        if not axes or len(axes) - 1 > _MAX_RANK or "b" in letters[num_inputs:]:
+            return None
+        innermost = iter(axes[-1][1])
+        for i, letter in enumerate(letters):
+            if letter == "n":
+                continue
+            step = next(innermost)
+            if step == 0 and i < num_inputs:
+                letters[i] = "u" if letter == "v" else "t"
+            elif step != arrays[i].itemsize:
+                return None
+        size_bytes = math.prod(shape) * self.dtype.itemsize * len(arrays)
+        # Sums that are made along the first axis are one thread's work.
+        apart = len(axes) > 1 and all(axes[0][1][num_inputs - letters.count("n") :])
+        return Layout(
+            self._loop("".join(letters), num_inputs, len(axes) - 1),
+            axes,
+            tuple(letter == "n" for letter in letters) if "n" in letters else None,
+            1
+            if size_bytes < _SHARED_BYTES or (self.adds and not apart)
+            else max(2, size_bytes // _PIECE_BYTES),
+        )
+
+    def _loop(self, letters: str, num_inputs: int, rank: int) -> JitEntry[Function]:
+        found = self._loops.get((letters, rank))
+        if found is None:
+            stored = "+" * len(self.results) if self.adds else letters[num_inputs:]
+            results = tuple(zip(self.results, stored, strict=True))
+            loop = Loop(self.dtype.name, letters[:num_inputs], self.steps, results, rank)
+            found = self._loops[letters, rank] = jit_entry(loop, self.at_once)
+        return found
+
+
+#: Length of an axis, and its stride in each array.
+_Axis = tuple[int, tuple[int, ...]]
+
+
+def merged_axes(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list[_Axis]:
+    """The axes, those joined that are one axis in all arrays; none where there is no element."""
+    axes: list[_Axis] = []
+    for length, *steps in zip(shape, *strides, strict=True):
+        if length == 0:
+            return []
+        if length == 1:
+            continue
+        if axes and all(outer == s * length for outer, s in zip(axes[-1][1], steps, strict=True)):
+            axes[-1] = (axes[-1][0] * length, tuple(steps))
+        else:
+            axes.append((length, tuple(steps)))
+    return axes
+
+
+class Layout:
+    """How arrays of certain shapes and strides are passed to their loop.
+
+    ``numbers`` says which are passed as numbers (``None``: none); ``strides`` are those of the
+    outer axes. A ``shared`` one is cut along its first axis, whose strides are ``first_strides``,
+    into pieces of ``step``.
+    """
+
+    __slots__ = ("first_strides", "lengths", "loop", "numbers", "shared", "step", "strides")
+
+    def __init__(
+        self,
+        loop: JitEntry[Function],
+        axes: list[_Axis],
+        numbers: tuple[bool, ...] | None,
+        pieces: int,
+    ) -> None:
+        self.loop = loop
+        self.lengths = tuple(length for length, _ in axes)
+        # All of one array together.
+        outer = [steps for _, steps in axes[:-1]]
+        self.strides = tuple(s for steps in zip(*outer, strict=True) for s in steps)
+        self.numbers = numbers
+        self.first_strides = axes[0][1]
+        self.shared = pieces > 1
+        self.step = max(1, -(-self.lengths[0] // pieces))
+
+    def call(self, function: Function, arrays: list[Any]) -> None:
+        """Runs the loop over arrays of this layout."""
+        if self.shared:
+            _call_shared(function, self, arrays)
+            return
+        function.prepared(self.lengths, self.strides)(
+            [id(x) for x in arrays]
+            if self.numbers is None
+            else [
+                x.item() if number else id(x)
+                for x, number in zip(arrays, self.numbers, strict=True)
+            ]
+        )
+
+
+def _call_shared(function: Function, layout: Layout, arrays: list[Any]) -> None:
+    """One call for each piece of the first axis, by all threads."""
+    values = [
+        x.item() if letter == "n" else address_of(x)
+        for x, letter in zip(arrays, function.letters, strict=True)
+    ]
+    first, *lengths = layout.lengths
+    calls = []
+    for start in range(0, first, layout.step):
+        steps = iter(layout.first_strides)
+        here = [
+            v if letter == "n" else v + start * next(steps)
+            for v, letter in zip(values, function.letters, strict=True)
+        ]
+        length = min(layout.step, first - start)
+        calls.append((function.address, function.table(length, *lengths, *here, *layout.strides)))
+    run_calls(calls)
+
+
+def mapped(
+    mapping: Mapping,
+    inputs: list[Any],
+    otherwise: Callable[[list[Any]], Any],
+    reused: int | None = None,
+    out: Any = None,
+) -> Any:
+    """The result of a mapping with one result, or of ``otherwise(inputs)`` where it cannot run.
+
+    It is written to ``out``, or over input number ``reused``, where that has its shape and type;
+    nobody else may look at that input.
+    """
+    shapes = tuple([x.shape for x in inputs])
+    try:
+        shape, size = mapping.shapes[shapes]
+    except KeyError:
+        shape = np.broadcast_shapes(*shapes)
+        size = math.prod(shape)
+        if len(mapping.shapes) >= _MOST_LAYOUTS:
+            mapping.shapes.clear()
+        mapping.shapes[shapes] = (shape, size)
+    if size >= SMALL_ELEMENTS:
+        if reused is not None:
+            out = inputs[reused]
+        if out is None or out.shape != shape or out.dtype != mapping.dtype:
+            out = np.empty(shape, mapping.dtype)
+        if mapping.run(shape, inputs, (out,)):
+            return out
+    return otherwise(inputs)
+
+
+class MappedOp:
+    """One op as a mapping, for whatever type its operands have."""
+
+    def __init__(self, num_inputs: int, *steps: tuple[str, tuple[Any, ...]]) -> None:
+        results = (num_inputs + len(steps) - 1,)
+        found = {char: Mapping.of(char, steps, results) for char in "fd"}
+        self._mappings = {char: mapping for char, mapping in found.items() if mapping is not None}
+
+    def __call__(
+        self,
+        dtype: Any,
+        inputs: list[Any],
+        otherwise: Callable[[list[Any]], Any],
+        reused: int | None = None,
+        out: Any = None,
+    ) -> Any:
+        """As `mapped`; ``dtype`` is the result's."""
+        mapping = self._mappings.get(dtype.char)
+        if mapping is None:
+            return otherwise(inputs)
+        return mapped(mapping, inputs, otherwise, reused, out)
+
+
+#: A matrix is read in rows of at least so many numbers, for sums over its rows.
+_WIDE_ROW = 256
+#: Shares of the rows that are added up apart, at most, and numbers in one of them, at least.
+_MOST_SHARES, _LEAST_SHARE = 8, 1 << 16
+
+
+def rows_joined(rows: int, columns: int) -> int:
+    """How many rows of a contiguous matrix are taken as one, so that a loop along it is long."""
+    joined = 1
+    while joined * columns < _WIDE_ROW and rows % (2 * joined) == 0:
+        joined *= 2
+    return joined
+
+
+#: What sums may be of.
+_UFUNCS: dict[str, Any] = {"Sub": np.subtract, "Mul": np.multiply}
+
+
+def add_inner(x: Any, total: Any) -> None:
+    """Adds to ``total``, whose axes of length 1 are summed over, element after element.
+
+    The last axis is none of these, so NumPy adds whole rows, in order.
+    """
+    axes = tuple(i for i, size in enumerate(total.shape) if size == 1 and x.shape[i] > 1)
+    total += np.add.reduce(x, axis=axes, keepdims=True) if axes else x
+
+
+class ColumnSums:
+    """Sums over the rows of what steps make of matrices [rows, columns] and vectors [columns].
+
+    One row after the other, by NumPy in the same order as by machine code.
+    """
+
+    def __init__(self, steps: Steps, results: tuple[int, ...]) -> None:
+        self.steps, self.results = steps, results
+        self._mappings = {char: Mapping.of(char, steps, results, adds=True) for char in "fd"}
+
+    def __call__(self, matrices: list[Any], vectors: Sequence[Any] = ()) -> list[Any] | None:
+        """One vector for each result; ``None`` for few numbers, and other types."""
+        rows, columns = matrices[0].shape
+        mapping = self._mappings.get(matrices[0].dtype.char)
+        if mapping is None or rows * columns < SMALL_ELEMENTS:
+            return None
+        # Several rows as one: otherwise each addition waits for the one before.
+        joined = rows_joined(rows, columns)
+        # Shares of the rows have sums of their own: threads add them up.
+        shares = 1
+        while shares < _MOST_SHARES and rows * columns // shares >= _LEAST_SHARE:
+            if rows // joined % (2 * shares):
+                break
+            shares *= 2
+        shape = (shares, rows // joined // shares, joined * columns)
+        wide = [m.reshape(shape) for m in matrices]
+        operands = [*wide, *(np.tile(v, joined) for v in vectors)]
+        sums = [np.zeros((shares, 1, shape[2]), mapping.dtype) for _ in self.results]
+        if not mapping.run(shape, operands, sums):
+            for op, numbers in self.steps:
+                operands.append(_UFUNCS[op](*[operands[i] for i in numbers]))
+            for total, i in zip(sums, self.results, strict=True):
+                add_inner(operands[i], total)
+        return [
+            s.reshape(-1, columns).sum(0) if shares * joined > 1 else s.reshape(-1) for s in sums
+        ]

@@ -1,0 +1,282 @@
+"""What one step of a loop is in LLVM's assembly language.
+
+Results are bit for bit those of the NumPy ops in the same order: every step is one IEEE operation,
+and none are contracted or put in another order.
+"""
+
+from __future__ import annotations
+
+import platform
+import struct
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dataflow.kernels.jit import masked_while, transcendental, ufunc_loops
+
+
+class Loop(NamedTuple):
+    """What is done to each element, in static single assignment.
+
+    ``inputs`` has a letter for each array: ``v`` for elements that lie side by side along the
+    innermost axis, ``u`` for one element for the whole innermost axis, ``r`` as ``v`` in the row
+    that the index names, ``n`` for one number for all, ``b`` for truth values side by side, ``t`` for one
+    truth value for the whole innermost axis. A result
+    may be ``+``: as ``v``, but added to what is there. Value i is input i, or the result of a step; ``steps`` are (op type,
+    operand numbers), ``("Const", (number,))``, or those of a `masked_while`; ``results`` are (value, letter) of what is
+    stored; ``rank`` counts the axes around the innermost one; ``index_type`` is LLVM's type of row
+    numbers.
+    """
+
+    dtype: str
+    inputs: str
+    steps: tuple[tuple[str, tuple[Any, ...]], ...]
+    results: tuple[tuple[int, str], ...]
+    rank: int = 0
+    index_type: str = "i64"
+
+    @property
+    def letters(self) -> str:
+        """Those of the inputs, then those of the results."""
+        return self.inputs + "".join(letter for _, letter in self.results)
+
+
+_ARITHMETIC = {"Add": "fadd", "AddV2": "fadd", "Sub": "fsub", "Mul": "fmul", "RealDiv": "fdiv"}
+_COMPARISONS = {
+    "Greater": "ogt",
+    "GreaterEqual": "oge",
+    "Less": "olt",
+    "LessEqual": "ole",
+    "Equal": "oeq",
+    "NotEqual": "une",
+}
+_TRUTHS = {"LogicalAnd": "and", "LogicalOr": "or"}
+_UNARY = {"Sqrt": "sqrt", "Abs": "fabs", "Floor": "floor", "Ceil": "ceil", "Rint": "rint"}
+#: Ops made of others: operands are numbers of values, constants are floats.
+_COMPOSED = frozenset(
+    {
+        *("BiasAdd", "Square", "SquaredDifference", "Reciprocal", "Inv", "Rsqrt", "Relu", "Relu6"),
+        *("ReluGrad", "SigmoidGrad", "TanhGrad", "Maximum", "Minimum", "Neg", "Select"),
+        *("SelectV2", "LogicalNot", "Const", "Copysign", "Sign"),
+        *("Repeat", "Part"),
+    }
+)
+#: The op types that steps of any type may have.
+OPS = frozenset({*_ARITHMETIC, *_COMPARISONS, *_TRUTHS, *_UNARY, *_COMPOSED})
+#: Those that are computed by NumPy's own functions, between the loops over a tile (`loop_codegen`).
+CALLED = frozenset({*ufunc_loops.UFUNCS, "Sigmoid"})
+#: Where operands are equal, zeros of both signs among them, NumPy on this processor takes the second;
+#: elsewhere the larger zero.
+_TAKES_SECOND = platform.machine().lower() in ("x86_64", "amd64", "i386", "i686")
+
+
+def can_write(op: str, dtype: Any) -> bool:
+    """True when there is machine code for an op on float32 or float64."""
+    return np.dtype(dtype).char in "fd" and (op in OPS or op in CALLED)
+
+
+class StepWriter:
+    """Writes the steps for one width: a vector of elements, or a single one.
+
+    With a ``mask``, only the elements that it names are read and stored.
+    """
+
+    def __init__(self, loop: Loop, lanes: int, prefix: str, mask: str = "") -> None:
+        self.loop, self.lanes, self.prefix, self.mask = loop, lanes, prefix, mask
+        self.element = "float" if loop.dtype == "float32" else "double"
+        self.letter = f"{'f32' if self.element == 'float' else 'f64'}"
+        self.align = 4 if self.element == "float" else 8
+        self.type = self.element if lanes == 1 else f"<{lanes} x {self.element}>"
+        self.truth = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        self.intrinsic = self.letter if lanes == 1 else f"v{lanes}{self.letter}"
+        self.lines: list[str] = []
+        self.declared: set[str] = set()
+        self.count = 0
+
+    def put(self, text: str) -> str:
+        """A new name for what ``text`` computes."""
+        name = f"%{self.prefix}{self.count}"
+        self.count += 1
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def constant(self, number: float) -> str:
+        rounded = float(np.dtype(self.loop.dtype).type(number))
+        text = "0x" + struct.pack(">d", rounded).hex().upper()
+        if self.lanes == 1:
+            return text
+        return "<" + ", ".join([f"{self.element} {text}"] * self.lanes) + ">"
+
+    def spread(self, scalar: str, element: str = "") -> str:
+        """A vector all of whose elements are one."""
+        if self.lanes == 1:
+            return scalar
+        kind = f"<{self.lanes} x {element or self.element}>"
+        first = self.put(f"insertelement {kind} poison, {element or self.element} {scalar}, i64 0")
+        mask = f"<{self.lanes} x i32> zeroinitializer"
+        return self.put(f"shufflevector {kind} {first}, {kind} poison, {mask}")
+
+    def step(self, op: str, *x: Any) -> str:
+        """One op on names or Python numbers."""
+        x = tuple(self.constant(v) if isinstance(v, float) else v for v in x)
+        t = self.type
+        if op in _ARITHMETIC:
+            return self.put(f"{_ARITHMETIC[op]} {t} {x[0]}, {x[1]}")
+        if op in _COMPARISONS:
+            return self.put(f"fcmp {_COMPARISONS[op]} {t} {x[0]}, {x[1]}")
+        if op in _TRUTHS:
+            return self.put(f"{_TRUTHS[op]} {self.truth} {x[0]}, {x[1]}")
+        if op in _UNARY:
+            return self._intrinsic(_UNARY[op], *x)
+        if op in ("Select", "SelectV2"):
+            return self.put(f"select {self.truth} {x[0]}, {t} {x[1]}, {t} {x[2]}")
+        match op:
+            case "BiasAdd":
+                return self.step("Add", *x)
+            case "Neg":
+                return self.put(f"fneg {t} {x[0]}")
+            case "Copysign":
+                return self._intrinsic("copysign", *x)
+            case "Square":
+                return self.step("Mul", x[0], x[0])
+            case "SquaredDifference":
+                difference = self.step("Sub", *x)
+                return self.step("Mul", difference, difference)
+            case "Reciprocal" | "Inv":
+                return self.step("RealDiv", 1.0, x[0])
+            case "Rsqrt":
+                return self.step("RealDiv", 1.0, self.step("Sqrt", x[0]))
+            case "Relu":
+                return self._further("Maximum", x[0], 0.0)
+            case "Relu6":
+                return self._further("Minimum", self.step("Relu", x[0]), 6.0)
+            case "Maximum" | "Minimum" if not _TAKES_SECOND:
+                return self._intrinsic(op.lower(), *x)
+            case "Maximum" | "Minimum":  # the second operand where it is a NaN, or no less far out
+                order = "LessEqual" if op == "Maximum" else "GreaterEqual"
+                takes = self.step(
+                    "LogicalOr", self.step(order, *x), self.step("NotEqual", x[1], x[1])
+                )
+                return self.step("Select", takes, x[1], x[0])
+            case "ReluGrad":
+                # A factor, not a choice: an infinite gradient times zero is NaN, as unfused.
+                factor = self.step("Select", self.step("Greater", x[1], 0.0), 1.0, 0.0)
+                return self.step("Mul", x[0], factor)
+            case "SigmoidGrad":
+                slope = self.step("Mul", self.step("Sub", 1.0, x[0]), x[0])
+                return self.step("Mul", slope, x[1])
+            case "TanhGrad":
+                slope = self.step("Sub", 1.0, self.step("Mul", x[0], x[0]))
+                return self.step("Mul", slope, x[1])
+            case "Sign":  # a NaN stays
+                low = self.step("Select", self.step("Less", x[0], 0.0), -1.0, x[0])
+                high = self.step("Select", self.step("Greater", x[0], 0.0), 1.0, low)
+                return self.step("Add", high, 0.0)  # not minus zero
+            case "LogicalNot":
+                false = "false" if self.lanes == 1 else "zeroinitializer"
+                return self.put(f"icmp eq {self.truth} {x[0]}, {false}")
+        if self.element == "float" and op in ("Exp", "Log"):
+            return transcendental.write(self, op, *x)
+        raise ValueError(f"no machine code for the op type {op!r}")
+
+    def _further(self, op: str, x: str, number: float) -> str:
+        """The maximum or minimum of an element and a number; a NaN stays."""
+        if not _TAKES_SECOND:
+            return self.step(op, x, number)
+        order = "LessEqual" if op == "Maximum" else "GreaterEqual"
+        return self.step("Select", self.step(order, x, number), number, x)
+
+    @property
+    def whole_type(self) -> str:
+        """That of whole numbers as wide as the elements."""
+        bits = "i32" if self.element == "float" else "i64"
+        return bits if self.lanes == 1 else f"<{self.lanes} x {bits}>"
+
+    def whole(self, number: int) -> str:
+        """A whole number, for each element."""
+        if self.lanes == 1:
+            return str(number)
+        bits = "i32" if self.element == "float" else "i64"
+        return "<" + ", ".join([f"{bits} {number}"] * self.lanes) + ">"
+
+    def call(self, name: str, *x: Any) -> str:
+        """One of LLVM's own functions on names or Python numbers."""
+        return self._intrinsic(name, *(self.constant(v) if isinstance(v, float) else v for v in x))
+
+    def _intrinsic(self, name: str, *x: str) -> str:
+        types = ", ".join([self.type] * len(x))
+        self.declared.add(f"declare {self.type} @llvm.{name}.{self.intrinsic}({types})")
+        operands = ", ".join(f"{self.type} {v}" for v in x)
+        return self.put(f"call {self.type} @llvm.{name}.{self.intrinsic}({operands})")
+
+    def element_address(self, number: int, index: str, kind: str) -> str:
+        return self.put(f"getelementptr {kind}, ptr %row{number}, i64 {index}")
+
+    def load(self, kind: str, address: str, align: int) -> str:
+        """The elements at an address."""
+        if not self.mask:
+            return self.put(f"load {kind}, ptr {address}, align {align}")
+        name = f"@llvm.masked.load.v{self.lanes}{'i8' if align == 1 else self.letter}.p0"
+        self.declared.add(f"declare {kind} {name}(ptr, i32, {self.truth}, {kind})")
+        mask = f"{self.truth} {self.mask}"
+        return self.put(
+            f"call {kind} {name}(ptr {address}, i32 {align}, {mask}, {kind} zeroinitializer)"
+        )
+
+    def store(self, value: str, address: str, align: int) -> None:
+        """Stores results at an address."""
+        if not self.mask:
+            self.lines.append(f"  store {self.type} {value}, ptr {address}, align {align}")
+            return
+        name = f"@llvm.masked.store.v{self.lanes}{self.letter}.p0"
+        self.declared.add(f"declare void {name}({self.type}, ptr, i32, {self.truth})")
+        self.lines.append(
+            f"  call void {name}({self.type} {value}, ptr {address}, i32 {align}, "
+            f"{self.truth} {self.mask})"
+        )
+
+    def input(self, number: int, index: str) -> str:
+        """An input's element at a place of the innermost axis."""
+        letter = self.loop.inputs[number]
+        if letter in "un":
+            return self.spread(f"%u{number}")
+        if letter == "t":
+            return self.spread(f"%u{number}", "i1")
+        if letter == "b":
+            kind = "i8" if self.lanes == 1 else f"<{self.lanes} x i8>"
+            byte = self.load(kind, self.element_address(number, index, "i8"), 1)
+            return self.truth_of(byte)
+        return self.load(self.type, self.element_address(number, index, self.element), self.align)
+
+    def truth_of(self, byte: str) -> str:
+        """The truth values that bytes stand for."""
+        kind, zero = ("i8", "0") if self.lanes == 1 else (f"<{self.lanes} x i8>", "zeroinitializer")
+        return self.put(f"icmp ne {kind} {byte}, {zero}")
+
+    def store_result(self, number: int, letter: str, value: str, index: str) -> None:
+        """Stores array ``number``'s element at a place of the innermost axis, or adds to it."""
+        address = self.element_address(number, index, self.element)
+        if letter == "+":
+            before = self.load(self.type, address, self.align)
+            value = self.put(f"fadd {self.type} {before}, {value}")
+        self.store(value, address, self.align)
+
+    def values_of(self, steps: Any, values: list[str]) -> None:
+        """Writes steps one after the other; their names are added to those of ``values``."""
+        parts: dict[int, list[str]] = {}
+        for op, operands in steps:
+            values.append(self.value_of(op, operands, values, parts))
+
+    def value_of(
+        self, op: str, operands: Any, values: list[str], parts: dict[int, list[str]]
+    ) -> str:
+        """Writes a step whose operands are among ``values``; ``parts`` are those of repetitions."""
+        if op == "Const":
+            return self.constant(operands[0])
+        if op == "Repeat":
+            parts[len(values)] = masked_while.write(self, values, *operands)
+            return parts[len(values)][0]
+        if op == "Part":
+            found: str = parts[operands[0]][operands[1]]
+            return found
+        return self.step(op, *[values[o] for o in operands])

@@ -1,0 +1,677 @@
+"""Kernels of optimizers: one rule each, applied in place to a variable and its slots.
+
+A rule is written once, as a function that changes arrays of one shape in place with two scratch
+arrays for intermediate results. Dense kernels call it block by block, so that a block of variable,
+slots, gradient and scratch stays in the cache and no array of the variable's size is ever made;
+sparse ones call it on the rows. The scratch is kept from step to step; the variable's lock guards
+it. Where llvmlite is installed, a rule that is used often becomes a loop in machine code, one pass
+over everything (`jit.compiler`), with the same results bit for bit. Checks come first: an update
+that fails changes nothing.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.cuda.optimizer_updates import update_on_gpu
+from dataflow.kernels.jit import compiler
+from dataflow.kernels.jit.rule_tracer import trace_call
+from dataflow.kernels.jit.thread_pool import run_calls
+from dataflow.kernels.parallel import run_pieces
+from dataflow.kernels.registry import kernel
+from dataflow.kernels.state import rounds
+
+#: Elements of each array that are worked on at a time: six float32 arrays of 128 kB fit in L2.
+BLOCK = 32_768
+#: From this size on, another thread takes a share of the blocks; waking it takes about 0.1 ms.
+_SHARED_ELEMENTS = 1 << 20
+#: The same for a compiled loop, which threads wait for (`jit.thread_pool`), and elements of a piece.
+_NATIVE_SHARED_ELEMENTS, _NATIVE_BLOCK = 1 << 16, 1 << 18
+
+Rule = Callable[..., None]
+
+
+def _locked(refs: list[Any]) -> list[Any]:
+    """Locks the variables, always in the same order; returns what to release."""
+    ordered = refs if len(refs) == 1 else sorted(refs, key=id)
+    for ref in ordered:
+        ref.lock.acquire()
+    return ordered
+
+
+def _release(refs: list[Any]) -> None:
+    for ref in refs:
+        ref.lock.release()
+
+
+def _check_shapes(refs: list[Any]) -> tuple[int, ...]:
+    shape: tuple[int, ...] = refs[0].read().shape
+    for ref in refs[1:]:
+        if ref.read().shape != shape:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"var and slot do not have the same shape: {refs[0].name!r} has {list(shape)}, "
+                f"{ref.name!r} has {list(np.shape(ref.read()))}",
+            )
+    return shape
+
+
+#: What an op's inputs and attributes say is to be done: the variable and its slots, the gradient,
+#: ``rule(xp, scratch, *arrays, grad, *scalars)``, and the rule's scalars.
+Update = tuple[list[Any], Any, Rule, tuple[Any, ...]]
+
+#: By type of an op with a dense gradient: ``describe(xp, *inputs, **attrs)``.
+_DENSE: dict[str, Callable[..., Update]] = {}
+
+
+def _update_kernels(
+    name: str,
+    rule: Rule,
+    num_refs: int,
+    grad: int,
+    *,
+    attr: str | None = None,
+    arrange: Callable[..., tuple[Rule, tuple[Any, ...]]] | None = None,
+    sparse: bool = True,
+) -> None:
+    """The kernels of ``Apply<name>`` and, with ``sparse``, of ``SparseApply<name>``.
+
+    The inputs of both are the variable and its slots (``num_refs``), then scalars; the gradient is
+    input ``grad``, and the indices of a sparse one follow it. The rule gets the scalars in the order
+    of the inputs, the value of ``attr`` last; ``arrange(xp, *scalars, **attrs)`` says another rule
+    or other scalars.
+    """
+    attrs = () if attr is None else (attr,)
+
+    def described(xp: Any, scalars: tuple[Any, ...], attrs: dict[str, Any]) -> Any:
+        if arrange is not None:
+            return arrange(xp, *scalars, **attrs)
+        return rule, (*scalars, *attrs.values())
+
+    def describe(xp: Any, *inputs: Any, **attrs: Any) -> Update:
+        scalars = inputs[num_refs:grad] + inputs[grad + 1 :]
+        return list(inputs[:num_refs]), inputs[grad], *described(xp, scalars, attrs)
+
+    # As if it were the rule itself: what `dataflow_widgets.about` shows is its source.
+    @kernel(f"Apply{name}", stateful=True, attrs=attrs)
+    @functools.wraps(rule)
+    def dense_kernel(context: Any, *inputs: Any, **attrs: Any) -> None:
+        refs, gradient, chosen, scalars = describe(context.xp, *inputs, **attrs)
+        update_dense(context, [(refs, gradient)], chosen, scalars)
+
+    _DENSE[f"Apply{name}"] = describe
+    if not sparse:
+        return
+
+    @kernel(f"SparseApply{name}", stateful=True, attrs=attrs)
+    @functools.wraps(rule)
+    def sparse_kernel(context: Any, *inputs: Any, **attrs: Any) -> None:
+        scalars = inputs[num_refs:grad] + inputs[grad + 2 :]
+        chosen, scalars = described(context.xp, scalars, attrs)
+        refs, indices = list(inputs[:num_refs]), inputs[grad + 1]
+        update_rows(context, refs, inputs[grad], indices, chosen, *scalars)
+
+
+def update_dense(
+    context: Any, pairs: list[tuple[list[Any], Any]], rule: Rule, scalars: tuple[Any, ...]
+) -> None:
+    """One rule for (variable and slots, gradient), once or often.
+
+    Nothing changes where one of them has a wrong shape. All are of one type.
+    """
+    xp = context.xp
+    held = _locked([ref for refs, _ in pairs for ref in refs])
+    try:
+        for refs, grad in pairs:
+            shape = _check_shapes(refs)
+            if grad.shape != shape:
+                raise InvalidArgumentError(
+                    None,
+                    None,
+                    f"var and grad do not have the same shape: {refs[0].name!r} has {list(shape)}, "
+                    f"the gradient {list(np.shape(grad))}",
+                )
+        members = [([ref.exclusive() for ref in refs], grad) for refs, grad in pairs]
+        if xp is np and _update_natively(members, rule, scalars):
+            return
+        for arrays, grad in members:
+            if xp is np or not update_on_gpu(xp, arrays, grad, None, rule, scalars):
+                _update_by_blocks(context, arrays, grad, rule, scalars)
+    finally:
+        _release(held)
+
+
+def _update_by_blocks(
+    context: Any, arrays: list[Any], grad: Any, rule: Rule, scalars: tuple[Any, ...]
+) -> None:
+    xp, size, dtype = context.xp, arrays[0].size, arrays[0].dtype
+    if xp is not np:
+        rule(xp, _scratch(context, arrays[0].shape, dtype), *arrays, grad, *scalars)
+        return
+    if size <= BLOCK:
+        scratch = [x[:size].reshape(grad.shape) for x in _thread_scratch(dtype)]
+        rule(xp, scratch, *arrays, grad, *scalars)
+        return
+    flat = [array.reshape(-1) for array in arrays]  # variables are contiguous: views
+    flat_grad = grad.reshape(-1)
+
+    def make_worker() -> Callable[[int], None]:
+        first, second = _thread_scratch(dtype)
+
+        def work(start: int) -> None:
+            part = slice(start, start + BLOCK)
+            length = min(BLOCK, size - start)
+            rule(
+                xp,
+                (first[:length], second[:length]),
+                *[array[part] for array in flat],
+                flat_grad[part],
+                *scalars,
+            )
+
+        return work
+
+    starts = range(0, size, BLOCK)
+    if size >= _SHARED_ELEMENTS:
+        run_pieces(starts, make_worker)
+        return
+    work = make_worker()
+    for start in starts:
+        work(start)
+
+
+def _update_natively(
+    members: list[tuple[list[Any], Any]], rule: Rule, scalars: tuple[Any, ...]
+) -> bool:
+    """All updates by one compiled loop; ``False`` where there is none (yet)."""
+    dtype = members[0][0][0].dtype
+    if dtype.char not in "fd":
+        return False
+    for _, grad in members:
+        if grad.dtype != dtype:
+            return False
+    traced, numbers = trace_call(rule, members[0][0], scalars, by_rows=False)
+    function = None if traced is None else traced.loop.get()
+    if traced is None or function is None:
+        return False
+    total = 0
+    kept = []
+    for arrays, grad in members:
+        total += grad.size
+        if type(grad) is not np.ndarray or not grad.flags.c_contiguous:
+            grad = np.ascontiguousarray(grad)
+        kept.append((arrays, grad))
+    if total < _NATIVE_SHARED_ELEMENTS:
+        for arrays, grad in kept:
+            where = [id(array) for array in arrays]
+            function.prepared((grad.size,))(
+                [*where, id(grad), *numbers, *[where[i] for i in traced.changed]]
+            )
+        return True
+    calls = []
+    for arrays, grad in kept:
+        where = [compiler.address_of(array) for array in arrays]
+        values = [*where, compiler.address_of(grad), *numbers, *[where[i] for i in traced.changed]]
+        size = grad.size
+        if size < _NATIVE_SHARED_ELEMENTS:
+            calls.append((function.address, function.table(size, *values)))
+            continue
+        letters = list(zip(values, function.letters, strict=True))
+        block = min(_NATIVE_BLOCK, -(-size // 2))
+        for start in range(0, size, block):
+            offset = start * dtype.itemsize
+            here = [a if letter == "n" else a + offset for a, letter in letters]
+            calls.append((function.address, function.table(min(block, size - start), *here)))
+    run_calls(calls)
+    return True
+
+
+def _update_rows_natively(
+    arrays: list[Any], grad: Any, indices: Any, rule: Rule, scalars: tuple[Any, ...]
+) -> bool:
+    """The whole update as one compiled loop; ``False`` where there is none (yet).
+
+    Also where an index names no row: then nothing has changed.
+    """
+    dtype = arrays[0].dtype
+    if dtype.char not in "fd" or grad.dtype != dtype:
+        return False
+    traced, numbers = trace_call(rule, arrays, scalars, by_rows=True)
+    update = None if traced is None else traced.rows.get(indices)
+    if traced is None or update is None:
+        return False
+    if type(grad) is not np.ndarray or not grad.flags.c_contiguous:
+        grad = np.ascontiguousarray(grad)
+    where = [id(array) for array in arrays]
+    values = [*where, id(grad), *numbers, *[where[i] for i in traced.changed]]
+    length = grad.size // indices.size
+    return update(values, indices, length, length * dtype.itemsize, len(arrays[0]))
+
+
+_local = threading.local()
+
+
+def _thread_scratch(dtype: Any) -> tuple[Any, Any]:
+    """Two arrays of a block, kept for each thread."""
+    pairs = _local.__dict__.setdefault("pairs", {})
+    pair = pairs.get(dtype)
+    if pair is None:
+        pair = pairs[dtype] = (np.empty(BLOCK, dtype), np.empty(BLOCK, dtype))
+    return pair  # type: ignore[no-any-return]
+
+
+def _scratch(context: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
+    pair = context.state.get("scratch")
+    if pair is None or pair[0].shape != shape or pair[0].dtype != dtype:
+        pair = (context.xp.empty(shape, dtype), context.xp.empty(shape, dtype))
+        context.state["scratch"] = pair
+    return pair  # type: ignore[no-any-return]
+
+
+def update_rows(
+    context: Any, refs: list[Any], grad: Any, indices: Any, rule: Rule, *scalars: Any
+) -> None:
+    """As `update_dense`, on the rows ``indices``; a row named again is updated again, in order.
+
+    An index that names no row is refused, but on a GPU left out: the host does not look at it.
+    """
+    xp = context.xp
+    held = _locked(refs)
+    try:
+        shape = _check_shapes(refs)
+        num_rows = shape[0] if shape else 0
+        if np.shape(grad) != (*indices.shape, *shape[1:]):
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"grad must be the same size as indices in the first dimension: the gradient has "
+                f"shape {list(np.shape(grad))}, indices {list(indices.shape)}, the variable "
+                f"{refs[0].name!r} {list(shape)}",
+            )
+        if not grad.size:
+            return
+        arrays = [ref.exclusive() for ref in refs]
+        if xp is np and _update_rows_natively(arrays, grad, indices, rule, scalars):
+            return
+        if xp is not np and update_on_gpu(xp, arrays, grad, indices, rule, scalars):
+            return
+        if int(indices.min()) < 0 or int(indices.max()) >= num_rows:
+            bad = int(xp.argmax((indices < 0) | (indices >= num_rows)))
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"Index {int(indices[bad])} at offset {bad} in indices is out of range: "
+                f"{refs[0].name!r} has {num_rows} rows",
+            )
+        for where in rounds(xp, indices):
+            rows = indices if where is None else indices[where]
+            part = grad if where is None else grad[where]
+            parts = [array[rows] for array in arrays]
+            rule(xp, (xp.empty_like(parts[0]), xp.empty_like(parts[0])), *parts, part, *scalars)
+            for array, changed in zip(arrays, parts, strict=True):
+                array[rows] = changed
+    finally:
+        _release(held)
+
+
+# ---- rules: what they change, the gradient, then scalars --------------------------------------
+
+
+def _gradient_descent(xp: Any, scratch: Any, var: Any, grad: Any, alpha: Any) -> None:
+    a = scratch[0]
+    xp.multiply(grad, alpha, out=a)
+    xp.subtract(var, a, out=var)
+
+
+def _shrink(xp: Any, var: Any, scratch: Any, threshold: Any, scale: Any) -> None:
+    """``var = sign(var) * max(|var| - threshold, 0) / scale``."""
+    xp.abs(var, out=scratch)
+    xp.subtract(scratch, threshold, out=scratch)
+    xp.maximum(scratch, 0, out=scratch)
+    xp.copysign(scratch, var, out=var)
+    xp.divide(var, scale, out=var)
+
+
+def _proximal_gradient_descent(
+    xp: Any, scratch: Any, var: Any, grad: Any, alpha: Any, l1: Any, l2: Any
+) -> None:
+    _gradient_descent(xp, scratch, var, grad, alpha)
+    _shrink(xp, var, scratch[0], alpha * l1, 1 + l2 * alpha)
+
+
+def _momentum(
+    xp: Any, scratch: Any, var: Any, accum: Any, grad: Any, lr: Any, momentum: Any, nesterov: bool
+) -> None:
+    a, b = scratch
+    xp.multiply(accum, momentum, out=accum)
+    xp.add(accum, grad, out=accum)
+    if nesterov:
+        xp.multiply(grad, lr, out=a)
+        xp.multiply(accum, momentum * lr, out=b)
+        xp.add(a, b, out=a)
+    else:
+        xp.multiply(accum, lr, out=a)
+    xp.subtract(var, a, out=var)
+
+
+def _adagrad(
+    xp: Any, scratch: Any, var: Any, accum: Any, grad: Any, lr: Any, update_slots: bool
+) -> None:
+    a, b = scratch
+    if update_slots:
+        xp.multiply(grad, grad, out=a)
+        xp.add(accum, a, out=accum)
+    xp.multiply(grad, lr, out=a)
+    xp.sqrt(accum, out=b)
+    xp.divide(a, b, out=a)
+    xp.subtract(var, a, out=var)
+
+
+def _proximal_adagrad(
+    xp: Any, scratch: Any, var: Any, accum: Any, grad: Any, lr: Any, l1: Any, l2: Any
+) -> None:
+    a, b = scratch
+    xp.multiply(grad, grad, out=a)
+    xp.add(accum, a, out=accum)
+    xp.sqrt(accum, out=b)
+    xp.divide(lr, b, out=b)  # the step length of each element
+    xp.multiply(grad, b, out=a)
+    xp.subtract(var, a, out=var)
+    xp.abs(var, out=a)
+    a -= b * l1
+    xp.maximum(a, 0, out=a)
+    xp.copysign(a, var, out=var)
+    xp.multiply(b, l2, out=b)
+    xp.add(b, 1, out=b)
+    xp.divide(var, b, out=var)
+
+
+def _adagrad_da(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    total: Any,
+    squares: Any,
+    grad: Any,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    step: Any,
+) -> None:
+    a, b = scratch
+    xp.add(total, grad, out=total)
+    xp.multiply(grad, grad, out=a)
+    xp.add(squares, a, out=squares)
+    xp.sqrt(squares, out=b)
+    xp.add(b, l2 * step * lr, out=b)
+    xp.abs(total, out=a)
+    xp.subtract(a, l1 * step, out=a)
+    xp.maximum(a, 0, out=a)
+    xp.copysign(a, total, out=a)
+    xp.multiply(a, 0 - lr, out=a)
+    xp.divide(a, b, out=var)
+
+
+def _adadelta(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    accum: Any,
+    accum_update: Any,
+    grad: Any,
+    lr: Any,
+    rho: Any,
+    epsilon: Any,
+) -> None:
+    a, b = scratch
+    xp.multiply(accum, rho, out=accum)
+    xp.multiply(grad, grad, out=a)
+    xp.multiply(a, 1 - rho, out=a)
+    xp.add(accum, a, out=accum)
+    xp.add(accum_update, epsilon, out=a)
+    xp.add(accum, epsilon, out=b)
+    xp.sqrt(a, out=a)
+    xp.sqrt(b, out=b)
+    xp.divide(a, b, out=a)
+    xp.multiply(a, grad, out=a)
+    xp.multiply(a, lr, out=b)
+    xp.subtract(var, b, out=var)
+    xp.multiply(accum_update, rho, out=accum_update)
+    xp.multiply(a, a, out=a)
+    xp.multiply(a, 1 - rho, out=a)
+    xp.add(accum_update, a, out=accum_update)
+
+
+def _move_mean(xp: Any, scratch: Any, mean: Any, value: Any, rate: Any) -> None:
+    """``mean += (value - mean) * rate``."""
+    xp.subtract(value, mean, out=scratch)
+    xp.multiply(scratch, rate, out=scratch)
+    xp.add(mean, scratch, out=mean)
+
+
+def _rms_prop_step(
+    xp: Any, scratch: Any, var: Any, mom: Any, grad: Any, lr: Any, momentum: Any
+) -> None:
+    """``mom = momentum * mom + lr * grad / sqrt(b); var -= mom`` with b in the second scratch."""
+    a, b = scratch
+    xp.sqrt(b, out=b)
+    xp.multiply(grad, lr, out=a)
+    xp.divide(a, b, out=a)
+    xp.multiply(mom, momentum, out=mom)
+    xp.add(mom, a, out=mom)
+    xp.subtract(var, mom, out=var)
+
+
+def _rms_prop(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    ms: Any,
+    mom: Any,
+    grad: Any,
+    lr: Any,
+    rho: Any,
+    momentum: Any,
+    epsilon: Any,
+) -> None:
+    a, b = scratch
+    xp.multiply(grad, grad, out=a)
+    _move_mean(xp, b, ms, a, 1 - rho)
+    xp.add(ms, epsilon, out=b)
+    _rms_prop_step(xp, scratch, var, mom, grad, lr, momentum)
+
+
+def _centered_rms_prop(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    mg: Any,
+    ms: Any,
+    mom: Any,
+    grad: Any,
+    lr: Any,
+    rho: Any,
+    momentum: Any,
+    epsilon: Any,
+) -> None:
+    a, b = scratch
+    xp.multiply(grad, grad, out=a)
+    _move_mean(xp, b, ms, a, 1 - rho)
+    _move_mean(xp, b, mg, grad, 1 - rho)
+    xp.multiply(mg, mg, out=b)
+    xp.subtract(ms, b, out=b)
+    xp.add(b, epsilon, out=b)
+    _rms_prop_step(xp, scratch, var, mom, grad, lr, momentum)
+
+
+def _adam(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    m: Any,
+    v: Any,
+    grad: Any,
+    alpha: Any,
+    beta1: Any,
+    beta2: Any,
+    epsilon: Any,
+    nesterov: bool,
+) -> None:
+    a, b = scratch
+    _move_mean(xp, a, m, grad, 1 - beta1)
+    xp.multiply(grad, grad, out=a)
+    _move_mean(xp, b, v, a, 1 - beta2)
+    xp.sqrt(v, out=a)
+    xp.add(a, epsilon, out=a)
+    if nesterov:
+        xp.multiply(m, beta1, out=b)
+        b += grad * (1 - beta1)
+        xp.divide(b, a, out=a)
+    else:
+        xp.divide(m, a, out=a)
+    xp.multiply(a, alpha, out=a)
+    xp.subtract(var, a, out=var)
+
+
+def _adam_by_powers(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    m: Any,
+    v: Any,
+    grad: Any,
+    lr: Any,
+    beta1_power: Any,
+    beta2_power: Any,
+    *rest: Any,
+) -> None:
+    """`_adam` with its step size, all in one loop."""
+    alpha = lr * xp.sqrt(1 - beta2_power) / (1 - beta1_power)
+    _adam(xp, scratch, var, m, v, grad, alpha, *rest)
+
+
+def _ftrl(
+    xp: Any,
+    scratch: Any,
+    var: Any,
+    accum: Any,
+    linear: Any,
+    grad: Any,
+    lr: Any,
+    l1: Any,
+    l2: Any,
+    lr_power: Any,
+    l2_shrinkage: Any,
+    multiply_linear_by_lr: bool,
+    look_at_power: bool,
+) -> None:
+    """Algorithm 1 of the paper; with ``multiply_linear_by_lr``, linear and l1 are scaled by lr.
+
+    ``look_at_power``: takes the square root where that is the power, which is quicker on a CPU. A
+    GPU would have to wait for the number.
+    """
+    a, b = scratch
+    scale = lr if multiply_linear_by_lr else lr * 0 + 1  # of what is linear
+    divisor = lr * 0 + 1 if multiply_linear_by_lr else lr
+    by_root = look_at_power and lr_power == -0.5
+
+    def power(x: Any, out: Any) -> None:
+        if by_root:
+            xp.sqrt(x, out=out)
+        else:
+            xp.power(x, 0 - lr_power, out=out)
+
+    power(accum, a)
+    xp.multiply(grad, grad, out=b)
+    xp.add(accum, b, out=accum)
+    power(accum, b)
+    xp.subtract(b, a, out=a)
+    xp.divide(a, divisor, out=a)
+    xp.multiply(a, var, out=a)
+    xp.subtract(linear, a, out=linear)
+    if l2_shrinkage is not None:
+        xp.multiply(var, 2 * l2_shrinkage, out=a)
+        xp.add(a, grad, out=a)
+        xp.multiply(a, scale, out=a)
+    else:
+        xp.multiply(grad, scale, out=a)
+    xp.add(linear, a, out=linear)
+    xp.divide(b, divisor, out=b)
+    xp.add(b, 2 * l2 * scale, out=b)  # the curvature
+    xp.abs(linear, out=a)
+    xp.subtract(a, l1 * scale, out=a)
+    xp.maximum(a, 0, out=a)
+    xp.divide(a, b, out=a)
+    xp.copysign(a, linear, out=var)
+    xp.subtract(0, var, out=var)  # unlike negation, 0 stays +0
+
+
+# ---- kernels: where the inputs of each op are ---------------------------------------------------
+
+
+def _adagrad_da_step(xp: Any, lr: Any, l1: Any, l2: Any, step: Any) -> tuple[Rule, tuple[Any, ...]]:
+    # The step's number in the type of the others; the host does not wait for a GPU's.
+    number = lr.dtype.type(step) if xp is np else xp.asarray(step).astype(lr.dtype)
+    return _adagrad_da, (lr, l1, l2, number)
+
+
+def _adam_step(
+    xp: Any, beta1_power: Any, beta2_power: Any, lr: Any, *rest: Any, use_nesterov: bool
+) -> tuple[Rule, tuple[Any, ...]]:
+    if xp is not np:  # a launch for each number would take as long as the update
+        return _adam_by_powers, (lr, beta1_power, beta2_power, *rest, use_nesterov)
+    # Arithmetic on scalars takes a quarter of that on arrays of no axes.
+    alpha = lr * np.sqrt(1 - beta2_power[()]) / (1 - beta1_power[()])
+    return _adam, (alpha, *rest, use_nesterov)
+
+
+def _ftrl_step(
+    xp: Any, lr: Any, l1: Any, l2: Any, *rest: Any, multiply_linear_by_lr: bool
+) -> tuple[Rule, tuple[Any, ...]]:
+    *shrinkage, power = rest  # of V2 only
+    l2_shrinkage = shrinkage[0] if shrinkage else None
+    return _ftrl, (lr, l1, l2, power, l2_shrinkage, multiply_linear_by_lr, xp is np)
+
+
+_update_kernels("GradientDescent", _gradient_descent, 1, 2, sparse=False)
+_update_kernels("ProximalGradientDescent", _proximal_gradient_descent, 1, 4)
+_update_kernels("Momentum", _momentum, 2, 3, attr="use_nesterov")
+_update_kernels("Adagrad", _adagrad, 2, 3, attr="update_slots")
+_update_kernels("ProximalAdagrad", _proximal_adagrad, 2, 5)
+_update_kernels("AdagradDA", _adagrad_da, 3, 3, arrange=_adagrad_da_step)
+_update_kernels("Adadelta", _adadelta, 3, 6)
+_update_kernels("RMSProp", _rms_prop, 3, 7)
+_update_kernels("CenteredRMSProp", _centered_rms_prop, 4, 8)
+_update_kernels("Adam", _adam, 3, 9, attr="use_nesterov", arrange=_adam_step, sparse=False)
+for _name in ("Ftrl", "FtrlV2"):
+    _update_kernels(_name, _ftrl, 3, 3, attr="multiply_linear_by_lr", arrange=_ftrl_step)
+
+
+@kernel(
+    "_UpdateAll",
+    stateful=True,
+    factory=True,
+    cpu_only="a GPU updates its variables one by one; no rewrite makes one for it",
+)
+def update_all_kernel(
+    context: Any, *, update: str, update_attrs: dict[str, Any], place: int, R: int, N: int
+) -> Callable[..., None]:
+    describe = functools.partial(_DENSE[update], context.xp, **update_attrs)
+    each = R // N
+    parts = [slice(i, i + each) for i in range(0, R, each)]
+
+    def run(refs: list[Any], grads: list[Any], scalars: list[Any]) -> None:
+        # All have the same scalars, so what the first one says holds for all.
+        inputs = (*refs[:each], *scalars[:place], grads[0], *scalars[place:])
+        _, _, rule, numbers = describe(*inputs)
+        pairs = [(refs[part], grad) for part, grad in zip(parts, grads, strict=True)]
+        update_dense(context, pairs, rule, numbers)
+
+    return run
