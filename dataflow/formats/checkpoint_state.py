@@ -45,11 +45,14 @@ def write_checkpoint_state(
     """Write ``state`` to ``directory`` in one step, and return the path of the file.
 
     With ``relative``, paths inside the folder are stored relative to it, so that the folder can be
-    moved; TensorFlow reads both. The latest path is added to all paths if it is missing there.
+    moved; TensorFlow reads both. Relative paths always are, as a reader of the file takes them so.
+    The latest path is added to all paths if it is missing there.
     """
     directory = os.fspath(directory)
 
     def stored(path: str) -> str:
+        if not os.path.isabs(path):
+            return os.path.relpath(path, directory or os.curdir)
         if not relative:
             return path
         inside = os.path.relpath(os.path.abspath(path), os.path.abspath(directory))
@@ -80,7 +83,8 @@ def read_checkpoint_state(
 ) -> CheckpointState | None:
     """The state of the folder with all paths made whole, or ``None`` where there is no such file.
 
-    Raises `DataLossError`, naming file and line, for a file that is no CheckpointState.
+    Raises `DataLossError`, naming file and line, for a file that is no CheckpointState, and
+    `ValueError` for one that names no checkpoint.
     """
     directory = os.fspath(directory)
     path = os.path.join(directory, latest_filename or DEFAULT_FILENAME)
@@ -93,7 +97,10 @@ def read_checkpoint_state(
         raise DataLossError(message=f"{path}: not a checkpoint state file: {error}.") from error
     state = _parse(text, path)
     if not state.model_checkpoint_path:
-        raise DataLossError(message=f"{path}: it does not say model_checkpoint_path.")
+        raise ValueError(
+            f"Invalid checkpoint state loaded from {directory}: {path} does not say "
+            "model_checkpoint_path. Delete the file, or save to this folder again."
+        )
     state.model_checkpoint_path = os.path.join(directory, state.model_checkpoint_path)
     state.all_model_checkpoint_paths = [
         os.path.join(directory, kept) for kept in state.all_model_checkpoint_paths

@@ -76,7 +76,36 @@ def generate_checkpoint_state_proto(
     all_model_checkpoint_timestamps: list[float] | None = None,
     last_preserved_timestamp: float | None = None,
 ) -> CheckpointState:
-    """The state of a folder, as an object; see `update_checkpoint_state`."""
+    """The state of a folder, as an object; see `update_checkpoint_state`.
+
+    In a relative ``save_dir``, relative paths become relative to it, as in the file.
+    """
+    state = _state(
+        model_checkpoint_path,
+        all_model_checkpoint_paths,
+        all_model_checkpoint_timestamps,
+        last_preserved_timestamp,
+    )
+    folder = _text(save_dir)
+    if not os.path.isabs(folder):
+        state.model_checkpoint_path = _inside(folder, state.model_checkpoint_path)
+        state.all_model_checkpoint_paths = [
+            _inside(folder, path) for path in state.all_model_checkpoint_paths
+        ]
+    return state
+
+
+def _inside(folder: str, path: str) -> str:
+    return path if os.path.isabs(path) else os.path.relpath(path, folder or os.curdir)
+
+
+def _state(
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: list[str] | None,
+    all_model_checkpoint_timestamps: list[float] | None,
+    last_preserved_timestamp: float | None,
+) -> CheckpointState:
+    """The latest path is added to all paths if it is missing there."""
     paths = list(all_model_checkpoint_paths or [])
     times = list(all_model_checkpoint_timestamps or [])
     if times and len(times) != len(paths):
@@ -105,8 +134,7 @@ def update_checkpoint_state(
 
     Raises `RuntimeError` where that is a checkpoint's own name.
     """
-    state = generate_checkpoint_state_proto(
-        save_dir,
+    state = _state(
         model_checkpoint_path,
         all_model_checkpoint_paths,
         all_model_checkpoint_timestamps,

@@ -221,7 +221,7 @@ class Saver:
         save_path = os.fspath(save_path)
         if os.path.split(latest_filename)[0]:
             raise ValueError("'latest_filename' must not contain path components")
-        if os.path.basename(save_path) == latest_filename:
+        if global_step is None and os.path.basename(save_path) == latest_filename:
             raise ValueError(f"'latest_filename' collides with 'save_path': {latest_filename!r}")
         # One at a time, so that the latest in the state is the one that was saved last.
         with self._lock:

@@ -52,6 +52,9 @@ def test_relative_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     (tmp_path / "logs").mkdir()
     write_checkpoint_state("logs", CheckpointState("logs/model-1"))
     assert read_checkpoint_state("logs").model_checkpoint_path == "logs/model-1"  # type: ignore[union-attr]
+    write_checkpoint_state("logs", CheckpointState("logs/model-2"), relative=False)
+    assert 'model_checkpoint_path: "model-2"' in (tmp_path / "logs/checkpoint").read_text()
+    assert read_checkpoint_state("logs").model_checkpoint_path == "logs/model-2"  # type: ignore[union-attr]
 
 
 def test_what_other_writers_write(tmp_path: Path) -> None:
@@ -73,7 +76,6 @@ def test_what_other_writers_write(tmp_path: Path) -> None:
         ('model_checkpoint_path: "m"\nother: 3\n', "line 2.*no field 'other'"),
         ('model_checkpoint_path: "m', "line 1.*no 'name: value'"),
         ("all_model_checkpoint_timestamps: now\n", "line 1.*could not convert"),
-        ("", "does not say model_checkpoint_path"),
     ],
 )
 def test_damaged_file(tmp_path: Path, content: str, message: str) -> None:
@@ -81,6 +83,12 @@ def test_damaged_file(tmp_path: Path, content: str, message: str) -> None:
     with pytest.raises(DataLossError, match=message) as caught:
         read_checkpoint_state(tmp_path)
     assert str(tmp_path / "checkpoint") in str(caught.value)
+
+
+def test_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint").write_text("")
+    with pytest.raises(ValueError, match="does not say model_checkpoint_path"):
+        read_checkpoint_state(tmp_path)
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:

@@ -360,3 +360,51 @@ def test_a_saver_def_of_another_graph_is_refused_by_name(tmp_path: Path) -> None
         saver.saver_def.filename_tensor_name = "elsewhere:0"
         with pytest.raises(KeyError, match="elsewhere"):
             saver.restore(session, path)
+
+
+@pytest.mark.parametrize(
+    ("folder", "path", "expected"),  # what TensorFlow 2.15 gives
+    [
+        ("train", "model-0", "../model-0"),
+        ("train", "train/model-0", "model-0"),
+        ("train", "../model-0", "../../model-0"),
+        ("train", "/abs/m", "/abs/m"),
+        ("/a", "m", "m"),
+        ("./t", "t/m", "m"),
+    ],
+)
+def test_state_as_an_object(folder: str, path: str, expected: str) -> None:
+    state = tf.train.generate_checkpoint_state_proto(folder, path, [path])
+    assert state.model_checkpoint_path == expected
+    assert state.all_model_checkpoint_paths == [expected]
+
+
+def test_second_start_in_a_relative_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with tf.Graph().as_default():
+        step = tf.train.get_or_create_global_step()
+        add = tf.assign_add(step, 1)
+        for end in (3, 6):
+            hooks = [tf.train.StopAtStepHook(num_steps=3)]
+            with tf.train.MonitoredTrainingSession(checkpoint_dir="rel", hooks=hooks) as sess:
+                while not sess.should_stop():
+                    reached = sess.run(add)
+            assert reached == end
+            assert tf.train.latest_checkpoint("rel") == f"rel/model.ckpt-{end}"
+        for end in (1, 2):
+            supervisor = tf.train.Supervisor(logdir="sup")
+            with supervisor.managed_session() as sess:
+                assert sess.run(add) == end
+                supervisor.saver.save(sess, supervisor.save_path, global_step=step)
+
+
+def test_only_the_very_name_of_the_state_file_is_refused(tmp_path: Path) -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        v = tf.Variable(1.0)
+        sess.run(v.initializer)
+        saver = tf.train.Saver()
+        path = str(tmp_path / "checkpoint")
+        assert saver.save(sess, path, global_step=1) == path + "-1"
+        assert tf.train.latest_checkpoint(tmp_path) == path + "-1"
+        with pytest.raises(ValueError, match="collides"):
+            saver.save(sess, path)
