@@ -134,6 +134,10 @@ def _initial_gradients(ys: list[Tensor], grad_ys: list[Any], scope: str) -> list
     return result
 
 
+def _is_sparse(grad: Any) -> bool:
+    return isinstance(grad, IndexedSlices)
+
+
 #: Stands for a context that is not needed.
 _NOWHERE: Any = contextlib.nullcontext()
 
@@ -303,6 +307,12 @@ class _Walker:
                     self._zeros(t) if g is None else g
                     for g, t in zip(grads, op.outputs, strict=True)
                 ]
+                if function is op.op_def.gradient_function and not hasattr(
+                    function, "takes_slices"
+                ):
+                    filled = [
+                        internal_convert(g, None, None) if _is_sparse(g) else g for g in filled
+                    ]
                 result = function(op, *filled)
             finally:
                 self.graph._original_op = original

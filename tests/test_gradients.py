@@ -252,3 +252,28 @@ def test_a_partitioned_table_gets_sparse_gradients_for_each_part() -> None:
     expected = np.zeros((10, 2))
     expected[0], expected[9] = 1.0, 2.0
     np.testing.assert_array_equal(whole, expected)
+
+
+@pytest.mark.parametrize(
+    ("total", "expected"),  # as TensorFlow gives them
+    [
+        (lambda m, b: m + b, 2.0),
+        (lambda m, b: m + 1.0, 0.0),
+        (lambda m, b: 1.0 - m * b, -8.0),
+        (lambda m, b: tf.squared_difference(m, b), -12.0),
+        (lambda m, b: m - tf.reduce_mean(b, 0), -2.0),
+    ],
+)
+def test_rows_of_what_was_broadcast(total: Any, expected: float) -> None:
+    """The gradient of a gather is sparse, the sum over what was repeated is of the whole."""
+    m = tf.constant([[5.0], [7.0], [3.0]])
+    b = tf.constant([1.0])
+    (grad,) = tf.gradients(tf.gather(total(m, b), [0, 2]), b, unconnected_gradients="zero")
+    np.testing.assert_allclose(value(grad), [expected])
+
+
+def test_sparse_gradients_stay_sparse_where_shapes_are_equal() -> None:
+    table = tf.Variable([[1.0], [2.0]])
+    same = tf.identity(-(table + table))
+    (grad,) = tf.gradients(tf.gather(same, [1]), table)
+    assert isinstance(grad, tf.IndexedSlices)

@@ -60,7 +60,8 @@ class FunctionGraph(Graph):
         """The function for a session: takes arrays, returns a tuple of arrays (or datasets)."""
         assert self._captures is not None
         inside = list(self._captures.values())
-        plan = Plan(session, FetchPlan(self, self.outputs), [*self.inputs, *inside])
+        fetches = FetchPlan(self, self.outputs)
+        plan = Plan(session, fetches, [*self.inputs, *inside])
         plan.rewrite()
         values = list(captured_values)
         convert = plan.convert_feeds
@@ -69,7 +70,10 @@ class FunctionGraph(Graph):
         def call(*arguments: Any) -> tuple[Any, ...]:
             return tuple(run(convert([*arguments, *values])))
 
-        return call
+        def call_with_repeats(*arguments: Any) -> tuple[Any, ...]:
+            return tuple(fetches.rebuild(run(convert([*arguments, *values]))))
+
+        return call if len(fetches.tensors) == len(self.outputs) else call_with_repeats
 
     def __repr__(self) -> str:
         return f"<function graph {self.name!r}: {self.version} nodes>"

@@ -41,6 +41,8 @@ def op_scope(
     The string that is yielded, given as a node's name, gives that node the scope's own name.
     """
     graph = default_graph()
+    if graph._captures is not None:  # a function's own nodes, whatever they take from outside
+        return graph.name_scope(name or default)
     for value in values:
         owner = getattr(value, "graph", None)
         if owner is not None and hasattr(owner, "name_scope"):

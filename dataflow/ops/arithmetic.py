@@ -18,6 +18,7 @@ from dataflow.ops import array as array_ops
 from dataflow.ops.broadcasting import broadcast_dims, broadcast_gradients
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_equal_op, greater_op, less_equal_op, not_equal_op
+from dataflow.ops.indexed_slices import takes_slices
 from dataflow.shapes import Dims
 
 INEXACT = FLOATING | COMPLEX
@@ -161,11 +162,13 @@ def conj_if_complex(x: Any) -> Any:
 
 @add_v2_op.gradient
 @add_v1_op.gradient
+@takes_slices
 def add_gradient(op: Any, grad: Any) -> list[Any]:
     return broadcast_gradients(op, grad, grad)
 
 
 @sub_op.gradient
+@takes_slices
 def sub_gradient(op: Any, grad: Any) -> list[Any]:
     return broadcast_gradients(op, grad, -grad)
 

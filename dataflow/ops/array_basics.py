@@ -15,6 +15,7 @@ from dataflow.graph.conversion import (
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import INDEX, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.indexed_slices import takes_slices
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, Shape
@@ -241,6 +242,7 @@ def ensure_shape_op(input: Tensor, *, shape: Shape) -> Dims:
     return shapes.merge(input.dims, shape)
 
 
+@takes_slices
 def _pass_gradient(op: Any, *grads: Tensor) -> list[Any]:
     return list(grads)
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
+from dataflow.ops.indexed_slices import IndexedSlices, to_dense
 from dataflow.shapes import BroadcastError, Dims, broadcast, list_dims
 
 
@@ -71,6 +72,8 @@ def broadcast_gradients(op: Any, grad_x: Any, grad_y: Any) -> list[Any]:
     pending = []
     for own, other, grad in ((x, y, grad_x), (y, x, grad_y)):
         axes = None if grad is None else _static_axes(own.dims, other.dims)
+        if axes != [] and isinstance(grad, IndexedSlices):
+            grad = to_dense(grad)
         if axes is not None and (not axes or grad.dims is not None):
             grad = _sum_static(grad, own, axes)
         elif grad is not None:

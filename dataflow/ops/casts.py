@@ -11,6 +11,7 @@ from dataflow.graph.conversion import convert_to_tensor, internal_convert
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.indexed_slices import takes_slices
 from dataflow.shapes import Dims
 
 
@@ -26,6 +27,7 @@ def cast_op(x: Tensor, *, DstT: DType, Truncate: bool = False) -> Dims:
 
 
 @cast_op.gradient
+@takes_slices
 def cast_gradient(op: Any, grad: Any) -> list[Any]:
     source = op.inputs[0].dtype.base_dtype
     target = op.outputs[0].dtype.base_dtype

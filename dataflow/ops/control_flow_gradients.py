@@ -28,7 +28,7 @@ from dataflow.ops.control_flow_context import (
     output_context,
     while_context_of,
 )
-from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.ops.indexed_slices import IndexedSlices, takes_slices
 
 _EXITS = frozenset({"Exit", "RefExit"})
 
@@ -508,6 +508,7 @@ def _grad_loop(graph: Any) -> WhileContext | None:
 
 
 @control_flow.exit_op.gradient
+@takes_slices
 def exit_gradient(op: Operation, grad: Any) -> list[Any]:
     loop = _grad_loop(op.graph)
     if loop is None or not loop.back_prop:
@@ -526,6 +527,7 @@ def _dense(graph: Any, grad: IndexedSlices, context: Any) -> Tensor:
         return convert_to_tensor(grad)
 
 
+@takes_slices
 def switch_gradient(op: Operation, *grads: Any) -> list[Any]:
     if is_loop_switch(op):
         loop = _grad_loop(op.graph)
@@ -560,6 +562,7 @@ control_flow.switch_op.gradient(switch_gradient)
 control_flow.ref_switch_op.gradient(switch_gradient)
 
 
+@takes_slices
 def merge_gradient(op: Operation, grad: Any, _index: Any = None) -> list[Any]:
     from dataflow.ops.comparison import equal
 
@@ -587,6 +590,7 @@ control_flow.merge_op.gradient(merge_gradient)
 control_flow.ref_merge_op.gradient(merge_gradient)
 
 
+@takes_slices
 def _pass(op: Operation, grad: Any) -> list[Any]:
     return [grad]
 
@@ -596,6 +600,7 @@ control_flow.ref_next_iteration_op.gradient(_pass)
 control_flow.ref_exit_op.gradient(exit_gradient)
 
 
+@takes_slices
 def enter_gradient(op: Operation, grad: Any) -> list[Any]:
     loop = _grad_loop(op.graph)
     if loop is None or not loop.back_prop:

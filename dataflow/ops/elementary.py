@@ -18,6 +18,7 @@ from dataflow.ops.arithmetic import (
     real_div_op,
 )
 from dataflow.ops.casts import cast
+from dataflow.ops.indexed_slices import takes_slices
 from dataflow.shapes import Dims, merge
 
 
@@ -202,6 +203,7 @@ def sigmoid_grad_gradient(op: Any, grad: Any) -> list[Any]:
 
 
 @neg_op.gradient
+@takes_slices
 def neg_gradient(op: Any, grad: Any) -> list[Any]:
     return [-grad]
 

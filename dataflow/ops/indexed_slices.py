@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dataflow.dtypes import DType
@@ -103,6 +104,15 @@ def concat_slices(parts: list[IndexedSlices]) -> IndexedSlices:
         concat([p.indices for p in parts], 0),
         parts[0].dense_shape,
     )
+
+
+def takes_slices(gradient: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks the gradient function of an op that `IndexedSlices` may reach as they are.
+
+    Others are given the whole tensor.
+    """
+    gradient.takes_slices = True  # type: ignore[attr-defined]
+    return gradient
 
 
 _LARGE_ELEMENTS = 100_000_000

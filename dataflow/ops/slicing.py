@@ -312,6 +312,13 @@ def _refusal(tensor: Any, index: Any) -> str:
     return text + " Cast a floating index with tf.cast(i, tf.int32)."
 
 
+def _is_mask(spec: Any) -> bool:
+    if isinstance(spec, np.ndarray):
+        return bool(spec.dtype.kind == "b")
+    dtype = getattr(spec, "dtype", None)
+    return is_tensor_like(spec) and dtype is not None and bool(dtype.is_bool)
+
+
 def _same_dtype(bounds: list[Any]) -> list[Any]:
     """Bounds of which some are int64 and some int32 tensors, all as int64."""
     kinds = {b.dtype.base_dtype for b in bounds if isinstance(b, Tensor)}
@@ -324,9 +331,11 @@ def _same_dtype(bounds: list[Any]) -> list[Any]:
 
 def getitem(tensor: Any, spec: Any, var: Any = None) -> Tensor:
     """``tensor[spec]`` as Python's syntax gives it; see `Tensor.__getitem__`."""
-    if isinstance(spec, (np.ndarray, list)) or (
-        isinstance(spec, Tensor) and spec.dtype.base_dtype is dtypes.bool_
-    ):
+    if _is_mask(spec):
+        from dataflow.ops.array import boolean_mask
+
+        return boolean_mask(tensor, spec)
+    if isinstance(spec, (np.ndarray, list)):
         raise TypeError(_refusal(tensor, spec))
     items = spec if isinstance(spec, tuple) else (spec,)
     begin: list[Any] = []

@@ -12,6 +12,7 @@ from dataflow.graph.conversion import set_builders
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import Array, define_op, get_op, not_differentiable, short_repr
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.indexed_slices import takes_slices
 from dataflow.shapes import Dims, Shape
 
 
@@ -48,6 +49,7 @@ def placeholder_with_default_op(input: Tensor, *, shape: Shape) -> Dims:
 
 
 @placeholder_with_default_op.gradient
+@takes_slices
 def placeholder_with_default_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [grad]
 

@@ -10,6 +10,7 @@ from dataflow.graph.conversion import convert_n_to_tensor
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
+from dataflow.ops.indexed_slices import takes_slices
 from dataflow.shapes import Dims, Shape
 
 
@@ -44,6 +45,7 @@ def add_n_op(inputs: list[Tensor]) -> Dims:
 
 
 @add_n_op.gradient
+@takes_slices
 def add_n_gradient(op: Any, grad: Any) -> list[Any]:
     return [grad] * len(op.inputs)
 
@@ -58,6 +60,7 @@ def accumulate_n_op(inputs: list[Tensor], *, shape: Shape) -> Dims:
 
 
 @accumulate_n_op.gradient
+@takes_slices
 def accumulate_n_gradient(op: Any, grad: Any) -> list[Any]:
     return [grad] * len(op.inputs)
 

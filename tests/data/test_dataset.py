@@ -277,3 +277,32 @@ def test_variables_in_functions() -> None:
         s.run(v.initializer)
         s.run(it.initializer)
         assert [s.run(n), s.run(n)] == [5, 6]
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: (x, x), [(1, 1), (2, 2)]),
+        (lambda x: {"a": x, "b": x}, [{"a": 1, "b": 1}, {"a": 2, "b": 2}]),
+        (lambda x: (x * 2, x, x), [(2, 1, 1), (4, 2, 2)]),
+    ],
+)
+def test_map_returns_one_tensor_twice(function, expected):
+    element = tf.data.Dataset.from_tensor_slices([1, 2]).map(function)
+    element = element.make_one_shot_iterator().get_next()
+    with tf.Session() as sess:
+        assert [sess.run(element) for _ in range(2)] == expected
+
+
+@pytest.mark.parametrize("as_method", [True, False])
+def test_table_in_map(as_method):
+    table = tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([1, 2], tf.int64)), -1
+    )
+    words = tf.data.Dataset.from_tensor_slices(["b", "z"])
+    found = words.map(table.lookup if as_method else lambda w: table.lookup(w))
+    iterator = found.make_initializable_iterator()
+    element = iterator.get_next()
+    with tf.Session() as sess:
+        sess.run([tf.tables_initializer(), iterator.initializer])
+        assert [sess.run(element) for _ in range(2)] == [2, -1]

@@ -88,7 +88,6 @@ def test_nodes_are_named_as_in_tensorflow() -> None:
         (0.5, "tf.cast"),
         ("a", "valid indices"),
         ([0, 1], "tf.gather"),
-        (np.array([True, False]), "tf.boolean_mask"),
         (np.array([1, 0]), "tf.gather"),
         (True, "tf.boolean_mask"),
     ],
@@ -96,13 +95,6 @@ def test_nodes_are_named_as_in_tensorflow() -> None:
 def test_an_index_that_makes_no_sense_is_refused_with_a_hint(index: Any, hint: str) -> None:
     with tf.Graph().as_default(), pytest.raises(TypeError, match=hint):
         tf.zeros([2, 3])[index]
-
-
-def test_a_mask_is_refused_with_a_hint() -> None:
-    with tf.Graph().as_default():
-        x = tf.zeros([2, 3])
-        with pytest.raises(TypeError, match=r"tf\.boolean_mask"):
-            x[tf.constant([True, False])]
 
 
 @pytest.mark.parametrize("index", [(0, 0, 0), (5,), (slice(None, None, 0),), (Ellipsis, Ellipsis)])
@@ -140,3 +132,19 @@ def test_pad_checks_its_paddings() -> None:
             tf.pad(x, [[2, 0], [0, 0]], mode="REFLECT")
         with pytest.raises(ValueError, match="Unknown padding mode"):
             tf.pad(x, [[0, 0], [0, 0]], mode="WRAP")
+
+
+@pytest.mark.parametrize(
+    ("mask", "expected"),
+    [
+        (lambda x: x > 2, [5, 7]),
+        (lambda x: np.array([False, True]), [[7, 2]]),
+        (lambda x: np.array([[True, False], [False, True]]), [1, 2]),
+    ],
+)
+def test_a_mask_picks_elements(mask: Any, expected: Any) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        x = tf.constant([[1, 5], [7, 2]])
+        np.testing.assert_array_equal(session.run(x[mask(x)]), expected)
+        with pytest.raises(ValueError, match="mask must have the tensor's sizes"):
+            x[np.array([True, False, True])]
