@@ -332,7 +332,7 @@ def swish(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
     features = convert_to_tensor(features, name="features")
     beta = convert_to_tensor(beta, features.dtype.base_dtype, name="beta")
     product = features * sigmoid_op(beta * features)
-    return array_ops.identity_n([product], name=name)[0]
+    return array_ops.identity_n([product], name=name)[0]  # type: ignore[no-any-return]
 
 
 def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:

@@ -68,7 +68,7 @@ def shape_op(input: Tensor, *, out_type: DType = dtypes.int32) -> Dims:
     shape_only=True,
     host_outputs=("output",),
 )
-def shape_n_op(input: list[Tensor], *, out_type: DType = dtypes.int32) -> list[Dims]:
+def shape_n(input: list[Tensor], *, out_type: DType = dtypes.int32) -> list[Dims]:
     """The shape of each of several tensors. Not differentiable."""
     return [(None,) if t.dims is None else (len(t.dims),) for t in input]
 
@@ -98,7 +98,7 @@ def rank_op(input: Tensor) -> Dims:
     return ()
 
 
-not_differentiable(shape_op, shape_n_op, size_op, rank_op)
+not_differentiable(shape_op, shape_n, size_op, rank_op)
 
 
 def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
@@ -121,11 +121,6 @@ def _shape_of(input: Any, name: str | None, out_type: Any, optimize: bool) -> Te
         if optimize and tensor.dims is not None and None not in tensor.dims:
             return constant(np.array(tensor.dims, out_type.numpy), name=scope)
         return shape_op(tensor, out_type=out_type, name=scope)  # type: ignore[no-any-return]
-
-
-def shape_n(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> list[Tensor]:
-    """The shapes of several tensors, a list of vectors."""
-    return shape_n_op(input, out_type=out_type, name=name)  # type: ignore[no-any-return]
 
 
 def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
@@ -201,14 +196,14 @@ def identity_op(input: Tensor) -> Dims:
 
 
 @define_op("IdentityN", "input: list(T) -> output: list(T)")
-def identity_n_op(input: list[Tensor]) -> list[Dims]:
+def identity_n(input: list[Tensor]) -> list[Dims]:
     """Several inputs, each itself. Gradient: passes unchanged."""
     return [t.dims for t in input]
 
 
 @define_op("StopGradient", "input: T -> output: T", is_alias=True, shape_like=0)
-def stop_gradient_op(input: Tensor) -> Dims:
-    """The input itself, which counts as a constant for gradients."""
+def stop_gradient(input: Tensor) -> Dims:
+    """The input itself, which counts as a constant for `tf.gradients`."""
     return input.dims
 
 
@@ -231,7 +226,7 @@ def debug_gradient_identity_op(input: Tensor) -> Dims:
 
 
 @define_op("GuaranteeConst", "input: T -> output: T", stateful=True)
-def guarantee_const_op(input: Tensor) -> Dims:
+def guarantee_const(input: Tensor) -> Dims:
     """The input itself, promised never to change. Not differentiable."""
     return input.dims
 
@@ -247,9 +242,9 @@ def _pass_gradient(op: Any, *grads: Tensor) -> list[Any]:
     return list(grads)
 
 
-for _op in (identity_op, identity_n_op, snapshot_op, debug_gradient_identity_op, ensure_shape_op):
+for _op in (identity_op, identity_n, snapshot_op, debug_gradient_identity_op, ensure_shape_op):
     _op.gradient(_pass_gradient)
-not_differentiable(stop_gradient_op, guarantee_const_op)
+not_differentiable(stop_gradient, guarantee_const)
 
 
 @prevent_gradient_op.gradient
@@ -274,16 +269,6 @@ def identity(input: Any, name: str | None = None) -> Tensor:
             identity(input.indices), identity(input.values, name), identity(input.dense_shape)
         )
     return identity_op(input, name=name)  # type: ignore[no-any-return]
-
-
-def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
-    """The tensors of a list, each with the same value, made by one node."""
-    return identity_n_op(input, name=name)  # type: ignore[no-any-return]
-
-
-def stop_gradient(input: Any, name: str | None = None) -> Tensor:
-    """``input``, held constant for `tf.gradients`."""
-    return stop_gradient_op(input, name=name)  # type: ignore[no-any-return]
 
 
 def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
@@ -575,7 +560,7 @@ def squeeze(
 
 
 @define_op("BroadcastTo", "input: T, shape: Tidx -> output: T", Tidx=INDEX, shape_input=1)
-def broadcast_to_op(input: Tensor, shape: Tensor) -> Dims:
+def broadcast_to(input: Tensor, shape: Tensor) -> Dims:
     """The input repeated along axes of size 1, and new leading axes, up to ``shape``.
 
     Gradient: summed back over the repeated axes.
@@ -596,7 +581,7 @@ def broadcast_to_op(input: Tensor, shape: Tensor) -> Dims:
     return dims
 
 
-@broadcast_to_op.gradient
+@broadcast_to.gradient
 def broadcast_to_gradient(op: Any, grad: Tensor) -> list[Any]:
     from dataflow.ops.math import reduce_sum
 
@@ -640,11 +625,6 @@ def broadcast_gradient_args_op(s0: Tensor, s1: Tensor) -> list[Dims]:
 not_differentiable(broadcast_args_op, broadcast_gradient_args_op)
 
 
-def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """``input`` broadcast to ``shape`` by NumPy's rules."""
-    return broadcast_to_op(input, shape, name=name)  # type: ignore[no-any-return]
-
-
 def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     """The shape, as a tensor, that two shape tensors broadcast to."""
     return broadcast_args_op(shape_x, shape_y)  # type: ignore[no-any-return]
@@ -662,7 +642,7 @@ _FIXED_SIZE = dtypes.NUMBERS | {
 
 
 @define_op("Bitcast", "input: T -> output: type", T=_FIXED_SIZE)
-def bitcast_op(input: Tensor, *, type: DType) -> Dims:
+def bitcast(input: Tensor, *, type: DType) -> Dims:
     """The same bytes read as another dtype.
 
     Shape: a larger element type takes away the last axis (which must have the ratio's size), a
@@ -683,14 +663,4 @@ def bitcast_op(input: Tensor, *, type: DType) -> Dims:
     return input.dims[:-1]
 
 
-not_differentiable(bitcast_op)
-
-
-def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
-    """The bytes of ``input`` read as dtype ``type``."""
-    return bitcast_op(input, type=type, name=name)  # type: ignore[no-any-return]
-
-
-def guarantee_const(input: Any, name: str | None = None) -> Tensor:
-    """``input``, promised never to change between runs."""
-    return guarantee_const_op(input, name=name)  # type: ignore[no-any-return]
+not_differentiable(bitcast)

@@ -14,8 +14,11 @@ DecodeWav = namedtuple("DecodeWav", ["audio", "sample_rate"])
 
 
 @define_op("EncodeWav", "audio: float32, sample_rate: int32 -> contents: string")
-def encode_wav_op(audio: Tensor, sample_rate: Tensor) -> Dims:
-    """Sound [samples, channels] between -1 and 1 as a WAV file. Not differentiable."""
+def encode_wav(audio: Tensor, sample_rate: Tensor) -> Dims:
+    """Sound, float32 [samples, channels] between -1 and 1, as a WAV file of 16 bits: a string.
+
+    ``sample_rate``: samples per second. Not differentiable.
+    """
     need_rank(audio, 2, "audio")
     need_rank(sample_rate, 0, "sample_rate")
     return ()
@@ -31,16 +34,8 @@ def decode_wav_op(
     return [(samples, None if desired_channels == -1 else desired_channels), ()]
 
 
-not_differentiable(encode_wav_op)
+not_differentiable(encode_wav)
 not_differentiable(decode_wav_op)
-
-
-def encode_wav(audio: Any, sample_rate: Any, name: str | None = None) -> Tensor:
-    """Sound, float32 [samples, channels] between -1 and 1, as a WAV file of 16 bits: a string.
-
-    ``sample_rate``: samples per second.
-    """
-    return encode_wav_op(audio, sample_rate, name=name)  # type: ignore[no-any-return]
 
 
 def decode_wav(

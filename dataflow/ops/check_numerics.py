@@ -17,7 +17,7 @@ _FLOATS = frozenset({dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.flo
 @define_op(
     "CheckNumerics", "tensor: T -> output: T", stateful=True, T=_FLOATS, has_side_effect=True
 )
-def check_numerics_op(tensor: Tensor, *, message: str) -> Dims:
+def check_numerics(tensor: Tensor, *, message: str) -> Dims:
     """``tensor``, unchanged; an `InvalidArgumentError` where it holds NaN or infinity.
 
     Shape: that of tensor. Gradient: passes, and is checked too.
@@ -25,7 +25,7 @@ def check_numerics_op(tensor: Tensor, *, message: str) -> Dims:
     return tensor.dims
 
 
-@check_numerics_op.gradient
+@check_numerics.gradient
 def check_numerics_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [
         check_numerics(
@@ -34,11 +34,6 @@ def check_numerics_gradient(op: Any, grad: Tensor) -> list[Any]:
             + op.attrs["message"],
         )
     ]
-
-
-def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
-    """``tensor``; fails with `InvalidArgumentError` and ``message`` for NaN or infinity."""
-    return check_numerics_op(tensor, message=message, name=name)  # type: ignore[no-any-return]
 
 
 def verify_tensor_all_finite(

@@ -22,7 +22,7 @@ __all__ = ["group", "no_op", "tuple_", "with_dependencies"]
 
 
 @define_op("NoOp", inline_safe=True)
-def no_op_op() -> list[Dims]:
+def no_op() -> list[Dims]:
     """Does nothing; something to hang control dependencies on. No output."""
     return []
 
@@ -164,7 +164,7 @@ def loop_cond_op(input: Tensor) -> Dims:
     return input.dims
 
 
-not_differentiable(no_op_op, control_trigger_op, abort_op, loop_cond_op)
+not_differentiable(no_op, control_trigger_op, abort_op, loop_cond_op)
 
 
 def switch(data: Tensor, pred: Tensor, name: str | None = None) -> Any:
@@ -178,11 +178,6 @@ def merge(inputs: list[Tensor], name: str | None = None) -> Tensor:
     if all(t.dtype.is_ref for t in inputs):
         return ref_merge_op(inputs, name=name)[0]  # type: ignore[no-any-return]
     return merge_op(inputs, name=name)[0]  # type: ignore[no-any-return]
-
-
-def no_op(name: str | None = None) -> Operation:
-    """An operation that does nothing."""
-    return no_op_op(name=name)  # type: ignore[no-any-return]
 
 
 def _as_operation(item: Any, what: str) -> Operation:
@@ -213,7 +208,7 @@ def group(*inputs: Any, **kwargs: Any) -> Operation:
     graph = default_graph()
     ops = [_as_operation(i, "tf.group") for i in flatten(list(inputs))]
     if not ops:
-        return no_op(name=name or "group_deps")
+        return no_op(name=name or "group_deps")  # type: ignore[no-any-return]
     if ops[0].graph is not graph:
         graph = ops[0].graph
     with graph.as_default(), graph.name_scope(name or "group_deps") as scope:
@@ -222,14 +217,14 @@ def group(*inputs: Any, **kwargs: Any) -> Operation:
             by_device.setdefault(op.device, []).append(op)
         if len(by_device) == 1:
             with graph.control_dependencies(ops), _on(graph, next(iter(by_device))):
-                return no_op(name=scope)
+                return no_op(name=scope)  # type: ignore[no-any-return]
         # One node for each device, so that only one edge crosses from each.
         parts = []
         for device in sorted(by_device):
             with graph.control_dependencies(by_device[device]), _on(graph, device):
                 parts.append(no_op())
         with graph.control_dependencies(parts):
-            return no_op(name=scope)
+            return no_op(name=scope)  # type: ignore[no-any-return]
 
 
 def _on(graph: Any, device: str) -> Any:

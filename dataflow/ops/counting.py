@@ -205,7 +205,7 @@ def confusion_matrix(
             values = array_ops.ones(array_ops.shape(predictions), dtype=as_dtype(dtype))
         else:
             values = cast(convert_to_tensor(weights), dtype)
-        return array_ops.scatter_nd(indices, values, shape)
+        return array_ops.scatter_nd(indices, values, shape)  # type: ignore[no-any-return]
 
 
 def _squeezed(labels: Tensor, predictions: Tensor) -> tuple[Any, Any]:

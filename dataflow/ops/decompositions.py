@@ -87,7 +87,7 @@ def cholesky_gradient(op: Any, grad: Any) -> list[Any]:
 
 
 @define_op("Qr", "input: T -> q: T, r: T", T=INEXACT, cost=cubic(4.0))
-def qr_op(input: Tensor, *, full_matrices: bool = False) -> list[Dims]:
+def qr(input: Tensor, *, full_matrices: bool = False) -> list[Dims]:
     """``input = q @ r`` with orthonormal columns in q and an upper triangle r.
 
     Shape: [..., m, n] gives q [..., m, k] and r [..., k, n], k = min(m, n) (m, when full).
@@ -115,7 +115,7 @@ def _qr_gradient_tall(q: Any, r: Any, dq: Any, dr: Any) -> Any:
     return matmul(q, dr + _solve_right(tril, r)) + _solve_right(dq - matmul(q, qdq), r)
 
 
-@qr_op.gradient
+@qr.gradient
 def qr_gradient(op: Any, dq: Any, dr: Any) -> list[Any]:
     (a,) = op.inputs
     q, r = op.outputs
@@ -133,11 +133,6 @@ def qr_gradient(op: Any, dq: Any, dr: Any) -> list[Any]:
     dv, du = dr[..., :, rows:], dr[..., :, :rows]
     dx = _qr_gradient_tall(q, u, dq + matmul(y, dv, adjoint_b=True), du)
     return [array_ops.concat([dx, matmul(q, dv)], -1)]
-
-
-def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Any:
-    """``input = q @ r``: a tuple (q, r)."""
-    return qr_op(input, full_matrices=full_matrices, name=name)
 
 
 @define_op("Svd", "input: T -> s: T, u: T, v: T", T=INEXACT, cost=cubic(20.0))

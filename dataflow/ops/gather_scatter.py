@@ -278,7 +278,7 @@ def _scatter_dims(indices: Tensor, updates: Tensor, dims: Dims) -> Dims:
     "indices: Tindices, updates: T, shape: Tindices -> output: T",
     Tindices=_GATHER_INDICES,
 )
-def scatter_nd_op(indices: Tensor, updates: Tensor, shape: Tensor) -> Dims:
+def scatter_nd(indices: Tensor, updates: Tensor, shape: Tensor) -> Dims:
     """Zeros of ``shape`` with ``updates`` added at coordinates; repeated ones add up.
 
     Gradient: gathered at the coordinates.
@@ -287,14 +287,9 @@ def scatter_nd_op(indices: Tensor, updates: Tensor, shape: Tensor) -> Dims:
     return _scatter_dims(indices, updates, static_dims(shape))
 
 
-@scatter_nd_op.gradient
+@scatter_nd.gradient
 def scatter_nd_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [None, gather_nd(grad, op.inputs[0]), None]
-
-
-def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
-    """``updates`` added at the coordinates ``indices`` into zeros of ``shape``."""
-    return scatter_nd_op(indices, updates, shape, name=name)  # type: ignore[no-any-return]
 
 
 def _define_tensor_scatter(op_type: str, text: str, allowed: Any = None) -> OpDef:
@@ -310,75 +305,48 @@ def _define_tensor_scatter(op_type: str, text: str, allowed: Any = None) -> OpDe
     )
 
 
-tensor_scatter_update_op = _define_tensor_scatter(
+tensor_scatter_update = _define_tensor_scatter(
     "TensorScatterUpdate",
     "A copy of ``tensor`` with ``updates`` at coordinates. Gradient: zero where it was replaced.",
 )
-tensor_scatter_add_op = _define_tensor_scatter(
+tensor_scatter_add = _define_tensor_scatter(
     "TensorScatterAdd",
     "A copy of ``tensor`` with ``updates`` added at coordinates. Gradient: to both.",
     dtypes.NUMBERS,
 )
-tensor_scatter_sub_op = _define_tensor_scatter(
+tensor_scatter_sub = _define_tensor_scatter(
     "TensorScatterSub",
     "A copy of ``tensor`` with ``updates`` subtracted at coordinates. Gradient: to both.",
     dtypes.NUMBERS,
 )
-tensor_scatter_max_op = _define_tensor_scatter(
+tensor_scatter_max = _define_tensor_scatter(
     "TensorScatterMax",
     "The larger of ``tensor`` and ``updates`` at coordinates. Not differentiable.",
     dtypes.REAL_NUMBERS,
 )
-tensor_scatter_min_op = _define_tensor_scatter(
+tensor_scatter_min = _define_tensor_scatter(
     "TensorScatterMin",
     "The smaller of ``tensor`` and ``updates`` at coordinates. Not differentiable.",
     dtypes.REAL_NUMBERS,
 )
-not_differentiable(tensor_scatter_max_op, tensor_scatter_min_op)
+not_differentiable(tensor_scatter_max, tensor_scatter_min)
 
 
-@tensor_scatter_update_op.gradient
+@tensor_scatter_update.gradient
 def tensor_scatter_update_gradient(op: Any, grad: Tensor) -> list[Any]:
     indices, updates = op.inputs[1], op.inputs[2]
-    kept = tensor_scatter_update_op(grad, indices, zeros_like(updates))
+    kept = tensor_scatter_update(grad, indices, zeros_like(updates))
     return [kept, None, gather_nd(grad, indices)]
 
 
-@tensor_scatter_add_op.gradient
+@tensor_scatter_add.gradient
 def tensor_scatter_add_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [grad, None, gather_nd(grad, op.inputs[1])]
 
 
-@tensor_scatter_sub_op.gradient
+@tensor_scatter_sub.gradient
 def tensor_scatter_sub_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [grad, None, -gather_nd(grad, op.inputs[1])]
-
-
-def tensor_scatter_update(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
-) -> Tensor:
-    """A copy of ``tensor`` with ``updates`` at the coordinates ``indices``."""
-    return tensor_scatter_update_op(tensor, indices, updates, name=name)  # type: ignore[no-any-return]
-
-
-def tensor_scatter_add(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """A copy of ``tensor`` with ``updates`` added at the coordinates ``indices``."""
-    return tensor_scatter_add_op(tensor, indices, updates, name=name)  # type: ignore[no-any-return]
-
-
-def tensor_scatter_sub(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """A copy of ``tensor`` with ``updates`` subtracted at the coordinates ``indices``."""
-    return tensor_scatter_sub_op(tensor, indices, updates, name=name)  # type: ignore[no-any-return]
-
-
-def tensor_scatter_max(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """A copy of ``tensor`` with the larger of it and ``updates`` at the coordinates."""
-    return tensor_scatter_max_op(tensor, indices, updates, name=name)  # type: ignore[no-any-return]
-
-
-def tensor_scatter_min(tensor: Any, indices: Any, updates: Any, name: str | None = None) -> Tensor:
-    """A copy of ``tensor`` with the smaller of it and ``updates`` at the coordinates."""
-    return tensor_scatter_min_op(tensor, indices, updates, name=name)  # type: ignore[no-any-return]
 
 
 # ---- One-hot ------------------------------------------------------------------------------
@@ -680,7 +648,7 @@ def _stitched(indices: list[Tensor], data: list[Tensor]) -> Dims:
 
 
 @define_op("DynamicStitch", "indices: N * int32, data: N * T -> merged: T")
-def dynamic_stitch_op(indices: list[Tensor], data: list[Tensor]) -> Dims:
+def dynamic_stitch(indices: list[Tensor], data: list[Tensor]) -> Dims:
     """Slices put at the rows that ``indices`` say; of several for one row the last counts.
 
     Shape: [largest index + 1] + the slices'. Gradient: gathered.
@@ -689,7 +657,7 @@ def dynamic_stitch_op(indices: list[Tensor], data: list[Tensor]) -> Dims:
 
 
 @define_op("ParallelDynamicStitch", "indices: N * int32, data: N * T -> merged: T")
-def parallel_dynamic_stitch_op(indices: list[Tensor], data: list[Tensor]) -> Dims:
+def parallel_dynamic_stitch(indices: list[Tensor], data: list[Tensor]) -> Dims:
     """As DynamicStitch, where no row may be given twice. Gradient: gathered."""
     return _stitched(indices, data)
 
@@ -703,7 +671,7 @@ def dynamic_partition_gradient(op: Any, *grads: Tensor) -> list[Any]:
     prefix = shape(partitions)
     numbers = reshape(range_(reduce_prod(prefix)), prefix)
     parts = dynamic_partition_op(numbers, partitions, num_partitions=op.attrs["num_partitions"])
-    merged = parallel_dynamic_stitch_op(list(parts), list(grads))
+    merged = parallel_dynamic_stitch(list(parts), list(grads))
     return [reshape(merged, shape(data)), None]
 
 
@@ -712,8 +680,8 @@ def _stitch_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [None] * count + [gather(grad, i) for i in op.inputs[:count]]
 
 
-dynamic_stitch_op.gradient(_stitch_gradient)
-parallel_dynamic_stitch_op.gradient(_stitch_gradient)
+dynamic_stitch.gradient(_stitch_gradient)
+parallel_dynamic_stitch.gradient(_stitch_gradient)
 
 
 def dynamic_partition(
@@ -721,13 +689,3 @@ def dynamic_partition(
 ) -> list[Tensor]:
     """``data`` sorted into ``num_partitions`` tensors; ``partitions`` says which each slice is in."""
     return list(dynamic_partition_op(data, partitions, num_partitions=num_partitions, name=name))
-
-
-def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
-    """Slices of several tensors put together at the rows that ``indices`` say."""
-    return dynamic_stitch_op(indices, data, name=name)  # type: ignore[no-any-return]
-
-
-def parallel_dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
-    """`dynamic_stitch` where no row may be given twice."""
-    return parallel_dynamic_stitch_op(indices, data, name=name)  # type: ignore[no-any-return]

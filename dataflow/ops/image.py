@@ -65,7 +65,7 @@ def resize_bicubic_op(
 
 @define_op("ResizeArea", "images: T, size: int32 -> resized_images: float32", T=_PIXELS)
 def resize_area_op(images: Tensor, size: Tensor, *, align_corners: bool = False) -> Dims:
-    """Images resized by the mean of the area that each new pixel covers. Not differentiable."""
+    """Images resized, as float32, by the mean of the area under each new pixel. Not differentiable."""
     return _resized(images, size)
 
 
@@ -212,13 +212,13 @@ def _three_channels(images: Tensor) -> Dims:
 
 @define_op("RGBToHSV", "images: T -> output: T", T=_FLOAT)
 def rgb_to_hsv_op(images: Tensor) -> Dims:
-    """Red, green, blue in [0, 1] as hue, saturation, value. Not differentiable."""
+    """Red, green, blue in [0, 1] as hue, saturation, value in [0, 1]. Not differentiable."""
     return _three_channels(images)
 
 
 @define_op("HSVToRGB", "images: T -> output: T", T=_FLOAT)
 def hsv_to_rgb_op(images: Tensor) -> Dims:
-    """Hue, saturation, value in [0, 1] as red, green, blue. Not differentiable."""
+    """Hue, saturation, value in [0, 1] as red, green, blue in [0, 1]. Not differentiable."""
     return _three_channels(images)
 
 
@@ -365,31 +365,34 @@ def decode_jpeg_op(
     ratio: int = 1,
     fancy_upscaling: bool = True,
     try_recover_truncated: bool = False,
-    acceptable_fraction: float = 1.0,
+    acceptable_fraction: float = 1,
     dct_method: str = "",
 ) -> Dims:
-    """A JPEG (or PNG, GIF) file as pixels [height, width, channels]. Not differentiable."""
+    """A JPEG (or PNG, GIF) file as uint8 [height, width, channels]; ``channels`` 0 keeps the file's.
+
+    Not differentiable.
+    """
     need_rank(contents, 0, "contents")
     return (None, None, _channels(channels))
 
 
 @define_op("DecodePng", "contents: string -> image: dtype", dtype={dtypes.uint8, dtypes.uint16})
 def decode_png_op(contents: Tensor, *, channels: int = 0, dtype: DType = dtypes.uint8) -> Dims:
-    """A PNG file as pixels [height, width, channels]. Not differentiable."""
+    """A PNG file as [height, width, channels]; ``channels`` 0 keeps the file's. Not differentiable."""
     need_rank(contents, 0, "contents")
     return (None, None, _channels(channels, (0, 1, 2, 3, 4)))
 
 
 @define_op("DecodeBmp", "contents: string -> image: uint8")
 def decode_bmp_op(contents: Tensor, *, channels: int = 0) -> Dims:
-    """A BMP file as pixels [height, width, channels]. Not differentiable."""
+    """A BMP file as uint8 [height, width, channels]. Not differentiable."""
     need_rank(contents, 0, "contents")
     return (None, None, _channels(channels, (0, 1, 3, 4)))
 
 
 @define_op("DecodeGif", "contents: string -> image: uint8")
 def decode_gif_op(contents: Tensor) -> Dims:
-    """A GIF file as frames [frames, height, width, 3]. Not differentiable."""
+    """A GIF file as uint8 [frames, height, width, 3]. Not differentiable."""
     need_rank(contents, 0, "contents")
     return (None, None, None, 3)
 
@@ -429,7 +432,7 @@ def encode_jpeg_op(
     y_density: int = 300,
     xmp_metadata: str = "",
 ) -> Dims:
-    """Pixels [height, width, 1 or 3] as a JPEG file. Not differentiable."""
+    """uint8 pixels [height, width, 1 or 3] as a JPEG file, a scalar string. Not differentiable."""
     need_rank(image, 3, "image")
     return ()
 
@@ -440,7 +443,7 @@ def encode_jpeg_op(
     T=Defaulted(dtypes.uint8, frozenset({dtypes.uint8, dtypes.uint16})),
 )
 def encode_png_op(image: Tensor, *, compression: int = -1) -> Dims:
-    """Pixels [height, width, 1 to 4] as a PNG file. Not differentiable."""
+    """Pixels [height, width, 1 to 4] as a PNG file, a scalar string. Not differentiable."""
     if image.dims is not None and len(image.dims) < 3:
         raise ValueError(f"the image must have rank 3, got {shapes.list_dims(image.dims)}")
     return None if image.dims is None else image.dims[:-3]
@@ -448,7 +451,7 @@ def encode_png_op(image: Tensor, *, compression: int = -1) -> Dims:
 
 @define_op("ExtractJpegShape", "contents: string -> image_shape: output_type")
 def extract_jpeg_shape_op(contents: Tensor, *, output_type: DType = dtypes.int32) -> Dims:
-    """Height, width and channels of a JPEG file. Not differentiable."""
+    """[height, width, channels] of a JPEG file, without decoding it. Not differentiable."""
     need_rank(contents, 0, "contents")
     return (3,)
 

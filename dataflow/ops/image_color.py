@@ -79,18 +79,11 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
             raise ValueError(f"the last axis must have 1 channel, got {images.dims[-1]}")
         result = tile(images, [1] * (len(images.dims) - 1) + [3], name=scope)
         result.set_shape((*images.dims[:-1], 3))
-        return result
+        return result  # type: ignore[no-any-return]
 
 
-def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
-    """Red, green, blue in [0, 1] as hue, saturation, value in [0, 1]."""
-    return image_ops.rgb_to_hsv_op(images, name=name)  # type: ignore[no-any-return]
-
-
-def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Hue, saturation, value in [0, 1] as red, green, blue in [0, 1]."""
-    return image_ops.hsv_to_rgb_op(images, name=name)  # type: ignore[no-any-return]
-
+rgb_to_hsv = image_ops.rgb_to_hsv_op
+hsv_to_rgb = image_ops.hsv_to_rgb_op
 
 _YIQ = [
     [0.299, 0.59590059, 0.2115],
@@ -138,16 +131,19 @@ def yuv_to_rgb(images: Any) -> Tensor:
     return _recolor(images, _FROM_YUV)
 
 
+def _floating(image: Tensor) -> Tensor:
+    """The image as float32, where it is not float16 or float32 already."""
+    if image.dtype.base_dtype in (dtypes.float16, dtypes.float32):
+        return image
+    return convert_image_dtype(image, dtypes.float32)
+
+
 def adjust_brightness(image: Any, delta: Any) -> Tensor:
     """``delta`` added to all pixels, on the scale where white is 1."""
     with op_scope(None, "adjust_brightness", [image, delta]):
         image = convert_to_tensor(image, name="image")
         old = image.dtype.base_dtype
-        floating = (
-            image
-            if old in (dtypes.float16, dtypes.float32)
-            else (convert_image_dtype(image, dtypes.float32))
-        )
+        floating = _floating(image)
         brighter = floating + cast(delta, floating.dtype)
         return convert_image_dtype(brighter, old, saturate=True)
 
@@ -157,11 +153,7 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
     with op_scope(None, "adjust_contrast", [images, contrast_factor]):
         images = convert_to_tensor(images, name="images")
         old = images.dtype.base_dtype
-        floating = (
-            images
-            if old in (dtypes.float16, dtypes.float32)
-            else (convert_image_dtype(images, dtypes.float32))
-        )
+        floating = _floating(images)
         adjusted = image_ops.adjust_contrast_op(floating, contrast_factor)
         return convert_image_dtype(adjusted, old, saturate=True)
 
@@ -175,11 +167,7 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
         old = image.dtype.base_dtype
         if not isinstance(gamma, Tensor) and gamma < 0:
             raise ValueError("Gamma should be a non-negative real number.")
-        floating = (
-            image
-            if old in (dtypes.float16, dtypes.float32)
-            else (convert_image_dtype(image, dtypes.float32))
-        )
+        floating = _floating(image)
         return convert_image_dtype(gain * pow_(floating, gamma), old, saturate=True)
 
 
@@ -188,11 +176,7 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
     with op_scope(name, "adjust_hue", [image]):
         image = convert_to_tensor(image, name="image")
         old = image.dtype.base_dtype
-        floating = (
-            image
-            if old in (dtypes.float16, dtypes.float32)
-            else (convert_image_dtype(image, dtypes.float32))
-        )
+        floating = _floating(image)
         return convert_image_dtype(image_ops.adjust_hue_op(floating, delta), old)
 
 
@@ -201,11 +185,7 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
     with op_scope(name, "adjust_saturation", [image]):
         image = convert_to_tensor(image, name="image")
         old = image.dtype.base_dtype
-        floating = (
-            image
-            if old in (dtypes.float16, dtypes.float32)
-            else (convert_image_dtype(image, dtypes.float32))
-        )
+        floating = _floating(image)
         adjusted = image_ops.adjust_saturation_op(floating, saturation_factor)
         return convert_image_dtype(adjusted, old)
 
@@ -258,10 +238,7 @@ def per_image_standardization(image: Any) -> Tensor:
     from dataflow.ops.math import divide, reduce_mean, reduce_prod, rsqrt, sqrt, square
 
     with op_scope(None, "per_image_standardization", [image]) as scope:
-        image = as_image(image)
-        old = image.dtype.base_dtype
-        if old not in (dtypes.float16, dtypes.float32):
-            image = convert_image_dtype(image, dtypes.float32)
+        image = _floating(as_image(image))
         count = reduce_prod(shape(image)[-3:])
         mean = reduce_mean(image, axis=[-1, -2, -3], keepdims=True)
         variance = reduce_mean(square(image - mean), axis=[-1, -2, -3], keepdims=True)

@@ -14,45 +14,13 @@ from dataflow.ops.image_color import convert_image_dtype
 from dataflow.ops.image_geometry import cut
 from dataflow.ops.joining import unstack
 
-
-def decode_jpeg(
-    contents: Any,
-    channels: int = 0,
-    ratio: int = 1,
-    fancy_upscaling: bool = True,
-    try_recover_truncated: bool = False,
-    acceptable_fraction: float = 1,
-    dct_method: str = "",
-    name: str | None = None,
-) -> Tensor:
-    """A JPEG file as uint8 [height, width, channels]; ``channels`` 0 keeps the file's."""
-    return image_ops.decode_jpeg_op(  # type: ignore[no-any-return]
-        contents,
-        channels=channels,
-        ratio=ratio,
-        fancy_upscaling=fancy_upscaling,
-        try_recover_truncated=try_recover_truncated,
-        acceptable_fraction=acceptable_fraction,
-        dct_method=dct_method,
-        name=name,
-    )
-
-
-def decode_png(
-    contents: Any, channels: int = 0, dtype: Any = dtypes.uint8, name: str | None = None
-) -> Tensor:
-    """A PNG file as [height, width, channels]; ``channels`` 0 keeps the file's."""
-    return image_ops.decode_png_op(contents, channels=channels, dtype=as_dtype(dtype), name=name)  # type: ignore[no-any-return]
-
-
-def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
-    """A BMP file as uint8 [height, width, channels]."""
-    return image_ops.decode_bmp_op(contents, channels=channels, name=name)  # type: ignore[no-any-return]
-
-
-def decode_gif(contents: Any, name: str | None = None) -> Tensor:
-    """A GIF file as uint8 [frames, height, width, 3]."""
-    return image_ops.decode_gif_op(contents, name=name)  # type: ignore[no-any-return]
+decode_jpeg = image_ops.decode_jpeg_op
+decode_png = image_ops.decode_png_op
+decode_bmp = image_ops.decode_bmp_op
+decode_gif = image_ops.decode_gif_op
+encode_jpeg = image_ops.encode_jpeg_op
+encode_png = image_ops.encode_png_op
+extract_jpeg_shape = image_ops.extract_jpeg_shape_op
 
 
 def decode_image(
@@ -70,47 +38,6 @@ def decode_image(
         expand_animations=expand_animations,
         name=name,
     )
-
-
-def encode_jpeg(
-    image: Any,
-    format: str = "",
-    quality: int = 95,
-    progressive: bool = False,
-    optimize_size: bool = False,
-    chroma_downsampling: bool = True,
-    density_unit: str = "in",
-    x_density: int = 300,
-    y_density: int = 300,
-    xmp_metadata: str = "",
-    name: str | None = None,
-) -> Tensor:
-    """uint8 pixels as a JPEG file, a scalar string."""
-    return image_ops.encode_jpeg_op(  # type: ignore[no-any-return]
-        image,
-        format=format,
-        quality=quality,
-        progressive=progressive,
-        optimize_size=optimize_size,
-        chroma_downsampling=chroma_downsampling,
-        density_unit=density_unit,
-        x_density=x_density,
-        y_density=y_density,
-        xmp_metadata=xmp_metadata,
-        name=name,
-    )
-
-
-def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
-    """uint8 pixels as a PNG file, a scalar string."""
-    return image_ops.encode_png_op(image, compression=compression, name=name)  # type: ignore[no-any-return]
-
-
-def extract_jpeg_shape(
-    contents: Any, output_type: Any = dtypes.int32, name: str | None = None
-) -> Tensor:
-    """[height, width, channels] of a JPEG file, without decoding it."""
-    return image_ops.extract_jpeg_shape_op(contents, output_type=as_dtype(output_type), name=name)  # type: ignore[no-any-return]
 
 
 def decode_and_crop_jpeg(

@@ -328,14 +328,9 @@ def resize_bicubic(
     )
 
 
-def resize_area(
-    images: Any, size: Any, align_corners: bool = False, name: str | None = None
-) -> Tensor:
-    """A batch resized by averaging areas, as float32."""
-    return image_ops.resize_area_op(images, size, align_corners=align_corners, name=name)  # type: ignore[no-any-return]
+resize_area = image_ops.resize_area_op
 
-
-_METHODS = {
+_METHODS: dict[Any, Any] = {
     ResizeMethod.BILINEAR: resize_bilinear,
     ResizeMethod.NEAREST_NEIGHBOR: resize_nearest_neighbor,
     ResizeMethod.BICUBIC: resize_bicubic,

@@ -378,7 +378,7 @@ def split(
 
 
 @define_op("Tile", "input: T, multiples: Tmultiples -> output: T", Tmultiples=INDEX)
-def tile_op(input: Tensor, multiples: Tensor) -> Dims:
+def tile(input: Tensor, multiples: Tensor) -> Dims:
     """The input repeated ``multiples[i]`` times along axis i.
 
     Shape: sizes times multiples. Gradient: the sum over the repetitions.
@@ -401,7 +401,7 @@ def tile_op(input: Tensor, multiples: Tensor) -> Dims:
     )
 
 
-@tile_op.gradient
+@tile.gradient
 def tile_gradient(op: Any, grad: Tensor) -> list[Any]:
     """Splits each axis in (multiple, size) and sums over the multiples."""
     from dataflow.ops.math import reduce_sum
@@ -418,11 +418,6 @@ def tile_gradient(op: Any, grad: Tensor) -> list[Any]:
     else:
         axes = list(range(0, 2 * len(source.dims), 2))
     return [reshape(reduce_sum(reshape(grad, interleaved), axes), sizes), None]
-
-
-def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
-    """``input`` repeated ``multiples[i]`` times along axis i."""
-    return tile_op(input, multiples, name=name)  # type: ignore[no-any-return]
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:

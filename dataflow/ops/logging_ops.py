@@ -58,12 +58,12 @@ def print_v2_op(input: Tensor, *, output_stream: str = "stderr", end: str = "\n"
 
 
 @define_op("Timestamp", "-> ts: float64", stateful=True)
-def timestamp_op() -> Dims:
+def timestamp() -> Dims:
     """Seconds since 1970, as a scalar float64, taken when it is computed."""
     return ()
 
 
-not_differentiable(assert_op, print_v2_op, timestamp_op)
+not_differentiable(assert_op, print_v2_op, timestamp)
 
 
 _PLACE = "{}"  # stands for a tensor in the template of `print_`, as in TensorFlow
@@ -187,8 +187,3 @@ def _template(value: Any, tensors: list[Tensor], nested: bool) -> str:
 
 def _literal(value: Any, nested: bool) -> str:
     return repr(value) if nested and isinstance(value, str) else str(value)
-
-
-def timestamp(name: str | None = None) -> Tensor:
-    """Seconds since 1970 as a scalar float64, taken when it is computed."""
-    return timestamp_op(name=name)  # type: ignore[no-any-return]

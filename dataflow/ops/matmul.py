@@ -69,7 +69,7 @@ def mat_mul_op(
 @define_op(
     "SparseMatMul", "a: Ta, b: Tb -> product: float32", Ta=FLOATING, Tb=FLOATING, calls_blas=True
 )
-def sparse_mat_mul_op(
+def sparse_matmul(
     a: Tensor,
     b: Tensor,
     *,
@@ -105,9 +105,9 @@ def mat_mul_gradient(op: Any, grad: Any) -> list[Any]:
     return _matrix_gradients(op, grad, mat_mul_op)
 
 
-@sparse_mat_mul_op.gradient
+@sparse_matmul.gradient
 def sparse_mat_mul_gradient(op: Any, grad: Any) -> list[Any]:
-    grads = _matrix_gradients(op, grad, sparse_mat_mul_op)
+    grads = _matrix_gradients(op, grad, sparse_matmul)
     return [cast(g, t.dtype.base_dtype) for g, t in zip(grads, op.inputs, strict=True)]
 
 
@@ -149,7 +149,7 @@ def batch_product_dims(x: Tensor, y: Tensor, adj_x: bool, adj_y: bool, broadcast
     cost=product,
     shares_work="product",
 )
-def batch_mat_mul_op(x: Tensor, y: Tensor, *, adj_x: bool = False, adj_y: bool = False) -> Dims:
+def batch_matmul(x: Tensor, y: Tensor, *, adj_x: bool = False, adj_y: bool = False) -> Dims:
     """The products of two stacks of matrices of equal size.
 
     Shape: [..., m, k] x [..., k, n] gives [..., m, n]. ``adj_x``, ``adj_y``: the conjugate
@@ -187,9 +187,9 @@ def _batch_gradients(op: Any, grad: Any, product: Any) -> tuple[Any, Any]:
     return product(y, grad, adj_x=True, adj_y=True), product(grad, x, adj_x=True, adj_y=True)
 
 
-@batch_mat_mul_op.gradient
+@batch_matmul.gradient
 def batch_mat_mul_gradient(op: Any, grad: Any) -> list[Any]:
-    return list(_batch_gradients(op, grad, batch_mat_mul_op))
+    return list(_batch_gradients(op, grad, batch_matmul))
 
 
 @batch_mat_mul_v2_op.gradient
@@ -262,7 +262,7 @@ def matmul(
                 dtypes.float32,
                 dtypes.bfloat16,
             }:
-                result = sparse_mat_mul_op(
+                result = sparse_matmul(
                     a, b, a_is_sparse=a_is_sparse, b_is_sparse=b_is_sparse, name=scope, **flags
                 )
             else:
@@ -272,34 +272,6 @@ def matmul(
 
 def _is_matrix(x: Any) -> bool:
     return type(x) is Tensor and x.dims is not None and len(x.dims) == 2
-
-
-def batch_matmul(
-    x: Any, y: Any, adj_x: bool = False, adj_y: bool = False, name: str | None = None
-) -> Tensor:
-    """The older spelling of `matmul` for stacks of matrices."""
-    return batch_mat_mul_op(x, y, adj_x=adj_x, adj_y=adj_y, name=name)  # type: ignore[no-any-return]
-
-
-def sparse_matmul(
-    a: Any,
-    b: Any,
-    transpose_a: bool = False,
-    transpose_b: bool = False,
-    a_is_sparse: bool = False,
-    b_is_sparse: bool = False,
-    name: str | None = None,
-) -> Tensor:
-    """The product of float32 matrices that hold many zeros."""
-    return sparse_mat_mul_op(  # type: ignore[no-any-return]
-        a,
-        b,
-        transpose_a=transpose_a,
-        transpose_b=transpose_b,
-        a_is_sparse=a_is_sparse,
-        b_is_sparse=b_is_sparse,
-        name=name,
-    )
 
 
 def matvec(

@@ -450,12 +450,12 @@ def fused_batch_norm(
 
 
 @define_op("LRN", "input: T -> output: T", T=Defaulted(dtypes.float32, FLOATING), cost=0.02)
-def lrn_op(
+def local_response_normalization(
     input: Tensor,
     *,
     depth_radius: int = 5,
-    bias: float = 1.0,
-    alpha: float = 1.0,
+    bias: float = 1,
+    alpha: float = 1,
     beta: float = 0.5,
 ) -> Dims:
     """Each element divided by ``(bias + alpha * s)**beta``, s the squares in nearby channels.
@@ -498,7 +498,7 @@ def _lrn_attrs(op: Any) -> dict[str, Any]:
     return {n: op.attrs[n] for n in ("depth_radius", "bias", "alpha", "beta")}
 
 
-@lrn_op.gradient
+@local_response_normalization.gradient
 def lrn_gradient(op: Any, grad: Any) -> list[Any]:
     return [lrn_grad_op(grad, op.inputs[0], op.outputs[0], **_lrn_attrs(op))]
 
@@ -529,20 +529,6 @@ def lrn_grad_gradient(op: Any, grad: Any) -> list[Any]:
     )
     # The output is a function of the image and is differentiated as such.
     return [to_incoming, to_image, None]
-
-
-def local_response_normalization(
-    input: Any,
-    depth_radius: int = 5,
-    bias: float = 1,
-    alpha: float = 1,
-    beta: float = 0.5,
-    name: str | None = None,
-) -> Tensor:
-    """Each element divided by ``(bias + alpha * squares nearby)**beta``. See the op `LRN`."""
-    return lrn_op(  # type: ignore[no-any-return]
-        input, depth_radius=depth_radius, bias=bias, alpha=alpha, beta=beta, name=name
-    )
 
 
 lrn = local_response_normalization

@@ -33,7 +33,7 @@ def decode_raw_op(bytes: Tensor, *, out_type: DType, little_endian: bool = True)
 
 
 @define_op("DecodeCompressed", "bytes: string -> output: string")
-def decode_compressed_op(bytes: Tensor, *, compression_type: str = "") -> Dims:
+def decode_compressed(bytes: Tensor, *, compression_type: str = "") -> Dims:
     """Each string unpacked: "" (as it is), "ZLIB" or "GZIP". Not differentiable."""
     if compression_type not in ("", "ZLIB", "GZIP"):
         raise ValueError(f"compression_type must be '', 'ZLIB' or 'GZIP', got {compression_type!r}")
@@ -80,7 +80,7 @@ def decode_csv_op(
     return [records.dims] * len(record_defaults)
 
 
-not_differentiable(decode_raw_op, decode_compressed_op, decode_csv_op)
+not_differentiable(decode_raw_op, decode_compressed, decode_csv_op)
 
 
 def decode_raw(
@@ -97,11 +97,6 @@ def decode_raw(
     return decode_raw_op(  # type: ignore[no-any-return]
         source, out_type=as_dtype(out_type), little_endian=little_endian, name=name
     )
-
-
-def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
-    """Each string unpacked; ``compression_type`` "", "ZLIB" or "GZIP"."""
-    return decode_compressed_op(bytes, compression_type=compression_type, name=name)  # type: ignore[no-any-return]
 
 
 def decode_csv(
@@ -140,29 +135,19 @@ def decode_csv(
 
 
 @define_op("SerializeTensor", "tensor: T -> serialized: string")
-def serialize_tensor_op(tensor: Tensor) -> Dims:
-    """A tensor as a serialized ``TensorProto``. Not differentiable."""
+def serialize_tensor(tensor: Tensor) -> Dims:
+    """``tensor`` as a serialized ``TensorProto``, which `parse_tensor` reads. Not differentiable."""
     return ()
 
 
 @define_op("ParseTensor", "serialized: string -> output: out_type")
-def parse_tensor_op(serialized: Tensor, *, out_type: DType) -> Dims:
-    """A serialized ``TensorProto`` as a tensor of unknown shape. Not differentiable."""
+def parse_tensor(serialized: Tensor, *, out_type: DType) -> Dims:
+    """A serialized ``TensorProto`` of dtype ``out_type``, of unknown shape. Not differentiable."""
     need_rank(serialized, 0, "the serialized tensor")
     return None
 
 
-not_differentiable(serialize_tensor_op, parse_tensor_op)
-
-
-def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
-    """``tensor`` as a string, which `parse_tensor` reads."""
-    return serialize_tensor_op(tensor, name=name)  # type: ignore[no-any-return]
-
-
-def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
-    """The tensor of a serialized ``TensorProto``; its dtype must be ``out_type``."""
-    return parse_tensor_op(serialized, out_type=as_dtype(out_type), name=name)  # type: ignore[no-any-return]
+not_differentiable(serialize_tensor, parse_tensor)
 
 
 # ---- examples -----------------------------------------------------------------------------

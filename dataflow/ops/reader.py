@@ -107,7 +107,7 @@ def reader_reset_op(reader_handle: Tensor) -> list[Dims]:
 
 
 @define_op("ReadFile", "filename: string -> contents: string")
-def read_file_op(filename: Tensor) -> Dims:
+def read_file(filename: Tensor) -> Dims:
     """The contents of a file, a scalar string; `NotFoundError` when there is none."""
     if filename.dims is not None and filename.dims != ():
         raise ValueError("filename must be a scalar")
@@ -115,14 +115,14 @@ def read_file_op(filename: Tensor) -> Dims:
 
 
 @define_op("WriteFile", "filename: string, contents: string", stateful=True)
-def write_file_op(filename: Tensor, contents: Tensor) -> list[Dims]:
-    """Writes a file, making its folder where needed. No output."""
+def write_file(filename: Tensor, contents: Tensor) -> list[Dims]:
+    """An operation that writes a file, making its folder where needed. No output."""
     return []
 
 
 @define_op("MatchingFiles", "pattern: string -> filenames: string")
-def matching_files_op(pattern: Tensor) -> Dims:
-    """Names of files that fit a pattern (or any of a vector of patterns), sorted; a vector."""
+def matching_files(pattern: Tensor) -> Dims:
+    """Names of files that fit a pattern (with ``*`` and ``?``), or any of a vector of patterns, sorted."""
     return (None,)
 
 
@@ -137,25 +137,10 @@ not_differentiable(
     reader_num_records_produced_op,
     reader_num_work_units_completed_op,
     reader_reset_op,
-    read_file_op,
-    write_file_op,
-    matching_files_op,
+    read_file,
+    write_file,
+    matching_files,
 )
-
-
-def read_file(filename: Any, name: str | None = None) -> Tensor:
-    """The contents of a file as a scalar string."""
-    return read_file_op(filename, name=name)  # type: ignore[no-any-return]
-
-
-def write_file(filename: Any, contents: Any, name: str | None = None) -> Any:
-    """An operation that writes a file, making its folder where needed."""
-    return write_file_op(filename, contents, name=name)
-
-
-def matching_files(pattern: Any, name: str | None = None) -> Tensor:
-    """The names of files that fit ``pattern`` (with ``*`` and ``?``), sorted; a string vector."""
-    return matching_files_op(pattern, name=name)  # type: ignore[no-any-return]
 
 
 class ReaderBase:

@@ -198,7 +198,7 @@ def reverse_sequence(
     Tshift=dtypes.INDICES,
     Taxis=dtypes.INDICES,
 )
-def roll_op(input: Tensor, shift: Tensor, axis: Tensor) -> Dims:
+def roll(input: Tensor, shift: Tensor, axis: Tensor) -> Dims:
     """Elements moved along axes; what leaves at the end comes in at the start.
 
     ``shift`` and ``axis``: scalars or vectors of one length. Gradient: rolled back.
@@ -212,14 +212,9 @@ def roll_op(input: Tensor, shift: Tensor, axis: Tensor) -> Dims:
     return input.dims
 
 
-@roll_op.gradient
+@roll.gradient
 def roll_gradient(op: Any, grad: Tensor) -> list[Any]:
-    return [roll_op(grad, -op.inputs[1], op.inputs[2]), None, None]
-
-
-def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
-    """``input`` moved by ``shift`` places along ``axis``, around the end."""
-    return roll_op(input, shift, axis, name=name)  # type: ignore[no-any-return]
+    return [roll(grad, -op.inputs[1], op.inputs[2]), None, None]
 
 
 # ---- Space, batch and depth ---------------------------------------------------------------
@@ -259,7 +254,7 @@ def _product(sizes: list[Any]) -> int | None:
     Tblock_shape=INDEX,
     Tpaddings=INDEX,
 )
-def space_to_batch_nd_op(input: Tensor, block_shape: Tensor, paddings: Tensor) -> Dims:
+def space_to_batch_nd(input: Tensor, block_shape: Tensor, paddings: Tensor) -> Dims:
     """Pads the axes after the batch, and moves blocks of them into the batch.
 
     Shape: [batch * prod(block), (size + padding) / block, ..., rest]. Gradient: BatchToSpaceND.
@@ -290,7 +285,7 @@ def space_to_batch_nd_op(input: Tensor, block_shape: Tensor, paddings: Tensor) -
     Tblock_shape=INDEX,
     Tcrops=INDEX,
 )
-def batch_to_space_nd_op(input: Tensor, block_shape: Tensor, crops: Tensor) -> Dims:
+def batch_to_space_nd(input: Tensor, block_shape: Tensor, crops: Tensor) -> Dims:
     """The inverse of SpaceToBatchND: batch entries become blocks, which are then cropped.
 
     Shape: [batch / prod(block), size * block - crops, ..., rest]. Gradient: SpaceToBatchND.
@@ -314,26 +309,14 @@ def batch_to_space_nd_op(input: Tensor, block_shape: Tensor, crops: Tensor) -> D
     return (*out, *input.dims[len(blocks) + 1 :])
 
 
-@space_to_batch_nd_op.gradient
+@space_to_batch_nd.gradient
 def space_to_batch_nd_gradient(op: Any, grad: Tensor) -> list[Any]:
-    return [batch_to_space_nd_op(grad, op.inputs[1], op.inputs[2]), None, None]
+    return [batch_to_space_nd(grad, op.inputs[1], op.inputs[2]), None, None]
 
 
-@batch_to_space_nd_op.gradient
+@batch_to_space_nd.gradient
 def batch_to_space_nd_gradient(op: Any, grad: Tensor) -> list[Any]:
-    return [space_to_batch_nd_op(grad, op.inputs[1], op.inputs[2]), None, None]
-
-
-def space_to_batch_nd(
-    input: Any, block_shape: Any, paddings: Any, name: str | None = None
-) -> Tensor:
-    """See the op SpaceToBatchND."""
-    return space_to_batch_nd_op(input, block_shape, paddings, name=name)  # type: ignore[no-any-return]
-
-
-def batch_to_space_nd(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
-    """See the op BatchToSpaceND."""
-    return batch_to_space_nd_op(input, block_shape, crops, name=name)  # type: ignore[no-any-return]
+    return [space_to_batch_nd(grad, op.inputs[1], op.inputs[2]), None, None]
 
 
 def space_to_batch(
@@ -345,7 +328,7 @@ def space_to_batch(
 ) -> Tensor:
     """`space_to_batch_nd` with one block size for height and width."""
     block = [block_size, block_size] if block_shape is None else block_shape
-    result = space_to_batch_nd_op(input, np.array(block, np.int64), paddings, name=name)
+    result = space_to_batch_nd(input, np.array(block, np.int64), paddings, name=name)
     return result  # type: ignore[no-any-return]
 
 
@@ -358,7 +341,7 @@ def batch_to_space(
 ) -> Tensor:
     """`batch_to_space_nd` with one block size for height and width."""
     block = [block_size, block_size] if block_shape is None else block_shape
-    result = batch_to_space_nd_op(input, np.array(block, np.int64), crops, name=name)
+    result = batch_to_space_nd(input, np.array(block, np.int64), crops, name=name)
     return result  # type: ignore[no-any-return]
 
 

@@ -218,7 +218,7 @@ def _arg_dims(x: Tensor, dimension: Tensor) -> Dims:
     Tidx=INDICES | {dtypes.int16},
     keeps_nothing=True,
 )
-def arg_max_op(input: Tensor, dimension: Tensor, *, output_type: DType = dtypes.int64) -> Dims:
+def arg_max(input: Tensor, dimension: Tensor, *, output_type: DType = dtypes.int64) -> Dims:
     """The position of the largest element along an axis; the first of equal ones.
 
     Shape: that of the input without the axis. Dtype: ``output_type``. Gradient: none.
@@ -233,7 +233,7 @@ def arg_max_op(input: Tensor, dimension: Tensor, *, output_type: DType = dtypes.
     Tidx=INDICES,
     keeps_nothing=True,
 )
-def arg_min_op(input: Tensor, dimension: Tensor, *, output_type: DType = dtypes.int64) -> Dims:
+def arg_min(input: Tensor, dimension: Tensor, *, output_type: DType = dtypes.int64) -> Dims:
     """The position of the smallest element along an axis; the first of equal ones.
 
     Shape: that of the input without the axis. Dtype: ``output_type``. Gradient: none.
@@ -241,7 +241,7 @@ def arg_min_op(input: Tensor, dimension: Tensor, *, output_type: DType = dtypes.
     return _arg_dims(input, dimension)
 
 
-not_differentiable(arg_max_op, arg_min_op)
+not_differentiable(arg_max, arg_min)
 
 # ---- public functions --------------------------------------------------------------------------
 
@@ -392,7 +392,7 @@ def argmax(
 ) -> Tensor:
     """The position of the largest element along ``axis`` (0 when not given)."""
     axis = renamed(axis, "axis", dimension, "dimension")
-    return arg_max_op(input, 0 if axis is None else axis, output_type=output_type, name=name)  # type: ignore[no-any-return]
+    return arg_max(input, 0 if axis is None else axis, output_type=output_type, name=name)  # type: ignore[no-any-return]
 
 
 def argmin(
@@ -404,18 +404,4 @@ def argmin(
 ) -> Tensor:
     """The position of the smallest element along ``axis`` (0 when not given)."""
     axis = renamed(axis, "axis", dimension, "dimension")
-    return arg_min_op(input, 0 if axis is None else axis, output_type=output_type, name=name)  # type: ignore[no-any-return]
-
-
-def arg_max(
-    input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
-) -> Tensor:
-    """The older spelling of `argmax`, in which the axis is required."""
-    return arg_max_op(input, dimension, output_type=output_type, name=name)  # type: ignore[no-any-return]
-
-
-def arg_min(
-    input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
-) -> Tensor:
-    """The older spelling of `argmin`, in which the axis is required."""
-    return arg_min_op(input, dimension, output_type=output_type, name=name)  # type: ignore[no-any-return]
+    return arg_min(input, 0 if axis is None else axis, output_type=output_type, name=name)  # type: ignore[no-any-return]

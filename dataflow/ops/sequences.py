@@ -163,7 +163,7 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
 
 
 @define_op("NthElement", "input: T, n: int32 -> values: T", T=dtypes.REAL_NUMBERS)
-def nth_element_op(input: Tensor, n: Tensor, *, reverse: bool = False) -> Dims:
+def nth_element(input: Tensor, n: Tensor, *, reverse: bool = False) -> Dims:
     """The n-th smallest (with ``reverse`` largest) element along the last axis.
 
     Gradient: shared evenly by the elements that equal it.
@@ -179,7 +179,7 @@ def nth_element_op(input: Tensor, n: Tensor, *, reverse: bool = False) -> Dims:
     return input.dims[:-1]
 
 
-@nth_element_op.gradient
+@nth_element.gradient
 def nth_element_gradient(op: Any, grad: Tensor) -> list[Any]:
     from dataflow.ops.array_basics import expand_dims
     from dataflow.ops.math import cast, equal, reduce_sum
@@ -188,11 +188,6 @@ def nth_element_gradient(op: Any, grad: Tensor) -> list[Any]:
     chosen = cast(equal(expand_dims(op.outputs[0], -1), source), grad.dtype)
     count = expand_dims(reduce_sum(chosen, -1), -1)
     return [expand_dims(grad, -1) * chosen / count, None]
-
-
-def nth_element(input: Any, n: Any, reverse: bool = False, name: str | None = None) -> Tensor:
-    """The ``n``-th smallest element along the last axis; the largest first with ``reverse``."""
-    return nth_element_op(input, n, reverse=reverse, name=name)  # type: ignore[no-any-return]
 
 
 def _sorted_last(values: Tensor, direction: str, stable: bool) -> Any:
@@ -299,8 +294,8 @@ def searchsorted(
 
 
 @define_op("Unique", "x: T -> y: T, idx: out_idx", out_idx=dtypes.INDICES)
-def unique_op(x: Tensor, *, out_idx: DType = dtypes.int32) -> list[Dims]:
-    """The different elements in the order of their first appearance, and which one each x is.
+def unique(x: Tensor, *, out_idx: DType = dtypes.int32) -> list[Dims]:
+    """``(y, idx)``: the different elements in order of first appearance, and which one each x is.
 
     Shape: a vector of unknown length, and the input's. Not differentiable.
     """
@@ -309,8 +304,8 @@ def unique_op(x: Tensor, *, out_idx: DType = dtypes.int32) -> list[Dims]:
 
 
 @define_op("UniqueWithCounts", "x: T -> y: T, idx: out_idx, count: out_idx", out_idx=dtypes.INDICES)
-def unique_with_counts_op(x: Tensor, *, out_idx: DType = dtypes.int32) -> list[Dims]:
-    """As Unique, and how often each element appears. Not differentiable."""
+def unique_with_counts(x: Tensor, *, out_idx: DType = dtypes.int32) -> list[Dims]:
+    """``(y, idx, count)``: as `unique`, and how often each element appears. Not differentiable."""
     need_rank(x, 1, "x")
     return [(None,), x.dims or (None,), (None,)]
 
@@ -324,7 +319,7 @@ def list_diff_op(x: Tensor, y: Tensor, *, out_idx: DType = dtypes.int32) -> list
 
 
 @define_op("InvertPermutation", "x: T -> y: T", T=INDEX)
-def invert_permutation_op(x: Tensor) -> Dims:
+def invert_permutation(x: Tensor) -> Dims:
     """The permutation that undoes x: ``y[x[i]] = i``. Not differentiable."""
     need_rank(x, 1, "x")
     return x.dims or (None,)
@@ -337,7 +332,7 @@ def invert_permutation_op(x: Tensor) -> Dims:
     int32_on_device=True,
     host_inputs=(),
 )
-def unravel_index_op(indices: Tensor, dims: Tensor) -> Dims:
+def unravel_index(indices: Tensor, dims: Tensor) -> Dims:
     """Flat numbers of elements as coordinates in an array of shape ``dims``. Not differentiable.
 
     Shape: [rank] for a scalar, [rank, n] for n numbers.
@@ -349,19 +344,7 @@ def unravel_index_op(indices: Tensor, dims: Tensor) -> Dims:
     return rank if not indices.dims else (*rank, shapes.num_elements(indices.dims))
 
 
-not_differentiable(
-    unique_op, unique_with_counts_op, list_diff_op, invert_permutation_op, unravel_index_op
-)
-
-
-def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
-    """``(y, idx)``: the different elements of a vector, and for each x its place in y."""
-    return unique_op(x, out_idx=out_idx, name=name)
-
-
-def unique_with_counts(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Any:
-    """``(y, idx, count)``: as `unique`, and how often each element appears."""
-    return unique_with_counts_op(x, out_idx=out_idx, name=name)
+not_differentiable(unique, unique_with_counts, list_diff_op, invert_permutation, unravel_index)
 
 
 def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> Any:
@@ -372,16 +355,6 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None 
 def listdiff(x: Any, y: Any, out_idx: Any = None, name: str | None = None) -> Any:
     """The older name of `setdiff1d`."""
     return list_diff_op(x, y, out_idx=out_idx or dtypes.int32, name=name)
-
-
-def invert_permutation(x: Any, name: str | None = None) -> Tensor:
-    """``y`` with ``y[x[i]] = i``."""
-    return invert_permutation_op(x, name=name)  # type: ignore[no-any-return]
-
-
-def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
-    """The coordinates of flat ``indices`` in an array of shape ``dims``."""
-    return unravel_index_op(indices, dims, name=name)  # type: ignore[no-any-return]
 
 
 def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:

@@ -19,7 +19,7 @@ from dataflow.shapes import BroadcastError, Dims, broadcast, list_dims, merge
 
 
 @define_op("MatrixInverse", "input: T -> output: T", T=INEXACT, cost=cubic(1.0))
-def matrix_inverse_op(input: Tensor, *, adjoint: bool = False) -> Dims:
+def matrix_inverse(input: Tensor, *, adjoint: bool = False) -> Dims:
     """The inverses of square matrices, or of their adjoints.
 
     Shape: [..., n, n]; kept. A singular matrix is an `InvalidArgumentError`.
@@ -28,7 +28,7 @@ def matrix_inverse_op(input: Tensor, *, adjoint: bool = False) -> Dims:
     return square_dims(input)
 
 
-@matrix_inverse_op.gradient
+@matrix_inverse.gradient
 def matrix_inverse_gradient(op: Any, grad: Any) -> list[Any]:
     inverse, flipped = op.outputs[0], op.attrs["adjoint"]
     inner = matmul(grad, inverse, adjoint_a=flipped, adjoint_b=not flipped)
@@ -46,7 +46,7 @@ def matrix_determinant_op(input: Tensor) -> Dims:
 
 
 def _times_inverse(scale: Any, matrix: Any) -> Any:
-    inverse = matrix_inverse_op(matrix, adjoint=True)
+    inverse = matrix_inverse(matrix, adjoint=True)
     return array_ops.expand_dims(array_ops.expand_dims(scale, -1), -1) * inverse
 
 
@@ -97,7 +97,7 @@ def _solve_dims(matrix: Tensor, rhs: Tensor, broadcasts: bool) -> Dims:
 
 
 @define_op("MatrixSolve", "matrix: T, rhs: T -> output: T", T=INEXACT, cost=cubic(0.7))
-def matrix_solve_op(matrix: Tensor, rhs: Tensor, *, adjoint: bool = False) -> Dims:
+def matrix_solve(matrix: Tensor, rhs: Tensor, *, adjoint: bool = False) -> Dims:
     """x with ``matrix @ x = rhs`` (or ``matrix^H @ x = rhs``).
 
     Shape: [..., n, n] and [..., n, k] give [..., n, k]. A singular matrix is an
@@ -113,9 +113,9 @@ def _solve_gradients(op: Any, grad_rhs: Any) -> Any:
     return -matmul(grad_rhs, x, adjoint_b=True)
 
 
-@matrix_solve_op.gradient
+@matrix_solve.gradient
 def matrix_solve_gradient(op: Any, grad: Any) -> list[Any]:
-    grad_rhs = matrix_solve_op(op.inputs[0], grad, adjoint=not op.attrs["adjoint"])
+    grad_rhs = matrix_solve(op.inputs[0], grad, adjoint=not op.attrs["adjoint"])
     return [_solve_gradients(op, grad_rhs), grad_rhs]
 
 
@@ -151,16 +151,6 @@ def matrix_triangular_solve_gradient(op: Any, grad: Any) -> list[Any]:
 
 matrix_determinant = matrix_determinant_op
 slogdet = log_matrix_determinant_op
-
-
-def matrix_inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """The inverses of square matrices (or of their adjoints)."""
-    return matrix_inverse_op(input, adjoint=adjoint, name=name)  # type: ignore[no-any-return]
-
-
-def matrix_solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
-    """x with ``matrix @ x = rhs``."""
-    return matrix_solve_op(matrix, rhs, adjoint=adjoint, name=name)  # type: ignore[no-any-return]
 
 
 def matrix_triangular_solve(

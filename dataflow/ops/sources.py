@@ -35,7 +35,7 @@ def placeholder_op(*, dtype: DType, shape: Shape = None) -> Dims:
 
 
 @define_op("PlaceholderWithDefault", "input: dtype -> output: dtype", is_alias=True)
-def placeholder_with_default_op(input: Tensor, *, shape: Shape) -> Dims:
+def placeholder_with_default(input: Tensor, *, shape: Shape) -> Dims:
     """A value that may be fed, and else is ``input``.
 
     Shape: ``shape``, which the input's must fit. Gradient: passes to the input unchanged.
@@ -48,7 +48,7 @@ def placeholder_with_default_op(input: Tensor, *, shape: Shape) -> Dims:
     return shape
 
 
-@placeholder_with_default_op.gradient
+@placeholder_with_default.gradient
 @takes_slices
 def placeholder_with_default_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [grad]
@@ -265,11 +265,6 @@ def placeholder(dtype: Any = dtypes.float32, shape: Any = None, name: str | None
     float32, which the course's slides leave out.
     """
     return placeholder_op(dtype=as_dtype(dtype), shape=shape, name=name)  # type: ignore[no-any-return]
-
-
-def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """A tensor that may be fed and is ``input`` otherwise."""
-    return placeholder_with_default_op(input, shape=shape, name=name)  # type: ignore[no-any-return]
 
 
 def _pack_tensors(values: list[Tensor], name: str | None = None) -> Tensor:

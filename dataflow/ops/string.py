@@ -22,7 +22,7 @@ from dataflow.shapes import Dims
 
 
 @define_op("StringJoin", "inputs: N * string -> output: string")
-def string_join_op(inputs: list[Tensor], *, separator: str = "") -> Dims:
+def string_join(inputs: list[Tensor], *, separator: str = "") -> Dims:
     """Strings joined element by element; scalars go with every element. Not differentiable."""
     dims: Dims = ()
     for t in inputs:
@@ -58,7 +58,7 @@ def reduce_join_op(
     Tindices=dtypes.INDICES,
     Tnumsegments=INDEX,
 )
-def unsorted_segment_join_op(
+def unsorted_segment_join(
     inputs: Tensor, segment_ids: Tensor, num_segments: Tensor, *, separator: str = ""
 ) -> Dims:
     """Strings of one segment joined, in order. Not differentiable."""
@@ -94,13 +94,8 @@ def string_split_v2_op(input: Tensor, sep: Tensor, *, maxsplit: int = -1) -> lis
 
 
 not_differentiable(
-    string_join_op, reduce_join_op, unsorted_segment_join_op, string_split_op, string_split_v2_op
+    string_join, reduce_join_op, unsorted_segment_join, string_split_op, string_split_v2_op
 )
-
-
-def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
-    """The strings of several tensors joined element by element."""
-    return string_join_op(inputs, separator=separator, name=name)  # type: ignore[no-any-return]
 
 
 def reduce_join(
@@ -125,15 +120,6 @@ def reduce_join(
 
                 axis = range_(rank(tensor) - 1, -1, -1)
         return reduce_join_op(tensor, axis, keep_dims=bool(keepdims), separator=separator)  # type: ignore[no-any-return]
-
-
-def unsorted_segment_join(
-    inputs: Any, segment_ids: Any, num_segments: Any, separator: str = "", name: str | None = None
-) -> Tensor:
-    """The strings of each segment joined with ``separator``."""
-    return unsorted_segment_join_op(  # type: ignore[no-any-return]
-        inputs, segment_ids, num_segments, separator=separator, name=name
-    )
 
 
 def string_split(
@@ -217,19 +203,19 @@ def string_length_op(input: Tensor, *, unit: str = "BYTE") -> Dims:
 
 
 @define_op("StringLower", "input: string -> output: string")
-def string_lower_op(input: Tensor, *, encoding: str = "") -> Dims:
+def string_lower(input: Tensor, *, encoding: str = "") -> Dims:
     """Strings in lower case: ASCII letters, or all with ``encoding="utf-8"``. Not differentiable."""
     return input.dims
 
 
 @define_op("StringUpper", "input: string -> output: string")
-def string_upper_op(input: Tensor, *, encoding: str = "") -> Dims:
+def string_upper(input: Tensor, *, encoding: str = "") -> Dims:
     """Strings in upper case: ASCII letters, or all with ``encoding="utf-8"``. Not differentiable."""
     return input.dims
 
 
 @define_op("StringStrip", "input: string -> output: string")
-def string_strip_op(input: Tensor) -> Dims:
+def string_strip(input: Tensor) -> Dims:
     """Strings without white space at both ends. Not differentiable."""
     return input.dims
 
@@ -268,9 +254,9 @@ def static_regex_full_match_op(input: Tensor, *, pattern: str) -> Dims:
 not_differentiable(
     substr_op,
     string_length_op,
-    string_lower_op,
-    string_upper_op,
-    string_strip_op,
+    string_lower,
+    string_upper,
+    string_strip,
     regex_replace_op,
     static_regex_replace_op,
     regex_full_match_op,
@@ -286,21 +272,6 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
 def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """The length of each string in bytes or (``unit="UTF8_CHAR"``) characters, int32."""
     return string_length_op(input, unit=unit, name=name)  # type: ignore[no-any-return]
-
-
-def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Each string in lower case; give ``encoding="utf-8"`` for letters beyond ASCII."""
-    return string_lower_op(input, encoding=encoding, name=name)  # type: ignore[no-any-return]
-
-
-def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Each string in upper case; give ``encoding="utf-8"`` for letters beyond ASCII."""
-    return string_upper_op(input, encoding=encoding, name=name)  # type: ignore[no-any-return]
-
-
-def string_strip(input: Any, name: str | None = None) -> Tensor:
-    """Each string without white space at both ends."""
-    return string_strip_op(input, name=name)  # type: ignore[no-any-return]
 
 
 def regex_replace(
@@ -336,7 +307,7 @@ def string_to_number_op(string_tensor: Tensor, *, out_type: DType = dtypes.float
 
 
 @define_op("AsString", "input: T -> output: string")
-def as_string_op(
+def as_string(
     input: Tensor,
     *,
     precision: int = -1,
@@ -345,7 +316,10 @@ def as_string_op(
     width: int = -1,
     fill: str = "",
 ) -> Dims:
-    """Numbers as text, as C's printf writes them. Not differentiable."""
+    """Each element as text, as C's printf writes it. Not differentiable.
+
+    ``precision``: digits after the point; ``width`` and ``fill`` pad.
+    """
     kind = input.dtype.base_dtype.kind
     if scientific and shortest:
         raise ValueError("Cannot select both scientific and shortest notation")
@@ -368,7 +342,7 @@ def string_format_op(
     return ()
 
 
-not_differentiable(string_to_number_op, as_string_op, string_format_op)
+not_differentiable(string_to_number_op, as_string, string_format_op)
 
 
 def string_to_number(
@@ -383,27 +357,6 @@ def string_to_number(
     """
     source = deprecated_argument("input", string_tensor, "string_tensor", input)
     return string_to_number_op(source, out_type=as_dtype(out_type), name=name)  # type: ignore[no-any-return]
-
-
-def as_string(
-    input: Any,
-    precision: int = -1,
-    scientific: bool = False,
-    shortest: bool = False,
-    width: int = -1,
-    fill: str = "",
-    name: str | None = None,
-) -> Tensor:
-    """Each element as text; ``precision`` digits after the point, ``width`` and ``fill`` pad."""
-    return as_string_op(  # type: ignore[no-any-return]
-        input,
-        precision=precision,
-        scientific=scientific,
-        shortest=shortest,
-        width=width,
-        fill=fill,
-        name=name,
-    )
 
 
 def string_format(
@@ -425,15 +378,21 @@ def _check_buckets(num_buckets: int) -> None:
 
 
 @define_op("StringToHashBucketFast", "input: string -> output: int64")
-def string_to_hash_bucket_fast_op(input: Tensor, *, num_buckets: int) -> Dims:
-    """FarmHash's Fingerprint64 of each string, modulo ``num_buckets``. Not differentiable."""
+def string_to_hash_bucket_fast(input: Tensor, *, num_buckets: int) -> Dims:
+    """FarmHash's Fingerprint64 of each string, as TensorFlow's, modulo ``num_buckets``.
+
+    Not differentiable.
+    """
     _check_buckets(num_buckets)
     return input.dims
 
 
 @define_op("StringToHashBucketStrong", "input: string -> output: int64")
-def string_to_hash_bucket_strong_op(input: Tensor, *, num_buckets: int, key: list[int]) -> Dims:
-    """SipHash of each string under a key of two numbers, modulo ``num_buckets``."""
+def string_to_hash_bucket_strong(input: Tensor, *, num_buckets: int, key: list[int]) -> Dims:
+    """SipHash of each string, hard to steer without the key, modulo ``num_buckets``.
+
+    ``key``: two numbers. Not differentiable.
+    """
     _check_buckets(num_buckets)
     if len(key) != 2:
         raise ValueError(f"key must have 2 elements, got {len(key)}")
@@ -456,19 +415,19 @@ def fingerprint_op(data: Tensor, method: Tensor) -> Dims:
 
 
 @define_op("EncodeBase64", "input: string -> output: string")
-def encode_base64_op(input: Tensor, *, pad: bool = False) -> Dims:
+def encode_base64(input: Tensor, *, pad: bool = False) -> Dims:
     """Web-safe base64, with ``=`` at the end only with ``pad``. Not differentiable."""
     return input.dims
 
 
 @define_op("DecodeBase64", "input: string -> output: string")
-def decode_base64_op(input: Tensor) -> Dims:
+def decode_base64(input: Tensor) -> Dims:
     """Web-safe base64 decoded. Not differentiable."""
     return input.dims
 
 
 @define_op("UnicodeTranscode", "input: string -> output: string")
-def unicode_transcode_op(
+def unicode_transcode(
     input: Tensor,
     *,
     input_encoding: str,
@@ -477,7 +436,7 @@ def unicode_transcode_op(
     replacement_char: int = 65533,
     replace_control_characters: bool = False,
 ) -> Dims:
-    """Text in another encoding. Not differentiable."""
+    """Each string in another encoding; ``errors`` says what becomes of bad input. Not differentiable."""
     if output_encoding not in ("UTF-8", "UTF-16-BE", "UTF-32-BE"):
         raise ValueError(
             f"output_encoding must be UTF-8, UTF-16-BE or UTF-32-BE: {output_encoding}"
@@ -488,26 +447,14 @@ def unicode_transcode_op(
 
 
 not_differentiable(
-    string_to_hash_bucket_fast_op,
-    string_to_hash_bucket_strong_op,
+    string_to_hash_bucket_fast,
+    string_to_hash_bucket_strong,
     string_to_hash_bucket_op,
     fingerprint_op,
-    encode_base64_op,
-    decode_base64_op,
-    unicode_transcode_op,
+    encode_base64,
+    decode_base64,
+    unicode_transcode,
 )
-
-
-def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
-    """A number below ``num_buckets`` for each string: FarmHash, as TensorFlow's."""
-    return string_to_hash_bucket_fast_op(input, num_buckets=num_buckets, name=name)  # type: ignore[no-any-return]
-
-
-def string_to_hash_bucket_strong(
-    input: Any, num_buckets: int, key: Any, name: str | None = None
-) -> Tensor:
-    """A number below ``num_buckets`` for each string: SipHash, hard to steer without the key."""
-    return string_to_hash_bucket_strong_op(input, num_buckets=num_buckets, key=key, name=name)  # type: ignore[no-any-return]
 
 
 def string_to_hash_bucket(
@@ -524,37 +471,6 @@ def string_to_hash_bucket(
 def fingerprint(data: Any, method: str = "farmhash64", name: str | None = None) -> Tensor:
     """The 64-bit fingerprint of each row of ``data`` as uint8 [rows, 8]."""
     return fingerprint_op(data, method, name=name)  # type: ignore[no-any-return]
-
-
-def encode_base64(input: Any, pad: bool = False, name: str | None = None) -> Tensor:
-    """Each string in web-safe base64."""
-    return encode_base64_op(input, pad=pad, name=name)  # type: ignore[no-any-return]
-
-
-def decode_base64(input: Any, name: str | None = None) -> Tensor:
-    """Each string decoded from web-safe base64."""
-    return decode_base64_op(input, name=name)  # type: ignore[no-any-return]
-
-
-def unicode_transcode(
-    input: Any,
-    input_encoding: str,
-    output_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = 65533,
-    replace_control_characters: bool = False,
-    name: str | None = None,
-) -> Tensor:
-    """Each string from one encoding to another; ``errors`` says what becomes of bad input."""
-    return unicode_transcode_op(  # type: ignore[no-any-return]
-        input,
-        input_encoding=input_encoding,
-        output_encoding=output_encoding,
-        errors=errors,
-        replacement_char=replacement_char,
-        replace_control_characters=replace_control_characters,
-        name=name,
-    )
 
 
 # ---- edit distance ------------------------------------------------------------------------
