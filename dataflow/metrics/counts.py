@@ -9,11 +9,12 @@ from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.metrics.streaming import (
+    Pair,
     as_float,
     broadcast_weights,
-    collect,
     matched,
     metric_variable,
+    scoped_metric,
 )
 from dataflow.ops import array
 from dataflow.ops.arithmetic import div_no_nan
@@ -34,97 +35,48 @@ from dataflow.ops.math import (
 )
 from dataflow.ops.matrix_diag import diag_part
 from dataflow.ops.state import assign_add, scatter_add
-from dataflow.ops.variable_scope import variable_scope
-
-Pair = tuple[Tensor, Tensor]
 
 
-def _count(
-    default_name: str,
-    condition: Callable[[Any, Any], Tensor],
-    labels: Any,
-    predictions: Any,
-    weights: Any,
-    metrics_collections: Any,
-    updates_collections: Any,
-    name: str | None,
-) -> Pair:
-    with variable_scope(name, default_name, (predictions, labels, weights)):
-        predictions, labels, weights = matched(
-            cast(convert_to_tensor(predictions), dtypes.bool_),
-            cast(convert_to_tensor(labels), dtypes.bool_),
-            weights,
-        )
-        values = as_float(condition(labels, predictions))
-        count = metric_variable([], dtypes.float32, "count")
-        if weights is not None:
-            values = multiply(values, broadcast_weights(weights, values))
-        return collect(
-            array.identity(count),
-            assign_add(count, reduce_sum(values)),
-            metrics_collections,
-            updates_collections,
-        )
+def _count(labels: Any, predictions: Any, weights: Any, condition: Callable[..., Tensor]) -> Pair:
+    predictions, labels, weights = matched(
+        cast(convert_to_tensor(predictions), dtypes.bool_),
+        cast(convert_to_tensor(labels), dtypes.bool_),
+        weights,
+    )
+    values = as_float(condition(labels, predictions))
+    count = metric_variable([], dtypes.float32, "count")
+    if weights is not None:
+        values = multiply(values, broadcast_weights(weights, values))
+    return array.identity(count), assign_add(count, reduce_sum(values))
 
 
-def true_positives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+@scoped_metric("true_positives")
+def true_positives(labels: Any, predictions: Any, weights: Any = None) -> Pair:
     """The (weighted) number of examples that are true and said to be."""
-    return _count(
-        "true_positives", logical_and, labels, predictions, weights,
-        metrics_collections, updates_collections, name,
-    )  # fmt: skip
+    return _count(labels, predictions, weights, logical_and)
 
 
-def false_positives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+@scoped_metric("false_positives")
+def false_positives(labels: Any, predictions: Any, weights: Any = None) -> Pair:
     """The (weighted) number of examples that are false and said to be true."""
-    return _count(
-        "false_positives", lambda label, p: logical_and(logical_not(label), p), labels, predictions,
-        weights, metrics_collections, updates_collections, name,
-    )  # fmt: skip
+    return _count(labels, predictions, weights, lambda label, p: logical_and(logical_not(label), p))
 
 
-def true_negatives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+@scoped_metric("true_negatives")
+def true_negatives(labels: Any, predictions: Any, weights: Any = None) -> Pair:
     """The (weighted) number of examples that are false and said to be."""
     return _count(
-        "true_negatives", lambda label, p: logical_and(logical_not(label), logical_not(p)), labels,
-        predictions, weights, metrics_collections, updates_collections, name,
-    )  # fmt: skip
+        labels,
+        predictions,
+        weights,
+        lambda label, p: logical_and(logical_not(label), logical_not(p)),
+    )
 
 
-def false_negatives(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+@scoped_metric("false_negatives")
+def false_negatives(labels: Any, predictions: Any, weights: Any = None) -> Pair:
     """The (weighted) number of examples that are true and said to be false."""
-    return _count(
-        "false_negatives", lambda label, p: logical_and(label, logical_not(p)), labels, predictions,
-        weights, metrics_collections, updates_collections, name,
-    )  # fmt: skip
+    return _count(labels, predictions, weights, lambda label, p: logical_and(label, logical_not(p)))
 
 
 def _share(part: Any, rest: Any, name: str) -> Tensor:
@@ -132,105 +84,65 @@ def _share(part: Any, rest: Any, name: str) -> Tensor:
     return array.where(greater(whole, 0), divide(part, whole), 0.0, name=name)
 
 
-def precision(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+@scoped_metric("precision")
+def precision(labels: Any, predictions: Any, weights: Any = None) -> Pair:
     """True positives / (true + false positives); 0 when there are none."""
-    with variable_scope(name, "precision", (predictions, labels, weights)):
-        hits, update_hits = true_positives(labels, predictions, weights)
-        wrong, update_wrong = false_positives(labels, predictions, weights)
-        return collect(
-            _share(hits, wrong, "value"),
-            _share(update_hits, update_wrong, "update_op"),
-            metrics_collections,
-            updates_collections,
-        )
+    hits, update_hits = true_positives(labels, predictions, weights)
+    wrong, update_wrong = false_positives(labels, predictions, weights)
+    return _share(hits, wrong, "value"), _share(update_hits, update_wrong, "update_op")
 
 
-def recall(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+@scoped_metric("recall")
+def recall(labels: Any, predictions: Any, weights: Any = None) -> Pair:
     """True positives / (true positives + false negatives); 0 when there are none."""
-    with variable_scope(name, "recall", (predictions, labels, weights)):
-        hits, update_hits = true_positives(labels, predictions, weights)
-        missed, update_missed = false_negatives(labels, predictions, weights)
-        return collect(
-            _share(hits, missed, "value"),
-            _share(update_hits, update_missed, "update_op"),
-            metrics_collections,
-            updates_collections,
-        )
+    hits, update_hits = true_positives(labels, predictions, weights)
+    missed, update_missed = false_negatives(labels, predictions, weights)
+    return _share(hits, missed, "value"), _share(update_hits, update_missed, "update_op")
 
 
-def mean_iou(
-    labels: Any,
-    predictions: Any,
-    num_classes: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+@scoped_metric("mean_iou")
+def mean_iou(labels: Any, predictions: Any, num_classes: int, weights: Any = None) -> Pair:
     """The mean over the classes that occur of intersection / union; the update is the confusions."""
-    with variable_scope(name, "mean_iou", (predictions, labels, weights)):
-        predictions, labels, weights = matched(predictions, labels, weights)
-        total = metric_variable(
-            [num_classes, num_classes], dtypes.float64, "total_confusion_matrix"
-        )
-        labels, predictions = _flat(labels), _flat(predictions)
-        if weights is not None:
-            weights = _flat(weights)
-        confusions = confusion_matrix(
-            labels, predictions, num_classes, weights=weights, dtype=dtypes.float64
-        )
-        update = assign_add(total, confusions)
-        hits = cast(diag_part(total), dtypes.float32)
-        unions = add(as_float(reduce_sum(total, 0)), as_float(reduce_sum(total, 1))) - hits
-        num_present = reduce_sum(cast(not_equal(unions, 0), dtypes.float32))
-        shares = divide(hits, array.where(greater(unions, 0), unions, array.ones_like(unions)))
-        value = array.where(
-            greater(num_present, 0), reduce_sum(shares, name="mean_iou") / num_present, 0.0
-        )
-        return collect(value, update, metrics_collections, updates_collections)
+    predictions, labels, weights = matched(predictions, labels, weights)
+    total = metric_variable([num_classes, num_classes], dtypes.float64, "total_confusion_matrix")
+    labels, predictions = _flat(labels), _flat(predictions)
+    if weights is not None:
+        weights = _flat(weights)
+    confusions = confusion_matrix(
+        labels, predictions, num_classes, weights=weights, dtype=dtypes.float64
+    )
+    update = assign_add(total, confusions)
+    hits = cast(diag_part(total), dtypes.float32)
+    unions = add(as_float(reduce_sum(total, 0)), as_float(reduce_sum(total, 1))) - hits
+    num_present = reduce_sum(cast(not_equal(unions, 0), dtypes.float32))
+    shares = divide(hits, array.where(greater(unions, 0), unions, array.ones_like(unions)))
+    value = array.where(
+        greater(num_present, 0), reduce_sum(shares, name="mean_iou") / num_present, 0.0
+    )
+    return value, update
 
 
+@scoped_metric("mean_accuracy")
 def mean_per_class_accuracy(
-    labels: Any,
-    predictions: Any,
-    num_classes: int,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, num_classes: int, weights: Any = None
 ) -> Pair:
     """The mean of the classes' accuracies; the update is each class's."""
-    with variable_scope(name, "mean_accuracy", (predictions, labels, weights)):
-        predictions, labels, weights = matched(predictions, labels, weights)
-        labels = _flat(cast(labels, dtypes.int64))
-        predictions = _flat(cast(predictions, dtypes.int64))
-        total = metric_variable([num_classes], dtypes.float32, "total")
-        count = metric_variable([num_classes], dtypes.float32, "count")
-        examples = array.ones([array.size(labels)], dtypes.float32)
-        is_correct = as_float(equal(labels, predictions))
-        if weights is not None:
-            # Only the right answers are weighed, as in TensorFlow.
-            is_correct = multiply(is_correct, as_float(_flat(weights)))
-        update_total = scatter_add(total, labels, examples)
-        update_count = scatter_add(count, labels, is_correct)
-        each = div_no_nan(count, maximum(total, 0))
-        value = reduce_mean(each, name="mean_accuracy")
-        update = div_no_nan(update_count, maximum(update_total, 0), name="update_op")
-        return collect(value, update, metrics_collections, updates_collections)
+    predictions, labels, weights = matched(predictions, labels, weights)
+    labels = _flat(cast(labels, dtypes.int64))
+    predictions = _flat(cast(predictions, dtypes.int64))
+    total = metric_variable([num_classes], dtypes.float32, "total")
+    count = metric_variable([num_classes], dtypes.float32, "count")
+    examples = array.ones([array.size(labels)], dtypes.float32)
+    is_correct = as_float(equal(labels, predictions))
+    if weights is not None:
+        # Only the right answers are weighed, as in TensorFlow.
+        is_correct = multiply(is_correct, as_float(_flat(weights)))
+    update_total = scatter_add(total, labels, examples)
+    update_count = scatter_add(count, labels, is_correct)
+    each = div_no_nan(count, maximum(total, 0))
+    value = reduce_mean(each, name="mean_accuracy")
+    update = div_no_nan(update_count, maximum(update_total, 0), name="update_op")
+    return value, update
 
 
 def _flat(tensor: Tensor) -> Tensor:

@@ -8,11 +8,14 @@ from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.metrics.streaming import (
+    Pair,
     as_float,
     broadcast_weights,
     collect,
     matched,
+    mean_metric,
     metric_variable,
+    scoped_metric,
 )
 from dataflow.ops import array
 from dataflow.ops.arithmetic import div_no_nan
@@ -31,112 +34,77 @@ from dataflow.ops.math import (
     subtract,
 )
 from dataflow.ops.state import assign_add
-from dataflow.ops.variable_scope import variable_scope
-
-Pair = tuple[Tensor, Tensor]
 
 
 def _ratio(total: Any, count: Any, name: str) -> Tensor:
     return div_no_nan(total, maximum(count, 0), name=name)
 
 
-def mean(
-    values: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+@scoped_metric("mean")
+def mean(values: Any, weights: Any = None) -> Pair:
     """The (weighted) mean of all values so far: a float32 scalar; 0 before the first update."""
-    with variable_scope(name, "mean", (values, weights)):
-        values = as_float(values)
-        total = metric_variable([], dtypes.float32, "total")
-        count = metric_variable([], dtypes.float32, "count")
-        if weights is None:
-            num_values = cast(array.size(values), dtypes.float32)
-        else:
-            values, _, weights = matched(values, None, weights)
-            weights = broadcast_weights(weights, values)
-            values = multiply(values, weights)
-            num_values = reduce_sum(weights)
-        update_total = assign_add(total, reduce_sum(values))
-        with control_dependencies([values]):
-            update_count = assign_add(count, num_values)
-        value = _ratio(total, count, "value")
-        update = _ratio(update_total, update_count, "update_op")
-        return collect(value, update, metrics_collections, updates_collections)
+    values = as_float(values)
+    total = metric_variable([], dtypes.float32, "total")
+    count = metric_variable([], dtypes.float32, "count")
+    if weights is None:
+        num_values = cast(array.size(values), dtypes.float32)
+    else:
+        values, _, weights = matched(values, None, weights)
+        weights = broadcast_weights(weights, values)
+        values = multiply(values, weights)
+        num_values = reduce_sum(weights)
+    update_total = assign_add(total, reduce_sum(values))
+    with control_dependencies([values]):
+        update_count = assign_add(count, num_values)
+    value = _ratio(total, count, "value")
+    update = _ratio(update_total, update_count, "update_op")
+    return value, update
 
 
-def mean_tensor(
-    values: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+@scoped_metric("mean")
+def mean_tensor(values: Any, weights: Any = None) -> Pair:
     """The mean of each element over the batches; the shape of ``values``."""
-    with variable_scope(name, "mean", (values, weights)):
-        values = as_float(values)
-        shape = values.get_shape()
-        total = metric_variable(shape, dtypes.float32, "total_tensor")
-        count = metric_variable(shape, dtypes.float32, "count_tensor")
-        num_values = array.ones_like(values)
-        if weights is not None:
-            values, _, weights = matched(values, None, weights)
-            num_values = broadcast_weights(weights, values)
-            values = multiply(values, num_values)
-        update_total = assign_add(total, values)
-        with control_dependencies([values]):
-            update_count = assign_add(count, num_values)
-        value = _ratio(total, count, "value")
-        update = _ratio(update_total, update_count, "update_op")
-        return collect(value, update, metrics_collections, updates_collections)
+    values = as_float(values)
+    shape = values.get_shape()
+    total = metric_variable(shape, dtypes.float32, "total_tensor")
+    count = metric_variable(shape, dtypes.float32, "count_tensor")
+    num_values = array.ones_like(values)
+    if weights is not None:
+        values, _, weights = matched(values, None, weights)
+        num_values = broadcast_weights(weights, values)
+        values = multiply(values, num_values)
+    update_total = assign_add(total, values)
+    with control_dependencies([values]):
+        update_count = assign_add(count, num_values)
+    value = _ratio(total, count, "value")
+    update = _ratio(update_total, update_count, "update_op")
+    return value, update
 
 
-def accuracy(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+@mean_metric("accuracy")
+def accuracy(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any]:
     """How often predictions equal labels. Raises `ValueError` when their shapes differ."""
     predictions, labels, weights = matched(predictions, labels, weights)
     if labels.dtype.base_dtype is not predictions.dtype.base_dtype:
         predictions = cast(predictions, labels.dtype.base_dtype)
     is_correct = cast(equal(predictions, labels), dtypes.float32)
-    return mean(is_correct, weights, metrics_collections, updates_collections, name or "accuracy")
+    return is_correct, weights
 
 
-def mean_absolute_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+@mean_metric("mean_absolute_error")
+def mean_absolute_error(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any]:
     """The mean of |predictions - labels|."""
     predictions, labels, weights = matched(predictions, labels, weights)
     errors = abs_(subtract(predictions, labels))
-    name = name or "mean_absolute_error"
-    return mean(errors, weights, metrics_collections, updates_collections, name)
+    return errors, weights
 
 
-def mean_squared_error(
-    labels: Any,
-    predictions: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+@mean_metric("mean_squared_error")
+def mean_squared_error(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, Any]:
     """The mean of (predictions - labels)**2."""
     predictions, labels, weights = matched(predictions, labels, weights)
     errors = squared_difference(labels, predictions)
-    name = name or "mean_squared_error"
-    return mean(errors, weights, metrics_collections, updates_collections, name)
+    return errors, weights
 
 
 def root_mean_squared_error(
@@ -154,15 +122,10 @@ def root_mean_squared_error(
     return collect(sqrt(value), sqrt(update), metrics_collections, updates_collections)
 
 
+@mean_metric("mean_relative_error")
 def mean_relative_error(
-    labels: Any,
-    predictions: Any,
-    normalizer: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+    labels: Any, predictions: Any, normalizer: Any, weights: Any = None
+) -> tuple[Any, Any]:
     """The mean of |labels - predictions| / normalizer; 0 where the normalizer is 0."""
     predictions, labels, weights = matched(predictions, labels, weights)
     predictions, normalizer, _ = matched(predictions, normalizer, None)
@@ -171,8 +134,7 @@ def mean_relative_error(
         array.zeros_like(labels),
         divide(abs_(subtract(labels, predictions)), normalizer),
     )
-    name = name or "mean_relative_error"
-    return mean(relative, weights, metrics_collections, updates_collections, name)
+    return relative, weights
 
 
 def mean_cosine_distance(
@@ -193,15 +155,8 @@ def mean_cosine_distance(
     )
 
 
-def percentage_below(
-    values: Any,
-    threshold: float,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+@mean_metric("percentage_below_threshold")
+def percentage_below(values: Any, threshold: float, weights: Any = None) -> tuple[Any, Any]:
     """The share of values below ``threshold``, between 0 and 1."""
     is_below = cast(less(convert_to_tensor(values), threshold), dtypes.float32)
-    name = name or "percentage_below_threshold"
-    return mean(is_below, weights, metrics_collections, updates_collections, name)
+    return is_below, weights

@@ -9,7 +9,7 @@ import numpy as np
 from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
-from dataflow.metrics.streaming import broadcast_weights, collect, metric_variable
+from dataflow.metrics.streaming import Pair, broadcast_weights, collect, metric_variable
 from dataflow.ops import array
 from dataflow.ops.arithmetic import div_no_nan
 from dataflow.ops.graph_scopes import name_scope
@@ -30,8 +30,6 @@ from dataflow.ops.sequences import range_, top_k
 from dataflow.ops.sparse import sparse_tensor_to_dense
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.state import assign_add
-
-Pair = tuple[Tensor, Tensor]
 
 
 def _name_at(prefix: str, k: int | None, class_id: int | None = None) -> str:
@@ -118,78 +116,65 @@ def _ratio_at_top_k(
         return collect(value, update, metrics_collections, updates_collections)
 
 
-def precision_at_top_k(
-    labels: Any,
-    predictions_idx: Any,
-    k: int | None = None,
-    class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """`precision_at_k` of classes that are already ranked: ``predictions_idx`` [..., k]."""
-    return _ratio_at_top_k(
-        "precision", labels, predictions_idx, k, class_id, weights,
-        metrics_collections, updates_collections, name,
-    )  # fmt: skip
+def _at_top_k(kind: str) -> Any:
+    def at_top_k(
+        labels: Any,
+        predictions_idx: Any,
+        k: int | None = None,
+        class_id: int | None = None,
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: str | None = None,
+    ) -> Pair:
+        return _ratio_at_top_k(
+            kind, labels, predictions_idx, k, class_id, weights,
+            metrics_collections, updates_collections, name,
+        )  # fmt: skip
+
+    at_top_k.__name__ = at_top_k.__qualname__ = f"{kind}_at_top_k"
+    at_top_k.__doc__ = (
+        f"`{kind}_at_k` of classes that are already ranked: ``predictions_idx`` [..., k]."
+    )
+    return at_top_k
 
 
-def recall_at_top_k(
-    labels: Any,
-    predictions_idx: Any,
-    k: int | None = None,
-    class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """`recall_at_k` of classes that are already ranked: ``predictions_idx`` [..., k]."""
-    return _ratio_at_top_k(
-        "recall", labels, predictions_idx, k, class_id, weights,
-        metrics_collections, updates_collections, name,
-    )  # fmt: skip
+def _at_k(kind: str, doc: str) -> Any:
+    def at_k(
+        labels: Any,
+        predictions: Any,
+        k: int,
+        class_id: int | None = None,
+        weights: Any = None,
+        metrics_collections: Any = None,
+        updates_collections: Any = None,
+        name: str | None = None,
+    ) -> Pair:
+        with name_scope(name, _name_at(kind, k, class_id)) as scope:
+            return _ratio_at_top_k(
+                kind, labels, _top_classes(predictions, k), k, class_id, weights,
+                metrics_collections, updates_collections, scope,
+            )  # fmt: skip
+
+    at_k.__name__ = at_k.__qualname__ = f"{kind}_at_k"
+    at_k.__doc__ = doc
+    return at_k
 
 
-def precision_at_k(
-    labels: Any,
-    predictions: Any,
-    k: int,
-    class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
+precision_at_top_k = _at_top_k("precision")
+recall_at_top_k = _at_top_k("recall")
+precision_at_k = _at_k(
+    "precision",
     """How many of the k best-scored classes are labels: float64; NaN before the first update.
 
     ``labels``: int64 [..., num_labels] or sparse; ``predictions``: scores [..., num_classes].
     ``class_id`` looks at one class only.
-    """
-    with name_scope(name, _name_at("precision", k, class_id)) as scope:
-        return precision_at_top_k(
-            labels, _top_classes(predictions, k), k, class_id, weights,
-            metrics_collections, updates_collections, scope,
-        )  # fmt: skip
-
-
-def recall_at_k(
-    labels: Any,
-    predictions: Any,
-    k: int,
-    class_id: int | None = None,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
-) -> Pair:
-    """How many labels are among the k best-scored classes: float64; see `precision_at_k`."""
-    with name_scope(name, _name_at("recall", k, class_id)) as scope:
-        return recall_at_top_k(
-            labels, _top_classes(predictions, k), k, class_id, weights,
-            metrics_collections, updates_collections, scope,
-        )  # fmt: skip
+    """,
+)
+recall_at_k = _at_k(
+    "recall",
+    "How many labels are among the k best-scored classes: float64; see `precision_at_k`.",
+)
 
 
 def average_precision_at_k(

@@ -6,6 +6,9 @@ batch in and gives the value after it.
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 from dataflow import dtypes
@@ -15,8 +18,65 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
 from dataflow.ops.math import cast, multiply
+from dataflow.ops.variable_scope import variable_scope
 from dataflow.ops.variables import Variable
 from dataflow.shapes import compatible, format_dims
+
+Pair = tuple[Tensor, Tensor]
+Metric = Callable[..., Pair]
+
+_COMMON = ("metrics_collections", "updates_collections", "name")
+
+
+def _with_common(
+    function: Callable[..., Pair], finish: Callable[[dict[str, Any], Any, Any, Any], Pair]
+) -> Metric:
+    """``function`` with the last parameters of all metrics: ``finish(arguments, *their values)``."""
+    own = inspect.signature(function)
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    common = [inspect.Parameter(name, kind, default=None) for name in _COMMON]
+    signature = own.replace(parameters=[*own.parameters.values(), *common])
+
+    @functools.wraps(function)
+    def metric(*args: Any, **kwargs: Any) -> Pair:
+        try:
+            arguments = signature.bind(*args, **kwargs).arguments
+        except TypeError as e:
+            raise TypeError(f"{function.__name__}() {e}") from None
+        return finish(arguments, *(arguments.pop(name, None) for name in _COMMON))
+
+    metric.__signature__ = signature  # type: ignore[attr-defined]
+    return metric
+
+
+def scoped_metric(default_name: str) -> Callable[[Callable[..., Pair]], Metric]:
+    """Decorates a function that returns (value, update): opens its scope, fills the collections.
+
+    The metric takes ``metrics_collections``, ``updates_collections`` and ``name`` besides.
+    """
+
+    def decorate(function: Callable[..., Pair]) -> Metric:
+        def finish(arguments: dict[str, Any], values: Any, updates: Any, name: Any) -> Pair:
+            with variable_scope(name, default_name, list(arguments.values())):
+                return collect(*function(**arguments), values, updates)
+
+        return _with_common(function, finish)
+
+    return decorate
+
+
+def mean_metric(default_name: str) -> Callable[[Callable[..., tuple[Any, Any]]], Metric]:
+    """Decorates a function that returns (values, weights): the metric is their `mean` so far."""
+
+    def decorate(function: Callable[..., tuple[Any, Any]]) -> Metric:
+        def finish(arguments: dict[str, Any], values: Any, updates: Any, name: Any) -> Pair:
+            from dataflow.metrics.means import mean
+
+            return mean(*function(**arguments), values, updates, name or default_name)
+
+        return _with_common(function, finish)
+
+    return decorate
 
 
 def metric_variable(shape: Any, dtype: Any, name: str, validate_shape: bool = True) -> Variable:

@@ -10,11 +10,13 @@ from dataflow import dtypes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.metrics.streaming import (
+    Pair,
     as_float,
     broadcast_weights,
     collect,
     matched,
     metric_variable,
+    scoped_metric,
 )
 from dataflow.ops import array
 from dataflow.ops.arithmetic import div_no_nan
@@ -43,7 +45,6 @@ from dataflow.ops.sources import constant
 from dataflow.ops.state import assign_add
 from dataflow.ops.variable_scope import variable_scope
 
-Pair = tuple[Tensor, Tensor]
 #: The four counts in the order in which their variables are made.
 _COUNTS = {
     "tp": "true_positives",
@@ -167,132 +168,76 @@ def interpolated_area(tp: Any, fp: Any, fn: Any, name: str) -> Tensor:
     return reduce_sum(pieces, name=name)
 
 
-def _each_count(
-    kind: str,
-    labels: Any,
-    predictions: Any,
-    thresholds: Any,
-    weights: Any,
-    metrics_collections: Any,
-    updates_collections: Any,
-    name: str | None,
-) -> Pair:
-    with variable_scope(name, _COUNTS[kind], (predictions, labels, weights)):
-        values, updates = _counts_at(labels, predictions, thresholds, weights, (kind,))
-        return collect(values[kind], updates[kind], metrics_collections, updates_collections)
+def _count_at(kind: str, labels: Any, predictions: Any, thresholds: Any, weights: Any) -> Pair:
+    values, updates = _counts_at(labels, predictions, thresholds, weights, (kind,))
+    return values[kind], updates[kind]
 
 
+@scoped_metric("true_positives")
 def true_positives_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, thresholds: Any, weights: Any = None
 ) -> Pair:
     """True positives at each threshold."""
-    return _each_count(
-        "tp", labels, predictions, thresholds, weights,
-        metrics_collections, updates_collections, name,
-    )  # fmt: skip
+    return _count_at("tp", labels, predictions, thresholds, weights)
 
 
+@scoped_metric("false_positives")
 def false_positives_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, thresholds: Any, weights: Any = None
 ) -> Pair:
     """False positives at each threshold."""
-    return _each_count(
-        "fp", labels, predictions, thresholds, weights,
-        metrics_collections, updates_collections, name,
-    )  # fmt: skip
+    return _count_at("fp", labels, predictions, thresholds, weights)
 
 
+@scoped_metric("true_negatives")
 def true_negatives_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, thresholds: Any, weights: Any = None
 ) -> Pair:
     """True negatives at each threshold."""
-    return _each_count(
-        "tn", labels, predictions, thresholds, weights,
-        metrics_collections, updates_collections, name,
-    )  # fmt: skip
+    return _count_at("tn", labels, predictions, thresholds, weights)
 
 
+@scoped_metric("false_negatives")
 def false_negatives_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, thresholds: Any, weights: Any = None
 ) -> Pair:
     """False negatives at each threshold."""
-    return _each_count(
-        "fn", labels, predictions, thresholds, weights,
-        metrics_collections, updates_collections, name,
-    )  # fmt: skip
+    return _count_at("fn", labels, predictions, thresholds, weights)
 
 
+@scoped_metric("precision_at_thresholds")
 def precision_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, thresholds: Any, weights: Any = None
 ) -> Pair:
     """True positives / (true + false positives) at each threshold."""
-    with variable_scope(name, "precision_at_thresholds", (predictions, labels, weights)):
-        values, updates = _counts_at(labels, predictions, thresholds, weights, ("tp", "fp"))
-        value, update = (
-            divide(c["tp"], _EPSILON + c["tp"] + c["fp"], name=f"precision_{n}")
-            for c, n in ((values, "value"), (updates, "update_op"))
-        )
-        return collect(value, update, metrics_collections, updates_collections)
+    values, updates = _counts_at(labels, predictions, thresholds, weights, ("tp", "fp"))
+    value, update = (
+        divide(c["tp"], _EPSILON + c["tp"] + c["fp"], name=f"precision_{n}")
+        for c, n in ((values, "value"), (updates, "update_op"))
+    )
+    return value, update
 
 
+@scoped_metric("recall_at_thresholds")
 def recall_at_thresholds(
-    labels: Any,
-    predictions: Any,
-    thresholds: Any,
-    weights: Any = None,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
+    labels: Any, predictions: Any, thresholds: Any, weights: Any = None
 ) -> Pair:
     """True positives / (true positives + false negatives) at each threshold."""
-    with variable_scope(name, "recall_at_thresholds", (predictions, labels, weights)):
-        values, updates = _counts_at(labels, predictions, thresholds, weights, ("tp", "fn"))
-        value, update = (
-            divide(c["tp"], _EPSILON + c["tp"] + c["fn"], name=f"recall_{n}")
-            for c, n in ((values, "value"), (updates, "update_op"))
-        )
-        return collect(value, update, metrics_collections, updates_collections)
+    values, updates = _counts_at(labels, predictions, thresholds, weights, ("tp", "fn"))
+    value, update = (
+        divide(c["tp"], _EPSILON + c["tp"] + c["fn"], name=f"recall_{n}")
+        for c, n in ((values, "value"), (updates, "update_op"))
+    )
+    return value, update
 
 
+@scoped_metric("sensitivity_at_specificity")
 def sensitivity_at_specificity(
     labels: Any,
     predictions: Any,
     specificity: float,
     weights: Any = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
 ) -> Pair:
     """The recall at the cut whose specificity tn / (tn + fp) is closest to the one given.
 
@@ -300,34 +245,26 @@ def sensitivity_at_specificity(
     """
     if not 0 <= specificity <= 1:
         raise ValueError(f"`specificity` must be in the range [0, 1], got {specificity}.")
-    with variable_scope(name, "sensitivity_at_specificity", (predictions, labels, weights)):
-        values, updates = _counts_at(
-            labels, predictions, _spread(num_thresholds), weights, tuple(_COUNTS)
-        )
+    values, updates = _counts_at(
+        labels, predictions, _spread(num_thresholds), weights, tuple(_COUNTS)
+    )
 
-        def at_cut(counts: dict[str, Any], name: str) -> Tensor:
-            tp, fn, tn, fp = (counts[k] for k in _COUNTS)
-            found = divide(tn, tn + fp + _EPSILON)
-            cut = cast(argmin(abs_(found - specificity), 0), dtypes.int32)
-            return divide(tp[cut], tp[cut] + fn[cut] + _EPSILON, name=name)
+    def at_cut(counts: dict[str, Any], name: str) -> Tensor:
+        tp, fn, tn, fp = (counts[k] for k in _COUNTS)
+        found = divide(tn, tn + fp + _EPSILON)
+        cut = cast(argmin(abs_(found - specificity), 0), dtypes.int32)
+        return divide(tp[cut], tp[cut] + fn[cut] + _EPSILON, name=name)
 
-        return collect(
-            at_cut(values, "value"),
-            at_cut(updates, "update_op"),
-            metrics_collections,
-            updates_collections,
-        )
+    return at_cut(values, "value"), at_cut(updates, "update_op")
 
 
+@scoped_metric("specificity_at_sensitivity")
 def specificity_at_sensitivity(
     labels: Any,
     predictions: Any,
     sensitivity: float,
     weights: Any = None,
     num_thresholds: int = 200,
-    metrics_collections: Any = None,
-    updates_collections: Any = None,
-    name: str | None = None,
 ) -> Pair:
     """The specificity at the highest cut whose recall tp / (tp + fn) is closest to the one given.
 
@@ -335,22 +272,16 @@ def specificity_at_sensitivity(
     """
     if not 0 <= sensitivity <= 1:
         raise ValueError(f"`sensitivity` must be in the range [0, 1], got {sensitivity}.")
-    with variable_scope(name, "specificity_at_sensitivity", (predictions, labels, weights)):
-        values, updates = _counts_at(
-            labels, predictions, _spread(num_thresholds), weights, tuple(_COUNTS)
-        )
+    values, updates = _counts_at(
+        labels, predictions, _spread(num_thresholds), weights, tuple(_COUNTS)
+    )
 
-        def at_cut(counts: dict[str, Any], name: str) -> Tensor:
-            tp, fn, tn, fp = (counts[k] for k in _COUNTS)
-            distance = abs_(divide(tp, tp + fn + _EPSILON) - sensitivity)
-            # argmin would take the first of equal cuts; the running count is highest at the last.
-            closest = cast(equal(distance, reduce_min(distance)), dtypes.int64)
-            cut = cast(argmax(cumsum(closest), 0), dtypes.int32)
-            return divide(tn[cut], add(tn[cut], fp[cut]) + _EPSILON, name=name)
+    def at_cut(counts: dict[str, Any], name: str) -> Tensor:
+        tp, fn, tn, fp = (counts[k] for k in _COUNTS)
+        distance = abs_(divide(tp, tp + fn + _EPSILON) - sensitivity)
+        # argmin would take the first of equal cuts; the running count is highest at the last.
+        closest = cast(equal(distance, reduce_min(distance)), dtypes.int64)
+        cut = cast(argmax(cumsum(closest), 0), dtypes.int32)
+        return divide(tn[cut], add(tn[cut], fp[cut]) + _EPSILON, name=name)
 
-        return collect(
-            at_cut(values, "value"),
-            at_cut(updates, "update_op"),
-            metrics_collections,
-            updates_collections,
-        )
+    return at_cut(values, "value"), at_cut(updates, "update_op")
