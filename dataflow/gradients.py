@@ -91,12 +91,12 @@ def gradients(
         walker = _Walker(graph, y_tensors, x_tensors, stop_tensors, colocate_gradients_with_ops)
         walker.gate = bool(gate_gradients)
         walker.start(_initial_gradients(y_tensors, grad_list, scope))
-        saved = graph._attachments.get("gradient_scope")
-        graph._attachments["gradient_scope"] = scope  # tells apart the gradients of TensorArrays
+        saved = graph.attachments.get("gradient_scope")
+        graph.attachments["gradient_scope"] = scope  # tells apart the gradients of TensorArrays
         try:
             walker.walk()
         finally:
-            graph._attachments["gradient_scope"] = saved
+            graph.attachments["gradient_scope"] = saved
         result = [walker.result(x) for x in x_tensors]
         if zero:
             from dataflow.ops.array import zeros_like
@@ -197,7 +197,7 @@ class _Walker:
             reached.add(op)
             for output in op.outputs:
                 if self._carries_gradient(output):
-                    stack.extend(output._consumers)
+                    stack.extend(output.uses)
         between: set[Operation] = set()
         pending: dict[Operation, int] = {}
         stack = [y.op for y in self.ys]
@@ -294,28 +294,19 @@ class _Walker:
         if not any(g is not None for g in grads):
             return
         function = None
-        if any(self._carries_gradient(t) for t in op.inputs) or op._gradient_override:
+        if any(self._carries_gradient(t) for t in op.inputs) or op.gradient_override:
             function = gradient_function_of(op)
         if function is None:
             return
         where = _NOWHERE if self.loop_state is None else self.loop_state.context(op)
         device = self.graph.colocate_with(op) if self.colocate else _NOWHERE
         with where, self.graph.name_scope(op.name + "_grad"), device:
-            original, self.graph._original_op = self.graph._original_op, op
-            try:
-                filled = [
-                    self._zeros(t) if g is None else g
-                    for g, t in zip(grads, op.outputs, strict=True)
-                ]
-                if function is op.op_def.gradient_function and not hasattr(
-                    function, "takes_slices"
-                ):
-                    filled = [
-                        internal_convert(g, None, None) if _is_sparse(g) else g for g in filled
-                    ]
-                result = function(op, *filled)
-            finally:
-                self.graph._original_op = original
+            filled = [
+                self._zeros(t) if g is None else g for g, t in zip(grads, op.outputs, strict=True)
+            ]
+            if function is op.op_def.gradient_function and not hasattr(function, "takes_slices"):
+                filled = [internal_convert(g, None, None) if _is_sparse(g) else g for g in filled]
+            result = function(op, *filled)
             self._distribute(op, result)
 
     def _zeros(self, tensor: Tensor) -> Any:

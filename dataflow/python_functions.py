@@ -19,7 +19,7 @@ class _Holder:
 def register_function(graph: Any, token: str, function: Callable[..., Any]) -> None:
     """Keeps ``function`` under ``token`` for the life of ``graph``."""
     holder = _Holder(function)
-    graph._attachments.setdefault("python_functions", []).append(holder)
+    graph.attachments.setdefault("python_functions", []).append(holder)
     _functions[token] = holder
 
 

@@ -73,7 +73,7 @@ class RemoteSession:
         self._timeout_seconds = _timeout_of(config)
         self._log_placement = bool(getattr(config, "log_device_placement", False))
         self._combinations: dict[Any, _Combination] = {}
-        self._seen_mutations = graph._mutations
+        self._seen_mutations = graph.num_mutations
         self._lock = threading.Lock()
 
     def run(
@@ -108,9 +108,9 @@ class RemoteSession:
     def _combination(self, fetches: Any, feed_dict: Any) -> tuple[_Combination, list[Any]]:
         """The combination, kept from an earlier run where there was one, and the values to feed."""
         combination = None
-        if self.graph._mutations != self._seen_mutations:
+        if self.graph.num_mutations != self._seen_mutations:
             self._combinations.clear()
-            self._seen_mutations = self.graph._mutations
+            self._seen_mutations = self.graph.num_mutations
         try:
             key = (cache_key(fetches), tuple(feed_dict) if feed_dict else ())
             combination = self._combinations.get(key)
@@ -157,11 +157,11 @@ class RemoteSession:
     def _with_node(self, error: OpError) -> OpError:
         """The error with the node of this graph, where it came with a name only."""
         found = re.match(r"\S+ '([^']+)'", error.message) if error.op is None else None
-        if found is not None and found[1] in self.graph._by_name:
-            op = self.graph._by_name[found[1]]
+        if found is not None and found[1] in self.graph.op_by_name:
+            op = self.graph.op_by_name[found[1]]
             error._op, error._node_def = op, op
         elif error.op is not None and error.op.graph is not self.graph:
-            error._op = error._node_def = self.graph._by_name.get(error.op.name)
+            error._op = error._node_def = self.graph.op_by_name.get(error.op.name)
         return error
 
     def record(
@@ -222,7 +222,7 @@ class RemoteSession:
     def _devices_of(self, combination: _Combination) -> dict[Operation, str]:
         """Return the full name of the device of each needed node."""
         on_gpus = self.backend.on_gpus(combination)
-        by_name = self.graph._by_name
+        by_name = self.graph.op_by_name
         return {
             by_name[name]: f"{task.replace('/task:', '/replica:0/task:')}/device:"
             + on_gpus.get(name, "CPU:0")
@@ -339,7 +339,7 @@ class RemoteMaster:
         self._incarnation = ""
         self._was_restarted = False
         self._num_sent = 0
-        self._seen_mutations = graph._mutations
+        self._seen_mutations = graph.num_mutations
         self._options = {
             "device_filters": list(getattr(config, "device_filters", ()) or ()),
             "allow_soft_placement": bool(getattr(config, "allow_soft_placement", False)),
@@ -423,9 +423,9 @@ class RemoteMaster:
         """Send what is new of the graph, and call a method with the names of fetches and feeds."""
         self._ensure_session(deadline)
         ops = self.graph.get_operations()
-        replace = self.graph._mutations != self._seen_mutations
+        replace = self.graph.num_mutations != self._seen_mutations
         first = 0 if replace else self._num_sent
-        self._seen_mutations = self.graph._mutations
+        self._seen_mutations = self.graph.num_mutations
         encoded, arrays = _encode_what_can_travel(ops[first:])
         head = {"session": self.session, "ops": encoded, "replace": replace}
         self._ask("session.extend", head, deadline, arrays)

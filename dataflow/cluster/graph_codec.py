@@ -144,29 +144,29 @@ def decode_operations(
             Tensor(op, index, as_dtype(dtype), None if dims is None else tuple(dims))
             for index, (dtype, dims) in enumerate(item["o"])
         ]
-        if op.name in graph._by_name:
+        if op.name in graph.op_by_name:
             raise InvalidArgumentError(None, None, f"The node {op.name!r} was sent twice.")
-        op.index = len(graph._operations)
-        graph._operations.append(op)
-        graph._by_name[op.name] = op
-        graph._names_in_use[op.name.lower()] = 1
+        op.index = len(graph.operations)
+        graph.operations.append(op)
+        graph.op_by_name[op.name] = op
+        graph.names_in_use[op.name.lower()] = 1
         ops.append(op)
     for op, item in zip(ops, encoded, strict=True):
         for name in item.get("i", ()):
             tensor = _tensor_of(graph, name)
-            op._inputs.append(tensor)
-            tensor._consumers.append(op)
+            op.inputs.append(tensor)
+            tensor.uses.append(op)
         for name in item.get("c", ()):
-            source = graph._by_name.get(name)
+            source = graph.op_by_name.get(name)
             if source is not None:  # one that was cut away is waited for in another way
-                op._wait_for(source)
+                op.add_control_edge(source)
     return ops
 
 
 def _tensor_of(graph: Graph, name: str) -> Tensor:
     op_name, _, index = name.rpartition(":")
     try:
-        return graph._by_name[op_name].outputs[int(index)]
+        return graph.op_by_name[op_name].outputs[int(index)]
     except (KeyError, IndexError, ValueError):
         raise InvalidArgumentError(
             None, None, f"An input {name!r} was sent without the node that computes it."

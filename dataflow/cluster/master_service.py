@@ -101,7 +101,7 @@ class MasterService:
         prepared = session.master.prepare(*_wanted(graph, head), _deadline(head))
         for name in session.stubs:
             if name in prepared.needed:
-                raise InvalidArgumentError(None, graph._by_name[name], session.stubs[name])
+                raise InvalidArgumentError(None, graph.op_by_name[name], session.stubs[name])
         session.steps.append(prepared)
         return {"handle": len(session.steps) - 1, "needed": sorted(prepared.needed)}
 
@@ -151,7 +151,7 @@ def _wanted(
     """The tensors and operations to fetch, and the tensors to feed, that a client names."""
     return (
         [graph.get_tensor_by_name(name) for name in head["fetches"]],
-        [graph._by_name[name] for name in head["targets"]],
+        [graph.op_by_name[name] for name in head["targets"]],
         [graph.get_tensor_by_name(name) for name in head["feeds"]],
     )
 

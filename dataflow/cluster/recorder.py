@@ -132,7 +132,7 @@ def merge(
                 named[event.name] = name
                 copies.append(event.copy._replace(name=name, device=device))
             else:
-                op = graph._by_name.get(name)
+                op = graph.op_by_name.get(name)
                 if op is None or name in steps:  # a constant may be bound in several places
                     continue
                 op_type = op.type

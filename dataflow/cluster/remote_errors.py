@@ -41,7 +41,7 @@ def restore_error(head: dict[str, Any] | None, graph: Any = None) -> OpError:
         message += f"\n  on {task}"
     op = None
     if graph is not None and "op" in head:
-        op = graph._by_name.get(head["op"])
+        op = graph.op_by_name.get(head["op"])
     error = cls(op, op, message)
     error.task = task  # type: ignore[attr-defined]
     return error

@@ -121,7 +121,7 @@ def decode_piece(head: dict[str, Any], arrays: list[Any]) -> PiecePlan:
     graph = Graph()
     graph_codec.decode_operations(graph, head["stubs"], [])
     graph_codec.decode_operations(graph, head["ops"], arrays)
-    op, tensor = graph._by_name.__getitem__, graph.get_tensor_by_name
+    op, tensor = graph.op_by_name.__getitem__, graph.get_tensor_by_name
     return PiecePlan(
         [
             SegmentPlan(

@@ -585,7 +585,7 @@ class Dataset:
         structure = self._structure
         resource = ops.iterator_op(
             shared_name=shared_name or "",
-            container=default_graph()._container,
+            container=default_graph().current_container,
             output_types=structure.dtypes,
             output_shapes=structure.dims,
             name="Iterator",

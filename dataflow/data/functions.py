@@ -29,12 +29,12 @@ class FunctionGraph(Graph):
         self.seed = self.outer.seed
         self.inputs: list[Tensor] = []
         self.outputs: list[Tensor] = []
-        self._captures = {}
+        self.captures = {}
 
     def capture(self, tensor: Tensor) -> Tensor:
         """The input that stands for a tensor of the outer graph."""
-        assert self._captures is not None
-        found = self._captures.get(tensor)
+        assert self.captures is not None
+        found = self.captures.get(tensor)
         if found is None:
             if tensor.dtype.is_ref:
                 raise ValueError(
@@ -47,19 +47,19 @@ class FunctionGraph(Graph):
                     shape=tensor.dims,
                     name=f"captured/{tensor.op.name}",
                 )
-            self._captures[tensor] = found
+            self.captures[tensor] = found
         return found
 
     @property
     def captured(self) -> list[Tensor]:
         """Tensors of the outer graph that the function uses, in order of first use."""
-        assert self._captures is not None
-        return list(self._captures)
+        assert self.captures is not None
+        return list(self.captures)
 
     def bind(self, session: Any, captured_values: list[Any]) -> Callable[..., tuple[Any, ...]]:
         """The function for a session: takes arrays, returns a tuple of arrays (or datasets)."""
-        assert self._captures is not None
-        inside = list(self._captures.values())
+        assert self.captures is not None
+        inside = list(self.captures.values())
         fetches = FetchPlan(self, self.outputs)
         plan = Plan(session, fetches, [*self.inputs, *inside])
         plan.rewrite()

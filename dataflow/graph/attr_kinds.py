@@ -35,7 +35,7 @@ _MOST_OUTPUTS = 65_536
 
 def _kinds(definition: OpDef) -> dict[str, str]:
     """Attribute -> kind, those of the signature (``T``, ``N``) among them."""
-    if definition._attr_kinds is None:
+    if definition.attr_kinds is None:
         kinds = {spec.name: spec.kind for spec in definition.attrs}
         for arg in (*definition.inputs, *definition.outputs):
             for name, kind in (
@@ -45,8 +45,8 @@ def _kinds(definition: OpDef) -> dict[str, str]:
             ):
                 if name is not None:
                     kinds[name] = kind
-        definition._attr_kinds = kinds
-    return definition._attr_kinds
+        definition.attr_kinds = kinds
+    return definition.attr_kinds
 
 
 def kind_of(definition: OpDef, name: str) -> str | None:

@@ -31,39 +31,44 @@ _VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 class Graph:
     """A dataflow graph. Nodes are added by calling ops while the graph is the default one.
 
-    ``version`` grows with every node. Nodes are never removed. A graph may be built in one thread
-    while sessions of other threads run it.
+    ``version`` grows with every node, ``num_mutations`` with every change of a node that was made
+    before. Nodes are never removed. A graph may be built in one thread while sessions of other
+    threads run it.
+
+    For the engine, and only to be read by others: ``operations`` (in the order made) and
+    ``op_by_name``, without a copy; ``names_in_use``, in lower case, with the number of names made of
+    each. In force for the nodes made next: ``name_stack``, ``device_stack``, ``current_device``,
+    ``control_stack``, ``control_flow_context``, ``current_container``. ``attachments`` holds what
+    other modules keep about this graph, such as variable stores.
     """
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
-        self._operations: list[Operation] = []
-        self._by_name: dict[str, Operation] = {}
-        self._names_in_use: dict[str, int] = {}
-        self._name_stack = ""
-        self._device_stack: list[Any] = []
-        self._device = ""  # the merged device, when no function is on the stack
+        self.operations: list[Operation] = []
+        self.op_by_name: dict[str, Operation] = {}
+        self.names_in_use: dict[str, int] = {}
+        self.name_stack = ""
+        self.device_stack: list[Any] = []
+        self.current_device = ""  # merged from the stack, when no function is on it
         self._device_is_dynamic = False
-        self._control_stack: list[ControlDependencies] = []
+        self.control_stack: list[ControlDependencies] = []
         self._colocation_stack: list[Operation] = []
-        self._control_flow_context: Any = None
+        self.control_flow_context: Any = None
         self._collections: dict[Any, list[Any]] = {}
         self._gradient_override_map: dict[str, str] = {}
         self._attr_scope: dict[str, Any] = {}
         self._finalized = False
-        self._mutations = 0
-        self._container = ""
+        self.num_mutations = 0
+        self.current_container = ""
         #: For the graph of a function: tensors of outer graphs -> what stands for them in here.
-        self._captures: dict[Tensor, Tensor] | None = None
+        self.captures: dict[Tensor, Tensor] | None = None
         self._variable_creator_stack: list[Any] = []
-        self._original_op: Operation | None = None
         self.seed: int | None = None
-        #: Things that belong to this graph and are kept by other modules, such as variable stores.
-        self._attachments: dict[Any, Any] = {}
+        self.attachments: dict[Any, Any] = {}
 
     # ---- building -------------------------------------------------------------------------
 
-    def _make_op(
+    def make_op(
         self,
         op_def: OpDef,
         name: str,
@@ -81,20 +86,20 @@ class Graph:
             raise RuntimeError("Graph is finalized and cannot be modified.")
         for i, tensor in enumerate(inputs):
             if tensor.op.graph is not self:
-                if self._captures is not None:
+                if self.captures is not None:
                     inputs[i] = self.capture(tensor)
                     continue
                 raise ValueError(
                     f"{op_def.type} {name!r}: the input {tensor.name!r} is from another graph. "
                     "All inputs of a node must belong to the graph that the node is added to."
                 )
-            there = tensor.op._control_flow_context
-            if there is not None and self._control_flow_context is None:
+            there = tensor.op.control_flow_context
+            if there is not None and self.control_flow_context is None:
                 there.check_use(op_def, name, tensor)
         control_inputs: Any = ()
-        if self._control_stack:
-            control_inputs = self._controls_for(inputs)
-        context = self._control_flow_context
+        if self.control_stack:
+            control_inputs = self.controls_for(inputs)
+        context = self.control_flow_context
         if context is not None:
             inputs, control_inputs = context.prepare(op_def, name, inputs, control_inputs)
         if frames is None:
@@ -112,13 +117,13 @@ class Graph:
 
             wrong = ValueError(f"its attributes give {len(dtypes)} dtypes for {len(dims)} outputs")
             raise build_error(ShapeError, op_def, name, inputs, frames, wrong)
-        device = self._device
+        device = self.current_device
         if self._colocation_stack:
             leader = self._colocation_stack[-1]
             device = leader.device
             attrs = {"_class": leader.colocation_groups(), **attrs}
-        if self._container and attrs.get("container") == "":
-            attrs = {**attrs, "container": self._container}
+        if self.current_container and attrs.get("container") == "":
+            attrs = {**attrs, "container": self.current_container}
         if self._attr_scope:
             attrs = {**attrs, **self._attr_scope}
         op = Operation(self, name, op_def, inputs, control_inputs, attrs, device, frames)
@@ -129,17 +134,16 @@ class Graph:
         if self._device_is_dynamic and not self._colocation_stack:
             op.device = self._apply_device_functions(op)
         if self._gradient_override_map:
-            op._gradient_override = self._gradient_override_map.get(op_def.type)
-        op._original_op = self._original_op
+            op.gradient_override = self._gradient_override_map.get(op_def.type)
         with self._lock:
-            op.index = len(self._operations)
-            self._operations.append(op)
-            self._by_name[name] = op
-        if self._control_stack:
-            for controls in self._control_stack:
+            op.index = len(self.operations)
+            self.operations.append(op)
+            self.op_by_name[name] = op
+        if self.control_stack:
+            for controls in self.control_stack:
                 controls.seen.add(op)
         if context is not None:
-            op._control_flow_context = context
+            op.control_flow_context = context
             context.add_op(op)
         return op
 
@@ -169,27 +173,27 @@ class Graph:
                 full[spec.name] = spec.default
         infer_type_attrs(definition, list(inputs), full)
         op_name = self.unique_name(name or op_type)
-        return self._make_op(definition, op_name, list(inputs), full)
+        return self.make_op(definition, op_name, list(inputs), full)
 
-    def _remove_from(self, index: int) -> None:
+    def remove_from(self, index: int) -> None:
         """Takes back the nodes from number ``index`` on: an import that failed half-way."""
         with self._lock:
-            for op in reversed(self._operations[index:]):
-                for tensor in op._inputs:
-                    if op in tensor._consumers:
-                        tensor._consumers.remove(op)
-                for control in op._control_inputs:
-                    if op in control._control_outputs:
-                        control._control_outputs.remove(op)
-                del self._by_name[op.name]
-                self._names_in_use.pop(op.name.lower(), None)
-            del self._operations[index:]
+            for op in reversed(self.operations[index:]):
+                for tensor in op.inputs:
+                    if op in tensor.uses:
+                        tensor.uses.remove(op)
+                for control in op.control_inputs:
+                    if op in control.control_outputs:
+                        control.control_outputs.remove(op)
+                del self.op_by_name[op.name]
+                self.names_in_use.pop(op.name.lower(), None)
+            del self.operations[index:]
 
-    def _controls_for(self, inputs: list[Tensor]) -> list[Operation]:
+    def controls_for(self, inputs: list[Tensor]) -> list[Operation]:
         """Control inputs in force, less those that an input already waits for."""
         result: dict[Operation, None] = {}
         input_ops = {t.op for t in inputs}
-        for controls in self._control_stack:
+        for controls in self.control_stack:
             if controls.seen and not controls.seen.isdisjoint(input_ops):
                 continue
             for op in controls.ops:
@@ -197,16 +201,16 @@ class Graph:
                     result[op] = None
         return list(result)
 
-    def _mutated(self) -> None:
+    def mutated(self) -> None:
         """Called when a node changed after it was made: plans made before are stale."""
-        self._mutations += 1
+        self.num_mutations += 1
 
     # ---- looking up -----------------------------------------------------------------------
 
     @property
     def version(self) -> int:
         """The number of nodes."""
-        return len(self._operations)
+        return len(self.operations)
 
     @property
     def finalized(self) -> bool:
@@ -222,7 +226,7 @@ class Graph:
 
     def get_operations(self) -> list[Operation]:
         """All nodes, in the order made."""
-        return list(self._operations)
+        return list(self.operations)
 
     def get_operation_by_name(self, name: str) -> Operation:
         """The node called ``name``; raises `KeyError` when there is none."""
@@ -273,7 +277,7 @@ class Graph:
                 raise ValueError(
                     f'The name {name!r} looks like a tensor name, but is not one: write "<op>:<output>".'
                 ) from None
-            op = self._by_name.get(op_name)
+            op = self.op_by_name.get(op_name)
             if op is None:
                 raise KeyError(
                     f"The name {name!r} refers to a Tensor which does not exist. The operation, "
@@ -287,7 +291,7 @@ class Graph:
             return op.outputs[index]
         if ":" in name:
             raise ValueError(f"The name {name!r} is a tensor's name; an operation was wanted.")
-        op = self._by_name.get(name)
+        op = self.op_by_name.get(name)
         if op is None:
             raise KeyError(
                 f"The name {name!r} refers to an Operation not in the graph.{self._similar(name)}"
@@ -302,26 +306,26 @@ class Graph:
     def _similar(self, name: str) -> str:
         import difflib
 
-        close = difflib.get_close_matches(name, self._by_name, n=3)
+        close = difflib.get_close_matches(name, self.op_by_name, n=3)
         return f" Did you mean {', '.join(map(repr, close))}?" if close else ""
 
     def is_feedable(self, tensor: Any) -> bool:
         """True when ``tensor`` may be given in a ``feed_dict``."""
-        return tensor not in self._attachments.get("unfeedable", ())
+        return tensor not in self.attachments.get("unfeedable", ())
 
     def prevent_feeding(self, tensor: Any) -> None:
         """Refuses ``tensor`` in feed dicts from now on."""
-        self._attachments.setdefault("unfeedable", set()).add(tensor)
+        self.attachments.setdefault("unfeedable", set()).add(tensor)
 
     def is_fetchable(self, tensor_or_op: Any) -> bool:
         """True when it may be fetched."""
         if isinstance(tensor_or_op, Tensor):
-            return tensor_or_op.op not in self._attachments.get("unfetchable", ())
-        return tensor_or_op not in self._attachments.get("unfetchable", ())
+            return tensor_or_op.op not in self.attachments.get("unfetchable", ())
+        return tensor_or_op not in self.attachments.get("unfetchable", ())
 
     def prevent_fetching(self, op: Operation) -> None:
         """Refuses ``op`` as a fetch from now on."""
-        self._attachments.setdefault("unfetchable", set()).add(op)
+        self.attachments.setdefault("unfetchable", set()).add(op)
 
     # ---- default graph --------------------------------------------------------------------
 
@@ -343,15 +347,15 @@ class Graph:
         elif _VALID_NAME.match(name):
             if len(_valid_names) < _MAX_REMEMBERED_NAMES:
                 _valid_names.add(name)
-        elif not (self._name_stack and _VALID_SCOPE.match(name)):
+        elif not (self.name_stack and _VALID_SCOPE.match(name)):
             raise ValueError(
                 f"{name!r} is not a valid node name: use letters, digits and _ . / > - "
                 "(a name in no scope may not start with _)."
             )
-        if self._name_stack:
-            name = f"{self._name_stack}/{name}"
+        if self.name_stack:
+            name = f"{self.name_stack}/{name}"
         key = name.lower()
-        names = self._names_in_use
+        names = self.names_in_use
         with self._lock:
             count = names.get(key, 0)
             if mark_as_used:
@@ -375,19 +379,19 @@ class Graph:
         """
         return NameScope(self, name)
 
-    def _scope_name(self, name: str | None) -> str:
+    def scope_name(self, name: str | None) -> str:
         """The whole name of the scope that ``name`` opens or reopens here."""
         if not name:
             return ""
         if isinstance(name, bytes):
             name = name.decode()
-        if not (_VALID_SCOPE if self._name_stack else _VALID_NAME).match(name):
+        if not (_VALID_SCOPE if self.name_stack else _VALID_NAME).match(name):
             raise ValueError(f"{name!r} is not a valid scope name")
         return name[:-1] if name[-1] == "/" else self.unique_name(name)
 
     def get_name_scope(self) -> str:
         """The current scope, without a trailing ``/``."""
-        return self._name_stack
+        return self.name_stack
 
     # ---- devices and colocation -----------------------------------------------------------
 
@@ -409,25 +413,25 @@ class Graph:
             raise ValueError(
                 f"tf.device takes a device name, a function or None, got {type(spec).__name__}."
             )
-        saved = (self._device_stack, self._device, self._device_is_dynamic)
-        self._device_stack = [*self._device_stack, spec]
+        saved = (self.device_stack, self.current_device, self._device_is_dynamic)
+        self.device_stack = [*self.device_stack, spec]
         self._refresh_device()
         try:
             yield
         finally:
-            self._device_stack, self._device, self._device_is_dynamic = saved
+            self.device_stack, self.current_device, self._device_is_dynamic = saved
 
     def _refresh_device(self) -> None:
-        self._device_is_dynamic = any(callable(s) for s in self._device_stack)
-        self._device = ""
+        self._device_is_dynamic = any(callable(s) for s in self.device_stack)
+        self.current_device = ""
         if not self._device_is_dynamic:
-            for spec in self._device_stack:
-                self._device = "" if spec is None else merge_names(self._device, spec)
+            for spec in self.device_stack:
+                self.current_device = "" if spec is None else merge_names(self.current_device, spec)
 
     def _apply_device_functions(self, op: Operation) -> str:
         """Innermost first, as in TensorFlow: what is set already wins, ``None`` stops."""
         op.device = ""
-        for spec in reversed(self._device_stack):
+        for spec in reversed(self.device_stack):
             if spec is None:
                 break
             if callable(spec):
@@ -459,11 +463,11 @@ class Graph:
     @contextlib.contextmanager
     def control_dependencies(self, control_inputs: Any) -> Iterator[None]:
         """Nodes made inside the block run after ``control_inputs``; ``None`` drops outer ones."""
-        saved = self._control_stack
-        saved_context = self._control_flow_context
+        saved = self.control_stack
+        saved_context = self.control_flow_context
         if control_inputs is None:
-            self._control_stack = []
-            self._control_flow_context = None
+            self.control_stack = []
+            self.control_flow_context = None
         else:
             ops: list[Operation] = []
             for item in control_inputs:
@@ -479,18 +483,18 @@ class Graph:
                     raise ValueError(f"Operation {op.name!r} is not an element of this graph.")
                 if op not in ops:
                     ops.append(op)
-            self._control_stack = [*saved, ControlDependencies(ops)]
+            self.control_stack = [*saved, ControlDependencies(ops)]
         try:
             yield
         finally:
-            self._control_stack = saved
-            self._control_flow_context = saved_context
+            self.control_stack = saved
+            self.control_flow_context = saved_context
 
     def _get_control_flow_context(self) -> Any:
-        return self._control_flow_context
+        return self.control_flow_context
 
     def _set_control_flow_context(self, context: Any) -> None:
-        self._control_flow_context = context
+        self.control_flow_context = context
 
     @contextlib.contextmanager
     def gradient_override_map(self, op_type_map: dict[str, str]) -> Iterator[None]:
@@ -519,12 +523,12 @@ class Graph:
     @contextlib.contextmanager
     def container(self, container_name: str) -> Iterator[str]:
         """Variables and queues made inside the block live in this container of the server."""
-        saved = self._container
-        self._container = container_name
+        saved = self.current_container
+        self.current_container = container_name
         try:
             yield container_name
         finally:
-            self._container = saved
+            self.current_container = saved
 
     # ---- collections ----------------------------------------------------------------------
 

@@ -103,7 +103,7 @@ def import_graph_def(
     try:
         made = _add_all(graph, order, mapped, name)
     except Exception:
-        graph._remove_from(before)
+        graph.remove_from(before)
         raise
     return _returned(return_elements, made, mapped)
 
@@ -245,7 +245,7 @@ def _attributes(
             f"import_graph_def: node {node.name!r} ({node.type}) misses the attribute {missing[0]!r}."
         )
     result.pop("_output_shapes", None)
-    if definition._settled is None or not all(type(v) is DType for v in result.values()):
+    if definition.settled is None or not all(type(v) is DType for v in result.values()):
         return result
     if any(a.type_attr is not None and a.type_attr not in result for a in definition.inputs):
         return result  # the inputs say the rest
@@ -298,16 +298,16 @@ def _add(
     override = attrs.pop("_gradient_op_type", None)
     name = graph.unique_name(node.name)
     device = node.proto.device
-    if node.controls or device or graph._device_stack:
+    if node.controls or device or graph.device_stack:
         controls = [made[c] for c in node.controls]
         with graph.control_dependencies(controls), graph.device(device or None):
-            op = graph._make_op(definition, name, inputs, attrs, frames=frames)
+            op = graph.make_op(definition, name, inputs, attrs, frames=frames)
         if not device:  # the enclosing tf.device blocks decide
-            op._set_device(graph._device)
+            op._set_device(graph.current_device)
     else:
-        op = graph._make_op(definition, name, inputs, attrs, frames=frames)
+        op = graph.make_op(definition, name, inputs, attrs, frames=frames)
     if override:
-        op._gradient_override = override.decode() if isinstance(override, bytes) else override
+        op.gradient_override = override.decode() if isinstance(override, bytes) else override
     for index, key in postponed:
         later.append((op, index, key))
     return op  # type: ignore[no-any-return]

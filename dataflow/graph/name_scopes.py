@@ -24,13 +24,13 @@ class NameScope:
 
     def __enter__(self) -> str:
         graph = self._graph
-        new = graph._scope_name(self._name)
-        self._outer = graph._name_stack
-        graph._name_stack = new
+        new = graph.scope_name(self._name)
+        self._outer = graph.name_stack
+        graph.name_stack = new
         return new + "/" if new else ""
 
     def __exit__(self, *exc: object) -> None:
-        self._graph._name_stack = self._outer
+        self._graph.name_stack = self._outer
 
 
 def op_scope(
@@ -41,7 +41,7 @@ def op_scope(
     The string that is yielded, given as a node's name, gives that node the scope's own name.
     """
     graph = default_graph()
-    if graph._captures is not None:  # a function's own nodes, whatever they take from outside
+    if graph.captures is not None:  # a function's own nodes, whatever they take from outside
         return graph.name_scope(name or default)
     for value in values:
         owner = getattr(value, "graph", None)

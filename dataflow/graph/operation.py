@@ -17,25 +17,28 @@ if TYPE_CHECKING:
 class Operation:
     """A node: an op type, named inputs, attributes, and the tensors that it produces.
 
-    ``attrs`` may be shared by nodes that are alike: `_set_attr` replaces it, nothing writes to it.
-
     Made by calling an op (``tf.add(x, y)``) inside a graph; never changed afterwards except by the
     engine itself (`_update_input`, `_add_control_inputs`, `_set_device`).
+
+    ``inputs``, ``outputs``, ``control_inputs`` and ``control_outputs`` are the node's own lists, not
+    copies: only read them. ``attrs`` may be shared by nodes that are alike: `_set_attr` replaces it,
+    nothing writes to it. ``frames`` is where the node was built, ``gradient_override`` the name of
+    the gradient that `Graph.gradient_override_map` gave it, ``control_flow_context`` the conditional
+    or loop that it belongs to, ``index`` its position in the graph.
     """
 
     __slots__ = (
         "__weakref__",
-        "_control_flow_context",
         "_control_inputs",
         "_control_outputs",
-        "_frames",
-        "_gradient_override",
-        "_inputs",
-        "_original_op",
         "attrs",
+        "control_flow_context",
         "device",
+        "frames",
+        "gradient_override",
         "graph",
         "index",
+        "inputs",
         "name",
         "op_def",
         "outputs",
@@ -56,22 +59,21 @@ class Operation:
         self.name = name
         self.op_def = op_def
         self.attrs = attrs
-        self._inputs = inputs
+        self.inputs = inputs
         # Most nodes have no control edges: they share one empty tuple, which the collector of
-        # cycles need not look at. `_wait_for` makes the lists.
+        # cycles need not look at. `add_control_edge` makes the lists.
         self._control_inputs: Any = ()
         self._control_outputs: Any = ()
         self.outputs: list[Tensor] = []
         self.device = device
         self.index = -1
-        self._frames = frames
-        self._control_flow_context: Any = None
-        self._original_op: Operation | None = None
-        self._gradient_override: str | None = None
+        self.frames = frames
+        self.control_flow_context: Any = None
+        self.gradient_override: str | None = None
         for tensor in inputs:
-            tensor._consumers.append(self)
+            tensor.uses.append(self)
         for op in control_inputs:
-            self._wait_for(op)
+            self.add_control_edge(op)
 
     @property
     def type(self) -> str:
@@ -79,24 +81,24 @@ class Operation:
         return self.op_def.type
 
     @property
-    def inputs(self) -> list[Tensor]:
-        """The input tensors, in order."""
-        return self._inputs
-
-    @property
     def control_inputs(self) -> list[Operation]:
         """Operations that must be done before this one starts."""
-        return list(self._control_inputs)
+        return self._control_inputs or []
+
+    @property
+    def control_outputs(self) -> list[Operation]:
+        """Operations that start only when this one is done, by a control edge."""
+        return self._control_outputs or []
 
     @property
     def traceback(self) -> list[tracebacks.Frame]:
         """The user's frames that made this node, outermost first."""
-        return tracebacks.frames_of(self._frames)
+        return tracebacks.frames_of(self.frames)
 
     @property
     def built_at(self) -> str:
         """Where the node was made: file and line, or notebook, cell and line."""
-        return tracebacks.where(self._frames)
+        return tracebacks.where(self.frames)
 
     @property
     def node_def(self) -> Any:
@@ -116,8 +118,8 @@ class Operation:
 
     def get_attr(self, name: str) -> Any:
         """An attribute; raises `ValueError` for one that the op does not have."""
-        if name == "_gradient_op_type" and self._gradient_override is not None:
-            return self._gradient_override.encode()
+        if name == "_gradient_op_type" and self.gradient_override is not None:
+            return self.gradient_override.encode()
         try:
             value = self.attrs[name]
         except KeyError:
@@ -129,7 +131,7 @@ class Operation:
 
     def _set_attr(self, name: str, value: Any) -> None:
         self.attrs = {**self.attrs, name: value}
-        self.graph._mutated()
+        self.graph.mutated()
 
     def values(self) -> tuple[Tensor, ...]:
         """The output tensors as a tuple."""
@@ -148,14 +150,14 @@ class Operation:
         self.device = canonical_name(
             device.to_string() if isinstance(device, DeviceSpec) else (device or "")
         )
-        self.graph._mutated()
+        self.graph.mutated()
 
     def _update_input(self, index: int, tensor: Tensor) -> None:
-        old = self._inputs[index]
-        old._consumers.remove(self)
-        self._inputs[index] = tensor
-        tensor._consumers.append(self)
-        self.graph._mutated()
+        old = self.inputs[index]
+        old.uses.remove(self)
+        self.inputs[index] = tensor
+        tensor.uses.append(self)
+        self.graph.mutated()
 
     def _add_control_input(self, op: Operation) -> None:
         self._add_control_inputs([op])
@@ -163,17 +165,17 @@ class Operation:
     def _add_control_inputs(self, ops: list[Operation]) -> None:
         for op in ops:
             if op not in self._control_inputs:
-                self._wait_for(op)
-        self.graph._mutated()
+                self.add_control_edge(op)
+        self.graph.mutated()
 
     def _remove_all_control_inputs(self) -> None:
         for op in self._control_inputs:
             op._control_outputs.remove(self)
         self._control_inputs = ()
-        self.graph._mutated()
+        self.graph.mutated()
 
-    def _wait_for(self, op: Operation) -> None:
-        """Adds the control edge from ``op`` to this node, while both are being made."""
+    def add_control_edge(self, op: Operation) -> None:
+        """Adds a control edge from ``op`` to this node, while the nodes are being made."""
         if self._control_inputs:
             self._control_inputs.append(op)
         else:
@@ -183,16 +185,16 @@ class Operation:
         else:
             op._control_outputs = [self]
 
-    def _stop_waiting_for(self, op: Operation) -> None:
-        """Takes the control edge from ``op`` to this node away."""
+    def remove_control_edge(self, op: Operation) -> None:
+        """Removes the control edge from ``op`` to this node."""
         self._control_inputs.remove(op)
         op._control_outputs.remove(self)
 
     def _get_control_flow_context(self) -> Any:
-        return self._control_flow_context
+        return self.control_flow_context
 
     def _set_control_flow_context(self, context: Any) -> None:
-        self._control_flow_context = context
+        self.control_flow_context = context
 
     def _as_graph_element(self) -> Operation:
         return self
@@ -202,7 +204,7 @@ class Operation:
 
     def __str__(self) -> str:
         lines = [f'name: "{self.name}"', f'op: "{self.type}"']
-        lines += [f'input: "{t._as_node_def_input()}"' for t in self._inputs]
+        lines += [f'input: "{t._as_node_def_input()}"' for t in self.inputs]
         lines += [f'input: "^{op.name}"' for op in self._control_inputs]
         if self.device:
             lines.append(f'device: "{self.device}"')

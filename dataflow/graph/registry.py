@@ -135,8 +135,10 @@ class OpDef(OpTraits):
     Fields: ``type`` ("MatMul"), ``inputs`` and ``outputs`` (`ArgSpec`), ``attrs`` (`AttrSpec`),
     ``allowed`` (type attribute -> dtypes), ``stateful`` (never folded, deduplicated or reordered
     with others of its kind), ``gradient_function`` (`None`: not differentiable when
-    ``differentiable`` is False, not written otherwise). The traits, and who reads each of them, are
-    those of `OpTraits`.
+    ``differentiable`` is False, not written otherwise), ``attr_by_name``, ``single_output`` (exactly
+    one tensor comes out), ``settled`` (input dtypes -> attributes and output dtypes, for ops whose
+    attributes follow from them; `None` for others). The traits, and who reads each of them, are those
+    of `OpTraits`.
     """
 
     def __init__(
@@ -183,8 +185,8 @@ class OpDef(OpTraits):
             AttrSpec(n, str(annotations.get(n, "any")), defaults.get(n, _REQUIRED))
             for n in keyword_only
         ) + tuple(AttrSpec(n, type(v).__name__, v) for n, v in (shared_attrs or {}).items())
-        self._attr_by_name = {a.name: a for a in self.attrs}
-        self._attr_kinds: dict[str, str] | None = None
+        self.attr_by_name = {a.name: a for a in self.attrs}
+        self.attr_kinds: dict[str, str] | None = None
         # Attributes of a node whose caller gives none; None when some must be given.
         self._plain_attrs: dict[str, Any] | None = None
         if not any(a.required for a in self.attrs):
@@ -195,13 +197,13 @@ class OpDef(OpTraits):
         self._num_inputs = len(self.inputs)
         # The plain case: no list, no reference input; served without loops over specs.
         self._plain = not any(a.is_list or a.is_ref for a in self.inputs)
-        self._single_output = len(self.outputs) == 1 and not self.outputs[0].is_list
-        self._plain_output = self._single_output and not self.outputs[0].is_ref
+        self.single_output = len(self.outputs) == 1 and not self.outputs[0].is_list
+        self._plain_output = self.single_output and not self.outputs[0].is_ref
         # What follows from the dtypes of the inputs, when no attribute is given: the attributes,
         # which the nodes share, and the dtypes of the outputs. None where it takes more.
-        self._settled: dict[tuple[DType, ...], tuple[dict[str, Any], list[DType]]] | None = None
+        self.settled: dict[tuple[DType, ...], tuple[dict[str, Any], list[DType]]] | None = None
         if self._plain and self._plain_attrs is not None and not self._list_attrs:
-            self._settled = {}
+            self.settled = {}
         self._result_type: Any = None
 
     @property
@@ -242,15 +244,15 @@ class OpDef(OpTraits):
         graph = default_graph()
         for value in values:
             if type(value) is Tensor:
-                if value.op.graph is not graph and graph._captures is None:
+                if value.op.graph is not graph and graph.captures is None:
                     # As in TensorFlow, the inputs choose the graph.
                     with use_graph(value.op.graph):
                         return self.build(values, attrs, name)
                 break
         op_name = graph.unique_name(name or self.type)
-        if attrs or self._settled is None:
+        if attrs or self.settled is None:
             tensors, given = self._convert(graph, op_name, values, attrs)
-            return self._result(graph._make_op(self, op_name, tensors, given))
+            return self._result(graph.make_op(self, op_name, tensors, given))
         for value in values:
             if type(value) is not Tensor:
                 tensors, given = self._convert(graph, op_name, values, attrs)
@@ -258,15 +260,15 @@ class OpDef(OpTraits):
         else:
             tensors, given = list(values), {}
         key = tuple([tensor.dtype for tensor in tensors])
-        known = self._settled.get(key)
+        known = self.settled.get(key)
         if known is None:
             given = given or self._convert(graph, op_name, tensors, attrs)[1]
-            known = self._settled[key] = (given, self.output_dtypes(given))
-        op = graph._make_op(self, op_name, tensors, *known)
-        return op.outputs[0] if self._single_output else self._result(op)
+            known = self.settled[key] = (given, self.output_dtypes(given))
+        op = graph.make_op(self, op_name, tensors, *known)
+        return op.outputs[0] if self.single_output else self._result(op)
 
     def _result(self, op: Operation) -> Any:
-        if self._single_output:
+        if self.single_output:
             return op.outputs[0]
         if not self.outputs:
             return op
@@ -354,14 +356,14 @@ class OpDef(OpTraits):
     ) -> Tensor:
         from dataflow.graph.conversion import internal_convert
 
-        saved = graph._name_stack
-        graph._name_stack = op_name
+        saved = graph.name_stack
+        graph.name_stack = op_name
         try:
             preferred = None
             if dtype is None and arg.type_attr in self.type_defaults:
                 preferred = self.type_defaults[arg.type_attr]
             elif dtype is None and arg.type_attr is not None:
-                spec = self._attr_by_name.get(arg.type_attr)
+                spec = self.attr_by_name.get(arg.type_attr)
                 if spec is not None and not spec.required:
                     preferred = as_dtype(spec.default)
                 elif isinstance(value, (list, tuple)) and not value:
@@ -380,7 +382,7 @@ class OpDef(OpTraits):
                 f"{type(value).__name__} {short_repr(value)}: {e}",
             ) from e
         finally:
-            graph._name_stack = saved
+            graph.name_stack = saved
 
     def _convert_general(
         self,
@@ -445,7 +447,7 @@ class OpDef(OpTraits):
                 if arg.type_attr is not None and wanted is not None:
                     attrs[arg.type_attr] = wanted
                 known = attrs.get(str(arg.number_attr))
-                if known is not None and arg.number_attr not in self._attr_by_name:
+                if known is not None and arg.number_attr not in self.attr_by_name:
                     if known != len(converted):
                         raise ValueError(
                             f"List argument {arg.name!r} to {self.type!r} Op with length "
@@ -652,7 +654,7 @@ def gradient_function_of(op: Operation) -> Callable[..., Any] | None:
 
     Raises `LookupError` when the op has none.
     """
-    override = op._gradient_override
+    override = op.gradient_override
     if override is not None:
         try:
             return _named_gradients[override]

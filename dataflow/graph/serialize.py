@@ -88,20 +88,20 @@ def _write_node(node: Any, op: Operation, add_shapes: bool) -> None:
     node.op = op.op_def.type
     if op.device:
         node.device = op.device
-    inputs = [t._as_node_def_input() for t in op._inputs]
-    if op._control_inputs:
-        inputs += [f"^{c.name}" for c in op._control_inputs]
+    inputs = [t._as_node_def_input() for t in op.inputs]
+    if op.control_inputs:
+        inputs += [f"^{c.name}" for c in op.control_inputs]
     if inputs:
         node.input.extend(inputs)
-    specs = op.op_def._attr_by_name
+    specs = op.op_def.attr_by_name
     for key, value in op.attrs.items():
         if type(value) is DType:
             node.attr[key].type = value.base_dtype._enum
         elif not _is_local(value):
             spec = specs.get(key)
             set_attr(node.attr[key], value, "" if spec is None else spec.kind)
-    if op._gradient_override:
-        node.attr["_gradient_op_type"].s = op._gradient_override.encode()
+    if op.gradient_override:
+        node.attr["_gradient_op_type"].s = op.gradient_override.encode()
     if add_shapes:
         output_shapes = node.attr["_output_shapes"]
         output_shapes.list.SetInParent()

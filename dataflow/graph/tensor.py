@@ -18,9 +18,12 @@ class Tensor:
 
     ``dims`` is the static shape as a plain tuple (see `dataflow.shapes`), ``shape`` the same as a
     `TensorShape`. Values appear only when a session runs the graph.
+
+    ``uses`` has an entry for each input that is this tensor, so a node that takes it twice is there
+    twice; only the engine changes it. ``extras`` holds what Keras knows about the tensor.
     """
 
-    __slots__ = ("__weakref__", "_consumers", "_extras", "dims", "dtype", "op", "value_index")
+    __slots__ = ("__weakref__", "dims", "dtype", "extras", "op", "uses", "value_index")
 
     if TYPE_CHECKING:  # put here by `dataflow.ops.operators` and `dataflow.ops.slicing`
 
@@ -92,8 +95,8 @@ class Tensor:
         self.value_index = value_index
         self.dtype = dtype
         self.dims = dims
-        self._consumers: list[Operation] = []
-        self._extras: dict[str, Any] | None = None
+        self.uses: list[Operation] = []
+        self.extras: dict[str, Any] | None = None
 
     @property
     def name(self) -> str:
@@ -138,7 +141,7 @@ class Tensor:
 
     def consumers(self) -> list[Operation]:
         """The operations that take this tensor as an input, each once, in the order made."""
-        return list(dict.fromkeys(self._consumers))
+        return list(dict.fromkeys(self.uses))
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """Runs the graph for this tensor in ``session`` or the default one; returns the value."""

@@ -119,7 +119,7 @@ class RewriteHistory:
         return state
 
     def _node(self, op: Operation) -> dict[str, Any]:
-        key = (tuple(op._inputs), tuple(op._control_inputs))
+        key = (tuple(op.inputs), tuple(op.control_inputs))
         known = self._known.get(op)
         if known is not None and known[0] == key:
             return known[1]

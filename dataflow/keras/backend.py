@@ -261,7 +261,7 @@ def dtype(x: Any) -> str:
 
 def is_keras_tensor(x: Any) -> bool:
     """Whether ``x`` came out of a Keras layer (or `Input`)."""
-    return bool((getattr(x, "_extras", None) or {}).get("history"))
+    return bool((getattr(x, "extras", None) or {}).get("history"))
 
 
 class _Function:

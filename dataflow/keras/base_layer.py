@@ -29,14 +29,14 @@ _LATER = {"groups": 1, "ragged": False, "output_padding": None, "keepdims": Fals
 
 def tag(tensor: Any, key: str, value: Any) -> None:
     """Notes something of Keras's with a tensor: its ``history`` or its ``mask``."""
-    if tensor._extras is None:
-        tensor._extras = {}
-    tensor._extras[key] = value
+    if tensor.extras is None:
+        tensor.extras = {}
+    tensor.extras[key] = value
 
 
 def tag_of(tensor: Any, key: str) -> Any:
     """What `tag` noted, or ``None``."""
-    extras = getattr(tensor, "_extras", None)
+    extras = getattr(tensor, "extras", None)
     return None if extras is None else extras.get(key)
 
 

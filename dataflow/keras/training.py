@@ -625,7 +625,7 @@ def _embeds(model: Any) -> bool:
 
 
 def _mask(output: Any) -> Any:
-    return (getattr(output, "_extras", None) or {}).get("mask")
+    return (getattr(output, "extras", None) or {}).get("mask")
 
 
 def _masked(weights: Any, mask: Any) -> Any:

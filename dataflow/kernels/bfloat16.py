@@ -20,7 +20,7 @@ from dataflow.kernels.registry import Kernel, bind
 
 def bind_node(found: Kernel, first: Any, op: Any) -> Callable[..., Any]:
     """The kernel of a node as a function of its inputs; ``first`` is ``xp`` or the context."""
-    for tensor in (*op._inputs, *op.outputs):
+    for tensor in (*op.inputs, *op.outputs):
         if tensor.dtype.base_dtype is bfloat16:
             return _bind_in_float32(found, first, op)
     return bind(found, first, op.attrs)
@@ -44,7 +44,7 @@ def _bind_in_float32(found: Kernel, first: Any, op: Any) -> Callable[..., Any]:
     to_round = [t.dtype.base_dtype is bfloat16 for t in op.outputs]
     if not any(to_round):
         return lambda *inputs: call(*map(widen, inputs))
-    if op.op_def._single_output:
+    if op.op_def.single_output:
         return lambda *inputs: rounded(call(*map(widen, inputs)))
     return lambda *inputs: tuple(
         rounded(value) if rounds else value

@@ -266,15 +266,15 @@ def binary_operands(x: Any, y: Any, name: str) -> tuple[Tensor, Tensor]:
     Where only y is a tensor, x takes its dtype.
     """
     graph = (x if isinstance(x, Tensor) else y).graph if _any_tensor(x, y) else default_graph()
-    saved = graph._name_stack
-    graph._name_stack = name
+    saved = graph.name_stack
+    graph.name_stack = name
     try:
         if not isinstance(x, Tensor) and isinstance(y, Tensor):
             return internal_convert(x, y.dtype.base_dtype, "x"), y
         x = internal_convert(x, None, "x")
         return x, internal_convert(y, x.dtype.base_dtype, "y")
     finally:
-        graph._name_stack = saved
+        graph.name_stack = saved
 
 
 def _any_tensor(x: Any, y: Any) -> bool:

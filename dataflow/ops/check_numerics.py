@@ -69,7 +69,7 @@ def add_check_numerics_ops() -> Any:
         for output in op.outputs:
             if output.dtype.base_dtype not in _FLOATS:
                 continue
-            if op._control_flow_context is not None:
+            if op.control_flow_context is not None:
                 raise ValueError(
                     "`tf.add_check_numerics_ops() is not compatible with TensorFlow control flow "
                     "operations such as `tf.cond()` or `tf.while_loop()`."

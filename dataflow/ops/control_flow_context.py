@@ -2,7 +2,7 @@
 
 While a branch function runs, a `CondContext` is in force: every tensor from outside passes through
 a Switch first. While a loop's functions run, a `WhileContext` is: tensors from outside pass
-through a constant Enter. `Graph._make_op` asks the context (`prepare`, `add_op`) for each node.
+through a constant Enter. `Graph.make_op` asks the context (`prepare`, `add_op`) for each node.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ _PASSING = frozenset({"Switch", "RefSwitch", "Identity", "RefIdentity"})
 @contextlib.contextmanager
 def in_context(graph: Any, context: Context | None) -> Iterator[None]:
     """Nodes made inside belong to ``context`` and wait for no control dependencies."""
-    saved = graph._control_stack, graph._control_flow_context
-    graph._control_stack, graph._control_flow_context = [], context
+    saved = graph.control_stack, graph.control_flow_context
+    graph.control_stack, graph.control_flow_context = [], context
     try:
         yield
     finally:
-        graph._control_stack, graph._control_flow_context = saved
+        graph.control_stack, graph.control_flow_context = saved
 
 
 @contextlib.contextmanager
 def entered(graph: Any, context: Context | None) -> Iterator[None]:
     """Nodes made inside belong to ``context``; control dependencies stay in force."""
-    saved = graph._control_flow_context
-    graph._control_flow_context = context
+    saved = graph.control_flow_context
+    graph.control_flow_context = context
     try:
         yield
     finally:
-        graph._control_flow_context = saved
+        graph.control_flow_context = saved
 
 
 def output_context(op: Operation) -> Context | None:
     """The context in which the outputs of a node live: an Exit's are outside its loop."""
-    context: Context | None = op._control_flow_context
+    context: Context | None = op.control_flow_context
     if context is not None and op.type in _EXITS:
         return context.outer
     return context
@@ -121,7 +121,7 @@ class Context:
 
     def __init__(self, graph: Any) -> None:
         self.graph = graph
-        self.outer: Context | None = graph._control_flow_context
+        self.outer: Context | None = graph.control_flow_context
         self.values: set[Tensor] = set()
         self.external: dict[Tensor, Tensor] = {}
         self.name = ""
@@ -169,17 +169,17 @@ class Context:
         real = inputs
         if inputs:
             graph = self.graph
-            saved, graph._name_stack = graph._name_stack, op_name
+            saved, graph.name_stack = graph.name_stack, op_name
             try:
                 real = []
                 for tensor in inputs:
                     if tensor not in values:
-                        there = tensor.op._control_flow_context
+                        there = tensor.op.control_flow_context
                         if there is not None:
                             check_input(op_def.type, op_name, self, tensor, there)
                     real.append(self.add_value(tensor))
             finally:
-                graph._name_stack = saved
+                graph.name_stack = saved
         internal, external = self._split_controls(controls)
         if not inputs:
             if not any(self.contains(op) for op in internal):
@@ -213,7 +213,7 @@ class Context:
         while outer is not None:
             outer.values.update(op.outputs)
             outer = outer.outer
-        attachments = self.graph._attachments
+        attachments = self.graph.attachments
         attachments.setdefault("unfetchable", set()).add(op)
         if op.outputs:
             attachments.setdefault("unfeedable", set()).update(op.outputs)
@@ -246,8 +246,8 @@ class CondContext(Context):
         with in_context(self.graph, None):
             result = control_flow.switch(result, self.pred)[self.branch]
         op = result.op
-        op._control_flow_context = self
-        self.graph._attachments.setdefault("unfetchable", set()).add(op)
+        op.control_flow_context = self
+        self.graph.attachments.setdefault("unfetchable", set()).add(op)
         outer: Context | None = self
         while outer is not None:
             outer.values.update(op.outputs)
@@ -314,7 +314,7 @@ class WhileContext(Context):
     def enter(self, tensor: Tensor, is_constant: bool = False, name: str | None = None) -> Tensor:
         """An Enter of this loop for a tensor of the outer context."""
         graph = self.graph
-        controls = graph._controls_for([tensor]) if graph._control_stack else []
+        controls = graph.controls_for([tensor]) if graph.control_stack else []
         with in_context(graph, None):
             op = control_flow.ref_enter_op if tensor.dtype.is_ref else control_flow.enter_op
             result: Tensor = op(
@@ -325,12 +325,12 @@ class WhileContext(Context):
                 name=name or op.type,
             )
         node = result.op
-        node._control_flow_context = self
+        node.control_flow_context = self
         outer_loop = None if self.outer is None else self.outer.while_context
         keep = [c for c in controls if while_context_of(c) is outer_loop]
         if keep:
             node._add_control_inputs(keep)
-        for controls_level in graph._control_stack:
+        for controls_level in graph.control_stack:
             controls_level.seen.add(node)
         self._own(node)
         return result
@@ -341,8 +341,8 @@ class WhileContext(Context):
             outer.values.update(op.outputs)
             outer = outer.outer
         graph = self.graph
-        graph._attachments.setdefault("unfetchable", set()).add(op)
-        graph._attachments.setdefault("unfeedable", set()).update(op.outputs)
+        graph.attachments.setdefault("unfetchable", set()).add(op)
+        graph.attachments.setdefault("unfeedable", set()).update(op.outputs)
 
     def add_value(self, tensor: Tensor) -> Tensor:
         """``tensor``, through a constant Enter when it is from outside.
@@ -362,11 +362,11 @@ class WhileContext(Context):
         result = tensor
         if self.outer is not None:
             result = self.outer.add_value(tensor)
-        saved, self.graph._control_stack = self.graph._control_stack, []
+        saved, self.graph.control_stack = self.graph.control_stack, []
         try:
             entered_value = self.enter(result, is_constant=True)
         finally:
-            self.graph._control_stack = saved
+            self.graph.control_stack = saved
         self.values.add(tensor)
         self.external[tensor] = entered_value
         return entered_value
@@ -375,7 +375,7 @@ class WhileContext(Context):
         """The value of a loop variable after the loop; made in this context."""
         op = control_flow.ref_exit_op if tensor.dtype.is_ref else control_flow.exit_op
         result: Tensor = op(tensor, name=name or op.type)
-        attachments = self.graph._attachments
+        attachments = self.graph.attachments
         if self.outer is None:
             attachments["unfetchable"].discard(result.op)
             attachments["unfeedable"].discard(result)

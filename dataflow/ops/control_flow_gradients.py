@@ -54,7 +54,7 @@ def same_predicate(tensor: Tensor, loop: WhileContext) -> Tensor:
 def merge_branches(pred: Tensor, on_false: Tensor, on_true: Tensor, name: Any = None) -> Tensor:
     """A Merge of two branches of ``pred``, remembered for its own gradient."""
     result = control_flow.merge([on_false, on_true], name=name)
-    result.graph._attachments.setdefault("merge_predicates", {})[result.op] = pred
+    result.graph.attachments.setdefault("merge_predicates", {})[result.op] = pred
     return result
 
 
@@ -81,7 +81,7 @@ class GuardFinder:
         return guards
 
     def _sources(self, op: Operation) -> tuple[list[Tensor], list[Operation]]:
-        if op.type in ("Enter", "RefEnter") and op._control_flow_context is self.loop:
+        if op.type in ("Enter", "RefEnter") and op.control_flow_context is self.loop:
             return [], []
         inputs = op.inputs
         if op.type in ("Merge", "RefMerge"):
@@ -296,13 +296,13 @@ class LoopGradients:
         if before and op.type in _EXITS:
             context = while_context_of(op)
         else:
-            own = op._control_flow_context
+            own = op.control_flow_context
             context = None if own is None else own.while_context
         return None if context is None else self.loops.get(context)
 
     def add(self, op: Operation, between: Any, pending: Any) -> None:
         """Takes note of the loop that the Exit ``op`` leaves, and of all its other exits."""
-        context: WhileContext = op._control_flow_context.while_context
+        context: WhileContext = op.control_flow_context.while_context
         if context in self.loops:
             return
         outer = None
@@ -433,8 +433,8 @@ class LoopGradients:
         for loop in self.loops.values():
             context = loop.grad_context
             for head in loop.heads.values():
-                for op in head._consumers:  # each variable leaves the loop: see `_open`
-                    if is_loop_switch(op) and not op.outputs[0]._consumers:
+                for op in head.uses:  # each variable leaves the loop: see `_open`
+                    if is_loop_switch(op) and not op.outputs[0].uses:
                         with in_context(head.graph, context):
                             context.exit(op.outputs[0], name=op.name.split("/")[-1] + "/Exit")
                 if head.op.inputs[0] is not head.op.inputs[1]:
@@ -460,7 +460,7 @@ def _shape_of(tensor: Tensor) -> Any:
         return list(dims)
     graph = tensor.graph
     there = output_context(tensor.op)
-    here = graph._control_flow_context
+    here = graph.control_flow_context
     if there is None or here is None or tensor in here.values:
         return shape(tensor)
     with in_context(graph, there):
@@ -474,7 +474,7 @@ def prepare(between: Any, pending: Any, ys: Any, xs: Any) -> Any:
     for op in between:
         kind = op.type
         if kind in _EXITS:
-            if op._control_flow_context is None:
+            if op.control_flow_context is None:
                 continue  # an imported graph: its loops are known to the runtime only
             if any(t.op in between for t in op.inputs):
                 exits.append(op)
@@ -490,7 +490,7 @@ def prepare(between: Any, pending: Any, ys: Any, xs: Any) -> Any:
 
 
 def _depth(op: Operation) -> int:
-    depth, context = 0, op._control_flow_context
+    depth, context = 0, op.control_flow_context
     while context is not None:
         depth += 1
         context = context.outer
@@ -502,7 +502,7 @@ def _depth(op: Operation) -> int:
 
 def _grad_loop(graph: Any) -> WhileContext | None:
     """The gradient's loop that nodes are being made in."""
-    context = graph._control_flow_context
+    context = graph.control_flow_context
     loop = None if context is None else context.while_context
     return loop if loop is not None and loop.grad_state is not None else None
 
@@ -550,10 +550,10 @@ def switch_gradient(op: Operation, *grads: Any) -> list[Any]:
     if any(g is None for g in grads):
         return [None, None]
     grads = tuple(
-        _dense(op.graph, g, op.graph._control_flow_context) if isinstance(g, IndexedSlices) else g
+        _dense(op.graph, g, op.graph.control_flow_context) if isinstance(g, IndexedSlices) else g
         for g in grads
     )
-    here = op.graph._control_flow_context
+    here = op.graph.control_flow_context
     pred = op.inputs[1] if here is None else here.add_value(op.inputs[1])
     return [merge_branches(pred, *grads, name="cond_grad"), None]  # type: ignore[misc]
 
@@ -568,17 +568,17 @@ def merge_gradient(op: Operation, grad: Any, _index: Any = None) -> list[Any]:
 
     loop = _grad_loop(op.graph)
     if isinstance(grad, IndexedSlices):
-        grad = _dense(op.graph, grad, op.graph._control_flow_context)
+        grad = _dense(op.graph, grad, op.graph.control_flow_context)
     if any(t.op.type in ("NextIteration", "RefNextIteration") for t in op.inputs):
         if loop is None:
             return [None, None]
         assert loop.pivot is not None
         return list(control_flow.switch(grad, loop.pivot))
-    pred = op.graph._attachments.get("merge_predicates", {}).get(op)
+    pred = op.graph.attachments.get("merge_predicates", {}).get(op)
     if pred is not None:
         return list(control_flow.switch(grad, pred, name="cond_grad"))
     context = output_context(op.inputs[0].op)
-    own = op._control_flow_context
+    own = op.control_flow_context
     while isinstance(context, CondContext) and context.outer is not own:
         context = context.outer  # a value from an inner conditional that was passed on
     if isinstance(context, CondContext):
@@ -605,7 +605,7 @@ def enter_gradient(op: Operation, grad: Any) -> list[Any]:
     loop = _grad_loop(op.graph)
     if loop is None or not loop.back_prop:
         return [grad]
-    if loop.grad_state.forward_context is not op._control_flow_context:
+    if loop.grad_state.forward_context is not op.control_flow_context:
         return [grad]
     if not op.attrs["is_constant"]:
         if isinstance(grad, IndexedSlices):

@@ -36,12 +36,12 @@ def _reflected(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def operator(y: Tensor, x: Any) -> Any:
         graph = y.op.graph
         op_name = graph.unique_name(name)
-        saved = graph._name_stack
-        graph._name_stack = op_name
+        saved = graph.name_stack
+        graph.name_stack = op_name
         try:
             x = internal_convert(x, y.dtype.base_dtype, "x")
         finally:
-            graph._name_stack = saved
+            graph.name_stack = saved
         return function(x, y, name=op_name + "/")
 
     operator.__doc__ = function.__doc__

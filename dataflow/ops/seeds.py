@@ -31,7 +31,7 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     """
     graph = default_graph()
     if graph.seed is not None:
-        second = len(graph._operations) if op_seed is None else op_seed
+        second = len(graph.operations) if op_seed is None else op_seed
         seeds = (graph.seed % _LARGEST_SEED, second % _LARGEST_SEED)
     elif op_seed is not None:
         seeds = (DEFAULT_GRAPH_SEED, op_seed % _LARGEST_SEED)

@@ -225,7 +225,7 @@ def make_constant(value: Any, dtype: DType | None, shape: Any, name: str | None)
     """Adds a Const node."""
     array, dtype = make_array(value, dtype, shape)
     graph = default_graph()
-    op = graph._make_op(
+    op = graph.make_op(
         get_op("Const"), graph.unique_name(name or "Const"), [], {"value": array, "dtype": dtype}
     )
     return op.outputs[0]

@@ -358,10 +358,10 @@ class CriticalSection:
             flat = flatten(result) if result is not None else []
             inside = [
                 op
-                for op in graph._operations[before:]
-                if op._control_flow_context is graph._control_flow_context
+                for op in graph.operations[before:]
+                if op.control_flow_context is graph.control_flow_context
             ]
-            ends = [op for op in inside if not any(t._consumers for t in op.outputs)]
+            ends = [op for op in inside if not any(t.uses for t in op.outputs)]
             values = [
                 f if f is None or isinstance(f, Operation) else convert_to_tensor(f) for f in flat
             ]

@@ -393,7 +393,7 @@ def _gradients(op: Any, dtype: DType, flow: Tensor) -> TensorArray:
     """The array of gradients of the array that ``op`` works on, for this backward pass."""
     graph = op.graph
     array = TensorArray(dtype, handle=op.inputs[0], flow=flow, infer_shape=False)
-    source = graph._attachments.get("gradient_scope") or graph.get_name_scope()
+    source = graph.attachments.get("gradient_scope") or graph.get_name_scope()
     return array.grad(source.rstrip("/"), flow=flow)
 
 

@@ -44,7 +44,7 @@ class _VariableStore:
 
 def variable_store() -> _VariableStore:
     """What `get_variable` knows of the default graph."""
-    return default_graph()._attachments.setdefault(_AUXILIARY, _VariableStore())  # type: ignore[no-any-return]
+    return default_graph().attachments.setdefault(_AUXILIARY, _VariableStore())  # type: ignore[no-any-return]
 
 
 class VariableScope:
@@ -500,7 +500,7 @@ def _get_partitioned(
 
 def get_variable_scope() -> VariableScope:
     """The current variable scope."""
-    attachments = default_graph()._attachments
+    attachments = default_graph().attachments
     scope = attachments.get(_SCOPE)
     if scope is None:
         scope = attachments[_SCOPE] = VariableScope(False)
@@ -641,11 +641,11 @@ class variable_scope:  # noqa: N801  (TensorFlow's name)
                         )
                     counts = None
                     _open_scope(full)
-                graph._attachments[_SCOPE] = new
+                graph.attachments[_SCOPE] = new
                 try:
                     yield new
                 finally:
-                    graph._attachments[_SCOPE] = old
+                    graph.attachments[_SCOPE] = old
                     if counts is not None:
                         store.scope_counts.clear()
                         store.scope_counts.update(counts)

@@ -79,7 +79,7 @@ def variable_creator_scope(variable_creator: Callable[..., Any]) -> Iterator[Non
     the creator of the scope around. The innermost scope's is called first. `get_variable` and
     layers make their variables this way too.
     """
-    attachments = default_graph()._attachments
+    attachments = default_graph().attachments
     before = attachments.get(_CREATORS, ())
     attachments[_CREATORS] = (*before, variable_creator)
     try:
@@ -98,7 +98,7 @@ class _MadeByCreators(type):
         return whole.replace(parameters=list(whole.parameters.values())[1:])
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        creators = default_graph()._attachments.get(_CREATORS, ())
+        creators = default_graph().attachments.get(_CREATORS, ())
         if not creators or cls is not Variable:
             return super().__call__(*args, **kwargs)
         bound = inspect.signature(Variable.__init__).bind(None, *args, **kwargs)
@@ -202,7 +202,7 @@ class Variable(metaclass=_MadeByCreators):
                         value = convert_to_tensor(initial_value(), wanted, "initial_value")
                 else:
                     value = convert_to_tensor(initial_value, wanted, "initial_value")
-                if value.op._control_flow_context is not None:
+                if value.op.control_flow_context is not None:
                     raise ValueError(
                         f"Initializer for variable {scope} is from inside a control-flow construct, "
                         "such as a loop or conditional. When creating a variable inside a loop or "
@@ -227,7 +227,7 @@ class Variable(metaclass=_MadeByCreators):
         self._variable: Tensor = state.variable_op(
             shape=dims if dims is not None else (),
             dtype=value.dtype.base_dtype,
-            container=graph._container,
+            container=graph.current_container,
             name=scope,
         )
         if dims is None:

@@ -210,9 +210,9 @@ def _build(
         enters.append(enter)
     context.loop_enters.extend(enters)
     with entered(graph, context):
-        saved, graph._control_stack = graph._control_stack, []
+        saved, graph.control_stack = graph.control_stack, []
         heads = [control_flow.merge([e, e]) for e in enters]
-        graph._control_stack = saved
+        graph.control_stack = saved
         context.pivot_for_pred = heads[0]
         go_on = _call(cond, leaves.rebuild(list(heads)))
         go_on = convert_to_tensor(go_on)

@@ -113,7 +113,7 @@ def _holders(group: list[Operation]) -> Iterable[Operation]:
     while waiting:
         for tensor in waiting.pop().outputs:
             if tensor.dtype.is_ref:
-                for op in tensor._consumers:
+                for op in tensor.uses:
                     if op not in found and tensor in reference_inputs(op):
                         found[op] = None
                         waiting.append(op)

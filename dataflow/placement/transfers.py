@@ -112,7 +112,7 @@ def insert_copies(
 
 def _behind_identities(tensor: Tensor, fixed: set[Tensor]) -> Tensor:
     """What an Identity is a copy of: all switches of a cond must test one and the same tensor."""
-    while tensor.op.type == "Identity" and tensor not in fixed and not tensor.op._control_inputs:
+    while tensor.op.type == "Identity" and tensor not in fixed and not tensor.op.control_inputs:
         if tensor.op.inputs[0].dtype.is_ref:
             break
         tensor = tensor.op.inputs[0]

@@ -20,7 +20,7 @@ def _same_shape(result: Tensor, kept: Tensor) -> bool:
 
 def _either_neutral(t: Tensor, number: float) -> Tensor | None:
     """The other operand when one of the two is the neutral constant."""
-    a, b = t.op._inputs
+    a, b = t.op.inputs
     kept = _neutral(t, b, a, number)
     return _neutral(t, a, b, number) if kept is None else kept
 
@@ -47,21 +47,21 @@ def times_one(t: Tensor) -> Tensor | None:
 @rewrite("RealDiv", "Div")
 def divided_by_one(t: Tensor) -> Tensor | None:
     """x / 1 -> x"""
-    a, b = t.op._inputs
+    a, b = t.op.inputs
     return _neutral(t, b, a, 1)
 
 
 @rewrite("FloorDiv", "TruncateDiv")
 def divided_by_one_integer(t: Tensor) -> Tensor | None:
     """x // 1 -> x  (whole numbers; the gradient of a mean divides its counts so)"""
-    a, b = t.op._inputs
+    a, b = t.op.inputs
     return _neutral(t, b, a, 1) if t.dtype.base_dtype.kind in "iu" else None
 
 
 @rewrite("Sub")
 def minus_zero(t: Tensor) -> Tensor | None:
     """x - 0 -> x  (not for -0.0, as -0.0 - -0.0 is 0.0)"""
-    a, b = t.op._inputs
+    a, b = t.op.inputs
     kept = _neutral(t, b, a, 0)
     return None if kept is None or any(b.op.attrs["value"].tobytes()) else kept
 
@@ -77,14 +77,14 @@ def plus_zero_integer(t: Tensor) -> Tensor | None:
 @rewrite("Neg")
 def double_negation(t: Tensor) -> Tensor | None:
     """-(-x) -> x"""
-    (x,) = t.op._inputs
-    return x.op._inputs[0] if x.op.type == "Neg" else None
+    (x,) = t.op.inputs
+    return x.op.inputs[0] if x.op.type == "Neg" else None
 
 
 @rewrite("Pow")
 def power_two(t: Tensor) -> Tensor | None:
     """x ** 2 -> square(x)"""
-    x, y = t.op._inputs
+    x, y = t.op.inputs
     if is_all(y, 2) and t.dtype.base_dtype.kind == "f" and y.dims == ():
         return get_op("Square")(x)  # type: ignore[no-any-return]
     return None
@@ -93,7 +93,7 @@ def power_two(t: Tensor) -> Tensor | None:
 @rewrite("Pow")
 def power_three_or_four(t: Tensor) -> Tensor | None:
     """x ** 3 -> x x x and x ** 4 -> square(square(x)), which can be fused"""
-    x, y = t.op._inputs
+    x, y = t.op.inputs
     if t.dtype.base_dtype.kind != "f" or y.dims != ():
         return None
     square = get_op("Square")
@@ -105,19 +105,19 @@ def power_three_or_four(t: Tensor) -> Tensor | None:
 @rewrite("Pow")
 def power_one(t: Tensor) -> Tensor | None:
     """x ** 1 -> x"""
-    x, y = t.op._inputs
+    x, y = t.op.inputs
     return _neutral(t, y, x, 1) if y.dims == () else None
 
 
 @rewrite("Cast")
 def cast_to_same(t: Tensor) -> Tensor | None:
     """cast(x, dtype of x) -> x"""
-    (x,) = t.op._inputs
+    (x,) = t.op.inputs
     return x if x.dtype is t.dtype else None
 
 
 @rewrite("AddN")
 def sum_of_one(t: Tensor) -> Tensor | None:
     """add_n([x]) -> x"""
-    inputs = t.op._inputs
+    inputs = t.op.inputs
     return inputs[0] if len(inputs) == 1 else None

@@ -34,7 +34,7 @@ def run(work: WorkingGraph, journal: list[Hit], together: Together) -> bool:
         with use_graph(work.graph):
             work.begin(tensor)
             for equation, replacement in _replacements(tensor, shapes, work.feed_tensors):
-                if any(t.op._control_inputs for t in op._inputs):
+                if any(t.op.control_inputs for t in op.inputs):
                     continue  # what it waits for must still happen before
                 work.replace(tensor, replacement)
                 shapes.put_in_place(tensor, replacement)
@@ -55,7 +55,7 @@ def run(work: WorkingGraph, journal: list[Hit], together: Together) -> bool:
 
 def _replacements(t: Tensor, shapes: Shapes, feeds: list[Tensor]) -> Iterator[tuple[str, Tensor]]:
     """What can stand in the place of ``t``, and why; of several the first."""
-    x, *rest = t.op._inputs
+    x, *rest = t.op.inputs
     if t.op.type in ("Shape", "Size"):
         if x not in feeds and not x.dtype.is_ref and not has_effects_behind(x.op):
             for feed in feeds:  # it is there, so nothing waits for x
@@ -79,9 +79,9 @@ def _replacements(t: Tensor, shapes: Shapes, feeds: list[Tensor]) -> Iterator[tu
         (y,) = rest
         equation = "x * broadcast_to(y, shape of x) -> x * y"
         if y.op.type == "BroadcastTo" and shapes.same(x, y):
-            yield equation, get_op(t.op.type)(x, y.op._inputs[0])
+            yield equation, get_op(t.op.type)(x, y.op.inputs[0])
         elif x.op.type == "BroadcastTo" and shapes.same(x, y):
-            yield equation, get_op(t.op.type)(x.op._inputs[0], y)
+            yield equation, get_op(t.op.type)(x.op.inputs[0], y)
 
 
 def _without_enlarged_terms(t: Tensor, shapes: Shapes) -> Iterator[tuple[str, Tensor]]:
@@ -91,11 +91,11 @@ def _without_enlarged_terms(t: Tensor, shapes: Shapes) -> Iterator[tuple[str, Te
     """
     if not t.dtype.is_floating:
         return
-    whole = [x for x in t.op._inputs if x.op.type != "BroadcastTo"]
-    enlarged = [x for x in t.op._inputs if x.op.type == "BroadcastTo"]
+    whole = [x for x in t.op.inputs if x.op.type != "BroadcastTo"]
+    enlarged = [x for x in t.op.inputs if x.op.type == "BroadcastTo"]
     if not whole or not enlarged or not all(shapes.same(whole[0], x) for x in enlarged):
         return
-    total, *terms = [x.op._inputs[0] if x.op.type == "BroadcastTo" else x for x in t.op._inputs]
+    total, *terms = [x.op.inputs[0] if x.op.type == "BroadcastTo" else x for x in t.op.inputs]
     for term in terms:
         total = get_op("AddV2")(total, term)
     yield "add_n of x and broadcast_to(y, shape of x) -> x + y", total
@@ -105,10 +105,10 @@ def _not_summed(t: Tensor, shapes: Shapes) -> Tensor | None:
     """x of ``sum(x, axes that the gradient of a broadcast is summed over)``, if those are of size 1."""
     if t.op.type != "Sum":
         return None
-    x, axes = t.op._inputs
+    x, axes = t.op.inputs
     if axes.op.type != "BroadcastGradientArgs":
         return None
-    told = [shapes.told_by(shape) for shape in axes.op._inputs]
+    told = [shapes.told_by(shape) for shape in axes.op.inputs]
     operand, other = told[axes.value_index], told[1 - axes.value_index]
     if not is_same(shapes.of(x), operand) or operand is None or other is None:
         return None

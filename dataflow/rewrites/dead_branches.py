@@ -40,11 +40,11 @@ def _known_branch(op: Operation) -> bool | None:
     """Which output of a Switch gets the value, where its predicate is a constant."""
     if op.op_def.control_flow != "switch":
         return None
-    predicate = op._inputs[1].op
+    predicate = op.inputs[1].op
     while predicate.type == "Identity" or (
         predicate.type == "Enter" and predicate.attrs["is_constant"]
     ):
-        predicate = predicate._inputs[0].op
+        predicate = predicate.inputs[0].op
     if predicate.type != "Const" or predicate.attrs["value"].shape:
         return None
     return bool(predicate.attrs["value"])
@@ -57,10 +57,10 @@ def _dead_tensors(ops: list[Operation], known: dict[Operation, bool]) -> set[Ten
     dead_ops: set[Operation] = set()
     for op in ops:
         if op.op_def.control_flow == "merge":
-            lost = all(t in dead for t in op._inputs)
+            lost = all(t in dead for t in op.inputs)
         else:
-            lost = any(t in dead for t in op._inputs)
-        if lost or any(c in dead_ops for c in op._control_inputs):
+            lost = any(t in dead for t in op.inputs)
+        if lost or any(c in dead_ops for c in op.control_inputs):
             dead_ops.add(op)
             dead.update(op.outputs)
         elif op in known:
@@ -74,16 +74,16 @@ def _replace_switch(
     output = op.outputs[1 if branch else 0]
     if output in dead or not _is_read(work, output):
         return
-    source, predicate = op._inputs
-    waits = bool(op._control_inputs or predicate.op._control_inputs)
+    source, predicate = op.inputs
+    waits = bool(op.control_inputs or predicate.op.control_inputs)
     if waits and source.dtype.is_ref:
         return
     work.begin(output)
     new = source
     if waits:
         new = get_op("Identity")(source)
-        if predicate.op._control_inputs:  # what the predicate waits for is still waited for
-            new.op._wait_for(predicate.op)
+        if predicate.op.control_inputs:  # what the predicate waits for is still waited for
+            new.op.add_control_edge(predicate.op)
     work.replace(output, new)
     journal.append(
         Hit(
@@ -100,18 +100,18 @@ def _replace_switch(
 def _replace_merge(
     work: WorkingGraph, journal: list[Hit], op: Operation, dead: set[Tensor]
 ) -> None:
-    alive = [i for i, t in enumerate(op._inputs) if t not in dead]
-    if len(alive) != 1 or any(t.op.op_def.control_flow == "next_iteration" for t in op._inputs):
+    alive = [i for i, t in enumerate(op.inputs) if t not in dead]
+    if len(alive) != 1 or any(t.op.op_def.control_flow == "next_iteration" for t in op.inputs):
         return
-    taken = op._inputs[alive[0]]
+    taken = op.inputs[alive[0]]
     output, index = op.outputs
-    if taken.dtype.is_ref and op._control_inputs:
+    if taken.dtype.is_ref and op.control_inputs:
         return
     work.begin(output)
     # An identity, not the value itself: a variable's value is taken here, before what follows.
     new = taken if taken.dtype.is_ref else get_op("Identity")(taken)
     work.replace(output, new)  # first, so that whoever waits for the Merge waits for its value
-    if index._consumers or index in work.fetch_tensors():
+    if index.uses or index in work.fetch_tensors():
         work.begin(index)
         number = make_constant(np.array(alive[0], np.int32), index.dtype, None, "branch")
         work.replace(index, number)
@@ -128,4 +128,4 @@ def _replace_merge(
 
 
 def _is_read(work: WorkingGraph, tensor: Tensor) -> bool:
-    return bool(tensor._consumers or tensor.op._control_outputs) or tensor in work.fetch_tensors()
+    return bool(tensor.uses or tensor.op.control_outputs) or tensor in work.fetch_tensors()

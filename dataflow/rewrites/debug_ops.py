@@ -25,18 +25,18 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
 
 
 def _strip_assert(op: Operation) -> None:
-    before = list(dict.fromkeys([*[t.op for t in op._inputs], *op._control_inputs]))
-    for waiter in list(op._control_outputs):
+    before = list(dict.fromkeys([*[t.op for t in op.inputs], *op.control_inputs]))
+    for waiter in list(op.control_outputs):
         wait_instead(waiter, op, before)
 
 
 def _pass_on(work: WorkingGraph, journal: list[Hit], op: Operation) -> None:
     output = op.outputs[0]
     work.begin(output)
-    new = get_op("Identity")(op._inputs[0])
-    for tensor in op._inputs[1:]:
-        if tensor.op not in new.op._control_inputs:
-            new.op._wait_for(tensor.op)
+    new = get_op("Identity")(op.inputs[0])
+    for tensor in op.inputs[1:]:
+        if tensor.op not in new.op.control_inputs:
+            new.op.add_control_edge(tensor.op)
     work.replace(output, new)
     equation = f"{op.type.lower()}(x) -> x"
     journal.append(Hit("debug_op", equation, output.name, new.name, (op.name,), (new.op.name,)))

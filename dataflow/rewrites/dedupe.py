@@ -34,8 +34,8 @@ def _key(op: Operation) -> Any:
     attrs = tuple((k, _attr_key(v)) for k, v in sorted(op.attrs.items()) if not k.startswith("_"))
     return (
         op.type,
-        tuple(op._inputs),
-        tuple(sorted(c.index for c in op._control_inputs)),
+        tuple(op.inputs),
+        tuple(sorted(c.index for c in op.control_inputs)),
         op.device,
         attrs,
     )
@@ -46,7 +46,7 @@ def can_merge(op: Operation) -> bool:
     op_def = op.op_def
     if op_def.stateful or op_def.control_flow or op_def.has_side_effect or not op.outputs:
         return False
-    if any(t.dtype.is_ref for t in op.outputs) or any(t.dtype.is_ref for t in op._inputs):
+    if any(t.dtype.is_ref for t in op.outputs) or any(t.dtype.is_ref for t in op.inputs):
         return False
     return op.type != "Placeholder"
 
@@ -64,7 +64,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> Steps[None]:
 
 
 def _merge(work: WorkingGraph, journal: list[Hit], op: Operation, first: Operation) -> None:
-    work._started = len(work.graph._operations)
+    work._started = len(work.graph.operations)
     for old, new in zip(op.outputs, first.outputs, strict=True):
         work.replace(old, new)
     journal.append(

@@ -22,16 +22,16 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
     needed = set(ops)
     fetched = {t.op for t in work.fetch_tensors()} | work.fetch_operation_set()
     for op in reversed(ops):
-        if op in fetched or not op._control_outputs or not can_merge(op):
+        if op in fetched or not op.control_outputs or not can_merge(op):
             continue
         if where.get(op, OUTSIDE) != OUTSIDE:
             continue
-        if any(c in needed for t in op.outputs for c in t._consumers):
+        if any(c in needed for t in op.outputs for c in t.uses):
             continue
-        waiting = [w for w in op._control_outputs if w in needed]
+        waiting = [w for w in op.control_outputs if w in needed]
         if not waiting:
             continue
-        before = list(dict.fromkeys([*[t.op for t in op._inputs], *op._control_inputs]))
+        before = list(dict.fromkeys([*[t.op for t in op.inputs], *op.control_inputs]))
         for waiter in waiting:
             wait_instead(waiter, op, before)
         work.changed()
@@ -49,8 +49,8 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
 
 def wait_instead(waiter: Operation, op: Operation, before: list[Operation]) -> None:
     """``waiter`` no longer waits for ``op`` but for the nodes ``before`` it."""
-    waiter._stop_waiting_for(op)
-    sources = {t.op for t in waiter._inputs}
+    waiter.remove_control_edge(op)
+    sources = {t.op for t in waiter.inputs}
     for earlier in before:
-        if earlier not in waiter._control_inputs and earlier not in sources:
-            waiter._wait_for(earlier)
+        if earlier not in waiter.control_inputs and earlier not in sources:
+            waiter.add_control_edge(earlier)

@@ -14,7 +14,7 @@ class Changes:
     def __init__(self, ops: Iterable[Operation]) -> None:
         self._of: dict[Operation, set[Operation]] = {}
         for op in ops:
-            for arg, tensor in zip(op.op_def.inputs, op._inputs, strict=False):
+            for arg, tensor in zip(op.op_def.inputs, op.inputs, strict=False):
                 if arg.is_ref:
                     self._of.setdefault(variable_behind(tensor.op), set()).add(op)
 
@@ -25,14 +25,14 @@ class Changes:
         """
         passed: set[Operation] = set()
         op = reference.op
-        while op._inputs and op._inputs[0].dtype.is_ref:
-            passed.update((op, *op._control_inputs))
-            op = op._inputs[0].op
+        while op.inputs and op.inputs[0].dtype.is_ref:
+            passed.update((op, *op.control_inputs))
+            op = op.inputs[0].op
         return self._of.get(op, passed) <= passed
 
 
 def variable_behind(op: Operation) -> Operation:
     """The node that makes the reference that ``op`` hands on."""
-    while op._inputs and op._inputs[0].dtype.is_ref:
-        op = op._inputs[0].op
+    while op.inputs and op.inputs[0].dtype.is_ref:
+        op = op.inputs[0].op
     return op

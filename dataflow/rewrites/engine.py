@@ -256,7 +256,7 @@ def _first_hit(
 
 def _loses_order(tensor: Tensor, replacement: Tensor) -> bool:
     """True when a node that a rule looks through waits for something, and would go with it."""
-    waiting = {op for op in _cone(tensor) if op is not tensor.op and op._control_inputs}
+    waiting = {op for op in _cone(tensor) if op is not tensor.op and op.control_inputs}
     return bool(waiting) and not waiting <= _cone(replacement)
 
 
@@ -265,6 +265,6 @@ def _cone(tensor: Tensor) -> set[Operation]:
     result = {tensor.op}
     edge = [tensor.op]
     for _ in range(_MOST_LEVELS):
-        edge = [t.op for op in edge for t in op._inputs]
+        edge = [t.op for op in edge for t in op.inputs]
         result.update(edge)
     return result

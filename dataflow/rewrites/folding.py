@@ -23,11 +23,11 @@ def foldable(op: Operation) -> bool:
     """True when all inputs are constants and the node has no effect of its own."""
     return (
         len(op.outputs) == 1
-        and bool(op._inputs)
-        and not op._control_inputs
+        and bool(op.inputs)
+        and not op.control_inputs
         and can_merge(op)
         # A constant that waits for something keeps whoever uses it waiting.
-        and all(t.op.type == "Const" and not t.op._control_inputs for t in op._inputs)
+        and all(t.op.type == "Const" and not t.op.control_inputs for t in op.inputs)
         and op.outputs[0].dtype.is_numpy_compatible
     )
 
@@ -35,7 +35,7 @@ def foldable(op: Operation) -> bool:
 def may_fold(tensor: Tensor) -> bool:
     """A quick test that spares most nodes the whole question."""
     op = tensor.op
-    return op.op_def.shape_only or (bool(op._inputs) and op._inputs[0].op.type == "Const")
+    return op.op_def.shape_only or (bool(op.inputs) and op.inputs[0].op.type == "Const")
 
 
 def fold(tensor: Tensor, max_bytes: int = MAX_FOLDED_BYTES) -> Tensor | None:
@@ -47,14 +47,14 @@ def fold(tensor: Tensor, max_bytes: int = MAX_FOLDED_BYTES) -> Tensor | None:
     value = _static_answer(tensor)
     if value is not None:
         constant = make_constant(value, tensor.dtype.base_dtype, None, "folded")
-        source = op._inputs[0].op
+        source = op.inputs[0].op
         if has_effects_behind(source):  # they must happen although the value is not looked at
-            constant.op._wait_for(source)
+            constant.op.add_control_edge(source)
         return constant
     if not foldable(op):
         return None
     size = num_elements(tensor.dims)
-    input_bytes = sum(t.op.attrs["value"].nbytes for t in op._inputs)
+    input_bytes = sum(t.op.attrs["value"].nbytes for t in op.inputs)
     most_bytes = min(max_bytes, max(input_bytes, _MAX_GROWTH_BYTES))
     if size is not None and size * tensor.dtype.size > most_bytes:
         return None
@@ -66,11 +66,11 @@ def fold(tensor: Tensor, max_bytes: int = MAX_FOLDED_BYTES) -> Tensor | None:
 
 def has_effects_behind(op: Operation) -> bool:
     """True when something that ``op`` needs, or itself, does more than compute a value."""
-    known: dict[Operation, bool] = op.graph._attachments.setdefault("effects behind", {})
+    known: dict[Operation, bool] = op.graph.attachments.setdefault("effects behind", {})
     stack = [(op, False)]
     while stack:
         op, leaving = stack.pop()
-        before = [*[t.op for t in op._inputs], *op._control_inputs]
+        before = [*[t.op for t in op.inputs], *op.control_inputs]
         if leaving:
             known[op] = known[op] or any(known[b] for b in before)
         elif op not in known:
@@ -88,11 +88,11 @@ def _goes_unnoticed(op: Operation) -> bool:
 
 
 def _static_answer(tensor: Tensor) -> Any:
-    if not tensor.op.op_def.shape_only or tensor.op._control_inputs:
+    if not tensor.op.op_def.shape_only or tensor.op.control_inputs:
         return None
-    source = tensor.op._inputs[tensor.value_index]
+    source = tensor.op.inputs[tensor.value_index]
     dims = source.dims
-    if source.op._control_inputs or (source.op.op_def.outputs and source.dtype.is_ref):
+    if source.op.control_inputs or (source.op.op_def.outputs and source.dtype.is_ref):
         return None  # what it waits for, or assigns, must still happen
     if dims is None or (tensor.op.type != "Rank" and None in dims):
         return None
@@ -112,7 +112,7 @@ def compute(op: Operation) -> Any:
     arguments: list[Any] = []
     values = iter(
         v if v.shape or v.dtype == object else v[()]
-        for v in (t.op.attrs["value"] for t in op._inputs)
+        for v in (t.op.attrs["value"] for t in op.inputs)
     )
     for arg in op.op_def.inputs:
         if arg.is_list:

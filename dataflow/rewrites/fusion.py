@@ -55,13 +55,13 @@ def run(
             yield NODES_PER_STEP
         if not _fits(op, changes) or where.get(op, OUTSIDE).is_dead:
             continue
-        consumers = [c for c in dict.fromkeys(op.outputs[0]._consumers) if c in needed]
+        consumers = [c for c in dict.fromkeys(op.outputs[0].uses) if c in needed]
         targets = {roots.get(c) for c in consumers}
         root = targets.pop() if len(targets) == 1 and consumers else None
         if (
             root is not None
             and op.outputs[0] not in fetched
-            and not op._control_outputs
+            and not op.control_outputs
             and op.device == root.device
             and where.get(op) == where.get(root)
             and op.outputs[0].dims == root.outputs[0].dims
@@ -69,7 +69,7 @@ def run(
         ):
             roots[op] = root
             sizes[root] += 1
-        elif not op._control_inputs:
+        elif not op.control_inputs:
             roots[op] = op
             sizes[op] = 1
     cones: dict[Operation, list[Operation]] = {}
@@ -91,7 +91,7 @@ def run(
 
 
 def _fits(op: Operation, changes: Changes) -> bool:
-    if op.type not in INSTRUCTIONS or len(op.outputs) != 1 or op._control_inputs:
+    if op.type not in INSTRUCTIONS or len(op.outputs) != 1 or op.control_inputs:
         return False
     if op.type == "BiasAdd" and op.attrs.get("data_format", "NHWC") not in ("NHWC", b"NHWC"):
         return False
@@ -99,9 +99,9 @@ def _fits(op: Operation, changes: Changes) -> bool:
         return False
     output = op.outputs[0]
     instruction = INSTRUCTIONS[op.type]
-    if any(t.dtype.is_ref and not changes.are_over(t) for t in op._inputs):
+    if any(t.dtype.is_ref and not changes.are_over(t) for t in op.inputs):
         return False
-    value_types = {t.dtype.base_dtype for t in op._inputs if t.dtype.name != "bool"}
+    value_types = {t.dtype.base_dtype for t in op.inputs if t.dtype.name != "bool"}
     if not instruction.is_bool:
         value_types.add(output.dtype)
     return len(value_types) == 1 and next(iter(value_types)).name in ("float32", "float64")
@@ -109,8 +109,8 @@ def _fits(op: Operation, changes: Changes) -> bool:
 
 def _is_general_power(op: Operation) -> bool:
     """True where the kernel of a Pow is NumPy's own, whatever the exponent will be."""
-    exponent = op._inputs[1]
-    if exponent.op.type == "Const" and not exponent.op._control_inputs:
+    exponent = op.inputs[1]
+    if exponent.op.type == "Const" and not exponent.op.control_inputs:
         return exponent.dims != () or exponent.op.attrs["value"].item() not in _OTHER_POWERS
     return bool(exponent.dims)
 
@@ -129,14 +129,14 @@ def _reduction_of(
 ) -> Operation | None:
     """A Sum or Mean of all elements, or of rows, that alone uses the cone's result."""
     output = root.outputs[0]
-    consumers = [c for c in dict.fromkeys(output._consumers) if c in needed]
-    if len(consumers) != 1 or output in fetched or root._control_outputs:
+    consumers = [c for c in dict.fromkeys(output.uses) if c in needed]
+    if len(consumers) != 1 or output in fetched or root.control_outputs:
         return None
     (op,) = consumers
-    if op.type not in _REDUCTIONS or op._control_inputs:
+    if op.type not in _REDUCTIONS or op.control_inputs:
         return None
-    axes = op._inputs[1]
-    if op._inputs[0] is not output or output.dims is None or axes.op.type != "Const":
+    axes = op.inputs[1]
+    if op.inputs[0] is not output or output.dims is None or axes.op.type != "Const":
         return None
     covered = _axes(op, len(output.dims))
     if len(covered) == len(output.dims) and not op.attrs.get("keep_dims"):
@@ -146,7 +146,7 @@ def _reduction_of(
 
 def _axes(op: Operation, rank: int) -> set[int]:
     """Those that a reduction with constant axes goes along."""
-    axes = op._inputs[1].op.attrs["value"].reshape(-1)
+    axes = op.inputs[1].op.attrs["value"].reshape(-1)
     return {int(a) % rank for a in axes} if rank else set()
 
 
@@ -156,16 +156,16 @@ def _fuse(
     inputs: dict[Tensor, int] = {}
     inside = {op.outputs[0] for op in members}
     for op in members:
-        for tensor in op._inputs:
+        for tensor in op.inputs:
             if tensor not in inside:
                 inputs.setdefault(tensor, len(inputs))
     numbers: dict[Tensor, int] = dict(inputs)
     steps = []
     value_type: Any = None
     for i, op in enumerate(members):
-        steps.append((op.type, tuple(numbers[t] for t in op._inputs)))
+        steps.append((op.type, tuple(numbers[t] for t in op.inputs)))
         numbers[op.outputs[0]] = len(inputs) + i
-        for tensor in [*op._inputs, op.outputs[0]]:
+        for tensor in [*op.inputs, op.outputs[0]]:
             if tensor.dtype.name != "bool":
                 value_type = tensor.dtype.base_dtype
     last = members[-1] if reduction is None else reduction

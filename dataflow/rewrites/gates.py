@@ -24,10 +24,10 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
     gates: dict[Operation, set[Operation]] = {}
     changed = changed_variables(ops)
     for op in ops:
-        if op.type == "Identity" and not op._inputs[0].dtype.is_ref:
-            if changed and variable_read(op._inputs[0].op) in changed:
+        if op.type == "Identity" and not op.inputs[0].dtype.is_ref:
+            if changed and variable_read(op.inputs[0].op) in changed:
                 continue  # the copy of a variable's value, taken here, before it changes
-            awaited = _pure_members(op._control_inputs)
+            awaited = _pure_members(op.control_inputs)
             if awaited is not None and (not where or _goes_unseen(op, awaited, where)):
                 gates[op] = awaited
     if not gates:
@@ -35,9 +35,9 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
     _let_effects_wait(ops, gates)
     fetched = work.fetch_operation_set()
     for op in gates:
-        gated = bool(op._control_inputs)
+        gated = bool(op.control_inputs)
         _stop_waiting(op, fetched)
-        output, source = op.outputs[0], op._inputs[0]
+        output, source = op.outputs[0], op.inputs[0]
         work.begin(output)
         work.replace(output, source)
         journal.append(
@@ -56,7 +56,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
 def _goes_unseen(op: Operation, awaited: set[Operation], where: dict[Operation, Place]) -> bool:
     """True for a gate in a loop or a branch whose control edges do not say where it stands, and
     that nobody with effects has to wait for in its place."""
-    source = op._inputs[0].op
+    source = op.inputs[0].op
     return (
         not source.op_def.control_flow and where.get(source) == where[op] and not _readers(awaited)
     )
@@ -67,15 +67,15 @@ def may_be_opened(op: Operation) -> bool:
 
     All that it waits for is free of effects, and reads no variable that others wait to change.
     """
-    awaited = _pure_members(op._control_inputs)
+    awaited = _pure_members(op.control_inputs)
     return awaited is not None and not _readers(awaited)
 
 
 def _stop_waiting(op: Operation, fetched: set[Operation]) -> None:
     """Takes off a node's control inputs, and those of no-ops that nobody waits for any more."""
-    for control in list(op._control_inputs):
-        op._stop_waiting_for(control)
-        if control.type == "NoOp" and not control._control_outputs and control not in fetched:
+    for control in list(op.control_inputs):
+        op.remove_control_edge(control)
+        if control.type == "NoOp" and not control.control_outputs and control not in fetched:
             _stop_waiting(control, fetched)
 
 
@@ -84,7 +84,7 @@ def _pure_members(controls: list[Operation]) -> set[Operation] | None:
     members: set[Operation] = set()
     for control in controls:
         if control.type == "NoOp":
-            inner = _pure_members(control._control_inputs)
+            inner = _pure_members(control.control_inputs)
             if inner is None:
                 return None
             members |= inner
@@ -111,25 +111,25 @@ def _let_effects_wait(ops: list[Operation], gates: dict[Operation, set[Operation
     awaited: dict[int, list[Operation]] = {}  # by mask: many nodes have the same gates behind them
     for op in ops:
         mask = bits.get(op, 0)
-        for tensor in op._inputs:
+        for tensor in op.inputs:
             mask = _joined(mask, behind.get(tensor.op, 0))
-        for control in op._control_inputs:
+        for control in op.control_inputs:
             mask = _joined(mask, behind.get(control, 0))
         if not mask:
             continue
         behind[op] = mask
         if op.type != "NoOp" and not can_merge(op):
-            waiting_for = set(op._control_inputs)
-            sources = {t.op for t in op._inputs}
+            waiting_for = set(op.control_inputs)
+            sources = {t.op for t in op.inputs}
             for source in sources:  # who waits for it waits for what it waits for
                 if source not in gates and not can_merge(source):
-                    waiting_for.update(source._control_inputs)
+                    waiting_for.update(source.control_inputs)
             if mask not in awaited:
                 places = [i for i, bit in enumerate(reversed(bin(mask))) if bit == "1"]
                 awaited[mask] = list(dict.fromkeys(m for i in places for m in reading[i]))
             for member in awaited[mask]:
                 if member not in waiting_for and member not in sources:
-                    op._wait_for(member)
+                    op.add_control_edge(member)
 
 
 def _joined(mask: int, other: int) -> int:
@@ -142,7 +142,7 @@ def _joined(mask: int, other: int) -> int:
 def _readers(members: set[Operation]) -> list[Operation]:
     """Members that look at a variable when they run."""
     return sorted(
-        (op for op in members if any(_is_read(t.op) or t.dtype.is_ref for t in op._inputs)),
+        (op for op in members if any(_is_read(t.op) or t.dtype.is_ref for t in op.inputs)),
         key=lambda op: op.index,
     )
 
@@ -160,9 +160,9 @@ def _is_read(op: Operation) -> bool:
 def variable_read(op: Operation) -> Operation | None:
     """The variable (or what hands on its reference) whose value a chain of identities gives."""
     while _passes_on(op):
-        if op._inputs[0].dtype.is_ref:
-            return variable_behind(op._inputs[0].op)
-        op = op._inputs[0].op
+        if op.inputs[0].dtype.is_ref:
+            return variable_behind(op.inputs[0].op)
+        op = op.inputs[0].op
     return None
 
 
@@ -172,6 +172,6 @@ def changed_variables(ops: list[Operation]) -> set[Operation]:
         variable_behind(t.op)
         for op in ops
         if not _passes_on(op)
-        for t in op._inputs
+        for t in op.inputs
         if t.dtype.is_ref
     }

@@ -15,10 +15,10 @@ from dataflow.rewrites.symbolic_shapes import BROADCASTING
 @rewrite("Transpose")
 def transpose_of_transpose(t: Tensor) -> Tensor | None:
     """transpose(transpose(x, p), q) -> transpose(x, p[q]), or x when p[q] keeps the order"""
-    inner, q = t.op._inputs
+    inner, q = t.op.inputs
     if inner.op.type != "Transpose" or q.op.type != "Const":
         return None
-    x, p = inner.op._inputs
+    x, p = inner.op.inputs
     if p.op.type != "Const":
         return None
     order = p.op.attrs["value"][q.op.attrs["value"]]
@@ -30,7 +30,7 @@ def transpose_of_transpose(t: Tensor) -> Tensor | None:
 @rewrite("Transpose")
 def identity_transpose(t: Tensor) -> Tensor | None:
     """transpose(x, [0, 1, ...]) -> x"""
-    x, p = t.op._inputs
+    x, p = t.op.inputs
     if p.op.type != "Const":
         return None
     order = p.op.attrs["value"]
@@ -40,49 +40,49 @@ def identity_transpose(t: Tensor) -> Tensor | None:
 @rewrite("MatMul")
 def matmul_of_transpose(t: Tensor) -> Tensor | None:
     """matmul(transpose(a), b) -> matmul(a, b, transpose_a=True), and so for b"""
-    a, b = t.op._inputs
+    a, b = t.op.inputs
     flags = {"transpose_a": t.op.attrs["transpose_a"], "transpose_b": t.op.attrs["transpose_b"]}
     hit = False
     if _is_matrix_transpose(a):
-        a, hit = a.op._inputs[0], True
+        a, hit = a.op.inputs[0], True
         flags["transpose_a"] = not flags["transpose_a"]
     if _is_matrix_transpose(b):
-        b, hit = b.op._inputs[0], True
+        b, hit = b.op.inputs[0], True
         flags["transpose_b"] = not flags["transpose_b"]
     return get_op("MatMul")(a, b, **flags) if hit else None
 
 
 def _is_matrix_transpose(t: Tensor) -> bool:
-    if t.op.type != "Transpose" or t.op._control_inputs:
+    if t.op.type != "Transpose" or t.op.control_inputs:
         return False
-    p = t.op._inputs[1]
+    p = t.op.inputs[1]
     return p.op.type == "Const" and p.op.attrs["value"].tolist() == [1, 0]
 
 
 @rewrite(*BROADCASTING)
 def broadcast_in_an_op_that_broadcasts(t: Tensor) -> Tensor | None:
     """x * broadcast_to(y, shape of x) -> x * y  (and so for +, -, /, maximum and minimum)"""
-    a, b = t.op._inputs
+    a, b = t.op.inputs
     shape = t.dims
     if shape is None or None in shape:
         return None
     if b.op.type == "BroadcastTo" and a.dims == shape:
-        return get_op(t.op.type)(a, b.op._inputs[0])  # type: ignore[no-any-return]
+        return get_op(t.op.type)(a, b.op.inputs[0])  # type: ignore[no-any-return]
     if a.op.type == "BroadcastTo" and b.dims == shape:
-        return get_op(t.op.type)(a.op._inputs[0], b)  # type: ignore[no-any-return]
+        return get_op(t.op.type)(a.op.inputs[0], b)  # type: ignore[no-any-return]
     return None
 
 
 @rewrite("Mul", "RealDiv")
 def broadcast_of_a_scaled(t: Tensor) -> Tensor | None:
     """broadcast_to(x, shape) / a -> broadcast_to(x / a, shape) for a number a; and so for *"""
-    x, a = t.op._inputs
+    x, a = t.op.inputs
     if t.op.type == "Mul" and a.op.type == "BroadcastTo":
         x, a = a, x
-    if x.op.type != "BroadcastTo" or a.dims != () or x.op._control_inputs:
+    if x.op.type != "BroadcastTo" or a.dims != () or x.op.control_inputs:
         return None
-    inner, shape = x.op._inputs
-    if len(x._consumers) != 1 or not inner.dims:
+    inner, shape = x.op.inputs
+    if len(x.uses) != 1 or not inner.dims:
         return None
     return get_op("BroadcastTo")(get_op(t.op.type)(inner, a), shape)  # type: ignore[no-any-return]
 
@@ -96,11 +96,11 @@ def sum_of_padded(t: Tensor) -> Tensor | None:
     if sizes is None or None in sizes:
         return None
     parts = []
-    for x in t.op._inputs:
-        if x.op.type != "Pad" or x.op._control_inputs or x.dims != sizes:
+    for x in t.op.inputs:
+        if x.op.type != "Pad" or x.op.control_inputs or x.dims != sizes:
             return None
-        paddings = x.op._inputs[1]
-        if paddings.op.type != "Const" or paddings.op._control_inputs:
+        paddings = x.op.inputs[1]
+        if paddings.op.type != "Const" or paddings.op.control_inputs:
             return None
         parts.append((paddings.op.attrs["value"], x))
     axes = {int(a) for p, _ in parts for a in np.flatnonzero(p.any(1))}
@@ -116,7 +116,7 @@ def sum_of_padded(t: Tensor) -> Tensor | None:
     if end != sizes[axis]:
         return None
     where = make_constant(np.array(axis, np.int32), int32, None, "axis")
-    joined = get_op("ConcatV2")([x.op._inputs[0] for _, x in parts], where)
+    joined = get_op("ConcatV2")([x.op.inputs[0] for _, x in parts], where)
     zero = make_constant(np.zeros((), t.dtype.as_numpy_dtype), t.dtype.base_dtype, None, "zero")
     return get_op("AddV2")(joined, zero)  # type: ignore[no-any-return]
 
@@ -124,16 +124,16 @@ def sum_of_padded(t: Tensor) -> Tensor | None:
 @rewrite("Reshape")
 def reshape_of_reshape(t: Tensor) -> Tensor | None:
     """reshape(reshape(x, s), r) -> reshape(x, r)"""
-    inner, shape = t.op._inputs
-    if inner.op.type != "Reshape" or inner.op._control_inputs:
+    inner, shape = t.op.inputs
+    if inner.op.type != "Reshape" or inner.op.control_inputs:
         return None
-    return get_op("Reshape")(inner.op._inputs[0], shape)  # type: ignore[no-any-return]
+    return get_op("Reshape")(inner.op.inputs[0], shape)  # type: ignore[no-any-return]
 
 
 @rewrite("Reshape")
 def reshape_to_same(t: Tensor) -> Tensor | None:
     """reshape(x, shape of x) -> x"""
-    x = t.op._inputs[0]
+    x = t.op.inputs[0]
     if t.dims is not None and None not in t.dims and x.dims == t.dims:
         return x
     return None

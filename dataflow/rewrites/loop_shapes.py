@@ -62,8 +62,8 @@ class LoopShapes:
         if op in self.given_up:
             return False
         if op.op_def.control_flow == "merge":
-            return any(self._is_there(t) for t in op._inputs)
-        return all(self._is_there(t) for t in op._inputs)
+            return any(self._is_there(t) for t in op.inputs)
+        return all(self._is_there(t) for t in op.inputs)
 
     def _is_there(self, tensor: Tensor) -> bool:
         return tensor in self._of or tensor.op not in self._ops
@@ -72,7 +72,7 @@ class LoopShapes:
         """Whether the op is one of control flow, lists or arrays; and the symbols of an output."""
         kind = op.type
         if _hands_on(op):
-            source = op._inputs[0]
+            source = op.inputs[0]
             if source in self._elements:
                 self._note(output, self._elements[source])
             return True, self._of.get(source)
@@ -88,12 +88,12 @@ class LoopShapes:
         if output.value_index:
             return ()
         element = NOTHING
-        for source in op._inputs:
+        for source in op.inputs:
             if source in self._elements:
                 element = _join(element, self._elements[source])
-        if element is not NOTHING or any(t in self._elements for t in op._inputs):
+        if element is not NOTHING or any(t in self._elements for t in op.inputs):
             self._note(output, element)
-        known = [self._of[t] for t in op._inputs if t in self._of]
+        known = [self._of[t] for t in op.inputs if t in self._of]
         own = self._fresh(output)
         if not known or any(s is None for s in known):
             return own
@@ -122,11 +122,11 @@ class LoopShapes:
             self._elements.setdefault(output, NOTHING)
             return ()
         if kind == "TensorListPushBack":
-            before = self._elements.get(op._inputs[0])
-            self._note(output, _join(before, self._lasting(self._of.get(op._inputs[1]))))
+            before = self._elements.get(op.inputs[0])
+            self._note(output, _join(before, self._lasting(self._of.get(op.inputs[1]))))
             return ()
         if kind == "TensorListPopBack":
-            element = self._elements.get(op._inputs[0])
+            element = self._elements.get(op.inputs[0])
             if output.value_index == 0:
                 self._note(output, element)
                 return ()
@@ -140,9 +140,9 @@ class LoopShapes:
         kind = op.type
         if kind in ("TensorArrayV3", "TensorArrayGradV3"):
             return self._fresh(output)
-        source = _array_of(op._inputs[0])
+        source = _array_of(op.inputs[0])
         if kind in _WRITES:
-            brought = self._of.get(op._inputs[_WRITES[kind]])
+            brought = self._of.get(op.inputs[_WRITES[kind]])
             if brought is not None and kind != "TensorArrayWriteV3":
                 brought = brought[1:] if kind == "TensorArrayScatterV3" else (None, *brought[1:])
             if source is not None:
@@ -158,7 +158,7 @@ class LoopShapes:
         if element is NOTHING and kind == "TensorArrayGatherV3":
             return element  # type: ignore[no-any-return]
         if element is not None and kind == "TensorArrayGatherV3":
-            count = self._of.get(op._inputs[1])
+            count = self._of.get(op.inputs[1])
             if own is not None and len(own) == len(element) + 1:
                 number = own[0] if not count else count[0]
                 inner = [o if e is None else e for o, e in zip(own[1:], element, strict=True)]
@@ -222,7 +222,7 @@ def _array_of(handle: Tensor) -> tuple[Operation, bool] | None:
             return op, gradients
         gradients = gradients or op.type == "TensorArrayGradV3"
         if _hands_on(op) or op.op_def.control_flow == "merge" or op.type == "TensorArrayGradV3":
-            handle = op._inputs[0]
+            handle = op.inputs[0]
         else:
             return None
     return None

@@ -65,36 +65,36 @@ def _is_seen(found: _Sum, fetched: set[Tensor]) -> bool:
 
 def _only(tensor: Tensor) -> Operation | None:
     """The one node that uses a value, where nothing else waits for it."""
-    users = tensor._consumers
-    return users[0] if len(users) == 1 and not tensor.op._control_outputs else None
+    users = tensor.uses
+    return users[0] if len(users) == 1 and not tensor.op.control_outputs else None
 
 
 def _sum_of(head: Operation, where: dict[Operation, Place]) -> _Sum | None:
     """The sum that ``head`` is the loop variable of; ``None`` where it is another one."""
-    if len(head._inputs) != 2 or head.outputs[1]._consumers:
+    if len(head.inputs) != 2 or head.outputs[1].uses:
         return None
-    enter, back = (t.op for t in head._inputs)
+    enter, back = (t.op for t in head.inputs)
     switch = _only(head.outputs[0])
     if enter.type != "Enter" or back.type != "NextIteration" or switch is None:
         return None
-    if switch.type != "Switch" or switch._inputs[0] is not head.outputs[0]:
+    if switch.type != "Switch" or switch.inputs[0] is not head.outputs[0]:
         return None
     leave, add = _only(switch.outputs[0]), _only(switch.outputs[1])
-    while add is not None and add.type == "Identity" and not add._control_inputs:
+    while add is not None and add.type == "Identity" and not add.control_inputs:
         add = _only(add.outputs[0])
     if leave is None or leave.type != "Exit" or add is None or add.type not in _SUMS:
         return None
-    if add._control_inputs or back._inputs[0] is not add.outputs[0]:
+    if add.control_inputs or back.inputs[0] is not add.outputs[0]:
         return None
     if _only(add.outputs[0]) is not back or where.get(add) != where.get(head):
         return None
     # The variable itself is one operand, what is added the other one.
-    terms = [t for t in (_behind_gates(t, add) for t in add._inputs) if t is not None]
+    terms = [t for t in (_behind_gates(t, add) for t in add.inputs) if t is not None]
     if len(terms) != 1 or where.get(terms[0].op) != where.get(head):
         return None
     (term,) = terms
-    dims = enter._inputs[0].dims
-    if term.op._control_inputs or dims is None or None in dims or term.dims != dims:
+    dims = enter.inputs[0].dims
+    if term.op.control_inputs or dims is None or None in dims or term.dims != dims:
         return None
     if term.dtype.name not in ("float32", "float64"):
         return None
@@ -106,15 +106,15 @@ def _sum_of(head: Operation, where: dict[Operation, Place]) -> _Sum | None:
 def _behind_gates(t: Tensor, user: Operation) -> Tensor | None:
     """The term that ``user`` adds, whose gradient may be gated: ``None`` where it is no such one,
     or somebody else looks at it."""
-    while t.op.type == "Identity" and t._consumers == [user] and not t.op._control_outputs:
+    while t.op.type == "Identity" and t.uses == [user] and not t.op.control_outputs:
         if not gates.may_be_opened(t.op):
             return None
         user = t.op
-        t = t.op._inputs[0]
-    if t.op.type not in ("MatMul", "BiasAddGrad") or t._consumers != [user]:
+        t = t.op.inputs[0]
+    if t.op.type not in ("MatMul", "BiasAddGrad") or t.uses != [user]:
         return None
     # Its own gate waits for it.
-    return t if all(c.type == "NoOp" for c in t.op._control_outputs) else None
+    return t if all(c.type == "NoOp" for c in t.op.control_outputs) else None
 
 
 def _put_off(work: WorkingGraph, journal: list[Hit], found: _Sum) -> None:
@@ -122,24 +122,24 @@ def _put_off(work: WorkingGraph, journal: list[Hit], found: _Sum) -> None:
     old = leave.outputs[0]
     with use_graph(work.graph):
         work.begin(old)
-        start = rounds_sum_op(enter._inputs[0], name="sum")
+        start = rounds_sum_op(enter.inputs[0], name="sum")
         entered = get_op("Enter")(
             start, frame_name=enter.attrs["frame_name"], is_constant=False, name="Enter"
         )
-        for control in enter._control_inputs:
-            entered.op._wait_for(control)
+        for control in enter.control_inputs:
+            entered.op.add_control_edge(control)
         value: Any = get_op("Merge")([entered, entered], name="Merge")[0]
-        stop, go_on = get_op("Switch")(value, switch._inputs[1], name="Switch")
+        stop, go_on = get_op("Switch")(value, switch.inputs[1], name="Switch")
         if term.type == "MatMul":
             transposed = {name: term.attrs[name] for name in ("transpose_a", "transpose_b")}
-            noted = add_product_op(go_on, *term._inputs, name="term", **transposed)
+            noted = add_product_op(go_on, *term.inputs, name="term", **transposed)
         else:
-            noted = add_rows_op(go_on, *term._inputs, name="term")
-        for waiting in list(term._control_outputs):  # nothing is left to wait for but its inputs
-            wait_instead(waiting, term, [t.op for t in term._inputs])
+            noted = add_rows_op(go_on, *term.inputs, name="term")
+        for waiting in list(term.control_outputs):  # nothing is left to wait for but its inputs
+            wait_instead(waiting, term, [t.op for t in term.inputs])
         # Whom an error is reported for.
         work.origin[noted.op] = work.origin[term]
-        noted.op._frames = work.origin[term]._frames
+        noted.op.frames = work.origin[term].frames
         work.set_input(value.op, 1, get_op("NextIteration")(noted, name="NextIteration"))
         total = rounds_total_op(
             get_op("Exit")(stop, name="Exit"), T=old.dtype, output_shape=old.dims, name="total"

@@ -13,7 +13,7 @@ from dataflow.rewrites.engine import rewrite
 @rewrite("Relu")
 def relu_of_relu(t: Tensor) -> Tensor | None:
     """relu(relu(x)) -> relu(x)"""
-    (x,) = t.op._inputs
+    (x,) = t.op.inputs
     return x if x.op.type == "Relu" else None
 
 
@@ -25,15 +25,15 @@ def relu_gradient_before_pooling(t: Tensor) -> Tensor | None:
     are positive together; and y has a fraction of the elements. Not where windows overlap: there an
     element may get a sum, whose sign is that of its product with 0.
     """
-    pooled, x = t.op._inputs
+    pooled, x = t.op.inputs
     op = pooled.op
-    if op.type != "MaxPoolGrad" or op._inputs[0] is not x or len(pooled._consumers) != 1:
+    if op.type != "MaxPoolGrad" or op.inputs[0] is not x or len(pooled.uses) != 1:
         return None
-    if op._control_inputs or op._control_outputs:
+    if op.control_inputs or op.control_outputs:
         return None
     if any(t > s for t, s in zip(op.attrs["ksize"], op.attrs["strides"], strict=True)):
         return None
-    _, y, grad = op._inputs
+    _, y, grad = op.inputs
     names = ("ksize", "strides", "padding", "explicit_paddings", "data_format")
     attrs = {name: op.attrs[name] for name in names}
     return max_pool_grad_op(x, y, relu_grad_op(grad, y), **attrs)  # type: ignore[no-any-return]
@@ -49,14 +49,14 @@ def sum_of_products(t: Tensor) -> Tensor | None:
     products: list[Tensor] = []
     others: list[Tensor] = []
     flags = None
-    for x in t.op._inputs:
+    for x in t.op.inputs:
         op = x.op
         fits = (
             op.type == "MatMul"
             and x.dtype.name in ("float32", "float64")
-            and len(x._consumers) == 1
-            and not op._control_inputs
-            and not op._control_outputs
+            and len(x.uses) == 1
+            and not op.control_inputs
+            and not op.control_outputs
         )
         if fits:
             here = (op.attrs["transpose_a"], op.attrs["transpose_b"])
@@ -66,8 +66,8 @@ def sum_of_products(t: Tensor) -> Tensor | None:
     if len(products) < 2 or flags is None:
         return None
     total = mat_mul_sum_op(
-        [x.op._inputs[0] for x in products],
-        [x.op._inputs[1] for x in products],
+        [x.op.inputs[0] for x in products],
+        [x.op.inputs[1] for x in products],
         transpose_a=flags[0],
         transpose_b=flags[1],
     )

@@ -44,14 +44,14 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
     for op in ops:
         if op.type != "MatMul" or op.attrs["transpose_a"] or op.outputs[0].dtype.name != "float32":
             continue
-        right = op._inputs[1]
+        right = op.inputs[1]
         if right.dims is None or len(right.dims) != 2 or None in right.dims:
             continue
         if right.dims[0] * right.dims[1] < _LEAST_ELEMENTS:  # type: ignore[operator]
             continue
         if right.op.type == "Enter" and right.op.attrs["is_constant"]:
-            key = _Shared(right.op._inputs[0], op.attrs["transpose_b"], right.op)
-        elif where.get(op, OUTSIDE) == OUTSIDE and not op._control_inputs:
+            key = _Shared(right.op.inputs[0], op.attrs["transpose_b"], right.op)
+        elif where.get(op, OUTSIDE) == OUTSIDE and not op.control_inputs:
             key = _Shared(right, op.attrs["transpose_b"], None)
         else:
             continue
@@ -68,7 +68,7 @@ def _stays(matrix: Tensor, changes: Changes) -> bool:
     """False for the value of a variable that may be read before a change and after it."""
     if matrix.dtype.is_ref:
         return changes.are_over(matrix)
-    return variable_read(matrix.op) is None or not matrix.op._control_inputs
+    return variable_read(matrix.op) is None or not matrix.op.control_inputs
 
 
 def _pack(work: WorkingGraph, journal: list[Hit], key: _Shared, members: list[Operation]) -> None:
@@ -80,16 +80,16 @@ def _pack(work: WorkingGraph, journal: list[Hit], key: _Shared, members: list[Op
             packed = get_op("Enter")(
                 packed, frame_name=key.enter.attrs["frame_name"], is_constant=True, name="Enter"
             )
-            for control in key.enter._control_inputs:
-                packed.op._wait_for(control)
+            for control in key.enter.control_inputs:
+                packed.op.add_control_edge(control)
             made.append(packed.op)
         for op in made:
             work.origin[op] = work.origin[members[0]]
-            op._frames = work.origin[op]._frames
+            op.frames = work.origin[op].frames
         for op in members:
             old = op.outputs[0]
             work.begin(old)
-            new = packed_product_op(op._inputs[0], packed, output_shape=old.dims, name="product")
+            new = packed_product_op(op.inputs[0], packed, output_shape=old.dims, name="product")
             work.replace(old, new)
     times = "in each round" if key.enter is not None else f"{len(members)} times"
     journal.append(

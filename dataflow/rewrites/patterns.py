@@ -11,7 +11,7 @@ from dataflow.graph.tensor import Tensor
 
 def const_value(tensor: Tensor) -> Any:
     """The value of a constant all of whose elements are equal, as a Python number, else ``None``."""
-    if tensor.op.type != "Const" or tensor.op._control_inputs:
+    if tensor.op.type != "Const" or tensor.op.control_inputs:
         return None
     value = tensor.op.attrs["value"]
     if value.dtype == object or not value.size or value.size > 4096:

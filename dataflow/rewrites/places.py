@@ -41,10 +41,10 @@ def places(ops: Sequence[Operation], fed: Iterable[Tensor]) -> dict[Operation, P
     for op in ops:
         coming = [
             _with_branch(t, found)
-            for t in op._inputs
+            for t in op.inputs
             if t not in given and t.op.op_def.control_flow != "next_iteration"
         ]
-        before = [_after(control, found) for control in op._control_inputs]
+        before = [_after(control, found) for control in op.control_inputs]
         loops = max((p.loops for p in (*coming, *before)), key=len, default=())
         if op.op_def.control_flow == "enter":
             loops = (*loops, op.attrs["frame_name"])
@@ -63,7 +63,7 @@ def _with_branch(t: Tensor, found: dict[Operation, Place]) -> Place:
     """The place of whoever uses a value."""
     place = _after(t.op, found)
     if t.op.op_def.control_flow == "switch" and t.op in found:
-        predicate = t.op._inputs[1]
+        predicate = t.op.inputs[1]
         if predicate.op.op_def.control_flow != "loop_cond":
             branch = (_original(predicate), t.value_index == 1)
             return place._replace(branches=place.branches | {branch})
@@ -80,6 +80,6 @@ def _after(source: Operation, found: dict[Operation, Place]) -> Place:
 
 def _original(predicate: Tensor) -> Tensor:
     """What a predicate is a copy of."""
-    while predicate.op.type == "Identity" and not predicate.op._inputs[0].dtype.is_ref:
-        predicate = predicate.op._inputs[0]
+    while predicate.op.type == "Identity" and not predicate.op.inputs[0].dtype.is_ref:
+        predicate = predicate.op.inputs[0]
     return predicate

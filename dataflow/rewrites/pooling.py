@@ -38,12 +38,12 @@ def _found(
     pool: Operation, needed: set[Operation], fetched: set[Tensor]
 ) -> tuple[Operation, Tensor, list[Operation]] | None:
     """The node that adds a bias, what it is added to, and the gradients of the pooling."""
-    rectified = pool._inputs[0]
+    rectified = pool.inputs[0]
     relu = rectified.op
-    if relu.type != "Relu" or relu._inputs[0].op.type not in ("BiasAdd", "Add", "AddV2"):
+    if relu.type != "Relu" or relu.inputs[0].op.type not in ("BiasAdd", "Add", "AddV2"):
         return None
-    biased = relu._inputs[0]
-    x, bias = biased.op._inputs
+    biased = relu.inputs[0]
+    x, bias = biased.op.inputs
     if bias.dims is None or len(bias.dims) != 1 or x.dims is None or len(x.dims) != 4:
         return None
     if x.dims[3] is None or bias.dims[0] not in (1, x.dims[3]):
@@ -51,19 +51,19 @@ def _found(
     formats = {node.attrs.get("data_format", "NHWC") for node in (pool, biased.op)}
     if formats != {"NHWC"} or not _is_tiled(pool, x.dims) or x.dtype.name not in _DTYPES:
         return None
-    gradients = [c for c in dict.fromkeys(rectified._consumers) if c in needed and c is not pool]
+    gradients = [c for c in dict.fromkeys(rectified.uses) if c in needed and c is not pool]
     if any(
-        g.type != "MaxPoolGrad" or g._inputs[:2] != [rectified, pool.outputs[0]] for g in gradients
+        g.type != "MaxPoolGrad" or g.inputs[:2] != [rectified, pool.outputs[0]] for g in gradients
     ):
         return None
-    if any(rectified in g._inputs[1:] for g in gradients):
+    if any(rectified in g.inputs[1:] for g in gradients):
         return None
-    if [c for c in dict.fromkeys(biased._consumers) if c in needed] != [relu]:
+    if [c for c in dict.fromkeys(biased.uses) if c in needed] != [relu]:
         return None
     if {rectified, biased} & fetched:
         return None
     for op in (pool, relu, biased.op, *gradients):
-        if op._control_inputs or op._control_outputs or op.device != pool.device:
+        if op.control_inputs or op.control_outputs or op.device != pool.device:
             return None
     return biased.op, x, gradients
 
@@ -89,7 +89,7 @@ def _move(
     gradients: list[Operation],
 ) -> None:
     attrs = {name: pool.attrs[name] for name in _ATTRS}
-    bias, old = add._inputs[1], pool.outputs[0]
+    bias, old = add.inputs[1], pool.outputs[0]
     with use_graph(work.graph):
         work.begin(old)
         result = bias_relu_max_pool_op(x, bias, output_shape=old.dims, **attrs)
@@ -98,10 +98,10 @@ def _move(
         added = [result.op.name]
         for op in gradients:
             work.begin(op.outputs[0])
-            gradient = bias_relu_max_pool_grad_op(x, bias, result, op._inputs[2], **attrs)
+            gradient = bias_relu_max_pool_grad_op(x, bias, result, op.inputs[2], **attrs)
             work.replace(op.outputs[0], gradient)
             added.append(gradient.op.name)
-    removed = (pool, pool._inputs[0].op, add, *gradients)
+    removed = (pool, pool.inputs[0].op, add, *gradients)
     journal.append(
         Hit(
             "pooling",

@@ -25,12 +25,12 @@ def needed_operations(
             stack.append(tensor.op)
     while stack:
         op = stack.pop()
-        for tensor in op._inputs:
+        for tensor in op.inputs:
             source = tensor.op
             if source not in seen and tensor not in fed_set:
                 seen.add(source)
                 stack.append(source)
-        for source in op._control_inputs:
+        for source in op.control_inputs:
             if source not in seen:
                 seen.add(source)
                 stack.append(source)
@@ -43,8 +43,8 @@ def topological_order(ops: set[Operation], fed: set[Tensor]) -> list[Operation]:
     if all(
         t.op.index < op.index or t in fed or t.op.op_def.control_flow == "next_iteration"
         for op in ordered
-        for t in op._inputs
-    ) and all(c.index < op.index for op in ordered for c in op._control_inputs):
+        for t in op.inputs
+    ) and all(c.index < op.index for op in ordered for c in op.control_inputs):
         return ordered
     result: list[Operation] = []
     done: set[Operation] = set()
@@ -67,14 +67,14 @@ def topological_order(ops: set[Operation], fed: set[Tensor]) -> list[Operation]:
             stack.append((op, True))
             before = [
                 t.op
-                for t in op._inputs
+                for t in op.inputs
                 if t not in fed
                 and not (
                     op.op_def.control_flow == "merge"
                     and t.op.op_def.control_flow == "next_iteration"
                 )
             ]
-            for source in reversed([*op._control_inputs, *before]):
+            for source in reversed([*op.control_inputs, *before]):
                 if source in ops and source not in done:
                     if source in active:
                         from dataflow.errors import InvalidArgumentError

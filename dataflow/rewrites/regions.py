@@ -80,7 +80,7 @@ class _Search:
 
     def add(self, op: Operation, key: _Key) -> None:
         """Puts ``op`` into a region of one of its inputs, or begins one."""
-        sources = {t.op for t in op._inputs}
+        sources = {t.op for t in op.inputs}
         near = sorted({self.number[s] for s in sources if s in self.number})
         near = [i for i in near if self.keys[i] == key]
         for i in near[1:]:
@@ -109,9 +109,9 @@ class _Search:
 
     def _waits_of(self, op: Operation) -> int:
         mask = 0
-        for t in op._inputs:
+        for t in op.inputs:
             mask |= self.waits.get(t.op, 0)
-        for control in op._control_inputs:
+        for control in op.control_inputs:
             mask |= self.waits.get(control, 0)
         return mask
 
@@ -184,18 +184,18 @@ def run(
 
 def _key(op: Operation, changes: Changes, place: Place, on_gpu: bool) -> _Key | None:
     """What the other nodes of a region must share; ``None`` for a node that fits into none."""
-    if place.is_dead or len(op.outputs) != 1 or op._control_inputs or op._control_outputs:
+    if place.is_dead or len(op.outputs) != 1 or op.control_inputs or op.control_outputs:
         return None
     output = op.outputs[0]
     if not output.dims:  # scalars are quicker as Python's operators
         return None
     if op.type == "BiasAdd" and op.attrs.get("data_format", "NHWC") not in ("NHWC", b"NHWC"):
         return None
-    if op.type == "Select" and op._inputs[0].dims != output.dims and not _chooses_rows(op):
+    if op.type == "Select" and op.inputs[0].dims != output.dims and not _chooses_rows(op):
         return None
-    if any(t.dtype.is_ref and not changes.are_over(t) for t in op._inputs):
+    if any(t.dtype.is_ref and not changes.are_over(t) for t in op.inputs):
         return None
-    names = {t.dtype.base_dtype.name for t in (*op._inputs, output)} - {"bool"}
+    names = {t.dtype.base_dtype.name for t in (*op.inputs, output)} - {"bool"}
     if len(names) != 1:
         return None
     (dtype,) = names
@@ -206,7 +206,7 @@ def _key(op: Operation, changes: Changes, place: Place, on_gpu: bool) -> _Key | 
 
 def _chooses_rows(op: Operation) -> bool:
     """True for a Select with one truth value for each row."""
-    condition, *values = (t.dims for t in op._inputs)
+    condition, *values = (t.dims for t in op.inputs)
     return (
         condition is not None
         and len(condition) == 1
@@ -226,9 +226,7 @@ def _results(
     results = []
     for op in reversed(members):
         output = op.outputs[0]
-        if output not in fetched and not any(
-            c in needed and c not in inside for c in output._consumers
-        ):
+        if output not in fetched and not any(c in needed and c not in inside for c in output.uses):
             continue
         if output.dtype.name == key.dtype:
             results.append(output)
@@ -244,10 +242,10 @@ def _joins(
     found: list[Operation] = []
     taken: set[Tensor] = set()
     for result in results:
-        for op in dict.fromkeys(result._consumers):
-            if op.type != "ConcatV2" or op not in needed or op._control_inputs:
+        for op in dict.fromkeys(result.uses):
+            if op.type != "ConcatV2" or op not in needed or op.control_inputs:
                 continue
-            *parts, axis = op._inputs
+            *parts, axis = op.inputs
             if where.get(op, OUTSIDE) != key.place or op.device != key.device:
                 continue
             if axis.op.type != "Const" or int(axis.op.attrs["value"]) not in (
@@ -268,7 +266,7 @@ def _worthwhile(members: list[Operation], results: list[Tensor], key: _Key, gues
     size = 1
     for d in key.dims:
         size *= guess if d is None else d
-    calls = sum(len(op._inputs) - 1 if op.type == "AddN" else 1 for op in members)
+    calls = sum(len(op.inputs) - 1 if op.type == "AddN" else 1 for op in members)
     alone = calls * (_CALL + size * _ELEMENT)
     return alone > _REGION_CALL + len(results) * (_RESULT + size * _ELEMENT)
 
@@ -282,10 +280,10 @@ def _with_numbers(inputs: list[Tensor], members: list[Operation], key: _Key) -> 
     strict = {
         t
         for op in members
-        for t in op._inputs
+        for t in op.inputs
         if (op.type in EQUAL_SHAPES and (op.type != "Select" or _chooses_rows(op)))
         or not any(
-            other.op.type != "Const" and other.dims == op.outputs[0].dims for other in op._inputs
+            other.op.type != "Const" and other.dims == op.outputs[0].dims for other in op.inputs
         )
     }
     # In a branch the constant also says that the branch was taken.
@@ -319,11 +317,11 @@ def _fuse(
 ) -> None:
     inside = {op.outputs[0] for op in members}
     by_rows = [op for op in members if op.type == "Select" and _chooses_rows(op)]
-    conditions = list(dict.fromkeys(op._inputs[0] for op in by_rows))
-    choosing = {op: conditions.index(op._inputs[0]) for op in by_rows}
+    conditions = list(dict.fromkeys(op.inputs[0] for op in by_rows))
+    choosing = {op: conditions.index(op.inputs[0]) for op in by_rows}
     inputs = list(
         dict.fromkeys(
-            t for op in members for t in op._inputs[1 if op in choosing else 0 :] if t not in inside
+            t for op in members for t in op.inputs[1 if op in choosing else 0 :] if t not in inside
         )
     )
     numbers = {t: i for i, t in enumerate(inputs, len(conditions))}
@@ -331,13 +329,13 @@ def _fuse(
     known = None not in key.dims
     for op in members:
         if op in choosing:
-            values = tuple(numbers[t] for t in op._inputs[1:])
+            values = tuple(numbers[t] for t in op.inputs[1:])
             steps.append((SELECT_ROWS, (choosing[op], *values)))
             numbers[op.outputs[0]] = len(conditions) + len(numbers)
             continue
         # Where the shapes are known to be one, nothing is left to check.
         op_type = "SelectV2" if op.type == "Select" and known else op.type
-        steps.append((op_type, tuple(numbers[t] for t in op._inputs)))
+        steps.append((op_type, tuple(numbers[t] for t in op.inputs)))
         numbers[op.outputs[0]] = len(conditions) + len(numbers)
     region = Region(
         len(conditions) + len(inputs), tuple(steps), tuple(numbers[t] for t in results), key.dtype
@@ -350,7 +348,7 @@ def _fuse(
             T=results[0].dtype,
             N=len(results) + len(joins),
             output_shape=key.dims,
-            joined=tuple(tuple(results.index(t) for t in op._inputs[:-1]) for op in joins),
+            joined=tuple(tuple(results.index(t) for t in op.inputs[:-1]) for op in joins),
             name="fused",
         )
         kernel = replacements[0].op

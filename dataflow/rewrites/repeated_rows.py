@@ -44,7 +44,7 @@ def run(work: WorkingGraph, journal: list[Hit], gpu_nodes: Collection[Operation]
 
 
 def _users(tensor: Tensor, needed: set[Operation]) -> list[Operation]:
-    return [c for c in dict.fromkeys(tensor._consumers) if c in needed]
+    return [c for c in dict.fromkeys(tensor.uses) if c in needed]
 
 
 def _sums(unique: Operation, needed: set[Operation]) -> list[Operation]:
@@ -52,11 +52,11 @@ def _sums(unique: Operation, needed: set[Operation]) -> list[Operation]:
     indices, which = unique.outputs
     found = _users(which, needed)
     for op in found:
-        if op.type != "UnsortedSegmentSum" or op._inputs[1] is not which:
+        if op.type != "UnsortedSegmentSum" or op.inputs[1] is not which:
             return []
-        if op._control_inputs or not _is_length(op._inputs[2], indices):
+        if op.control_inputs or not _is_length(op.inputs[2], indices):
             return []
-        values = op._inputs[0]
+        values = op.inputs[0]
         if values.dims is None or not values.dims or values is which:
             return []
     return found
@@ -66,10 +66,10 @@ def _is_length(count: Tensor, vector: Tensor) -> bool:
     """Whether ``count`` is how many elements a vector has."""
     op = count.op
     if op.type == "Size":
-        return op._inputs[0] is vector
+        return op.inputs[0] is vector
     if op.type == "StridedSlice" and count.dims == ():
-        shape = op._inputs[0].op
-        return shape.type == "Shape" and shape._inputs[0] is vector
+        shape = op.inputs[0].op
+        return shape.type == "Shape" and shape.inputs[0] is vector
     return False
 
 
@@ -85,10 +85,10 @@ def _changes(
     rows = {op.outputs[0] for op in sums}
     made, found = set(sums), []
     for op in ops:  # in an order in which they can run
-        if op.type in ("Gather", "GatherV2") and op._inputs[1] is indices and _goes_along_rows(op):
+        if op.type in ("Gather", "GatherV2") and op.inputs[1] is indices and _goes_along_rows(op):
             pass
-        elif _makes_rows_of_rows(op) and not rows.isdisjoint(op._inputs):
-            if not all(t in rows or t.dims == () for t in op._inputs):
+        elif _makes_rows_of_rows(op) and not rows.isdisjoint(op.inputs):
+            if not all(t in rows or t.dims == () for t in op.inputs):
                 return []
         elif op.op_def.skips_negative_rows and _takes(op, indices, rows):
             found.append(op)
@@ -101,7 +101,7 @@ def _changes(
     others = users - made - set(found)
     if any(not _only_for_length(op, sums, needed, fetched) for op in others):
         return []
-    if not fetched.isdisjoint({*rows, *unique.outputs}) or unique._control_outputs:
+    if not fetched.isdisjoint({*rows, *unique.outputs}) or unique.control_outputs:
         return []
     return found
 
@@ -113,7 +113,7 @@ def _makes_rows_of_rows(op: Operation) -> bool:
 
 def _takes(op: Operation, indices: Tensor, rows: set[Tensor]) -> bool:
     """Whether a change is by these indices and by rows that belong to them."""
-    named = dict(zip([arg.name for arg in op.op_def.inputs], op._inputs, strict=True))
+    named = dict(zip([arg.name for arg in op.op_def.inputs], op.inputs, strict=True))
     by = [named[name] for name in _ROWS if name in named]
     others = [t for name, t in named.items() if name not in (*_ROWS, "indices")]
     return named["indices"] is indices and rows.issuperset(by) and rows.isdisjoint(others)
@@ -142,7 +142,7 @@ def _goes_along_rows(op: Operation) -> bool:
     """Whether a gather takes rows, along the first axis."""
     if op.type == "Gather":
         return True
-    axis = op._inputs[2].op
+    axis = op.inputs[2].op
     return (
         axis.type == "Const" and int(axis.attrs["value"]) == 0 and not op.attrs.get("batch_dims", 0)
     )
@@ -155,14 +155,14 @@ def _sum_on_gpu(
     sums: list[Operation],
     changes: list[Operation],
 ) -> None:
-    variable = variable_behind(changes[0]._inputs[0].op)
+    variable = variable_behind(changes[0].inputs[0].op)
     dims = variable.outputs[0].dims
     with use_graph(work.graph):
         for op in sums:
             work.begin(op.outputs[0])
             summed, which = sum_repeated_rows_op(
-                op._inputs[0],
-                unique._inputs[0],
+                op.inputs[0],
+                unique.inputs[0],
                 num_rows=(dims[0] if dims else None) or 0,
                 name="summed",
             )

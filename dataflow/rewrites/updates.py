@@ -50,22 +50,22 @@ def _group(work: WorkingGraph, refused: set[Operation]) -> list[Operation]:
     changed: set[Operation] = set()
     after: set[Operation] = set()  # what waits for one of the group
     for op in ops:
-        if any(t.op in after for t in op._inputs) or any(c in after for c in op._control_inputs):
+        if any(t.op in after for t in op.inputs) or any(c in after for c in op.control_inputs):
             after.add(op)
             continue
         if not op.op_def.is_dense_update or op in refused or where.get(op, OUTSIDE) != OUTSIDE:
             continue
-        if op.outputs[0]._consumers or op.outputs[0] in fetched:
+        if op.outputs[0].uses or op.outputs[0] in fetched:
             continue  # somebody looks at the variable when just this update has been made
         key = _key(op)
         variables = {variable_behind(t.op) for t in _refs(op)}
-        read = {v for t in op._inputs[len(_refs(op)) :] if (v := _variable_read(t)) is not None}
+        read = {v for t in op.inputs[len(_refs(op)) :] if (v := _variable_read(t)) is not None}
         if wanted is not None and key != wanted:
             continue
         # A value that is a variable is read when the node runs, which is then another time.
         if len(variables) < len(_refs(op)) or variables & changed or read & (changed | variables):
             continue
-        if any(_variable_read(t) in variables for g in group for t in g._inputs[len(_refs(g)) :]):
+        if any(_variable_read(t) in variables for g in group for t in g.inputs[len(_refs(g)) :]):
             continue
         wanted = key
         group.append(op)
@@ -75,7 +75,7 @@ def _group(work: WorkingGraph, refused: set[Operation]) -> list[Operation]:
 
 
 def _refs(op: Operation) -> list[Tensor]:
-    return [t for arg, t in zip(op.op_def.inputs, op._inputs, strict=True) if arg.is_ref]
+    return [t for arg, t in zip(op.op_def.inputs, op.inputs, strict=True) if arg.is_ref]
 
 
 def _gradient(op: Operation) -> int:
@@ -86,7 +86,7 @@ def _gradient(op: Operation) -> int:
 def _scalars(op: Operation) -> list[Tensor]:
     return [
         t
-        for arg, t in zip(op.op_def.inputs, op._inputs, strict=True)
+        for arg, t in zip(op.op_def.inputs, op.inputs, strict=True)
         if not arg.is_ref and arg.name not in _GRADIENTS
     ]
 
@@ -115,7 +115,7 @@ def _join(work: WorkingGraph, journal: list[Hit], group: list[Operation]) -> Non
         work.begin(first.outputs[0])
         out = update_all_op(
             refs,
-            [op._inputs[_gradient(op)] for op in group],
+            [op.inputs[_gradient(op)] for op in group],
             _scalars(first),
             update=first.type,
             update_attrs=_rule_attrs(first),

@@ -25,7 +25,7 @@ class _Arg(OpTraits):
     attrs: tuple[Any, ...] = ()
     differentiable = False
     gradient_function = None
-    _single_output = True
+    single_output = True
 
 
 _ARG: Any = _Arg()
@@ -80,7 +80,7 @@ class WorkingGraph:
         computed = {op.name for op in ops}
         for tensor in feeds:
             name = tensor.op.name  # the fed node is not computed, its other outputs may be
-            if name in computed or name in self.graph._by_name:
+            if name in computed or name in self.graph.op_by_name:
                 name = f"{name}/fed_{tensor.value_index}"
             op = self._add(name, _ARG, [], {}, tensor.op)
             new = Tensor(op, 0, tensor.dtype, tensor.dims)
@@ -97,9 +97,9 @@ class WorkingGraph:
                     self._copy(op, members, back_edges)
             yield 2 * len(some)
         for new_op, index, tensor in back_edges:
-            new_op._inputs[index]._consumers.remove(new_op)
-            new_op._inputs[index] = self._new[tensor]
-            self._new[tensor]._consumers.append(new_op)
+            new_op.inputs[index].uses.remove(new_op)
+            new_op.inputs[index] = self._new[tensor]
+            self._new[tensor].uses.append(new_op)
         self._needed: list[Operation] | None = None
         self._forgotten: set[Operation] = set()
         #: Where each input of a node is, for nodes of very many.
@@ -114,11 +114,11 @@ class WorkingGraph:
         self, name: str, op_def: Any, inputs: list[Tensor], attrs: dict[str, Any], origin: Operation
     ) -> Operation:
         graph = self.graph
-        op = Operation(graph, name, op_def, inputs, [], attrs, origin.device, origin._frames)
-        op.index = len(graph._operations)
-        graph._operations.append(op)
-        graph._by_name[name] = op
-        graph._names_in_use[name.lower()] = 1
+        op = Operation(graph, name, op_def, inputs, [], attrs, origin.device, origin.frames)
+        op.index = len(graph.operations)
+        graph.operations.append(op)
+        graph.op_by_name[name] = op
+        graph.names_in_use[name.lower()] = 1
         self.origin[op] = origin
         return op
 
@@ -129,7 +129,7 @@ class WorkingGraph:
         back_edges: list[tuple[Operation, int, Tensor]],
     ) -> None:
         inputs: list[Tensor] = []
-        for i, tensor in enumerate(op._inputs):
+        for i, tensor in enumerate(op.inputs):
             new = self._new.get(tensor)
             if new is None and tensor.dtype.is_ref and tensor.op not in members:
                 # The node that hands the reference on runs before this plan: a task's nodes are
@@ -143,10 +143,10 @@ class WorkingGraph:
         for i, (waiting, index, tensor) in enumerate(back_edges):
             if waiting is None:
                 back_edges[i] = (made, index, tensor)
-        for control in op._control_inputs:
+        for control in op.control_inputs:
             copied = self._ops.get(control)
             if copied is not None:
-                made._wait_for(copied)
+                made.add_control_edge(copied)
         for tensor in op.outputs:
             new = Tensor(made, tensor.value_index, tensor.dtype, tensor.dims)
             made.outputs.append(new)
@@ -160,45 +160,45 @@ class WorkingGraph:
     def begin(self, tensor: Tensor) -> None:
         """A rule is about to look at ``tensor``: nodes that it adds belong to its origin."""
         self._current = tensor.op
-        self._started = len(self.graph._operations)
-        self.graph._device = tensor.op.device
-        self.graph._name_stack = tensor.op.name + "/rewritten"
+        self._started = len(self.graph.operations)
+        self.graph.current_device = tensor.op.device
+        self.graph.name_stack = tensor.op.name + "/rewritten"
 
     def roll_back(self) -> None:
         """Takes back the nodes that a rule added before it gave up."""
         graph = self.graph
-        for op in reversed(graph._operations[self._started :]):
-            for tensor in reversed(op._inputs):
-                tensor._consumers.pop()  # a new node is the last one
-            graph._by_name.pop(op.name, None)
-        del graph._operations[self._started :]
+        for op in reversed(graph.operations[self._started :]):
+            for tensor in reversed(op.inputs):
+                tensor.uses.pop()  # a new node is the last one
+            graph.op_by_name.pop(op.name, None)
+        del graph.operations[self._started :]
 
     def replace(self, old: Tensor, new: Tensor) -> None:
         """Consumers of ``old`` take ``new``; the new nodes keep the old one's control inputs."""
         origin = self.origin[old.op]
-        for op in self.graph._operations[self._started :]:
+        for op in self.graph.operations[self._started :]:
             if op not in self.origin:
                 self.origin[op] = origin
-                op._frames = origin._frames
-        if new.op is not old.op and old.op._control_inputs:
-            for control in old.op._control_inputs:
-                if control is not new.op and control not in new.op._control_inputs:
+                op.frames = origin.frames
+        if new.op is not old.op and old.op.control_inputs:
+            for control in old.op.control_inputs:
+                if control is not new.op and control not in new.op.control_inputs:
                     if new.op not in self.origin_ops:
-                        new.op._wait_for(control)
+                        new.op.add_control_edge(control)
         staying: list[Operation] = []
-        for consumer in dict.fromkeys(old._consumers):
+        for consumer in dict.fromkeys(old.uses):
             if consumer is new.op:
-                staying = [consumer] * old._consumers.count(consumer)
+                staying = [consumer] * old.uses.count(consumer)
                 continue
             for i in self._take_positions(consumer, old, new):
-                consumer._inputs[i] = new
-                new._consumers.append(consumer)
-        old._consumers = staying
-        for waiting in list(old.op._control_outputs):
-            if waiting is not new.op and old.op in waiting._control_inputs:
-                waiting._stop_waiting_for(old.op)
-                if new.op not in waiting._control_inputs and new.op is not waiting:
-                    waiting._wait_for(new.op)
+                consumer.inputs[i] = new
+                new.uses.append(consumer)
+        old.uses = staying
+        for waiting in list(old.op.control_outputs):
+            if waiting is not new.op and old.op in waiting.control_inputs:
+                waiting.remove_control_edge(old.op)
+                if new.op not in waiting.control_inputs and new.op is not waiting:
+                    waiting.add_control_edge(new.op)
         self.set_fetch(old, new)
         if old.op in self._fetched_operations and new.op is not old.op:
             self._fetch_operations = [
@@ -211,12 +211,12 @@ class WorkingGraph:
 
     def _take_positions(self, op: Operation, old: Tensor, new: Tensor) -> list[int]:
         """Where ``old`` is among the inputs of ``op``, in whose place ``new`` comes now."""
-        if len(op._inputs) < _MANY_INPUTS:
-            return [i for i, tensor in enumerate(op._inputs) if tensor is old]
+        if len(op.inputs) < _MANY_INPUTS:
+            return [i for i, tensor in enumerate(op.inputs) if tensor is old]
         positions = self._positions.get(op)
         if positions is None:
             positions = self._positions[op] = {}
-            for i, tensor in enumerate(op._inputs):
+            for i, tensor in enumerate(op.inputs):
                 positions.setdefault(tensor, []).append(i)
         found = positions.pop(old, [])
         positions.setdefault(new, []).extend(found)
@@ -229,24 +229,24 @@ class WorkingGraph:
             op = dead.pop()
             if (
                 op in self._forgotten
-                or op._control_outputs
-                or any(t._consumers or t in self.fixed or t in self._fetched for t in op.outputs)
+                or op.control_outputs
+                or any(t.uses or t in self.fixed or t in self._fetched for t in op.outputs)
                 or op in self._fetched_operations
             ):
                 continue
             self._forgotten.add(op)
-            for tensor in op._inputs:
-                tensor._consumers.remove(op)
+            for tensor in op.inputs:
+                tensor.uses.remove(op)
                 dead.append(tensor.op)
-            for control in op._control_inputs:
-                control._control_outputs.remove(op)
+            for control in op.control_inputs:
+                control.control_outputs.remove(op)
                 dead.append(control)
 
     def set_input(self, op: Operation, index: int, tensor: Tensor) -> None:
         """Input ``index`` of ``op`` becomes ``tensor``."""
-        op._inputs[index]._consumers.remove(op)
-        op._inputs[index] = tensor
-        tensor._consumers.append(op)
+        op.inputs[index].uses.remove(op)
+        op.inputs[index] = tensor
+        tensor.uses.append(op)
         self._positions.pop(op, None)
         self.changed()
 
@@ -264,9 +264,9 @@ class WorkingGraph:
     def add_unary(self, op_def: Any, tensor: Tensor, name: str) -> Tensor:
         """A new node with one input and one output like it; it belongs to the input's origin."""
         base = name
-        while name.lower() in self.graph._names_in_use:
-            self.graph._names_in_use[base.lower()] += 1
-            name = f"{base}_{self.graph._names_in_use[base.lower()]}"
+        while name.lower() in self.graph.names_in_use:
+            self.graph.names_in_use[base.lower()] += 1
+            name = f"{base}_{self.graph.names_in_use[base.lower()]}"
         dtype = tensor.dtype.base_dtype
         origin = self.origin.get(tensor.op, tensor.op)
         op = self._add(name, op_def, [tensor], {"T": dtype}, origin)

@@ -342,7 +342,7 @@ class Generator:
                 names.append(name)
         if not names:
             self.add_line(call, op)
-        elif op.op_def._single_output:
+        elif op.op_def.single_output:
             self.operands[len(self.lines)] = flat
             self.add_line(f"{names[0]} = {call}", op, (names[0],))
         else:

@@ -311,7 +311,7 @@ class Emitter:
         wants_index = index not in self.fed and (
             generator.trace
             or index in generator.fetches
-            or any(c in generator.numbers for c in index._consumers)
+            or any(c in generator.numbers for c in index.uses)
         )
         generator.globals.setdefault("int32", _int32)
         for position, (i, tensor, guards) in enumerate(branches):

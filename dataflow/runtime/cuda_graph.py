@@ -49,7 +49,7 @@ def why_not(placed: Placed) -> str:
         if any(t.dtype.base_dtype.kind in "Sx" for t in (*op.inputs, *op.outputs)):
             return f"{op.name!r} ({op.type}) works on strings or handles"
         if op.type == "_CopyToHost":
-            if any(c in placed.ops for c in op.outputs[0]._consumers):
+            if any(c in placed.ops for c in op.outputs[0].uses):
                 return f"the host computes with {op.inputs[0].name!r}"
         elif op.type == "_CopyToDevice" or op.op_def.shape_only:
             if op.type == "_CopyToDevice" and op.inputs[0] in from_values:

@@ -66,7 +66,7 @@ class BaseSession:
         self._config = config if config is not None else ConfigProto()
         self._lock = threading.RLock()
         self._plans: dict[Any, Plan] = {}
-        self._seen_mutations = graph._mutations
+        self._seen_mutations = graph.num_mutations
         self._closed = False
         self._local_devices = local_devices(self._config, num_gpus=len(gpus()))
         self._has_gpu = any("GPU" in name for name in self._local_devices)
@@ -139,7 +139,7 @@ class BaseSession:
             or options is not None
             or run_metadata is not None
             or events.listeners
-            or self._graph._mutations != self._seen_mutations
+            or self._graph.num_mutations != self._seen_mutations
         ):
             return self._run_slowly(fetches, feed_dict, options, run_metadata)
         return plan.run(feed_dict.values() if feed_dict else ())
@@ -173,9 +173,9 @@ class BaseSession:
     def _keep_remote(self, remote: Any, fetches: Any, feed_dict: Any) -> None:
         """Let `run` find what was found out of such fetches and feeds on the cluster."""
         with self._lock:
-            if self._graph._mutations != self._seen_mutations:
+            if self._graph.num_mutations != self._seen_mutations:
                 self._plans.clear()
-                self._seen_mutations = self._graph._mutations
+                self._seen_mutations = self._graph.num_mutations
             try:
                 key = cache_key(fetches)
                 if feed_dict:
@@ -192,9 +192,9 @@ class BaseSession:
         """The plan for a combination, from the cache where possible, and the values to feed."""
         feeds = flatten_feeds(self._graph, feed_dict) if feed_dict else {}
         with self._lock:
-            if self._graph._mutations != self._seen_mutations:
+            if self._graph.num_mutations != self._seen_mutations:
                 self._plans.clear()
-                self._seen_mutations = self._graph._mutations
+                self._seen_mutations = self._graph.num_mutations
             tensors = list(feeds)
             try:
                 key = cache_key(fetches)

@@ -287,7 +287,7 @@ class Saver:
     def _meta_bytes(self, graph: Any) -> bytes:
         """The serialized graph; kept until the graph or a collection changes."""
         sizes = {k: len(graph.get_collection_ref(k)) for k in graph.get_all_collection_keys()}
-        key = (graph, graph.version, graph._mutations, sizes)
+        key = (graph, graph.version, graph.num_mutations, sizes)
         if self._meta_cache is None or self._meta_cache[0] != key:
             with graph.as_default():
                 data = self.export_meta_graph().SerializeToString()

@@ -69,9 +69,9 @@ def in_double(
             if not op.outputs or any(t not in tensors for t in op.outputs):
                 made[op] = _copy(graph, op, wider, tensors, made, open_edges)
         for new, index, source in open_edges:
-            new._inputs[index]._consumers.remove(new)
-            new._inputs[index] = tensors[source]
-            tensors[source]._consumers.append(new)
+            new.inputs[index].uses.remove(new)
+            new.inputs[index] = tensors[source]
+            tensors[source].uses.append(new)
     return Copied(graph, tensors, made)
 
 
@@ -99,7 +99,7 @@ def _copy(
     attrs = {k: v if keep else _wider(v) for k, v in op.attrs.items() if k != "_class"}
     controls = [made[c] for c in op.control_inputs if c in made]
     with graph.control_dependencies(controls), graph.device(None):
-        new_op: Operation = graph._make_op(op.op_def, graph.unique_name(op.name), inputs, attrs)
+        new_op: Operation = graph.make_op(op.op_def, graph.unique_name(op.name), inputs, attrs)
     open_edges += [(new_op, i, tensor) for i, tensor in waiting]
     for tensor, new in zip(op.outputs, new_op.outputs, strict=True):
         if keep and new.dtype in wider:

@@ -186,7 +186,7 @@ def test_a_changed_operation_is_sent_again(sent: list[Any]) -> None:
     ops = lesson()
     view = GraphView()
     ops["pow_op"].op._set_device("/device:CPU:0")
-    tf.get_default_graph()._mutated()
+    tf.get_default_graph().mutated()
     view.refresh()
     ((content, _),) = sent
     assert content["kind"] == "changed"

@@ -42,7 +42,7 @@ class GraphView(Widget):
             raise ValueError(f'direction is "down", "up" or "right", got {direction!r}')
         self._graph, self._nodes = _graph_and_nodes(graph)
         self._is_live = bool(options.pop("is_live", True)) and self._graph is not None
-        self._seen_mutations = getattr(self._graph, "_mutations", 0)
+        self._seen_mutations = getattr(self._graph, "num_mutations", 0)
         self._lock = threading.RLock()
         self._last_run: Any = None
         self._held_marks: dict[str, Any] | None = None
@@ -188,7 +188,7 @@ class GraphView(Widget):
         from dataflow.introspect.graph_json import graph_to_dict
 
         with self._lock:  # runs of a background thread and cells both come here
-            mutations = getattr(self._graph, "_mutations", 0)
+            mutations = getattr(self._graph, "num_mutations", 0)
             if mutations != self._seen_mutations:
                 self._seen_mutations = mutations
                 self._send_changed(graph_to_dict(self._graph)["nodes"])
