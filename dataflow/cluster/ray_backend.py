@@ -7,6 +7,7 @@ and keys, and the tasks talk over `dataflow.cluster.channel`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import os
 import signal
@@ -84,6 +85,12 @@ class RayTask(TaskProcess):
     ) -> None:
         address: str = host or ray.util.get_node_ip_address()  # type: ignore[no-untyped-call]
         super().__init__(job, index, address, port, key, environment)
+
+
+@functools.cache
+def _actor_class() -> Any:
+    """Made once: Ray keeps 20 kB for each class of actors for ever."""
+    return ray.remote(RayTask)
 
 
 class RayBackend:
@@ -184,7 +191,7 @@ class RayBackend:
                 task.options["node"], soft=False
             )
         task.actor = (
-            ray.remote(RayTask)
+            _actor_class()
             .options(**options)
             .remote(task.job, task.index, self.host, port, key, task.options.get("env"))
         )

@@ -9,7 +9,6 @@ import numpy as np
 from dataflow.kernels.cuda import softmax as cuda_rows
 from dataflow.kernels.cuda.source import can_run
 from dataflow.kernels.jit.native_ufunc import SMALL_ELEMENTS, MappedOp
-from dataflow.kernels.jit.row_reductions import log_softmax, mapped_rows, softmax
 from dataflow.kernels.reduce import row_maxima, row_sums
 from dataflow.kernels.registry import kernel
 
@@ -222,19 +221,50 @@ def softsign_grad_kernel(xp: Any, dy: Any, x: Any) -> Any:
     return _or_mapped(xp, _SOFTSIGN_GRADIENT, [dy, x], by_ufuncs)
 
 
+#: x, its largest
+_POWERS = MappedOp(2, ("Sub", (0, 1)), ("Exp", (2,)))
+_QUOTIENTS = MappedOp(2, ("RealDiv", (0, 1)))
+#: x, its largest, the logarithm of the sum of its powers
+_LOGARITHMS = MappedOp(3, ("Sub", (0, 1)), ("Sub", (3, 2)))
+
+
+def _powers_by_ufuncs(operands: list[Any]) -> Any:
+    x, largest = operands
+    shifted = x - largest
+    return np.exp(shifted, out=shifted)
+
+
+def powers(xp: Any, x: Any, largest: Any) -> Any:
+    """``exp(x - largest)``: with the largest of each row, no exponential overflows."""
+    if xp is not np:
+        shifted = x - largest
+        return xp.exp(shifted, out=shifted)
+    if x.size < SMALL_ELEMENTS:
+        return _powers_by_ufuncs([x, largest])
+    return _POWERS(x.dtype, [x, largest], _powers_by_ufuncs)
+
+
+def _divide_by_ufunc(operands: list[Any]) -> Any:
+    powers, totals = operands
+    powers /= totals
+    return powers
+
+
+def divide_rows(xp: Any, powers: Any, totals: Any) -> Any:
+    """``powers / totals``, in place."""
+    if xp is not np or powers.size < SMALL_ELEMENTS:
+        return _divide_by_ufunc([powers, totals])
+    return _QUOTIENTS(powers.dtype, [powers, totals], _divide_by_ufunc, reused=0)
+
+
 @kernel("Softmax")
 def softmax_kernel(xp: Any, logits: Any) -> Any:
     if not logits.size:
         return logits.copy()
     if can_run(xp, logits):
         return cuda_rows.softmax(xp, logits)
-    found = mapped_rows(softmax, logits) if xp is np else None
-    if found is not None:
-        return found
-    shifted = logits - row_maxima(xp, logits)
-    xp.exp(shifted, out=shifted)
-    shifted /= row_sums(xp, shifted)
-    return shifted
+    result = powers(xp, logits, row_maxima(xp, logits))
+    return divide_rows(xp, result, row_sums(xp, result))
 
 
 @kernel("LogSoftmax")
@@ -243,11 +273,19 @@ def log_softmax_kernel(xp: Any, logits: Any) -> Any:
         return logits.copy()
     if can_run(xp, logits):
         return cuda_rows.softmax(xp, logits, logarithm=True)
-    found = mapped_rows(log_softmax, logits) if xp is np else None
-    if found is not None:
-        return found
-    shifted = logits - row_maxima(xp, logits)
-    shifted -= xp.log(row_sums(xp, xp.exp(shifted)))
+
+    largest = row_maxima(xp, logits)
+    logarithms = xp.log(row_sums(xp, powers(xp, logits, largest)))
+    operands = [logits, largest, logarithms]
+    if xp is not np or logits.size < SMALL_ELEMENTS:
+        return _logarithms_by_ufuncs(operands)
+    return _LOGARITHMS(logits.dtype, operands, _logarithms_by_ufuncs)
+
+
+def _logarithms_by_ufuncs(operands: list[Any]) -> Any:
+    logits, largest, logarithms = operands
+    shifted = logits - largest
+    shifted -= logarithms
     return shifted
 
 

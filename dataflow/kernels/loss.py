@@ -10,18 +10,24 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.activation import divide_rows, powers
 from dataflow.kernels.cuda import softmax as cuda_rows
 from dataflow.kernels.cuda.source import can_run
-from dataflow.kernels.jit.row_reductions import cross_entropy_rows, softmax_rows
+from dataflow.kernels.jit.native_ufunc import SMALL_ELEMENTS, MappedOp
 from dataflow.kernels.reduce import is_tall
 from dataflow.kernels.registry import kernel
 
+#: logits, the largest of a row, the logarithm of its sum of powers, labels
+_TERMS = MappedOp(4, ("Sub", (0, 1)), ("Sub", (2, 4)), ("Mul", (5, 3)))
+#: powers, their sum, labels
+_GRADIENT = MappedOp(3, ("RealDiv", (0, 1)), ("Sub", (3, 2)))
 
-def _shifted(features: Any, axis: int) -> Any:
-    """The logits with the maximum over the classes taken off, so that no exponential overflows."""
+
+def _largest(features: Any, axis: int) -> Any:
+    """The largest logit of each row; of a row without classes, zero."""
     if not features.size:
-        return features.copy()
-    return features - features.max(axis=axis, keepdims=True)
+        return features.sum(axis=axis, keepdims=True)
+    return features.max(axis=axis, keepdims=True)
 
 
 @kernel("SoftmaxCrossEntropyWithLogits")
@@ -39,22 +45,47 @@ def softmax_cross_entropy_kernel(xp: Any, features: Any, labels: Any) -> tuple[A
     if can_run(xp, features, labels):
         return cuda_rows.cross_entropy(xp, features, labels)
     tall = is_tall(xp, features)
-    if xp is np and not tall and labels.dtype == features.dtype:
-        found = cross_entropy_rows(features, labels)
-        if found is not None:
-            return found
     if tall:
         features, labels = np.ascontiguousarray(features.T), np.ascontiguousarray(labels.T)
     axis = 0 if tall else 1
-    shifted = _shifted(features, axis)
-    backprop = xp.exp(shifted)
-    total = backprop.sum(axis=axis, keepdims=True)
-    xp.subtract(xp.log(total), shifted, out=shifted)
-    shifted *= labels
-    loss = shifted.sum(axis=axis, dtype=features.dtype)
-    backprop /= total
-    backprop -= labels
+    largest = _largest(features, axis)
+    exponentials = powers(xp, features, largest)
+    total = exponentials.sum(axis=axis, keepdims=True)
+    terms = _terms(xp, features, largest, xp.log(total), labels)
+    loss = terms.sum(axis=axis, dtype=features.dtype)
+    backprop = _gradient(xp, exponentials, total, labels)
     return loss, np.ascontiguousarray(backprop.T) if tall else backprop
+
+
+def _terms(xp: Any, features: Any, largest: Any, logarithm: Any, labels: Any) -> Any:
+    """What the loss of each row is the sum of."""
+    operands = [features, largest, logarithm, labels]
+    if xp is not np or features.size < SMALL_ELEMENTS:
+        return _terms_by_ufuncs(operands)
+    return _TERMS(features.dtype, operands, _terms_by_ufuncs)
+
+
+def _terms_by_ufuncs(operands: list[Any]) -> Any:
+    features, largest, logarithm, labels = operands
+    terms = features - largest
+    terms = logarithm - terms
+    terms *= labels
+    return terms
+
+
+def _gradient(xp: Any, exponentials: Any, total: Any, labels: Any) -> Any:
+    """Softmax less labels, in the place of the exponentials."""
+    operands = [exponentials, total, labels]
+    if xp is not np or exponentials.size < SMALL_ELEMENTS:
+        return _gradient_by_ufuncs(operands)
+    return _GRADIENT(exponentials.dtype, operands, _gradient_by_ufuncs, reused=0)
+
+
+def _gradient_by_ufuncs(operands: list[Any]) -> Any:
+    result, total, labels = operands
+    result /= total
+    result -= labels
+    return result
 
 
 @kernel("SparseSoftmaxCrossEntropyWithLogits")
@@ -83,24 +114,18 @@ def sparse_softmax_cross_entropy_kernel(xp: Any, features: Any, labels: Any) -> 
         )
     places = xp.arange(rows)
     tall = is_tall(xp, features)
-    found = softmax_rows(features) if xp is np and not tall else None
-    if found is not None:
-        backprop, largest, logarithm = found
-        loss = logarithm - (features[places, labels] - largest)
-        backprop[places, labels] -= 1
-        return loss, backprop
     if tall:
         features, where, axis = np.ascontiguousarray(features.T), (labels, places), 0
     else:
         where, axis = (places, labels), 1
-    shifted = _shifted(features, axis)
-    chosen = shifted[where]
-    backprop = xp.exp(shifted, out=shifted)
-    total = backprop.sum(axis=axis, keepdims=True)
+    largest = _largest(features, axis)
+    chosen = features[where] - largest.reshape(-1)
+    exponentials = powers(xp, features, largest)
+    total = exponentials.sum(axis=axis, keepdims=True)
     if bad is not None:
         total = xp.where(bad.reshape(total.shape), xp.nan, total)
     loss = xp.log(total.reshape(-1)) - chosen
-    backprop /= total
+    backprop = divide_rows(xp, exponentials, total)
     backprop[where] -= 1
     if tall:
         backprop = np.ascontiguousarray(backprop.T)

@@ -17,7 +17,6 @@ from dataflow.kernels.jit.native_ufunc import (
     add_inner,
     rows_joined,
 )
-from dataflow.kernels.jit.row_reductions import reduced as reduced_rows
 from dataflow.kernels.jit.window_kernels import slide
 from dataflow.kernels.registry import kernel
 from dataflow.windows import Window
@@ -84,29 +83,9 @@ def _by_columns(ufunc: Any, x: Any, axis: tuple[int, ...], keep_dims: bool) -> A
     return total[..., None] if keep_dims else total
 
 
-def _row_reduction(kind: str, x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
-    """A reduction over the last axes in machine code; ``None`` where there is none (yet)."""
-    gone = len(axis)
-    if {a % x.ndim for a in axis} != set(range(x.ndim - gone, x.ndim)):
-        return None
-    kept = x.shape[: x.ndim - gone]
-    if gone > 1:
-        if not x.flags.c_contiguous or not x.size:
-            return None
-        x = x.reshape(*kept, -1)
-    if x.shape[-1] < _LEAST_ROW:
-        return None
-    found = reduced_rows(kind, x)
-    return found if found is None or not keep_dims else found.reshape(kept + (1,) * gone)
-
-
 def _total(xp: Any, x: Any, axis: Any, keep_dims: bool, dtype: Any) -> Any:
     if xp is np and x.ndim > 2 and x.size >= SMALL_ELEMENTS and dtype == x.dtype:
         total = _inner_total(x, axis, keep_dims)
-        if total is not None:
-            return total
-    if xp is np and x.size >= SMALL_ELEMENTS and dtype == x.dtype and not is_tall(xp, x):
-        total = _row_reduction("sum", x, axis, keep_dims)
         if total is not None:
             return total
     if xp is np and dtype == x.dtype:
@@ -203,9 +182,6 @@ def prod_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
     axis = axes_of(x, axes)
     if not axis:
         return x
-    found = _row_reduction("product", x, axis, keep_dims) if xp is np else None
-    if found is not None:
-        return found
     return xp.prod(x, axis=axis, keepdims=keep_dims, dtype=x.dtype)
 
 
@@ -238,10 +214,6 @@ def _extreme(xp: Any, x: Any, axes: Any, keep_dims: bool, largest: bool, dtype: 
     if not axis:
         return x
     if x.size:
-        kind = "largest" if largest else "smallest"
-        found = _row_reduction(kind, x, axis, keep_dims) if xp is np else None
-        if found is not None:
-            return found
         if largest and axis == (1,) and is_tall(xp, x):
             rows = row_maxima(xp, x)
             return rows if keep_dims else rows[:, 0]

@@ -10,7 +10,6 @@ import numpy as np
 from dataflow.dtypes import DType
 from dataflow.kernels.array_basics import int_tuple
 from dataflow.kernels.batched_linalg import by_batch
-from dataflow.kernels.jit.row_reductions import ReducedChain
 from dataflow.kernels.jit.top_k import largest
 from dataflow.kernels.jit.unique import unique
 from dataflow.kernels.registry import kernel
@@ -102,18 +101,6 @@ def _few_largest(x: Any, k: int) -> Any:
     return index.reshape(*x.shape[:-1], k)
 
 
-#: For each row, in single precision: how many numbers are larger than its own, infinite where one
-#: is not finite.
-_LARGER = ReducedChain(
-    "float32",
-    2,
-    (
-        *(("Greater", (0, 1)), ("Const", (1.0,)), ("Const", (0.0,)), ("Select", (2, 3, 4))),
-        *(("Abs", (0,)), ("Const", (float("inf"),)), ("Less", (6, 7)), ("Select", (8, 5, 7))),
-    ),
-)
-
-
 def _in_top_k(xp: Any, predictions: Any, targets: Any, k: int) -> Any:
     rows = xp.arange(predictions.shape[0])
     classes = predictions.shape[1]
@@ -122,9 +109,6 @@ def _in_top_k(xp: Any, predictions: Any, targets: Any, k: int) -> Any:
     if xp is not np:
         larger = (predictions > chosen[:, None]).sum(1)
         return (larger < k) & inside & xp.isfinite(chosen)
-    found = _LARGER([predictions, chosen[:, None]]) if predictions.dtype.char == "f" else None
-    if found is not None:
-        return (found[0] < k) & inside
     larger = (predictions > chosen[:, None]).sum(1)
     return (larger < k) & inside & np.isfinite(predictions).all(1)
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dataflow.kernels import image_color, sequences
-from dataflow.kernels.jit import native_ufunc, row_programs, row_reductions
+from dataflow.kernels import image_color
+from dataflow.kernels.jit import native_ufunc
 from tests.results_of import results_of
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
@@ -27,7 +27,6 @@ KERNELS: dict[str, tuple[Any, ...]] = {
 def every_size(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (native_ufunc, image_color):
         monkeypatch.setattr(module, "SMALL_ELEMENTS", 0)
-    monkeypatch.setattr(row_programs, "SMALL_ELEMENTS", 0)
 
 
 def _images(shape: tuple[int, ...], dtype: Any = np.float32) -> Any:
@@ -67,16 +66,3 @@ def test_contrast_is_the_distance_from_the_mean_of_each_channel() -> None:
     mean = images.astype(np.float64).mean((1, 2), keepdims=True)
     got = image_color.adjust_contrast_kernel(np, images, np.float32(2.5))
     np.testing.assert_allclose(got, (images - mean) * 2.5 + mean, atol=1e-6)
-
-
-@pytest.mark.avx512
-def test_targets_among_the_largest(monkeypatch: pytest.MonkeyPatch) -> None:
-    predictions = np.random.default_rng(0).random((9, 37)).astype(np.float32).round(1)
-    predictions[3, 4], predictions[5, 6] = np.nan, np.inf
-    targets = np.array([0, 5, 36, 4, 1, 2, -1, 37, 9])
-    used = results_of(monkeypatch, row_reductions.ReducedChain, "__call__")
-    got = sequences.in_top_k_kernel(np, predictions, targets, 20)
-    assert len(used) == 1 and used[0] is not None
-    monkeypatch.setattr(row_reductions.ReducedChain, "__call__", lambda *arguments: None)
-    np.testing.assert_array_equal(got, sequences.in_top_k_kernel(np, predictions, targets, 20))
-    assert not got[[3, 5, 6, 7]].any() and got.any()

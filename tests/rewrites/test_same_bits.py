@@ -103,12 +103,6 @@ def test_same_bits(numpy_or_machine_code: None, kind: str, seed: int) -> None:
 #: Ops whose last digits depend on whether llvmlite is installed, on processors with AVX-512, and why.
 #: Nothing else may be here; on other processors nothing is.
 OTHERWISE_WITH_AVX512 = {
-    **dict.fromkeys(("Sum", "Mean", "Prod"), "machine code adds a row up in an order of its own"),
-    **dict.fromkeys(("Softmax", "LogSoftmax"), "they are divided by a sum of their row"),
-    **dict.fromkeys(
-        ("SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"),
-        "they are sums of a row",
-    ),
     **dict.fromkeys(
         ("MatMul", "BatchMatMul", "BatchMatMulV2", "BiasAddGrad"),
         "BLAS sums in an order of its own, and machine code takes its place",

@@ -25,7 +25,6 @@ from dataflow.kernels.cuda.elementwise import bind_fused
 from dataflow.kernels.jit.expression import Program
 from dataflow.kernels.jit.native_ufunc import Mapping, mapped
 from dataflow.kernels.jit.op_table import INSTRUCTIONS
-from dataflow.kernels.jit.row_reductions import ReducedChain
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 
@@ -227,7 +226,7 @@ def fused_kernel(xp: Any, *, program: Any) -> Callable[..., Any]:
     compiled = compile_program(program)
     small = compiled.small
     if program.over_rows:
-        return _bind_over_rows(program, small)
+        return lambda inputs: small(*inputs)
     mapping = None
     if not program.reduction and not INSTRUCTIONS[program.steps[-1][0]].is_bool:
         result = program.num_inputs + len(program.steps) - 1
@@ -245,25 +244,6 @@ def fused_kernel(xp: Any, *, program: Any) -> Callable[..., Any]:
 
     def run(inputs: list[Any], reused: int | None = None) -> Any:
         return mapped(loops, inputs, lambda operands: blocks(operands, reused), reused)
-
-    return run
-
-
-def _bind_over_rows(program: Program, small: Callable[..., Any]) -> Callable[..., Any]:
-    """The sums or means of rows of a chain."""
-    chain = ReducedChain.of(program.dtype, program.num_inputs, program.steps)
-    if chain is None:
-        return lambda inputs: small(*inputs)
-    by_code, element = chain, np.dtype(program.dtype).type
-
-    def run(inputs: list[Any]) -> Any:
-        found = by_code(inputs)
-        if found is None:
-            return small(*inputs)
-        sums, columns = found
-        if program.reduction == "Mean":
-            np.true_divide(sums, element(columns), out=sums)
-        return sums[..., None] if program.keep_dims else sums
 
     return run
 

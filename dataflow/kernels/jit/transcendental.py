@@ -3,31 +3,16 @@
 Single precision. ``exp`` and ``log`` are computed as NumPy computes them on x86-64 processors with
 fused multiplication and addition (its ``loops_exponent_log``: the same reduction, quotient of
 polynomials and order of steps), so that they have the same bits there, which `compiler.inlined` makes
-sure of. The others, for row programs, are within two units in the last place, with the polynomials
-of Moshier's Cephes library (``expf``, ``logf``, ``tanhf``). NaN, infinity, overflow and the smallest
-numbers come out as IEEE 754 has them.
+sure of. NaN, infinity, overflow and the smallest numbers come out as IEEE 754 has them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
-
-#: They are written here for float32 alone; `transcendental_double` has some for float64.
-OPS = frozenset({"Exp", "Expm1", "Log", "Log1p", "Sigmoid", "Tanh"})
 
 #: Up to the first exp(x) is 0, from the second on infinity.
 _LOWEST, _HIGHEST = -103.97208404541015625, 88.72283935546875
 _LOG2_E = 1.44269504088896341
-_MINUS_LN2_HIGH, _MINUS_LN2_LOW = -0.693359375, 2.12194440e-4
-_EXP = (
-    *(1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3),
-    *(4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1),
-)
-_TANH = (
-    *(-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2),
-    *(1.33314422036e-1, -3.33332819422e-1),
-)
 #: Minus ln 2 in two parts, and exp(r) as a quotient, by powers of r from the highest on.
 _EXP_LN2 = (-6.93145752e-1, -1.42860677e-6)
 _EXP_ABOVE = (
@@ -47,14 +32,8 @@ _LOG_BELOW = (
 _LN2 = 0.693147180559945309
 #: A number added to this, and then taken off, is whole.
 _MAGIC, _MAGIC_BITS = 1.5 * 2.0**23, 0x4B400000
-#: From here on exp(x) - 1 is exp(x), and for -x it is -1.
-_EXPM1_LARGE = 40.0
 _SQRT_HALF = 0.707106781186547524
-#: From here on 1 + x is x.
-_LARGE = 2.0**25
 _SMALLEST_NORMAL, _RAISE, _RAISED_BITS = 2.0**-126, 2.0**23, 23.0
-#: Below this, 1 - 2 / (exp(2 x) + 1) would lose digits.
-_TANH_SMALL = 0.625
 _EXPONENT_BIAS, _EXPONENT_SHIFT = 127, 23
 #: The digits of a number, and the exponent of those in [0.5, 1).
 _DIGITS, _HALF_BITS = 0x007FFFFF, 0x3F000000
@@ -79,37 +58,16 @@ def write(steps: Steps, op: str, x: str) -> str:
     match op:
         case "Exp":
             return _exp(steps, x)
-        case "Expm1":
-            return _expm1(steps, x)
         case "Log":
             return _log(steps, x)
-        case "Log1p":
-            return log1p(steps, x, _log, _LARGE)
-        case "Sigmoid":
-            power = _exp(steps, steps.step("Neg", x))
-            return steps.step("RealDiv", 1.0, steps.step("Add", power, 1.0))
-        case "Tanh":
-            return _tanh(steps, x)
     raise ValueError(f"no machine code for the op type {op!r}")
 
 
-def polynomial(steps: Steps, coefficients: tuple[float, ...], x: str) -> str:
+def _polynomial(steps: Steps, coefficients: tuple[float, ...], x: str) -> str:
     total: Any = coefficients[0]
     for coefficient in coefficients[1:]:
         total = steps.call("fma", total, x, coefficient)
     return total  # type: ignore[no-any-return]
-
-
-def _reduced(steps: Steps, x: str, lowest: float, highest: float) -> tuple[str, str]:
-    """(n as a whole number, exp(r) - 1) where x is n ln 2 + r, and abs(r) at most half of ln 2."""
-    above = steps.step("Select", steps.step("Greater", x, lowest), x, lowest)  # NaN goes, too
-    inside = steps.step("Select", steps.step("Less", above, highest), above, highest)
-    n = steps.call("rint", steps.step("Mul", inside, _LOG2_E))
-    rest = steps.call("fma", n, _MINUS_LN2_HIGH, inside)
-    rest = steps.call("fma", n, _MINUS_LN2_LOW, rest)
-    square = steps.step("Mul", rest, rest)
-    power = steps.call("fma", polynomial(steps, _EXP, rest), square, rest)
-    return steps.put(f"fptosi {steps.type} {n} to {steps.whole_type}"), power
 
 
 def _power_of_two(steps: Steps, whole: str) -> str:
@@ -124,7 +82,7 @@ def _exp(steps: Steps, x: str) -> str:
     n = steps.step("Sub", shifted, _MAGIC)
     rest = steps.call("fma", n, _EXP_LN2[0], x)
     rest = steps.call("fma", n, _EXP_LN2[1], rest)
-    above, below = polynomial(steps, _EXP_ABOVE, rest), polynomial(steps, _EXP_BELOW, rest)
+    above, below = _polynomial(steps, _EXP_ABOVE, rest), _polynomial(steps, _EXP_BELOW, rest)
     power = steps.step("RealDiv", above, below)
     bits = steps.put(f"bitcast {steps.type} {shifted} to {steps.whole_type}")
     whole = steps.put(f"sub {steps.whole_type} {bits}, {steps.whole(_MAGIC_BITS)}")
@@ -135,17 +93,6 @@ def _exp(steps: Steps, x: str) -> str:
     ordinary = steps.step("Less", x, _HIGHEST)
     power = steps.step("Select", ordinary, power, steps.step("Add", x, float("inf")))  # and NaN
     return steps.step("Select", steps.step("LessEqual", x, _LOWEST), 0.0, power)
-
-
-def _expm1(steps: Steps, x: str) -> str:
-    """2^n (exp(r) - 1) + (2^n - 1); from some size on the same as exp(x)."""
-    whole, power = _reduced(steps, x, -_EXPM1_LARGE, _EXPM1_LARGE)
-    factor = _power_of_two(steps, whole)
-    near = steps.call("fma", power, factor, steps.step("Sub", factor, 1.0))
-    is_large = steps.step("Greater", x, _EXPM1_LARGE)
-    result = steps.step("Select", is_large, _exp(steps, x), near)
-    keeps = steps.step("LogicalOr", steps.step("NotEqual", x, x), steps.step("Equal", x, 0.0))
-    return steps.step("Select", keeps, x, result)  # NaN, and minus zero
 
 
 def _log(steps: Steps, x: str) -> str:
@@ -163,36 +110,14 @@ def _log(steps: Steps, x: str) -> str:
     low = steps.step("LessEqual", m, _SQRT_HALF)
     e = steps.step("Sub", e, steps.step("Select", low, 1.0, 0.0))
     r = steps.step("Sub", steps.step("Select", low, steps.step("Add", m, m), m), 1.0)
-    above, below = polynomial(steps, _LOG_ABOVE, r), polynomial(steps, _LOG_BELOW, r)
+    above, below = _polynomial(steps, _LOG_ABOVE, r), _polynomial(steps, _LOG_BELOW, r)
     total = steps.call("fma", e, _LN2, steps.step("RealDiv", above, below))
-    return logarithm_at_the_ends(steps, x, total)
+    return _logarithm_at_the_ends(steps, x, total)
 
 
-def logarithm_at_the_ends(steps: Steps, x: str, total: str) -> str:
+def _logarithm_at_the_ends(steps: Steps, x: str, total: str) -> str:
     """A logarithm ``total``, and what it is of infinity, NaN, zero and negative numbers."""
     infinity = float("inf")
     total = steps.step("Select", steps.step("Less", x, infinity), total, x)  # and NaN
     total = steps.step("Select", steps.step("Equal", x, 0.0), -infinity, total)
     return steps.step("Select", steps.step("Less", x, 0.0), float("nan"), total)
-
-
-def log1p(steps: Steps, x: str, log: Callable[[Steps, str], str], large: float) -> str:
-    """ln(u) with u = 1 + x as it is rounded, and what the rounding took away (Kahan)."""
-    u = steps.step("Add", x, 1.0)
-    lost = steps.step("Sub", x, steps.step("Sub", u, 1.0))
-    whole = log(steps, u)
-    corrected = steps.step("Add", whole, steps.step("RealDiv", lost, u))
-    inside = steps.step("LogicalAnd", steps.step("Greater", u, 0.0), steps.step("Less", u, large))
-    return steps.step("Select", inside, corrected, whole)
-
-
-def _tanh(steps: Steps, x: str) -> str:
-    size = steps.step("Abs", x)
-    square = steps.step("Mul", x, x)
-    cubed = steps.step("Mul", square, size)
-    near = steps.call("fma", polynomial(steps, _TANH, square), cubed, size)
-    power = _exp(steps, steps.step("Add", size, size))
-    fraction = steps.step("RealDiv", 2.0, steps.step("Add", power, 1.0))
-    far = steps.step("Sub", 1.0, fraction)
-    result = steps.step("Select", steps.step("Less", size, _TANH_SMALL), near, far)
-    return steps.step("Copysign", result, x)
