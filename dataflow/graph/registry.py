@@ -10,11 +10,13 @@
 The signature is TensorFlow's: input names (they name the constants made for Python values, as in
 ``Add/x``), and for each a dtype, a type attribute such as ``T``, ``N * T`` for a list of one type,
 ``list(Tin)`` for a list of any types, or ``Ref(T)`` for a variable. Keyword-only parameters are
-the other attributes; ``T=NUMBERS`` restricts a type attribute.
+the other attributes; ``T=NUMBERS`` restricts a type attribute. `declared_ops.declare_op` is
+the short form for ops without a shape rule of their own.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 from collections import namedtuple
@@ -129,6 +131,21 @@ def normalize_attr(kind: str, value: Any) -> Any:
     return value
 
 
+def _parse_attrs(text: str) -> tuple[AttrSpec, ...]:
+    """Attributes that are written as keyword parameters: ``"f: Function, timeout_ms: int = -1"``."""
+    function = ast.parse(f"def rule(*, {text}): pass" if text else "def rule(): pass").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    parameters = function.args
+    return tuple(
+        AttrSpec(
+            parameter.arg,
+            ast.unparse(parameter.annotation) if parameter.annotation else "any",
+            _REQUIRED if default is None else ast.literal_eval(default),
+        )
+        for parameter, default in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=True)
+    )
+
+
 class OpDef(OpTraits):
     """An op of the registry; calling it adds a node to the default graph.
 
@@ -149,7 +166,7 @@ class OpDef(OpTraits):
         allowed: dict[str, Any],
         stateful: bool,
         traits: dict[str, Any],
-        shared_attrs: dict[str, Any] | None = None,
+        attrs: str = "",
     ) -> None:
         self.type = op_type
         self.signature = signature
@@ -184,7 +201,7 @@ class OpDef(OpTraits):
         self.attrs = tuple(
             AttrSpec(n, str(annotations.get(n, "any")), defaults.get(n, _REQUIRED))
             for n in keyword_only
-        ) + tuple(AttrSpec(n, type(v).__name__, v) for n, v in (shared_attrs or {}).items())
+        ) + _parse_attrs(attrs)
         self.attr_by_name = {a.name: a for a in self.attrs}
         self.attr_kinds: dict[str, str] | None = None
         # Attributes of a node whose caller gives none; None when some must be given.
@@ -193,7 +210,8 @@ class OpDef(OpTraits):
             self._plain_attrs = {a.name: normalize_attr(a.kind, a.default) for a in self.attrs}
         self._list_attrs = [k for k, v in (self._plain_attrs or {}).items() if type(v) is list]
         self._allowed_items = tuple(self.allowed.items())
-        self._rule_attrs = keyword_only
+        takes_all = code.co_flags & inspect.CO_VARKEYWORDS
+        self._rule_attrs = tuple(a.name for a in self.attrs) if takes_all else keyword_only
         self._num_inputs = len(self.inputs)
         # The plain case: no list, no reference input; served without loops over specs.
         self._plain = not any(a.is_list or a.is_ref for a in self.inputs)
@@ -563,7 +581,7 @@ def define_op(
     signature: str = "",
     *,
     stateful: bool = False,
-    attrs: dict[str, Any] | None = None,
+    attrs: str = "",
     **options: Any,
 ) -> Callable[[Callable[..., Any]], OpDef]:
     """Registers an op; see the module's text for the signature language.
@@ -574,8 +592,8 @@ def define_op(
     The decorated function is the shape rule: it gets the input tensors (`Tensor.dims` and
     ``.dtype``) and the attributes, and returns dims for the one output, or a list of dims, one for
     each output. It raises `ValueError` with a text that says what does not fit. A rule that several
-    ops share takes ``*inputs``; ``attrs`` are then attributes of this op that it does not look at,
-    each with its default.
+    ops share takes ``*inputs``, and ``**attrs`` where it looks at them; ``attrs`` then names the
+    attributes as parameters do: ``"f: Function, timeout_ms: int = -1"``.
     """
 
     def register(shape_rule: Callable[..., Any]) -> OpDef:

@@ -11,6 +11,7 @@ from typing import Any
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.indexed_slices import IndexedSlices
@@ -45,17 +46,15 @@ def conditional_accumulator_ops(
     return ()
 
 
-@define_op("SparseConditionalAccumulator", "-> handle: resource", stateful=True, is_handle=True)
-def sparse_conditional_accumulator_op(
-    *,
-    dtype: DType,
-    shape: Shape,
-    container: str = "",
-    shared_name: str = "",
-    reduction_type: str = "MEAN",
-) -> Dims:
-    """Sums or averages sparse gradients, row by row. A scalar handle."""
-    return ()
+sparse_conditional_accumulator_op = declare_op(
+    "SparseConditionalAccumulator",
+    "-> handle: resource",
+    "Sums or averages sparse gradients, row by row. A scalar handle.",
+    attrs="dtype: DType, shape: Shape, container: str = '', shared_name: str = '', "
+    "reduction_type: str = 'MEAN'",
+    stateful=True,
+    is_handle=True,
+)
 
 
 @_both(
@@ -83,37 +82,24 @@ def accumulator_take_gradient_ops(handle: Tensor, num_required: Tensor, *, dtype
     return None
 
 
-@define_op(
+sparse_accumulator_apply_gradient_op = declare_op(
     "SparseAccumulatorApplyGradient",
     "handle: resource, local_step: int64, gradient_indices: int64, gradient_values: dtype, "
     "gradient_shape: int64",
+    "Hands in a sparse gradient; see `AccumulatorApplyGradient`.",
+    attrs="has_known_shape: bool",
     stateful=True,
 )
-def sparse_accumulator_apply_gradient_op(
-    handle: Tensor,
-    local_step: Tensor,
-    gradient_indices: Tensor,
-    gradient_values: Tensor,
-    gradient_shape: Tensor,
-    *,
-    has_known_shape: bool,
-) -> list[Dims]:
-    """Hands in a sparse gradient; see `AccumulatorApplyGradient`."""
-    return []
-
-
-@define_op(
+sparse_accumulator_take_gradient_op = declare_op(
     "SparseAccumulatorTakeGradient",
     "handle: resource, num_required: int32 -> indices: int64, values: dtype, shape: int64",
+    "Waits for ``num_required`` sparse gradients; rows that several have are averaged.",
+    None,
+    attrs="dtype: DType",
     stateful=True,
     blocks=True,
     can_retry=True,
 )
-def sparse_accumulator_take_gradient_op(
-    handle: Tensor, num_required: Tensor, *, dtype: DType
-) -> list[Dims]:
-    """Waits for ``num_required`` sparse gradients; rows that several have are averaged."""
-    return [None, None, None]
 
 
 @_both("AccumulatorNumAccumulated", "handle: resource -> num_accumulated: int32", stateful=True)
@@ -135,11 +121,8 @@ def accumulator_set_global_step_ops(handle: Tensor, new_global_step: Tensor) -> 
 
 not_differentiable(
     *conditional_accumulator_ops,
-    sparse_conditional_accumulator_op,
     *accumulator_apply_gradient_ops,
     *accumulator_take_gradient_ops,
-    sparse_accumulator_apply_gradient_op,
-    sparse_accumulator_take_gradient_op,
     *accumulator_num_accumulated_ops,
     *accumulator_set_global_step_ops,
 )

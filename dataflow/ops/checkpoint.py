@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.dtypes import DType
+from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.static_value import static_value
@@ -68,32 +69,23 @@ def _slice_dims(spec: Any) -> Dims:
     )
 
 
-@define_op(
-    "ShardedFilename", "basename: string, shard: int32, num_shards: int32 -> filename: string"
+sharded_filename = declare_op(
+    "ShardedFilename",
+    "basename: string, shard: int32, num_shards: int32 -> filename: string",
+    "``basename-00000-of-00002``. Shape: scalar.",
 )
-def sharded_filename(basename: Tensor, shard: Tensor, num_shards: Tensor) -> Dims:
-    """``basename-00000-of-00002``. Shape: scalar."""
-    return ()
-
-
-@define_op("ShardedFilespec", "basename: string, num_shards: int32 -> filename: string")
-def sharded_filespec(basename: Tensor, num_shards: Tensor) -> Dims:
-    """``basename-?????-of-00002``: a pattern for all shards. Shape: scalar."""
-    return ()
-
-
-@define_op(
-    "MergeV2Checkpoints", "checkpoint_prefixes: string, destination_prefix: string", stateful=True
+sharded_filespec = declare_op(
+    "ShardedFilespec",
+    "basename: string, num_shards: int32 -> filename: string",
+    "``basename-?????-of-00002``: a pattern for all shards. Shape: scalar.",
 )
-def merge_v2_checkpoints(
-    checkpoint_prefixes: Tensor,
-    destination_prefix: Tensor,
-    *,
-    delete_old_dirs: bool = True,
-    allow_missing_files: bool = False,
-) -> list[Dims]:
-    """Puts the checkpoints of several shards together under one prefix. No output."""
-    return []
+merge_v2_checkpoints = declare_op(
+    "MergeV2Checkpoints",
+    "checkpoint_prefixes: string, destination_prefix: string",
+    "Puts the checkpoints of several shards together under one prefix. No output.",
+    attrs="delete_old_dirs: bool = True, allow_missing_files: bool = False",
+    stateful=True,
+)
 
 
-not_differentiable(save_v2, restore_v2, sharded_filename, sharded_filespec, merge_v2_checkpoints)
+not_differentiable(save_v2, restore_v2)

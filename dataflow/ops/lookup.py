@@ -10,6 +10,7 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import define_op, not_differentiable
@@ -17,47 +18,34 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import need_rank
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import SparseTensor
-from dataflow.shapes import Dims, Shape
+from dataflow.shapes import Dims
 
+_TABLE = (
+    "container: str = '', shared_name: str = '', use_node_name_sharing: bool = False, "
+    "key_dtype: DType, value_dtype: DType"
+)
 
-@define_op("HashTableV2", "-> table_handle: resource", stateful=True)
-def hash_table_op(
-    *,
-    container: str = "",
-    shared_name: str = "",
-    use_node_name_sharing: bool = False,
-    key_dtype: DType,
-    value_dtype: DType,
-) -> Dims:
-    """The handle of a table that is filled once. Not differentiable."""
-    return ()
-
-
-@define_op("MutableHashTableV2", "-> table_handle: resource", stateful=True)
-def mutable_hash_table_op(
-    *,
-    container: str = "",
-    shared_name: str = "",
-    use_node_name_sharing: bool = False,
-    key_dtype: DType,
-    value_dtype: DType,
-) -> Dims:
-    """The handle of a table that changes as the graph runs. Not differentiable."""
-    return ()
-
-
-@define_op("MutableHashTableOfTensorsV2", "-> table_handle: resource", stateful=True)
-def mutable_hash_table_of_tensors_op(
-    *,
-    container: str = "",
-    shared_name: str = "",
-    use_node_name_sharing: bool = False,
-    key_dtype: DType,
-    value_dtype: DType,
-    value_shape: Shape = (),
-) -> Dims:
-    """As MutableHashTableV2, with values of shape ``value_shape``. Not differentiable."""
-    return ()
+hash_table_op = declare_op(
+    "HashTableV2",
+    "-> table_handle: resource",
+    "The handle of a table that is filled once. Not differentiable.",
+    attrs=_TABLE,
+    stateful=True,
+)
+mutable_hash_table_op = declare_op(
+    "MutableHashTableV2",
+    "-> table_handle: resource",
+    "The handle of a table that changes as the graph runs. Not differentiable.",
+    attrs=_TABLE,
+    stateful=True,
+)
+mutable_hash_table_of_tensors_op = declare_op(
+    "MutableHashTableOfTensorsV2",
+    "-> table_handle: resource",
+    "As MutableHashTableV2, with values of shape ``value_shape``. Not differentiable.",
+    attrs=f"{_TABLE}, value_shape: Shape = ()",
+    stateful=True,
+)
 
 
 @define_op(
@@ -121,40 +109,34 @@ def lookup_table_insert_op(table_handle: Tensor, keys: Tensor, values: Tensor) -
     return []
 
 
-@define_op("LookupTableRemoveV2", "table_handle: resource, keys: Tin ->", stateful=True)
-def lookup_table_remove_op(table_handle: Tensor, keys: Tensor) -> list[Dims]:
-    """Takes keys out of a mutable table. Not differentiable."""
-    return []
-
-
-@define_op("LookupTableSizeV2", "table_handle: resource -> size: int64", stateful=True)
-def lookup_table_size_op(table_handle: Tensor) -> Dims:
-    """How many keys a table has. Not differentiable."""
-    return ()
-
-
-@define_op(
-    "LookupTableExportV2",
-    "table_handle: resource -> keys: Tkeys, values: Tvalues",
+lookup_table_remove_op = declare_op(
+    "LookupTableRemoveV2",
+    "table_handle: resource, keys: Tin ->",
+    "Takes keys out of a mutable table. Not differentiable.",
     stateful=True,
 )
-def lookup_table_export_op(table_handle: Tensor, *, Tkeys: DType, Tvalues: DType) -> list[Dims]:
-    """All keys and values of a table. Not differentiable."""
-    return [(None,), None]
+lookup_table_size_op = declare_op(
+    "LookupTableSizeV2",
+    "table_handle: resource -> size: int64",
+    "How many keys a table has. Not differentiable.",
+    stateful=True,
+)
+lookup_table_export_op = declare_op(
+    "LookupTableExportV2",
+    "table_handle: resource -> keys: Tkeys, values: Tvalues",
+    "All keys and values of a table. Not differentiable.",
+    [(None,), None],
+    attrs="Tkeys: DType, Tvalues: DType",
+    stateful=True,
+)
 
 
 not_differentiable(
-    hash_table_op,
-    mutable_hash_table_op,
-    mutable_hash_table_of_tensors_op,
     lookup_table_import_op,
     initialize_table_op,
     initialize_table_from_text_file_op,
     lookup_table_find_op,
     lookup_table_insert_op,
-    lookup_table_remove_op,
-    lookup_table_size_op,
-    lookup_table_export_op,
 )
 
 

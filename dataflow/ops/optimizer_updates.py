@@ -86,7 +86,7 @@ def _update_op(
     refs: str,
     inputs: str,
     what: str,
-    attrs: dict[str, Any] | None = None,
+    attrs: str = "",
     **traits: Any,
 ) -> OpDef:
     """The op of one rule: ``refs`` are the variable and its slots, ``inputs`` what comes after."""
@@ -110,7 +110,7 @@ def _update_op(
     op: OpDef = define_op(
         op_type,
         f"{', '.join(signature)} -> out: Ref(T)",
-        attrs={"use_locking": False, **(attrs or {})},
+        attrs=f"use_locking: bool = False, {attrs}",
         **(_ROWS if "indices" in names else _WHOLE),
         **traits,
     )(rule)
@@ -123,7 +123,7 @@ def _update_ops(
     refs: str,
     inputs: str,
     what: str,
-    attrs: dict[str, Any] | None = None,
+    attrs: str = "",
     *,
     keeps_nothing: bool = False,
     **traits: Any,
@@ -161,7 +161,7 @@ apply_momentum, sparse_apply_momentum = _update_ops(
 
     Shape: the variable's; lr and momentum are scalars.
     """,
-    {"use_nesterov": False},
+    "use_nesterov: bool = False",
     keeps_nothing=True,
 )
 apply_adagrad, sparse_apply_adagrad = _update_ops(
@@ -172,7 +172,7 @@ apply_adagrad, sparse_apply_adagrad = _update_ops(
 
     Shape: the variable's; lr is a scalar. Source: Duchi, Hazan and Singer, 2011.
     """,
-    {"update_slots": True},
+    "update_slots: bool = True",
     keeps_nothing=True,
 )
 apply_proximal_adagrad, sparse_apply_proximal_adagrad = _update_ops(
@@ -234,7 +234,7 @@ apply_adam = _update_op(
     Shape: the variable's; all but var, m, v and grad are scalars. Source: Kingma and Ba, 2015,
     the form at the end of section 2.
     """,
-    {"use_nesterov": False},
+    "use_nesterov: bool = False",
     keeps_nothing=True,
 )
 apply_ftrl, sparse_apply_ftrl = _update_ops(
@@ -246,7 +246,7 @@ apply_ftrl, sparse_apply_ftrl = _update_ops(
     Shape: the variable's; lr, l1, l2 and lr_power are scalars. Source: McMahan et al., "Ad click
     prediction: a view from the trenches", 2013, algorithm 1.
     """,
-    {"multiply_linear_by_lr": False},
+    "multiply_linear_by_lr: bool = False",
 )
 apply_ftrl_v2, sparse_apply_ftrl_v2 = _update_ops(
     "FtrlV2",
@@ -256,5 +256,5 @@ apply_ftrl_v2, sparse_apply_ftrl_v2 = _update_ops(
 
     Shape: the variable's; lr, l1, l2, l2_shrinkage and lr_power are scalars.
     """,
-    {"multiply_linear_by_lr": False},
+    "multiply_linear_by_lr: bool = False",
 )

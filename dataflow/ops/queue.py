@@ -7,135 +7,84 @@ from typing import Any
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.static_value import static_value
-from dataflow.shapes import Dims, Shape, TensorShape
+from dataflow.shapes import Dims, TensorShape
 
+_COMMON = "shapes: list[Shape] = (), capacity: int = -1"
+_NAMES = "container: str = '', shared_name: str = ''"
+_HANDLE: dict[str, Any] = {"stateful": True, "is_handle": True}
+_WAITS: dict[str, Any] = {"stateful": True, "blocks": True, "can_retry": True}
 
-@define_op("FIFOQueueV2", "-> handle: resource", stateful=True, is_handle=True)
-def fifo_queue_op(
-    *,
-    component_types: list[DType],
-    shapes: list[Shape] = (),  # type: ignore[assignment]
-    capacity: int = -1,
-    container: str = "",
-    shared_name: str = "",
-) -> Dims:
-    """A queue that gives elements back in the order they came. A scalar handle."""
-    return ()
-
-
-@define_op("PaddingFIFOQueueV2", "-> handle: resource", stateful=True, is_handle=True)
-def padding_fifo_queue_op(
-    *,
-    component_types: list[DType],
-    shapes: list[Shape] = (),  # type: ignore[assignment]
-    capacity: int = -1,
-    container: str = "",
-    shared_name: str = "",
-) -> Dims:
-    """As `FIFOQueueV2`; elements of different sizes are padded with zeros when batched."""
-    return ()
-
-
-@define_op("RandomShuffleQueueV2", "-> handle: resource", stateful=True, is_handle=True)
-def random_shuffle_queue_op(
-    *,
-    component_types: list[DType],
-    shapes: list[Shape] = (),  # type: ignore[assignment]
-    capacity: int = -1,
-    min_after_dequeue: int = 0,
-    seed: int = 0,
-    seed2: int = 0,
-    container: str = "",
-    shared_name: str = "",
-) -> Dims:
-    """A queue that gives elements back in random order. A scalar handle."""
-    return ()
-
-
-@define_op("PriorityQueueV2", "-> handle: resource", stateful=True, is_handle=True)
-def priority_queue_op(
-    *,
-    component_types: list[DType] = (),  # type: ignore[assignment]
-    shapes: list[Shape] = (),  # type: ignore[assignment]
-    capacity: int = -1,
-    container: str = "",
-    shared_name: str = "",
-) -> Dims:
-    """A queue that gives back the element with the smallest first component (int64)."""
-    return ()
-
-
-@define_op(
+fifo_queue_op = declare_op(
+    "FIFOQueueV2",
+    "-> handle: resource",
+    "A queue that gives elements back in the order they came. A scalar handle.",
+    attrs=f"component_types: list[DType], {_COMMON}, {_NAMES}",
+    **_HANDLE,
+)
+padding_fifo_queue_op = declare_op(
+    "PaddingFIFOQueueV2",
+    "-> handle: resource",
+    "As `FIFOQueueV2`; elements of different sizes are padded with zeros when batched.",
+    attrs=f"component_types: list[DType], {_COMMON}, {_NAMES}",
+    **_HANDLE,
+)
+random_shuffle_queue_op = declare_op(
+    "RandomShuffleQueueV2",
+    "-> handle: resource",
+    "A queue that gives elements back in random order. A scalar handle.",
+    attrs=f"component_types: list[DType], {_COMMON}, min_after_dequeue: int = 0, seed: int = 0, "
+    f"seed2: int = 0, {_NAMES}",
+    **_HANDLE,
+)
+priority_queue_op = declare_op(
+    "PriorityQueueV2",
+    "-> handle: resource",
+    "A queue that gives back the element with the smallest first component (int64).",
+    attrs=f"component_types: list[DType] = (), {_COMMON}, {_NAMES}",
+    **_HANDLE,
+)
+queue_enqueue_op = declare_op(
     "QueueEnqueueV2",
     "handle: resource, components: list(Tcomponents)",
-    stateful=True,
-    blocks=True,
-    can_retry=True,
+    "Puts one element in; waits while the queue is full. No output.",
+    attrs="timeout_ms: int = -1",
+    **_WAITS,
 )
-def queue_enqueue_op(
-    handle: Tensor, components: list[Tensor], *, timeout_ms: int = -1
-) -> list[Dims]:
-    """Puts one element in; waits while the queue is full. No output."""
-    return []
-
-
-@define_op(
+queue_enqueue_many_op = declare_op(
     "QueueEnqueueManyV2",
     "handle: resource, components: list(Tcomponents)",
-    stateful=True,
-    blocks=True,
-    can_retry=True,
+    "Puts each row of the components in as an element; waits while the queue is full.",
+    attrs="timeout_ms: int = -1",
+    **_WAITS,
 )
-def queue_enqueue_many_op(
-    handle: Tensor, components: list[Tensor], *, timeout_ms: int = -1
-) -> list[Dims]:
-    """Puts each row of the components in as an element; waits while the queue is full."""
-    return []
-
-
-@define_op(
+queue_dequeue_op = declare_op(
     "QueueDequeueV2",
     "handle: resource -> components: list(component_types)",
-    stateful=True,
-    blocks=True,
-    can_retry=True,
+    "Takes one element out; waits while the queue is empty. Shapes: those of the queue.",
+    None,
+    attrs="component_types: list[DType], timeout_ms: int = -1",
+    **_WAITS,
 )
-def queue_dequeue_op(
-    handle: Tensor, *, component_types: list[DType], timeout_ms: int = -1
-) -> list[Dims]:
-    """Takes one element out; waits while the queue is empty. Shapes: those of the queue."""
-    return [None] * len(component_types)
-
-
-@define_op(
+queue_dequeue_many_op = declare_op(
     "QueueDequeueManyV2",
     "handle: resource, n: int32 -> components: list(component_types)",
-    stateful=True,
-    blocks=True,
-    can_retry=True,
+    "Takes ``n`` elements out, stacked; `OutOfRangeError` when a closed queue has fewer.",
+    None,
+    attrs="component_types: list[DType], timeout_ms: int = -1",
+    **_WAITS,
 )
-def queue_dequeue_many_op(
-    handle: Tensor, n: Tensor, *, component_types: list[DType], timeout_ms: int = -1
-) -> list[Dims]:
-    """Takes ``n`` elements out, stacked; `OutOfRangeError` when a closed queue has fewer."""
-    return [None] * len(component_types)
-
-
-@define_op(
+queue_dequeue_up_to_op = declare_op(
     "QueueDequeueUpToV2",
     "handle: resource, n: int32 -> components: list(component_types)",
-    stateful=True,
-    blocks=True,
-    can_retry=True,
+    "Takes ``n`` elements out, or what is left in a closed queue.",
+    None,
+    attrs="component_types: list[DType], timeout_ms: int = -1",
+    **_WAITS,
 )
-def queue_dequeue_up_to_op(
-    handle: Tensor, n: Tensor, *, component_types: list[DType], timeout_ms: int = -1
-) -> list[Dims]:
-    """Takes ``n`` elements out, or what is left in a closed queue."""
-    return [None] * len(component_types)
 
 
 @define_op("QueueCloseV2", "handle: resource", stateful=True)
@@ -144,15 +93,13 @@ def queue_close_op(handle: Tensor, *, cancel_pending_enqueues: bool = False) -> 
     return []
 
 
-@define_op(
+queue_is_closed_op = declare_op(
     "QueueIsClosedV2",
     "handle: resource -> is_closed: bool",
+    "Whether the queue is closed, a scalar.",
     stateful=True,
     host_outputs=("is_closed",),
 )
-def queue_is_closed_op(handle: Tensor) -> Dims:
-    """Whether the queue is closed, a scalar."""
-    return ()
 
 
 @define_op("QueueSizeV2", "handle: resource -> size: int32", stateful=True, host_outputs=("size",))
@@ -161,20 +108,7 @@ def queue_size_op(handle: Tensor) -> Dims:
     return ()
 
 
-not_differentiable(
-    fifo_queue_op,
-    padding_fifo_queue_op,
-    random_shuffle_queue_op,
-    priority_queue_op,
-    queue_enqueue_op,
-    queue_enqueue_many_op,
-    queue_dequeue_op,
-    queue_dequeue_many_op,
-    queue_dequeue_up_to_op,
-    queue_close_op,
-    queue_is_closed_op,
-    queue_size_op,
-)
+not_differentiable(queue_close_op, queue_size_op)
 
 
 def _as_list(value: Any) -> list[Any]:

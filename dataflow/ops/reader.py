@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.queue import QueueBase
@@ -16,12 +17,14 @@ def whole_file_reader_op(*, container: str = "", shared_name: str = "") -> Dims:
     return ()
 
 
-@define_op("TextLineReaderV2", "-> reader_handle: resource", stateful=True, is_handle=True)
-def text_line_reader_op(
-    *, skip_header_lines: int = 0, container: str = "", shared_name: str = ""
-) -> Dims:
-    """A reader of lines, without their ends; the key is ``name:line number``."""
-    return ()
+text_line_reader_op = declare_op(
+    "TextLineReaderV2",
+    "-> reader_handle: resource",
+    "A reader of lines, without their ends; the key is ``name:line number``.",
+    attrs="skip_header_lines: int = 0, container: str = '', shared_name: str = ''",
+    stateful=True,
+    is_handle=True,
+)
 
 
 @define_op("FixedLengthRecordReaderV2", "-> reader_handle: resource", stateful=True, is_handle=True)
@@ -41,12 +44,14 @@ def fixed_length_record_reader_op(
     return ()
 
 
-@define_op("TFRecordReaderV2", "-> reader_handle: resource", stateful=True, is_handle=True)
-def tf_record_reader_op(
-    *, container: str = "", shared_name: str = "", compression_type: str = ""
-) -> Dims:
-    """A reader of TFRecord files; the key is ``name:offset``."""
-    return ()
+tf_record_reader_op = declare_op(
+    "TFRecordReaderV2",
+    "-> reader_handle: resource",
+    "A reader of TFRecord files; the key is ``name:offset``.",
+    attrs="container: str = '', shared_name: str = '', compression_type: str = ''",
+    stateful=True,
+    is_handle=True,
+)
 
 
 @define_op("IdentityReaderV2", "-> reader_handle: resource", stateful=True, is_handle=True)
@@ -55,55 +60,40 @@ def identity_reader_op(*, container: str = "", shared_name: str = "") -> Dims:
     return ()
 
 
-@define_op(
+reader_read_op = declare_op(
     "ReaderReadV2",
     "reader_handle: resource, queue_handle: resource -> key: string, value: string",
+    "The next record and its key, scalars. Takes the next file from the queue as needed.",
     stateful=True,
     blocks=True,
 )
-def reader_read_op(reader_handle: Tensor, queue_handle: Tensor) -> list[Dims]:
-    """The next record and its key, scalars. Takes the next file from the queue as needed."""
-    return [(), ()]
-
-
-@define_op(
+reader_read_up_to_op = declare_op(
     "ReaderReadUpToV2",
     "reader_handle: resource, queue_handle: resource, num_records: int64 "
     "-> keys: string, values: string",
+    "Up to ``num_records`` next records and their keys, vectors.",
+    (None,),
     stateful=True,
     blocks=True,
 )
-def reader_read_up_to_op(
-    reader_handle: Tensor, queue_handle: Tensor, num_records: Tensor
-) -> list[Dims]:
-    """Up to ``num_records`` next records and their keys, vectors."""
-    return [(None,), (None,)]
-
-
-@define_op(
+reader_num_records_produced_op = declare_op(
     "ReaderNumRecordsProducedV2",
     "reader_handle: resource -> records_produced: int64",
+    "How many records were read so far, a scalar.",
     stateful=True,
 )
-def reader_num_records_produced_op(reader_handle: Tensor) -> Dims:
-    """How many records were read so far, a scalar."""
-    return ()
-
-
-@define_op(
+reader_num_work_units_completed_op = declare_op(
     "ReaderNumWorkUnitsCompletedV2",
     "reader_handle: resource -> units_completed: int64",
+    "How many files were read to their end, a scalar.",
     stateful=True,
 )
-def reader_num_work_units_completed_op(reader_handle: Tensor) -> Dims:
-    """How many files were read to their end, a scalar."""
-    return ()
-
-
-@define_op("ReaderResetV2", "reader_handle: resource", stateful=True)
-def reader_reset_op(reader_handle: Tensor) -> list[Dims]:
-    """Puts the reader back to its first state."""
-    return []
+reader_reset_op = declare_op(
+    "ReaderResetV2",
+    "reader_handle: resource",
+    "Puts the reader back to its first state.",
+    stateful=True,
+)
 
 
 @define_op("ReadFile", "filename: string -> contents: string")
@@ -114,32 +104,22 @@ def read_file(filename: Tensor) -> Dims:
     return ()
 
 
-@define_op("WriteFile", "filename: string, contents: string", stateful=True)
-def write_file(filename: Tensor, contents: Tensor) -> list[Dims]:
-    """An operation that writes a file, making its folder where needed. No output."""
-    return []
-
-
-@define_op("MatchingFiles", "pattern: string -> filenames: string")
-def matching_files(pattern: Tensor) -> Dims:
-    """Names of files that fit a pattern (with ``*`` and ``?``), or any of a vector of patterns, sorted."""
-    return (None,)
+write_file = declare_op(
+    "WriteFile",
+    "filename: string, contents: string",
+    "An operation that writes a file, making its folder where needed. No output.",
+    stateful=True,
+)
+matching_files = declare_op(
+    "MatchingFiles",
+    "pattern: string -> filenames: string",
+    "Names of files that fit a pattern (``*``, ``?``), or any of a vector of patterns, sorted.",
+    (None,),
+)
 
 
 not_differentiable(
-    whole_file_reader_op,
-    text_line_reader_op,
-    fixed_length_record_reader_op,
-    tf_record_reader_op,
-    identity_reader_op,
-    reader_read_op,
-    reader_read_up_to_op,
-    reader_num_records_produced_op,
-    reader_num_work_units_completed_op,
-    reader_reset_op,
-    read_file,
-    write_file,
-    matching_files,
+    whole_file_reader_op, fixed_length_record_reader_op, identity_reader_op, read_file
 )
 
 

@@ -13,6 +13,7 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import REAL_NUMBERS
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import Array, Defaulted, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
@@ -34,14 +35,12 @@ def scalar_summary_op(tags: Tensor, values: Tensor) -> Dims:
     return ()
 
 
-@define_op(
+histogram_summary_op = declare_op(
     "HistogramSummary",
     "tag: string, values: T -> summary: string",
+    "A summary with the histogram of all values. Shape: scalar. A NaN is an error.",
     T=Defaulted(dtypes.float32, frozenset(REAL_NUMBERS)),
 )
-def histogram_summary_op(tag: Tensor, values: Tensor) -> Dims:
-    """A summary with the histogram of all values. Shape: scalar. A NaN is an error."""
-    return ()
 
 
 @define_op(
@@ -69,12 +68,12 @@ def image_summary_op(
     return ()
 
 
-@define_op("AudioSummary", "tag: string, tensor: float32 -> summary: string")
-def audio_summary_op(
-    tag: Tensor, tensor: Tensor, *, sample_rate: float, max_outputs: int = 3
-) -> Dims:
-    """As AudioSummaryV2, with the rate as an attribute. Shape: scalar."""
-    return ()
+audio_summary_op = declare_op(
+    "AudioSummary",
+    "tag: string, tensor: float32 -> summary: string",
+    "As AudioSummaryV2, with the rate as an attribute. Shape: scalar.",
+    attrs="sample_rate: float, max_outputs: int = 3",
+)
 
 
 @define_op(
@@ -95,43 +94,25 @@ def audio_summary_v2_op(
     return ()
 
 
-@define_op("TensorSummary", "tensor: T -> summary: string")
-def tensor_summary_op(
-    tensor: Tensor,
-    *,
-    description: str = "",
-    labels: list[str] = (),  # type: ignore[assignment]
-    display_name: str = "",
-) -> Dims:
-    """A summary with a whole tensor, tagged with the node's name. Shape: scalar."""
-    return ()
-
-
-@define_op(
+tensor_summary_op = declare_op(
+    "TensorSummary",
+    "tensor: T -> summary: string",
+    "A summary with a whole tensor, tagged with the node's name. Shape: scalar.",
+    attrs="description: str = '', labels: list[str] = (), display_name: str = ''",
+)
+tensor_summary_v2_op = declare_op(
     "TensorSummaryV2",
     "tag: string, tensor: T, serialized_summary_metadata: string -> summary: string",
+    "A summary with a whole tensor, and metadata that says which plugin shows it. Shape: scalar.",
 )
-def tensor_summary_v2_op(tag: Tensor, tensor: Tensor, serialized_summary_metadata: Tensor) -> Dims:
-    """A summary with a whole tensor, and metadata that says which plugin shows it. Shape: scalar."""
-    return ()
-
-
-@define_op("MergeSummary", "inputs: N * string -> summary: string")
-def merge_summary_op(inputs: list[Tensor]) -> Dims:
-    """One summary with the values of all. Shape: scalar. Two values of one tag are an error."""
-    return ()
-
-
-not_differentiable(
-    scalar_summary_op,
-    histogram_summary_op,
-    image_summary_op,
-    audio_summary_op,
-    audio_summary_v2_op,
-    tensor_summary_op,
-    tensor_summary_v2_op,
-    merge_summary_op,
+merge_summary_op = declare_op(
+    "MergeSummary",
+    "inputs: N * string -> summary: string",
+    "One summary with the values of all. Shape: scalar. Two values of one tag are an error.",
 )
+
+
+not_differentiable(scalar_summary_op, image_summary_op, audio_summary_v2_op)
 
 _INVALID = re.compile(r"[^-/\w.]")
 

@@ -7,34 +7,31 @@ from typing import Any
 
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import flatten, pack_like
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.static_value import static_value
-from dataflow.shapes import Dims, Shape, as_dims
+from dataflow.shapes import Dims, as_dims
 
-
-@define_op("Barrier", "-> handle: resource", stateful=True, is_handle=True)
-def barrier_op(
-    *,
-    component_types: list[DType],
-    shapes: list[Shape] = (),  # type: ignore[assignment]
-    capacity: int = -1,
-    container: str = "",
-    shared_name: str = "",
-) -> Dims:
-    """A map from keys to tuples, whose components are put in one by one. A scalar handle."""
-    return ()
-
-
-@define_op("BarrierInsertMany", "handle: resource, keys: string, values: T", stateful=True)
-def barrier_insert_many_op(
-    handle: Tensor, keys: Tensor, values: Tensor, *, component_index: int
-) -> list[Dims]:
-    """Puts component ``component_index`` of several keys in."""
-    return []
+barrier_op = declare_op(
+    "Barrier",
+    "-> handle: resource",
+    "A map from keys to tuples, whose components are put in one by one. A scalar handle.",
+    attrs="component_types: list[DType], shapes: list[Shape] = (), capacity: int = -1, "
+    "container: str = '', shared_name: str = ''",
+    stateful=True,
+    is_handle=True,
+)
+barrier_insert_many_op = declare_op(
+    "BarrierInsertMany",
+    "handle: resource, keys: string, values: T",
+    "Puts component ``component_index`` of several keys in.",
+    attrs="component_index: int",
+    stateful=True,
+)
 
 
 @define_op(
@@ -63,16 +60,18 @@ def barrier_close_op(handle: Tensor, *, cancel_pending_enqueues: bool = False) -
     return []
 
 
-@define_op("BarrierReadySize", "handle: resource -> size: int32", stateful=True)
-def barrier_ready_size_op(handle: Tensor) -> Dims:
-    """How many tuples are complete, a scalar."""
-    return ()
-
-
-@define_op("BarrierIncompleteSize", "handle: resource -> size: int32", stateful=True)
-def barrier_incomplete_size_op(handle: Tensor) -> Dims:
-    """How many tuples still miss a component, a scalar."""
-    return ()
+barrier_ready_size_op = declare_op(
+    "BarrierReadySize",
+    "handle: resource -> size: int32",
+    "How many tuples are complete, a scalar.",
+    stateful=True,
+)
+barrier_incomplete_size_op = declare_op(
+    "BarrierIncompleteSize",
+    "handle: resource -> size: int32",
+    "How many tuples still miss a component, a scalar.",
+    stateful=True,
+)
 
 
 class Barrier:
@@ -161,70 +160,50 @@ class Barrier:
 # ---- staging ------------------------------------------------------------------------------
 
 
-@define_op("Stage", "values: list(dtypes)", stateful=True, blocks=True)
-def stage_op(
-    values: list[Tensor],
-    *,
-    capacity: int = 0,
-    memory_limit: int = 0,
-    container: str = "",
-    shared_name: str = "",
-) -> list[Dims]:
-    """Puts a tuple into a staging area; waits while it is full."""
-    return []
-
-
-@define_op("Unstage", "-> values: list(dtypes)", stateful=True, blocks=True)
-def unstage_op(
-    *,
-    capacity: int = 0,
-    memory_limit: int = 0,
-    dtypes: list[DType],
-    container: str = "",
-    shared_name: str = "",
-) -> list[Dims]:
-    """Takes the oldest tuple out of a staging area; waits for one."""
-    return [None] * len(dtypes)
-
-
-@define_op("StagePeek", "index: int32 -> values: list(dtypes)", stateful=True, blocks=True)
-def stage_peek_op(
-    index: Tensor,
-    *,
-    capacity: int = 0,
-    memory_limit: int = 0,
-    dtypes: list[DType],
-    container: str = "",
-    shared_name: str = "",
-) -> list[Dims]:
-    """The tuple at ``index``, which stays; waits until there are so many."""
-    return [None] * len(dtypes)
-
-
-@define_op("StageSize", "-> size: int32", stateful=True)
-def stage_size_op(
-    *,
-    capacity: int = 0,
-    memory_limit: int = 0,
-    dtypes: list[DType],
-    container: str = "",
-    shared_name: str = "",
-) -> Dims:
-    """The number of tuples, a scalar."""
-    return ()
-
-
-@define_op("StageClear", "", stateful=True)
-def stage_clear_op(
-    *,
-    capacity: int = 0,
-    memory_limit: int = 0,
-    dtypes: list[DType],
-    container: str = "",
-    shared_name: str = "",
-) -> list[Dims]:
-    """Empties the staging area."""
-    return []
+stage_op = declare_op(
+    "Stage",
+    "values: list(dtypes)",
+    "Puts a tuple into a staging area; waits while it is full.",
+    attrs="capacity: int = 0, memory_limit: int = 0, container: str = '', shared_name: str = ''",
+    stateful=True,
+    blocks=True,
+)
+unstage_op = declare_op(
+    "Unstage",
+    "-> values: list(dtypes)",
+    "Takes the oldest tuple out of a staging area; waits for one.",
+    None,
+    attrs="capacity: int = 0, memory_limit: int = 0, dtypes: list[DType], "
+    "container: str = '', shared_name: str = ''",
+    stateful=True,
+    blocks=True,
+)
+stage_peek_op = declare_op(
+    "StagePeek",
+    "index: int32 -> values: list(dtypes)",
+    "The tuple at ``index``, which stays; waits until there are so many.",
+    None,
+    attrs="capacity: int = 0, memory_limit: int = 0, dtypes: list[DType], "
+    "container: str = '', shared_name: str = ''",
+    stateful=True,
+    blocks=True,
+)
+stage_size_op = declare_op(
+    "StageSize",
+    "-> size: int32",
+    "The number of tuples, a scalar.",
+    attrs="capacity: int = 0, memory_limit: int = 0, dtypes: list[DType], "
+    "container: str = '', shared_name: str = ''",
+    stateful=True,
+)
+stage_clear_op = declare_op(
+    "StageClear",
+    "",
+    "Empties the staging area.",
+    attrs="capacity: int = 0, memory_limit: int = 0, dtypes: list[DType], "
+    "container: str = '', shared_name: str = ''",
+    stateful=True,
+)
 
 
 class StagingArea:
@@ -306,10 +285,9 @@ def mutex_lock_op(mutex: Tensor) -> Dims:
     return ()
 
 
-@define_op("ConsumeMutexLock", "mutex_lock: variant", stateful=True)
-def consume_mutex_lock_op(mutex_lock: Tensor) -> list[Dims]:
-    """Gives the lock back."""
-    return []
+consume_mutex_lock_op = declare_op(
+    "ConsumeMutexLock", "mutex_lock: variant", "Gives the lock back.", stateful=True
+)
 
 
 class CriticalSection:
@@ -381,19 +359,4 @@ class CriticalSection:
             return pack_like(result, finished)
 
 
-not_differentiable(
-    barrier_op,
-    barrier_insert_many_op,
-    barrier_take_many_op,
-    barrier_close_op,
-    barrier_ready_size_op,
-    barrier_incomplete_size_op,
-    stage_op,
-    unstage_op,
-    stage_peek_op,
-    stage_size_op,
-    stage_clear_op,
-    mutex_op,
-    mutex_lock_op,
-    consume_mutex_lock_op,
-)
+not_differentiable(barrier_take_many_op, barrier_close_op, mutex_op, mutex_lock_op)

@@ -7,39 +7,32 @@ from typing import Any
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.registry import define_op, not_differentiable
+from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, Shape, TensorShape
 
-
-@define_op("TensorArrayV3", "size: int32 -> handle: resource, flow: float32", stateful=True)
-def tensor_array_op(
-    size: Tensor,
-    *,
-    dtype: DType,
-    element_shape: Shape = None,
-    dynamic_size: bool = False,
-    clear_after_read: bool = True,
-    identical_element_shapes: bool = False,
-    tensor_array_name: str = "",
-) -> list[Dims]:
+tensor_array_op = declare_op(
+    "TensorArrayV3",
+    "size: int32 -> handle: resource, flow: float32",
     """A new array of ``size`` elements, none written yet; it lives for one run.
 
     Returns its handle and a *flow*: a number that orders the reads and writes.
-    """
-    return [(), ()]
-
-
-@define_op(
-    "TensorArrayGradV3",
-    "handle: resource, flow_in: float32 -> grad_handle: resource, flow_out: float32",
+    """,
+    attrs="dtype: DType, element_shape: Shape = None, dynamic_size: bool = False, "
+    "clear_after_read: bool = True, identical_element_shapes: bool = False, "
+    "tensor_array_name: str = ''",
     stateful=True,
 )
-def tensor_array_grad_op(handle: Tensor, flow_in: Tensor, *, source: str) -> list[Dims]:
-    """The array of gradients of an array, one for each ``source``; writes to it add up."""
-    return [(), ()]
+tensor_array_grad_op = declare_op(
+    "TensorArrayGradV3",
+    "handle: resource, flow_in: float32 -> grad_handle: resource, flow_out: float32",
+    "The array of gradients of an array, one for each ``source``; writes to it add up.",
+    attrs="source: str",
+    stateful=True,
+)
 
 
 @define_op(
@@ -114,25 +107,15 @@ def tensor_array_split_op(handle: Tensor, value: Tensor, lengths: Tensor, flow_i
     return ()
 
 
-@define_op(
+tensor_array_size_op = declare_op(
     "TensorArraySizeV3",
     "handle: resource, flow_in: float32 -> size: int32",
+    "The number of elements, a scalar.",
     stateful=True,
     host_outputs=("size",),
 )
-def tensor_array_size_op(handle: Tensor, flow_in: Tensor) -> Dims:
-    """The number of elements, a scalar."""
-    return ()
-
-
-@define_op("TensorArrayCloseV3", "handle: resource", stateful=True)
-def tensor_array_close_op(handle: Tensor) -> list[Dims]:
-    """Frees the elements."""
-    return []
-
-
-not_differentiable(
-    tensor_array_op, tensor_array_grad_op, tensor_array_size_op, tensor_array_close_op
+tensor_array_close_op = declare_op(
+    "TensorArrayCloseV3", "handle: resource", "Frees the elements.", stateful=True
 )
 
 

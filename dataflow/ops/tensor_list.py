@@ -11,25 +11,22 @@ from typing import Any
 
 from dataflow import dtypes
 from dataflow.dtypes import DType
+from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.shapes import Dims
 
-
-@define_op(
+empty_tensor_list_op = declare_op(
     "EmptyTensorList",
     "element_shape: shape_type, max_num_elements: int32 -> handle: variant",
-    shape_type=frozenset({dtypes.int32, dtypes.int64}),
-)
-def empty_tensor_list_op(
-    element_shape: Tensor, max_num_elements: Tensor, *, element_dtype: DType
-) -> Dims:
     """A list without elements; ``element_shape`` (-1: any) says what may be pushed.
 
     Shape: scalar, of dtype variant. Popping from it gives zeros of the shape asked for, so that it
     also stands for a list of gradients that are zero.
-    """
-    return ()
+    """,
+    attrs="element_dtype: DType",
+    shape_type=frozenset({dtypes.int32, dtypes.int64}),
+)
 
 
 @define_op(
@@ -154,12 +151,9 @@ def stack_pop_v2_op(handle: Tensor, *, elem_type: DType) -> Dims:
     return None
 
 
-@define_op("StackCloseV2", "handle: resource", stateful=True)
-def stack_close_v2_op(handle: Tensor) -> list[Dims]:
-    """Empties the stack."""
-    return []
-
-
-not_differentiable(
-    empty_tensor_list_op, stack_v2_op, stack_push_v2_op, stack_pop_v2_op, stack_close_v2_op
+stack_close_v2_op = declare_op(
+    "StackCloseV2", "handle: resource", "Empties the stack.", stateful=True
 )
+
+
+not_differentiable(stack_v2_op, stack_push_v2_op, stack_pop_v2_op)
