@@ -270,7 +270,8 @@ class Server:
         config = config or self._config
         filters = list(getattr(config, "device_filters", ()) or ())
         name = f"{self.task}#{secrets.token_hex(6)}"
-        timeout = getattr(config, "operation_timeout_in_ms", 0) or 0
+        timeouts = [getattr(c, "operation_timeout_in_ms", 0) or 0 for c in (config, self._config)]
+        timeout = timeouts[0] or timeouts[1]
         session = MasterSession(
             self.task,
             visible_tasks(self._spec.addresses(), self.task, filters),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import heapq
 import itertools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -76,25 +77,32 @@ class Queue:
                     self.push(element)
                 condition.notify_all()
                 return
-            ticket = _Ticket()
+            ticket = _Ticket(elements)
             self.enqueuers.append(ticket)
             try:
-                position = 0
-                while position < len(elements):
-                    context.wait(condition, lambda: ticket.cancelled or self._room_for(ticket))
-                    if ticket.cancelled:
-                        raise CancelledError(
-                            None,
-                            None,
-                            f"Enqueue operation was cancelled: {self.name!r} was closed.",
-                        )
-                    while position < len(elements) and len(self.items) < self.capacity:
-                        self.push(elements[position])
-                        position += 1
-                    condition.notify_all()
+                self._admit()
+                context.wait(condition, lambda: ticket.cancelled or not ticket.elements)
+                if ticket.elements:
+                    raise CancelledError(
+                        None,
+                        None,
+                        f"Enqueue operation was cancelled: {self.name!r} was closed.",
+                    )
             finally:
-                self.enqueuers.remove(ticket)
-                condition.notify_all()
+                if ticket in self.enqueuers:
+                    self.enqueuers.remove(ticket)
+                    self._admit()
+
+    def _admit(self) -> None:
+        """Puts in what waiting enqueues have, as far as there is room, and tells all who wait."""
+        while self.enqueuers and len(self.items) < self.capacity:
+            first = self.enqueuers[0]
+            if first.cancelled:
+                break
+            self.push(first.elements.popleft())
+            if not first.elements:
+                self.enqueuers.popleft()
+        self.condition.notify_all()
 
     def _has_room(self, count: int) -> bool:
         """Whether that many go in without waiting."""
@@ -105,9 +113,6 @@ class Queue:
         ended = self.closed and not self.enqueuers
         return not self.dequeuers and (ended or self.available() >= count)
 
-    def _room_for(self, ticket: Any) -> bool:
-        return self.enqueuers[0] is ticket and len(self.items) < self.capacity
-
     def dequeue(self, context: Any, count: int, up_to: bool = False) -> list[Any]:
         """Takes ``count`` elements out, waiting for them.
 
@@ -117,7 +122,7 @@ class Queue:
         with condition.lock:
             if not self.dequeuers and self.available() >= count:
                 given = [self.pop() for _ in range(count)]
-                condition.notify_all()
+                self._admit()
                 return given
             context.postpone_unless(condition, lambda: self._can_give(count))
             ticket = _Ticket()
@@ -129,7 +134,7 @@ class Queue:
                     context.wait(condition, lambda: self._ready_for(ticket))
                     while len(taken) < count and self.available() > 0:
                         taken.append(self.pop())
-                    condition.notify_all()
+                    self._admit()
                     if len(taken) < count and self._finished():
                         if up_to and taken:
                             break
@@ -206,10 +211,13 @@ class Queue:
 
 
 class _Ticket:
-    __slots__ = ("cancelled",)
+    """An operation that waits; ``elements`` are those that an enqueue has not put in yet."""
 
-    def __init__(self) -> None:
+    __slots__ = ("cancelled", "elements")
+
+    def __init__(self, elements: Sequence[Any] = ()) -> None:
         self.cancelled = False
+        self.elements = collections.deque(elements)
 
 
 def stack_elements(parts: list[Any], dtype: Any, dims: Any) -> Any:

@@ -26,6 +26,7 @@ from dataflow.runtime.resources import uninitialized
 
 if TYPE_CHECKING:
     from dataflow.runtime import concurrency
+    from dataflow.runtime.waiting import Overlap
 
 _ASSIGNS = frozenset({"Assign"})
 _LISTS = frozenset({"EmptyTensorList", "TensorListPushBack", "TensorListPopBack"})
@@ -103,6 +104,7 @@ class Generator:
         kernel_threads: int = 0,
         lent: Sequence[bool] | None = None,
         check: Callable[[Generator], None] | None = None,
+        overlap: Overlap | None = None,
     ) -> None:
         self.ops = list(ops)
         self.fetches = list(fetches)
@@ -115,6 +117,8 @@ class Generator:
         self._threads, self._limit = threads, kernel_threads
         #: Adds lines that look at values, once all others are there.
         self._check = check
+        #: Lets the other lines go on while an op waits, where the plan has such ops.
+        self._overlap = overlap
         #: Whether each fetch may be made in memory of a lender, an argument that there is then.
         self._lent = lent
         self.values: dict[Tensor, Value] = {}
@@ -381,6 +385,9 @@ class Generator:
         for name in dead_fetches:
             text.append(f"    {name} = DEAD")
         drops = self._last_uses_between_blocks() if self.structured else self._last_uses()
+        overlap = self._overlap
+        if overlap is not None and not overlap.prepare(self):
+            overlap = None
         parts: Sequence[concurrency.Part] = ()
         if not self.structured and not self.trace:
             if self._threads > 1:
@@ -410,7 +417,7 @@ class Generator:
         source = "\n".join(text) + "\n"
         exec(compile(source, filename, "exec"), self.globals)
         values = {t: v.text for t, v in self.values.items()}
-        return GeneratedPlan(
+        generated = GeneratedPlan(
             self.globals["run"],
             source,
             line_ops,
@@ -420,6 +427,9 @@ class Generator:
             drops,
             self.reused,
         )
+        if overlap is not None:
+            overlap.generated, overlap.parts = generated, parts
+        return generated
 
     def _last_uses_between_blocks(self) -> dict[int, list[str]]:
         """As `_last_uses`, for a plan with loops or branches.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.ownership import own
 from dataflow.runtime.resources import KernelContext
 from dataflow.runtime.run_errors import annotate_error
+from dataflow.runtime.waiting import HandedOver, Overlap
 
 #: Smaller plans are not watched for NaN: they run in microseconds, and what makes it is plain to see.
 LEAST_WATCHED = 8
@@ -243,6 +244,7 @@ class Plan:
             threads=self._num_threads() if final else 1,
             kernel_threads=self.session._config.intra_op_parallelism_threads,
             check=None if trace else self._nan_check(placed),
+            overlap=None if trace else self._overlap(placed),
         )
 
     def _nan_check(self, placed: Placed) -> Callable[[Generator], None] | None:
@@ -258,6 +260,20 @@ class Plan:
         from dataflow.runtime.nan_origin import add_checks
 
         return lambda generator: add_checks(self, generator, placed.origin)
+
+    def _overlap(self, placed: Placed) -> Overlap | None:
+        """What lets the rest of a step go on while one of its ops waits; ``None`` where none may."""
+        if not any(op.op_def.blocks for op in placed.ops):
+            return None
+        return Overlap(lambda: self.session._cancellation, self._thread_context)
+
+    @contextlib.contextmanager
+    def _thread_context(self) -> Iterator[None]:
+        """What a thread needs around lines of this plan."""
+        with np.errstate(all="ignore"), contextlib.ExitStack() as stack:
+            for scope in self._scopes:
+                stack.enter_context(scope())
+            yield
 
     def _num_threads(self) -> int:
         """How many threads may share this plan's parts."""
@@ -336,11 +352,15 @@ class Plan:
                 if launched is not None:
                     return [own(v) for v in launched]
             with np.errstate(all="ignore"):
-                if self._scopes:
-                    with self._scopes[0](), self._scopes[1]():
+                try:
+                    if self._scopes:
+                        with self._scopes[0](), self._scopes[1]():
+                            results = self.function(*arguments)
+                    else:
                         results = self.function(*arguments)
-                else:
-                    results = self.function(*arguments)
+                except HandedOver as handed:
+                    with self._thread_context():
+                        results = handed.rest.finish(handed)
         except Exception as e:
             release_held()
             raise self.annotate_error(e) from e

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 
 from dataflow.dtypes import DType
-from dataflow.errors import CancelledError, FailedPreconditionError
+from dataflow.errors import CancelledError, DeadlineExceededError, FailedPreconditionError
+
+#: How long an op waits before another thread goes on with its step (see `runtime.waiting`).
+GRACE_SECONDS = 0.001
 
 
 class VariableResource:
@@ -126,6 +130,83 @@ class Postponing(threading.local):
 
 
 postponing = Postponing()
+
+
+class Waiter:
+    """The op that a thread computes, where others of its step need not wait with it."""
+
+    __slots__ = ()
+    #: That of the step, once it goes on.
+    cancellation: Cancellation | None
+
+    def go_on(self) -> None:
+        """Lets another thread go on with the step, unless one does."""
+        raise NotImplementedError
+
+
+class _Here(threading.local):
+    """What this thread computes: see `runtime.waiting`."""
+
+    waiter: Waiter | None = None
+    #: When ops that wait give up, as `time.monotonic` counts; ``None`` for never.
+    deadline: float | None = None
+
+
+here = _Here()
+
+
+def wait_for(
+    condition: threading.Condition,
+    ready: Callable[[], bool],
+    cancellation: Cancellation,
+    op_name: str,
+    timeout_seconds: float | None = None,
+) -> bool:
+    """As `KernelContext.wait`, for the op of this name in a session with this ``cancellation``."""
+    if ready():
+        return True
+    waiter, deadline = here.waiter, here.deadline
+
+    def wake() -> None:
+        with condition:
+            condition.notify_all()
+
+    tokens = [(cancellation, cancellation.register(wake))]
+    end = None if timeout_seconds is None else time.monotonic() + timeout_seconds
+    if deadline is not None:
+        end = deadline if end is None else min(end, deadline)
+
+    def left(limit: float | None = None) -> float | None:
+        remaining = None if end is None else max(0.0, end - time.monotonic())
+        return remaining if limit is None else min(limit, limit if remaining is None else remaining)
+
+    def over() -> bool:
+        return any(c.cancelled for c, _ in tokens) or ready()
+
+    try:
+        if waiter is not None and not condition.wait_for(over, left(GRACE_SECONDS)):
+            waiter.go_on()
+            if waiter.cancellation is not None:
+                tokens.append((waiter.cancellation, waiter.cancellation.register(wake)))
+        condition.wait_for(over, left())
+        if ready():
+            return True
+        if cancellation.cancelled:
+            raise CancelledError(
+                None, None, f"{op_name!r} was waiting when its session was closed."
+            )
+        if len(tokens) > 1 and tokens[1][0].cancelled:
+            raise CancelledError(
+                None, None, f"{op_name!r} was waiting when another op of its step failed."
+            )
+        if deadline is not None and time.monotonic() >= deadline:
+            raise DeadlineExceededError(
+                None, None, f"{op_name!r} was still waiting when the time of its run was up."
+            )
+        return False
+    finally:
+        for owner, token in tokens:
+            owner.unregister(token)
 
 
 class ResourceManager:
@@ -282,24 +363,7 @@ class KernelContext:
     ) -> bool:
         """Waits, holding ``condition``, until ``ready()``; sleeps in between.
 
-        Returns False when the time is up. Raises `CancelledError` when the session is closed.
+        Returns False when the time is up. Raises `CancelledError` when the session is closed or the
+        step failed elsewhere, `DeadlineExceededError` when the time of the run is up.
         """
-        if ready():
-            return True
-
-        def wake() -> None:
-            with condition:
-                condition.notify_all()
-
-        token = self.cancellation.register(wake)
-        try:
-            condition.wait_for(lambda: self.cancellation.cancelled or ready(), timeout_seconds)
-            if ready():
-                return True
-            if self.cancellation.cancelled:
-                raise CancelledError(
-                    None, None, f"{self.op_name!r} was waiting when its session was closed."
-                )
-            return False
-        finally:
-            self.cancellation.unregister(token)
+        return wait_for(condition, ready, self.cancellation, self.op_name, timeout_seconds)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from typing import Any
 
-from dataflow.errors import DeadlineExceededError
 from dataflow.runtime.config import RunOptions
+from dataflow.runtime.waiting import within
 
 
 def run_with_options(
@@ -32,28 +31,11 @@ def run_with_options(
 
 
 def _with_timeout(session: Any, fetches: Any, feed_dict: Any, timeout_ms: int) -> Any:
-    """Cancels the ops of this run that are still blocked when the time is up."""
+    """Ends the ops of this run that still wait when the time is up."""
     if session._remote is not None:
         return session._remote.run(fetches, feed_dict, timeout_ms / 1000)[0]
-    expired = threading.Event()
-
-    def expire() -> None:
-        expired.set()
-        session._interrupt_blocked()
-
-    timer = threading.Timer(timeout_ms / 1000, expire)
-    timer.daemon = True
-    timer.start()
-    try:
+    with within(timeout_ms / 1000):
         return session._run_now(fetches, feed_dict)
-    except Exception as e:
-        if expired.is_set():
-            raise DeadlineExceededError(
-                None, None, f"The run was not done within its time-out of {timeout_ms} ms. ({e})"
-            ) from e
-        raise
-    finally:
-        timer.cancel()
 
 
 def fill_metadata(run_metadata: Any, trace: Any, started_seconds: float) -> None:

@@ -30,6 +30,7 @@ from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan, cache_key, register_fetch_wrapper
 from dataflow.runtime.plan import Plan
 from dataflow.runtime.resources import Cancellation, ResourceManager
+from dataflow.runtime.waiting import within
 
 _MAX_PLANS = 512
 RUN_ARGUMENTS = ("fetches", "feed_dict", "options", "run_metadata")
@@ -65,7 +66,9 @@ class BaseSession:
         self._target = target
         self._config = config if config is not None else ConfigProto()
         self._lock = threading.RLock()
-        self._plans: dict[Any, Plan] = {}
+        #: How long the ops of a run may wait, in milliseconds; 0 for ever.
+        self._timeout_ms: int = getattr(self._config, "operation_timeout_in_ms", 0) or 0
+        self._plans: dict[Any, Plan] = _TimedPlans() if self._timeout_ms and not target else {}
         self._seen_mutations = graph.num_mutations
         self._closed = False
         self._local_devices = local_devices(self._config, num_gpus=len(gpus()))
@@ -151,6 +154,9 @@ class BaseSession:
             from dataflow.runtime.run_options import run_with_options
 
             return run_with_options(self, fetches, feed_dict, options, run_metadata)
+        if self._timeout_ms and self._remote is None:
+            with within(self._timeout_ms / 1000):
+                return self._run_now(fetches, feed_dict)
         return self._run_now(fetches, feed_dict)
 
     def _run_now(self, fetches: Any, feed_dict: Any) -> Any:
@@ -231,7 +237,7 @@ class BaseSession:
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
             raise TypeError("Argument `feed_list` must be a list or tuple.")
         elements = [self._graph.as_graph_element(f, allow_operation=False) for f in feed_list or []]
-        if self._remote is not None or accept_options:
+        if self._remote is not None or accept_options or self._timeout_ms:
             return lambda *values: self.run(fetches, dict(zip(elements, values, strict=True)))
         plan = Plan(self, FetchPlan(self._graph, fetches, self), elements)
         count = len(elements)
@@ -375,6 +381,13 @@ _signature = inspect.signature(BaseSession.run)
 BaseSession.run.__signature__ = _signature.replace(  # type: ignore[attr-defined]
     parameters=[p for p in _signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
 )
+
+
+class _TimedPlans(dict):  # type: ignore[type-arg]
+    """The cache of a session whose runs have a time-out, so that `run` takes the path with a clock."""
+
+    def __getitem__(self, key: Any) -> Any:
+        raise KeyError(key)
 
 
 class _ClosedPlans(dict):  # type: ignore[type-arg]

@@ -1,0 +1,415 @@
+"""What a step goes on with while one of its ops waits.
+
+A plan runs its lines in one order, in one thread. An op that waits (a dequeue of an empty queue, a
+Python function that takes its time) must not stop the lines that need nothing of it: one of them
+may be what it waits for, or may fail. So when an op still waits after `GRACE_SECONDS`, its thread
+stays where it is, and another one takes over the step: `Rest` knows the lines that are left and the
+values that are there, and runs one line after the other as soon as what it needs is done. Only one
+thread at a time runs lines, so nothing happens in parallel that did not before; those that wait do not
+count. When a step never waits that long, which is nearly always, none of this is even made.
+
+Plans with loops, conditionals and locks run in one thread alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from types import CodeType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.runtime.resources import Cancellation, Waiter, here, wait_for
+
+if TYPE_CHECKING:
+    from dataflow.runtime.codegen import GeneratedPlan, Generator, Line
+    from dataflow.runtime.concurrency import Part
+
+#: Ops that call Python: they cannot tell when they wait, so another thread makes the call.
+_CALLS_PYTHON = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+
+
+class HandedOver(BaseException):
+    """Leaves the function of a plan whose step goes on in ``rest``."""
+
+    def __init__(self, rest: Rest, value: Any, error: BaseException | None) -> None:
+        super().__init__()
+        self.rest, self.value, self.error = rest, value, error
+
+
+class Overlap:
+    """The lines of a plan with ops that may wait, as `Rest` runs them."""
+
+    def __init__(self, cancellation: Callable[[], Cancellation], scopes: Callable[[], Any]) -> None:
+        self._cancellation = cancellation
+        #: The contexts that a thread needs to run lines.
+        self.scopes = scopes
+        #: The lines before any of them is written to work in place: later ones may run before them.
+        self.lines: list[Line] = []
+        self.parts: Sequence[Part] = ()
+        self.generated: GeneratedPlan
+        self.plain_globals: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._needs: list[frozenset[int]] | None = None
+        self._code: list[CodeType | None] = []
+        self._fed: frozenset[Tensor] = frozenset()
+
+    def prepare(self, generator: Generator) -> bool:
+        """Wraps the kernels that may have to hand over; False where none has."""
+        if generator.structured or any(op.type == "MutexLock" for op in generator.ops):
+            return False
+        self._fed = frozenset(generator.feeds)
+        behind: dict[Operation, int] = {}
+        waiting: list[Operation] = []
+        for op in generator.ops:
+            bits = 0
+            for source in self._sources(op):
+                bits |= behind.get(source, 0)
+            if op.op_def.blocks:
+                bits |= 1 << len(waiting)
+                waiting.append(op)
+            behind[op] = bits
+        everything = (1 << len(waiting)) - 1
+        free = [behind[line.op] for line in generator.lines if line.op is not None]
+        overlapping = False
+        for i, op in enumerate(waiting):
+            name = f"k{generator.numbers[op]}"
+            if name not in generator.globals or all(bits >> i & 1 for bits in free):
+                continue
+            if op.type in _CALLS_PYTHON:
+                others = everything & ~behind[op]
+                others &= ~sum(1 << j for j, o in enumerate(waiting) if behind[o] >> i & 1)
+                if not others:
+                    continue
+                generator.globals[name] = self._in_thread(generator.globals[name], op)
+            self.plain_globals[name] = generator.globals[name]
+            generator.globals[name] = self._interruptible(generator.globals[name])
+            overlapping = True
+        if overlapping:
+            self.lines = list(generator.lines)
+        return overlapping
+
+    def _sources(self, op: Operation) -> Iterator[Operation]:
+        for tensor in op.inputs:
+            if tensor not in self._fed:
+                yield tensor.op
+        yield from op._control_inputs
+
+    def _interruptible(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            outer = here.waiter
+            waiter = here.waiter = _First(self, sys._getframe(1))
+            value, error = None, None
+            try:
+                value = kernel(*arguments)
+            except BaseException as e:
+                if waiter.rest is None or not isinstance(e, Exception):
+                    raise
+                error = e
+            finally:
+                here.waiter = outer
+            if waiter.rest is not None:
+                raise HandedOver(waiter.rest, value, error)
+            return value
+
+        return call
+
+    def _in_thread(self, kernel: Callable[..., Any], op: Operation) -> Callable[..., Any]:
+        """The kernel called in a thread of its own, waited for as for a queue."""
+
+        def call(*arguments: Any) -> Any:
+            condition = threading.Condition()
+            outcome: list[tuple[Any, BaseException | None]] = []
+
+            def work() -> None:
+                value, error = None, None
+                try:
+                    with np.errstate(all="ignore"):
+                        value = kernel(*arguments)
+                except BaseException as e:
+                    error = e
+                with condition:
+                    outcome.append((value, error))
+                    condition.notify_all()
+
+            threading.Thread(target=work, name=f"dataflow-{op.type}", daemon=True).start()
+            with condition:
+                wait_for(condition, lambda: bool(outcome), self._cancellation(), op.name)
+            value, error = outcome[0]
+            if error is not None:
+                raise error
+            return value
+
+        return call
+
+    def needs(self) -> list[frozenset[int]]:
+        """For each line the lines that must be done before it, by what it reads and by control edges."""
+        with self._lock:
+            if self._needs is None:
+                self._needs = self._find_needs()
+                self._code = [None] * len(self.lines)
+        return self._needs
+
+    def _find_needs(self) -> list[frozenset[int]]:
+        lines_of: dict[Operation, list[int]] = {}
+        sets: dict[str, int] = {}
+        for i, line in enumerate(self.lines):
+            if line.op is not None:
+                lines_of.setdefault(line.op, []).append(i)
+            for name in line.sets:
+                sets[name] = i
+        before: dict[Operation, frozenset[int]] = {}
+
+        def ends(op: Operation) -> frozenset[int]:
+            """The lines after which a node is done; those of its sources where it has none."""
+            own = lines_of.get(op)
+            return frozenset(own) if own else before.get(op, frozenset())
+
+        for line in self.lines:
+            if line.op is None:
+                continue
+            stack = [line.op]
+            while stack:
+                op = stack[-1]
+                missing = [s for s in self._sources(op) if s not in before]
+                if op not in before and missing:
+                    stack.extend(missing)
+                    continue
+                stack.pop()
+                before.setdefault(op, frozenset().union(*map(ends, self._sources(op))))
+        result = []
+        for i, line in enumerate(self.lines):
+            needs = set() if line.op is None else set(before[line.op])
+            needs.update(sets[name] for name in line.reads if name in sets)
+            if line.op is not None:  # several lines of one node stay in their order
+                needs.update(j for j in lines_of[line.op] if j < i)
+            needs.discard(i)
+            result.append(frozenset(needs))
+        return result
+
+    def code(self, index: int, text: str | None = None) -> CodeType:
+        """The compiled line, which says in errors that it is that line of the plan's source."""
+        found = self._code[index]
+        if found is None or text is not None:
+            line = self.lines[index]
+            number = next((n for n, op in self.generated.line_ops.items() if op is line.op), 1)
+            source = "\n" * (number - 1) + (line.text if text is None else text)
+            found = compile(source, self.generated.filename, "exec")
+            if text is None:
+                self._code[index] = found
+        return found
+
+
+class _First(Waiter):
+    """The op at which a step stops that nobody else goes on with yet."""
+
+    __slots__ = ("_frame", "_overlap", "cancellation", "rest")
+
+    def __init__(self, overlap: Overlap, frame: Any) -> None:
+        self._overlap, self._frame = overlap, frame
+        self.rest: Rest | None = None
+        self.cancellation: Cancellation | None = None
+
+    def go_on(self) -> None:
+        if self.rest is None:
+            self.rest = Rest(self._overlap, self._frame)
+            self.cancellation = self.rest.cancellation
+            self.rest.start_worker()
+        self._frame = None
+
+
+class _Later(Waiter):
+    """The op of a line that a `Rest` runs."""
+
+    __slots__ = ("cancellation", "handed_over", "rest")
+
+    def __init__(self, rest: Rest) -> None:
+        self.rest = rest
+        self.cancellation: Cancellation | None = rest.cancellation
+        self.handed_over = False
+
+    def go_on(self) -> None:
+        if not self.handed_over:
+            self.handed_over = True
+            self.rest.let_another()
+
+
+class Rest:
+    """The lines of one step that are left while an op of it waits.
+
+    ``changed`` guards all fields and is notified of each line that is done. Invariant: at most one
+    thread has the ``turn``, and only it runs lines; a thread whose op waits gives the turn away, and
+    takes it again when the op is done.
+    """
+
+    def __init__(self, overlap: Overlap, frame: Any) -> None:
+        self.overlap = overlap
+        self.cancellation = Cancellation()
+        self.changed = threading.Condition()
+        self.turn = False
+        self.running = 0
+        self.error: BaseException | None = None
+        self.deadline = here.deadline
+        self.values: dict[str, Any] = dict(frame.f_locals)
+        for part in overlap.parts:
+            begun = self.values.pop(f"p{part.first}", None)
+            if begun is not None:
+                self.values.update(zip(part.gives, begun(), strict=True))
+        op = overlap.generated.line_ops[frame.f_lineno]
+        lines = overlap.lines
+        self.first = next(i for i, line in enumerate(lines) if line.op is op)
+        self.result = len(lines) - 1  # the line that returns
+        self.done = set(range(self.first))
+        self.left = list(range(self.first + 1, self.result))
+        self.readers: dict[str, int] = {}
+        for i in range(self.first + 1, len(lines)):
+            for name in lines[i].reads:
+                self.readers[name] = self.readers.get(name, 0) + 1
+        self.globals = overlap.generated.function.__globals__ | overlap.plain_globals
+        self.needs = overlap.needs()
+
+    def start_worker(self) -> None:
+        """Another thread runs the lines that are ready."""
+        with self.changed:
+            self.running += 1
+        threading.Thread(target=self._work, name="dataflow-step", daemon=True).start()
+
+    def let_another(self) -> None:
+        """The thread that has the turn begins to wait."""
+        with self.changed:
+            self.turn = False
+            self.changed.notify_all()
+        self.start_worker()
+
+    def _take_turn(self) -> None:
+        with self.changed:
+            self.changed.wait_for(lambda: not self.turn)
+            self.turn = True
+
+    def _give_turn(self) -> None:
+        with self.changed:
+            self.turn = False
+            self.changed.notify_all()
+
+    def _work(self) -> None:
+        here.deadline = self.deadline
+        with self.overlap.scopes():
+            try:
+                self._take_turn()
+                self._run_ready_lines()
+            finally:
+                with self.changed:
+                    self.turn = False
+                    self.running -= 1
+                    self.changed.notify_all()
+
+    def _next(self) -> int | None:
+        with self.changed:
+            if self.error is not None:
+                return None
+            for position, i in enumerate(self.left):
+                if self.needs[i] <= self.done:
+                    del self.left[position]
+                    return i
+        return None
+
+    def _run_ready_lines(self) -> None:
+        """Runs lines until none is ready; the caller has the turn, and has it still at the end."""
+        while (i := self._next()) is not None:
+            waiter = here.waiter = _Later(self)
+            try:
+                exec(self.overlap.code(i), self.globals, self.values)
+            except Exception as e:
+                self.fail(e)
+            finally:
+                here.waiter = None
+                if waiter.handed_over:
+                    self._take_turn()
+            self._finish(i)
+
+    def _finish(self, i: int) -> None:
+        with self.changed:
+            self.done.add(i)
+            for name in self.overlap.lines[i].reads:
+                self._read(name)
+            for name in self.overlap.lines[i].sets:
+                if not self.readers.get(name):
+                    self.values.pop(name, None)
+            self.changed.notify_all()
+
+    def _read(self, name: str) -> None:
+        count = self.readers.get(name, 0) - 1
+        self.readers[name] = count
+        if count == 0 and name[0] == "t":
+            self.values.pop(name, None)
+
+    def fail(self, error: BaseException) -> None:
+        """The step ends with this error, unless it has one; ops that wait are told to give up."""
+        with self.changed:
+            if self.error is not None:
+                return
+            self.error = error
+        self.cancellation.cancel()
+
+    def finish(self, handed: HandedOver) -> Any:
+        """In the thread of the step, whose op is done: the rest, and what the plan returns."""
+        outer = here.waiter
+        try:
+            self._take_turn()
+            line = self.overlap.lines[self.first]
+            text = "raise error"  # by the line, so that its node is named
+            if handed.error is None:
+                text = line.text.partition(" = ")[0] + " = value" if line.sets else "pass"
+            code = self.overlap.code(self.first, text)
+            try:
+                exec(code, {"value": handed.value, "error": handed.error}, self.values)
+            except Exception as e:
+                self.fail(e)
+            self._finish(self.first)
+            while True:
+                self._run_ready_lines()
+                self._give_turn()
+                with self.changed:
+                    self.changed.wait_for(lambda: not self.turn and self._is_settled())
+                    if not self._has_ready_line():
+                        break
+                    self.turn = True
+        except BaseException as e:  # the cell was interrupted
+            self.fail(e)
+            raise
+        finally:
+            here.waiter = outer
+        return self._result()
+
+    def _is_settled(self) -> bool:
+        return self.running == 0 or self._has_ready_line()
+
+    def _has_ready_line(self) -> bool:
+        return self.error is None and any(self.needs[i] <= self.done for i in self.left)
+
+    def _result(self) -> Any:
+        if self.error is not None:
+            self._raise(self.error)
+        expression = self.overlap.lines[self.result].text.removeprefix("return ")
+        return eval(expression, self.globals, self.values)
+
+    @staticmethod
+    def _raise(error: BaseException) -> NoReturn:
+        raise error
+
+
+@contextlib.contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Ops of the runs inside that wait longer than so many seconds end with `DeadlineExceededError`."""
+    outer = here.deadline
+    here.deadline = time.monotonic() + seconds
+    try:
+        yield
+    finally:
+        here.deadline = outer

@@ -1,0 +1,213 @@
+"""One step whose ops wait for each other, fail beside each other, or wait for too long."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+from dataflow.runtime import resources
+
+RUNS = 5  # the plan is rewritten in between
+WAIT_SECONDS = 30
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Any:
+    with tf.Graph().as_default() as g:
+        yield g
+
+
+def in_time(function: Any) -> Any:
+    """What ``function`` returns or raises; fails where it hangs."""
+    outcome: list[Any] = []
+
+    def work() -> None:
+        try:
+            outcome.append((function(), None))
+        except BaseException as e:
+            outcome.append((None, e))
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(WAIT_SECONDS)
+    assert outcome, "the step hangs"
+    value, error = outcome[0]
+    if error is not None:
+        raise error
+    return value
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_dequeue_and_the_enqueue_that_it_waits_for(order: Any) -> None:
+    queue = tf.FIFOQueue(3, tf.int32, shapes=[[]])
+    both = [queue.dequeue() + 1, queue.enqueue(33)]
+    with tf.Session() as session:
+        for _ in range(RUNS):
+            values = in_time(lambda: session.run([both[i] for i in order]))
+            assert values[order.index(0)] == 34
+
+
+def test_an_enqueue_into_a_full_queue_and_the_dequeue() -> None:
+    queue = tf.FIFOQueue(2, tf.int32, shapes=[[]])
+    many, all_of_them = queue.enqueue_many([[1, 2, 3, 4, 5]]), queue.dequeue_many(5)
+    with tf.Session() as session:
+        for _ in range(RUNS):
+            np.testing.assert_array_equal(
+                in_time(lambda: session.run([many, all_of_them])[1]), [1, 2, 3, 4, 5]
+            )
+
+
+def test_a_chain_of_queues_built_backwards() -> None:
+    first, second = (tf.FIFOQueue(1, tf.float32, shapes=[[]]) for _ in range(2))
+    result = second.dequeue() + 1.0
+    middle = second.enqueue(first.dequeue() * 2.0)
+    start = first.enqueue(5.0)
+    with tf.Session() as session:
+        for _ in range(RUNS):
+            assert in_time(lambda: session.run([result, middle, start])[0]) == 11
+
+
+def test_a_failure_ends_the_wait_of_the_others() -> None:
+    queue = tf.FIFOQueue(3, tf.int32, shapes=[[]])
+    x = tf.placeholder(tf.float32, [None])
+    checked = tf.check_numerics(tf.log(x), "not a number")
+    fetches = [queue.dequeue(), checked]
+    with tf.Session() as session:
+        for _ in range(RUNS):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="not a number") as caught:
+                in_time(lambda: session.run(fetches, {x: [-1.0]}))
+            assert caught.value.op is checked.op
+        session.run(queue.enqueue(7))
+        assert session.run(fetches, {x: [1.0]})[0] == 7
+
+
+def test_the_error_of_the_op_that_waits() -> None:
+    queue = tf.FIFOQueue(3, tf.int32, shapes=[[]])
+    dequeued = queue.dequeue()
+    with tf.Session() as session:
+        for _ in range(2):
+            with pytest.raises(tf.errors.OutOfRangeError) as caught:
+                in_time(lambda: session.run([dequeued, queue.close()]))
+            assert caught.value.op is dequeued.op
+
+
+def test_python_functions_that_wait_for_each_other() -> None:
+    events = [threading.Event(), threading.Event()]
+
+    def function(own: int) -> Any:
+        def body() -> float:
+            events[own].set()
+            assert events[1 - own].wait(WAIT_SECONDS)
+            return float(own)
+
+        return body
+
+    both = [tf.py_func(function(i), [], tf.double) for i in range(2)]
+    with tf.Session() as session:
+        for _ in range(RUNS):
+            for event in events:
+                event.clear()
+            assert in_time(lambda: session.run(both)) == [0.0, 1.0]
+
+
+def test_large_values_are_not_written_over_too_early(monkeypatch: Any) -> None:
+    """The plan writes in place, in the order of its lines; while one waits, others run before."""
+    monkeypatch.setattr(resources, "GRACE_SECONDS", 0.0)
+    queue = tf.FIFOQueue(1, tf.float32, shapes=[[]])
+    x = tf.placeholder(tf.float32, [300, 300])
+    h = tf.matmul(x, x)
+    late = queue.dequeue()
+    uses_both = tf.tanh(h * late)
+    only_h = tf.reduce_sum(tf.sigmoid(h + 1.0) * 0.5)
+    put = queue.enqueue(only_h * 0.0 + 2.0)
+    fetches = [tf.reduce_sum(uses_both), only_h, put]
+    value = np.random.default_rng(0).standard_normal((300, 300)).astype(np.float32) * 0.01
+    with tf.Session() as session:
+        session.run(queue.enqueue(2.0))
+        expected = session.run(fetches[:2], {x: value})
+        for _ in range(2 * RUNS):
+            np.testing.assert_array_equal(
+                in_time(lambda: session.run(fetches, {x: value})[:2]), expected
+            )
+
+
+def test_a_step_that_need_not_wait_runs_in_one_thread(monkeypatch: Any) -> None:
+    queue = tf.FIFOQueue(3, tf.int32, shapes=[[]])
+    dequeued = queue.dequeue()
+    enqueued = queue.enqueue(1)
+    monkeypatch.setattr(threading.Thread, "start", lambda self: pytest.fail("a thread was started"))
+    with tf.Session() as session:
+        session.run(enqueued)
+        for _ in range(RUNS):
+            assert session.run([dequeued, enqueued])[0] == 1
+
+
+def test_closing_the_session_ends_a_step_that_was_handed_over() -> None:
+    queue = tf.FIFOQueue(3, tf.int32, shapes=[[]])
+    session = tf.Session()
+    v = tf.Variable(0.0)
+    session.run(v.initializer)
+    step = [queue.dequeue(), tf.assign(v, 1.0)]
+    errors: list[Any] = []
+
+    def work() -> None:
+        try:
+            session.run(step)
+        except tf.errors.OpError as e:
+            errors.append(e)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    reached = threading.Event()
+    while session.run(v) != 1.0:
+        reached.wait(0.01)
+    session.close()
+    thread.join(WAIT_SECONDS)
+    assert isinstance(errors[0], tf.errors.CancelledError)
+
+
+def test_operation_timeout() -> None:
+    queue = tf.FIFOQueue(3, tf.int32, shapes=[[]])
+    dequeued, enqueued = queue.dequeue(), queue.enqueue(3)
+    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=50)) as session:
+        for run in (session.run, lambda fetch: session.make_callable(fetch)()):
+            for _ in range(3):
+                with pytest.raises(tf.errors.DeadlineExceededError):
+                    in_time(lambda run=run: run(dequeued))
+                run(enqueued)
+                assert in_time(lambda run=run: run(dequeued)) == 3
+
+
+def test_the_time_out_of_one_run_leaves_others_alone() -> None:
+    queue, other = (tf.FIFOQueue(3, tf.int32, shapes=[[]]) for _ in range(2))
+    dequeued = queue.dequeue()
+    with tf.Session() as session:
+        values: list[Any] = []
+        thread = threading.Thread(target=lambda: values.append(session.run(dequeued)), daemon=True)
+        thread.start()
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(other.dequeue(), options=tf.RunOptions(timeout_in_ms=50))
+        session.run(queue.enqueue(4))
+        thread.join(WAIT_SECONDS)
+        assert values == [4]
+
+
+def test_a_dequeue_lets_waiting_elements_in_at_once() -> None:
+    queue = tf.FIFOQueue(2, tf.int32, shapes=[[]])
+    fill, one_more = queue.enqueue_many([[1, 2]]), queue.enqueue(3)
+    dequeued, size = queue.dequeue(), queue.size()
+    with tf.Session() as session:
+        session.run(fill)
+        thread = threading.Thread(target=lambda: session.run(one_more), daemon=True)
+        thread.start()
+        kept = session._resources.items("queue")[0][1]
+        pause = threading.Event()
+        while not kept.enqueuers:
+            pause.wait(0.01)
+        assert session.run(dequeued) == 1
+        assert session.run(size) == 2
+        thread.join(WAIT_SECONDS)
