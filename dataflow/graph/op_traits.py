@@ -24,6 +24,11 @@ class OpTraits:
     #: function. A cluster gives such a node a segment of its own, so that nothing else waits with
     #: it, and the step a cancellation, so that a closed session ends the wait.
     blocks: bool = False
+    #: The kernel calls a function of the user's, so nobody can tell when it waits: where another op of
+    #: the step may wait, too, the call is made in a thread of its own (see `runtime.waiting`).
+    calls_python: bool = False
+    #: The step holds a lock from here on, by its thread: it is computed by that one alone.
+    takes_lock: bool = False
     #: Where the kernel would wait it can be left undone, and tried again on any thread when what it
     #: waits for has changed (`KernelContext.postpone_unless`), so that no thread of a cluster's task
     #: waits meanwhile.

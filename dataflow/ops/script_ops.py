@@ -20,6 +20,7 @@ from dataflow.shapes import Dims
     "input: list(Tin) -> output: list(Tout)",
     stateful=True,
     blocks=True,
+    calls_python=True,
     has_side_effect=True,
 )
 def py_func_op(input: list[Tensor], *, token: str, Tout: list[DType]) -> list[Dims]:
@@ -28,7 +29,11 @@ def py_func_op(input: list[Tensor], *, token: str, Tout: list[DType]) -> list[Di
 
 
 @define_op(
-    "PyFuncStateless", "input: list(Tin) -> output: list(Tout)", blocks=True, has_side_effect=True
+    "PyFuncStateless",
+    "input: list(Tin) -> output: list(Tout)",
+    blocks=True,
+    calls_python=True,
+    has_side_effect=True,
 )
 def py_func_stateless_op(input: list[Tensor], *, token: str, Tout: list[DType]) -> list[Dims]:
     """As `PyFunc`, for a function that gives equal results for equal inputs."""
@@ -40,6 +45,7 @@ def py_func_stateless_op(input: list[Tensor], *, token: str, Tout: list[DType]) 
     "input: list(Tin) -> output: list(Tout)",
     stateful=True,
     blocks=True,
+    calls_python=True,
     has_side_effect=True,
 )
 def eager_py_func_op(

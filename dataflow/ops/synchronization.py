@@ -279,7 +279,13 @@ def mutex_op(*, container: str = "", shared_name: str = "") -> Dims:
     return ()
 
 
-@define_op("MutexLock", "mutex: resource -> mutex_lock: variant", stateful=True, blocks=True)
+@define_op(
+    "MutexLock",
+    "mutex: resource -> mutex_lock: variant",
+    stateful=True,
+    blocks=True,
+    takes_lock=True,
+)
 def mutex_lock_op(mutex: Tensor) -> Dims:
     """Waits for the lock and takes it. A scalar that stands for holding it."""
     return ()

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from dataflow.runtime.codegen import GeneratedPlan, Generator, Line
     from dataflow.runtime.concurrency import Part
 
-#: Ops that call Python: they cannot tell when they wait, so another thread makes the call.
-_CALLS_PYTHON = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
-
 
 class HandedOver(BaseException):
     """Leaves the function of a plan whose step goes on in ``rest``."""
@@ -62,7 +59,7 @@ class Overlap:
 
     def prepare(self, generator: Generator) -> bool:
         """Wraps the kernels that may have to hand over; False where none has."""
-        if generator.structured or any(op.type == "MutexLock" for op in generator.ops):
+        if generator.structured or any(op.op_def.takes_lock for op in generator.ops):
             return False
         self._fed = frozenset(generator.feeds)
         behind: dict[Operation, int] = {}
@@ -82,7 +79,7 @@ class Overlap:
             name = f"k{generator.numbers[op]}"
             if name not in generator.globals or all(bits >> i & 1 for bits in free):
                 continue
-            if op.type in _CALLS_PYTHON:
+            if op.op_def.calls_python:
                 others = everything & ~behind[op]
                 others &= ~sum(1 << j for j, o in enumerate(waiting) if behind[o] >> i & 1)
                 if not others:
