@@ -10,8 +10,6 @@ _ADVICE = {
     "tf.python.client.device_lib.list_local_devices(), or tf.test.is_gpu_available().",
     "config.experimental.set_memory_growth": "memory grows as it is needed; a limit is "
     "tf.GPUOptions(per_process_gpu_memory_fraction=...).",
-    "contrib.distributions": "dataflow has no probability distributions; scipy.stats has them for "
-    "arrays, and tf.random_normal and its like draw within the graph.",
     "contrib.learn.TensorFlowEstimator": "it went away before TensorFlow 1.0; use "
     "tf.contrib.learn.Estimator(model_fn) or tf.estimator.DNNClassifier.",
     "contrib.learn.train": "use estimator.fit(input_fn=...), or a training loop within "
@@ -22,8 +20,6 @@ _ADVICE = {
     "runs optimizer.minimize(loss).",
     "contrib.slim.nets.vgg": "of slim's networks, inception_v3 is here.",
     "contrib.tpu": "there are no TPUs here; devices are CPUs and GPUs.",
-    "distributions": "dataflow has no probability distributions; scipy.stats has them for arrays, "
-    "and tf.random_normal and its like draw within the graph.",
     "enable_v2_behavior": "dataflow is TensorFlow 1's graph mode; leave the line out.",
     "profiler": "run with tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) and look at the "
     "tf.RunMetadata with tf.python.client.timeline, or a dataflow_widgets Timeline.",

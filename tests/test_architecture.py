@@ -32,7 +32,7 @@ LAYERS = {
     4: ("runtime",),
     5: (
         *("data", "train", "layers", "rnn", "losses", "metrics", "estimator", "feature_column"),
-        *("summary", "cluster", "introspect", "keras", "saved_model"),
+        *("summary", "cluster", "introspect", "keras", "saved_model", "distributions"),
     ),
     6: ("cli", "course"),
 }

@@ -1,0 +1,80 @@
+from dataflow.distributions import (
+    bijectors as bijectors,
+)
+from dataflow.distributions.combinations import (
+    Deterministic as Deterministic,
+    Independent as Independent,
+    Mixture as Mixture,
+    MixtureSameFamily as MixtureSameFamily,
+    VectorDeterministic as VectorDeterministic,
+)
+from dataflow.distributions.continuous import (
+    Beta as Beta,
+    BetaWithSoftplusConcentration as BetaWithSoftplusConcentration,
+    Cauchy as Cauchy,
+    Chi2 as Chi2,
+    Exponential as Exponential,
+    ExponentialWithSoftplusRate as ExponentialWithSoftplusRate,
+    Gamma as Gamma,
+    GammaWithSoftplusConcentrationRate as GammaWithSoftplusConcentrationRate,
+    Gumbel as Gumbel,
+    HalfNormal as HalfNormal,
+    InverseGamma as InverseGamma,
+    Kumaraswamy as Kumaraswamy,
+    Laplace as Laplace,
+    Logistic as Logistic,
+    Normal as Normal,
+    NormalWithSoftplusScale as NormalWithSoftplusScale,
+    StudentT as StudentT,
+    StudentTWithAbsDfSoftplusScale as StudentTWithAbsDfSoftplusScale,
+    Uniform as Uniform,
+)
+from dataflow.distributions.discrete import (
+    Bernoulli as Bernoulli,
+    BernoulliWithSigmoidProbs as BernoulliWithSigmoidProbs,
+    Binomial as Binomial,
+    Categorical as Categorical,
+    Dirichlet as Dirichlet,
+    DirichletMultinomial as DirichletMultinomial,
+    Geometric as Geometric,
+    Multinomial as Multinomial,
+    NegativeBinomial as NegativeBinomial,
+    OneHotCategorical as OneHotCategorical,
+    Poisson as Poisson,
+)
+from dataflow.distributions.distribution import (
+    Distribution as Distribution,
+    FULLY_REPARAMETERIZED as FULLY_REPARAMETERIZED,
+    NOT_REPARAMETERIZED as NOT_REPARAMETERIZED,
+    ReparameterizationType as ReparameterizationType,
+)
+from dataflow.distributions.kullback_leibler import (
+    cross_entropy as cross_entropy,
+    kl_divergence as kl_divergence,
+    RegisterKL as RegisterKL,
+)
+from dataflow.distributions.multivariate import (
+    MultivariateNormalDiag as MultivariateNormalDiag,
+    MultivariateNormalDiagWithSoftplusScale as MultivariateNormalDiagWithSoftplusScale,
+    MultivariateNormalFullCovariance as MultivariateNormalFullCovariance,
+    MultivariateNormalTriL as MultivariateNormalTriL,
+    VectorExponentialDiag as VectorExponentialDiag,
+    VectorLaplaceDiag as VectorLaplaceDiag,
+)
+from dataflow.distributions.normal_functions import (
+    log_cdf_laplace as log_cdf_laplace,
+    log_ndtr as log_ndtr,
+    ndtr as ndtr,
+    ndtri as ndtri,
+    percentile as percentile,
+    softplus_inverse as softplus_inverse,
+)
+from dataflow.distributions.relaxed import (
+    ExpRelaxedOneHotCategorical as ExpRelaxedOneHotCategorical,
+    RelaxedBernoulli as RelaxedBernoulli,
+    RelaxedOneHotCategorical as RelaxedOneHotCategorical,
+)
+from dataflow.distributions.transformed import (
+    ConditionalTransformedDistribution as ConditionalTransformedDistribution,
+    TransformedDistribution as TransformedDistribution,
+)

@@ -1,0 +1,375 @@
+"""`tf.contrib.distributions` against scipy.stats: densities, distribution functions, moments, samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+import dataflow as tf
+
+ds = tf.contrib.distributions
+UNIT = np.array([0.05, 0.3, 0.7, 0.95], np.float32)
+REAL = np.array([-30.0, -1.5, 0.2, 3.0], np.float32)
+ABOVE = np.array([0.1, 0.7, 1.5, 6.0], np.float32)
+COUNTS = np.array([0.0, 1.0, 3.0, 7.0], np.float32)
+
+CASES: dict[str, tuple[Any, Any, np.ndarray]] = {
+    "Logistic": (lambda: ds.Logistic(0.5, 2.0), stats.logistic(0.5, 2.0), REAL),
+    "Gumbel": (lambda: ds.Gumbel(0.5, 2.0), stats.gumbel_r(0.5, 2.0), REAL[1:]),
+    "Cauchy": (lambda: ds.Cauchy(0.5, 2.0), stats.cauchy(0.5, 2.0), REAL),
+    "HalfNormal": (lambda: ds.HalfNormal(2.0), stats.halfnorm(scale=2.0), ABOVE),
+    "Laplace": (lambda: ds.Laplace(0.5, 2.0), stats.laplace(0.5, 2.0), REAL),
+    "Normal": (lambda: ds.Normal(0.5, 2.0), stats.norm(0.5, 2.0), REAL),
+    "NormalWithSoftplusScale": (
+        lambda: ds.NormalWithSoftplusScale(0.5, 2.0),
+        stats.norm(0.5, np.log1p(np.exp(2.0))),
+        REAL,
+    ),
+    "Chi2": (lambda: ds.Chi2(3.0), stats.chi2(3.0), ABOVE),
+    "ExponentialWithSoftplusRate": (
+        lambda: ds.ExponentialWithSoftplusRate(2.0),
+        stats.expon(scale=1 / np.log1p(np.exp(2.0))),
+        ABOVE,
+    ),
+    "InverseGamma": (lambda: ds.InverseGamma(4.0, 2.0), stats.invgamma(4.0, scale=2.0), ABOVE),
+    "Beta": (lambda: ds.Beta(2.0, 3.0), stats.beta(2.0, 3.0), UNIT),
+    "Poisson": (lambda: ds.Poisson(2.5), stats.poisson(2.5), COUNTS),
+    "Geometric": (lambda: ds.Geometric(probs=0.3), stats.geom(0.3, loc=-1), COUNTS),
+    "NegativeBinomial": (
+        lambda: ds.NegativeBinomial(3.0, probs=0.4),
+        stats.nbinom(3.0, 0.6),
+        COUNTS,
+    ),
+    "Binomial": (lambda: ds.Binomial(7.0, probs=0.4), stats.binom(7, 0.4), COUNTS),
+    "StudentT": (lambda: ds.StudentT(5.0, 0.5, 2.0), stats.t(5.0, 0.5, 2.0), REAL),
+}
+
+
+def log_density(peer: Any, x: np.ndarray) -> Any:
+    return peer.logpmf(x) if hasattr(peer, "pmf") and not hasattr(peer, "pdf") else peer.logpdf(x)
+
+
+def run(*tensors: Any) -> Any:
+    with tf.Session() as sess:
+        values = sess.run(list(tensors))
+    return values if len(tensors) > 1 else values[0]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_densities_and_moments(name: str) -> None:
+    make, peer, x = CASES[name]
+    with tf.Graph().as_default():
+        dist = make()
+        log_prob, cdf = run(dist.log_prob(x), dist.cdf(x))
+        discrete = not hasattr(peer.dist, "pdf")
+        expected = peer.logpmf(x) if discrete else peer.logpdf(x)
+        np.testing.assert_allclose(log_prob, expected, rtol=2e-4, atol=1e-5)
+        np.testing.assert_allclose(cdf, peer.cdf(x), rtol=2e-4, atol=1e-6)
+        if name != "Cauchy":
+            mean, variance = run(dist.mean(), dist.variance())
+            np.testing.assert_allclose(mean, peer.mean(), rtol=1e-4)
+            np.testing.assert_allclose(variance, peer.var(), rtol=1e-4)
+        if name not in ("Poisson", "NegativeBinomial", "Binomial"):
+            np.testing.assert_allclose(run(dist.entropy()), peer.entropy(), rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if n not in ("Binomial", "Cauchy")])
+def test_samples_have_the_moments(name: str) -> None:
+    make, peer, _ = CASES[name]
+    with tf.Graph().as_default():
+        dist = make()
+        drawn = run(dist.sample(40000, seed=4))
+        assert drawn.shape == (40000,)
+        assert abs(drawn.mean() - peer.mean()) < 0.04 * peer.std()
+        assert abs(drawn.std() / peer.std() - 1) < 0.1
+
+
+def test_functions_of_the_normal_distribution() -> None:
+    x = np.array([-50.0, -11.0, -10.0, -3.0, 0.0, 4.0, 6.0, 20.0], np.float32)
+    with tf.Graph().as_default():
+        t = tf.constant(x)
+        y = ds.log_ndtr(t)
+        logs, gradient, inverse, back = run(
+            y,
+            tf.gradients(y, t)[0],
+            ds.ndtri([0.1, 0.975]),
+            ds.softplus_inverse([0.001, 1.0, 40.0]),
+        )
+    np.testing.assert_allclose(logs, special.log_ndtr(x.astype(float)), rtol=2e-5, atol=1e-7)
+    slopes = np.exp(stats.norm.logpdf(x.astype(float)) - special.log_ndtr(x.astype(float)))
+    np.testing.assert_allclose(gradient, slopes, rtol=1e-3, atol=1e-30)
+    np.testing.assert_allclose(inverse, stats.norm.ppf([0.1, 0.975]), rtol=1e-5)
+    np.testing.assert_allclose(back, np.log(np.expm1([0.001, 1.0, 40.0])), rtol=1e-5)
+
+
+@pytest.mark.parametrize("interpolation", ["nearest", "lower", "higher"])
+def test_percentiles(interpolation: str) -> None:
+    x = np.random.RandomState(0).randn(5, 4, 7).astype(np.float32)
+    with tf.Graph().as_default():
+        for q in (0, 13, 50, 77.5, 100):
+            whole, columns, kept = run(
+                ds.percentile(x, q, interpolation=interpolation),
+                ds.percentile(x, q, axis=[0, 2], interpolation=interpolation),
+                ds.percentile(x, q, axis=1, interpolation=interpolation, keep_dims=True),
+            )
+            np.testing.assert_array_equal(whole, np.percentile(x, q, method=interpolation))
+            expected = np.percentile(x, q, axis=(0, 2), method=interpolation)
+            np.testing.assert_array_equal(columns, expected)
+            expected = np.percentile(x, q, axis=1, method=interpolation, keepdims=True)
+            np.testing.assert_array_equal(kept, expected)
+        with pytest.raises(ValueError, match="interpolation must be"):
+            ds.percentile(x, 50, interpolation="linear")
+
+
+def test_multivariate_normals() -> None:
+    loc = np.array([0.5, -1.0, 2.0], np.float32)
+    tril = np.array([[1.0, 0, 0], [0.5, 2.0, 0], [-0.3, 0.7, 0.5]], np.float32)
+    covariance = tril @ tril.T
+    x = np.random.RandomState(1).randn(4, 3).astype(np.float32)
+    peer = stats.multivariate_normal(loc, covariance)
+    diagonal = stats.multivariate_normal(loc, np.diag([1.0, 4.0, 0.25]))
+    with tf.Graph().as_default():
+        full = ds.MultivariateNormalFullCovariance(loc, covariance)
+        lower = ds.MultivariateNormalTriL(loc, tril)
+        diag = ds.MultivariateNormalDiag(loc, [1.0, 2.0, 0.5])
+        for dist, p in ((full, peer), (lower, peer), (diag, diagonal)):
+            log_prob, entropy, mean, cov, variance, drawn = run(
+                dist.log_prob(x),
+                dist.entropy(),
+                dist.mean(),
+                dist.covariance(),
+                dist.variance(),
+                dist.sample(40000, seed=2),
+            )
+            np.testing.assert_allclose(log_prob, p.logpdf(x), rtol=1e-4)
+            np.testing.assert_allclose(entropy, p.entropy(), rtol=1e-5)
+            np.testing.assert_allclose(mean, loc)
+            np.testing.assert_allclose(cov, p.cov, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(variance, np.diag(p.cov), rtol=1e-5)
+            np.testing.assert_allclose(np.cov(drawn.T), p.cov, atol=0.12)
+        difference = loc - 0.0
+        kl = 0.5 * (
+            np.trace(covariance) + difference @ difference - 3 - np.linalg.slogdet(covariance)[1]
+        )
+        standard = ds.MultivariateNormalDiag(tf.zeros(3))
+        got = run(ds.kl_divergence(lower, standard), ds.kl_divergence(full, full))
+        np.testing.assert_allclose(got, [kl, 0.0], rtol=1e-5, atol=1e-5)
+        # Batches of means against one matrix, and of matrices against one mean.
+        many = ds.MultivariateNormalTriL(tf.zeros([5, 3]), tril)
+        assert many.batch_shape.as_list() == [5] and many.event_shape.as_list() == [3]
+        assert many.sample([2]).shape.as_list() == [2, 5, 3]
+        stacked = ds.MultivariateNormalTriL(loc, np.stack([tril, 2 * tril]))
+        expected = np.stack(
+            [p.logpdf(x) for p in (peer, stats.multivariate_normal(loc, 4 * covariance))], 1
+        )
+        np.testing.assert_allclose(run(stacked.log_prob(x[:, None])), expected, rtol=1e-4)
+        kls = run(ds.kl_divergence(stacked, ds.MultivariateNormalTriL(tf.zeros([5, 1, 3]), tril)))
+        assert kls.shape == (5, 2)
+        with pytest.raises(ValueError, match="size of a vector"):
+            ds.MultivariateNormalDiag()
+        with pytest.raises(ValueError):
+            ds.MultivariateNormalDiag([0.0, 1.0], [1.0, 2.0, 3.0])
+
+
+def test_mixtures() -> None:
+    x = np.array([-2.0, 0.1, 3.0], np.float32)
+    weights, means, scales = [0.3, 0.7], [-1.0, 2.0], [0.5, 1.5]
+    density = sum(
+        w * stats.norm(m, s).pdf(x) for w, m, s in zip(weights, means, scales, strict=True)
+    )
+    mean = np.dot(weights, means)
+    variance = np.dot(weights, np.square(scales) + np.square(means)) - mean**2
+    with tf.Graph().as_default():
+        cat = ds.Categorical(probs=weights)
+        same = ds.MixtureSameFamily(cat, ds.Normal(means, scales))
+        mixed = ds.Mixture(cat, [ds.Normal(m, s) for m, s in zip(means, scales, strict=True)])
+        for dist in (same, mixed):
+            got = run(dist.log_prob(x), dist.mean(), dist.variance(), dist.sample(40000, seed=5))
+            np.testing.assert_allclose(got[0], np.log(density), rtol=1e-4)
+            np.testing.assert_allclose(got[1:3], [mean, variance], rtol=1e-5)
+            assert abs(got[3].mean() - mean) < 0.05 and abs(got[3].var() - variance) < 0.15
+        # A mixture density network: a mixture of vectors for each row of a batch.
+        logits = tf.placeholder(tf.float32, [None, 2])
+        vectors = ds.MultivariateNormalDiag(tf.zeros([4, 2, 3]), tf.ones([4, 2, 3]))
+        rows = ds.MixtureSameFamily(ds.Categorical(logits=logits), vectors)
+        assert rows.batch_shape.as_list() == [4] and rows.event_shape.as_list() == [3]
+        with tf.Session() as sess:
+            values = sess.run(rows.log_prob(tf.zeros([4, 3])), {logits: np.eye(4, 2)})
+            drawn = sess.run(rows.sample(6), {logits: np.eye(4, 2)})
+        np.testing.assert_allclose(values, np.full(4, -1.5 * np.log(2 * np.pi)), rtol=1e-5)
+        assert drawn.shape == (6, 4, 3)
+        with pytest.raises(ValueError, match="components"):
+            ds.MixtureSameFamily(ds.Categorical(probs=[0.2, 0.3, 0.5]), ds.Normal(means, scales))
+
+
+def test_one_hot_and_relaxed_classes() -> None:
+    probs = np.array([0.2, 0.5, 0.3], np.float32)
+    with tf.Graph().as_default():
+        hot = ds.OneHotCategorical(probs=probs, dtype=tf.float32)
+        logits = tf.constant(np.log(probs))
+        relaxed = ds.RelaxedOneHotCategorical(0.5, logits=logits)
+        drawn = relaxed.sample(20000, seed=1)
+        gradient = tf.gradients(drawn[:, 0], logits)[0]
+        bernoulli = ds.RelaxedBernoulli(0.3, probs=0.8)
+        log_prob, ones, shares, slope, chances = run(
+            hot.log_prob(np.eye(3, dtype=np.float32)),
+            hot.sample(20000, seed=1),
+            drawn,
+            gradient,
+            bernoulli.sample(20000, seed=2),
+        )
+        np.testing.assert_allclose(log_prob, np.log(probs), rtol=1e-5)
+        np.testing.assert_allclose(ones.mean(0), probs, atol=0.02)
+        np.testing.assert_allclose(shares.sum(1), 1.0, rtol=1e-4)
+        # The largest share is the class with the classes' own probabilities (the Gumbel trick).
+        np.testing.assert_allclose(np.bincount(shares.argmax(1)) / 20000, probs, atol=0.02)
+        assert slope.shape == (3,) and slope[0] > 0 > slope[1]
+        assert abs((chances > 0.5).mean() - 0.8) < 0.02
+        # The density integrates to 1 over the simplex of two shares.
+        grid = np.linspace(0.0005, 0.9995, 1000, dtype=np.float32)
+        pair = ds.RelaxedOneHotCategorical(0.7, probs=[0.4, 0.6])
+        single = ds.RelaxedBernoulli(0.7, probs=0.4)
+        density, same = run(pair.prob(np.stack([grid, 1 - grid], 1)), single.prob(grid))
+        np.testing.assert_allclose(density.mean(), 1.0, atol=0.02)
+        np.testing.assert_allclose(density, same, rtol=2e-3)
+
+
+def test_independent_and_deterministic() -> None:
+    with tf.Graph().as_default():
+        inner = ds.Normal(tf.zeros([4, 3, 2]), tf.ones([3, 2]))
+        outer = ds.Independent(inner, 2)
+        assert outer.batch_shape.as_list() == [4] and outer.event_shape.as_list() == [3, 2]
+        x = np.random.RandomState(0).randn(4, 3, 2).astype(np.float32)
+        log_prob, entropy, kl = run(
+            outer.log_prob(x),
+            outer.entropy(),
+            ds.kl_divergence(outer, ds.Independent(ds.Normal(tf.ones([4, 3, 2]), 1.0), 2)),
+        )
+        np.testing.assert_allclose(log_prob, stats.norm.logpdf(x).sum((1, 2)), rtol=1e-5)
+        np.testing.assert_allclose(entropy, [6 * stats.norm.entropy()] * 4, rtol=1e-5)
+        np.testing.assert_allclose(kl, [3.0] * 4, rtol=1e-5)
+        with pytest.raises(ValueError, match="cannot exceed"):
+            ds.Independent(inner, 4)
+        point, vector = ds.Deterministic([1.0, 2.0]), ds.VectorDeterministic([1.0, 2.0])
+        np.testing.assert_array_equal(run(point.prob([1.0, 1.0])), [1.0, 0.0])
+        assert run(vector.prob([1.0, 1.0])) == 0.0 and run(vector.prob([1.0, 2.0])) == 1.0
+        np.testing.assert_array_equal(run(vector.sample(2)), [[1, 2], [1, 2]])
+
+
+def test_transformed_distributions() -> None:
+    b = ds.bijectors
+    x = np.array([0.3, 1.0, 4.0], np.float32)
+    with tf.Graph().as_default():
+        log_normal = ds.TransformedDistribution(ds.Normal(0.5, 0.8), b.Exp())
+        np.testing.assert_allclose(
+            run(log_normal.log_prob(x)), stats.lognorm(0.8, scale=np.exp(0.5)).logpdf(x), rtol=1e-5
+        )
+        np.testing.assert_allclose(
+            run(log_normal.cdf(x)), stats.lognorm(0.8, scale=np.exp(0.5)).cdf(x), rtol=1e-5
+        )
+        tril = np.array([[1.0, 0.0], [0.5, 2.0]], np.float32)
+        made = ds.TransformedDistribution(
+            ds.Normal(0.0, 1.0), b.Affine(shift=[1.0, -1.0], scale_tril=tril), event_shape=[2]
+        )
+        assert made.event_shape.as_list() == [2]
+        peer = stats.multivariate_normal([1.0, -1.0], tril @ tril.T)
+        points = np.array([[0.0, 0.0], [2.0, 1.0]], np.float32)
+        got = run(made.log_prob(points), made.mean(), made.entropy(), made.sample(20000, seed=3))
+        np.testing.assert_allclose(got[0], peer.logpdf(points), rtol=1e-5)
+        np.testing.assert_allclose(got[1], [1.0, -1.0])
+        np.testing.assert_allclose(got[2], peer.entropy(), rtol=1e-5)
+        np.testing.assert_allclose(np.cov(got[3].T), tril @ tril.T, atol=0.15)
+        flow = ds.TransformedDistribution(
+            ds.MultivariateNormalDiag(tf.zeros(3)),
+            b.Chain([b.RealNVP(1, b.real_nvp_default_template([8])), b.Permute([2, 0, 1])]),
+        )
+        drawn = flow.sample(5, seed=1)
+        log_prob = flow.log_prob(drawn)
+        loss = -tf.reduce_mean(flow.log_prob(tf.ones([4, 3])))
+        gradients = tf.gradients(loss, tf.trainable_variables())
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            samples, known = sess.run([drawn, log_prob])
+            given = sess.run(flow.log_prob(samples))
+            assert len(gradients) == 4 and all(np.isfinite(g).all() for g in sess.run(gradients))
+        np.testing.assert_allclose(known, given, rtol=1e-4)
+
+
+ONE_NUMBER = ["Exp", "Sigmoid", "Softplus", "Softsign", "Tanh", "Square", "PowerTransform"]
+
+
+@pytest.mark.parametrize("name", [*ONE_NUMBER, "AffineScalar", "Invert", "Chain", "Inline"])
+def test_a_bijector_inverts_and_knows_its_slope(name: str) -> None:
+    b = ds.bijectors
+    special_cases = {
+        "PowerTransform": lambda: b.PowerTransform(0.4),
+        "AffineScalar": lambda: b.AffineScalar(2.0, -3.0),
+        "Invert": lambda: b.Invert(b.Exp()),
+        "Chain": lambda: b.Chain([b.AffineScalar(scale=3.0), b.Sigmoid()]),
+        "Inline": lambda: b.Inline(
+            tf.exp,
+            tf.log,
+            inverse_log_det_jacobian_fn=lambda y: -tf.log(y),
+            forward_min_event_ndims=0,
+        ),
+    }
+    x = np.array([[0.3, 0.8, 1.9]], np.float32)
+    with tf.Graph().as_default():
+        bijector = special_cases.get(name, getattr(b, name))()
+        t = tf.constant(x)
+        y = bijector.forward(t)
+        slope = tf.log(tf.abs(tf.gradients(y, t)[0]))
+        with tf.Session() as sess:
+            values, expected, forward = sess.run(
+                [y, slope, bijector.forward_log_det_jacobian(t, 0) + tf.zeros_like(t)]
+            )
+            back = sess.run(bijector.inverse(tf.constant(values)))
+            inverse = sess.run(bijector.inverse_log_det_jacobian(tf.constant(values), 1))
+        np.testing.assert_allclose(back, x, rtol=1e-4)
+        np.testing.assert_allclose(forward, expected, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(inverse, -expected.sum(-1), rtol=1e-3, atol=1e-5)
+        assert bijector.inverse(y) is t
+        with pytest.raises(ValueError, match="at least"):
+            b.Affine().forward_log_det_jacobian(t, 0)
+
+
+def test_the_softmax_bijector_makes_shares() -> None:
+    with tf.Graph().as_default():
+        bijector = ds.bijectors.SoftmaxCentered()
+        x = tf.constant([[0.5, -0.2]])
+        y = bijector.forward(x)
+        shares, back = run(y, bijector.inverse(tf.identity(y)))
+        np.testing.assert_allclose(shares.sum(), 1.0, rtol=1e-6)
+        np.testing.assert_allclose(back, [[0.5, -0.2]], rtol=1e-5)
+        assert bijector.forward_event_shape([2]).as_list() == [3]
+
+
+def test_a_policy_learns_from_its_log_probabilities() -> None:
+    """What actor-critic programs do: actions drawn, a ratio of probabilities, an entropy bonus."""
+    with tf.Graph().as_default():
+        tf.set_random_seed(0)
+        mean = tf.get_variable("mean", [1, 1], initializer=tf.zeros_initializer())
+        old = tf.get_variable("old", [1, 1], initializer=tf.zeros_initializer(), trainable=False)
+        policy, before = tf.distributions.Normal(mean, 0.5), tf.distributions.Normal(old, 0.5)
+        action = tf.placeholder(tf.float32, [None, 1])
+        advantage = tf.placeholder(tf.float32, [None, 1])
+        ratio = policy.prob(action) / before.prob(action)
+        clipped = tf.clip_by_value(ratio, 0.8, 1.2)
+        objective = tf.reduce_mean(tf.minimum(ratio * advantage, clipped * advantage))
+        loss = -objective - 0.01 * tf.reduce_mean(policy.entropy())
+        train = tf.train.AdamOptimizer(0.05).minimize(loss)
+        divergence = tf.reduce_mean(tf.distributions.kl_divergence(before, policy))
+        drawn = tf.squeeze(before.sample(64, seed=3), axis=2)
+        with tf.Session() as sess:
+            sess.run(tf.global_variables_initializer())
+            for _ in range(40):
+                a = sess.run(drawn)
+                feed = {action: a, advantage: 1.0 - (a - 2.0) ** 2}
+                for _ in range(3):
+                    sess.run(train, feed)
+                assert sess.run(divergence) >= 0
+                sess.run(old.assign(mean))
+            assert 1.4 < sess.run(mean)[0, 0] < 2.6
