@@ -79,7 +79,7 @@ def logits_and_probs(
     return log(tensor) if multidimensional else log(tensor) - log1p(-tensor), tensor
 
 
-class _WithProbabilities(Distribution):
+class WithProbabilities(Distribution):
     """A distribution given by ``logits`` or ``probs``: of one event, or one for each class."""
 
     #: Whether the last axis of the parameters holds the classes.
@@ -143,7 +143,7 @@ class _WithProbabilities(Distribution):
         return {"logits": convert_to_tensor(sample_shape, dtypes.int32)}
 
 
-class _VectorEvent(_WithProbabilities):
+class VectorEvent(WithProbabilities):
     """An event is a vector with one element for each class."""
 
     @property
@@ -168,7 +168,7 @@ def draw_classes(logits: Any, n: Any, seed: Any, dtype: Any = dtypes.int32) -> A
     return cast(drawn, dtype)
 
 
-class Bernoulli(_WithProbabilities):
+class Bernoulli(WithProbabilities):
     """1 with probability ``probs = sigmoid(logits)``, else 0.
 
     Parameters are floats; samples have ``dtype`` (int32) and no gradient. `mode` is 1 where
@@ -228,11 +228,11 @@ class BernoulliWithSigmoidProbs(Bernoulli):
         self._set_arguments(arguments)
 
 
-class Categorical(_WithProbabilities):
+class Categorical(WithProbabilities):
     """One class number in 0, ..., k - 1, with probabilities ``softmax(logits)`` along the last axis.
 
     ``logits`` or ``probs`` are ``batch_shape + [k]`` floats; samples are integers of ``dtype`` and have no
-    gradient (use ``log_prob(action) * advantage``).
+    gradient (use ``log_prob(action) * advantage``). As in TensorFlow 1, ``cdf(k)`` is ``P(X < k)``.
     """
 
     def __init__(
@@ -270,8 +270,8 @@ class Categorical(_WithProbabilities):
     def _cdf(self, event: Any) -> Any:
         event, probs = self._with_event(event, self.probs)
         classes = cast(array.range_(self._event_size), event.dtype)
-        up_to = classes <= event[..., None]
-        return reduce_sum(probs * cast(up_to, probs.dtype), -1)
+        below = classes < event[..., None]
+        return reduce_sum(probs * cast(below, probs.dtype), -1)
 
     def _entropy(self) -> Any:
         logs = log_softmax(self.logits)
@@ -281,7 +281,7 @@ class Categorical(_WithProbabilities):
         return cast(argmax(self.logits, axis=-1), self.dtype)
 
 
-class OneHotCategorical(_VectorEvent):
+class OneHotCategorical(VectorEvent):
     """One class, as a vector with a 1 at its place; else as `Categorical`."""
 
     def __init__(
@@ -323,7 +323,7 @@ class OneHotCategorical(_VectorEvent):
         return self.probs * (1.0 - self.probs)
 
 
-class _Counts(_WithProbabilities):
+class _Counts(WithProbabilities):
     """Counts out of ``total_count`` trials."""
 
     def _more_parameters(self, arguments: dict[str, Any]) -> list[Any]:
@@ -438,7 +438,7 @@ class NegativeBinomial(_Counts):
         return floor(adjusted)
 
 
-class Geometric(_WithProbabilities):
+class Geometric(WithProbabilities):
     """How many trials fail before the first one that succeeds, with probability ``probs``; floats."""
 
     _classes = False
@@ -574,7 +574,7 @@ class Poisson(Distribution):
         return floor(self.rate)
 
 
-class Multinomial(_Counts, _VectorEvent):
+class Multinomial(_Counts, VectorEvent):
     """How often each class comes up in ``total_count`` draws with probabilities ``probs``.
 
     ``logits`` or ``probs`` are ``batch_shape + [k]`` floats, ``total_count`` broadcasts to

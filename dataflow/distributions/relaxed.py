@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.distributions.discrete import _VectorEvent, _WithProbabilities
+from dataflow.distributions.discrete import VectorEvent, WithProbabilities
 from dataflow.distributions.distribution import FULLY_REPARAMETERIZED, as_float
 from dataflow.distributions.normal_functions import softplus
 from dataflow.graph.conversion import convert_to_tensor
@@ -21,7 +21,7 @@ from dataflow.ops.random import random_uniform
 from dataflow.ops.special import lgamma
 
 
-class _Relaxed(_WithProbabilities):
+class _Relaxed(WithProbabilities):
     def _more_parameters(self, arguments: dict[str, Any]) -> list[Any]:
         from dataflow.distributions.distribution import after
         from dataflow.ops.assertions import assert_positive
@@ -44,7 +44,7 @@ class _Relaxed(_WithProbabilities):
         return random_uniform(shape, smallest, 1.0, self.dtype, seed=seed)
 
 
-class ExpRelaxedOneHotCategorical(_Relaxed, _VectorEvent):
+class ExpRelaxedOneHotCategorical(_Relaxed, VectorEvent):
     """The logarithm of `RelaxedOneHotCategorical`, for numbers that do not underflow."""
 
     def __init__(
