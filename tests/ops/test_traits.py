@@ -280,7 +280,10 @@ OTHER_WORDS = {
     "graph/serialize.py": "Shape",
 }
 #: Parts of the package that build graphs, or look at those of learners; they decide nothing.
-BUILDERS = ("course", "keras", "layers", "data", "lazy_names.py", "estimator", "contrib")
+BUILDERS = (
+    *("course", "keras", "layers", "data", "lazy_names.py", "estimator", "contrib"),
+    "distributions",
+)
 
 
 def _named_types(path: Path, patterns_too: bool) -> set[str]:

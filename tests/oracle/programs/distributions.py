@@ -142,7 +142,7 @@ with tf.Session() as sess:
         ),
         "both": error_of(lambda: d.Bernoulli(logits=0.0, probs=0.5)),
         "neither": error_of(lambda: d.Categorical()),
-        "shapes": error_of(lambda: d.Normal([0.0, 1.0, 2.0], [1.0, 2.0])),
+        "shapes": error_of(lambda: d.Normal([0.0, 1.0, 2.0], [1.0, 2.0]).batch_shape),
         "integers": error_of(lambda: d.Normal(0, 1)),
         "kl": error_of(lambda: d.kl_divergence(normal, policy)),
         "mean": error_of(lambda: policy.mean()),
