@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from dataflow.errors import InvalidArgumentError
-from dataflow.kernels.jit.unique import unique as unique_numbers
 from dataflow.kernels.philox import Stream, stream_of, uniform
 from dataflow.kernels.registry import kernel
 
 _HOST = "draws a few numbers, one after the other, from a distribution that is kept on the host"
-_FLOAT64, _PLACE = np.dtype(np.float64), np.dtype(np.int32)
+_FLOAT64 = np.dtype(np.float64)
 
 #: Draws ``count`` classes.
 Draw = Callable[[int], Any]
@@ -83,12 +82,7 @@ def _sample(draw: Draw, num_sampled: int, unique: bool) -> tuple[Any, int]:
     found: dict[int, None] = {}
     num_draws = 0
     while True:
-        row = draw(2 * num_sampled)
-        at_once = None if found else unique_numbers(row, _PLACE)
-        if at_once is not None and len(at_once[0]) >= num_sampled:
-            values, which = at_once
-            return values[:num_sampled], int((which == num_sampled - 1).argmax()) + 1
-        drawn = row.tolist()
+        drawn = draw(2 * num_sampled).tolist()
         found.update(dict.fromkeys(drawn))
         if len(found) >= num_sampled:
             sampled = list(found)[:num_sampled]

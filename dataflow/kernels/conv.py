@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels import blocked_conv, direct_conv, direct_conv_3d, direct_filter_gradient
+from dataflow.kernels import direct_conv, direct_filter_gradient
 from dataflow.kernels.blas import add_product
 from dataflow.kernels.conv_geometry import (
     Layout,
@@ -217,30 +217,21 @@ def _is_flat(problem: Problem) -> bool:
 
 
 def _direct_forward(x: Any, filters: Any, problem: Problem, out: Any) -> bool:
-    if _is_flat(problem):
-        arrays, windows = (x[:, 0], filters[0]), problem.windows[1:]
-        return any(
-            module.forward(*arrays, *windows, out[:, 0]) for module in (blocked_conv, direct_conv)
-        )
-    return direct_conv_3d.forward(x, filters, problem.windows, out)
+    return _is_flat(problem) and direct_conv.forward(
+        x[:, 0], filters[0], *problem.windows[1:], out[:, 0]
+    )
 
 
 def _direct_filter_gradient(x: Any, grad: Any, problem: Problem, out: Any) -> bool:
-    if _is_flat(problem):
-        return direct_filter_gradient.filter_gradient(
-            x[:, 0], grad[:, 0], *problem.windows[1:], out[0]
-        )
-    return direct_conv_3d.filter_gradient(x, grad, problem.windows, out)
+    return _is_flat(problem) and direct_filter_gradient.filter_gradient(
+        x[:, 0], grad[:, 0], *problem.windows[1:], out[0]
+    )
 
 
 def _direct_input_gradient(filters: Any, grad: Any, problem: Problem, out: Any) -> bool:
-    if _is_flat(problem):
-        arrays, windows = (filters[0], grad[:, 0]), problem.windows[1:]
-        return any(
-            module.input_gradient(*arrays, *windows, out[:, 0])
-            for module in (blocked_conv, direct_conv)
-        )
-    return direct_conv_3d.input_gradient(filters, grad, problem.windows, out)
+    return _is_flat(problem) and direct_conv.input_gradient(
+        filters[0], grad[:, 0], *problem.windows[1:], out[:, 0]
+    )
 
 
 def _forward(xp: Any, x: Any, filters: Any, problem: Problem) -> Any:

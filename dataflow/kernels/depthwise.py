@@ -1,6 +1,6 @@
 """Kernels of depthwise convolution: one pass over the image for each tap.
 
-Convolutions have loops in machine code on processors that have them: `jit.window_kernels`.
+With few taps and one output for a channel all taps are one loop in machine code (`jit.native_ufunc`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import numpy as np
 from dataflow.kernels.conv_geometry import Layout, attr_windows, check_gradient
 from dataflow.kernels.cuda import depthwise as cuda_depthwise
 from dataflow.kernels.cuda.source import can_run
-from dataflow.kernels.jit import window_kernels
 from dataflow.kernels.jit.native_ufunc import SMALL_ELEMENTS, Mapping
 from dataflow.kernels.parallel import add_up_pieces, run_pieces_of
 from dataflow.kernels.registry import kernel
@@ -120,11 +119,6 @@ def _turned(w: Window) -> Window:
     return Window(w.count, w.taps, 1, w.dilation, w.extent - 1 - w.before, 0, w.size)
 
 
-def _flat(filter: Any) -> Any:
-    """Filters [taps, taps, channels, multiplier] with the last two axes as one."""
-    return filter.reshape(*filter.shape[:2], -1)
-
-
 def _pieces(batch: int, item_elements: int) -> list[slice]:
     size = max(1, _PIECE_ELEMENTS // max(1, item_elements))
     return [slice(i, i + size) for i in range(0, batch, size)]
@@ -173,14 +167,6 @@ def depthwise_kernel(
         result = xp.empty(layout.from_sizes(shape), input.dtype)
         cuda_depthwise.forward(xp, image, filter, layout.to_last(result), windows)
         return result
-    if xp is np:
-        image, out = np.ascontiguousarray(image), np.empty(shape, input.dtype)
-        # One channel: whole lines are vectors, where the channels of a place are not.
-        is_single = shape[3] == windows[1].stride == 1
-        if is_single and _native_forward(image, filter[..., 0], windows, out):
-            return layout.from_last(xp, out)
-        if window_kernels.slide("weighted", *windows, x=image, weights=_flat(filter), out=out):
-            return layout.from_last(xp, out)
     out = xp.zeros(shape, input.dtype)
     if (
         xp is np
@@ -234,19 +220,6 @@ def depthwise_backprop_input_kernel(
     is_turned = multiplier == 1 and all(
         w.stride == 1 and t.before >= 0 for w, t in zip(windows, turned, strict=True)
     )
-    if xp is np:
-        out, own = np.empty(sizes, out_backprop.dtype), _flat(filter)
-        if is_turned:  # each place is written once
-            own = np.ascontiguousarray(own[::-1, ::-1])
-            if sizes[3] == 1 and _native_forward(grad[..., 0], own, turned, out):
-                return layout.from_last(xp, out)
-            done = window_kernels.slide("weighted", *turned, x=grad[..., 0], weights=own, out=out)
-        else:
-            done = window_kernels.slide(
-                "weighted_gradient", *windows, grad=grad, weights=own, out=out
-            )
-        if done:
-            return layout.from_last(xp, out)
     out = xp.zeros(sizes, out_backprop.dtype)
     if (
         xp is np
@@ -290,13 +263,6 @@ def depthwise_backprop_filter_kernel(
         return cuda_depthwise.filter_gradient(xp, image, grad, sizes, windows)
     grad = xp.ascontiguousarray(grad).reshape(*grad.shape[:3], *sizes[2:])
     taps = sizes[0] * sizes[1]
-    if xp is np:
-        image, result = np.ascontiguousarray(image), np.empty(sizes, input.dtype)
-        own = _flat(result)
-        if window_kernels.slide(
-            "weights_gradient", *windows, x=image, grad=grad, weights=own, out=own
-        ):
-            return result
     if xp is np and sizes[3] == 1 and taps <= _MAX_NATIVE_TAPS and grad.size >= SMALL_ELEMENTS:
         mapping = _products_of_taps(grad.dtype, taps)
         result = np.zeros(sizes, input.dtype)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from dataflow.kernels import image_color as _colours  # noqa: F401 (ops of the same file)
-from dataflow.kernels.jit.non_max_suppression import suppressed
-from dataflow.kernels.jit.resampling import LinearMap, Neighbours, crop, resample
+from dataflow.kernels import image_color as _image_color  # noqa: F401 (ops of the same file)
 from dataflow.kernels.registry import kernel
 
 _REASON = "written for the host"
@@ -53,7 +51,7 @@ _TABLE = 1024
 @functools.lru_cache(maxsize=256)
 def bicubic_matrix(size: int, out: int, align_corners: bool, half_pixel: bool) -> Any:
     """[out, size]: Keys' cubic kernel on four pixels; its weights come from a table of 1024 steps,
-    a = -0.75, or -0.5 with half-pixel centres (Keys' own)."""
+    a = -0.75, or -0.5 with half-pixel centers (Keys' own)."""
     a = -0.5 if half_pixel else -0.75
     at = _positions(size, out, align_corners, half_pixel)
     lower = np.floor(at).astype(int)
@@ -97,23 +95,66 @@ def nearest_matrix(size: int, out: int, align_corners: bool, half_pixel: bool) -
     return matrix
 
 
+class LinearMap(NamedTuple):
+    """A map of an axis by its matrix [results, places].
+
+    ``taps`` are the same as pairs of vectors [results]: the places that each result is made of, and
+    their weights. It is empty where so many are needed that the product with the matrix is quicker.
+    """
+
+    matrix: Any
+    taps: tuple[tuple[Any, Any], ...]
+
+
+#: With more places for a result than this the product with the matrix is quicker than gathers.
+_MOST_TAPS = 8
+
+
+def _taps(matrix: Any) -> tuple[tuple[Any, Any], ...]:
+    num_taps = max(1, int((matrix != 0).sum(1).max()))
+    if num_taps > min(_MOST_TAPS, matrix.shape[1] // 4):
+        return ()
+    # The places of each result's taps in order; those that it does not need have no weight.
+    places = np.argsort(matrix == 0, axis=1, kind="stable")[:, :num_taps]
+    weights = np.take_along_axis(matrix, places, 1)
+    return tuple(zip(places.T.copy(), weights.T.copy(), strict=True))
+
+
 @functools.lru_cache(maxsize=256)
 def _linear_map(make: Any, size: int, out: int, is_back: bool, *flags: bool) -> LinearMap:
     """The map of an axis that a matrix has, or that of its gradient."""
     matrix = make(size, out, *flags)
-    return LinearMap(matrix.T if is_back else matrix)
+    matrix = matrix.T if is_back else matrix
+    return LinearMap(matrix, _taps(matrix))
+
+
+def _gathered(taps: tuple[tuple[Any, Any], ...], image: Any, axis: int) -> Any:
+    """The sum of the taps along an axis of an image [height, width, channels]."""
+    shape = (-1, 1, 1) if axis == 0 else (-1, 1)
+    total = None
+    for places, weights in taps:
+        part = image.take(places, axis)
+        part *= weights.reshape(shape)
+        total = part if total is None else np.add(total, part, out=total)
+    return total
 
 
 def _apply(maps: tuple[LinearMap, LinearMap], images: Any) -> Any:
-    """Both maps."""
-    found = resample(*maps, images)
-    if found is not None:
-        return found
-    # Rows go as one product an image, columns as one product over all images.
-    rows, columns = maps[0].matrix, maps[1].matrix
+    """Both maps, of images [batch, height, width, channels]; one image after the other, as what is
+    between them then stays in the cache."""
+    rows, columns = maps
     n, h, w, c = images.shape
-    out = np.matmul(rows, images.reshape(n, h, w * c)).reshape(n, rows.shape[0], w, c)
-    return np.ascontiguousarray(np.moveaxis(np.tensordot(columns, out, (1, 2)), 0, 2))
+    out = np.empty((n, rows.matrix.shape[0], columns.matrix.shape[0], c), images.dtype)
+    for image, result in zip(images, out, strict=True):
+        if rows.taps:
+            between = _gathered(rows.taps, image, 0)
+        else:
+            between = (rows.matrix @ image.reshape(h, w * c)).reshape(-1, w, c)
+        if columns.taps:
+            result[...] = _gathered(columns.taps, between, 1)
+        else:
+            np.matmul(columns.matrix, between, out=result)
+    return out
 
 
 def _maps(
@@ -194,10 +235,6 @@ def resize_nearest_neighbor_kernel(
 ) -> Any:
     height, width = size.tolist()
     flags = align_corners, half_pixel_centers
-    if xp is np and images.dtype.char == "f" and images.size and height > 0 and width > 0:
-        found = resample(*_maps(nearest_matrix, images.shape[1:3], (height, width), *flags), images)
-        if found is not None:
-            return found
     rows = _nearest(images.shape[1], height, *flags)
     columns = _nearest(images.shape[2], width, *flags)
     return images[:, rows][:, :, columns]
@@ -210,14 +247,6 @@ def resize_nearest_neighbor_grad_kernel(
     sizes, flags = (size.tolist(), grads.shape[1:3]), (align_corners, half_pixel_centers)
     maps = _maps(nearest_matrix, *sizes, *flags, is_back=True)
     return _apply(maps, grads).astype(grads.dtype, copy=False)
-
-
-def _neighbours(at: Any, size: int) -> Neighbours:
-    """The pixels on both sides of places on an axis; those outside do not matter."""
-    lower = np.floor(at)
-    first = np.clip(np.nan_to_num(lower), 0, size - 1).astype(int)
-    second = np.clip(np.nan_to_num(np.ceil(at)), 0, size - 1).astype(int)
-    return Neighbours(first, second, at - lower)
 
 
 @kernel("CropAndResize", cpu_only=_REASON)
@@ -246,13 +275,6 @@ def crop_and_resize_kernel(
     x = positions(boxes[:, 1], boxes[:, 3], w, width)
     inside = ((y >= 0) & (y <= h - 1))[:, :, None] & ((x >= 0) & (x <= w - 1))[:, None, :]
     n = box_ind[:, None, None]
-    if method == "bilinear":
-        axes = [_neighbours(y, h), _neighbours(x, w)]
-        found = crop(image.astype(np.float32, copy=False), box_ind, *axes)
-        if found is not None:
-            if not inside.all():
-                found[~inside] = extrapolation_value
-            return found
     if method == "nearest":
         rows = np.clip(np.floor(y + 0.5), 0, h - 1).astype(int)[:, :, None]
         columns = np.clip(np.floor(x + 0.5), 0, w - 1).astype(int)[:, None, :]
@@ -272,7 +294,7 @@ def crop_and_resize_kernel(
 
 # ---- boxes --------------------------------------------------------------------------------
 
-#: The colours that frames get in turn, as RGBA; TensorFlow's cycle.
+#: The colors that frames get in turn, as RGBA; TensorFlow's cycle.
 _COLORS = np.array(
     [
         [1, 1, 0, 1],
@@ -334,9 +356,6 @@ def non_max_suppression_kernel(
     low, high = np.minimum(sides[:2], sides[2:]), np.maximum(sides[:2], sides[2:])
     corners = np.concatenate([low, high, (high - low).prod(0, keepdims=True)])
     most = int(max_output_size)
-    kept = suppressed(corners.T, max(most, 0), iou_threshold)
-    if kept is not None:
-        return order[kept].astype(np.int32)
     chosen = np.empty(0, np.int64)  # places in `order`
     for start in range(0, len(order), _BOXES_AT_ONCE):
         if len(chosen) >= most:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.batched_linalg import by_batch
-from dataflow.kernels.jit.batched_gemm import multiply_each
 from dataflow.kernels.parallel import matrix_product
 from dataflow.kernels.registry import kernel
 
@@ -187,8 +186,7 @@ def _as_product(equation: str, a: Any, b: Any) -> Any:
     left = a.reshape(*first, math.prod(rows), steps)
     right = b.reshape(*first, steps, math.prod(columns))
     if first:
-        product = multiply_each(left, right)
-        product = np.matmul(left, right) if product is None else product
+        product = np.matmul(left, right)
     else:
         product = matrix_product(left, right)
     return product.reshape((*first, *rows, *columns)).transpose(plan.out)

@@ -1,7 +1,7 @@
 """Kernels of pooling: slices of the whole array for each tap of the window, no loop over elements.
 
-Over height and width, on processors that have them, `jit.window_kernels` has loops in machine code.
-A GPU has kernels of its own, in `cuda.pooling`.
+Windows that tile the array have loops in machine code (`jit.native_ufunc`). A GPU has kernels of its
+own, in `cuda.pooling`.
 
 A window may slide along any axis, so both data formats and pooling over channels are one case.
 Of equal maxima the first in row-major order gets the gradient, as in TensorFlow.
@@ -19,7 +19,6 @@ import numpy as np
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.cuda import pooling as cuda_pooling
 from dataflow.kernels.cuda.source import can_run
-from dataflow.kernels.jit import window_kernels
 from dataflow.kernels.jit.native_ufunc import Mapping
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
@@ -156,9 +155,6 @@ def _max_pool(xp: Any, x: Any, windows: Windows, bias: Any = None) -> Any:
         inputs = _tap_views(x, windows) if bias is None else [*_tap_views(x, windows), bias]
         if mapping is not None and mapping.run(out.shape, inputs, [out]):
             return out
-    pair = _high_and_wide(xp, x, windows) if bias is None else None
-    if pair is not None and window_kernels.slide("max", *pair, x=x, y=out, out=out):
-        return out
 
     def work(piece: slice) -> None:
         part, target = _biased(x[piece], bias), out[piece]
@@ -178,15 +174,6 @@ def _biased(x: Any, bias: Any) -> Any:
         return x
     x = x + bias
     return np.maximum(x, 0, out=x)
-
-
-def _high_and_wide(xp: Any, x: Any, windows: Windows) -> tuple[Window, Window] | None:
-    """The windows along height and width of [batch, height, width, channels], if there are no
-    others."""
-    if xp is not np or x.ndim != 4 or x.size == 0 or not set(windows) <= {1, 2}:
-        return None
-    still = [Window(size, 1, 1, 1, 0, 0, size) for size in x.shape]
-    return windows.get(1, still[1]), windows.get(2, still[2])
 
 
 def _num_taps(windows: Windows) -> int:
@@ -310,11 +297,6 @@ def _max_pool_gradient(
             inputs.append(bias)
         if mapping is not None and mapping.run(shape, inputs, _tap_views(out, windows)):
             return out
-    pair = _high_and_wide(xp, x, windows) if bias is None else None
-    if pair is not None:
-        out = np.empty(x.shape, grad.dtype)
-        if window_kernels.slide("max_gradient", *pair, x=x, y=y, grad=grad, out=out):
-            return out
     out = xp.zeros(x.shape, grad.dtype)
     if out.size == 0 or grad.size == 0:
         return out
@@ -360,11 +342,6 @@ def _avg_pool(xp: Any, x: Any, windows: Windows) -> Any:
     if can_run(xp, x):
         axes = cuda_pooling.axes_of(x.shape, windows)
         return cuda_pooling.avg_pool(xp, x, axes, _output_shape(x.shape, windows))
-    pair = _high_and_wide(xp, x, windows)
-    if pair is not None:
-        out = np.empty(_output_shape(x.shape, windows), x.dtype)
-        if window_kernels.slide("average", *pair, x=x, y=out, out=out):
-            return out
     work = x.astype(np.float32) if x.dtype.itemsize == 2 else x
     total = _accumulate(xp, work, windows, xp.add, 0)
     return (total / _counts(xp, windows, x.ndim, work.dtype)).astype(x.dtype, copy=False)
@@ -378,12 +355,6 @@ def _avg_pool_gradient(xp: Any, sizes: Any, grad: Any, windows: Windows) -> Any:
     if can_run(xp, grad):
         axes = cuda_pooling.axes_of(shape, windows)
         return cuda_pooling.avg_pool_gradient(xp, grad, axes, shape)
-    out = np.empty(shape, grad.dtype) if xp is np else None
-    pair = _high_and_wide(xp, out, windows)
-    if pair is not None and window_kernels.slide(
-        "average_gradient", *pair, y=grad, grad=grad, out=out
-    ):
-        return out
     work = grad.astype(np.float32) if grad.dtype.itemsize == 2 else grad
     out = _spread(xp, work / _counts(xp, windows, grad.ndim, work.dtype), windows)
     return xp.ascontiguousarray(out).astype(grad.dtype, copy=False)

@@ -7,16 +7,12 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple
-from dataflow.kernels.jit import transpose
-from dataflow.kernels.jit.transpose import turned
 from dataflow.kernels.registry import kernel
 
 
 @kernel("Transpose", any_dtype=True)
 def transpose_kernel(xp: Any, x: Any, perm: Any) -> Any:
-    order = int_tuple(perm)
-    found = turned(x, order) if xp is np and x.size >= transpose.SMALL_ELEMENTS else None
-    return x.transpose(order) if found is None else found
+    return x.transpose(int_tuple(perm))
 
 
 @kernel("ConjugateTranspose")

@@ -17,9 +17,7 @@ from dataflow.kernels.jit.native_ufunc import (
     add_inner,
     rows_joined,
 )
-from dataflow.kernels.jit.window_kernels import slide
 from dataflow.kernels.registry import kernel
-from dataflow.windows import Window
 
 
 def axes_of(x: Any, axes: Any) -> tuple[int, ...]:
@@ -185,16 +183,6 @@ def prod_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
     return xp.prod(x, axis=axis, keepdims=keep_dims, dtype=x.dtype)
 
 
-def _largest_of_places(x: Any) -> Any:
-    """The maxima along the middle axis: one window of pooling; ``None`` where that cannot be (yet)."""
-    n, places, channels = x.shape
-    if x.dtype.char != "f" or x.size < SMALL_ELEMENTS:
-        return None
-    out = np.empty((n, 1, 1, channels), x.dtype)
-    windows = Window(places, places, 1, 1, 0, 0, 1), Window(1, 1, 1, 1, 0, 0, 1)
-    return out if slide("max", *windows, x=x.reshape(n, places, 1, channels), out=out) else None
-
-
 def _one_axis(ufunc: Any, x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
     """As ``ufunc.reduce``, for neighbouring axes along one."""
     gone = sorted(a % x.ndim for a in axis)
@@ -204,8 +192,7 @@ def _one_axis(ufunc: Any, x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any
         shape = x.shape[:first] + kept + x.shape[last + 1 :]
         before, after = math.prod(x.shape[:first]), math.prod(x.shape[last + 1 :])
         flat = x.reshape(before, -1, after)
-        found = _largest_of_places(flat) if ufunc is np.maximum and after >= 8 else None
-        return (ufunc.reduce(flat, axis=1) if found is None else found).reshape(shape)[()]
+        return ufunc.reduce(flat, axis=1).reshape(shape)[()]
     return ufunc.reduce(x, axis=axis, keepdims=keep_dims)
 
 

@@ -10,8 +10,6 @@ import numpy as np
 from dataflow.dtypes import DType
 from dataflow.kernels.array_basics import int_tuple
 from dataflow.kernels.batched_linalg import by_batch
-from dataflow.kernels.jit.top_k import largest
-from dataflow.kernels.jit.unique import unique
 from dataflow.kernels.registry import kernel
 
 
@@ -45,10 +43,6 @@ def top_k_kernel(xp: Any, x: Any, k: Any, *, sorted: bool) -> Any:
     if k == 1:
         index = x.argmax(-1)[..., None]
     elif xp is np and 8 * k < size and x.dtype.kind == "f":
-        found = largest(x.reshape(-1, size), k)
-        if found is not None and found[1].min() >= 0:
-            shape = (*x.shape[:-1], k)
-            return found[0].reshape(shape), found[1].reshape(shape)
         index = _few_largest(x, k)
     else:
         index = _largest_first(xp, x)[..., :k]
@@ -202,9 +196,6 @@ _SETS = "sets are built in order of first appearance, one element after the othe
 
 @kernel("Unique", cpu_only=_SETS)
 def unique_kernel(xp: Any, x: Any, *, out_idx: DType) -> Any:
-    found = unique(x, out_idx.numpy)
-    if found is not None:
-        return found
     values, which, _ = unique_in_order(x)
     return values, which.astype(out_idx.numpy)
 

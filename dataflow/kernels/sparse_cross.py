@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.hashing import fingerprint64
-from dataflow.kernels.jit import string_kernels
 from dataflow.kernels.registry import kernel
 
 _MULTIPLIER = np.uint64(0xC6A4A7935BD1E995)
@@ -30,9 +29,6 @@ def _fingerprints(values: Any) -> Any:
     """A fingerprint for each string; an integer is its own."""
     values = np.asarray(values)
     if values.dtype == object:
-        found = string_kernels.fingerprints(values)
-        if found is not None and found[1]:
-            return found[0]
         texts = values.tolist()
         known = {text: fingerprint64(text) for text in set(texts)}
         return np.array([known[text] for text in texts], np.uint64)

@@ -57,17 +57,7 @@ def _buckets(fingerprint: Callable[[bytes], int], value: Any, num_buckets: int) 
 
 def _fingerprints(value: Any) -> Any:
     """FarmHash's fingerprint of every element, uint64."""
-    array = strings(value)
-    found = string_kernels.fingerprints(array)
-    if found is None:
-        return each(fingerprint64, array, np.uint64)
-    numbers, all_there = found
-    if not all_there:
-        flat, longest = numbers.reshape(-1), string_kernels.LONGEST_HASHED
-        for i, text in enumerate(array.reshape(-1).tolist()):
-            if len(text) > longest:
-                flat[i] = fingerprint64(text)
-    return numbers
+    return each(fingerprint64, strings(value), np.uint64)
 
 
 @kernel("StringJoin", cpu_only=_REASON)
@@ -187,8 +177,7 @@ def substr_kernel(xp: Any, x: Any, pos: Any, length: Any, *, unit: str) -> Any:
 @kernel("StringLength", cpu_only=_REASON)
 def string_length_kernel(xp: Any, x: Any, *, unit: str) -> Any:
     if unit == "BYTE":
-        found = string_kernels.lengths(strings(x))
-        return each(len, x, np.int32) if found is None else found
+        return each(len, x, np.int32)
     return each(lambda text: sum(1 for b in text if b & 0xC0 != 0x80), x, np.int32)
 
 

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import (
-    blocked_conv,
     conv,
     direct_conv,
     direct_conv_common,
     direct_filter_gradient,
 )
 from dataflow.kernels.jit import compiler, implicit_gemm
-from dataflow.windows import Window
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
 pytestmark = pytest.mark.avx512
@@ -26,8 +24,6 @@ def direct(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """However small the problem."""
     monkeypatch.setattr(direct_conv_common, "_SMALL_PRODUCT", 0)
     monkeypatch.setattr(direct_conv_common, "_LEAST_OUTPUTS", 1)
-    monkeypatch.setattr(blocked_conv, "_LEAST_BLOCKS", 0)
-    direct_conv_common._lists.clear()  # a list says whether there are blocks enough
 
 
 #: (batch, height, width, channels, filter height, filter width, outputs)
@@ -183,29 +179,6 @@ def test_few_outputs_in_blocks(
         lambda: conv.conv2d_backprop_input_kernel(np, sizes, turned, grad, **attributes),
         may_be_blas=True,
     )
-
-
-@pytest.mark.parametrize(
-    ("width", "outputs", "size"),
-    [
-        (Window(28, 5, 1, 1, 2, 2, 28), 1, 4),
-        (Window(28, 3, 1, 1, 1, 1, 28), 8, 2),
-        (Window(28, 5, 1, 1, 2, 2, 28), 16, None),  # a vector is full
-        (Window(29, 5, 1, 1, 2, 2, 29), 1, None),  # nothing divides 29
-    ],
-)
-def test_places_that_make_a_block(width: Window, outputs: int, size: int | None) -> None:
-    blocks = blocked_conv._forward_blocks(width, outputs)
-    assert (None if blocks is None else blocks.size) == size
-
-
-def test_a_block_of_a_gradient_holds_whole_strides() -> None:
-    """28 elements that windows of five, two apart, slid along: blocks of 2, 4, 14 or 28."""
-    blocks = blocked_conv._gradient_blocks(Window(28, 5, 2, 1, 1, 2, 14), 1)
-    assert blocks is not None and blocks.size == 4
-    # Element 0 meets the first tap but one of place 0, and the last but one of the place before it.
-    assert [(m.tap, m.element) for m in blocks.meetings if m.place == 0] == [(1, 1), (3, 0)]
-    assert blocks.window == Window(14, 4, 2, 1, 1, 0, 7)
 
 
 def test_what_is_not_compiled_yet_is_left_to_blas(monkeypatch: pytest.MonkeyPatch) -> None:

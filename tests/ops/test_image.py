@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
+from dataflow.kernels import image as image_kernels
 
 BATCH = np.random.default_rng(0).random((2, 5, 7, 3)).astype(np.float32)
 IMAGE = BATCH[0]
@@ -239,3 +240,17 @@ def test_boxes_are_suppressed_by_better_ones_in_other_blocks_too(
         found = session.run(tf.image.non_max_suppression(boxes, scores, most, iou))
     assert found.tolist() == _suppressed(boxes, scores, most, iou)
     assert found.dtype == np.int32
+
+
+@pytest.mark.parametrize("make", ["bilinear", "bicubic", "nearest"])
+def test_gathered_pixels_make_what_the_matrices_make(make: str) -> None:
+    matrix = getattr(image_kernels, f"{make}_matrix")(17, 40, False, True)
+    images = np.random.default_rng(0).random((2, 17, 40, 3), dtype=np.float32)
+    gathered = image_kernels.LinearMap(matrix, image_kernels._taps(matrix))
+    back = image_kernels.LinearMap(matrix.T, ())  # a product
+    assert gathered.taps
+    wanted = np.einsum("ij,kl,njlc->nikc", matrix, matrix.T, images)
+    np.testing.assert_allclose(image_kernels._apply((gathered, back), images), wanted, rtol=1e-5)
+    turned = images.transpose(0, 2, 1, 3)
+    wanted = np.einsum("ij,kl,njlc->nikc", matrix.T, matrix, turned)
+    np.testing.assert_allclose(image_kernels._apply((back, gathered), turned), wanted, rtol=1e-5)

@@ -40,8 +40,6 @@ SMALL_PRODUCT = 1 << 20
 _LEAST_ROWS, _LEAST_COLUMNS = 4, LANES
 #: Rows of the right matrix in a panel; rows of the left one that stay in the second cache.
 _MOST_STEPS, _MOST_ROWS = 256, 512
-#: Elements of a right matrix whose rows are divided: more than a core's second cache has.
-_LARGE_WEIGHTS = 1 << 19
 #: Multiplications of a product whose steps are divided, at least, and into how many shares: as many
 #: on all machines, since they decide how the sums round.
 _LEAST_DIVIDED, _STEP_SHARES = 3 << 20, 4

@@ -122,13 +122,6 @@ class Writer:
         place = self.pointer(address)
         self.lines.append(f"  store {VECTOR} {vector}, ptr {place}, align {VECTOR_BYTES}")
 
-    def store_masked(self, vector: str, address: str, mask: str) -> None:
-        place = self.pointer(address)
-        self.lines.append(
-            f"  call void {_STORE}({VECTOR} {vector}, ptr {place}, i32 {NUMBER_BYTES}, "
-            f"<{LANES} x i1> {mask})"
-        )
-
     def text(self) -> str:
         return "\n".join([*self.lines, "  ret void", "}", ""])
 

@@ -274,7 +274,7 @@ def test_depthwise_convolution(
 def test_depthwise_convolution_of_one_channel(
     both: Any, monkeypatch: pytest.MonkeyPatch, padding: str, rate: int
 ) -> None:
-    """Lines are vectors there, before `window_kernels` is asked."""
+    """Lines are vectors there."""
     monkeypatch.setattr(depthwise, "SMALL_ELEMENTS", 0)
     rng = np.random.default_rng(7)
     attributes: dict[str, Any] = {"strides": [1] * 4, "explicit_paddings": [], "padding": padding}

@@ -9,7 +9,6 @@ import pytest
 
 import dataflow as tf
 from dataflow.kernels import parsing, string
-from dataflow.kernels.hashing import fingerprint64
 from dataflow.kernels.jit import string_kernels
 from dataflow.kernels.string import text_array
 from tests.results_of import results_of
@@ -41,23 +40,6 @@ def every_size(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _texts(*texts: bytes) -> Any:
     return text_array(texts, (len(texts),))
-
-
-def test_lengths_and_fingerprints() -> None:
-    rng = np.random.default_rng(0)
-    texts = text_array([rng.bytes(i % 100) for i in range(400)], (20, 20))
-    np.testing.assert_array_equal(
-        string_kernels.lengths(texts), [[len(t) for t in row] for row in texts]
-    )
-    found = string_kernels.fingerprints(texts)
-    assert found is not None and not found[1]
-    for text, number in zip(texts.reshape(-1), found[0].reshape(-1), strict=True):
-        if len(text) <= string_kernels.LONGEST_HASHED:
-            assert int(number) == fingerprint64(text)
-    wanted = [[fingerprint64(t) % 1000 for t in row] for row in texts]
-    buckets = string.string_to_hash_bucket_fast_kernel(np, texts, num_buckets=1000)
-    np.testing.assert_array_equal(buckets, wanted)
-    assert buckets.dtype == np.int64
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -153,8 +135,6 @@ def test_what_is_wrong_with_a_record_is_said(records: list[bytes], message: str)
 def test_other_objects_are_left_alone() -> None:
     texts = _texts(b"a", b"b")
     texts[1] = "no bytes"
-    assert string_kernels.lengths(texts) is None
-    assert string_kernels.fingerprints(texts) is None
     assert string_kernels.numbers(texts, False) is None
     assert string_kernels.records(texts, b",", [string_kernels.TEXT], True, True) is None
-    assert string_kernels.lengths(_texts(b"a", b"b", b"c")[::2]) is None
+    assert string_kernels.numbers(_texts(b"1", b"2", b"3")[::2], True) is None
