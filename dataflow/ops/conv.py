@@ -6,10 +6,11 @@ A filter has shape [*taps, channels in, channels out]. ``strides``, ``dilations`
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from dataflow.dtypes import FLOATING, INDICES, int32
-from dataflow.graph.registry import Defaulted, define_op
+from dataflow.graph.registry import Defaulted, OpDef, define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.costs import windows
@@ -18,7 +19,6 @@ from dataflow.shapes import Dims, list_dims, merge
 from dataflow.windows import num_positions
 
 _FORMATS = {4: ("NHWC", "NCHW"), 5: ("NDHWC", "NCDHW")}
-_ONES = (1, 1, 1, 1)
 
 
 def format_axes(data_format: str, rank: int) -> tuple[int, list[int]]:
@@ -195,298 +195,145 @@ def filter_gradient_dims(
     return (None,) * rank if sizes is None else sizes
 
 
-# ---- two dimensions ----------------------------------------------------------------------------
-
-
-@define_op(
-    "Conv2D",
-    "input: T, filter: T -> output: T",
-    T=FLOATING | {int32},
-    own_memory=True,
-    calls_blas=True,
-    cost=windows,
-    shares_work="always",
-)
-def conv2d_op(
-    input: Tensor,
-    filter: Tensor,
+def convolution_ops(
+    op_types: tuple[str, str, str],
+    rank: int,
+    attrs: str,
+    whats: tuple[str, str, str],
+    options: tuple[dict[str, Any], dict[str, Any], dict[str, Any]],
     *,
-    strides: list[int],
-    use_cudnn_on_gpu: bool = True,
-    padding: str,
-    explicit_paddings: list[int] = (),  # type: ignore[assignment]
-    data_format: str = "NHWC",
-    dilations: list[int] = _ONES,  # type: ignore[assignment]
-) -> Dims:
-    """Convolution of a batch of images: for each place, the filter times what lies under it.
+    sizes: str = "int32",
+    depthwise: bool = False,
+) -> tuple[OpDef, OpDef, OpDef]:
+    """A convolution over inputs of ``rank`` axes, its gradient by the input, and that by the filter.
+
+    ``whats`` are their docstrings, ``sizes`` the dtype of ``input_sizes``; ``attrs`` and ``options``
+    are those of `define_op`. Each one's gradients are the other two.
+    """
+    checks: dict[str, Any] = {"depthwise": depthwise}
+    if rank == 5:
+        checks["kinds"] = ("SAME", "VALID")
+
+    def settings(attrs: dict[str, Any]) -> dict[str, Any]:
+        given = {n: attrs[n] for n in ("strides", "padding", "data_format", "dilations")}
+        return {**given, "explicit_paddings": attrs.get("explicit_paddings", []), **checks}
+
+    def rule(input: Tensor, filter: Tensor, **attrs: Any) -> Dims:
+        return convolved_dims(input, filter.dims, rank, **settings(attrs))
+
+    def input_rule(input_sizes: Tensor, filter: Tensor, out_backprop: Tensor, **attrs: Any) -> Dims:
+        return input_gradient_dims(input_sizes, filter.dims, out_backprop, rank, **settings(attrs))
+
+    def filter_rule(
+        input: Tensor, filter_sizes: Tensor, out_backprop: Tensor, **attrs: Any
+    ) -> Dims:
+        return filter_gradient_dims(input, filter_sizes, out_backprop, rank, **settings(attrs))
+
+    rules: tuple[Any, ...] = (rule, input_rule, filter_rule)
+    signatures = (
+        "input: T, filter: T -> output: T",
+        f"input_sizes: {sizes}, filter: T, out_backprop: T -> output: T",
+        "input: T, filter_sizes: int32, out_backprop: T -> output: T",
+    )
+    made: list[OpDef] = []
+    for function, what, op_type, signature, more in zip(
+        rules, whats, op_types, signatures, options, strict=True
+    ):
+        function.__name__, function.__doc__ = op_type, what
+        function.__module__ = sys._getframe(1).f_globals["__name__"]  # the op's family
+        made.append(define_op(op_type, signature, attrs=attrs, **more)(function))
+    forward, to_input, to_filter = made
+
+    def given(op: Any) -> dict[str, Any]:
+        return {spec.name: op.attrs[spec.name] for spec in forward.attrs}
+
+    @forward.gradient
+    def convolution_gradient(op: Any, grad: Tensor) -> list[Any]:
+        input, filters = op.inputs
+        if depthwise:
+            input_shape, filter_shape = array_ops.shape(input), array_ops.shape(filters)
+        else:
+            input_shape, filter_shape = array_ops.shape_n([input, filters])
+        return [
+            to_input(input_shape, filters, grad, **given(op)),
+            to_filter(input, filter_shape, grad, **given(op)),
+        ]
+
+    @to_input.gradient
+    def backprop_input_gradient(op: Any, grad: Tensor) -> list[Any]:
+        _, filters, out_backprop = op.inputs
+        by_filter = to_filter(grad, array_ops.shape(filters), out_backprop, **given(op))
+        return [None, by_filter, forward(grad, filters, **given(op))]
+
+    @to_filter.gradient
+    def backprop_filter_gradient(op: Any, grad: Tensor) -> list[Any]:
+        input, _, out_backprop = op.inputs
+        by_input = to_input(array_ops.shape(input), grad, out_backprop, **given(op))
+        return [by_input, None, forward(input, grad, **given(op))]
+
+    return forward, to_input, to_filter
+
+
+_WORK: dict[str, Any] = {"calls_blas": True, "cost": windows, "shares_work": "always"}
+
+conv2d_op, conv2d_backprop_input_op, conv2d_backprop_filter_op = convolution_ops(
+    ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"),
+    4,
+    "strides: list[int], use_cudnn_on_gpu: bool = True, padding: str, "
+    "explicit_paddings: list[int] = (), data_format: str = 'NHWC', "
+    "dilations: list[int] = (1, 1, 1, 1)",
+    (
+        """Convolution of a batch of images: for each place, the filter times what lies under it.
 
     Shape: input [batch, height, width, channels], filter [height, width, channels, outputs];
     result [batch, height', width', outputs]. NCHW has the channels after the batch. With fewer
     channels in the filter, the input is convolved in groups. Dtype: kept.
     Gradient: `Conv2DBackpropInput` and `Conv2DBackpropFilter`.
-    """
-    return convolved_dims(
-        input, filter.dims, 4, strides, padding, explicit_paddings, data_format, dilations
-    )
-
-
-@define_op(
-    "Conv2DBackpropInput",
-    "input_sizes: int32, filter: T, out_backprop: T -> output: T",
-    T=FLOATING | {int32},
-    shape_input=0,
-    own_memory=True,
-    calls_blas=True,
-    cost=windows,
-    shares_work="always",
-)
-def conv2d_backprop_input_op(
-    input_sizes: Tensor,
-    filter: Tensor,
-    out_backprop: Tensor,
-    *,
-    strides: list[int],
-    use_cudnn_on_gpu: bool = True,
-    padding: str,
-    explicit_paddings: list[int] = (),  # type: ignore[assignment]
-    data_format: str = "NHWC",
-    dilations: list[int] = _ONES,  # type: ignore[assignment]
-) -> Dims:
-    """The gradient of `Conv2D` by its input; also the transposed convolution.
+    """,
+        """The gradient of `Conv2D` by its input; also the transposed convolution.
 
     Shape: the four (or two spatial) sizes that input_sizes holds. Dtype: kept.
     Gradient: `Conv2DBackpropFilter` to the filter, `Conv2D` to out_backprop.
-    """
-    return input_gradient_dims(
-        input_sizes,
-        filter.dims,
-        out_backprop,
-        4,
-        data_format,
-        strides=strides,
-        padding=padding,
-        explicit_paddings=explicit_paddings,
-        dilations=dilations,
-    )
-
-
-@define_op(
-    "Conv2DBackpropFilter",
-    "input: T, filter_sizes: int32, out_backprop: T -> output: T",
-    T=FLOATING,
-    keeps_nothing=True,
-    calls_blas=True,
-    cost=windows,
-    shares_work="always",
-)
-def conv2d_backprop_filter_op(
-    input: Tensor,
-    filter_sizes: Tensor,
-    out_backprop: Tensor,
-    *,
-    strides: list[int],
-    use_cudnn_on_gpu: bool = True,
-    padding: str,
-    explicit_paddings: list[int] = (),  # type: ignore[assignment]
-    data_format: str = "NHWC",
-    dilations: list[int] = _ONES,  # type: ignore[assignment]
-) -> Dims:
-    """The gradient of `Conv2D` by its filter.
+    """,
+        """The gradient of `Conv2D` by its filter.
 
     Shape: the four sizes that filter_sizes holds. Dtype: kept.
     Gradient: `Conv2DBackpropInput` to the input, `Conv2D` to out_backprop.
-    """
-    return filter_gradient_dims(
-        input,
-        filter_sizes,
-        out_backprop,
-        4,
-        strides=strides,
-        padding=padding,
-        explicit_paddings=explicit_paddings,
-        data_format=data_format,
-        dilations=dilations,
-    )
-
-
-def _attrs2d(op: Any) -> dict[str, Any]:
-    names = ("strides", "use_cudnn_on_gpu", "padding", "explicit_paddings")
-    return {n: op.attrs[n] for n in (*names, "data_format", "dilations")}
-
-
-@conv2d_op.gradient
-def conv2d_gradient(op: Any, grad: Tensor) -> list[Any]:
-    image, filters = op.inputs
-    image_shape, filter_shape = array_ops.shape_n([image, filters])
-    attrs = _attrs2d(op)
-    return [
-        conv2d_backprop_input_op(image_shape, filters, grad, **attrs),
-        conv2d_backprop_filter_op(image, filter_shape, grad, **attrs),
-    ]
-
-
-@conv2d_backprop_input_op.gradient
-def conv2d_backprop_input_gradient(op: Any, grad: Tensor) -> list[Any]:
-    _, filters, out_backprop = op.inputs
-    attrs = _attrs2d(op)
-    return [
-        None,
-        conv2d_backprop_filter_op(grad, array_ops.shape(filters), out_backprop, **attrs),
-        conv2d_op(grad, filters, **attrs),
-    ]
-
-
-@conv2d_backprop_filter_op.gradient
-def conv2d_backprop_filter_gradient(op: Any, grad: Tensor) -> list[Any]:
-    image, _, out_backprop = op.inputs
-    attrs = _attrs2d(op)
-    return [
-        conv2d_backprop_input_op(array_ops.shape(image), grad, out_backprop, **attrs),
-        None,
-        conv2d_op(image, grad, **attrs),
-    ]
-
-
-# ---- three dimensions --------------------------------------------------------------------------
-
-_KINDS_3D = ("SAME", "VALID")
-
-
-@define_op(
-    "Conv3D",
-    "input: T, filter: T -> output: T",
-    T=FLOATING,
-    calls_blas=True,
-    cost=windows,
-    shares_work="always",
+    """,
+    ),
+    (
+        {"T": FLOATING | {int32}, "own_memory": True, **_WORK},
+        {"T": FLOATING | {int32}, "shape_input": 0, "own_memory": True, **_WORK},
+        {"T": FLOATING, "keeps_nothing": True, **_WORK},
+    ),
 )
-def conv3d_op(
-    input: Tensor,
-    filter: Tensor,
-    *,
-    strides: list[int],
-    padding: str,
-    data_format: str = "NDHWC",
-    dilations: list[int] = (1, 1, 1, 1, 1),  # type: ignore[assignment]
-) -> Dims:
-    """Convolution of a batch of volumes.
+conv3d_op, conv3d_backprop_input_op, conv3d_backprop_filter_op = convolution_ops(
+    ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"),
+    5,
+    "strides: list[int], padding: str, data_format: str = 'NDHWC', "
+    "dilations: list[int] = (1, 1, 1, 1, 1)",
+    (
+        """Convolution of a batch of volumes.
 
     Shape: input [batch, depth, height, width, channels], filter [depth, height, width, channels,
     outputs]; result [batch, depth', height', width', outputs]. Dtype: kept.
     Gradient: `Conv3DBackpropInputV2` and `Conv3DBackpropFilterV2`.
-    """
-    return convolved_dims(
-        input, filter.dims, 5, strides, padding, [], data_format, dilations, _KINDS_3D
-    )
-
-
-@define_op(
-    "Conv3DBackpropInputV2",
-    "input_sizes: Tshape, filter: T, out_backprop: T -> output: T",
-    T=FLOATING,
-    Tshape=Defaulted(int32, INDICES),
-    calls_blas=True,
-    cost=windows,
-    shares_work="always",
-)
-def conv3d_backprop_input_op(
-    input_sizes: Tensor,
-    filter: Tensor,
-    out_backprop: Tensor,
-    *,
-    strides: list[int],
-    padding: str,
-    data_format: str = "NDHWC",
-    dilations: list[int] = (1, 1, 1, 1, 1),  # type: ignore[assignment]
-) -> Dims:
-    """The gradient of `Conv3D` by its input; also the transposed convolution.
+    """,
+        """The gradient of `Conv3D` by its input; also the transposed convolution.
 
     Shape: the five sizes that input_sizes holds. Dtype: kept.
     Gradient: `Conv3DBackpropFilterV2` to the filter, `Conv3D` to out_backprop.
-    """
-    return input_gradient_dims(
-        input_sizes,
-        filter.dims,
-        out_backprop,
-        5,
-        data_format,
-        strides=strides,
-        padding=padding,
-        explicit_paddings=[],
-        dilations=dilations,
-        kinds=_KINDS_3D,
-    )
-
-
-@define_op(
-    "Conv3DBackpropFilterV2",
-    "input: T, filter_sizes: int32, out_backprop: T -> output: T",
-    T=FLOATING,
-    calls_blas=True,
-    cost=windows,
-    shares_work="always",
-)
-def conv3d_backprop_filter_op(
-    input: Tensor,
-    filter_sizes: Tensor,
-    out_backprop: Tensor,
-    *,
-    strides: list[int],
-    padding: str,
-    data_format: str = "NDHWC",
-    dilations: list[int] = (1, 1, 1, 1, 1),  # type: ignore[assignment]
-) -> Dims:
-    """The gradient of `Conv3D` by its filter.
+    """,
+        """The gradient of `Conv3D` by its filter.
 
     Shape: the five sizes that filter_sizes holds. Dtype: kept.
     Gradient: `Conv3DBackpropInputV2` to the input, `Conv3D` to out_backprop.
-    """
-    return filter_gradient_dims(
-        input,
-        filter_sizes,
-        out_backprop,
-        5,
-        strides=strides,
-        padding=padding,
-        explicit_paddings=[],
-        data_format=data_format,
-        dilations=dilations,
-        kinds=_KINDS_3D,
-    )
-
-
-def _attrs3d(op: Any) -> dict[str, Any]:
-    return {n: op.attrs[n] for n in ("strides", "padding", "data_format", "dilations")}
-
-
-@conv3d_op.gradient
-def conv3d_gradient(op: Any, grad: Tensor) -> list[Any]:
-    volume, filters = op.inputs
-    volume_shape, filter_shape = array_ops.shape_n([volume, filters])
-    attrs = _attrs3d(op)
-    return [
-        conv3d_backprop_input_op(volume_shape, filters, grad, **attrs),
-        conv3d_backprop_filter_op(volume, filter_shape, grad, **attrs),
-    ]
-
-
-@conv3d_backprop_input_op.gradient
-def conv3d_backprop_input_gradient(op: Any, grad: Tensor) -> list[Any]:
-    _, filters, out_backprop = op.inputs
-    attrs = _attrs3d(op)
-    return [
-        None,
-        conv3d_backprop_filter_op(grad, array_ops.shape(filters), out_backprop, **attrs),
-        conv3d_op(grad, filters, **attrs),
-    ]
-
-
-@conv3d_backprop_filter_op.gradient
-def conv3d_backprop_filter_gradient(op: Any, grad: Tensor) -> list[Any]:
-    volume, _, out_backprop = op.inputs
-    attrs = _attrs3d(op)
-    return [
-        conv3d_backprop_input_op(array_ops.shape(volume), grad, out_backprop, **attrs),
-        None,
-        conv3d_op(volume, grad, **attrs),
-    ]
+    """,
+    ),
+    (
+        {"T": FLOATING, **_WORK},
+        {"T": FLOATING, "Tshape": Defaulted(int32, INDICES), **_WORK},
+        {"T": FLOATING, **_WORK},
+    ),
+    sizes="Tshape",
+)

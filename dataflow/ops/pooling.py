@@ -70,199 +70,145 @@ def _merged(a: Dims, b: Dims, what: str) -> Dims:
 # ---- maximum ------------------------------------------------------------------------------------
 
 
-@define_op(
-    "MaxPool",
-    "input: T -> output: T",
-    T=Defaulted(dtypes.float32, REAL_NUMBERS),
-    keeps_nothing=True,
-    cost=windows,
-    shares_work="always",
-)
-def max_pool_op(
-    input: Tensor,
-    *,
-    ksize: list[int],
-    strides: list[int],
-    padding: str,
-    explicit_paddings: list[int] = (),  # type: ignore[assignment]
-    data_format: str = "NHWC",
-) -> Dims:
-    """The largest element under each place of a window.
-
-    Shape: [batch, height, width, channels], or NCHW; ksize and strides have an entry for each
-    axis. Dtype: kept. Gradient: to the first of the largest elements, by `MaxPoolGrad`.
-    """
-    kinds = ("SAME", "VALID", "EXPLICIT")
-    return pooled_dims(
-        input, 4, ksize, strides, padding, data_format, list(explicit_paddings), kinds
-    )
-
-
-@define_op(
-    "MaxPoolGrad",
-    "orig_input: T, orig_output: T, grad: T -> output: T",
-    T=Defaulted(dtypes.float32, REAL_NUMBERS),
-    shape_like=0,
-    own_memory=True,
-    cost=windows,
-    shares_work="always",
-)
-def max_pool_grad_op(
-    orig_input: Tensor,
-    orig_output: Tensor,
-    grad: Tensor,
-    *,
-    ksize: list[int],
-    strides: list[int],
-    padding: str,
-    explicit_paddings: list[int] = (),  # type: ignore[assignment]
-    data_format: str = "NHWC",
-) -> Dims:
-    """The gradient of `MaxPool`: each value of grad goes to the first maximum of its window.
-
-    Shape: that of orig_input. Dtype: kept. Gradient: `MaxPoolGradGrad` to grad, zero to the others.
-    """
-    _merged(orig_output.dims, grad.dims, "orig_output and grad differ in shape")
-    return orig_input.dims
-
-
-@define_op(
-    "MaxPoolGradGrad",
-    "orig_input: T, orig_output: T, grad: T -> output: T",
-    T=REAL_NUMBERS,
-    cost=windows,
-    shares_work="always",
-)
-def max_pool_grad_grad_op(
-    orig_input: Tensor,
-    orig_output: Tensor,
-    grad: Tensor,
-    *,
-    ksize: list[int],
-    strides: list[int],
-    padding: str,
-    data_format: str = "NHWC",
-) -> Dims:
-    """The second gradient of `MaxPool`: the elements of grad at the first maxima.
-
-    Shape: that of orig_output. Dtype: kept. Gradient: `MaxPoolGrad` to grad, zero to the others.
-    """
-    _merged(orig_input.dims, grad.dims, "orig_input and grad differ in shape")
-    return orig_output.dims
-
-
-@define_op("MaxPool3D", "input: T -> output: T", T=FLOATING, cost=windows, shares_work="always")
-def max_pool_3d_op(
-    input: Tensor,
-    *,
-    ksize: list[int],
-    strides: list[int],
-    padding: str,
-    data_format: str = "NDHWC",
-) -> Dims:
-    """The largest element under each place of a window of three spatial axes.
-
-    Shape: [batch, depth, height, width, channels], or NCDHW. Dtype: kept.
-    Gradient: to the first of the largest elements, by `MaxPool3DGrad`.
-    """
-    return pooled_dims(input, 5, ksize, strides, padding, data_format, [])
-
-
-@define_op(
-    "MaxPool3DGrad",
-    "orig_input: TInput, orig_output: TInput, grad: T -> output: T",
-    T=FLOATING,
-    TInput=FLOATING,
-    cost=windows,
-    shares_work="always",
-)
-def max_pool_3d_grad_op(
-    orig_input: Tensor,
-    orig_output: Tensor,
-    grad: Tensor,
-    *,
-    ksize: list[int],
-    strides: list[int],
-    padding: str,
-    data_format: str = "NDHWC",
-) -> Dims:
-    """The gradient of `MaxPool3D`: each value of grad goes to the first maximum of its window.
-
-    Shape: that of orig_input. Dtype: kept. Gradient: `MaxPool3DGradGrad` to grad.
-    """
-    _merged(orig_output.dims, grad.dims, "orig_output and grad differ in shape")
-    return orig_input.dims
-
-
-@define_op(
-    "MaxPool3DGradGrad",
-    "orig_input: T, orig_output: T, grad: T -> output: T",
-    T=REAL_NUMBERS,
-    cost=windows,
-    shares_work="always",
-)
-def max_pool_3d_grad_grad_op(
-    orig_input: Tensor,
-    orig_output: Tensor,
-    grad: Tensor,
-    *,
-    ksize: list[int],
-    strides: list[int],
-    padding: str,
-    data_format: str = "NDHWC",
-) -> Dims:
-    """The second gradient of `MaxPool3D`: the elements of grad at the first maxima.
-
-    Shape: that of orig_output. Dtype: kept. Gradient: `MaxPool3DGrad` to grad.
-    """
-    _merged(orig_input.dims, grad.dims, "orig_input and grad differ in shape")
-    return orig_output.dims
-
-
 def _attrs(op: Any, *names: str) -> dict[str, Any]:
     return {n: op.attrs[n] for n in ("ksize", "strides", "padding", "data_format", *names)}
-
-
-@max_pool_op.gradient
-def max_pool_gradient(op: Any, grad: Tensor) -> list[Any]:
-    attrs = _attrs(op, "explicit_paddings")
-    return [max_pool_grad_op(op.inputs[0], op.outputs[0], grad, **attrs)]
 
 
 def _with_zeros(op: Any, grad: Tensor) -> list[Any]:
     return [array_ops.zeros_like(op.inputs[0]), array_ops.zeros_like(op.inputs[1]), grad]
 
 
-@max_pool_grad_op.gradient
-def max_pool_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
-    if op.attrs["padding"] == "EXPLICIT":
-        raise LookupError(
-            f"{op.name!r}: MaxPool with explicit padding has no second derivative (TensorFlow has "
-            "none either); pad with tf.pad and use VALID."
+_WORK: dict[str, Any] = {"cost": windows, "shares_work": "always"}
+
+
+def _define(op_type: str, what: str, rule: Any, signature: str, **options: Any) -> OpDef:
+    rule.__name__, rule.__doc__ = op_type, what
+    return define_op(op_type, signature, **_WORK, **options)(rule)
+
+
+def _maximum_ops(
+    name: str,
+    rank: int,
+    default: str,
+    what: str,
+    allowed: Any,
+    *,
+    explicit: str = "",
+    input_type: str = "T",
+    options: dict[str, Any],
+    gradient_options: dict[str, Any],
+) -> tuple[OpDef, OpDef]:
+    """A maximum pooling and its gradient; each one's second gradient is made besides.
+
+    ``explicit``: the attribute of explicit paddings, where there are such.
+    """
+    kinds = ("SAME", "VALID", "EXPLICIT") if explicit else ("SAME", "VALID")
+    steps = "ksize: list[int], strides: list[int], padding: str, "
+    layout = f"data_format: str = '{default}'"
+    extra = ("explicit_paddings",) if explicit else ()
+
+    def rule(input: Tensor, **attrs: Any) -> Dims:
+        return pooled_dims(
+            input,
+            rank,
+            attrs["ksize"],
+            attrs["strides"],
+            attrs["padding"],
+            attrs["data_format"],
+            list(attrs.get("explicit_paddings", ())),
+            kinds,
         )
-    second = max_pool_grad_grad_op(op.inputs[0], op.inputs[1], grad, **_attrs(op))
-    return _with_zeros(op, second)
+
+    def gradient_rule(orig_input: Tensor, orig_output: Tensor, grad: Tensor) -> Dims:
+        _merged(orig_output.dims, grad.dims, "orig_output and grad differ in shape")
+        return orig_input.dims
+
+    def second_rule(orig_input: Tensor, orig_output: Tensor, grad: Tensor) -> Dims:
+        _merged(orig_input.dims, grad.dims, "orig_input and grad differ in shape")
+        return orig_output.dims
+
+    forward = _define(
+        name,
+        what,
+        rule,
+        "input: T -> output: T",
+        T=allowed,
+        attrs=f"{steps}{explicit}{layout}",
+        **options,
+    )
+    seconds = f"`{name}GradGrad` to grad" + ("" if rank == 5 else ", zero to the others")
+    gradient = _define(
+        f"{name}Grad",
+        f"The gradient of `{name}`: each value of grad goes to the first maximum of its window.\n\n"
+        f"    Shape: that of orig_input. Dtype: kept. Gradient: {seconds}.\n",
+        gradient_rule,
+        f"orig_input: {input_type}, orig_output: {input_type}, grad: T -> output: T",
+        attrs=f"{steps}{explicit}{layout}",
+        **gradient_options,
+    )
+    firsts = f"`{name}Grad` to grad" + ("" if rank == 5 else ", zero to the others")
+    second = _define(
+        f"{name}GradGrad",
+        f"The second gradient of `{name}`: the elements of grad at the first maxima.\n\n"
+        f"    Shape: that of orig_output. Dtype: kept. Gradient: {firsts}.\n",
+        second_rule,
+        "orig_input: T, orig_output: T, grad: T -> output: T",
+        T=REAL_NUMBERS,
+        attrs=f"{steps}{layout}",
+    )
+
+    @forward.gradient
+    def max_pool_gradient(op: Any, grad: Tensor) -> list[Any]:
+        return [gradient(op.inputs[0], op.outputs[0], grad, **_attrs(op, *extra))]
+
+    @gradient.gradient
+    def max_pool_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+        if op.attrs["padding"] == "EXPLICIT":
+            raise LookupError(
+                f"{op.name!r}: MaxPool with explicit padding has no second derivative (TensorFlow "
+                "has none either); pad with tf.pad and use VALID."
+            )
+        return _with_zeros(op, second(op.inputs[0], op.inputs[1], grad, **_attrs(op)))
+
+    @second.gradient
+    def max_pool_grad_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
+        return _with_zeros(op, gradient(op.inputs[0], op.inputs[1], grad, **_attrs(op)))
+
+    return forward, gradient
 
 
-@max_pool_grad_grad_op.gradient
-def max_pool_grad_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
-    return _with_zeros(op, max_pool_grad_op(op.inputs[0], op.inputs[1], grad, **_attrs(op)))
+max_pool_op, max_pool_grad_op = _maximum_ops(
+    "MaxPool",
+    4,
+    "NHWC",
+    """The largest element under each place of a window.
 
+    Shape: [batch, height, width, channels], or NCHW; ksize and strides have an entry for each
+    axis. Dtype: kept. Gradient: to the first of the largest elements, by `MaxPoolGrad`.
+    """,
+    Defaulted(dtypes.float32, REAL_NUMBERS),
+    explicit="explicit_paddings: list[int] = (), ",
+    options={"keeps_nothing": True},
+    gradient_options={
+        "T": Defaulted(dtypes.float32, REAL_NUMBERS),
+        "shape_like": 0,
+        "own_memory": True,
+    },
+)
+max_pool_3d_op, max_pool_3d_grad_op = _maximum_ops(
+    "MaxPool3D",
+    5,
+    "NDHWC",
+    """The largest element under each place of a window of three spatial axes.
 
-@max_pool_3d_op.gradient
-def max_pool_3d_gradient(op: Any, grad: Tensor) -> list[Any]:
-    return [max_pool_3d_grad_op(op.inputs[0], op.outputs[0], grad, **_attrs(op))]
-
-
-@max_pool_3d_grad_op.gradient
-def max_pool_3d_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
-    second = max_pool_3d_grad_grad_op(op.inputs[0], op.inputs[1], grad, **_attrs(op))
-    return _with_zeros(op, second)
-
-
-@max_pool_3d_grad_grad_op.gradient
-def max_pool_3d_grad_grad_gradient(op: Any, grad: Tensor) -> list[Any]:
-    return _with_zeros(op, max_pool_3d_grad_op(op.inputs[0], op.inputs[1], grad, **_attrs(op)))
+    Shape: [batch, depth, height, width, channels], or NCDHW. Dtype: kept.
+    Gradient: to the first of the largest elements, by `MaxPool3DGrad`.
+    """,
+    FLOATING,
+    input_type="TInput",
+    options={},
+    gradient_options={"T": FLOATING, "TInput": FLOATING},
+)
 
 
 # ---- the places of the maxima --------------------------------------------------------------------
@@ -378,66 +324,35 @@ def max_pool_grad_grad_with_argmax_gradient(op: Any, grad: Tensor) -> list[Any]:
 def _average_ops(suffix: str, rank: int, first_input: str, default: str) -> tuple[OpDef, OpDef]:
     """AvgPool and AvgPoolGrad for two or three spatial axes; they differ in names only."""
 
-    def rule(
-        value: Tensor,
-        *,
-        ksize: list[int],
-        strides: list[int],
-        padding: str,
-        data_format: str = default,
-    ) -> Dims:
-        return pooled_dims(value, rank, ksize, strides, padding, data_format, [])
+    def rule(*inputs: Tensor, **attrs: Any) -> Dims:
+        return pooled_dims(inputs[0], rank, **attrs, explicit_paddings=[])
 
-    def rule_3d(
-        input: Tensor,
-        *,
-        ksize: list[int],
-        strides: list[int],
-        padding: str,
-        data_format: str = default,
-    ) -> Dims:
-        return pooled_dims(input, rank, ksize, strides, padding, data_format, [])
-
-    def gradient_rule(
-        orig_input_shape: Tensor,
-        grad: Tensor,
-        *,
-        ksize: list[int],
-        strides: list[int],
-        padding: str,
-        data_format: str = default,
-    ) -> Dims:
+    def gradient_rule(orig_input_shape: Tensor, grad: Tensor) -> Dims:
         sizes = static_dims(orig_input_shape)
         return (None,) * rank if sizes is None else sizes
 
-    chosen = rule if first_input == "value" else rule_3d
-    chosen.__doc__ = (
-        "The mean of the elements under each place of a window; padding does not count.\n\n"
-        f"{_SHAPE}\nGradient: spread evenly, by AvgPool{suffix}Grad.\n"
-    )
-    gradient_rule.__doc__ = (
-        f"The gradient of AvgPool{suffix}: each value of grad spread over its window.\n\n"
-        "Shape: the sizes that orig_input_shape holds. Dtype: kept.\n"
-        f"Gradient: AvgPool{suffix} of the incoming gradient.\n"
-    )
-    chosen.__name__ = f"avg_pool{suffix.lower()}"
-    gradient_rule.__name__ = f"avg_pool{suffix.lower()}_grad"
-    forward = define_op(
+    attrs = f"ksize: list[int], strides: list[int], padding: str, data_format: str = '{default}'"
+    forward = _define(
         f"AvgPool{suffix}",
+        "The mean of the elements under each place of a window; padding does not count.\n\n"
+        f"{_SHAPE}\nGradient: spread evenly, by AvgPool{suffix}Grad.\n",
+        rule,
         f"{first_input}: T -> output: T",
         T=FLOATING,
+        attrs=attrs,
         keeps_nothing=True,
-        cost=windows,
-        shares_work="always",
-    )(chosen)
-    backward = define_op(
+    )
+    backward = _define(
         f"AvgPool{suffix}Grad",
+        f"The gradient of AvgPool{suffix}: each value of grad spread over its window.\n\n"
+        "Shape: the sizes that orig_input_shape holds. Dtype: kept.\n"
+        f"Gradient: AvgPool{suffix} of the incoming gradient.\n",
+        gradient_rule,
         "orig_input_shape: int32, grad: T -> output: T",
         T=FLOATING,
+        attrs=attrs,
         own_memory=True,
-        cost=windows,
-        shares_work="always",
-    )(gradient_rule)
+    )
 
     @forward.gradient
     def avg_pool_gradient(op: Any, grad: Tensor) -> list[Any]:
