@@ -42,48 +42,34 @@ class _Decay(LearningRateSchedule):
         return {"initial_learning_rate": self._first, **self._settings}
 
 
-class ExponentialDecay(_Decay):
+class _RateDecay(_Decay):
+    def __init__(
+        self,
+        initial_learning_rate: Any,
+        decay_steps: Any,
+        decay_rate: Any,
+        staircase: bool = False,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(
+            initial_learning_rate,
+            decay_steps=decay_steps,
+            decay_rate=decay_rate,
+            staircase=staircase,
+            name=name,
+        )
+
+
+class ExponentialDecay(_RateDecay):
     """``initial_learning_rate * decay_rate ** (step / decay_steps)``; in steps if ``staircase``."""
 
     _function = staticmethod(learning_rate_decay.exponential_decay)
 
-    def __init__(
-        self,
-        initial_learning_rate: Any,
-        decay_steps: Any,
-        decay_rate: Any,
-        staircase: bool = False,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(
-            initial_learning_rate,
-            decay_steps=decay_steps,
-            decay_rate=decay_rate,
-            staircase=staircase,
-            name=name,
-        )
 
-
-class InverseTimeDecay(_Decay):
+class InverseTimeDecay(_RateDecay):
     """``initial_learning_rate / (1 + decay_rate * step / decay_steps)``."""
 
     _function = staticmethod(learning_rate_decay.inverse_time_decay)
-
-    def __init__(
-        self,
-        initial_learning_rate: Any,
-        decay_steps: Any,
-        decay_rate: Any,
-        staircase: bool = False,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(
-            initial_learning_rate,
-            decay_steps=decay_steps,
-            decay_rate=decay_rate,
-            staircase=staircase,
-            name=name,
-        )
 
 
 class PolynomialDecay(_Decay):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from collections.abc import Callable
 from typing import Any
 
 from dataflow import shapes
@@ -289,3 +291,29 @@ def smart_cond(predicate: Any, true_fn: Any, false_fn: Any) -> Any:
     if value is not None:
         return true_fn() if bool(value) else false_fn()
     return cond(predicate, true_fn, false_fn)
+
+
+def layer_function(layer_class: type[Layer], name: str, reuse: bool = True) -> Callable[..., Any]:
+    """The layer as a function: ``inputs`` first, then what the layer takes.
+
+    ``reuse``: the function takes ``reuse`` too, and its ``name`` is the scope of the variables.
+    """
+    own = inspect.signature(layer_class.__init__).parameters.values()
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    parameters = [inspect.Parameter("inputs", kind)]
+    parameters += [p for p in list(own)[1:] if p.kind is kind]
+    if reuse:
+        parameters.append(inspect.Parameter("reuse", kind, default=None))
+    signature = inspect.Signature(parameters)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs).arguments
+        inputs = given.pop("inputs")
+        if reuse:
+            given.update(_scope=given.get("name"), _reuse=given.pop("reuse", None))
+        return layer_class(**given)(inputs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"A `{layer_class.__name__}` layer, applied; see its parameters there."
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function

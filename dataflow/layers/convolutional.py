@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.layers.base import InputSpec, Layer, pair
+from dataflow.layers.base import InputSpec, Layer, layer_function, pair
 from dataflow.ops import array, bias as bias_ops, convolution as convolution_ops
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.shapes import TensorShape
@@ -382,24 +382,10 @@ class SeparableConv2D(_SeparableConv):
     rank = 2
 
 
-def _function(layer_class: Any, doc: str) -> Any:
-    """The layer as a function: ``inputs`` first, ``name`` and ``reuse`` last."""
-
-    def function(
-        inputs: Any, *args: Any, name: str | None = None, reuse: Any = None, **kwargs: Any
-    ) -> Any:
-        return layer_class(*args, name=name, _scope=name, _reuse=reuse, **kwargs)(inputs)
-
-    function.__doc__ = doc
-    function.__name__ = function.__qualname__ = doc.split("`")[1].lower()
-    function.__wrapped__ = layer_class.__init__  # type: ignore[attr-defined]
-    return function
-
-
-conv1d = _function(Conv1D, "A `Conv1D` layer, applied.")
-conv2d = _function(Conv2D, "A `Conv2D` layer, applied.")
-conv3d = _function(Conv3D, "A `Conv3D` layer, applied.")
-conv2d_transpose = _function(Conv2DTranspose, "A `Conv2DTranspose` layer, applied.")
-conv3d_transpose = _function(Conv3DTranspose, "A `Conv3DTranspose` layer, applied.")
-separable_conv1d = _function(SeparableConv1D, "A `SeparableConv1D` layer, applied.")
-separable_conv2d = _function(SeparableConv2D, "A `SeparableConv2D` layer, applied.")
+conv1d = layer_function(Conv1D, "conv1d")
+conv2d = layer_function(Conv2D, "conv2d")
+conv3d = layer_function(Conv3D, "conv3d")
+conv2d_transpose = layer_function(Conv2DTranspose, "conv2d_transpose")
+conv3d_transpose = layer_function(Conv3DTranspose, "conv3d_transpose")
+separable_conv1d = layer_function(SeparableConv1D, "separable_conv1d")
+separable_conv2d = layer_function(SeparableConv2D, "separable_conv2d")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.layers.base import InputSpec, Layer, smart_cond
+from dataflow.layers.base import InputSpec, Layer, layer_function, smart_cond
 from dataflow.ops import array, bias as bias_ops, normalization as normalization_ops
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import matmul
@@ -154,40 +154,7 @@ class Flatten(Layer):
         return TensorShape([shape[0], size])
 
 
-def dense(
-    inputs: Any,
-    units: int,
-    activation: Any = None,
-    use_bias: bool = True,
-    kernel_initializer: Any = None,
-    bias_initializer: Any = zeros_initializer,
-    kernel_regularizer: Any = None,
-    bias_regularizer: Any = None,
-    activity_regularizer: Any = None,
-    kernel_constraint: Any = None,
-    bias_constraint: Any = None,
-    trainable: bool = True,
-    name: str | None = None,
-    reuse: Any = None,
-) -> Any:
-    """A `Dense` layer, applied."""
-    layer = Dense(
-        units,
-        activation,
-        use_bias,
-        kernel_initializer,
-        bias_initializer,
-        kernel_regularizer,
-        bias_regularizer,
-        activity_regularizer,
-        kernel_constraint,
-        bias_constraint,
-        trainable,
-        name,
-        _scope=name,
-        _reuse=reuse,
-    )
-    return layer(inputs)
+dense = layer_function(Dense, "dense")
 
 
 def dropout(

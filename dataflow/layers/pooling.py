@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dataflow.layers.base import InputSpec, Layer, pair
+from dataflow.layers.base import InputSpec, Layer, layer_function, pair
 from dataflow.ops import array, pooling as pooling_ops
 
 
@@ -88,25 +88,9 @@ class AveragePooling3D(_Pooling):
     kind = "AVG"
 
 
-def _function(layer_class: type[_Pooling], function_name: str) -> Any:
-    def function(
-        inputs: Any,
-        pool_size: Any,
-        strides: Any,
-        padding: str = "valid",
-        data_format: str = "channels_last",
-        name: str | None = None,
-    ) -> Any:
-        return layer_class(pool_size, strides, padding, data_format, name)(inputs)
-
-    function.__name__ = function.__qualname__ = function_name
-    function.__doc__ = f"A `{layer_class.__name__}` layer, applied."
-    return function
-
-
-max_pooling1d = _function(MaxPooling1D, "max_pooling1d")
-max_pooling2d = _function(MaxPooling2D, "max_pooling2d")
-max_pooling3d = _function(MaxPooling3D, "max_pooling3d")
-average_pooling1d = _function(AveragePooling1D, "average_pooling1d")
-average_pooling2d = _function(AveragePooling2D, "average_pooling2d")
-average_pooling3d = _function(AveragePooling3D, "average_pooling3d")
+max_pooling1d = layer_function(MaxPooling1D, "max_pooling1d", reuse=False)
+max_pooling2d = layer_function(MaxPooling2D, "max_pooling2d", reuse=False)
+max_pooling3d = layer_function(MaxPooling3D, "max_pooling3d", reuse=False)
+average_pooling1d = layer_function(AveragePooling1D, "average_pooling1d", reuse=False)
+average_pooling2d = layer_function(AveragePooling2D, "average_pooling2d", reuse=False)
+average_pooling3d = layer_function(AveragePooling3D, "average_pooling3d", reuse=False)

@@ -6,6 +6,7 @@ it was to be expected; `nce_loss` and `sampled_softmax_loss` correct the logits 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -172,67 +173,33 @@ def compute_accidental_hits_op(
 not_differentiable(fixed_unigram_sampler_op, all_candidate_sampler_op, compute_accidental_hits_op)
 
 
-def uniform_candidate_sampler(
-    true_classes: Any,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    range_max: int,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Any:
-    """Draws classes that are all equally likely. See the op `UniformCandidateSampler`."""
-    return uniform_sampler_op(
-        true_classes,
-        num_true=num_true,
-        num_sampled=num_sampled,
-        unique=unique,
-        range_max=range_max,
-        name=name,
-        **seed_attrs(seed),
-    )
+def _sampler_function(op: OpDef, name: str, what: str) -> Callable[..., Any]:
+    def sampler(
+        true_classes: Any,
+        num_true: int,
+        num_sampled: int,
+        unique: bool,
+        range_max: int,
+        seed: int | None = None,
+        name: str | None = None,
+    ) -> Any:
+        attrs = {"num_true": num_true, "num_sampled": num_sampled, "unique": unique}
+        return op(true_classes, **attrs, range_max=range_max, name=name, **seed_attrs(seed))
+
+    sampler.__name__ = sampler.__qualname__ = name
+    sampler.__doc__ = f"Draws classes {what}. See the op `{op.type}`."
+    return sampler
 
 
-def log_uniform_candidate_sampler(
-    true_classes: Any,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    range_max: int,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Any:
-    """Draws classes by Zipf's law. See the op `LogUniformCandidateSampler`."""
-    return log_uniform_sampler_op(
-        true_classes,
-        num_true=num_true,
-        num_sampled=num_sampled,
-        unique=unique,
-        range_max=range_max,
-        name=name,
-        **seed_attrs(seed),
-    )
-
-
-def learned_unigram_candidate_sampler(
-    true_classes: Any,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    range_max: int,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Any:
-    """Draws classes as often as they were seen. See the op `LearnedUnigramCandidateSampler`."""
-    return learned_unigram_sampler_op(
-        true_classes,
-        num_true=num_true,
-        num_sampled=num_sampled,
-        unique=unique,
-        range_max=range_max,
-        name=name,
-        **seed_attrs(seed),
-    )
+uniform_candidate_sampler = _sampler_function(
+    uniform_sampler_op, "uniform_candidate_sampler", "that are all equally likely"
+)
+log_uniform_candidate_sampler = _sampler_function(
+    log_uniform_sampler_op, "log_uniform_candidate_sampler", "by Zipf's law"
+)
+learned_unigram_candidate_sampler = _sampler_function(
+    learned_unigram_sampler_op, "learned_unigram_candidate_sampler", "as often as they were seen"
+)
 
 
 def fixed_unigram_candidate_sampler(

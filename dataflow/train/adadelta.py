@@ -6,15 +6,17 @@ from typing import Any
 
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops.optimizer_updates import apply_adadelta, sparse_apply_adadelta
-from dataflow.train.optimizer import Optimizer
+from dataflow.train.optimizer import RuleOptimizer
 
 
-class AdadeltaOptimizer(Optimizer):
+class AdadeltaOptimizer(RuleOptimizer):
     """Steps as long as the recent ones, relative to the recent gradients (algorithm 1).
 
     Slots: ``accum``, ``accum_update``: moving means of the squares of gradients and of steps. The
     paper's form has a ``learning_rate`` of 1.
     """
+
+    _ops = (apply_adadelta, sparse_apply_adadelta)
 
     def __init__(
         self,
@@ -43,20 +45,11 @@ class AdadeltaOptimizer(Optimizer):
         self._rho_t = convert_to_tensor(call(self._rho), name="rho")
         self._epsilon_t = convert_to_tensor(call(self._epsilon), name="epsilon")
 
-    def _common(self, var: Any) -> list[Any]:
-        return [
-            var,
-            self.get_slot(var, "accum"),
-            self.get_slot(var, "accum_update"),
-            self._cast(self._lr_t, var),
-            self._cast(self._rho_t, var),
-            self._cast(self._epsilon_t, var),
-        ]
-
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
-        return apply_adadelta(*self._common(var), grad, use_locking=self._use_locking)
-
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
-        return sparse_apply_adadelta(
-            *self._common(var), grad.values, grad.indices, use_locking=self._use_locking
-        )
+    def _inputs(self, var: Any) -> dict[str, Any]:
+        return {
+            "accum": self.get_slot(var, "accum"),
+            "accum_update": self.get_slot(var, "accum_update"),
+            "lr": self._cast(self._lr_t, var),
+            "rho": self._cast(self._rho_t, var),
+            "epsilon": self._cast(self._epsilon_t, var),
+        }

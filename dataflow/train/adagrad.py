@@ -18,7 +18,7 @@ from dataflow.ops.optimizer_updates import (
     sparse_apply_proximal_adagrad,
 )
 from dataflow.ops.sources import constant
-from dataflow.train.optimizer import Optimizer
+from dataflow.train.optimizer import RuleOptimizer
 
 
 def _positive(name: str, value: float) -> None:
@@ -26,11 +26,13 @@ def _positive(name: str, value: float) -> None:
         raise ValueError(f"{name} must be positive: {value}")
 
 
-class AdagradOptimizer(Optimizer):
+class AdagradOptimizer(RuleOptimizer):
     """``accumulator += grad**2; var -= learning_rate * grad / sqrt(accumulator)``.
 
     Slot: ``accumulator``. Raises `ValueError` for an initial value that is not positive.
     """
+
+    _ops = (apply_adagrad, sparse_apply_adagrad)
 
     def __init__(
         self,
@@ -60,31 +62,20 @@ class AdagradOptimizer(Optimizer):
     def _prepare(self) -> None:
         self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
-        return apply_adagrad(
-            var,
-            self.get_slot(var, "accumulator"),
-            self._cast(self._learning_rate_tensor, var),
-            grad,
-            use_locking=self._use_locking,
-        )
-
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
-        return sparse_apply_adagrad(
-            var,
-            self.get_slot(var, "accumulator"),
-            self._cast(self._learning_rate_tensor, var),
-            grad.values,
-            grad.indices,
-            use_locking=self._use_locking,
-        )
+    def _inputs(self, var: Any) -> dict[str, Any]:
+        return {
+            "accum": self.get_slot(var, "accumulator"),
+            "lr": self._cast(self._learning_rate_tensor, var),
+        }
 
 
-class ProximalAdagradOptimizer(Optimizer):
+class ProximalAdagradOptimizer(RuleOptimizer):
     """An Adagrad step, then shrinking towards 0 by l1 and l2 (Duchi and Singer, 2009).
 
     Slot: ``accumulator``. Raises `ValueError` for an initial value that is not positive.
     """
+
+    _ops = (apply_proximal_adagrad, sparse_apply_proximal_adagrad)
 
     def __init__(
         self,
@@ -119,37 +110,24 @@ class ProximalAdagradOptimizer(Optimizer):
         self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
         self._l1_tensor, self._l2_tensor = self._strengths()
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
-        return apply_proximal_adagrad(
-            var,
-            self.get_slot(var, "accumulator"),
-            self._cast(self._learning_rate_tensor, var),
-            self._cast(self._l1_tensor, var),
-            self._cast(self._l2_tensor, var),
-            grad,
-            use_locking=self._use_locking,
-        )
-
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
-        return sparse_apply_proximal_adagrad(
-            var,
-            self.get_slot(var, "accumulator"),
-            self._cast(self._learning_rate_tensor, var),
-            self._cast(self._l1_tensor, var),
-            self._cast(self._l2_tensor, var),
-            grad.values,
-            grad.indices,
-            use_locking=self._use_locking,
-        )
+    def _inputs(self, var: Any) -> dict[str, Any]:
+        return {
+            "accum": self.get_slot(var, "accumulator"),
+            "lr": self._cast(self._learning_rate_tensor, var),
+            "l1": self._cast(self._l1_tensor, var),
+            "l2": self._cast(self._l2_tensor, var),
+        }
 
 
-class AdagradDAOptimizer(Optimizer):
+class AdagradDAOptimizer(RuleOptimizer):
     """Adagrad with dual averaging: follows the sum of all gradients so far, and can keep zeros.
 
     ``global_step`` counts the steps; `minimize` must be given it too. Slots:
     ``gradient_accumulator``, ``gradient_squared_accumulator``. Raises `ValueError` for an initial
     value that is not positive.
     """
+
+    _ops = (apply_adagrad_da, sparse_apply_adagrad_da)
 
     def __init__(
         self,
@@ -189,33 +167,14 @@ class AdagradDAOptimizer(Optimizer):
     def _prepare(self) -> None:
         self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
 
-    def _scalars(self, var: Any) -> list[Any]:
+    def _inputs(self, var: Any) -> dict[str, Any]:
         # The number of this step: the counter is increased after it.
         step = cast(identity(self._global_step), dtypes.int64) + 1
-        return [
-            self._cast(self._learning_rate_tensor, var),
-            self._cast(self._l1_regularization_strength, var),
-            self._cast(self._l2_regularization_strength, var),
-            step,
-        ]
-
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
-        return apply_adagrad_da(
-            var,
-            self.get_slot(var, "gradient_accumulator"),
-            self.get_slot(var, "gradient_squared_accumulator"),
-            grad,
-            *self._scalars(var),
-            use_locking=self._use_locking,
-        )
-
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
-        return sparse_apply_adagrad_da(
-            var,
-            self.get_slot(var, "gradient_accumulator"),
-            self.get_slot(var, "gradient_squared_accumulator"),
-            grad.values,
-            grad.indices,
-            *self._scalars(var),
-            use_locking=self._use_locking,
-        )
+        slots = ("gradient_accumulator", "gradient_squared_accumulator")
+        return {
+            **{slot: self.get_slot(var, slot) for slot in slots},
+            "lr": self._cast(self._learning_rate_tensor, var),
+            "l1": self._cast(self._l1_regularization_strength, var),
+            "l2": self._cast(self._l2_regularization_strength, var),
+            "global_step": step,
+        }

@@ -13,10 +13,10 @@ from dataflow.ops.optimizer_updates import (
     sparse_apply_ftrl_v2,
 )
 from dataflow.ops.sources import constant
-from dataflow.train.optimizer import Optimizer
+from dataflow.train.optimizer import RuleOptimizer
 
 
-class FtrlOptimizer(Optimizer):
+class FtrlOptimizer(RuleOptimizer):
     """Follow the regularized leader: sparse models for wide inputs (algorithm 1).
 
     ``l1_regularization_strength`` makes weights exactly 0, ``l2_regularization_strength`` shrinks
@@ -61,6 +61,9 @@ class FtrlOptimizer(Optimizer):
         self._l2_regularization_strength = l2_regularization_strength
         self._beta = 0.0 if beta is None else beta
         self._l2_shrinkage_regularization_strength = l2_shrinkage_regularization_strength
+        self._ops = (apply_ftrl, sparse_apply_ftrl)
+        if l2_shrinkage_regularization_strength > 0.0:
+            self._ops = (apply_ftrl_v2, sparse_apply_ftrl_v2)
         self._accum_name = accum_name
         self._linear_name = linear_name
         self._learning_rate_tensor: Any = None
@@ -98,26 +101,13 @@ class FtrlOptimizer(Optimizer):
             self._learning_rate_power, name="learning_rate_power"
         )
 
-    def _slots_of(self, var: Any) -> list[Any]:
-        return [var, self.get_slot(var, "accum"), self.get_slot(var, "linear")]
-
-    def _scalars(self, var: Any) -> list[Any]:
-        tensors = [self._learning_rate_tensor, self._l1_tensor, self._l2_tensor]
+    def _inputs(self, var: Any) -> dict[str, Any]:
+        tensors = {"lr": self._learning_rate_tensor, "l1": self._l1_tensor, "l2": self._l2_tensor}
         if self._l2_shrinkage_regularization_strength > 0.0:
-            tensors.append(self._shrinkage_tensor)
-        return [self._cast(t, var) for t in [*tensors, self._power_tensor]]
-
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
-        op = apply_ftrl_v2 if self._l2_shrinkage_regularization_strength > 0.0 else apply_ftrl
-        return op(*self._slots_of(var), grad, *self._scalars(var), use_locking=self._use_locking)
-
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
-        shrinks = self._l2_shrinkage_regularization_strength > 0.0
-        op = sparse_apply_ftrl_v2 if shrinks else sparse_apply_ftrl
-        return op(
-            *self._slots_of(var),
-            grad.values,
-            grad.indices,
-            *self._scalars(var),
-            use_locking=self._use_locking,
-        )
+            tensors["l2_shrinkage"] = self._shrinkage_tensor
+        tensors["lr_power"] = self._power_tensor
+        return {
+            "accum": self.get_slot(var, "accum"),
+            "linear": self.get_slot(var, "linear"),
+            **{name: self._cast(tensor, var) for name, tensor in tensors.items()},
+        }

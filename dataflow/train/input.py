@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 from dataflow import dtypes
@@ -354,38 +356,19 @@ def _batched(
         return components[0].unpack(take(batch_size, name=scope))
 
 
-def batch(
-    tensors: Any,
-    batch_size: Any,
-    num_threads: int = 1,
-    capacity: int = 32,
-    enqueue_many: bool = False,
-    shapes: Any = None,
-    dynamic_pad: bool = False,
-    allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """Batches of examples that a queue collects; the structure of ``tensors``, [batch_size, ...].
+def _of_all_examples(conditional: Callable[..., Any], what: str) -> Callable[..., Any]:
+    """``conditional`` (named ``maybe_...``) without its ``keep_input``: all examples are kept."""
+    signature = inspect.signature(conditional)
+    parameters = [p for p in signature.parameters.values() if p.name != "keep_input"]
+    signature = signature.replace(parameters=parameters)
 
-    ``tensors``: those of one example, a list or dict (with ``enqueue_many``, of many at once).
-    ``num_threads`` fill the queue once `start_queue_runners` was called. ``dynamic_pad`` pads
-    examples of different sizes. At the end of the input, `OutOfRangeError`; an incomplete last
-    batch is given only with ``allow_smaller_final_batch``.
-    """
-    return maybe_batch(
-        tensors,
-        True,
-        batch_size,
-        num_threads,
-        capacity,
-        enqueue_many,
-        shapes,
-        dynamic_pad,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-    )
+    def batches(*args: Any, **kwargs: Any) -> Any:
+        return conditional(**signature.bind(*args, **kwargs).arguments, keep_input=True)
+
+    batches.__name__ = batches.__qualname__ = conditional.__name__.removeprefix("maybe_")
+    batches.__doc__ = what
+    batches.__signature__ = signature  # type: ignore[attr-defined]
+    return batches
 
 
 def _queue_kind(dynamic_pad: bool, capacity: int, shared_name: Any) -> Any:
@@ -430,32 +413,6 @@ def maybe_batch(
     )
 
 
-def batch_join(
-    tensors_list: Any,
-    batch_size: Any,
-    capacity: int = 32,
-    enqueue_many: bool = False,
-    shapes: Any = None,
-    dynamic_pad: bool = False,
-    allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """As `batch`, from several sources: one thread for each of ``tensors_list``."""
-    return maybe_batch_join(
-        tensors_list,
-        True,
-        batch_size,
-        capacity,
-        enqueue_many,
-        shapes,
-        dynamic_pad,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-    )
-
-
 def maybe_batch_join(
     tensors_list: Any,
     keep_input: Any,
@@ -496,36 +453,6 @@ def _shuffle_kind(capacity: int, min_after_dequeue: int, seed: Any, shared_name:
     )
 
 
-def shuffle_batch(
-    tensors: Any,
-    batch_size: Any,
-    capacity: int,
-    min_after_dequeue: int,
-    num_threads: int = 1,
-    seed: int | None = None,
-    enqueue_many: bool = False,
-    shapes: Any = None,
-    allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """As `batch`, in random order: a larger ``min_after_dequeue`` mixes better."""
-    return maybe_shuffle_batch(
-        tensors,
-        batch_size,
-        capacity,
-        min_after_dequeue,
-        True,
-        num_threads,
-        seed,
-        enqueue_many,
-        shapes,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-    )
-
-
 def maybe_shuffle_batch(
     tensors: Any,
     batch_size: Any,
@@ -558,34 +485,6 @@ def maybe_shuffle_batch(
     )
 
 
-def shuffle_batch_join(
-    tensors_list: Any,
-    batch_size: Any,
-    capacity: int,
-    min_after_dequeue: int,
-    seed: int | None = None,
-    enqueue_many: bool = False,
-    shapes: Any = None,
-    allow_smaller_final_batch: bool = False,
-    shared_name: str | None = None,
-    name: str | None = None,
-) -> Any:
-    """As `shuffle_batch`, from several sources: one thread for each of ``tensors_list``."""
-    return maybe_shuffle_batch_join(
-        tensors_list,
-        batch_size,
-        capacity,
-        min_after_dequeue,
-        True,
-        seed,
-        enqueue_many,
-        shapes,
-        allow_smaller_final_batch,
-        shared_name,
-        name,
-    )
-
-
 def maybe_shuffle_batch_join(
     tensors_list: Any,
     batch_size: Any,
@@ -615,3 +514,27 @@ def maybe_shuffle_batch_join(
         f"fraction_over_{min_after_dequeue}_of_{capacity - min_after_dequeue}_full",
         min_after_dequeue,
     )
+
+
+batch = _of_all_examples(
+    maybe_batch,
+    """Batches of examples that a queue collects; the structure of ``tensors``, [batch_size, ...].
+
+    ``tensors``: those of one example, a list or dict (with ``enqueue_many``, of many at once).
+    ``num_threads`` fill the queue once `start_queue_runners` was called. ``dynamic_pad`` pads
+    examples of different sizes. At the end of the input, `OutOfRangeError`; an incomplete last
+    batch is given only with ``allow_smaller_final_batch``.
+    """,
+)
+batch_join = _of_all_examples(
+    maybe_batch_join,
+    "As `batch`, from several sources: one thread for each of ``tensors_list``.",
+)
+shuffle_batch = _of_all_examples(
+    maybe_shuffle_batch,
+    "As `batch`, in random order: a larger ``min_after_dequeue`` mixes better.",
+)
+shuffle_batch_join = _of_all_examples(
+    maybe_shuffle_batch_join,
+    "As `shuffle_batch`, from several sources: one thread for each of ``tensors_list``.",
+)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.ops.optimizer_updates import apply_momentum, sparse_apply_momentum
-from dataflow.train.optimizer import Optimizer
+from dataflow.train.optimizer import RuleOptimizer
 
 
-class MomentumOptimizer(Optimizer):
+class MomentumOptimizer(RuleOptimizer):
     """``accum = momentum * accum + grad; var -= learning_rate * accum``.
 
     With ``use_nesterov``, ``var -= learning_rate * (grad + momentum * accum)`` (Sutskever et al.,
     2013). Slot: ``momentum``.
     """
+
+    _ops = (apply_momentum, sparse_apply_momentum)
 
     def __init__(
         self,
@@ -38,25 +40,10 @@ class MomentumOptimizer(Optimizer):
         self._learning_rate_tensor = self._hyperparameter(self._learning_rate, "learning_rate")
         self._momentum_tensor = self._hyperparameter(self._momentum, "momentum")
 
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
-        return apply_momentum(
-            var,
-            self.get_slot(var, "momentum"),
-            self._cast(self._learning_rate_tensor, var),
-            grad,
-            self._cast(self._momentum_tensor, var),
-            use_locking=self._use_locking,
-            use_nesterov=self._use_nesterov,
-        ).op
-
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
-        return sparse_apply_momentum(
-            var,
-            self.get_slot(var, "momentum"),
-            self._cast(self._learning_rate_tensor, var),
-            grad.values,
-            grad.indices,
-            self._cast(self._momentum_tensor, var),
-            use_locking=self._use_locking,
-            use_nesterov=self._use_nesterov,
-        ).op
+    def _inputs(self, var: Any) -> dict[str, Any]:
+        return {
+            "accum": self.get_slot(var, "momentum"),
+            "lr": self._cast(self._learning_rate_tensor, var),
+            "momentum": self._cast(self._momentum_tensor, var),
+            "use_nesterov": self._use_nesterov,
+        }

@@ -16,6 +16,7 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.nest import flatten
+from dataflow.graph.registry import OpDef
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
 from dataflow.ops.control_flow import group, tuple_
@@ -369,6 +370,24 @@ class Optimizer:
     def _cast(self, tensor: Any, var: Any) -> Any:
         """A hyperparameter in the dtype of ``var``."""
         return cast(tensor, var.dtype.base_dtype)
+
+
+class RuleOptimizer(Optimizer):
+    """An optimizer whose step is one op: a rule for a variable, its slots and hyperparameters."""
+
+    #: The op of a dense gradient, and that of a gradient's rows.
+    _ops: tuple[OpDef, OpDef]
+
+    def _inputs(self, var: Any) -> dict[str, Any]:
+        """Slots, scalars and attributes of the ops, by name."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement _inputs")
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        return self._ops[0](var, grad=grad, **self._inputs(var), use_locking=self._use_locking).op
+
+    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+        rows = {"grad": grad.values, "indices": grad.indices}
+        return self._ops[1](var, **rows, **self._inputs(var), use_locking=self._use_locking).op
 
 
 HyperParameter = float | Tensor | Callable[[], Any]

@@ -16,10 +16,10 @@ from dataflow.ops.optimizer_updates import (
     sparse_apply_centered_rms_prop,
     sparse_apply_rms_prop,
 )
-from dataflow.train.optimizer import Optimizer
+from dataflow.train.optimizer import RuleOptimizer
 
 
-class RMSPropOptimizer(Optimizer):
+class RMSPropOptimizer(RuleOptimizer):
     """A momentum step with the gradient divided by the root of its recent mean square.
 
     ``rms = decay * rms + (1 - decay) * grad**2``,
@@ -45,6 +45,9 @@ class RMSPropOptimizer(Optimizer):
         self._momentum = momentum
         self._epsilon = epsilon
         self._centered = centered
+        self._ops = (apply_rms_prop, sparse_apply_rms_prop)
+        if centered:
+            self._ops = (apply_centered_rms_prop, sparse_apply_centered_rms_prop)
         self._learning_rate_tensor: Any = None
         self._decay_tensor: Any = None
         self._momentum_tensor: Any = None
@@ -72,22 +75,13 @@ class RMSPropOptimizer(Optimizer):
         self._momentum_tensor = convert_to_tensor(call(self._momentum), name="momentum")
         self._epsilon_tensor = convert_to_tensor(call(self._epsilon), name="epsilon")
 
-    def _common(self, var: Any) -> list[Any]:
-        slots = ["mg", "rms", "momentum"] if self._centered else ["rms", "momentum"]
-        return [
-            var,
-            *[self.get_slot(var, slot) for slot in slots],
-            self._cast(self._learning_rate_tensor, var),
-            self._cast(self._decay_tensor, var),
-            self._cast(self._momentum_tensor, var),
-            self._cast(self._epsilon_tensor, var),
-        ]
-
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
-        op = apply_centered_rms_prop if self._centered else apply_rms_prop
-        return op(*self._common(var), grad, use_locking=self._use_locking).op
-
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
-        op = sparse_apply_centered_rms_prop if self._centered else sparse_apply_rms_prop
-        common = self._common(var)
-        return op(*common, grad.values, grad.indices, use_locking=self._use_locking)
+    def _inputs(self, var: Any) -> dict[str, Any]:
+        slots = {"mg": "mg"} if self._centered else {}
+        slots |= {"ms": "rms", "mom": "momentum"}
+        return {
+            **{name: self.get_slot(var, slot) for name, slot in slots.items()},
+            "lr": self._cast(self._learning_rate_tensor, var),
+            "rho": self._cast(self._decay_tensor, var),
+            "momentum": self._cast(self._momentum_tensor, var),
+            "epsilon": self._cast(self._epsilon_tensor, var),
+        }
