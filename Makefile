@@ -98,7 +98,7 @@ fuzz: $(VENV)/.installed-test
 	$(BIN)/python -m tests.hostile $(ARGS)
 
 cycles: $(VENV)/.installed-test
-	DATAFLOW_LAUNCHES=50 $(PYTEST) -rP tests/cluster/test_cycles.py $(ARGS)
+	DATAFLOW_LAUNCHES=50 $(PYTEST) -rP tests/cluster/management/test_cycles.py $(ARGS)
 
 # On Linux only: memory is measured by what the kernel tells of each process.
 binder: $(VENV)/.installed-test $(BINDER_VENV)/.installed-binder

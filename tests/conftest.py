@@ -152,7 +152,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[object]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_logfinish() -> None:
     """End a Ray that is kept for the next launch: no process outlives its test."""
-    kept_ray = sys.modules.get("dataflow.cluster.kept_ray")
+    kept_ray = sys.modules.get("dataflow.cluster.management.kept_ray")
     if kept_ray is not None:
         kept_ray.end()
 

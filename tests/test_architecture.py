@@ -43,6 +43,9 @@ TOP = max(LAYERS)
 # Same layer, or allowed by the layers, and still wrong: (importer, imported).
 FORBIDDEN_PAIRS = {("kernels", "graph"), ("graph", "kernels"), ("ops", "kernels")}
 
+# The wings of a folder, from the lowest: none imports one that stands after it.
+WINGS = {"cluster": ("transport", "partition", "execution", "management")}
+
 # Imports that run upwards, by name and when they are first used: what is above completes what is
 # below, which works without it. These may only become fewer.
 UPWARDS = {
@@ -51,7 +54,7 @@ UPWARDS = {
     # Functions of a GraphDef's library become graphs of their own.
     ("dataflow.graph.function_def", "dataflow.data.functions"),
     # A session is asked to connect to a cluster, or to explain a run.
-    ("dataflow.runtime.targets", "dataflow.cluster.client"),
+    ("dataflow.runtime.targets", "dataflow.cluster.execution.client"),
     ("dataflow.runtime.targets", "dataflow.introspect.explain"),
     # `session.explain(fetches).player()` is a widget.
     ("dataflow.introspect.explain", "dataflow_widgets"),
@@ -59,7 +62,7 @@ UPWARDS = {
 
 # Third-party packages that only these modules may import, at the top or inside a function.
 ONLY_IN = {
-    "ray": ("dataflow.cluster.ray_backend",),
+    "ray": ("dataflow.cluster.management.ray_backend",),
     "cupy": ("dataflow.kernels.xp", "dataflow.kernels.cuda", "dataflow.cli.doctor"),
     "cupyx": ("dataflow.kernels.xp", "dataflow.kernels.cuda"),
     "tensorflow": (),
@@ -146,6 +149,12 @@ def layer_of(module: str) -> int:
     return LAYER_OF.get(part_of(module), TOP)
 
 
+def wing_of(module: str) -> int:
+    """The place of a module's wing in its folder, from below; -1 outside of wings."""
+    wings, name = WINGS.get(part_of(module), ()), f"{module}..".split(".")[2]
+    return wings.index(name) if name in wings else -1
+
+
 def violations(source: str, module: str, *, is_package: bool = False) -> list[str]:
     """What is wrong with the imports of one module, as sentences."""
     found = []
@@ -174,6 +183,8 @@ def violations(source: str, module: str, *, is_package: bool = False) -> list[st
         if target_package != "dataflow" or not rest:
             continue
         imported = part_of(item.target)
+        if imported == importer and wing_of(item.target) > wing_of(module) >= 0:
+            found.append(f"{where}: imports {item.target}, of a wing that stands above its own")
         # `from dataflow import x` in a facade is x itself; below, x's layer decides.
         if imported == importer:
             continue
@@ -214,7 +225,12 @@ def test_imports_point_downwards():
         ("dataflow.graph.tensor", "from .. import runtime", "layer 1"),
         ("dataflow.kernels.math", "import dataflow.graph.tensor", "never imports graph"),
         ("dataflow.ops.math", "from dataflow.kernels import math", "never imports kernels"),
-        ("dataflow.cluster.server", "def f():\n    import ray", "imports ray"),
+        ("dataflow.cluster.management.server", "def f():\n    import ray", "imports ray"),
+        (
+            "dataflow.cluster.transport.messages",
+            "def f():\n    from dataflow.cluster.execution import client",
+            "of a wing that stands above",
+        ),
         ("dataflow_widgets.launch", "import ray.util", "imports ray"),
         ("dataflow.ops.math", "import cupy as cp", "imports cupy"),
         ("dataflow.notebook", "import dataflow_widgets.display", "when it loads"),
@@ -242,11 +258,11 @@ def test_a_wrong_import_is_found(module, source, says):
         ("dataflow.ops.math", "from dataflow.graph.tensor import Tensor"),
         ("dataflow.graph.tensor", "if TYPE_CHECKING:\n    from dataflow.runtime import session"),
         ("dataflow.notebook", "def f():\n    import dataflow_widgets.display"),
-        ("dataflow.cluster.ray_backend", "import ray"),
+        ("dataflow.cluster.management.ray_backend", "import ray"),
         ("dataflow.kernels.cuda.elementwise", "import cupy"),
         ("dataflow.nn", "from dataflow.ops.math import add"),
         ("dataflow.formats.sstable", "from dataflow.formats.atomic_files import replace_with"),
-        ("dataflow.cluster.server", "import raylib_of_another_name"),
+        ("dataflow.cluster.management.server", "import raylib_of_another_name"),
     ],
 )
 def test_a_right_import_passes(module, source):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow import logging
-from dataflow.cluster.server import Server
+from dataflow.cluster.management.server import Server
 from dataflow.estimator.cluster_task import TaskType
 from dataflow.graph.collections import GraphKeys
 from dataflow.train.device_setter import STANDARD_PS_OPS, replica_device_setter

@@ -7,7 +7,7 @@ from typing import Any
 
 #: The module with ``connect(target, graph, config)`` and ``reset(target, containers, config)``.
 #: Named, not imported: the runtime works without it, and the cluster is built on the runtime.
-CONNECTOR = "dataflow.cluster.client"
+CONNECTOR = "dataflow.cluster.execution.client"
 
 
 def connect(target: str, graph: Any, config: Any) -> Any:

@@ -26,7 +26,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from dataflow.cluster.processes import descendants
+from dataflow.cluster.management.processes import descendants
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -252,7 +252,7 @@ def _processor_seconds() -> float:
 
 def _memory_below(pid: int) -> int:
     """Return the proportional memory of all processes that ``pid`` has started."""
-    from dataflow.cluster.status import memory_bytes
+    from dataflow.cluster.management.status import memory_bytes
 
     return sum(memory_bytes(child) or 0 for child in descendants(pid))
 

@@ -1,7 +1,7 @@
 """How soon each death in a cluster is noticed, and how soon work goes on: medians in a table.
 
 ``python -m tests.benchmarks.deaths [--repeats 5] [--only NAME]``. Real processes are killed, as in
-`tests/cluster/test_deaths.py`. Nothing is asserted: the figures go into notes.
+`tests/cluster/management/test_deaths.py`. Nothing is asserted: the figures go into notes.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 
 import dataflow as tf
-from dataflow.cluster.spec import ClusterSpec
+from dataflow.cluster.management.spec import ClusterSpec
 from tests.cluster.conftest import KEY, LocalCluster, ProcessCluster, free_addresses
-from tests.cluster.test_deaths import CLIENT
-from tests.cluster.test_training import Training
+from tests.cluster.management.test_deaths import CLIENT
+from tests.cluster.management.test_training import Training
 
 Times = tuple[float, float | None]  # seconds to notice, seconds to go on
 DEATHS: dict[str, Callable[[], Times]] = {}
@@ -352,7 +352,7 @@ if __name__ == "__main__":
 
 @death("notebook kernel killed; its processes are gone, and launch again (with Ray cold)")
 def kernel() -> Times:
-    from tests.cluster.test_launch import children_of, is_running
+    from tests.cluster.management.test_launch import children_of, is_running
 
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     with tempfile.TemporaryDirectory() as folder:
@@ -392,7 +392,7 @@ def kernel() -> Times:
 
 @death("Ray's head killed; its clusters are ended")
 def head() -> Times:
-    from tests.cluster.test_ray_machines import HEAD_LOST, run_script
+    from tests.cluster.management.test_ray_machines import HEAD_LOST, run_script
 
     with tempfile.TemporaryDirectory() as folder:
         return run_script(pathlib.Path(folder), HEAD_LOST)[0]["seconds"], None

@@ -12,9 +12,9 @@ import time
 import pytest
 
 import dataflow as tf
-from dataflow.cluster import registry
-from dataflow.cluster.server import Server
-from dataflow.cluster.spec import ClusterSpec
+from dataflow.cluster.management.server import Server
+from dataflow.cluster.management.spec import ClusterSpec
+from dataflow.cluster.transport import registry
 
 KEY = "a key for tests"
 
@@ -78,7 +78,7 @@ TASK = textwrap.dedent(
     """
     import sys, threading, os
     import dataflow as tf
-    from dataflow.cluster.server import Server
+    from dataflow.cluster.management.server import Server
     # The test's end is this pipe's end: no task outlives it, however it ends.
     threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
     server = Server(eval(sys.argv[1]), sys.argv[2], int(sys.argv[3]), key=sys.argv[4])
@@ -196,15 +196,15 @@ def eventually():
 @pytest.fixture
 def used_reads(monkeypatch):
     """Whether each step that looked found reads that had been done ahead; they do not grow old."""
-    from dataflow.cluster import read_ahead
+    from dataflow.cluster.execution import prefetch
 
-    used, take_reads = [], read_ahead.take_reads
+    used, take_reads = [], prefetch.take_reads
 
     def watched(*arguments):
         reads = take_reads(*arguments)
         used.append(reads is not None)
         return reads
 
-    monkeypatch.setattr(read_ahead, "take_reads", watched)
-    monkeypatch.setattr(read_ahead, "AHEAD_SECONDS", 60.0)
+    monkeypatch.setattr(prefetch, "take_reads", watched)
+    monkeypatch.setattr(prefetch, "PREFETCH_SECONDS", 60.0)
     return used

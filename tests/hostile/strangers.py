@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.cluster import messages
-from dataflow.cluster.messages import HEADER, Kind
+from dataflow.cluster.transport import messages
+from dataflow.cluster.transport.messages import HEADER, Kind
 
 KEY = "a key for tests"
 SECRET = b"TOP-SECRET-0123456789-abcdefghij"

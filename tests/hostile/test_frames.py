@@ -7,10 +7,10 @@ import struct
 
 import numpy as np
 
-from dataflow.cluster import messages
-from dataflow.cluster.channel import Link, TooLong
-from dataflow.cluster.messages import DESCRIPTOR, HEADER, Kind, ProtocolError
-from dataflow.cluster.shared_memory import make_memory
+from dataflow.cluster.transport import messages
+from dataflow.cluster.transport.connection import Connection, TooLong
+from dataflow.cluster.transport.messages import DESCRIPTOR, HEADER, Kind, ProtocolError
+from dataflow.cluster.transport.shm_receive import make_memory
 from dataflow.errors import UnavailableError
 from tests.hostile.inputs import Rule, num_inputs
 
@@ -127,7 +127,7 @@ def read_all(data, limit_bytes, ahead):
     ``ahead``: as the thread that receives for many links, which takes what is whole.
     """
     left, right = socket.socketpair(socket.AF_UNIX)
-    link = Link(left, "a stranger", limit_bytes)
+    link = Connection(left, "a stranger", limit_bytes)
     link.share_memory_with(os.getpid())
     num_frames = 0
     try:

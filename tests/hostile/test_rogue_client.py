@@ -13,11 +13,11 @@ import time
 
 import pytest
 
-from dataflow.cluster import handshake, messages, refusals
-from dataflow.cluster.channel import split_address
-from dataflow.cluster.connections import connect
-from dataflow.cluster.listener import Listener
-from dataflow.cluster.messages import HEADER, Kind
+from dataflow.cluster.transport import handshake, messages, refusals
+from dataflow.cluster.transport.connection import split_address
+from dataflow.cluster.transport.connection_pool import connect
+from dataflow.cluster.transport.listener import Listener
+from dataflow.cluster.transport.messages import HEADER, Kind
 from tests.hostile.strangers import KEY, eventually, frame, greeting, read_frame
 
 TASK = "/job:ps/task:0"
@@ -252,8 +252,9 @@ OUT_OF_DESCRIPTORS = textwrap.dedent(
     """
     import logging, os, resource, sys, threading, time
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
-    from dataflow.cluster import handshake, listener as module
-    from dataflow.cluster.listener import Listener
+    from dataflow.cluster.transport import handshake
+    from dataflow.cluster.transport import listener as module
+    from dataflow.cluster.transport.listener import Listener
     handshake.HANDSHAKE_SECONDS = float(sys.argv[2])
     tries = 0
     class Counted(Listener):

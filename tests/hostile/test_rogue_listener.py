@@ -9,10 +9,10 @@ import time
 
 import pytest
 
-from dataflow.cluster import connections, handshake, messages, shared_memory
-from dataflow.cluster.connections import connect
-from dataflow.cluster.listener import Listener
-from dataflow.cluster.messages import HEADER, Kind
+from dataflow.cluster.transport import connection_pool, handshake, messages, shm_receive
+from dataflow.cluster.transport.connection_pool import connect
+from dataflow.cluster.transport.listener import Listener
+from dataflow.cluster.transport.messages import HEADER, Kind
 from dataflow.errors import OpError, UnauthenticatedError, UnavailableError
 from tests.hostile.strangers import KEY, SECRET, Rogue, eventually, frame, greeting, read_frame
 
@@ -36,13 +36,13 @@ def listen():
 def opened(monkeypatch):
     """The descriptors of other processes that were opened, or tried."""
     found = []
-    real = shared_memory.open_memory
+    real = shm_receive.open_memory
 
     def watched(pid, number, num_bytes):
         found.append((pid, number))
         return real(pid, number, num_bytes)
 
-    monkeypatch.setattr(shared_memory, "open_memory", watched)
+    monkeypatch.setattr(shm_receive, "open_memory", watched)
     return found
 
 
@@ -58,7 +58,7 @@ def descriptors(tmp_path):
         os.write(memory, SECRET)
         other = os.memfd_create("not-dataflow", os.MFD_ALLOW_SEALING)
         os.write(other, SECRET)
-        short = shared_memory.make_memory(31, SECRET[:31])
+        short = shm_receive.make_memory(31, SECRET[:31])
         sock = stack.enter_context(socket.socket())
         terminal, device = os.openpty()
         made = (reading, writing, memory, other, short, terminal, device)
@@ -117,13 +117,13 @@ def test_it_learns_nothing_and_nothing_is_opened(
     address = rogue.address
     if local:  # it has taken the name of a task that has ended
         address = "127.0.0.1:1"
-        monkeypatch.setitem(connections._directory.names, address, local)
+        monkeypatch.setitem(connection_pool._directory.names, address, local)
     with pytest.raises((UnauthenticatedError, UnavailableError)):
         connect(address, KEY, "client", TASK, timeout_seconds=0.2, answer_seconds=0.3)
     assert not opened
     assert SECRET not in seen
     assert KEY.encode() not in seen
-    assert address not in connections._directory.names
+    assert address not in connection_pool._directory.names
 
 
 @pytest.mark.parametrize("what", WHAT)
@@ -131,7 +131,7 @@ def test_it_learns_nothing_and_nothing_is_opened(
 def test_who_has_the_key_names_only_memory_that_it_made(descriptors, what, side):
     """Neither end of an authenticated connection reads another descriptor, or waits for one."""
     ours, theirs = socket.socketpair(socket.AF_UNIX)
-    link = connections.Link(ours, "a stranger", handshake.HANDSHAKE_MAX_BYTES)
+    link = connection_pool.Connection(ours, "a stranger", handshake.HANDSHAKE_MAX_BYTES)
     link.deadline = time.monotonic() + 20
     failed = []
 
@@ -155,7 +155,7 @@ def test_who_has_the_key_names_only_memory_that_it_made(descriptors, what, side)
         theirs.sendall(frame(Kind.HELLO, **answer))
         _, welcome, _ = read_frame(theirs)
         pid = os.getpid()
-        content = shared_memory.read_probe(pid, welcome["probe"])
+        content = shm_receive.read_probe(pid, welcome["probe"])
         theirs.sendall(frame(Kind.WELCOME, content=content, probe=named))
         _, reply, _ = read_frame(theirs)
     else:
@@ -179,9 +179,9 @@ def test_both_ends_share_memory_or_neither(descriptors, monkeypatch):
     """The usual case, for comparison; and one end that cannot read the other's."""
     for readable in (True, False):
         if not readable:
-            monkeypatch.setattr(shared_memory, "read_probe", lambda pid, number: None)
+            monkeypatch.setattr(shm_receive, "read_probe", lambda pid, number: None)
         ends = [
-            connections.Link(sock, "the other", handshake.HANDSHAKE_MAX_BYTES)
+            connection_pool.Connection(sock, "the other", handshake.HANDSHAKE_MAX_BYTES)
             for sock in socket.socketpair(socket.AF_UNIX)
         ]
         thread = threading.Thread(target=handshake.greet, args=(ends[0], KEY, greeting()))

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import dataflow as tf
-from dataflow.cluster.client import RemoteSession
+from dataflow.cluster.execution.client import RemoteSession
 from dataflow.errors import OpError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor

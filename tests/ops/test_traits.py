@@ -253,7 +253,7 @@ BY_TYPE = {
     # A debugging node's output is its input: what made the NaN is behind it.
     "runtime/nan_origin.py": "CheckNumerics Print",
     # Reads of a variable's rows, the one computation that a task does before it is asked to.
-    "cluster/read_ahead.py": "Gather GatherV2",
+    "cluster/execution/prefetch.py": "Gather GatherV2",
     # The nodes of a file, before their ops are looked up.
     "graph/import_graph.py": "Merge NextIteration RefMerge RefNextIteration",
     "graph_util.py": "CheckNumerics",

@@ -6,9 +6,9 @@ import itertools
 import threading
 from typing import Any
 
-from dataflow.cluster.running_cluster import Event
-from dataflow.cluster.spec import ClusterSpec
-from dataflow.cluster.status import FIELDS
+from dataflow.cluster.management.running_cluster import Event
+from dataflow.cluster.management.spec import ClusterSpec
+from dataflow.cluster.management.status import FIELDS
 
 
 class FakeCluster:

@@ -56,8 +56,8 @@ class ClusterPanel(Widget):
                 f"{type(cluster).__name__}."
             )
         # Now, so that no two threads of this panel are the first to import them.
-        importlib.import_module("dataflow.cluster.training")
-        importlib.import_module("dataflow.cluster.launcher")
+        importlib.import_module("dataflow.cluster.management.training")
+        importlib.import_module("dataflow.cluster.management.launcher")
         self._names: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
         self._numbers = itertools.count(1)
         self._selected: Any = cluster

@@ -1,0 +1,1 @@
+"""Running steps: masters, workers and their executors, and the decisions between them."""

@@ -1,0 +1,509 @@
+"""A partition as its task runs it: a function for each segment, and the tables of who follows whom.
+
+As a local plan, a partition is compiled at once and rewritten when it has run a few times. Its segments
+stay as they are cut, with the same inputs and outputs: what crosses them has been agreed with
+other tasks.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from dataflow.cluster.execution.step_tracer import StepTracer
+from dataflow.cluster.execution.task_load import TaskLoad
+from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.kernels.blas import single_threaded
+from dataflow.kernels.malloc_tuning import keep_freed_memory
+from dataflow.kernels.xp import gpus
+from dataflow.ops.transfer import COPIES
+from dataflow.placement.groups import reference_inputs
+from dataflow.placement.placer import local_devices, pin_within_task, place
+from dataflow.placement.transfers import CPU, Placed, insert_copies
+from dataflow.rewrites.dedupe import can_merge
+from dataflow.rewrites.gradual import Gradual, Steps, finish, nodes_per_run
+from dataflow.rewrites.switches import Switches
+from dataflow.rewrites.working_graph import WorkingGraph
+from dataflow.runtime.codegen import GeneratedPlan, Generator
+from dataflow.runtime.config import ConfigProto
+from dataflow.runtime.lending import Lender, num_bytes
+from dataflow.runtime.plan import (
+    RUNS_BEFORE_REWRITING,
+    Plan,
+    generator_of,
+)
+from dataflow.runtime.resources import Cancellation, ResourceManager
+from dataflow.runtime.run_errors import annotate_error
+
+_MOST_INLINE_NODES = 40
+
+
+class _CurrentStep(threading.local):
+    """Of the step that the calling thread is running."""
+
+    cancellation: Cancellation | None = None
+    #: The number of the segment.
+    segment: int = 0
+
+
+current_step = _CurrentStep()
+
+
+class StepCancellation:
+    """The cancellation that kernels see: that of the step which the calling thread is running."""
+
+    @property
+    def of_one_step(self) -> bool:
+        """Whether there is a step that could be given up."""
+        return current_step.cancellation is not None
+
+    @property
+    def holder(self) -> Hashable:
+        """Who holds a lock that a kernel takes now: the segment that the calling thread runs.
+
+        Not the thread: a step's later segments, and other steps, may run on it meanwhile.
+        """
+        current = current_step.cancellation
+        return threading.get_ident() if current is None else (current, current_step.segment)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the step has been given up."""
+        current = current_step.cancellation
+        return current is not None and current.cancelled
+
+    def register(self, callback: Callable[[], None]) -> int:
+        """Call ``callback`` when the step is given up."""
+        current = current_step.cancellation
+        return 0 if current is None else current.register(callback)
+
+    def unregister(self, token: int) -> None:
+        """Undo `register`."""
+        current = current_step.cancellation
+        if current is not None:
+            current.unregister(token)
+
+
+class TaskSession:
+    """What kernels see as their session: the task's resources and the state of stateful ops."""
+
+    def __init__(
+        self,
+        resources: ResourceManager,
+        load: TaskLoad | None = None,
+        task: str = "/job:localhost/task:0",
+    ) -> None:
+        self.load = load or TaskLoad()
+        self._resources = resources
+        self._cancellation = StepCancellation()
+        # Functions within a node (those of datasets) are planned here, as in a session of their own.
+        # Whatever a client's session asks for, nodes without a kernel go to the CPU there.
+        self._config = ConfigProto(allow_soft_placement=True)
+        self._local_devices = local_devices(self._config, len(gpus()), task)
+        self._has_gpu = len(self._local_devices) > 1
+        self._rewrite_switches = Switches.from_config(self._config)
+        self._states: dict[str, dict[str, Any]] = {}
+
+    def _op_state(self, op_name: str) -> dict[str, Any]:
+        return self._states.setdefault(op_name, {})
+
+
+class SegmentPlan(NamedTuple):
+    """What `Segment` says, in the form in which it arrives at a task."""
+
+    ops: Sequence[Operation]
+    inputs: Sequence[Tensor]
+    outputs: Sequence[Tensor]
+    input_slots: Sequence[int]
+    output_slots: Sequence[int]
+    num_pending: int
+    followers: Sequence[int]
+    transfers: Sequence[tuple[str, int, Sequence[int]]]  # task, channel, slots
+    blocking: bool
+
+
+class PartitionPlan(NamedTuple):
+    """What `GraphPartition` says, in the form in which it arrives at a task."""
+
+    segments: Sequence[SegmentPlan]
+    channels: Sequence[tuple[Sequence[int], Sequence[int]]]  # slots, segments that it wakes
+    feed_slots: Sequence[int]
+    fetch_slots: Sequence[int]
+    num_slots: int
+
+
+class CompiledSegment(NamedTuple):
+    """A segment's function, with what tells a failing line of it from the others."""
+
+    placed: Placed
+    generated: GeneratedPlan
+    function: Callable[..., Any]
+
+
+class CompiledPartition:
+    """The functions of a partition's segments, and the tables that say who follows whom.
+
+    ``switches`` are those of the client's session; ``None``: nothing is rewritten. Raises
+    `InvalidArgumentError` for a pin that the task cannot keep, unless ``soft_placement`` lets it.
+    """
+
+    def __init__(
+        self,
+        plan: PartitionPlan,
+        session: TaskSession,
+        switches: Switches | None = None,
+        soft_placement: bool = True,
+    ) -> None:
+        self.plan = plan
+        self.session = session
+        #: What the rewrites did, by segment.
+        self.journals: list[list[Any]] = [[] for _ in plan.segments]
+        self._binder = _Binder(session, soft_placement)
+        self._switches = switches
+        #: By segment: the memories in which its inputs come, and in which its outputs are left.
+        self._places: list[tuple[list[str], list[str]]] = []
+        self._lent = _lent(plan)
+        self._segments = [self._compile(n, placed) for n, placed in enumerate(self._place())]
+        #: What each segment runs now.
+        self.functions = [segment.function for segment in self._segments]
+        #: Whether it has run so few times that it may still be rewritten.
+        self.is_new = self.may_be_rewritten
+        self._runs_left = RUNS_BEFORE_REWRITING
+        num_nodes = sum(len(segment.ops) for segment in plan.segments)
+        self._rewriting = Gradual(self._rewrite_gradually(), nodes_per_run(num_nodes))
+        self.pending = [s.num_pending for s in plan.segments]
+        self.initial = [n for n, s in enumerate(plan.segments) if not s.num_pending]
+        self.num_blocking = sum(s.blocking for s in plan.segments)
+        #: Blocking segments that need no thread of their own to wait on.
+        self.can_retry = [s.blocking and _can_retry(s.ops) for s in plan.segments]
+        #: Segments that take no longer than the bytes that they are given.
+        self.inline_safe = [_is_inline_safe(s.ops) for s in plan.segments]
+        #: There are branches, and values of those not taken.
+        self.structured = any(
+            op.op_def.control_flow for segment in plan.segments for op in segment.ops
+        )
+        self.releases = _releases(plan)
+        #: Several tasks share a machine: BLAS's threads, which wait for each other in loops, would
+        #: take each other's processors (a step of 0.5 ms took 40 ms with them).
+        self.scopes: list[Callable[[], Any] | None] = [
+            single_threaded if any(op.op_def.calls_blas for op in segment.ops) else None
+            for segment in plan.segments
+        ]
+        self._calls = [_on_slots(self, number) for number in range(len(plan.segments))]
+        #: Segments that change variables with what came from elsewhere, after others have read.
+        self.updates = (
+            [bool(s.num_pending) and _changes_variables(s.ops) for s in plan.segments]
+            if any(not s.num_pending and _reads_variables(s.ops) for s in plan.segments)
+            else [False] * len(plan.segments)
+        )
+        #: Nothing in it blocks: whatever is ready can run on the thread that finds it so.
+        self.is_plain = not self.num_blocking
+        #: Nothing in it waits on the thread that runs it, or takes long.
+        self.is_quick = all(self.inline_safe) and self.num_blocking == sum(self.can_retry)
+        self._traced: dict[int, CompiledSegment] = {}
+
+    def _place(self) -> Iterator[Placed]:
+        """The segments with their copies. What no other task sees stays on the GPU between them."""
+        plan = self.plan
+        on_host = {
+            *plan.fetch_slots,
+            *(n for s in plan.segments for t in s.transfers for n in t[2]),
+        }
+        place_of: dict[int, str] = {}
+        for s in plan.segments:
+            came = [place_of.get(slot, CPU) for slot in s.input_slots]
+            on_host.update(slot for slot in s.input_slots if slot not in place_of)
+            wanted = [
+                CPU if slot in on_host or tensor.dtype.is_ref else None
+                for slot, tensor in zip(s.output_slots, s.outputs, strict=True)
+            ]
+            placed = self._binder.place(*self._from_the_beginning(s, (came, wanted)))
+            left = list(placed.fetch_places) or [CPU] * len(wanted)
+            place_of.update(zip(s.output_slots, left, strict=True))
+            self._places.append((came, left))
+            yield placed
+
+    def _from_the_beginning(self, segment: SegmentPlan, places: Any) -> tuple[Any, ...]:
+        """What is placed for the first steps (`rewrites.engine.as_always`)."""
+        given = (segment.ops, segment.outputs, segment.inputs, places)
+        loops = any(op.op_def.control_flow == "next_iteration" for op in segment.ops)
+        if self.session._has_gpu or not loops:
+            return given
+        from dataflow.rewrites import engine
+
+        effects = _effects(segment.ops)
+        changed = engine.as_always(segment.ops, segment.outputs, effects, segment.inputs)
+        if changed is None:
+            return given
+        return changed.ops, changed.fetches, changed.feeds, places, changed.origin
+
+    def _compile(self, number: int, placed: Placed, trace: bool = False) -> CompiledSegment:
+        generated = self._binder.generator(placed, trace, False, self._lent[number]).generate()
+        return CompiledSegment(placed, generated, generated.function)
+
+    @property
+    def on_gpus(self) -> dict[str, str]:
+        """The task's GPU (``"GPU:0"``) of each node that is placed on one, by name."""
+        return {
+            op.name: op.device.rpartition("/device:")[2]
+            for segment in self._segments
+            if segment.placed.kernel_devices
+            for op in segment.placed.ops
+            if "GPU" in op.device and op.type not in COPIES
+        }
+
+    def _traced_segment(self, number: int) -> CompiledSegment:
+        found = self._traced.get(number)
+        if found is None:
+            s = self.plan.segments[number]
+            placed = self._binder.place(s.ops, s.outputs, s.inputs, self._places[number])
+            found = self._traced[number] = self._compile(number, placed, trace=True)
+        return found
+
+    @property
+    def may_be_rewritten(self) -> bool:
+        """Whether the client asks for it, and there is enough to rewrite."""
+        switches = self._switches
+        return switches is not None and switches.min_nodes <= sum(
+            len(segment.ops) for segment in self.plan.segments
+        )
+
+    def count_run(self) -> None:
+        """A step begins while the partition `is_new`; from the third on they rewrite it, bit by bit."""
+        self._runs_left -= 1
+        if self.is_new and self._runs_left < 0 and self._rewriting.go_on():
+            self.is_new = False
+
+    def rewrite(self) -> None:
+        """Apply the rewrites to each segment; steps that run meanwhile go on with what they have."""
+        finish(self._rewrite_gradually())
+
+    def _rewrite_gradually(self) -> Steps[None]:
+        from dataflow.rewrites import engine, rules  # noqa: F401
+
+        keep_freed_memory()
+        assert self._switches is not None
+        for number, segment in enumerate(self.plan.segments):
+            rewritten = yield from engine.apply_gradually(
+                segment.ops,
+                segment.outputs,
+                _effects(segment.ops),
+                segment.inputs,
+                self._switches.where(self.session._has_gpu),
+            )
+            placed = self._binder.place(
+                rewritten.ops,
+                rewritten.fetches,
+                rewritten.feeds,
+                self._places[number],
+                rewritten.origin,
+            )
+            generated = yield from self._binder.generator(
+                placed, False, self._switches.reuse, self._lent[number]
+            ).generate_gradually()
+            self.journals[number] = rewritten.journal
+            self._segments[number] = CompiledSegment(placed, generated, generated.function)
+            self.functions[number] = generated.function
+
+    def new_slots(self, lender: Lender | None = None) -> list[Any]:
+        """The slots of a step, empty; the last is the connection on which results are sent, which lends
+        them memory (`runtime.lending`)."""
+        slots: list[Any] = [None] * self.plan.num_slots
+        slots.append(lender)
+        return slots
+
+    @property
+    def sources(self) -> list[str]:
+        """The generated code of each segment, as it runs now."""
+        return [segment.generated.source for segment in self._segments]
+
+    def run_segment(self, number: int, slots: list[Any], tracer: StepTracer | None) -> None:
+        """Run one segment on the values in ``slots``. Raises an error that names the node.
+
+        The calling thread ignores floating-point warnings (`numpy.seterr`).
+        """
+        call, scope = self._calls[number], self.scopes[number]
+        compiled = self._segments[number]
+        function = compiled.function
+        if tracer is not None:
+            compiled = self._traced_segment(number)
+            function = functools.partial(compiled.function, tracer.hook(compiled.placed))
+        try:
+            if scope is None:
+                call(function, slots)
+            else:
+                with scope():
+                    call(function, slots)
+        except Exception as error:
+            raise self.explained(error, compiled) from error
+
+    def explained(self, error: Exception, segment: CompiledSegment | int) -> Exception:
+        """The error that a segment's function raised, with the name of the node."""
+        if not isinstance(segment, CompiledSegment):
+            segment = self._segments[segment]
+        return annotate_error(error, segment.generated, segment.placed.origin, self.session)
+
+    def call_on_slots(self, number: int, function: str) -> str:
+        """The line of code that calls a segment's ``function`` with the values in its slots.
+
+        It is written out for these very slots: a loop over them took longer than a small segment.
+        The last slot is the lender, for a function that takes one.
+        """
+        segment = self.plan.segments[number]
+        into = "".join(f"slots[{int(slot)}], " for slot in segment.output_slots)
+        sources = (*segment.input_slots, *([-1] if self._lent[number] else []))
+        values = ", ".join(f"slots[{int(slot)}]" for slot in sources)
+        return f"{into and f'{into}= '}{function}({values})"
+
+
+def _effects(ops: Sequence[Operation]) -> list[Operation]:
+    """The nodes that run although nobody may need what they give."""
+    return [
+        op for op in ops if not (can_merge(op) or op.op_def.is_variable or op.op_def.control_flow)
+    ]
+
+
+def _on_slots(
+    partition: CompiledPartition, number: int
+) -> Callable[[Callable[..., Any], list[Any]], None]:
+    """A function that calls a segment's function with the values in its slots."""
+    scope: dict[str, Any] = {}
+    exec(f"def call(function, slots):\n    {partition.call_on_slots(number, 'function')}", scope)
+    return scope["call"]  # type: ignore[no-any-return]
+
+
+def _lent(plan: PartitionPlan) -> list[list[bool]]:
+    """By segment, the outputs that are made in memory of the connection, or nothing where there is none.
+
+    They are sent once, and nobody else has a use for them here.
+    """
+    others = {*plan.fetch_slots, *(slot for s in plan.segments for slot in s.input_slots)}
+    times = Counter(n for s in plan.segments for t in s.transfers for n in t[2])
+    found = []
+    for s in plan.segments:
+        lent = [
+            times[slot] == 1 and slot not in others and num_bytes(tensor) >= SHARE_FROM_BYTES
+            for slot, tensor in zip(s.output_slots, s.outputs, strict=True)
+        ]
+        found.append(lent if any(lent) else [])
+    return found
+
+
+def _can_retry(ops: Sequence[Operation]) -> bool:
+    """Whether one of the nodes can be tried again, and the others only look up what it needs."""
+    tried = [op for op in ops if op.op_def.can_retry]
+    return len(tried) == 1 and all(op in tried or _looks_up(op) for op in ops)
+
+
+def _looks_up(op: Operation) -> bool:
+    op_def = op.op_def
+    return op_def.is_handle or op_def.is_variable or op_def.is_alias or op.type == "Const"
+
+
+def _is_inline_safe(ops: Sequence[Operation]) -> bool:
+    return len(ops) <= _MOST_INLINE_NODES and all(
+        op.op_def.inline_safe or op.op_def.can_retry or op.op_def.is_handle for op in ops
+    )
+
+
+def _refers_elsewhere(ops: Sequence[Operation], inputs: Sequence[Tensor]) -> bool:
+    """Whether a reference comes from a node that another segment runs."""
+    members = set(ops)
+    return any(
+        tensor.dtype.is_ref and tensor.op not in members and tensor not in inputs
+        for op in ops
+        for tensor in op.inputs
+    )
+
+
+def _changes_variables(ops: Sequence[Operation]) -> bool:
+    return any(
+        tensor.dtype.is_ref and tensor.dtype.base_dtype.kind != "x"
+        for op in ops
+        if not op.op_def.is_alias
+        for tensor in reference_inputs(op)
+    )
+
+
+def _reads_variables(ops: Sequence[Operation]) -> bool:
+    return any(op.op_def.is_variable for op in ops)
+
+
+def _releases(plan: PartitionPlan) -> list[list[int]]:
+    """Return the slots that nobody reads any more once a segment has run and sent.
+
+    A value that stays referenced costs more than its memory: a variable whose array somebody holds
+    must be copied before it is changed.
+    """
+    readers: dict[int, int] = dict.fromkeys(plan.fetch_slots, 2)
+    for segment in plan.segments:
+        for slot in segment.input_slots:
+            readers[slot] = readers.get(slot, 0) + 1
+    return [
+        [slot for slot in segment.input_slots if readers[slot] == 1]
+        + [slot for slot in segment.output_slots if slot not in readers]
+        for segment in plan.segments
+    ]
+
+
+class _Binder:
+    """Binds kernels as a local plan does, to the task's resources."""
+
+    def __init__(self, session: TaskSession, soft_placement: bool) -> None:
+        self.session = session
+        self._soft = soft_placement
+        self._config = ConfigProto(allow_soft_placement=soft_placement)
+
+    bind_kernel: Any = Plan.bind_kernel
+    bind_variable: Any = Plan.bind_variable
+
+    def place(
+        self,
+        ops: Sequence[Operation],
+        outputs: Sequence[Tensor],
+        inputs: Sequence[Tensor],
+        places: tuple[Sequence[str], Sequence[str | None]],
+        origin: dict[Operation, Operation] | None = None,
+    ) -> Placed:
+        """The nodes with the copies that the task's GPU asks for.
+
+        ``places``: where the inputs are, and where the outputs go (None: left where they are).
+        ``origin`` leads from the given nodes to the client's; the result's does so from its own.
+        """
+        origin = origin or {}
+        ops, outputs, inputs = list(ops), list(outputs), list(inputs)
+        session = self.session
+        devices = None
+        if session._has_gpu or not self._soft:
+            devices = place(ops, session._local_devices, self._config, pin_within_task)
+        if devices is None or not session._has_gpu:
+            if not _refers_elsewhere(ops, inputs):
+                return Placed(ops, outputs, inputs, origin, {})
+            work = WorkingGraph(ops, outputs, ops, inputs)
+            return Placed(work.needed(), work.fetch_tensors(), work.feed_tensors, work.origin, {})
+        placed = insert_copies(ops, outputs, ops, inputs, devices, *places)
+        return placed._replace(
+            origin={op: origin.get(given, given) for op, given in placed.origin.items()}
+        )
+
+    def generator(
+        self, placed: Placed, trace: bool, final: bool, lent: Sequence[bool]
+    ) -> Generator:
+        """What writes the function of a segment; ``final`` with one value's buffer taken over by another.
+
+        ``lent``: the outputs that are made in memory of a lender, or none of them.
+        """
+        return generator_of(
+            placed,
+            self.bind_kernel,
+            self.bind_variable,
+            trace=trace,
+            reuse=final and not placed.kernel_devices,
+            # What a GPU makes is copied from it: no kernel of ours writes it here.
+            lent=[False] * len(lent) if placed.kernel_devices else lent,
+        )

@@ -1,0 +1,222 @@
+"""A step that is one message there and one back, as its master runs it.
+
+The steps of a training loop are alike. Where the reads came with the end of the step before
+(`prefetch`), all that is left of a step is: compute, send what was computed, take the answer. No
+part of that can go another way, so there is nothing to decide, and no state that somebody else might
+ask for. Whatever is not as it was (another fetch or feed, an old read, a traced step) is left to
+`MasterSession.run` before anything has happened; whatever comes instead of the answer (an error, a
+death, a time-out, a closed session) is a `Fallback`, with which the general step goes on.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dataflow.cluster.execution import prefetch
+from dataflow.cluster.execution.schedule import (
+    SegmentChain,
+    first_chain,
+    next_chain,
+    runner,
+    take_in,
+)
+from dataflow.cluster.partition.partitioner import GraphPartition
+from dataflow.cluster.transport.connection import Connection
+from dataflow.cluster.transport.messages import Kind, Message
+from dataflow.cluster.transport.step_flags import ADOPT, ALL, LAST, PREFETCHED
+from dataflow.errors import DeadlineExceededError, UnavailableError
+
+if TYPE_CHECKING:
+    from dataflow.cluster.execution.master import MasterSession, PreparedStep
+
+
+class Fallback(NamedTuple):
+    """A fast-path step that must fall back after its message was sent."""
+
+    prepared: PreparedStep
+    step: int
+    run: int
+    connection: Connection
+    #: What the local partition has done, and the values that it has left.
+    chain: SegmentChain
+    slots: list[Any]
+    read_at: int
+    messages: list[Message]
+    error: UnavailableError | None
+    is_late: bool
+
+
+def fast_step(
+    master: MasterSession, prepared: PreparedStep, partition: GraphPartition
+) -> FastStep | None:
+    """The fast path of a step, if it has one; ``partition`` is that of its remote task."""
+    local, remote = prepared.local, prepared.remotes[0]
+    if local is None or remote.prefetch_channels is None or local.num_blocking or local.structured:
+        return None
+    first = first_chain(local, [number for number, _ in remote.prefetch_channels])
+    ahead = {number for number, _ in remote.prefetch_channels}
+    left = [n for n in range(len(local.plan.channels)) if n not in ahead]
+    last = next_chain(local, first, left)
+    sends = sorted(first.sends, key=lambda transfer: transfer[1])
+    one_message = (
+        all(task == remote.task for task, _, _ in sends)
+        and [number for _, number, _ in sends] == list(range(len(partition.channels)))
+        # What one half of the work sends does not wait for the other half.
+        and sum(number not in remote.coalesced for _, number, _ in sends) == 1
+    )
+    if not one_message or len(left) > 1 or last.sends or any(last.pending):
+        return None
+    return FastStep(master, prepared, first, last, left)
+
+
+class FastStep:
+    """A step's fast path, decided once; several threads may run it at once, each on a connection."""
+
+    def __init__(
+        self,
+        master: MasterSession,
+        prepared: PreparedStep,
+        first: SegmentChain,
+        last: SegmentChain,
+        left: list[int],
+    ) -> None:
+        assert prepared.local is not None
+        plan = prepared.local.plan
+        remote = prepared.remotes[0]
+        self._master = master
+        self._prepared = prepared
+        self._local = prepared.local
+        self._task, self._address = remote.task, remote.address
+        self._first, self._last = first, last
+        self._read_slots = [
+            slot
+            for number, _ in remote.prefetch_channels or ()
+            for slot in plan.channels[number][0]
+        ]
+        self._feeds = list(zip(plan.feed_slots, prepared.local_feeds, strict=True))
+        sends = sorted(first.sends, key=lambda transfer: transfer[1])
+        out_slots = [slot for _, _, slots in sends for slot in slots]
+        self._run_first = runner(self._local, first, results=out_slots)
+        self._run_last = runner(self._local, last)
+        #: The answer: its kind, tag and flags, and the slots of what the local partition needs of it.
+        self._in_slots = list(plan.channels[left[0]][0]) if left else []
+        self._num_fetches = len(remote.fetches)
+        self._answer = (Kind.DATA, left[0], LAST) if left else (Kind.DONE, self._num_fetches, 0)
+        self._fetch_slots = plan.fetch_slots
+
+    def run(self, values: Sequence[Any], seconds: float | None, count: int) -> list[Any] | None:
+        """Run the step on the fed values, as run ``count`` of this process; return the fetched ones.
+
+        ``None``: it is none of this kind now, and nothing has happened. Errors as of
+        `MasterSession.run`.
+        """
+        master, local = self._master, self._local
+        load = local.session.load
+        if local.is_new or load.delay_seconds or self._task in master.machine.dead:
+            return None
+        pool = master.pool
+        connection = pool.take_warm(self._address)
+        if connection is None:
+            return None
+        master.in_use.add(connection)
+        try:
+            reads = prefetch.take_reads(connection, self._prepared, count)
+            if reads is None or master.closed:
+                pool.give_unused(connection)
+                return None
+            with np.errstate(all="ignore"):
+                outcome = self._run(connection, reads, values, seconds, count, load.num_updates)
+        except BaseException:
+            connection.close()
+            raise
+        finally:
+            master.in_use.discard(connection)
+        if type(outcome) is Fallback:
+            return master.take_over(outcome, values, seconds)
+        return outcome  # type: ignore[return-value]
+
+    def _run(
+        self,
+        connection: Connection,
+        reads: list[Any],
+        values: Sequence[Any],
+        seconds: float | None,
+        count: int,
+        read_at: int,
+    ) -> list[Any] | Fallback:
+        master, local, first = self._master, self._local, self._first
+        step = next(master.step_numbers)
+        if seconds is not None:
+            connection.deadline = time.monotonic() + seconds
+        slots = local.new_slots(connection)
+        take_in(slots, self._read_slots, reads)
+        # What came through memory that the sender wants to use again must go when it was used.
+        reads.clear()
+        for slot, position in self._feeds:
+            slots[slot] = values[position]
+        values_out = self._run_first(slots, read_at)
+        messages: list[Message] = []
+        error, is_late = None, False
+        try:
+            connection.send(
+                Kind.DATA,
+                0,
+                step,
+                values_out,
+                None,
+                ADOPT | ALL,
+                lambda: messages.append(connection.receive()),
+            )
+            values_out = []
+            for slot in first.sent:
+                slots[slot] = None
+            if not messages:
+                if connection.patience_seconds != seconds:
+                    connection.set_patience(seconds)
+                is_late = not connection.wait()
+                if not is_late:
+                    messages.append(connection.receive())
+        except UnavailableError as lost:
+            error = lost
+        except DeadlineExceededError:
+            is_late = True
+        if len(messages) == 1:
+            kind, tag, id, tensors, _, flags = messages[0]
+            if (kind, tag, flags & ~PREFETCHED) == self._answer and id == step:
+                return self._end(connection, slots, tensors, flags, values, count, read_at)
+        return Fallback(
+            self._prepared, step, count, connection, first, slots, read_at, messages, error, is_late
+        )
+
+    def _end(
+        self,
+        connection: Connection,
+        slots: list[Any],
+        tensors: list[Any],
+        flags: int,
+        values: Sequence[Any],
+        count: int,
+        read_at: int,
+    ) -> list[Any]:
+        num_inputs = len(self._in_slots)
+        num_own = num_inputs + self._num_fetches
+        fetched = tensors[num_inputs:num_own]
+        if self._last.numbers:
+            take_in(slots, self._in_slots, tensors[:num_inputs])
+            self._run_last(slots, read_at)
+        if flags & PREFETCHED:
+            prefetch.keep_reads(connection, self._prepared, count, tensors[num_own:])
+        self._master.pool.give(connection)
+        sources = self._prepared.sources
+        return [
+            fetched[position]
+            if task == self._task
+            else slots[self._fetch_slots[position]]
+            if task
+            else values[position]
+            for task, position in sources
+        ]

@@ -1,0 +1,391 @@
+"""The master of a session: cuts the graph, registers the partitions, and runs steps over the tasks.
+
+It lives in the process of the session's target. Its own task's partition runs on the caller's thread,
+between the messages of the others; who is waited for, and what an error or a death means, decides
+the `StepMachine`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dataflow import errors
+from dataflow.cluster.execution import prefetch
+from dataflow.cluster.execution.compiled_partition import CompiledPartition, TaskSession
+from dataflow.cluster.execution.explain import code_of, describe
+from dataflow.cluster.execution.fast_path import Fallback, FastStep, fast_step
+from dataflow.cluster.execution.master_step import MasterStep
+from dataflow.cluster.execution.state_machine import Decision, Fail, StepMachine
+from dataflow.cluster.execution.step_tracer import StepTracer
+from dataflow.cluster.execution.worker_service import encode_partition, plan_of
+from dataflow.cluster.partition.partitioner import GraphPartition, PartitionedGraph, partition_graph
+from dataflow.cluster.transport.connection import Connection
+from dataflow.cluster.transport.connection_pool import ConnectionPool
+from dataflow.cluster.transport.messages import Kind, Message
+from dataflow.cluster.transport.remote_errors import restore_error
+from dataflow.cluster.transport.step_flags import (
+    CHANNEL_SHIFT,
+    MAX_HANDLE,
+)
+from dataflow.errors import OpError
+from dataflow.graph.operation import Operation
+from dataflow.graph.tensor import Tensor
+from dataflow.rewrites.switches import Switches
+
+#: How long a task may take to drop what a session registered, before the session goes on without.
+_CLOSE_SECONDS = 1.0
+
+
+class RemotePartition:
+    """A partition that was registered with another task."""
+
+    def __init__(
+        self, task: str, address: str, partition: GraphPartition, feeds: Sequence[Tensor]
+    ) -> None:
+        self.task = task
+        self.address = address
+        #: To register it once more where the task was restarted.
+        self.partition = partition
+        self.handle = 0
+        #: The task's GPU of each node that is placed on one.
+        self.on_gpus: dict[str, str] = {}
+        self.incarnation = ""
+        self.feed_positions = [feeds.index(t) for t in partition.feeds]
+        self.fetches = partition.fetches
+        #: Nothing begins before the first message of ours, so that RUN can travel with it.
+        self.prefetch_channels: list[tuple[int, int]] | None = None
+        #: Channels whose message goes with the next one.
+        self.coalesced: frozenset[int] = frozenset()
+        self.waits = not partition.feeds and all(s.num_pending for s in partition.segments)
+
+
+class PreparedStep:
+    """What is known of a step before it runs: its partitions, and where each fetch comes from."""
+
+    def __init__(
+        self,
+        cut: PartitionedGraph,
+        local: CompiledPartition | None,
+        local_feeds: list[int],
+        remotes: list[RemotePartition],
+        sources: list[tuple[str, int]],
+    ) -> None:
+        self.needed = cut.needed
+        self.task_of = {op.name: task for op, task in cut.task_of.items()}
+        self.on_gpus = local.on_gpus if local is not None else {}
+        for remote in remotes:
+            self.on_gpus |= remote.on_gpus
+        self.local = local
+        self.local_feeds = local_feeds
+        self.remotes = remotes
+        self.fetches_of = {remote.task: remote.fetches for remote in remotes}
+        self.coalesced = {remote.task: remote.coalesced for remote in remotes}
+        self.sources = sources  # per fetch: ("", feed position) or (task, position in its fetches)
+        self.num_blocking = local.num_blocking if local is not None else 0
+        #: The task that has all of it can do it again without being told.
+        self.can_repeat = local is None and len(remotes) == 1 and not sources
+        self.can_repeat = self.can_repeat and not remotes[0].feed_positions
+        #: It is one message there and one back, if its reads were done ahead.
+        self.fast: FastStep | None = None
+
+
+class MasterSession:
+    """One client's session on a cluster.
+
+    ``addresses`` of the visible tasks by name; ``task`` is the master's own; ``task_session`` holds
+    that task's resources.
+    """
+
+    def __init__(
+        self,
+        task: str,
+        addresses: dict[str, str],
+        pool: ConnectionPool,
+        task_session: TaskSession,
+        name: str,
+        allow_soft_placement: bool = False,
+        timeout_seconds: float | None = None,
+        switches: Switches | None = None,
+    ) -> None:
+        self.task = task
+        self.addresses = addresses
+        self.pool = pool
+        self.name = name
+        self.timeout_seconds = timeout_seconds
+        self.machine = StepMachine()
+        self.num_steps = 0
+        #: Tasks that were restarted since this session first used them: what they held is gone.
+        self.restarted: set[str] = set()
+        self.closed = False
+        self._task_session = task_session
+        self._soft = allow_soft_placement
+        self._switches = switches
+        self._lock = threading.Lock()
+        self._register_lock = threading.Lock()
+        #: The life of each task in which this session first used it.
+        self._first_incarnations: dict[str, str] = {}
+        self._verdicts: dict[int, Fail] = {}
+        self._contacted: set[str] = set()
+        self._active: set[MasterStep] = set()
+        #: The connections of fast-path steps in progress.
+        self.in_use: set[Connection] = set()
+        self.step_numbers = itertools.count(secrets.randbits(32) << 31)
+
+    # Preparing
+
+    def prepare(
+        self,
+        fetch_tensors: Sequence[Tensor],
+        fetch_operations: Sequence[Operation],
+        feeds: Sequence[Tensor],
+        deadline: float | None = None,
+    ) -> PreparedStep:
+        """Cut the graph for these fetches and feeds and register its partitions with their tasks.
+
+        Raises DeadlineExceededError when these have not answered by the deadline, which is as
+        `time.monotonic` tells.
+        """
+        cut = self._cut(fetch_tensors, fetch_operations, feeds)
+        partitions = dict(cut.partitions)
+        own = partitions.pop(self.task, None)
+        local = None
+        if own is not None:
+            local = CompiledPartition(plan_of(own), self._task_session, self._switches, self._soft)
+        remotes = []
+        for task, partition in partitions.items():
+            remote = RemotePartition(task, self.addresses[task], partition, feeds)
+            if own is None or not any(t.task == task for s in own.segments for t in s.transfers):
+                remote.waits = False
+            else:
+                remote.prefetch_channels = prefetch.prefetch_channels(partition, self.task)
+                remote.coalesced = prefetch.coalesced(own, task, partition)
+            self._register(remote, deadline)
+            remotes.append(remote)
+        sources = []
+        for tensor in fetch_tensors:
+            if tensor in feeds:
+                sources.append(("", list(feeds).index(tensor)))
+                continue
+            task = next(t for t, p in cut.partitions.items() if tensor in p.fetches)
+            sources.append((task, cut.partitions[task].fetches.index(tensor)))
+        local_feeds = [list(feeds).index(t) for t in own.feeds] if own is not None else []
+        prepared = PreparedStep(cut, local, local_feeds, remotes, sources)
+        if local is not None and len(remotes) == 1:
+            prepared.fast = fast_step(self, prepared, partitions[remotes[0].task])
+        return prepared
+
+    def explain(
+        self,
+        fetch_tensors: Sequence[Tensor],
+        fetch_operations: Sequence[Operation],
+        feeds: Sequence[Tensor],
+        deadline: float | None = None,
+    ) -> dict[str, Any]:
+        """Have each task compile and rewrite its partition, and run nothing; see `explain`.
+
+        ``deadline`` is as for `prepare`.
+        """
+        cut = self._cut(fetch_tensors, fetch_operations, feeds)
+        codes = {}
+        for task, partition in cut.partitions.items():
+            if task == self.task:
+                resources = self._task_session._resources
+                codes[task] = code_of(plan_of(partition), resources, self._switches)
+                continue
+            encoded, arrays = encode_partition(partition)
+            connection = self.pool.take(self.addresses[task], task, deadline=deadline)
+            reply = call(
+                connection, "explain", {"partition": encoded, "rewrites": self._switches}, arrays
+            )
+            self.pool.give(connection)
+            codes[task] = (reply.head or {})["code"]
+        return describe(cut, codes)
+
+    def _cut(
+        self,
+        fetch_tensors: Sequence[Tensor],
+        fetch_operations: Sequence[Operation],
+        feeds: Sequence[Tensor],
+    ) -> PartitionedGraph:
+        return partition_graph(
+            fetch_tensors,
+            fetch_operations,
+            feeds,
+            sorted(self.addresses),
+            self.task,
+            self._soft,
+        )
+
+    def register_again(
+        self, remote: RemotePartition, incarnation: str, deadline: float | None
+    ) -> None:
+        """Register a partition with the present life of its task, unless another thread has done so."""
+        with held(self._register_lock, deadline):
+            if remote.incarnation != incarnation:
+                self._register(remote, deadline)
+
+    def _register(self, remote: RemotePartition, deadline: float | None) -> None:
+        partition = remote.partition
+        encoded, arrays = encode_partition(partition)
+        head = {
+            "partition": encoded,
+            "session": self.name,
+            "home": self.task,
+            "rewrites": self._switches,
+            "soft": self._soft,
+            "addresses": {
+                t.task: self.addresses[t.task] for s in partition.segments for t in s.transfers
+            },
+        }
+        connection = self.pool.take(remote.address, remote.task, deadline=deadline)
+        reply = call(connection, "register", head, arrays)
+        told = reply.head or {}
+        remote.handle, remote.on_gpus = int(told["handle"]), told["on_gpus"]
+        if remote.handle > MAX_HANDLE or len(partition.channels) >= 1 << (32 - CHANNEL_SHIFT):
+            raise errors.ResourceExhaustedError(
+                None,
+                None,
+                f"{remote.task} holds too many partitions; close sessions that are done.",
+            )
+        remote.incarnation = connection.greeting.get("incarnation", "")
+        first = self._first_incarnations.setdefault(remote.task, remote.incarnation)
+        if first != remote.incarnation:
+            self.restarted.add(remote.task)
+        self._contacted.add(remote.task)
+        self.pool.give(connection)
+
+    # Running
+
+    def run(
+        self,
+        prepared: PreparedStep,
+        values: Sequence[Any],
+        timeout_seconds: float | None = None,
+        watch: Connection | None = None,
+        tracers: dict[str, StepTracer] | None = None,
+        keep_values: bool = True,
+        until: Callable[[], bool] | None = None,
+    ) -> list[Any]:
+        """Run a step on the fed values; return the fetched ones.
+
+        With ``until`` a step that lies wholly on another task and fetches nothing is run again and
+        again, until that is true; the time-out is for each time.
+
+        ``tracers`` is filled with what each task did, by task, where it is given.
+
+        ``watch`` is a client's connection: when it ends the step is cancelled. Raises the classes of
+        `tf.errors`; UnavailableError or AbortedError name the task that was lost.
+        """
+        self.num_steps += 1
+        count = prefetch.note_run()
+        seconds = timeout_seconds or self.timeout_seconds
+        if prepared.fast is not None and watch is None and tracers is None:
+            results = prepared.fast.run(values, seconds, count)
+            if results is not None:
+                return results
+        run = MasterStep(self, prepared, next(self.step_numbers), watch, count)
+        if tracers is not None:
+            run.trace(tracers, keep_values)
+        elif prepared.can_repeat and watch is None:
+            run.until = until
+        return self._run(run, values, seconds)
+
+    def take_over(
+        self, fallback: Fallback, values: Sequence[Any], seconds: float | None
+    ) -> list[Any]:
+        """Finish a fast-path step on the general path."""
+        return self._run(
+            MasterStep(self, fallback.prepared, fallback.step, None, fallback.run, fallback),
+            values,
+            seconds,
+        )
+
+    def _run(self, run: MasterStep, values: Sequence[Any], seconds: float | None) -> list[Any]:
+        self._active.add(run)
+        try:
+            if self.closed:  # while the step was being prepared
+                run.cancel_from_outside()
+                self.close()
+            with np.errstate(all="ignore"):
+                return run.run(values, seconds)
+        finally:
+            self._active.discard(run)
+
+    def decide(self, event: Callable[..., list[Decision]], *arguments: Any) -> list[Decision]:
+        """Give the machine an event; keep what it says about steps of other threads."""
+        with self._lock:
+            decisions = event(*arguments)
+            for decision in decisions:
+                if type(decision) is Fail:
+                    self._verdicts[decision.step] = decision
+        return decisions
+
+    def verdict(self, step: int) -> Fail | None:
+        """Return, once, why a step failed."""
+        return self._verdicts.pop(step, None)
+
+    def close(self) -> None:
+        """Cancel the steps of other threads; let the tasks drop what this session registered.
+
+        A step that another thread is preparing ends as soon as it begins.
+        """
+        self.closed = True
+        for run in list(self._active):
+            run.cancel_from_outside()
+        for connection in list(self.in_use):
+            connection.wake()  # the thread that waits for it, and closes it
+        addresses = (
+            self.addresses
+        )  # none once the server has stopped: nothing is to be reached then
+        for task in sorted(self._contacted & addresses.keys()):
+            try:
+                connection = self.pool.take(addresses[task], task, timeout_seconds=0.2)
+                # One that is stopped reads it when it goes on.
+                connection.deadline = time.monotonic() + _CLOSE_SECONDS
+                call(connection, "close_session", {"session": self.name})
+                self.pool.give(connection)
+            except OpError:
+                pass  # a task that is gone holds nothing any more
+        self._contacted.clear()
+
+
+@contextlib.contextmanager
+def held(lock: Any, deadline: float | None) -> Iterator[None]:
+    """Hold a lock, under which another thread may be waiting for a task.
+
+    Raises DeadlineExceededError where it waits for too long.
+    """
+    seconds = -1.0 if deadline is None else max(0.0, deadline - time.monotonic())
+    if not lock.acquire(timeout=seconds):
+        raise errors.DeadlineExceededError(
+            None, None, "Time was up while another thread was waiting for a task of the cluster."
+        )
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def call(
+    connection: Connection,
+    method: str,
+    head: dict[str, Any] | None = None,
+    tensors: Sequence[Any] = (),
+) -> Message:
+    """Call a method of a task and return its reply; raises what the task raised.
+
+    `Connection.deadline` is when it must have come.
+    """
+    connection.send(Kind.CALL, 0, 0, tensors, {"method": method, **(head or {})})
+    reply = connection.receive()
+    if reply.kind == Kind.ERROR:
+        raise restore_error(reply.head)
+    return reply

@@ -1,0 +1,482 @@
+"""One step of a master in progress, of any kind: partitions on several tasks, in any order of messages.
+
+The steps that repeat themselves without turns are `fast_step`'s, until something unusual comes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dataflow import errors
+from dataflow.cluster.execution import prefetch
+from dataflow.cluster.execution.fast_path import Fallback
+from dataflow.cluster.execution.partition_run import PartitionRun
+from dataflow.cluster.execution.server_loop import REPORT_SECONDS
+from dataflow.cluster.execution.state_machine import Complete, Decision, Fail
+from dataflow.cluster.execution.step_tracer import StepTracer
+from dataflow.cluster.transport.connection import Connection, wait_readable
+from dataflow.cluster.transport.messages import Kind, Message
+from dataflow.cluster.transport.remote_errors import error_of, restore_error, with_restart
+from dataflow.cluster.transport.step_flags import (
+    ADOPT,
+    CHANNEL_SHIFT,
+    HAS_DATA,
+    LAST,
+    PREFETCHED,
+    REPEAT,
+    TRACE,
+    VALUES,
+    WANT_NEXT,
+)
+from dataflow.errors import DeadlineExceededError, OpError, UnavailableError
+
+if TYPE_CHECKING:
+    from dataflow.cluster.execution.master import MasterSession, PreparedStep, RemotePartition
+
+
+class MasterStep:
+    """One step in progress; also where the local partition's results go."""
+
+    def __init__(
+        self,
+        master: MasterSession,
+        prepared: PreparedStep,
+        step: int,
+        watch: Connection | None,
+        count: int,
+        fallback: Fallback | None = None,
+    ) -> None:
+        self.master = master
+        self.fallback = fallback
+        self.prepared = prepared
+        self.step = step
+        self.watch = watch
+        self.owner = threading.get_ident()
+        self.connections: dict[str, Connection] = {}
+        self.count = count
+        self.unstarted: dict[str, RemotePartition] = {}
+        self.adopted: set[str] = set()
+        self.reads: list[tuple[int, list[Any]]] = []
+        self.results: dict[str, list[Any]] = {}
+        #: The reads of the next step, by the task that has done them.
+        self.brought: dict[str, list[Any]] = {}
+        self.inbox: list[tuple[str, Message]] = []
+        self.local: PartitionRun | None = None
+        self.error: Exception | None = None
+        self.complete = False
+        self.closing = False
+        self.wake_fd = -1
+        self.tracers: dict[str, StepTracer] | None = None
+        self.flags = 0
+        #: When the step must be done, and how long after its beginning that is.
+        self.deadline: float | None = None
+        self.seconds = 0.0
+        self.until: Callable[[], bool] | None = None
+        self.num_repeats = 0
+
+    def trace(self, tracers: dict[str, StepTracer], keep_values: bool) -> None:
+        """Let every task note what it does."""
+        self.tracers = tracers
+        self.flags = TRACE | VALUES if keep_values else TRACE
+
+    def cancel_from_outside(self) -> None:
+        """Give the step up from another thread: the session is closed."""
+        self.closing = True
+        self._cancel()
+        if self.local is not None:
+            self.local.cancel()
+        for task, connection in list(self.connections.items()):
+            if task not in self.results:
+                connection.wake()  # the thread that waits for it, and closes it
+        if self.wake_fd >= 0:
+            with contextlib.suppress(OSError):
+                os.eventfd_write(self.wake_fd, 1)
+
+    def _cancel(self) -> None:
+        why = "The session was closed during the step."
+        self._take(self.master.decide(self.master.machine.cancelled, self.step, why))
+
+    # The local partition's transport
+
+    def send(self, task: str, channel: int, tensors: list[Any]) -> None:
+        connection = self.connections[task]
+        unstarted = self.unstarted.pop(task, None) if self.unstarted else None
+        while_full = self._take_in if threading.get_ident() == self.owner else None
+        try:
+            if unstarted is not None:
+                tag = unstarted.handle | channel << CHANNEL_SHIFT
+                connection.send(Kind.RUN, tag, self.step, tensors, None, HAS_DATA, while_full)
+            else:
+                flags = 0
+                if self.adopted and task in self.adopted:
+                    self.adopted.discard(task)
+                    flags = ADOPT
+                hold = channel in self.prepared.coalesced[task]
+                connection.send(
+                    Kind.DATA, channel, self.step, tensors, None, flags, while_full, hold
+                )
+        except UnavailableError as error:
+            self._lost(task, error)
+            raise
+
+    def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
+        for transfer in last:
+            self.send(*transfer)
+        self.results[self.master.task] = fetches
+        self._take(self.master.decide(self.master.machine.done, self.step, self.master.task))
+        self._wake()
+
+    def failed(self, error: Exception) -> None:
+        if self.error is None:
+            self.error = error
+        code = getattr(error, "error_code", errors.UNKNOWN)
+        self._take(
+            self.master.decide(
+                self.master.machine.failed, self.step, self.master.task, code, str(error)
+            )
+        )
+        self._wake()
+
+    def _wake(self) -> None:
+        if self.wake_fd >= 0 and threading.get_ident() != self.owner:
+            os.eventfd_write(self.wake_fd, 1)
+
+    def _take_in(self) -> None:
+        """Receive while a send waits for room."""
+        for task, connection in self.connections.items():
+            if task not in self.results and not connection.closed and not connection.is_quiet():
+                try:
+                    self.inbox.append((task, connection.receive()))
+                except UnavailableError as error:
+                    self._lost(task, error)
+                    raise
+
+    # The step
+
+    def run(self, values: Sequence[Any], timeout_seconds: float | None) -> list[Any]:
+        master, prepared = self.master, self.prepared
+        if timeout_seconds is not None:
+            self.seconds = timeout_seconds
+            self.deadline = time.monotonic() + timeout_seconds
+        try:
+            if self.fallback is None:
+                self._begin(values)
+            else:
+                self._take_over(self.fallback)
+            if self.until is not None:
+                self._follow(self.until, timeout_seconds)
+            else:
+                while not self.complete and self.error is None:
+                    self._receive()
+        except BaseException as error:
+            if self.error is None and isinstance(error, OpError):
+                self.error = error
+            self._take(master.decide(master.machine.cancelled, self.step, "the step was given up"))
+            self._give_up()
+            if self.error is not None and isinstance(error, OpError):
+                raise self.error from None
+            raise
+        finally:
+            if self.local is not None and self.error is None:
+                # Each refers to the other; what was received must go now, and not when Python
+                # looks for circles: it lies in memory that the sender wants to use again.
+                self.local.slots = []
+                self.local = None
+            if self.wake_fd >= 0:
+                with_fd, self.wake_fd = self.wake_fd, -1
+                os.close(with_fd)
+        if self.error is not None:
+            self._give_up()
+            raise self.error
+        for task, connection in self.connections.items():
+            if task in self.brought:
+                prefetch.keep_reads(connection, prepared, self.count, self.brought[task])
+            master.pool.give(connection)
+        results = self.results
+        return [
+            results[task][position] if task else values[position]
+            for task, position in prepared.sources
+        ]
+
+    def _begin(self, values: Sequence[Any]) -> None:
+        master, prepared = self.master, self.prepared
+        machine = master.machine
+        for remote in prepared.remotes:
+            self._connect(remote)
+        tasks = [remote.task for remote in prepared.remotes]
+        if prepared.local is not None:
+            tasks.append(master.task)
+        self._take(master.decide(machine.start, self.step, tasks))
+        if self.closing:  # before there was anything to cancel
+            self._cancel()
+        if self.error is not None:
+            return
+        for remote in prepared.remotes:
+            if remote.waits and not self.flags:
+                self.unstarted[remote.task] = remote
+                continue
+            flags = self.flags if self.until is None else REPEAT
+            if remote.prefetch_channels is not None and self.watch is None and not flags:
+                if self._use_reads(remote):
+                    continue
+                flags = WANT_NEXT
+            feeds = [values[position] for position in remote.feed_positions]
+            try:
+                self.connections[remote.task].send(
+                    Kind.RUN, remote.handle, self.step, feeds, None, flags, self._take_in
+                )
+            except UnavailableError as error:
+                self._lost(remote.task, error)
+                raise
+        if prepared.local is not None:
+            # With nothing else to wait for, a dequeue may block this very thread.
+            alone = not prepared.remotes and prepared.num_blocking == 1 and self.watch is None
+            alone = alone and self.deadline is None
+            if prepared.num_blocking and not alone:
+                self.wake_fd = os.eventfd(0)
+            tracer = None
+            if self.tracers is not None:
+                tracer = self.tracers[master.task] = StepTracer(bool(self.flags & VALUES))
+            # Only one other task: its connection lends memory for what it is sent.
+            lends = tracer is None and len(self.connections) == 1
+            lender = next(iter(self.connections.values())) if lends else None
+            self.local = PartitionRun(prepared.local, self.step, self, alone, tracer, lender)
+            self.local.start([values[position] for position in prepared.local_feeds])
+            while self.reads:
+                self.local.deliver(*self.reads.pop(0))
+
+    def _take_over(self, fallback: Fallback) -> None:
+        """Begin where a fast-path step left off: it waits for its remote task."""
+        master, prepared = self.master, self.prepared
+        machine, task = master.machine, prepared.remotes[0].task
+        assert prepared.local is not None
+        self.connections[task] = fallback.connection
+        self._take(master.decide(machine.start, self.step, [task, master.task]))
+        if self.closing:
+            self._cancel()
+        if self.error is not None:
+            return
+        local = PartitionRun(prepared.local, self.step, self)
+        local.go_on(fallback.chain, fallback.slots, fallback.read_at)
+        if local.remaining:
+            self.local = local
+        else:
+            self.results[master.task] = [fallback.slots[n] for n in prepared.local.plan.fetch_slots]
+            self._take(master.decide(machine.done, self.step, master.task))
+        self.inbox += [(task, message) for message in fallback.messages]
+        if fallback.error is not None:
+            self._lost(task, fallback.error)
+        elif fallback.is_late:
+            self._late()
+
+    def _use_reads(self, remote: RemotePartition) -> bool:
+        """Begin with what the last step's end brought along, if that is still as good as new."""
+        reads = prefetch.take_reads(self.connections[remote.task], self.prepared, self.count)
+        if reads is None:
+            return False
+        at = 0
+        for number, size in remote.prefetch_channels or ():
+            self.reads.append((number, reads[at : at + size]))
+            at += size
+        self.adopted.add(remote.task)
+        return True
+
+    def _connect(self, remote: RemotePartition) -> None:
+        master = self.master
+        try:
+            connection = master.pool.take(remote.address, remote.task, deadline=self.deadline)
+            self.connections[remote.task] = connection
+            incarnation = connection.greeting.get("incarnation", "")
+            if incarnation != remote.incarnation:
+                master.register_again(remote, incarnation, self.deadline)
+        except (UnavailableError, DeadlineExceededError) as error:
+            if isinstance(error, UnavailableError):
+                self._lost(remote.task, error)
+            error.task = remote.task  # type: ignore[union-attr]
+            raise
+        machine = master.machine
+        if machine.incarnations.get(remote.task) != incarnation or machine.dead:
+            master.decide(machine.joined, remote.task, incarnation)
+
+    def _follow(self, until: Callable[[], bool], timeout_seconds: float | None) -> None:
+        """Ask the task of a step that repeats itself how far it is, and tell it when to end.
+
+        Its time is up when it says so long after it last got on that it still has not, or when it
+        has not answered for so long: this process may have been the one that was held up, and then
+        an answer is there.
+        """
+        ((task, connection),) = self.connections.items()
+        connection.deadline = None  # it is for each time, not for all of them
+        known, since, told = 0, time.monotonic(), False
+        asked: float | None = None
+        while not self.complete and self.error is None:
+            fd, late = connection.fileno(), False
+            heard = fd < 0 or connection.has_frame() or wait_readable([fd], REPORT_SECONDS)
+            if heard:
+                self._receive_from(task)
+                if self.num_repeats != known:
+                    known, since = self.num_repeats, time.monotonic()
+                elif timeout_seconds is not None and asked is not None:
+                    late = asked - since > timeout_seconds
+                asked = None
+            elif timeout_seconds is not None and asked is not None:
+                late = time.monotonic() - asked > timeout_seconds
+            if self.complete or self.error is not None:
+                return
+            if late:
+                self._late()
+                return
+            if heard or asked is not None:
+                continue
+            try:
+                if not told and until():
+                    connection.send(Kind.CANCEL, 0, self.step)
+                    told = True
+                asked = time.monotonic()
+                connection.send(Kind.PING, 0, self.step)
+            except UnavailableError as error:
+                self._lost(task, error)
+
+    def _receive(self) -> None:
+        deadline = self.deadline
+        if self.inbox:
+            task, message = self.inbox.pop(0)
+            self._on_message(task, message)
+            return
+        waiting = [task for task in self.connections if task not in self.results]
+        if len(waiting) == 1 and self.wake_fd < 0 and deadline is None and self.watch is None:
+            self._receive_from(waiting[0])
+            return
+        ready = self._wait(waiting, deadline)
+        if not ready:
+            if deadline is not None and time.monotonic() >= deadline:
+                self._late()
+            return
+        for task in ready:
+            if self.complete or self.error is not None:
+                return
+            if task == "":
+                if not self.watch.is_quiet():  # type: ignore[union-attr]
+                    self._take(
+                        self.master.decide(
+                            self.master.machine.cancelled, self.step, "its client is gone"
+                        )
+                    )
+            elif task == "wake":
+                os.eventfd_read(self.wake_fd)
+            elif task not in self.results:
+                self._receive_from(task)
+
+    def _wait(self, waiting: list[str], deadline: float | None) -> list[str]:
+        buffered = [task for task in waiting if self.connections[task].has_frame()]
+        if buffered:
+            return buffered
+        timeout = None if deadline is None else max(0.0, deadline - time.monotonic())
+        by_fd = {self.connections[task].fileno(): task for task in waiting}
+        if -1 in by_fd:  # closed from outside
+            self._receive_from(by_fd[-1])
+            return []
+        if self.watch is not None:
+            by_fd[self.watch.fileno()] = ""
+        if self.wake_fd >= 0:
+            by_fd[self.wake_fd] = "wake"
+        if not by_fd:
+            raise errors.InternalError(
+                None, None, f"Step {self.step} waits for nobody: {self.master.machine.waiting}."
+            )
+        return [by_fd[fd] for fd in wait_readable(by_fd, timeout)]
+
+    def _receive_from(self, task: str) -> None:
+        try:
+            message = self.connections[task].receive()
+        except UnavailableError as error:
+            self._lost(task, error)
+            return
+        except DeadlineExceededError:
+            self._late()
+            return
+        self._on_message(task, message)
+
+    def _on_message(self, task: str, message: Message) -> None:
+        if message.id != self.step:
+            raise errors.InternalError(
+                None, None, f"{task} answered for step {message.id} in step {self.step}."
+            )
+        machine = self.master.machine
+        if message.kind == Kind.DATA:
+            assert self.local is not None
+            tensors = message.tensors
+            if message.flags & LAST:
+                count = len(self.local.partition.plan.channels[message.tag][0])
+                fetches, tensors = tensors[count:], tensors[:count]
+                if message.flags & PREFETCHED:
+                    number = len(self.prepared.fetches_of[task])
+                    self.brought[task] = fetches[number:]
+                    fetches = fetches[:number]
+                self.results[task] = fetches
+                self._take(self.master.decide(machine.done, self.step, task))
+            self.local.deliver(message.tag, tensors)
+        elif message.kind == Kind.DONE:
+            self.results[task] = message.tensors
+            if message.flags & PREFETCHED:
+                self.results[task] = message.tensors[: message.tag]
+                self.brought[task] = message.tensors[message.tag :]
+            if self.tracers is not None and message.head is not None:
+                self.results[task] = message.tensors[: message.tag]
+                tracer = self.tracers[task] = StepTracer(True)
+                tracer.decode(message.head, message.tensors[message.tag :])
+            self._take(self.master.decide(machine.done, self.step, task))
+        elif message.kind == Kind.PONG:
+            self.master.num_steps += (message.tag - self.num_repeats) & 0xFFFFFFFF
+            self.num_repeats = message.tag
+        elif message.kind == Kind.ERROR:
+            error = restore_error(message.head)
+            if task in self.master.restarted:
+                error = with_restart(error, task)
+            if self.error is None:
+                self.error = error
+            self._take(
+                self.master.decide(machine.failed, self.step, task, error.error_code, str(error))
+            )
+        else:
+            raise errors.InternalError(None, None, f"{task} sent a {Kind(message.kind).name}.")
+
+    # Outcomes
+
+    def _take(self, decisions: list[Decision]) -> None:
+        for decision in decisions:
+            if type(decision) is Complete and decision.step == self.step:
+                self.complete = True
+            elif type(decision) is Fail and decision.step == self.step:
+                self.master.verdict(self.step)
+                if self.error is None:
+                    self.error = error_of(decision.code, decision.message, decision.task)
+
+    def _late(self) -> None:
+        """The step's time is up."""
+        self._take(self.master.decide(self.master.machine.timed_out, self.step, self.seconds))
+
+    def _lost(self, task: str, error: UnavailableError) -> None:
+        """A task cannot be reached any more: whatever waits for it fails."""
+        self._take(self.master.decide(self.master.machine.died, task, error.message))
+        verdict = self.master.verdict(self.step)
+        if self.error is None:
+            message = verdict.message if verdict is not None else error.message
+            self.error = error_of(errors.UNAVAILABLE, message, task)
+
+    def _give_up(self) -> None:
+        """Close the connections that still have something to come: that cancels the other partitions."""
+        if self.local is not None:
+            self.local.cancel()
+            self.local = None
+        for task, connection in self.connections.items():
+            if task in self.results:
+                self.master.pool.give(connection)
+            else:
+                connection.close()
+        self.master.verdict(self.step)

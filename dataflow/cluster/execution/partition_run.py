@@ -1,0 +1,425 @@
+"""Running a partition: compiled segments, woken by messages.
+
+A `CompiledPartition` belongs to a task and a session; a `PartitionRun` is one step of it. Whoever delivers
+the last message that a segment waits for runs it, so that the usual step costs no thread switch;
+segments that may block run on threads of their own.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from queue import SimpleQueue
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from dataflow.cluster.execution.compiled_partition import (
+    CompiledPartition,
+    SegmentPlan,
+    current_step,
+)
+from dataflow.cluster.execution.schedule import SegmentChain, take_in
+from dataflow.cluster.execution.step_tracer import StepTracer
+from dataflow.errors import InvalidArgumentError
+from dataflow.runtime.codegen import DEAD
+from dataflow.runtime.lending import Lender
+from dataflow.runtime.resources import Cancellation, Postponed, postponing
+
+#: Results up to this size are sent on whatever thread made them possible: the socket has room.
+_SMALL_BYTES = 1 << 14
+#: Light segments that follow more than this may take long all the same.
+_INLINE_BYTES = 1 << 18
+
+
+_Result = TypeVar("_Result")
+
+
+class _Local(threading.local):
+    #: Segments that what runs on this thread has made worth another try, and what comes after.
+    woken: list[tuple[PartitionRun, int] | Callable[[], None]] | None = None
+    #: What can be done after all that.
+    later: list[Callable[[], None]]
+
+
+_local = _Local()
+
+
+class Transport(Protocol):
+    """Where a partition's results go. Called from whichever thread ran the segment."""
+
+    def send(self, task: str, channel: int, tensors: list[Any]) -> None:
+        """Pass tensors on to another task's partition of the same step."""
+
+    def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
+        """Every segment has run; ``last`` is what the last of them sends (task, channel, tensors)."""
+
+    def failed(self, error: Exception) -> None:
+        """A segment raised; nothing more of the partition will run. Told once."""
+
+
+class PartitionRun:
+    """One step of a partition.
+
+    Invariants: a segment runs once, after everything it waits for; after `cancel` or an error no
+    further segment begins; the transport hears `done` or `failed` exactly once, or, after
+    `cancel`, nothing.
+    """
+
+    def __init__(
+        self,
+        partition: CompiledPartition,
+        step: int,
+        transport: Transport,
+        inline: bool = False,
+        tracer: StepTracer | None = None,
+        lender: Lender | None = None,
+    ) -> None:
+        """``lender``: the connection on which all results are sent, where there is one such."""
+        self.partition = partition
+        self.step = step
+        self.transport = transport
+        self.slots = partition.new_slots(lender)
+        self.pending = partition.pending.copy()
+        self.remaining = len(self.pending)
+        self.cancellation: Cancellation | None = Cancellation() if partition.num_blocking else None
+        self.stopped = False
+        self.tracer = tracer
+        self.read_at = partition.session.load.num_updates
+        self._held = False
+        self._watchers: dict[int, Callable[[], None]] = {}
+        self._inline = inline  # run blocking segments on the calling thread, last
+        self._lock = threading.Lock()
+
+    def go_on(self, chain: SegmentChain, slots: list[Any], read_at: int) -> None:
+        """Instead of `start`: a chain of the partition has run, and left these values."""
+        self.slots = slots
+        self.pending = chain.pending.copy()
+        self.remaining -= len(chain.numbers)
+        self.read_at = read_at
+
+    def start(self, feeds: Sequence[Any]) -> None:
+        """Take the fed values and run what waits for nothing else."""
+        if self.partition.is_new:
+            self.partition.count_run()
+        slots = self.slots
+        for slot, value in zip(self.partition.plan.feed_slots, feeds, strict=True):
+            slots[slot] = value
+        if self.partition.initial:
+            if self.partition.is_plain and len(self.partition.initial) == 1:
+                self._run_one(self.partition.initial[0])
+            else:
+                self._run(self.partition.initial)
+        elif not self.pending:
+            self.transport.done([slots[slot] for slot in self.partition.plan.fetch_slots], ())
+
+    def deliver(self, channel: int, tensors: list[Any], elsewhere: bool = False) -> None:
+        """Take a message, whose tensors are given away; run what it was the last missing part of.
+
+        With ``elsewhere`` that happens on another thread, and the caller goes on receiving.
+        """
+        where, wakes = self.partition.plan.channels[channel]
+        take_in(self.slots, where, tensors)
+        tensors.clear()
+        ready = self._count_down(wakes)
+        if ready:
+            if self.partition.is_plain and len(ready) == 1 and not elsewhere:
+                self._run_one(ready[0])
+            elif elsewhere:
+                run_in_thread(lambda: self._run(ready))
+            else:
+                self._run(ready)
+
+    def cancel(self) -> None:
+        """Begin no further segment, and wake those that wait for a queue."""
+        with self._lock:
+            self.stopped = True
+        if self.cancellation is not None:
+            self.cancellation.cancel()
+
+    def _count_down(self, numbers: Sequence[int]) -> list[int]:
+        pending = self.pending
+        ready = []
+        with self._lock:
+            for number in numbers:
+                pending[number] -= 1
+                if not pending[number]:
+                    ready.append(number)
+        return ready
+
+    def _run(self, numbers: Sequence[int], on_notifier: bool = False) -> None:
+        """Run segments, and what becomes ready through them. ``on_notifier`` as for `_try`."""
+        queue = deque(numbers)
+        segments = self.partition.plan.segments
+        while queue:
+            number = queue.popleft()
+            segment = segments[number]
+            if segment.blocking:
+                if not self._inline:
+                    if (
+                        self.partition.can_retry[number]
+                        and not self.partition.session.load.delay_seconds
+                    ):
+                        queue.extend(self._try(number, on_notifier))
+                    else:
+                        run_in_thread(functools.partial(self._run_one, number))
+                    continue
+                if any(not segments[other].blocking for other in queue):
+                    queue.append(number)  # what does not block goes first
+                    continue
+            if not self._compute(number):
+                continue
+            if on_notifier:
+                queue.extend(self._finish_elsewhere(number, segment))
+            else:
+                queue.extend(self._finish(number, segment))
+
+    def _run_one(self, number: int) -> None:
+        followers = self._step(number, self.partition.plan.segments[number])
+        if followers:
+            self._run(followers)
+
+    def _try(self, number: int, on_notifier: bool = False) -> Sequence[int]:
+        """Run a segment that may have to wait; if so, it is tried again when there is news.
+
+        Returns the segments that can follow. On a ``on_notifier`` thread, one that serves another step,
+        nothing is done that may take long.
+        """
+        watcher = self._watchers.get(number)
+        fresh = watcher is None
+        if watcher is None:
+            watcher = self._watchers[number] = functools.partial(_wake, self, number)
+        outer = postponing.callback
+        postponing.callback = watcher
+        try:
+            computed = self._compute(number)
+        except Postponed as postponed:
+            if postponed.condition is None:
+                run_in_thread(functools.partial(self._run_one, number))
+            elif fresh and self.cancellation is not None:
+                self.cancellation.register(functools.partial(postponed.condition.unwatch, watcher))
+            return ()
+        finally:
+            postponing.callback = outer
+        if not computed:
+            return ()
+        segment = self.partition.plan.segments[number]
+        if on_notifier:
+            return self._finish_elsewhere(number, segment)
+        return self._finish(number, segment)
+
+    def _finish_elsewhere(self, number: int, segment: SegmentPlan) -> Sequence[int]:
+        """As `_finish`, on a thread that serves another step: what may take long gets its own.
+
+        Handing over costs more than most of what follows here: the update after an average, the
+        tokens after the update.
+        """
+        num_bytes = self._num_bytes(segment)
+        if num_bytes > _SMALL_BYTES and (segment.transfers or self.remaining == 1):
+            run_in_thread(lambda: self._run(self._finish(number, segment)))
+            return ()
+        followers = self._finish(number, segment)
+        light = self.partition.inline_safe
+        if num_bytes <= _INLINE_BYTES and all(light[follower] for follower in followers):
+            return followers
+        run_in_thread(lambda: self._run(followers))
+        return ()
+
+    def _num_bytes(self, segment: SegmentPlan) -> int:
+        return sum(getattr(self.slots[slot], "nbytes", 0) or 0 for slot in segment.output_slots)
+
+    def _step(self, number: int, segment: SegmentPlan) -> list[int]:
+        return self._finish(number, segment) if self._compute(number) else []
+
+    def _compute(self, number: int) -> bool:
+        """Run a segment; whether it went well. Tries then what waited for what it has changed."""
+        return then_wake(self._compute_alone, number)
+
+    def _compute_alone(self, number: int) -> bool:
+        if self.stopped:
+            return False
+        slots = self.slots
+        load = self.partition.session.load
+        if load.delay_seconds and not self._held:
+            self._held = True
+            load.hold(lambda: self.stopped)
+        try:
+            if self.cancellation is not None:
+                current_step.cancellation = self.cancellation
+                current_step.segment = number
+                try:
+                    self.partition.run_segment(number, slots, self.tracer)
+                finally:
+                    current_step.cancellation = None
+            else:
+                self.partition.run_segment(number, slots, self.tracer)
+            if self.partition.updates[number]:
+                load.updated(self.read_at)
+        except Exception as error:
+            self._fail(error)
+            return False
+        return True
+
+    def _finish(self, number: int, segment: SegmentPlan) -> list[int]:
+        """Send what a segment has computed; return the segments that can follow it."""
+        slots = self.slots
+        try:
+            transfers = []
+            for task, channel, which in segment.transfers:
+                tensors = [slots[slot] for slot in which]
+                if self.partition.structured:
+                    for value in tensors:
+                        check_alive(value)
+                transfers.append((task, channel, tensors))
+            # What came through memory that its sender wants to use again goes before he hears of us.
+            for slot in self.partition.releases[number]:
+                slots[slot] = None
+            with self._lock:
+                last = self.remaining == 1 and not self.stopped
+                if last:
+                    self.remaining = 0
+            if last:
+                fetches = [check_alive(slots[slot]) for slot in self.partition.plan.fetch_slots]
+                self.slots = slots = []
+                self.transport.done(fetches, transfers)
+                return []
+            for task, channel, tensors in transfers:
+                self.transport.send(task, channel, tensors)
+        except Exception as error:
+            self._fail(error)
+            return []
+        # Counted only now: whoever says "done" must know that all the others have sent theirs.
+        with self._lock:
+            self.remaining -= 1
+            last = not self.remaining and not self.stopped
+        if last:
+            try:
+                fetches = [check_alive(slots[slot]) for slot in self.partition.plan.fetch_slots]
+                self.transport.done(fetches, ())
+            except Exception as error:
+                self._fail(error)
+            return []
+        return self._count_down(segment.followers) if segment.followers else []
+
+    def _fail(self, error: Exception) -> None:
+        with self._lock:
+            if self.stopped:
+                return
+            self.stopped = True
+        if self.cancellation is not None:
+            self.cancellation.cancel()
+        self.transport.failed(error)
+
+
+def _wake(run: PartitionRun, number: int) -> None:
+    """What a segment waits for has changed; the caller may hold locks."""
+    woken = _local.woken
+    if woken is not None:
+        woken.append((run, number))
+    else:
+        run_in_thread(lambda: run._run(run._try(number)))
+
+
+def wake(function: Callable[[], None]) -> None:
+    """Run ``function``, which waited, on this thread when that may be; the caller may hold locks."""
+    woken = _local.woken
+    if woken is not None:
+        woken.append(function)
+    else:
+        run_in_thread(function)
+
+
+def then_wake(function: Callable[..., _Result], *arguments: Any) -> _Result:
+    """Call a function; try then, on this thread, what waited for what it has changed."""
+    if _local.woken is not None:
+        return function(*arguments)
+    woken = _local.woken = []
+    _local.later = []
+    try:
+        return function(*arguments)
+    finally:
+        if woken or _local.later:
+            _try_again(woken, _local.later)
+        else:
+            _local.woken = None
+
+
+def try_woken() -> None:
+    """Try at once what this thread has woken, inside of `then_wake`."""
+    woken = _local.woken
+    while woken:
+        _try(woken.pop(0))
+
+
+def _try(entry: tuple[PartitionRun, int] | Callable[[], None]) -> None:
+    if not isinstance(entry, tuple):
+        entry()
+        return
+    run, number = entry
+    followers = run._try(number, on_notifier=True)
+    if followers:
+        run._run(followers, on_notifier=True)
+
+
+def run_later(function: Callable[[], None]) -> None:
+    """Run ``function`` on this thread when it has served those that it has woken."""
+    if _local.woken is None:
+        function()
+    else:
+        _local.later.append(function)
+
+
+def _try_again(
+    woken: list[tuple[PartitionRun, int] | Callable[[], None]], later: list[Callable[[], None]]
+) -> None:
+    """Try the segments that this thread has woken, and those that they wake."""
+    try:
+        while woken or later:
+            _try(woken.pop(0) if woken else later.pop(0))
+    finally:
+        _local.woken = None
+        for entry in (*woken, *later):  # after an interrupt
+            if isinstance(entry, tuple):
+                _wake(*entry)
+            else:
+                run_in_thread(entry)
+
+
+def check_alive(value: Any) -> Any:
+    """Return the value; raise InvalidArgumentError for one of a branch that was not taken."""
+    if value is DEAD:
+        raise InvalidArgumentError(
+            None, None, "Retval does not have value: the tensor is in a branch not taken."
+        )
+    return value
+
+
+class _Worker(threading.Thread):
+    """A thread that runs one function after the other and is kept for the next."""
+
+    def __init__(self) -> None:
+        super().__init__(name="dataflow segment", daemon=True)
+        self.work: SimpleQueue[Callable[[], None]] = SimpleQueue()
+
+    def run(self) -> None:
+        np.seterr(all="ignore")  # for this thread; a context for each segment costs a microsecond
+        while True:
+            function = self.work.get()
+            function()
+            del function
+            _idle.append(self)
+
+
+_idle: list[_Worker] = []
+
+
+def run_in_thread(function: Callable[[], None]) -> None:
+    """Run ``function`` on an idle thread, a new one when all are busy (they may all be blocked)."""
+    try:
+        worker = _idle.pop()
+    except IndexError:
+        worker = _Worker()
+        worker.start()
+    worker.work.put(function)

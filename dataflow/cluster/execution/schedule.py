@@ -1,0 +1,123 @@
+"""Segment chains: segments of a partition that run one after the other, with no message in between.
+
+A partition whose messages arrive together needs no counting of who waits for whom: the order of its
+segments is known before. What a step does between two messages is then one function, written out
+for it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dataflow.cluster.execution.compiled_partition import CompiledPartition
+
+_OBJECT = np.dtype(object)
+
+
+class SegmentChain(NamedTuple):
+    """``numbers`` of segments in the order in which they run, and what is left ``pending`` then.
+
+    ``drops`` are the slots that nobody reads once a segment has run; ``sends`` are all transfers
+    (task, channel, slots), and ``sent`` the slots that nobody reads once these have gone.
+    """
+
+    numbers: list[int]
+    pending: list[int]
+    drops: list[list[int]]
+    sends: list[tuple[str, int, Sequence[int]]]
+    sent: list[int]
+
+
+def first_chain(partition: CompiledPartition, channels: Iterable[int] = ()) -> SegmentChain:
+    """The segments that need nothing but the messages on some channels."""
+    pending = partition.pending.copy()
+    return _follow(
+        partition, pending, [n for n, count in enumerate(pending) if not count], channels
+    )
+
+
+def next_chain(
+    partition: CompiledPartition, before: SegmentChain, channels: Iterable[int]
+) -> SegmentChain:
+    """The segments that can run after those ``before`` when messages on more channels come."""
+    return _follow(partition, before.pending.copy(), [], channels)
+
+
+def _follow(
+    partition: CompiledPartition, pending: list[int], ready: list[int], channels: Iterable[int]
+) -> SegmentChain:
+    segments = partition.plan.segments
+    queue = deque(ready)
+    numbers = []
+
+    def count_down(targets: Sequence[int]) -> None:
+        for number in targets:
+            pending[number] -= 1
+            if not pending[number]:
+                queue.append(number)
+
+    for channel in channels:
+        count_down(partition.plan.channels[channel][1])
+    while queue:
+        number = queue.popleft()
+        # What may block goes last, so that nothing waits with it.
+        if segments[number].blocking and any(not segments[n].blocking for n in queue):
+            queue.append(number)
+            continue
+        numbers.append(number)
+        count_down(segments[number].followers)
+    sends = [transfer for number in numbers for transfer in segments[number].transfers]
+    goes = {slot for _, _, slots in sends for slot in slots}
+    drops = [[slot for slot in partition.releases[n] if slot not in goes] for n in numbers]
+    read_later = {s for n, count in enumerate(pending) if count for s in segments[n].input_slots}
+    sent = sorted(goes - read_later - set(partition.plan.fetch_slots))
+    return SegmentChain(numbers, pending, drops, sends, sent)
+
+
+def take_in(slots: list[Any], where: Sequence[int], tensors: Sequence[Any]) -> None:
+    """Put the tensors of messages into their slots.
+
+    As in a local run, a number is a NumPy scalar and not an array of rank 0.
+    """
+    for slot, value in zip(where, tensors, strict=True):
+        slots[slot] = value if value.shape or value.dtype is _OBJECT else value[()]
+
+
+def runner(
+    partition: CompiledPartition,
+    chain: SegmentChain,
+    part: slice = slice(None),
+    results: Sequence[int] = (),
+) -> Callable[[list[Any], int], list[Any]]:
+    """What runs the segments of a chain, or a ``part`` of them, on the values in slots.
+
+    It returns those of ``results``. Its second argument is how often the task's variables had been
+    changed when the step began. It raises as `CompiledPartition.run_segment`.
+    """
+    lines = ["def run(slots, read_at):", "    try:"]
+    scope: dict[str, Any] = {
+        "functions": partition.functions,
+        "explained": partition.explained,
+        "updated": partition.session.load.updated,
+    }
+    for number, drops in zip(chain.numbers[part], chain.drops[part], strict=True):
+        lines.append(f"        number = {number}")
+        call = partition.call_on_slots(number, f"functions[{number}]")
+        limits = partition.scopes[number]
+        if limits is not None:
+            scope[f"scope_{number}"] = limits
+            call = f"with scope_{number}(): {call}"
+        lines.append(f"        {call}")
+        if partition.updates[number]:
+            lines.append("        updated(read_at)")
+        if drops:
+            lines.append(f"        {' = '.join(f'slots[{slot}]' for slot in drops)} = None")
+    lines.append(f"        return [{', '.join(f'slots[{slot}]' for slot in results)}]")
+    lines += ["    except Exception as error:", "        raise explained(error, number) from error"]
+    name = f"<chain of segments {chain.numbers[part]}>"
+    exec(compile("\n".join(lines), name, "exec"), scope)
+    return scope["run"]  # type: ignore[no-any-return]

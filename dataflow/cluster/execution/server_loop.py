@@ -1,0 +1,153 @@
+"""A step that its task begins again by itself, until its master says that it is enough.
+
+A step that lies wholly on one task, and brings nothing back, needs no master between one time and
+the next. The step that a synchronous chief makes again and again (take the averages, apply them,
+hand out tokens) is of this kind: a trip to the chief and back for each of them cost as much
+processor time as a worker's whole step.
+
+The master asks now and then how often the step was done (PING, answered by PONG), so that it
+notices a step that does not get on; CANCEL lets the task finish the time that it is at.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dataflow.cluster.execution.compiled_partition import CompiledPartition
+from dataflow.cluster.execution.partition_run import PartitionRun, run_in_thread, run_later
+from dataflow.cluster.execution.resumable import ResumableRun, Stage, is_resumable, stages_in
+from dataflow.cluster.execution.schedule import first_chain
+from dataflow.cluster.transport.connection import Connection
+from dataflow.cluster.transport.messages import Kind, ProtocolError
+from dataflow.cluster.transport.remote_errors import describe_error
+
+if TYPE_CHECKING:
+    from dataflow.cluster.execution.worker_service import WorkerService
+
+#: How often the master asks, and looks whether it is to end.
+REPORT_SECONDS = 0.1
+
+
+class ServerSideLoop:
+    """One step's partition, run again and again; where each run's end is told.
+
+    Invariants: one run at a time; after `cancel` none begins; the master hears of the end once, by
+    DONE after `finish`, or by ERROR.
+    """
+
+    def __init__(
+        self,
+        service: WorkerService,
+        partition: CompiledPartition,
+        connection: Connection,
+        step: int,
+    ) -> None:
+        self.count = 0
+        self._service = service
+        self._partition = partition
+        self._connection = connection
+        self._step = step
+        self._run: PartitionRun | _LoopRun | None = None
+        chain = first_chain(partition)
+        self._stages: list[Stage] | None = None
+        if is_resumable(partition, chain) and not any(chain.pending):
+            self._stages = stages_in(partition, chain)
+        self._beginning = False
+        self._done = False
+        self._finishing = False
+        self._cancelled = False
+        self._lock = threading.Lock()
+
+    def begin(self) -> None:
+        """Run the step, and again as long as it comes to its end at once."""
+        while True:
+            run = self._new_run()
+            with self._lock:
+                if self._cancelled:
+                    return
+                self._run = run
+                self._beginning, self._done = True, False
+            if isinstance(run, PartitionRun):
+                run.start(())
+            else:
+                run.go()
+            with self._lock:
+                self._beginning = False
+                if not self._done:
+                    return  # it waits; whoever ends it begins the next
+
+    def _new_run(self) -> PartitionRun | _LoopRun:
+        partition, stages = self._partition, self._stages
+        if stages is None or partition.session.load.delay_seconds:
+            return PartitionRun(partition, self._step, self)
+        if partition.is_new:
+            partition.count_run()
+        return _LoopRun(self, partition, stages)
+
+    def finish(self) -> None:
+        """Let the run that is in progress be the last."""
+        self._finishing = True
+
+    def cancel(self) -> None:
+        """Begin nothing more, and give up what is in progress."""
+        with self._lock:
+            self._cancelled = True
+            run = self._run
+        if run is not None:
+            run.cancel()
+
+    def deliver(self, channel: int, tensors: Sequence[Any], elsewhere: bool = False) -> None:
+        """A step that lies wholly on one task gets no messages."""
+        raise ProtocolError(f"step {self._step} repeats itself, and was sent a tensor")
+
+    # The runs' transport
+
+    def send(self, task: str, channel: int, tensors: list[Any]) -> None:
+        """Never called, as nothing leaves the task."""
+        raise AssertionError("a step that repeats itself has something to send")
+
+    def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
+        """One run has ended: begin the next, on this thread if it is not held up by that."""
+        self.count += 1
+        self._service.num_steps += 1
+        if self._finishing:
+            self._service.forget(self._step)
+            self._connection.send(Kind.DONE, 0, self._step)
+            return
+        with self._lock:
+            if self._beginning:
+                self._done = True
+                return
+        if self._partition.is_quick:
+            run_later(self.begin)  # those that wait for what was done go first
+        else:
+            run_in_thread(self.begin)
+
+    def failed(self, error: Exception) -> None:
+        """A run raised: that is the step's end."""
+        service = self._service
+        service.forget(self._step)
+        if not self._connection.closed:
+            self._connection.send(
+                Kind.ERROR, 0, self._step, head=describe_error(error, service.task)
+            )
+
+
+class _LoopRun(ResumableRun):
+    """One run of a step that has no turns."""
+
+    __slots__ = ("_owner",)
+
+    def __init__(
+        self, owner: ServerSideLoop, partition: CompiledPartition, stages: list[Stage]
+    ) -> None:
+        super().__init__(stages, partition.new_slots(), partition.session.load.num_updates)
+        self._owner = owner
+
+    def _end(self, on_notifier: bool) -> None:
+        self._owner.done([], ())
+
+    def _fail(self, error: Exception) -> None:
+        self._owner.failed(error)

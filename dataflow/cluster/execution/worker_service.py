@@ -1,0 +1,516 @@
+"""The worker service of a task: partitions are registered once and then only run.
+
+One thread per connection receives; what a message makes ready runs there too. A connection whose other end is a
+master is the *home* of that master's steps: their results go back on it, and its end cancels them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dataflow.cluster.execution.compiled_partition import (
+    CompiledPartition,
+    PartitionPlan,
+    SegmentPlan,
+    TaskSession,
+)
+from dataflow.cluster.execution.explain import code_of
+from dataflow.cluster.execution.fast_run import FastRun, FastRunPlan, begin
+from dataflow.cluster.execution.partition_run import PartitionRun, run_in_thread
+from dataflow.cluster.execution.server_loop import ServerSideLoop
+from dataflow.cluster.execution.step_tracer import StepTracer
+from dataflow.cluster.execution.task_load import TaskLoad
+from dataflow.cluster.partition import graph_codec
+from dataflow.cluster.partition.partitioner import GraphPartition, Segment
+from dataflow.cluster.transport.connection import Connection
+from dataflow.cluster.transport.connection_pool import ConnectionPool
+from dataflow.cluster.transport.messages import Kind, Message, ProtocolError
+from dataflow.cluster.transport.remote_errors import describe_error
+from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES
+from dataflow.cluster.transport.step_flags import (
+    ADOPT,
+    ALL,
+    CHANNEL_SHIFT,
+    HAS_DATA,
+    LAST,
+    MAX_HANDLE,
+    PREFETCHED,
+    REPEAT,
+    TRACE,
+    VALUES,
+    WANT_NEXT,
+)
+from dataflow.errors import NotFoundError, OpError, UnavailableError
+from dataflow.graph.graph import Graph
+from dataflow.rewrites.switches import Switches
+from dataflow.runtime.resources import ResourceManager
+
+log = logging.getLogger("dataflow.cluster")
+
+#: A message, and what is sent on its connection, is dealt with on a shared thread up to this size: in
+#: shared memory, and in a frame, for which the socket has room.
+_SHORT_BYTES, _SHORT_FRAME_BYTES = 1 << 18, 1 << 14
+_DATA = int(Kind.DATA)
+#: Messages for steps that have not begun here are kept this long.
+_EARLY_SECONDS = 600.0
+
+
+def plan_of(partition: GraphPartition) -> PartitionPlan:
+    """Return the tables of a partition, with the tensors of the graph that it was cut from."""
+    return PartitionPlan(
+        [
+            SegmentPlan(
+                s.ops,
+                s.inputs,
+                s.outputs,
+                s.input_slots,
+                s.output_slots,
+                s.num_pending,
+                s.followers,
+                [(t.task, t.channel, t.slots) for t in s.transfers],
+                s.blocking,
+            )
+            for s in partition.segments
+        ],
+        [(c.slots, c.wakes) for c in partition.channels],
+        partition.feed_slots,
+        partition.fetch_slots,
+        len(partition.slots),
+    )
+
+
+def encode_partition(partition: GraphPartition) -> tuple[dict[str, Any], list[Any]]:
+    """Return a partition as JSON and arrays."""
+    ops = {op: None for segment in partition.segments for op in segment.ops}
+    outside = {
+        tensor.op: None
+        for segment in partition.segments
+        for op in segment.ops
+        for tensor in op.inputs
+        if tensor.op not in ops
+    }
+    encoded, arrays = graph_codec.encode_operations(ops)
+
+    def segment_head(s: Segment) -> list[Any]:
+        return [
+            [op.name for op in s.ops],
+            [t.name for t in s.inputs],
+            [t.name for t in s.outputs],
+            s.input_slots,
+            s.output_slots,
+            s.num_pending,
+            s.followers,
+            [[t.task, t.channel, t.slots] for t in s.transfers],
+            s.blocking,
+        ]
+
+    head = {
+        "ops": encoded,
+        "stubs": [graph_codec.encode_stub(op) for op in outside],
+        "segments": [segment_head(s) for s in partition.segments],
+        "channels": [[c.slots, c.wakes] for c in partition.channels],
+        "feeds": partition.feed_slots,
+        "fetches": partition.fetch_slots,
+        "slots": len(partition.slots),
+    }
+    return head, arrays
+
+
+def decode_partition(head: dict[str, Any], arrays: list[Any]) -> PartitionPlan:
+    """Return the tables of a partition that arrived, on a graph of its own."""
+    graph = Graph()
+    graph_codec.decode_operations(graph, head["stubs"], [])
+    graph_codec.decode_operations(graph, head["ops"], arrays)
+    op, tensor = graph.op_by_name.__getitem__, graph.get_tensor_by_name
+    return PartitionPlan(
+        [
+            SegmentPlan(
+                [op(name) for name in ops],
+                [tensor(name) for name in inputs],
+                [tensor(name) for name in outputs],
+                *rest,
+            )
+            for ops, inputs, outputs, *rest in head["segments"]
+        ],
+        head["channels"],
+        head["feeds"],
+        head["fetches"],
+        head["slots"],
+    )
+
+
+class Registered:
+    """A partition that a master registered: where its steps send to."""
+
+    def __init__(
+        self, partition: CompiledPartition, session: str, home: str, addresses: dict[str, str]
+    ) -> None:
+        self.partition = partition
+        self.session = session
+        self.home = home
+        self.addresses = addresses
+        self.fast_plan = FastRunPlan(partition, home)
+        self.waits = partition.num_blocking > 0
+        self.sends_home = all(
+            task == home for segment in partition.plan.segments for task, _, _ in segment.transfers
+        )
+        #: A step is done on the thread that receives, without waiting for any other task.
+        self.is_quick = partition.is_quick and self.sends_home
+
+
+class _HomeTransport:
+    """Sends a step's results to its master, and what other tasks need to them."""
+
+    def __init__(
+        self, service: WorkerService, registered: Registered, connection: Connection, step: int
+    ) -> None:
+        self.service = service
+        self.registered = registered
+        self.connection = connection
+        self.step = step
+        self.tracer: StepTracer | None = None
+        self.want_next = False
+
+    def send(self, task: str, channel: int, tensors: list[Any]) -> None:
+        if task == self.registered.home:
+            self.connection.send(Kind.DATA, channel, self.step, tensors)
+            return
+        connection = self.service.pool.take(self.registered.addresses[task], task)
+        connection.send(Kind.DATA, channel, self.step, tensors)
+        self.service.pool.give(connection)
+
+    def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
+        home = None
+        for transfer in last:
+            if transfer[0] == self.registered.home:
+                home = transfer
+            else:
+                self.send(*transfer)
+        self.service.forget(self.step)
+        if self.tracer is not None:
+            if home is not None:
+                self.send(*home)
+            head, arrays = self.tracer.encode()
+            self.connection.send(Kind.DONE, len(fetches), self.step, [*fetches, *arrays], head)
+        elif self.want_next:
+            flags, tensors = 0, list(fetches)
+            ahead = begin(self.registered, self.connection)
+            if ahead is not None:
+                self.connection.ahead, reads = ahead
+                flags, tensors = PREFETCHED, [*fetches, *reads]
+            if home is not None:
+                tensors = [*home[2], *tensors]
+                self.connection.send(Kind.DATA, home[1], self.step, tensors, None, flags | LAST)
+            else:
+                self.connection.send(Kind.DONE, len(fetches), self.step, tensors, None, flags)
+        elif home is not None:
+            self.connection.send(Kind.DATA, home[1], self.step, [*home[2], *fetches], flags=LAST)
+        else:
+            self.connection.send(Kind.DONE, 0, self.step, fetches)
+
+    def failed(self, error: Exception) -> None:
+        self.service.forget(self.step)
+        try:
+            self.connection.send(
+                Kind.ERROR, 0, self.step, head=describe_error(error, self.service.task)
+            )
+        except UnavailableError:
+            pass  # the master is gone; nobody wants to know any more
+
+
+class WorkerService:
+    """Holds a task's variables and runs partitions on them. ``methods`` answer calls by name."""
+
+    def __init__(self, task: str, pool: ConnectionPool, resources: ResourceManager) -> None:
+        self.task = task
+        self.pool = pool
+        self.resources = resources
+        self.num_steps = 0
+        self.load = TaskLoad()
+        self.started = time.time()
+        self.methods: dict[str, Callable[[Connection, dict[str, Any], list[Any]], Any]] = {
+            "register": self._register,
+            "explain": self._explain,
+            "close_session": self._close_session,
+            "reset": self._reset,
+        }
+        self.on_connection_closed: list[Callable[[Connection], None]] = []
+        self._partitions: dict[int, Registered] = {}
+        self._sessions: dict[str, TaskSession] = {}
+        self._runs: dict[int, tuple[PartitionRun | ServerSideLoop | FastRun, Connection]] = {}
+        self._repeated: dict[int, ServerSideLoop] = {}
+        self._early: OrderedDict[int, tuple[float, list[tuple[int, list[Any]]]]] = OrderedDict()
+        self._next_handle = 0
+        self._lock = threading.Lock()
+
+    def task_session(self, session: str) -> TaskSession:
+        """Return what a master's session keeps on this task."""
+        with self._lock:
+            found = self._sessions.get(session)
+            if found is None:
+                found = self._sessions[session] = TaskSession(self.resources, self.load, self.task)
+            return found
+
+    # Messages
+
+    def handle(self, connection: Connection, message: Message) -> None:
+        """Deal with one message, on the connection's thread."""
+        kind = message.kind
+        if kind == _DATA:
+            self._data(connection, message)
+        elif kind == Kind.RUN:
+            self._run(connection, message)
+        elif kind == Kind.CALL:
+            self._call(connection, message)
+        elif kind == Kind.PING:
+            repeated = self._repeated.get(message.id)
+            count = 0 if repeated is None else repeated.count & 0xFFFFFFFF
+            connection.send(Kind.PONG, count, message.id)
+        elif kind == Kind.CANCEL:
+            repeated = self._repeated.get(message.id)
+            if repeated is not None:
+                repeated.finish()
+        else:
+            raise ProtocolError(f"a task was sent {Kind(kind).name}, which it does not take")
+
+    def is_short(self, connection: Connection, message: Message) -> bool:
+        """Whether a message is one of those that a single thread had better deal with for all connections.
+
+        It must be a small step of updates and reads, as others wait meanwhile; and what is sent on
+        the connection must find room without its being read, as a peer may be stopped. A thread of its
+        own is better all the same, by a quarter of the steps per second, where a worker and its
+        thread only take turns: they stay on one processor. Threads are in each other's way where
+        steps wait for each other, and where NumPy lets go of the interpreter's lock in the middle
+        of a step, as it does for larger arrays.
+        """
+        limit = _SHORT_BYTES if connection.may_share else _SHORT_FRAME_BYTES
+        size = connection.largest_sent
+        if size > limit:
+            return False
+        kind, flags, registered = message.kind, message.flags, None
+        if kind == _DATA:
+            if flags & ADOPT:
+                registered = connection.ahead.registered if connection.ahead is not None else None
+            else:
+                run, home = self._runs.get(message.id, (None, None))
+                if home is connection and type(run) is PartitionRun:
+                    registered = getattr(run.transport, "registered", None)
+        elif kind == Kind.RUN:
+            if not flags & (REPEAT | TRACE):
+                registered = self._partitions.get(message.tag & MAX_HANDLE)
+        else:
+            return kind == Kind.PING
+        if registered is None or not registered.is_quick or self.load.delay_seconds:
+            return False
+        if not registered.waits and size < SHARE_FROM_BYTES:
+            return False
+        for tensor in message.tensors:
+            limit -= tensor.nbytes
+        return limit >= 0
+
+    def connection_closed(self, connection: Connection) -> None:
+        """Cancel the steps whose master was at the other end."""
+        with self._lock:
+            orphans = [step for step, (_, home) in list(self._runs.items()) if home is connection]
+            runs = [self._runs.pop(step)[0] for step in orphans]
+            for step in orphans:
+                self._repeated.pop(step, None)
+        for run in runs:
+            run.cancel()
+        for callback in self.on_connection_closed:
+            callback(connection)
+
+    def _run(self, connection: Connection, message: Message) -> None:
+        step = message.id
+        registered = self._partitions.get(message.tag & MAX_HANDLE)
+        if registered is None:
+            error = NotFoundError(
+                None,
+                None,
+                f"{self.task} has no partition {message.tag & MAX_HANDLE}: its session was closed.",
+            )
+            connection.send(Kind.ERROR, 0, step, head=describe_error(error, self.task))
+            return
+        connection.ahead = None
+        if message.flags & REPEAT:
+            self._repeat(registered.partition, connection, step)
+            return
+        self.num_steps += 1
+        transport = _HomeTransport(self, registered, connection, step)
+        transport.want_next = bool(message.flags & WANT_NEXT)
+        if message.flags & TRACE:
+            transport.tracer = StepTracer(bool(message.flags & VALUES))
+        tracer = transport.tracer
+        lender = connection if registered.sends_home and tracer is None else None
+        run = PartitionRun(registered.partition, step, transport, tracer=tracer, lender=lender)
+        with self._lock:
+            self._runs[step] = (run, connection)
+            early = self._early.pop(step, None)
+        if message.flags & HAS_DATA:
+            run.start(())
+            run.deliver(message.tag >> CHANNEL_SHIFT, message.tensors)
+        else:
+            run.start(message.tensors)
+        if early is not None:
+            for channel, tensors in early[1]:
+                run.deliver(channel, tensors)
+
+    def _repeat(self, partition: CompiledPartition, connection: Connection, step: int) -> None:
+        repeated = ServerSideLoop(self, partition, connection, step)
+        with self._lock:
+            self._runs[step] = (repeated, connection)
+            self._repeated[step] = repeated
+        repeated.begin()
+
+    def _adopt(self, connection: Connection, message: Message) -> None:
+        # No frame says ADOPT unless one said PREFETCHED before.
+        prefetched, connection.ahead = connection.ahead, None
+        registered = prefetched.registered
+        self.num_steps += 1
+        step, partition = message.id, registered.partition
+        if message.flags & ALL and registered.fast_plan.is_fast and not self.load.delay_seconds:
+            FastRun(self, prefetched, connection, step, message.tensors).go()
+            return
+        transport = _HomeTransport(self, registered, connection, step)
+        transport.want_next = True
+        run = PartitionRun(partition, step, transport)
+        run.go_on(registered.fast_plan.reads, prefetched.slots, prefetched.read_at)
+        with self._lock:
+            self._runs[step] = (run, connection)
+            early = self._early.pop(step, None)
+        if message.flags & ALL:
+            at = 0
+            for channel, (slots, _) in enumerate(partition.plan.channels):
+                run.deliver(channel, message.tensors[at : at + len(slots)])
+                at += len(slots)
+        else:
+            run.deliver(message.tag, message.tensors)
+        if early is not None:
+            for channel, tensors in early[1]:
+                run.deliver(channel, tensors)
+
+    def _data(self, connection: Connection, message: Message) -> None:
+        if message.flags & ADOPT:
+            if connection.ahead is None:
+                raise ProtocolError("a step is to be adopted that was not begun")
+            self._adopt(connection, message)
+            return
+        with self._lock:
+            found = self._runs.get(message.id)
+            if found is None:
+                self._keep_early(message)
+                return
+        run, home = found
+        # A connection between two tasks is never held up by computing: both might be sending to each
+        # other, and neither would receive.
+        run.deliver(message.tag, message.tensors, elsewhere=home is not connection)
+
+    def _keep_early(self, message: Message) -> None:
+        now = time.monotonic()
+        while self._early:
+            step, (since, _) = next(iter(self._early.items()))
+            if now - since < _EARLY_SECONDS:
+                break
+            del self._early[step]
+        _, messages = self._early.setdefault(message.id, (now, []))
+        messages.append((message.tag, message.tensors))
+
+    def keep(self, step: int, run: FastRun, connection: Connection) -> None:
+        """A step waits; the end of its connection cancels it."""
+        self._runs[step] = (run, connection)
+
+    def forget(self, step: int) -> None:
+        """The step is over on this task."""
+        self._runs.pop(step, None)
+        if self._repeated:
+            self._repeated.pop(step, None)
+
+    # Calls
+
+    def _call(self, connection: Connection, message: Message) -> None:
+        head = message.head or {}
+        method = self.methods.get(head.get("method", ""))
+
+        def answer() -> None:
+            try:
+                if method is None:
+                    raise NotFoundError(
+                        None, None, f"{self.task} has no method {head.get('method')!r}."
+                    )
+                result = method(connection, head, message.tensors)
+                reply, tensors = result if isinstance(result, tuple) else (result, ())
+                connection.send(Kind.REPLY, 0, message.id, tensors, reply or {})
+            except UnavailableError as error:
+                if not connection.closed:
+                    connection.send(
+                        Kind.ERROR, 0, message.id, head=describe_error(error, self.task)
+                    )
+            except Exception as error:
+                if not isinstance(error, OpError):
+                    log.exception("%s: %s failed", self.task, head.get("method"))
+                if not connection.closed:
+                    connection.send(
+                        Kind.ERROR, 0, message.id, head=describe_error(error, self.task)
+                    )
+
+        if head.get("slow"):
+            run_in_thread(
+                answer
+            )  # the connection's thread goes on to notice when the caller is gone
+        else:
+            answer()
+
+    def _register(
+        self, connection: Connection, head: dict[str, Any], tensors: list[Any]
+    ) -> dict[str, Any]:
+        session = str(head["session"])
+        plan = decode_partition(head["partition"], tensors)
+        switches = head.get("rewrites")
+        partition = CompiledPartition(
+            plan,
+            self.task_session(session),
+            None if switches is None else Switches(*switches),
+            bool(head.get("soft", True)),
+        )
+        with self._lock:
+            self._next_handle += 1
+            handle = self._next_handle
+            self._partitions[handle] = Registered(
+                partition, session, str(head["home"]), dict(head["addresses"])
+            )
+        return {"handle": handle, "on_gpus": partition.on_gpus}
+
+    def _explain(
+        self, connection: Connection, head: dict[str, Any], tensors: list[Any]
+    ) -> dict[str, Any]:
+        switches = head.get("rewrites")
+        plan = decode_partition(head["partition"], tensors)
+        return {
+            "code": code_of(plan, self.resources, None if switches is None else Switches(*switches))
+        }
+
+    def _close_session(
+        self, connection: Connection, head: dict[str, Any], tensors: list[Any]
+    ) -> None:
+        session = str(head["session"])
+        with self._lock:
+            self._sessions.pop(session, None)
+            for handle in [h for h, r in self._partitions.items() if r.session == session]:
+                del self._partitions[handle]
+
+    def _reset(self, connection: Connection, head: dict[str, Any], tensors: list[Any]) -> None:
+        self.resources.clear(head.get("containers") or None)
+
+    def cancel_all(self) -> None:
+        """Give up every step; called when the task stops."""
+        with self._lock:
+            runs = [run for run, _ in self._runs.values()]
+            self._runs.clear()
+            self._repeated.clear()
+        for run in runs:
+            run.cancel()

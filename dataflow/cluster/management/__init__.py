@@ -1,0 +1,1 @@
+"""Tasks and clusters as processes: servers, Ray, training loops."""

@@ -1,0 +1,166 @@
+"""`launch`: a cluster from a notebook cell, in one line and gone with the next."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import time
+import weakref
+from typing import Any
+
+from dataflow.cluster.execution.master import call
+from dataflow.cluster.management import kept_ray
+from dataflow.cluster.management.running_cluster import Cluster
+from dataflow.cluster.management.spec import ClusterSpec
+from dataflow.cluster.transport import registry
+from dataflow.cluster.transport.connection_pool import connect
+from dataflow.cluster.transport.handshake import new_key
+from dataflow.errors import OpError
+from dataflow.graph import tracebacks
+
+_clusters: weakref.WeakSet[Cluster] = weakref.WeakSet()
+#: Clusters of servers that were started by hand in this process, as `find` saw them.
+_attached: dict[ClusterSpec, Cluster] = {}
+
+
+def launch(
+    ps: int = 1,
+    workers: int = 2,
+    *,
+    jobs: dict[str, int] | None = None,
+    resources: dict[str, Any] | None = None,
+    address: str | None = None,
+    placement: str | None = None,
+    restart: bool = True,
+    logs: bool = True,
+    object_store_bytes: int | None = None,
+    timeout_seconds: float = 60.0,
+) -> Cluster:
+    """Start a cluster of ``ps`` parameter servers and ``workers`` workers, each a Ray actor.
+
+    A Ray that is started for it lasts for half a minute after its last cluster, so that the next
+    launch is quick; `shutdown` ends it at once, as does the end of this process.
+
+    Parameters
+    ----------
+    jobs: further jobs, or other names: ``{"evaluator": 1}``. A count of 0 leaves a job out.
+    resources: what each task of a job may take, as Ray's options:
+        ``{"worker": {"num_cpus": 1, "num_gpus": 1}, "ps": {"resources": {"big": 1}}}``; ``env`` is
+        a dict of environment variables, ``node`` a Ray node's id.
+    address: a running Ray (``"auto"``, ``"host:port"``); else ``RAY_ADDRESS``, else one that is
+        started here, on loopback and small.
+    placement: ``"PACK"``, ``"SPREAD"``, ``"STRICT_PACK"``, ``"STRICT_SPREAD"``: Ray's placement
+        groups.
+    restart: start a task that died again, at its old address and without its variables.
+    logs: print what the tasks print, each line with the task's name before it.
+    object_store_bytes: of the Ray that is started; 80 MB unless given, at most 300 MB.
+    timeout_seconds: for all tasks to listen.
+
+    Raises ResourceExhaustedError at once for more than the machines have, ValueError for counts
+    that make no cluster, UnavailableError when a task does not start (nothing is left running).
+    """
+    counts = {"ps": ps, "worker": workers, **(jobs or {})}
+    for job, count in counts.items():
+        if not isinstance(count, int) or count < 0:
+            raise ValueError(f"launch: the number of tasks of {job!r} must be >= 0, got {count!r}.")
+    if not any(counts.values()):
+        raise ValueError("launch: no task was asked for; give ps= and workers=.")
+    for job in resources or {}:
+        if job not in counts:
+            raise ValueError(f"launch: resources= names {job!r}; the jobs are {sorted(counts)}.")
+
+    from dataflow.cluster.management import ray_backend
+
+    started = time.monotonic()
+    options: dict[str, Any] = (
+        {} if object_store_bytes is None else {"object_store_bytes": object_store_bytes}
+    )
+    backend = ray_backend.RayBackend(address, resources=resources, **options)
+    try:
+        tasks = [
+            backend.make_task(job, index) for job, count in counts.items() for index in range(count)
+        ]
+        backend.check_room(tasks)
+        key = new_key()
+        backend.start(tasks, key, placement, timeout_seconds)
+        cluster = Cluster(backend, key, restart, logs, time.monotonic() - started)
+        _clusters.add(cluster)
+        _stop_first_at_exit()
+        return cluster
+    except BaseException:
+        backend.stop(keep_ray=False)
+        raise
+
+
+def attach(cluster: Any, key: str | None = None, *, timeout_seconds: float = 1.0) -> Cluster:
+    """Return a running cluster of plain servers, for watching and disturbing it.
+
+    ``cluster`` is what `ClusterSpec` takes; ``key`` by default the one that this process knows for
+    its addresses. `Cluster.status`, ``kill``, ``pause``, ``resume``, ``slow_down`` and ``stop``
+    work (signals on this machine only); functions, restarts and resizing need `launch`, and there
+    are no log lines. Raises UnavailableError when no task answers.
+    """
+    from dataflow.cluster.management.external_cluster import ExternalBackend
+
+    spec = ClusterSpec(cluster)
+    if key is None:
+        key = registry.key_for(next(iter(spec.addresses().values())))
+    backend = ExternalBackend(spec, key, timeout_seconds)
+    return Cluster(backend, key, restart=False, logs=False, launch_seconds=0.0)
+
+
+def find() -> list[Cluster]:
+    """Return the running clusters of this process: launched, or of servers that live in it."""
+    launched = [cluster for cluster in _clusters if not cluster.stopped]
+    specs = {cluster.spec for cluster in launched}
+    here = {server.cluster_spec: server for server in registry.servers()}
+    for spec in [spec for spec in _attached if spec not in here]:
+        del _attached[spec]
+    for spec, server in here.items():
+        if spec not in specs and spec not in _attached:
+            with contextlib.suppress(OpError):
+                _attached[spec] = attach(spec, registry.key_for(server.address))
+    return sorted([*launched, *_attached.values()], key=lambda cluster: cluster.target)
+
+
+def shutdown(target_or_spec: Any = None) -> None:
+    """Stop servers: those at a target or of a `ClusterSpec`, or all clusters launched from here.
+
+    With all clusters ends the Ray that was started for them, at once. Their ``server.join()`` returns. One that is gone already is passed over.
+    """
+    how = f"tf.cluster.shutdown() stopped it at {tracebacks.where(tracebacks.capture())}"
+    if target_or_spec is None:
+        _stop_all(how)
+        return
+    if isinstance(target_or_spec, str):
+        addresses = [target_or_spec.removeprefix("grpc://")]
+    else:
+        addresses = list(ClusterSpec(target_or_spec).addresses().values())
+    for address in addresses:
+        with contextlib.suppress(OpError):
+            connection = connect(
+                address, registry.key_for(address), "a client", timeout_seconds=0.5
+            )
+            connection.deadline = time.monotonic() + 2.0
+            try:
+                call(connection, "shutdown")
+            finally:
+                # The task may be gone before its answer is here.
+                registry.note_stopped([address], how, for_good=False)
+                connection.close()
+
+
+def _stop_all(how: str) -> None:
+    for cluster in list(_clusters):
+        cluster._stop(how)
+    kept_ray.end()
+
+
+def _stop_first_at_exit() -> None:
+    """At the end of this process, stop the clusters before Ray ends itself.
+
+    What is registered last runs first, and Ray has registered what it does when it was started. A
+    cluster that is watched still would have Ray start again, in the middle of the exit.
+    """
+    atexit.unregister(_stop_all)
+    atexit.register(_stop_all, "this process ended")

@@ -1,0 +1,458 @@
+"""A running cluster, as its owner sees it: run functions in its tasks, watch them, disturb them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from dataflow.cluster.execution.master import call
+from dataflow.cluster.management.spec import ClusterSpec
+from dataflow.cluster.management.status import FIELDS, Status, memory_bytes
+from dataflow.cluster.transport import registry
+from dataflow.cluster.transport.connection_pool import ConnectionPool, connect
+from dataflow.cluster.transport.messages import Kind
+from dataflow.errors import (
+    DeadlineExceededError,
+    InvalidArgumentError,
+    OpError,
+    UnavailableError,
+)
+from dataflow.graph import tracebacks
+
+_KEPT_LINES = 1000
+#: A task that is stopped must not stop the table.
+_ANSWER_SECONDS = 1.0
+
+
+class Event(NamedTuple):
+    """Something that happened to a task, ``seconds`` after the cluster was there.
+
+    ``kind`` is "died", "restarted", "lost" (it dies again and again), "paused", "resumed",
+    "slowed", "added" or "removed".
+    """
+
+    seconds: float
+    task: str
+    kind: str
+    why: str = ""
+
+
+class Cluster:
+    """A running cluster. Stop it with `stop`, or use it in a ``with`` block.
+
+    ``spec`` its `ClusterSpec`; ``target`` what `tf.Session` takes (worker 0, or the first task);
+    ``targets`` of all tasks by name; ``events`` what has happened to its tasks. A task is named
+    ``"/job:worker/task:1"`` or ``"worker:1"`` everywhere.
+    """
+
+    def __init__(
+        self, backend: Any, key: str, restart: bool, logs: bool, launch_seconds: float
+    ) -> None:
+        self.launch_seconds = launch_seconds
+        self.events: list[Event] = []
+        self._backend = backend
+        self._key = key
+        self._restart = restart
+        self._show_logs = logs
+        self._how_stopped = ""
+        self._started = time.monotonic()
+        self._lock = threading.Lock()
+        self._pool = ConnectionPool(key, "the cluster's owner")
+        self._seen: dict[str, tuple[float, int]] = {}
+        self._lines: dict[str, deque[str]] = {}
+        self._to_restart: set[str] = set()
+        registry.add_keys(list(self.spec.addresses().values()), key)
+        backend.on_death = self._on_death
+        for task in backend.tasks:
+            self._follow(task)
+
+    @property
+    def spec(self) -> ClusterSpec:
+        """The tasks and their addresses."""
+        return ClusterSpec(self._backend.jobs())
+
+    @property
+    def targets(self) -> dict[str, str]:
+        """What `tf.Session` takes, by task: ``{"/job:worker/task:0": "grpc://..."}``."""
+        return {task: f"grpc://{address}" for task, address in self.spec.addresses().items()}
+
+    @property
+    def target(self) -> str:
+        """The target of worker 0, or of the first task where there is no worker."""
+        targets = self.targets
+        first = next(iter(targets))
+        return targets.get("/job:worker/task:0", targets.get("/job:chief/task:0", targets[first]))
+
+    @property
+    def key(self) -> str:
+        """The key that other processes need (``DATAFLOW_CLUSTER_KEY``) to talk to the tasks."""
+        return self._key
+
+    @property
+    def tasks(self) -> list[str]:
+        """The names of the tasks."""
+        return [task.name for task in self._backend.tasks]
+
+    @property
+    def seconds(self) -> float:
+        """For how long the cluster has been there: the clock of its ``events``."""
+        return time.monotonic() - self._started
+
+    @property
+    def deaths(self) -> list[tuple[str, str]]:
+        """(task, why) of each death, in order."""
+        return [(event.task, event.why) for event in self.events if event.kind == "died"]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called."""
+        return bool(self._how_stopped)
+
+    @property
+    def launched(self) -> bool:
+        """Whether `launch` made it, so that its tasks can be started again and more be added."""
+        return bool(self._backend.has_starter)
+
+    # Running functions in the tasks
+
+    def submit(self, task: str, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Call:
+        """Begin to run ``function(server, *args, **kwargs)`` in a task's process.
+
+        The function has a default graph of its own; ``server.target`` is its session's target, so
+        that a worker's steps never pass through this process.
+        """
+        self._need_tasks()
+        found = self._task(task)
+        return Call(
+            self._backend, found.name, self._backend.submit(found, function, *args, **kwargs)
+        )
+
+    def run(
+        self,
+        function: Callable[..., Any],
+        *args: Any,
+        job: str = "worker",
+        timeout_seconds: float | None = None,
+        **kwargs: Any,
+    ) -> list[Any]:
+        """Run ``function(server, *args)`` on all tasks of a job at once; return the results."""
+        spec = self.spec
+        if job not in spec.jobs:
+            raise ValueError(f"There is no job {job!r}; the jobs are {spec.jobs}.")
+        names = [f"/job:{job}/task:{index}" for index in spec.task_indices(job)]
+        calls = [self.submit(name, function, *args, **kwargs) for name in names]
+        return [one.result(timeout_seconds) for one in calls]
+
+    # Looking
+
+    def status(self) -> Status:
+        """Return a row per task (see `Status`); a dead, paused or silent one has ``None`` in it.
+
+        state: "running", "paused", "restarting", "dead" or "stopped". steps_per_second: since the
+        last call. received_bytes, sent_bytes: all that came from other tasks and went to them, with
+        what the messages themselves take; shared_received_bytes, shared_sent_bytes: the part of it
+        that went through the memory that tasks on one machine share, which tensors from 32 KB do,
+        and the rest through sockets. queues: elements by name. variable_sizes: bytes of the largest variables by name.
+        staleness: mean over the last 200 updates of how many others came between reading a variable
+        and changing it. dropped_gradients: how often a worker's gradients came too late for a
+        synchronous step; those that it computed in one step count once, whatever their number.
+        """
+        return Status([self._row(task) for task in list(self._backend.tasks)])
+
+    def _row(self, task: Any) -> dict[str, Any]:
+        row: dict[str, Any] = dict.fromkeys(FIELDS)
+        row |= {
+            "task": task.name,
+            "state": task.state,
+            "address": task.address,
+            "pid": task.pid,
+            "restarts": task.restarts,
+        }
+        if task.state == "running":
+            with contextlib.suppress(OpError):
+                figures = self._ask(task, "status")
+                row |= {key: figures[key] for key in FIELDS if key in figures}
+                now = time.monotonic()
+                since, steps = self._seen.get(task.name, (now - figures["seconds"], 0))
+                row["steps_per_second"] = max(0, figures["steps"] - steps) / max(now - since, 1e-9)
+                self._seen[task.name] = (now, figures["steps"])
+        if task.state in ("running", "paused") and _is_here(task):
+            row["memory_bytes"] = memory_bytes(task.pid)
+        return row
+
+    def log(self, task: str, num_lines: int = 20) -> list[str]:
+        """Return the last lines that a task printed, those of its earlier lives included."""
+        lines = self._lines.get(self._task(task).name, ())
+        return list(lines)[-num_lines:] if num_lines > 0 else []
+
+    def pid(self, task: str) -> int:
+        """Return the process number of a task."""
+        return int(self._task(task).pid)
+
+    def _ask(self, task: Any, method: str, head: dict[str, Any] | None = None) -> dict[str, Any]:
+        connection = self._pool.take(task.address, task.name, timeout_seconds=_ANSWER_SECONDS)
+        connection.deadline = time.monotonic() + _ANSWER_SECONDS
+        reply = call(connection, method, head)
+        self._pool.give(connection)
+        return reply.head or {}
+
+    def _task(self, name: str) -> Any:
+        for task in self._backend.tasks:
+            if name in (task.name, f"{task.job}:{task.index}"):
+                return task
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"The cluster has no task {name!r}; it has {', '.join(self.tasks)}.",
+        )
+
+    def _note(self, task: Any, kind: str, why: str = "") -> None:
+        self.events.append(Event(self.seconds, task.name, kind, why))
+
+    def _follow(self, task: Any) -> None:
+        if not self._backend.has_logs:
+            return
+        lines = self._lines.setdefault(task.name, deque(maxlen=_KEPT_LINES))
+        threading.Thread(
+            target=self._read_lines, args=(task, lines), name=f"log {task.name}", daemon=True
+        ).start()
+
+    def _read_lines(self, task: Any, lines: deque[str]) -> None:
+        try:
+            connection = connect(task.address, self._key, "the cluster's owner", task.name, 2.0)
+            message = call(connection, "logs.follow")
+            while True:
+                for line in (message.head or {}).get("lines", ()):
+                    lines.append(line)
+                    if self._show_logs:
+                        print(f"({task.name}) {line}")
+                message = connection.receive()
+                if message.kind != Kind.LOG:
+                    return
+        except OpError:
+            return  # the task has ended; the watcher says why
+
+    # Life and death
+
+    def _on_death(self, task: Any, why: str) -> None:
+        self._note(task, "died", why)
+        asked = task.name in self._to_restart
+        self._to_restart.discard(task.name)
+        if self.stopped or self._backend.head_gone or not (self._restart or asked):
+            return
+        if not asked and len(self.deaths) > 20 + 5 * len(self._backend.tasks):
+            self._note(task, "lost", "it dies again and again")
+            print(f"{task.name} dies again and again; it is not restarted.", file=sys.stderr)
+            return
+        self._begin_again(task)
+
+    def _begin_again(self, task: Any) -> None:
+        def again() -> None:
+            why = ""
+            for _ in range(5):
+                if self.stopped or task not in self._backend.tasks:
+                    return
+                try:
+                    self._backend.restart(task, self._key)
+                except UnavailableError as error:
+                    why = error.message
+                    time.sleep(0.2)  # the port may still be held for a moment
+                    continue
+                except Exception as error:  # Ray itself is gone
+                    why = f"{type(error).__name__}: {error}".splitlines()[0]
+                    break
+                self._note(task, "restarted")
+                self._follow(task)
+                return
+            task.state = "dead"
+            self._note(task, "lost", why)
+
+        threading.Thread(target=again, name=f"restart {task.name}", daemon=True).start()
+
+    def kill(self, task: str) -> None:
+        """Kill a task's process, as a fault would: nothing is said to anybody."""
+        found = self._task(task)
+        self._need(found, "running", "paused")
+        self._backend.signal(found, signal.SIGKILL)
+
+    def pause(self, task: str) -> None:
+        """Stop a task's process (SIGSTOP): to the others it is slow, not dead. See `resume`."""
+        found = self._task(task)
+        self._need(found, "running")
+        self._backend.signal(found, signal.SIGSTOP)
+        found.state = "paused"
+        self._note(found, "paused")
+
+    def resume(self, task: str) -> None:
+        """Let a paused task go on."""
+        found = self._task(task)
+        self._need(found, "paused")
+        found.state = "running"
+        self._backend.signal(found, signal.SIGCONT)
+        self._note(found, "resumed")
+
+    def slow_down(self, task: str, seconds: float) -> None:
+        """Let each step take ``seconds`` longer on a task (at most 60); 0 ends it.
+
+        Raises UnavailableError when the task is not there, DeadlineExceededError when it does not
+        answer.
+        """
+        found = self._task(task)
+        if not 0 <= seconds <= 60:
+            raise ValueError(f"slow_down: seconds must be from 0 to 60, got {seconds!r}.")
+        self._need(found, "running")
+        self._ask(found, "slow_down", {"seconds": float(seconds)})
+        self._note(found, "slowed", f"{seconds:g} s a step")
+
+    def restart(self, task: str, timeout_seconds: float = 30.0) -> None:
+        """Start a task again, dead or alive, at its address and without its variables.
+
+        Returns when it listens. Raises DeadlineExceededError when it does not in time.
+        """
+        self._need_tasks()
+        found = self._task(task)
+        self._backend.need_starter("Starting a task again")
+        before = found.restarts
+        if found.state in ("running", "paused"):
+            self._to_restart.add(found.name)
+            self._backend.signal(found, signal.SIGKILL)
+        elif found.state != "restarting":
+            self._begin_again(found)
+        deadline = time.monotonic() + timeout_seconds
+        while found.restarts == before or found.state != "running":
+            if time.monotonic() > deadline:
+                raise DeadlineExceededError(
+                    None,
+                    None,
+                    f"{found.name} was not there again within {timeout_seconds:g} s; it is "
+                    f"{found.state}. See the cluster's events and log({task!r}).",
+                )
+            time.sleep(0.01)
+
+    def resize(self, *, timeout_seconds: float = 60.0, **num_tasks: int) -> None:
+        """Add tasks to jobs, or stop the last ones: ``cluster.resize(worker=4)``.
+
+        Sessions that are made from now on see the new cluster; those that exist keep what they saw.
+        Variables of a parameter server that is stopped are lost. Raises ValueError for a negative
+        number, for no task at all, and for a job that the cluster does not have,
+        ResourceExhaustedError for more than the machines have.
+        """
+        self._need_tasks()
+        spec = self.spec
+        wanted = {job: spec.num_tasks(job) for job in spec.jobs}
+        for job, count in num_tasks.items():
+            if job not in wanted:
+                raise ValueError(f"resize: there is no job {job!r}; the jobs are {spec.jobs}.")
+            if not isinstance(count, int) or count < 0:
+                raise ValueError(f"resize: the number of tasks of {job!r} must be >= 0: {count!r}.")
+            wanted[job] = count
+        if not any(wanted.values()):
+            raise ValueError("resize: no task would be left; stop the cluster instead.")
+        fewer = [t for t in self._backend.tasks if t.index >= wanted[t.job]]
+        more = [
+            (job, index)
+            for job, count in wanted.items()
+            for index in range(spec.num_tasks(job), count)
+        ]
+        added = self._backend.add(more, self._key, timeout_seconds) if more else []
+        for task in fewer:
+            registry.forget_keys([task.address])
+            how = f"cluster.resize() stopped it at {_called_at()}"
+            registry.note_stopped([task.address], how, for_good=True)
+            self._backend.remove(task)
+            self._note(task, "removed")
+        registry.add_keys([task.address for task in added], self._key)
+        self._backend.tell_all(self._key)
+        for task in added:
+            self._note(task, "added")
+            self._follow(task)
+
+    def _need_tasks(self) -> None:
+        if self.stopped:
+            raise UnavailableError(
+                None,
+                None,
+                f"This cluster has no tasks any more: {self._how_stopped}. tf.cluster.launch starts "
+                "another.",
+            )
+
+    def _need(self, task: Any, *states: str) -> None:
+        self._need_tasks()
+        if task.state not in states:
+            raise UnavailableError(
+                None, None, f"{task.name} is {task.state}; needed is {' or '.join(states)}."
+            )
+
+    def stop(self) -> None:
+        """Stop all tasks. A Ray that `launch` started for them ends half a minute later, unless
+        another cluster uses it; `tf.cluster.shutdown` ends it at once.
+
+        A session that still uses them is told which call stopped them, and in which line.
+        """
+        self._stop(f"cluster.stop() stopped it at {_called_at()}")
+
+    def _stop(self, how: str) -> None:
+        with self._lock:
+            if self.stopped:
+                return
+            self._how_stopped = how
+        addresses = [task.address for task in self._backend.tasks]
+        registry.forget_keys(addresses)
+        registry.note_stopped(addresses, how, for_good=self.launched)
+        for task in self._backend.tasks:
+            if task.state == "running":
+                with contextlib.suppress(OpError):
+                    self._ask(task, "shutdown")
+        self._pool.close()
+        self._backend.stop()
+
+    def __enter__(self) -> Cluster:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop(f"its with block ended at {_called_at()}")
+
+    def __repr__(self) -> str:
+        spec = self.spec
+        jobs = ", ".join(f"{spec.num_tasks(job)} {job}" for job in spec.jobs)
+        return f"<tf.cluster.Cluster of {jobs}: {'stopped' if self.stopped else self.target}>"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        bundle = {"text/plain": repr(self)}
+        if not self.stopped:
+            status = self.status()
+            bundle["text/plain"] += f"\n{status!r}"
+            bundle["text/html"] = status._repr_html_()
+        return bundle
+
+
+def _called_at() -> str:
+    """Where the user's code called what the engine is doing now."""
+    raw = tracebacks.capture()
+    if any(f"{os.sep}dataflow_widgets{os.sep}" in f.filename for f in tracebacks.frames_of(raw)):
+        return "the cluster panel"
+    return tracebacks.where(raw)
+
+
+class Call:
+    """A function that runs in a task's process."""
+
+    def __init__(self, backend: Any, task: str, reference: Any) -> None:
+        self.task = task
+        self._backend = backend
+        self._reference = reference
+
+    def result(self, timeout_seconds: float | None = None) -> Any:
+        """Wait and return what the function returned; raises what it raised."""
+        return self._backend.result(self._reference, timeout_seconds)
+
+
+def _is_here(task: Any) -> bool:
+    return bool(task.host == os.uname().nodename)

@@ -1,0 +1,139 @@
+"""What runs in the process of a task that was launched: a server, and what it prints."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from dataflow.cluster.management.server import Server
+from dataflow.cluster.management.spec import ClusterSpec
+from dataflow.cluster.transport.connection import Connection
+from dataflow.cluster.transport.messages import Kind
+from dataflow.errors import UnavailableError
+
+_KEPT_LINES = 1000
+#: Lines by which Ray tells its log monitor what follows.
+_RAY_MARKS = (":actor_name:", ":task_name:", ":job_id:")
+
+
+class LogStream(io.TextIOBase):
+    """Takes what the process prints, keeps the last lines and sends each to those who follow."""
+
+    def __init__(self, name: str, below: Any, log: TaskLog) -> None:
+        self._name = name
+        self._below = below
+        self._log = log
+        self._rest = ""
+
+    def writable(self) -> bool:
+        """Print may write here."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Pass the text on to the stream below, and whole lines to the log."""
+        self._below.write(text)
+        *lines, self._rest = (self._rest + text).split("\n")
+        lines = [line for line in lines if not line.startswith(_RAY_MARKS)]
+        if lines:
+            self._log.add(lines)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush the stream below."""
+        self._below.flush()
+
+    def fileno(self) -> int:
+        """Return the descriptor of the stream below."""
+        return int(self._below.fileno())
+
+    def isatty(self) -> bool:
+        """No: progress bars should write lines."""
+        return False
+
+
+class TaskLog:
+    """The last lines that a task printed, and the connections on which somebody follows them."""
+
+    def __init__(self) -> None:
+        self.lines: deque[str] = deque(maxlen=_KEPT_LINES)
+        self._followers: list[Connection] = []
+        self._lock = threading.Lock()
+
+    def add(self, lines: list[str]) -> None:
+        """Keep lines and send them to the followers; one that is gone is dropped."""
+        with self._lock:
+            self.lines.extend(lines)
+            followers = list(self._followers)
+        for connection in followers:
+            try:
+                connection.send(Kind.LOG, head={"lines": lines})
+            except UnavailableError:
+                with self._lock:
+                    if connection in self._followers:
+                        self._followers.remove(connection)
+
+    def follow(
+        self, connection: Connection, head: dict[str, Any], tensors: list[Any]
+    ) -> dict[str, Any]:
+        """Answer the call that asks for the lines so far and all that come."""
+        with self._lock:
+            self._followers.append(connection)
+            return {"lines": list(self.lines)}
+
+
+class TaskProcess:
+    """A task: made in the process that is to hold it. All methods but `wait` return at once."""
+
+    def __init__(
+        self,
+        job: str,
+        index: int,
+        host: str,
+        port: int,
+        key: str,
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        os.environ.update(environment or {})
+        self.name = f"/job:{job}/task:{index}"
+        self.log = TaskLog()
+        sys.stdout = LogStream("stdout", sys.stdout, self.log)
+        sys.stderr = LogStream("stderr", sys.stderr, self.log)
+        self.server = Server({job: {index: f"{host}:{port}"}}, job, index, key=key)
+        self.server.service.methods["logs.follow"] = self.log.follow
+        self.server.service.methods["kill"] = self._kill
+
+    def describe(self) -> dict[str, Any]:
+        """Return where the task is: address, process, machine."""
+        return {"address": self.server.address, "pid": os.getpid(), "host": os.uname().nodename}
+
+    def set_cluster(self, jobs: dict[str, dict[int, str]], key: str) -> None:
+        """Tell the task of the others."""
+        self.server.set_cluster(ClusterSpec(jobs), key)
+
+    def wait(self) -> str:
+        """Return when the server is stopped. A call that fails instead means that it has died."""
+        self.server.join()
+        return "stopped"
+
+    def call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Run a function of the user in this process; it gets the server as first argument."""
+        from dataflow.graph.default_stacks import use_graph
+        from dataflow.graph.graph import Graph
+
+        with use_graph(Graph()):
+            return function(self.server, *args, **kwargs)
+
+    def stop(self) -> None:
+        """Stop the server; `wait` returns."""
+        self.server.stop()
+
+    def _kill(self, connection: Any, head: dict[str, Any], tensors: list[Any]) -> None:
+        os._exit(1)
+
+    def __repr__(self) -> str:
+        return self.name

@@ -1,0 +1,402 @@
+"""Data-parallel training on a cluster whose mode is switched while it runs.
+
+Between-graph replication: each worker builds the model on its part of the data, with the variables
+on the parameter servers, and steps by itself; this process is never in a step. What the modes share
+is the variables. A switch ends the workers' loops after the step they are in, and begins others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from dataflow.cluster.execution.client import reset
+from dataflow.cluster.management.training_worker import (
+    NUMBER,
+    build_variables,
+    build_worker,
+    container_of,
+    work,
+)
+from dataflow.errors import FailedPreconditionError, OpError
+from dataflow.graph.graph import Graph
+from dataflow.ops.queue import FIFOQueue
+from dataflow.ops.sources import placeholder
+from dataflow.ops.state import assign
+from dataflow.ops.variables import global_variables
+from dataflow.runtime.config import ConfigProto
+from dataflow.runtime.session import Session
+
+MODES = ("asynchronous", "synchronous", "backup workers")
+_LOOK_SECONDS = 0.5
+_AGAIN_SECONDS = 0.5
+
+_running: weakref.WeakSet[Training] = weakref.WeakSet()
+
+
+def trainings(cluster: Any = None) -> list[Training]:
+    """Return the trainings of this process that were started, those of one cluster or all."""
+    return [t for t in list(_running) if cluster is None or t.cluster is cluster]
+
+
+class Training:
+    """Trains ``model`` on all workers of a cluster; `switch` changes the mode and keeps the variables.
+
+    Parameters
+    ----------
+    cluster: what `tf.cluster.launch` returned, with a job ``ps`` and a job ``worker``.
+    model: ``model(part, num_parts)`` builds the loss (a scalar) on one part of the data, with
+        `tf.get_variable`; it travels to the workers, so what it needs must be importable there or be
+        held by it. ``model(0, 1)`` is the loss on all of it.
+    mode: "asynchronous": each worker changes the variables by itself; "synchronous": the gradients
+        of all workers make one step; "backup workers": those of all but ``num_backups`` do, and late
+        ones are dropped.
+    optimizer: a function that makes the optimizer; ``learning_rate`` is that of the plain gradient
+        descent that is used without one. Slots (of Adam, momentum) begin anew at a switch.
+    steps_per_second: the most that a worker makes; ``None`` as many as it can.
+
+    A worker that dies is joined again when the cluster has restarted it; after `Cluster.resize` the
+    data is dealt anew to the workers that there are. When a parameter server
+    dies its variables are put back to what this process last saw of them (twice a second).
+    """
+
+    modes = MODES
+
+    def __init__(
+        self,
+        cluster: Any,
+        model: Callable[[int, int], Any],
+        *,
+        mode: str = "asynchronous",
+        num_backups: int = 1,
+        optimizer: Callable[[], Any] | None = None,
+        learning_rate: float = 0.1,
+        steps_per_second: float | None = None,
+        name: str = "training",
+    ) -> None:
+        missing = [job for job in ("ps", "worker") if not _count(cluster, job)]
+        if missing:
+            raise ValueError(f"Training needs a cluster with a job {missing[0]!r}: {cluster!r}.")
+        self.cluster = cluster
+        self.name = name
+        self.switched: list[tuple[int, str]] = []  # (global step, mode) of each switch
+        self.errors: dict[str, str] = {}  # the last error of a worker, until it steps again
+        self._model = model
+        self._optimizer = optimizer
+        self._rate = learning_rate
+        self._most = steps_per_second
+        self._number = 0
+        self._num_workers = 0  # when the mode began
+        self._state = "stopped"
+        self._busy: dict[str, int] = {}  # number of the mode that a worker is in
+        self._next: dict[str, float] = {}
+        self._kept: dict[str, Any] = {}
+        self._loss: float | None = None
+        self._global_step = 0
+        self._trouble = ""
+        self._lock = threading.RLock()
+        self._wake = threading.Event()
+        self._connect_anew = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.mode, self.num_backups = self._checked(mode, num_backups)
+
+    def _checked(self, mode: str, num_backups: int) -> tuple[str, int]:
+        if mode not in MODES:
+            raise ValueError(f"The mode is one of {', '.join(MODES)}; got {mode!r}.")
+        workers = _count(self.cluster, "worker")
+        if mode == "backup workers" and not 1 <= num_backups < workers:
+            raise ValueError(
+                f"With {workers} workers there can be 1 to {workers - 1} backup workers, got "
+                f"{num_backups}. Add workers with cluster.resize(worker=...)."
+                if workers > 1
+                else "Backup workers need at least two workers; add one with cluster.resize."
+            )
+        return mode, num_backups
+
+    # ---- what is done to it -------------------------------------------------------------------
+
+    def start(self) -> Training:
+        """Begin to train, or go on; returns at once."""
+        with self._lock:
+            if self._state == "running":
+                return self
+            self._state = "running"
+            self._number += 1
+            self._begin()
+        _running.add(self)
+        return self
+
+    def stop(self) -> None:
+        """End the workers' loops after the step they are in. The variables stay."""
+        self._end("stopped")
+
+    def switch(self, mode: str, num_backups: int = 1) -> None:
+        """Go on in another mode, with the variables as they are; returns at once.
+
+        Raises ValueError for a mode that there is not, or that the workers are too few for.
+        """
+        with self._lock:
+            self.mode, self.num_backups = self._checked(mode, num_backups)
+            self.switched.append((self._global_step, mode))
+            if self._state == "running":
+                self._number += 1
+                self._begin()
+
+    def _begin(self) -> None:
+        self._num_workers = _count(self.cluster, "worker")
+        self._next.clear()
+        self._wake.set()
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._look_after, name=self.name, daemon=True)
+            self._thread.start()
+
+    def _end(self, state: str) -> None:
+        with self._lock:
+            self._state = state
+            self._number += 1
+            self._wake.set()
+
+    # ---- what is said of it -------------------------------------------------------------------
+
+    @property
+    def state(self) -> str:
+        """ "running" or "stopped" (the cluster's end is one)."""
+        return self._state
+
+    def status(self) -> dict[str, Any]:
+        """Return name, state, mode, num_backups, global_step, loss (on all data, half a second old
+        at most, ``None`` before the first), workers (that step now), errors by worker, and trouble:
+        why the parameter servers cannot be asked, or ""."""
+        with self._lock:
+            return {
+                "name": self.name,
+                "state": self._state,
+                "mode": self.mode,
+                "modes": list(MODES),
+                "num_backups": self.num_backups,
+                "global_step": self._global_step,
+                "loss": self._loss,
+                "workers": sorted(t for t, n in self._busy.items() if n == self._number),
+                "errors": dict(self.errors),
+                "trouble": self._trouble,
+            }
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """The variables' values by name, as they were last seen."""
+        with self._lock:
+            return dict(self._kept)
+
+    def graph(self, worker: int = 0) -> tuple[Any, list[Any]]:
+        """Return (the graph that a worker builds for the present mode, what it fetches)."""
+        graph = Graph()
+        with graph.as_default():
+            fetches = build_worker(self._options(worker), self.cluster.spec)[0]
+        return graph, fetches
+
+    # ---- the thread that looks after the workers ----------------------------------------------
+
+    def _options(self, index: int) -> dict[str, Any]:
+        workers = _count(self.cluster, "worker")
+        spare = self.num_backups if self.mode == "backup workers" else 0
+        return {
+            "model": self._model,
+            "optimizer": self._optimizer,
+            "rate": self._rate,
+            "index": index,
+            "num_workers": workers,
+            "aggregate": None if self.mode == "asynchronous" else max(1, workers - spare),
+            "number": self._number,
+            "most": self._most,
+            "kept": dict(self._kept),
+        }
+
+    def _look_after(self) -> None:
+        owner = _Owner(self.cluster, self._model)
+        told = None
+        ended: set[int] = set()
+        try:
+            while True:
+                self._wake.wait(_LOOK_SECONDS)
+                self._wake.clear()
+                if self.cluster.stopped:
+                    self._end("stopped")
+                    return
+                with self._lock:
+                    if self._state == "running" and self._num_workers != _count(
+                        self.cluster, "worker"
+                    ):
+                        self._number += 1  # after a resize: the data is dealt anew
+                        self._num_workers = _count(self.cluster, "worker")
+                    number = self._number
+                if self._connect_anew.is_set():
+                    self._connect_anew.clear()
+                    owner.forget()
+                try:
+                    if told != number:
+                        owner.tell(number, told)
+                        if told is not None:
+                            ended.add(told)
+                        told = number
+                    elif self._busy and number not in self._busy.values():
+                        # A chief that was just beginning has written its own number over it.
+                        owner.tell(number, None)
+                    for old in ended - set(self._busy.values()):
+                        owner.clear(old)
+                        ended.discard(old)
+                    found = owner.look()
+                    self._trouble = ""
+                except Exception as error:  # the parameter server is away: it is tried again
+                    found = None
+                    self._trouble = _in_a_line(error)
+                    owner.forget()
+                if found is not None:
+                    with self._lock:
+                        self._kept, self._loss = found
+                    self._global_step = int(found[0]["global_step"])
+                if told != self._number:
+                    self._wake.set()
+                    time.sleep(0.05)
+                elif self._state == "running":
+                    self._submit_missing(number)
+                elif not self._busy:
+                    with self._lock:
+                        if self._state != "running":
+                            self._thread = None
+                            return
+        finally:
+            owner.close()
+
+    def _submit_missing(self, number: int) -> None:
+        now = time.monotonic()
+        tasks = [t for t in self.cluster._backend.tasks if t.job == "worker"]
+        # A worker that is still in another mode would step behind the back of the new one's chief.
+        # One that is paused does not step; when it goes on, it leaves after one late step.
+        if any(
+            self._busy.get(t.name, self._number) != self._number
+            for t in tasks
+            if t.state == "running"
+        ):
+            return
+        for row in tasks:
+            if row.state != "running" or row.name in self._busy:
+                continue
+            if self._next.get(row.name, 0.0) > now:
+                continue
+            with self._lock:
+                if self._number != number:
+                    return  # switched meanwhile: the workers are told of that first
+                options = self._options(row.index)
+                self._busy[row.name] = options["number"]
+            threading.Thread(
+                target=self._follow, args=(row.name, options), name=f"{self.name} {row.name}",
+                daemon=True,
+            ).start()  # fmt: skip
+
+    def _follow(self, task: str, options: dict[str, Any]) -> None:
+        try:
+            self.errors.pop(task, None)
+            self.cluster.submit(task, work, options).result()
+        except Exception as error:
+            if self._state == "running" and options["number"] == self._number:
+                self.errors[task] = _in_a_line(error)
+            self._next[task] = time.monotonic() + _AGAIN_SECONDS
+            self._connect_anew.set()  # what a worker has lost, the owner's session may have, too
+        finally:
+            with self._lock:
+                self._busy.pop(task, None)
+            self._wake.set()
+
+
+class _Owner:
+    """This process's own session at the parameter servers: it tells the mode and looks at values."""
+
+    def __init__(self, cluster: Any, model: Callable[[int, int], Any]) -> None:
+        self._cluster = cluster
+        self._model = model
+        self._session: Any = None
+        self._local: Any = None
+
+    def _connect(self) -> None:
+        if self._session is not None:
+            return
+        graph = Graph()
+        with graph.as_default():
+            self._variables = build_variables(self._model, self._cluster.spec, 0, 1)[2]
+            number = self._number = self._variables[NUMBER]
+            self._given = placeholder(number.dtype.base_dtype, [])
+            self._tell = assign(number, self._given)
+        target = self._cluster.targets["/job:ps/task:0"]
+        config = ConfigProto(device_filters=["/job:ps"], operation_timeout_in_ms=2000)
+        self._session = Session(target, graph=graph, config=config)
+
+    def tell(self, number: int, before: int | None) -> None:
+        """Say which mode is to begin, and wake the workers that wait for a token of another."""
+        self._connect()
+        with contextlib.suppress(FailedPreconditionError):  # before the chief there is no such one
+            self._session.run(self._number)
+            self._session.run(self._tell.op, {self._given: -number})
+        if before is not None:
+            graph = Graph()
+            with graph.as_default(), graph.container(container_of(before)):
+                with graph.device(self._variables["global_step"].device):
+                    queue = FIFOQueue(-1, "int64", shapes=(), shared_name="sync_token_q")
+                    close = queue.close(cancel_pending_enqueues=True)
+            config = ConfigProto(device_filters=["/job:ps"], operation_timeout_in_ms=2000)
+            with Session(self._cluster.targets["/job:ps/task:0"], graph=graph, config=config) as s:
+                s.run(close)
+
+    def clear(self, number: int) -> None:
+        """Drop the accumulators, the queue and the slots of a mode that no worker is in."""
+        reset(self._cluster.targets["/job:ps/task:0"], [container_of(number)])
+
+    def look(self) -> tuple[dict[str, Any], float] | None:
+        """Return the variables' values and the loss on all data; None before they have any."""
+        self._connect()
+        try:
+            values = self._session.run(self._variables)
+        except OpError:
+            return None
+        return values, self._loss_of(values)
+
+    def _loss_of(self, values: dict[str, Any]) -> float:
+        if self._local is None:
+            graph = Graph()
+            with graph.as_default():
+                loss = self._model(0, 1)
+                self._local = Session(graph=graph), loss, global_variables()
+        session, loss, variables = self._local
+        for variable in variables:
+            variable.load(values[variable.op.name], session)
+        return float(session.run(loss))
+
+    def forget(self) -> None:
+        """A task is gone: connect anew at the next turn."""
+        if self._session is not None:
+            with contextlib.suppress(OpError):
+                self._session.close()
+        self._session = None
+
+    def close(self) -> None:
+        """End the sessions."""
+        self.forget()
+        if self._local is not None:
+            self._local[0].close()
+
+
+def _in_a_line(error: Exception) -> str:
+    """The error without the traceback of the other process, which Ray puts before it."""
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    if type(error).__name__.startswith("RayTaskError"):
+        return lines[-1].partition(" ")[0].rpartition(".")[2] + " " + lines[-1].partition(" ")[2]
+    name, last = type(error).__name__, lines[0] if lines else ""
+    return f"{name}: {last}"[:300]
+
+
+def _count(cluster: Any, job: str) -> int:
+    spec = cluster.spec
+    return spec.num_tasks(job) if job in spec.jobs else 0

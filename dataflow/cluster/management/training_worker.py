@@ -1,0 +1,135 @@
+"""A worker's side of `Training`: the loop that runs in each worker's process, in one mode."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dataflow import dtypes
+from dataflow.cluster.management.spec import ClusterSpec
+from dataflow.errors import OpError
+from dataflow.graph.default_stacks import default_graph
+from dataflow.ops.graph_scopes import device as device_scope
+from dataflow.ops.variable_scope import get_variable
+from dataflow.ops.variables import global_variables, report_uninitialized_variables
+from dataflow.runtime.config import ConfigProto
+from dataflow.runtime.session import Session
+from dataflow.train.coordinator import Coordinator
+from dataflow.train.device_setter import replica_device_setter
+from dataflow.train.global_step import get_or_create_global_step
+from dataflow.train.gradient_descent import GradientDescentOptimizer
+from dataflow.train.sync_replicas import SyncReplicasOptimizer
+
+#: The variable with the number of the mode that runs; negative while it has yet to begin.
+NUMBER = "training/number"
+
+
+def work(server: Any, options: dict[str, Any]) -> int:
+    """A worker's loop in one mode, in the worker's process; returns its number of steps."""
+    index, number = options["index"], options["number"]
+    fetches, hook, current, variables, ready = build_worker(options, server.cluster_spec)
+    config = ConfigProto(device_filters=["/job:ps", f"/job:worker/task:{index}"])
+    steps = 0
+    coordinator = Coordinator()
+    try:
+        with Session(server.target, config=config) as session:
+            _initialise(session, options, variables, ready)
+            if index != 0 and not _has_begun(session, current, number):
+                return 0
+            if hook is not None:
+                hook.after_create_session(session, coordinator)
+            if index == 0:
+                if abs(int(session.run(current))) > number:
+                    return 0  # another mode is to begin already
+                current.load(number, session)
+            try:
+                said = time.monotonic()
+                for now in _paced(options["most"]):
+                    loss, found = session.run(fetches)[:2]
+                    steps += 1
+                    if int(found) != number:
+                        break
+                    if now - said >= 1.0 or steps == 1:
+                        said = now
+                        print(f"step {steps}, loss {float(loss):.4f}")
+            except OpError:
+                if abs(int(session.run(current))) == number:
+                    raise  # not the end of the mode
+            coordinator.request_stop()
+    finally:
+        # The chief's thread ends with the session, in which it waits for gradients.
+        coordinator.request_stop()
+        coordinator.join(stop_grace_period_secs=5, ignore_live_threads=True)
+    return steps
+
+
+def build_worker(options: dict[str, Any], spec: ClusterSpec) -> tuple[Any, Any, Any, Any, Any]:
+    """Build a worker's part: (fetches, hook or None, the number, variables by name, readiness)."""
+    index, total, aggregate = options["index"], options["num_workers"], options["aggregate"]
+    loss, setter, variables = build_variables(options["model"], spec, index, total)
+    make = options["optimizer"]
+    optimizer = make() if make is not None else GradientDescentOptimizer(options["rate"])
+    graph = default_graph()
+    hook = None
+    with device_scope(setter), graph.container(container_of(options["number"])):
+        if aggregate is not None:
+            sync = optimizer = SyncReplicasOptimizer(optimizer, aggregate, total)
+        train = optimizer.minimize(loss, global_step=variables["global_step"])
+        if aggregate is not None:
+            hook = sync.make_session_run_hook(index == 0, num_tokens=0)
+            hook.begin()
+        ready = report_uninitialized_variables(global_variables())
+    number = variables[NUMBER]
+    return [loss, number, getattr(train, "op", train)], hook, number, global_variables(), ready
+
+
+def build_variables(
+    model: Callable[[int, int], Any], spec: ClusterSpec, index: int, total: int
+) -> tuple[Any, Any, dict[str, Any]]:
+    """The model under the device setter: in the same order everywhere, so at the same places."""
+    setter = replica_device_setter(cluster=spec, worker_device=f"/job:worker/task:{index}")
+    with device_scope(setter):
+        get_variable(NUMBER, initializer=np.int64(-1), dtype=dtypes.int64, trainable=False)
+        get_or_create_global_step()
+        loss = model(index, total)
+    return loss, setter, {v.op.name: v for v in global_variables()}
+
+
+def _initialise(session: Any, options: dict[str, Any], variables: Any, ready: Any) -> None:
+    """The chief gives variables that have no value theirs (what was kept of them, if anything);
+    the others wait for that."""
+    by_name = {v.op.name: v for v in variables}
+    while missing := [name.decode() for name in session.run(ready)]:
+        if options["index"] != 0:
+            time.sleep(0.05)
+            continue
+        for name in missing:
+            session.run(by_name[name].initializer)
+            if name in options["kept"]:
+                by_name[name].load(options["kept"][name], session)
+
+
+def _has_begun(session: Any, current: Any, number: int) -> bool:
+    """Wait until the chief has begun the mode; False when another one is to begin meanwhile."""
+    while (now := int(session.run(current))) != number:
+        if abs(now) > number:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def _paced(most: float | None) -> Iterator[float]:
+    """Yield the time at each step's end, not more often than ``most`` times a second."""
+    at = time.monotonic()
+    while True:
+        yield time.monotonic()
+        if most is not None:
+            at = max(at + 1 / most, time.monotonic() - 1 / most)
+            time.sleep(max(0.0, at - time.monotonic()))
+
+
+def container_of(number: int) -> str:
+    return f"training_{number}"

@@ -1,0 +1,1 @@
+"""Messages between tasks: connections, frames, shared memory. Knows nothing of graphs."""

@@ -1,0 +1,676 @@
+"""Connections between tasks: framed messages over TCP, a local socket on one machine.
+
+A `Connection` carries one conversation at a time: whoever needs several takes several connections from a
+`ConnectionPool` (`connection_pool`), so that no thread ever waits for another's answer and no reader thread stands between a
+caller and its socket. The accepting side gives each connection a thread of its own.
+
+On one machine a connection goes over an abstract Unix socket (a round trip of 10 to 20 microseconds
+here, where loopback TCP takes 55) and large tensors through shared memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import os
+import select
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from dataflow.cluster.transport import messages, registry
+from dataflow.cluster.transport.frame_templates import (
+    BEGINNING,
+    ReceivedTemplate,
+    SentTemplate,
+    received_template,
+    remember,
+    remember_one_of,
+    sent_template,
+)
+from dataflow.cluster.transport.messages import (
+    HEADER,
+    INLINE,
+    LENGTHS,
+    LENGTHS_AT,
+    SHARED,
+    Kind,
+    Message,
+    ProtocolError,
+)
+from dataflow.cluster.transport.shm_receive import IncomingSegments
+from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES, OutgoingSegments, Place
+from dataflow.errors import DeadlineExceededError, OpError, ResourceExhaustedError, UnavailableError
+
+log = logging.getLogger("dataflow.cluster")
+
+_BUFFER_BYTES = 1 << 16
+#: Up to this size the parts of a frame are joined: one copy costs less than a second buffer.
+_JOIN_BYTES = 1 << 12
+#: How long another machine may be silent before it counts as dead. Less is a stall: a cable that
+#: was out, a switch that starts again. It is the system of that machine that must answer (TCP's
+#: acknowledgements and probes), so a process that is stopped or busy is never taken for dead; and
+#: one that died on a machine that lives is noticed at once, by the end of its connections.
+SILENCE_SECONDS = float(os.environ.get("DATAFLOW_SILENCE_SECONDS", "30"))
+#: Each smaller frame takes such a part off what counts as large: a table that was fetched once is
+#: forgotten some hundred steps later.
+_FORGOTTEN_PART = 64
+#: All segments of one connection and direction together.
+SHARE_LIMIT_BYTES = 1 << 30
+
+
+def max_message_bytes() -> int:
+    """Return the limit of one message in bytes (DATAFLOW_MAX_MESSAGE_BYTES, 4 GB unless set)."""
+    return int(os.environ.get("DATAFLOW_MAX_MESSAGE_BYTES", messages.DEFAULT_MAX_MESSAGE_BYTES))
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Return (host, port) of ``host:port`` or ``grpc://host:port``.
+
+    Raises ValueError that says what was got and what is needed.
+    """
+    text = address.removeprefix("grpc://")
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isdigit() or int(port) > 65535:
+        raise ValueError(f"{address!r} is no address of a task; needed is 'host:port'.")
+    return host.strip("[]"), int(port)
+
+
+class _TimeIsUp(OSError):
+    """A connection's deadline has passed. (TimeoutError is also what the system says of a silent peer.)"""
+
+
+class TooLong(Exception):
+    """A frame that does not fit into a connection's buffer: it cannot be received without waiting."""
+
+
+def stopped_error(peer: str, address: str, stopped: registry.Stopped) -> UnavailableError:
+    """The error for a task that this process itself has stopped: it says which call did it."""
+    where = "" if address in peer else f" at {address}"
+    error = UnavailableError(
+        None,
+        None,
+        f"{peer}{where} is gone: {stopped.how}. Make a new session, on a cluster that runs "
+        "(tf.cluster.launch starts one).",
+    )
+    error.for_good = stopped.for_good  # type: ignore[attr-defined]
+    return error
+
+
+class Connection:
+    """One connection, either end. Closed by any error in the middle of a frame.
+
+    ``peer`` names the task at the other end in messages. Sending is guarded by a lock, receiving
+    belongs to one thread at a time.
+    """
+
+    def __init__(self, sock: socket.socket, peer: str, limit_bytes: int) -> None:
+        self.sock = sock
+        self.peer = peer
+        self.limit_bytes = limit_bytes
+        #: What the other end takes in one message, as far as it said so.
+        self.peer_limit_bytes = 1 << 62
+        #: Whether both ends can read each other's memory; see `share_memory_with`.
+        self.may_share = False
+        #: When what is being sent or received must be done, as `time.monotonic` tells; ``None``: it
+        #: may take as long as it does. Then the connection is closed, with DeadlineExceededError.
+        self.deadline: float | None = None
+        self.closed = False
+        #: Whether `wake` was called: closed as soon as its user is done with it.
+        self.ended = False
+        self.greeting: dict[str, Any] = {}
+        self.address = ""
+        self.used = 0.0
+        #: What either side keeps of a step that was begun ahead.
+        self.ahead: Any = None
+        #: See `set_patience`.
+        self.patience_seconds: float | None = None
+        #: Called when the connection is closed, before its socket is.
+        self.on_close: Callable[[], None] | None = None
+        #: The largest frame, or tensor in shared memory, that was sent of late, in bytes.
+        self.largest_sent = 0
+        #: Through the socket; and of tensors that lay in shared memory instead.
+        self.bytes_sent = 0
+        self.bytes_received = 0
+        self.shared_bytes_sent = 0
+        self.shared_bytes_received = 0
+        self._send_lock = threading.Lock()
+        self._sent: dict[tuple[int, int, int], SentTemplate] = {}  # by kind, tag and flags
+        self._received: dict[int, list[ReceivedTemplate]] = {}  # by what stands before the id
+        self._held = b""
+        self._buffer = bytearray(_BUFFER_BYTES)
+        self._view = memoryview(self._buffer)
+        self._start = 0
+        self._end = 0
+        self._outgoing = OutgoingSegments(SHARE_LIMIT_BYTES)
+        self._incoming = IncomingSegments()
+        self._poll: Any = None
+        if sock.family != socket.AF_UNIX:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _notice_silence(sock)
+
+    def fileno(self) -> int:
+        """Return the socket's number, for `select.poll`."""
+        return self.sock.fileno()
+
+    def share_memory_with(self, pid: int) -> None:
+        """Let large tensors go through memory; ``pid`` is the process at the other end."""
+        self._incoming.pid = pid
+        self.may_share = True
+
+    # Sending
+
+    def send(
+        self,
+        kind: int,
+        tag: int = 0,
+        id: int = 0,
+        tensors: Any = (),
+        head: dict[str, Any] | None = None,
+        flags: int = 0,
+        while_full: Callable[[], None] | None = None,
+        hold: bool = False,
+    ) -> None:
+        """Send one frame. Raises UnavailableError when the peer is gone, DeadlineExceededError when
+        `deadline` passes, and ResourceExhaustedError, with nothing sent, for more than the peer
+        takes in one message.
+
+        A small frame that may ``hold`` goes out together with the next one.
+
+        ``while_full`` is called whenever the peer's buffer is full: a caller that also receives on
+        this connection takes frames in there, so that two sides sending at once cannot wait for each
+        other.
+        """
+        with self._send_lock:
+            form = self._sent.get((kind, tag, flags)) if head is None else None
+            buffers = None if form is None else form.buffers(id, tensors)
+            if buffers is not None:
+                assert form is not None
+                size, largest, shared = form.size, form.largest, form.shared_bytes
+            else:
+                buffers, size, largest, shared = self._encode(kind, tag, id, tensors, head, flags)
+            if largest != self.largest_sent:
+                self._note_sent(largest)
+            try:
+                if self._outgoing.has_news:
+                    for announcement in self._outgoing.announcements():
+                        news = messages.encode(Kind.SEGMENT, head=announcement)
+                        self._send_buffers(news, _size_of(news), while_full)
+                # The usual frame is small and goes in one call, without waiting for room.
+                self.bytes_sent += size
+                self.shared_bytes_sent += shared
+                if hold and size <= _JOIN_BYTES:
+                    self._held += b"".join(buffers)
+                    return
+                if self._held:
+                    buffers = [self._held, *buffers]
+                    size += len(self._held)
+                    self._held = b""
+                if size <= _JOIN_BYTES:
+                    data = buffers[0] if len(buffers) == 1 else b"".join(buffers)
+                    try:
+                        sent = self.sock.send(data, socket.MSG_DONTWAIT)
+                        if sent == size:
+                            return
+                    except BlockingIOError:
+                        sent = 0
+                    buffers, size = [data[sent:]], size - sent
+                self._send_buffers(buffers, size, while_full)
+            except OSError as error:
+                self.close()
+                raise self._lost(error) from None
+            except BaseException:
+                self.close()  # an interrupt inside a frame: the rest of it will never come
+                raise
+
+    def _encode(
+        self, kind: int, tag: int, id: int, tensors: Any, head: dict[str, Any] | None, flags: int
+    ) -> tuple[list[Any], int, int, int]:
+        """The frame, its size, that of its largest part and the bytes in shared memory, checked.
+
+        The next one may be like it.
+        """
+        taken: list[Place] = []
+
+        def share(array: np.ndarray) -> bytes | None:
+            if array.nbytes < SHARE_FROM_BYTES:
+                return None
+            place = self._outgoing.put(array)
+            if place is None:
+                return None
+            taken.append(place)
+            return place.descriptor
+
+        try:
+            buffers = messages.encode(
+                kind, tag, id, tensors, head, flags, share if self.may_share else None
+            )
+            size = _size_of(buffers)
+            if size > self.peer_limit_bytes:
+                raise self._too_large(size, tensors)
+        except BaseException:
+            for place in taken:
+                place.give_back()
+            raise
+        largest = max([size, *[place.array.nbytes for place in taken]])
+        if head is None:
+            form = sent_template(buffers, tensors, size, largest, self._outgoing)
+            if form is not None:
+                remember(self._sent, (kind, tag, flags), form)
+        return buffers, size, largest, sum(place.array.nbytes for place in taken)
+
+    def _note_sent(self, num_bytes: int) -> None:
+        """What is sent next is as large as what was sent of late: what was before is forgotten."""
+        before = self.largest_sent
+        self.largest_sent = max(num_bytes, before - max(1, before // _FORGOTTEN_PART))
+
+    def lend(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
+        """An array to be written and sent on this connection, which then needs no copy.
+
+        ``None`` where that is of no use: it is small, or the peer shares no memory.
+        """
+        if not self.may_share:
+            return None
+        with self._send_lock:
+            return self._outgoing.lend(dtype, shape)
+
+    def _send_buffers(
+        self, buffers: list[Any], size: int, while_full: Callable[[], None] | None
+    ) -> None:
+        if len(buffers) > messages.MAX_BUFFERS:
+            buffers = [b"".join(bytes(memoryview(part)) for part in buffers)]
+        waits = while_full is not None or self.deadline is not None
+        flags = socket.MSG_DONTWAIT if waits else 0
+        try:
+            sent = self.sock.sendmsg(buffers, (), socket.MSG_DONTWAIT)
+            if sent == size:
+                return
+        except BlockingIOError:
+            sent = 0
+        left = [
+            memoryview(part.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
+            if isinstance(part, np.ndarray | np.generic)
+            else memoryview(part)
+            for part in buffers
+        ]
+        while True:
+            while left and sent >= len(left[0]):
+                sent -= len(left.pop(0))
+            if not left:
+                return
+            left[0] = left[0][sent:]
+            try:
+                sent = self.sock.sendmsg(left, (), flags)
+            except BlockingIOError:
+                self._wait_writable(while_full)
+                sent = 0
+
+    def _wait_writable(self, while_full: Callable[[], None] | None) -> None:
+        poll = select.poll()
+        poll.register(self.sock, select.POLLOUT | (0 if while_full is None else select.POLLIN))
+        for _, event in poll.poll(1000 * min(1.0, self._seconds_left())):
+            if while_full is not None and event & (select.POLLIN | select.POLLHUP):
+                while_full()
+
+    def _seconds_left(self) -> float:
+        """How long it may take yet; raises when there is no more time."""
+        if self.deadline is None:
+            return math.inf
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise _TimeIsUp
+        return left
+
+    # Receiving
+
+    def set_patience(self, seconds: float | None) -> None:
+        """Let `wait` give up when nothing has come for so long; ``None``: it never does."""
+        whole = int(seconds or 0)
+        micros = int(((seconds or 0) - whole) * 1e6)
+        if seconds is not None:
+            micros = max(micros, 0 if whole else 1)  # 0 would be for ever
+        self.sock.setsockopt(
+            socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("@ll", whole, micros)
+        )
+        self.patience_seconds = seconds
+
+    def wait(self) -> bool:
+        """Wait until the next frame begins; ``False`` when patience ends (`set_patience`).
+
+        Raises UnavailableError as `receive`.
+        """
+        if self._end > self._start:
+            return True
+        self._start = self._end = 0
+        try:
+            self._end = self.sock.recv_into(self._buffer)
+            if not self._end:
+                raise ConnectionResetError("end of file")
+        except BlockingIOError:
+            return False
+        except OSError as error:
+            self.close()
+            raise self._lost(error) from None
+        return True
+
+    def has_frame(self) -> bool:
+        """Whether bytes of a next frame lie in the buffer already (the socket may be silent)."""
+        return self._end > self._start
+
+    def is_quiet(self) -> bool:
+        """Whether an idle connection is alive: nothing to read, no end of file."""
+        if self.closed or self._end > self._start:
+            return False
+        try:
+            self.sock.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return False
+
+    def receive(self) -> Message:
+        """Return the next message; wait for it.
+
+        Raises UnavailableError when the peer is gone, DeadlineExceededError when `deadline` passes,
+        ProtocolError when the peer speaks garbage; the connection is closed then.
+        """
+        message = self._receive_like_before() or self._next(wait=True)
+        assert message is not None
+        return message
+
+    def receive_ready(self) -> Message | None:
+        """Return the next message if all of it has arrived, else ``None``.
+
+        Raises as `receive`, and `TooLong` for one that does not fit into the buffer; that one is
+        still to be received.
+        """
+        if self._start == self._end:
+            self._start = self._end = 0
+            try:
+                self._end = self.sock.recv_into(self._buffer, 0, socket.MSG_DONTWAIT)
+            except OSError:
+                pass  # nothing has come, or it says so again
+        return self._receive_like_before() or self._next(wait=False)
+
+    def _next(self, wait: bool) -> Message | None:
+        try:
+            while wait or self._has_whole_frame():
+                message = self._receive()
+                if message.kind != Kind.SEGMENT:
+                    return message
+                if not self.may_share:
+                    raise ProtocolError("a memory segment from a peer that cannot share memory")
+                self._incoming.add(message.head)
+                self._received.clear()  # they know segments by number
+            return None
+        except TooLong:
+            raise
+        except OSError as error:
+            self.close()
+            raise self._lost(error) from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _has_whole_frame(self) -> bool:
+        """Whether a frame lies in the buffer, with what has arrived by now."""
+        asked = False
+        while True:
+            have = self._end - self._start
+            if have >= _HEADER_BYTES:
+                meta_bytes, rest = LENGTHS.unpack_from(self._buffer, self._start + LENGTHS_AT)
+                needed = _HEADER_BYTES + meta_bytes + rest
+                if have >= needed:
+                    return True
+                if needed > _BUFFER_BYTES:
+                    raise TooLong
+                self._make_room(needed)
+            else:
+                self._make_room(_HEADER_BYTES)
+            if asked:
+                return False
+            asked = True
+            try:
+                got = self.sock.recv_into(self._view[self._end :], 0, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return False
+            if not got:
+                raise ConnectionResetError("end of file")
+            self._end += got
+
+    def _receive_like_before(self) -> Message | None:
+        """The next message, if all of it is there and it has the form of an earlier one."""
+        first = self._start
+        have = self._end - first
+        if have < _HEADER_BYTES:
+            return None
+        begins, id = BEGINNING.unpack_from(self._buffer, first)
+        for form in self._received.get(begins, ()):
+            if have >= form.size and self._buffer.startswith(form.rest, first + BEGINNING.size):
+                self._start = first + form.size
+                self.bytes_received += form.size
+                self.shared_bytes_received += form.shared_bytes
+                return form.read(self._buffer, first, id)
+        return None
+
+    def _receive(self) -> Message:
+        if self._end - self._start < _HEADER_BYTES:
+            self._fill(_HEADER_BYTES)
+        message = self._receive_like_before()
+        if message is not None:
+            return message
+        first = self._start
+        begins, _ = BEGINNING.unpack_from(self._buffer, first)
+        kind, flags, tag, id, num_tensors, meta_bytes, payload_bytes = messages.check_header(
+            self._buffer, first, self.limit_bytes
+        )
+        self._start += _HEADER_BYTES
+        rest = meta_bytes + payload_bytes
+        header = bytes(self._view[first : self._start])
+        self.bytes_received += _HEADER_BYTES + rest
+        if not rest:
+            return Message(kind, tag, id, [], None, flags)
+        if rest <= _BUFFER_BYTES:
+            if self._end - self._start < rest:
+                self._fill(rest)
+            start = self._start
+            self._start = start + rest
+            meta = bytes(self._view[start : start + meta_bytes])
+            descriptors, head = messages.parse_meta_again(meta, num_tensors, payload_bytes)
+            tensors = self._small_tensors(descriptors, start + meta_bytes)
+            message = Message(kind, tag, id, tensors, head, flags)
+            form = received_template(
+                message, header + meta, descriptors, _HEADER_BYTES + rest, self._incoming
+            )
+            if form is not None:
+                remember_one_of(self._received, begins, form)
+            return message
+        else:
+            long_meta = self._read_bytes(meta_bytes)
+            descriptors, head = messages.parse_meta(long_meta, num_tensors, payload_bytes)
+            tensors = self._large_tensors(descriptors)
+        return Message(kind, tag, id, tensors, head, flags)
+
+    def _small_tensors(self, descriptors: list[messages.Descriptor], at: int) -> list[np.ndarray]:
+        tensors = []
+        for descriptor in descriptors:
+            dtype, shape, place, _, num_bytes = descriptor
+            if place == SHARED:
+                tensors.append(self._incoming.view(descriptor))
+                self.shared_bytes_received += num_bytes
+                continue
+            data = self._buffer[at : at + num_bytes]
+            at += num_bytes
+            if dtype is None:
+                tensors.append(messages.unpack_strings(data, shape))
+            elif dtype is _BOOL:
+                tensors.append(_normal(np.frombuffer(data, dtype).reshape(shape)))
+            else:
+                tensors.append(np.ndarray(shape, dtype, data))
+        return tensors
+
+    def _large_tensors(self, descriptors: list[messages.Descriptor]) -> list[np.ndarray]:
+        tensors = []
+        for descriptor in descriptors:
+            dtype, shape, place, _, num_bytes = descriptor
+            if place == SHARED:
+                tensors.append(self._incoming.view(descriptor))
+                self.shared_bytes_received += num_bytes
+            elif place == INLINE:
+                array = np.empty(shape, dtype)
+                self._read_into(memoryview(array.reshape(-1).view(np.uint8)))  # type: ignore[arg-type]
+                tensors.append(_normal(array))
+            else:
+                tensors.append(messages.unpack_strings(self._read_bytes(num_bytes), shape))
+        return tensors
+
+    def _fill(self, count: int) -> None:
+        """Have at least ``count`` bytes in the buffer."""
+        if self._end - self._start >= count:
+            return
+        self._make_room(count)
+        while self._end - self._start < count:
+            got = self._take_in(self._view[self._end :])
+            if not got:
+                raise ConnectionResetError("end of file")
+            self._end += got
+
+    def _take_in(self, target: memoryview) -> int:
+        """Wait for bytes; return how many have come."""
+        if self.deadline is None:
+            return self.sock.recv_into(target)
+        while True:
+            left = self._seconds_left()
+            try:
+                return self.sock.recv_into(target, 0, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                wait_readable([self.sock.fileno()], left)
+
+    def _make_room(self, count: int) -> None:
+        """Let the next ``count`` bytes fit into the buffer."""
+        if self._start == self._end:
+            self._start = self._end = 0
+        elif self._start + count > _BUFFER_BYTES:
+            rest = bytes(self._view[self._start : self._end])
+            self._start, self._end = 0, len(rest)
+            self._view[: len(rest)] = rest
+
+    def _read_bytes(self, count: int) -> memoryview:
+        """The next ``count`` bytes. Memory is taken as they come: nobody may send what he says."""
+        data = memoryview(np.empty(count, np.uint8))  # type: ignore[arg-type]
+        self._read_into(data)
+        return data
+
+    def _read_into(self, target: memoryview) -> None:
+        """Fill ``target``, first from the buffer, then straight from the socket."""
+        ready = min(len(target), self._end - self._start)
+        target[:ready] = self._view[self._start : self._start + ready]
+        self._start += ready
+        while ready < len(target):
+            got = self._take_in(target[ready:])
+            if not got:
+                raise ConnectionResetError("end of file")
+            ready += got
+
+    def _too_large(self, size: int, tensors: Any) -> ResourceExhaustedError:
+        largest = max((np.asarray(t) for t in tensors), key=lambda a: a.nbytes, default=None)
+        what = "" if largest is None else f"; its largest tensor is {largest.dtype}{largest.shape}"
+        return ResourceExhaustedError(
+            None,
+            None,
+            f"A message of {size} bytes to {self.peer} is above its limit of "
+            f"{self.peer_limit_bytes} and was not sent{what.replace('object', 'string')}. Send it "
+            "in parts, or set DATAFLOW_MAX_MESSAGE_BYTES higher for every task and client.",
+        )
+
+    def _lost(self, error: OSError) -> OpError:
+        stopped = registry.stopped_at(self.address)
+        if stopped is not None:
+            return stopped_error(self.peer, self.address, stopped)
+        where = f" at {self.address}" if self.address else ""
+        # The system says the second where `set_patience` ends inside of a frame.
+        if isinstance(error, _TimeIsUp | BlockingIOError):
+            return DeadlineExceededError(
+                None,
+                None,
+                f"{self.peer}{where} did not answer in time. It may be busy or stopped, or its "
+                "machine cannot be reached.",
+            )
+        return UnavailableError(
+            None,
+            None,
+            f"The connection to {self.peer}{where} was lost ({error}). The task died, was stopped, "
+            "or cannot be reached.",
+        )
+
+    def wake(self) -> None:
+        """End the connection for a thread that waits on it: it wakes with an error, and closes it.
+
+        Closed from another thread, the socket's number may be that of a new one by the time that
+        a thread that polls it looks again: it would sleep on.
+        """
+        self.ended = True
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Close the connection; a thread that waits on it wakes with an error."""
+        if self.closed:
+            return
+        self.closed = True
+        self.ahead = None
+        on_close, self.on_close = self.on_close, None
+        if on_close is not None:
+            on_close()
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RDWR)
+        self.sock.close()
+        self._outgoing.close()
+        self._incoming.close()
+
+
+def _notice_silence(sock: socket.socket) -> None:
+    """Let the system end a TCP connection whose other machine is silent for `SILENCE_SECONDS`."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    probe = max(1, round(SILENCE_SECONDS / 6))
+    for name, value in (
+        ("TCP_KEEPIDLE", probe),
+        ("TCP_KEEPINTVL", probe),
+        ("TCP_KEEPCNT", 5),
+        ("TCP_USER_TIMEOUT", round(SILENCE_SECONDS * 1000)),  # milliseconds; of what was sent
+    ):
+        option = getattr(socket, name, None)  # not every system has all of them
+        if option is not None:
+            sock.setsockopt(socket.IPPROTO_TCP, option, value)
+
+
+def _size_of(buffers: list[Any]) -> int:
+    size = len(buffers[0])
+    for part in buffers[1:]:
+        size += part.nbytes if isinstance(part, np.ndarray | np.generic) else len(part)
+    return size
+
+
+_HEADER_BYTES = HEADER.size
+_BOOL = np.dtype(np.bool_)
+
+
+def _normal(array: np.ndarray) -> np.ndarray:
+    # A byte other than 0 and 1 in a bool array would make NumPy's results undefined.
+    return array if array.dtype != np.bool_ else array.view(np.uint8) != 0
+
+
+def wait_readable(fds: Iterable[int], timeout_seconds: float | None = None) -> list[int]:
+    """Return those of the file descriptors that can be read, or have ended; none: time is up."""
+    poll = select.poll()
+    for fd in fds:
+        poll.register(fd, select.POLLIN)
+    timeout = None if timeout_seconds is None else max(0.0, timeout_seconds * 1000)
+    return [fd for fd, _ in poll.poll(timeout)]

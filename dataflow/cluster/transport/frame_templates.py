@@ -1,0 +1,200 @@
+"""Frames that are like an earlier one: they are written and read without deciding anything again.
+
+The frames of a step that is run again and again differ in the step's number and in what the tensors
+hold; large tensors lie now in this segment of shared memory and now in that one. A form keeps all
+the rest as bytes: header, dtypes, shapes. Whatever does not fit its form byte
+for byte goes the long way, through `messages`, with all of its checks.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dataflow.cluster.transport.messages import (
+    DESCRIPTOR,
+    HEADER,
+    INLINE,
+    SHARED,
+    Descriptor,
+    Message,
+    parse_meta,
+)
+from dataflow.cluster.transport.shm_receive import IncomingSegments, Lease
+from dataflow.cluster.transport.shm_send import OutgoingSegments, Place, put
+
+#: Magic, kind, flags and tag as one number; id. What is left of the header stands after them.
+BEGINNING = struct.Struct("<QQ")
+_ID = struct.Struct("<Q")
+#: Forms that a connection keeps; the steps of a session have a few each.
+_MOST_FORMS = 64
+#: Of those that begin alike, as many as such a frame's tensors may find segments.
+_MOST_OF_A_KEY = 8
+#: What stands before the payload of a frame that is worth remembering, in bytes.
+_LONGEST = 1024
+_BOOL = np.dtype(np.bool_)
+
+
+class SentTemplate:
+    """Of a frame that was sent; ``size`` in bytes is the whole frame's.
+
+    ``largest`` is that, or the size of its largest tensor in shared memory; ``shared_bytes`` is the
+    size of all of these.
+    """
+
+    __slots__ = (
+        *("after", "before", "inline", "largest", "meta"),
+        *("shared", "shared_bytes", "size", "types"),
+    )
+
+    def __init__(
+        self,
+        begins: bytes,
+        descriptors: Sequence[Descriptor],
+        tensors: Sequence[Any],
+        size: int,
+        largest: int,
+        outgoing: OutgoingSegments,
+    ) -> None:
+        self.before, self.after = begins[:8], begins[16:]
+        self.types = [(type(tensor), tensor.dtype, tensor.shape) for tensor in tensors]
+        self.size, self.largest = size, largest
+        self.shared_bytes = sum(d.num_bytes for d in descriptors if d.place == SHARED)
+        self.inline = [i for i, d in enumerate(descriptors) if d.place == INLINE]
+        #: Those in shared memory: number, and where such a tensor can lie.
+        self.shared = [
+            (i, outgoing.places(tensors[i].dtype, tensors[i].shape))
+            for i, d in enumerate(descriptors)
+            if d.place == SHARED
+        ]
+        if self.shared:
+            self.after = begins[16 : HEADER.size]
+            ends = itertools.accumulate(DESCRIPTOR.size + 8 * len(d.shape) for d in descriptors)
+            cuts = [HEADER.size, *(HEADER.size + end for end in ends)]
+            self.meta = [begins[start:end] for start, end in itertools.pairwise(cuts)]
+
+    def buffers(self, id: int, tensors: Sequence[Any]) -> list[Any] | None:
+        """The frame, as `messages.encode` gives it; ``None`` where the tensors do not fit, or
+        there is no room for one in shared memory."""
+        types = self.types
+        if len(tensors) != len(types):
+            return None
+        for tensor, (kind, dtype, shape) in zip(tensors, types, strict=True):
+            if (
+                type(tensor) is not kind
+                or tensor.dtype is not dtype
+                or tensor.shape != shape
+                or not tensor.flags.c_contiguous
+            ):
+                return None
+        if not self.shared:
+            return [self.before + _ID.pack(id) + self.after, *tensors]
+        meta = self.meta.copy()
+        taken: list[Place] = []
+        for i, places in self.shared:
+            place = put(places, tensors[i])
+            if place is None:
+                for place in taken:
+                    place.give_back()
+                return None
+            taken.append(place)
+            meta[i] = place.descriptor
+        begins = b"".join((self.before, _ID.pack(id), self.after, *meta))
+        return [begins, *[tensors[i] for i in self.inline]]
+
+
+def sent_template(
+    buffers: Sequence[Any],
+    tensors: Sequence[Any],
+    size: int,
+    largest: int,
+    outgoing: OutgoingSegments,
+) -> SentTemplate | None:
+    """The form of a frame without a head, if others can be like it: all of its tensors are numbers."""
+    if any(not isinstance(t, np.ndarray | np.generic) or t.dtype.kind in "OSUV" for t in tensors):
+        return None
+    begins = bytes(buffers[0])
+    descriptors, _ = parse_meta(begins[HEADER.size :], len(tensors), size - len(begins))
+    return SentTemplate(begins, descriptors, tensors, size, largest, outgoing)
+
+
+class ReceivedTemplate:
+    """Of a frame that was received; ``rest`` is what stands between its id and its payload.
+
+    ``size`` in bytes is the frame's, ``shared_bytes`` that of its tensors in shared memory.
+    """
+
+    __slots__ = ("flags", "kind", "rest", "shared_bytes", "size", "tag", "tensors")
+
+    def __init__(
+        self,
+        message: Message,
+        begins: bytes,
+        descriptors: Sequence[Descriptor],
+        size: int,
+        incoming: IncomingSegments,
+    ) -> None:
+        self.kind, self.tag, self.flags = message.kind, message.tag, message.flags
+        self.rest = begins[16:]
+        self.size = size
+        self.shared_bytes = sum(d.num_bytes for d in descriptors if d.place == SHARED)
+        #: Shape, dtype, and where the bytes stand; or nothing, and what a `Lease` is made of.
+        self.tensors: list[tuple[Any, Any, Any, Any]] = []
+        at = len(begins)
+        for descriptor in descriptors:
+            dtype, shape, place, _, num_bytes = descriptor
+            if place == SHARED:
+                self.tensors.append((None, None, *incoming.find(descriptor)))
+                continue
+            self.tensors.append((shape, dtype, at, at + num_bytes))
+            at += num_bytes
+
+    def read(self, buffer: bytearray, start: int, id: int) -> Message:
+        """The message of the frame that stands at ``start``, which fits."""
+        tensors = [
+            np.asarray(Lease(at, end))
+            if dtype is None
+            else np.ndarray(shape, dtype, buffer[start + at : start + end])
+            for shape, dtype, at, end in self.tensors
+        ]
+        return Message(self.kind, self.tag, id, tensors, None, self.flags)
+
+
+def received_template(
+    message: Message,
+    begins: bytes,
+    descriptors: Sequence[Descriptor],
+    size: int,
+    incoming: IncomingSegments,
+) -> ReceivedTemplate | None:
+    """The form of a frame, if others can be like it: all of its tensors are numbers."""
+    if (
+        message.head is not None
+        or len(begins) > _LONGEST
+        or any(d.dtype is None or d.dtype == _BOOL for d in descriptors)
+    ):
+        return None
+    return ReceivedTemplate(message, begins, descriptors, size, incoming)
+
+
+def remember(forms: dict[Any, Any], key: Any, form: Any) -> None:
+    """Keep a form; a connection whose frames are of ever new forms keeps few."""
+    if len(forms) >= _MOST_FORMS:
+        forms.clear()
+    forms[key] = form
+
+
+def remember_one_of(forms: dict[Any, list[Any]], key: Any, form: Any) -> None:
+    """The same where several forms have one key."""
+    found = forms.get(key)
+    if found is None or len(found) >= _MOST_OF_A_KEY:
+        remember(forms, key, [form])
+    else:
+        found.append(form)
+
+
+assert BEGINNING.size == 16 < HEADER.size

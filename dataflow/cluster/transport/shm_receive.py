@@ -1,0 +1,199 @@
+"""Shared-memory segments for large tensors between two tasks on one machine.
+
+The sender owns the segments: anonymous files (`os.memfd_create`) that the receiver maps through
+``/proc/<pid>/fd/<fd>``. They have no name in any directory, so that nothing is left behind however
+either side dies. The first byte of a segment says whether a tensor lies in it: the sender sets it,
+the receiver clears it when the last view of the array is gone, and only then is the segment used
+again. The sender's side is in `shm_send`.
+
+Memory is shared over local sockets only, where the system says which process is at the other end: a
+peer names a descriptor of its own and no process, and what is opened must be memory of this kind
+that it cannot shrink (a mapping past the end of a file ends the process that reads it).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import secrets
+import socket
+import stat
+import struct
+from typing import Any
+
+import numpy as np
+
+from dataflow.cluster.transport.messages import Descriptor, ProtocolError
+
+#: Data starts here, so that it is aligned for vector instructions.
+DATA_OFFSET = 64
+FREE, BUSY = 0, 1
+
+_PROBE_BYTES = 32
+_NAME = "dataflow"
+#: What ``/proc/PID/fd/N`` links to for such a file.
+_LINK = f"/memfd:{_NAME}"
+_CREDENTIALS = struct.Struct("iII")  # pid, uid, gid
+
+
+def make_memory(num_bytes: int, content: bytes = b"") -> int:
+    """Return the descriptor of an anonymous file of so many bytes, which keeps that size.
+
+    Raises OSError where the system has none.
+    """
+    if not hasattr(os, "memfd_create"):
+        raise OSError("this system has no anonymous memory files")
+    fd = os.memfd_create(_NAME, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        os.ftruncate(fd, num_bytes)
+        os.write(fd, content)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd
+
+
+def open_memory(pid: int, number: int, num_bytes: int) -> int:
+    """Open what another process made with `make_memory`, by that process and its descriptor.
+
+    Raises OSError for anything else, without having touched it: it may be a pipe or a terminal.
+    """
+    if pid <= 0 or number < 0:
+        raise OSError(f"no descriptor {number} of process {pid}")
+    # Only a name for the file: nothing is opened, and the file cannot be another one afterwards.
+    path = os.open(f"/proc/{pid}/fd/{number}", os.O_PATH | os.O_CLOEXEC)
+    try:
+        found = os.fstat(path)
+        if not (
+            stat.S_ISREG(found.st_mode)
+            and found.st_uid == os.geteuid()
+            and found.st_size >= num_bytes
+            and os.readlink(f"/proc/self/fd/{path}").split(" ")[0] == _LINK
+        ):
+            raise OSError(f"descriptor {number} of process {pid} is no memory of a task")
+        fd = os.open(f"/proc/self/fd/{path}", os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    finally:
+        os.close(path)
+    if not fcntl.fcntl(fd, fcntl.F_GET_SEALS) & fcntl.F_SEAL_SHRINK:
+        os.close(fd)
+        raise OSError(f"descriptor {number} of process {pid} can be made smaller")
+    return fd
+
+
+def pid_of_peer(sock: socket.socket) -> int:
+    """Return which process of this user is at the other end of a local socket; 0: none of them."""
+    pid, uid, _ = _CREDENTIALS.unpack(
+        sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    )
+    return int(pid) if uid == os.geteuid() else 0
+
+
+class Probe:
+    """A tiny segment whose random content shows whether a peer can read this process's segments.
+
+    It is there inside the context; ``number`` is its descriptor, ``None`` where there can be none.
+    """
+
+    def __init__(self) -> None:
+        self._secret = secrets.token_hex(_PROBE_BYTES // 2)
+        self.number: int | None = None
+
+    def __enter__(self) -> Probe:
+        try:
+            self.number = make_memory(_PROBE_BYTES, self._secret.encode())
+        except OSError:
+            pass
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.number is not None:
+            os.close(self.number)
+
+    def holds(self, content: Any) -> bool:
+        """Whether that is the content: the peer did read this process's memory."""
+        return isinstance(content, str) and content == self._secret
+
+
+def read_probe(pid: int, number: Any) -> str | None:
+    """Return the content of a peer's probe, or ``None`` where it is out of reach."""
+    try:
+        fd = open_memory(pid, number, _PROBE_BYTES)
+    except (OSError, TypeError):
+        return None
+    try:
+        return os.pread(fd, _PROBE_BYTES, 0).decode("ascii", "replace")
+    finally:
+        os.close(fd)
+
+
+def address_of(mapping: mmap.mmap) -> int:
+    """Where a mapping begins in this process."""
+    return int(np.frombuffer(mapping, dtype=np.uint8).__array_interface__["data"][0])
+
+
+def interface(address: int, dtype: np.dtype, shape: tuple[int, ...], reads: bool) -> dict[str, Any]:
+    """How NumPy is told of an array in the segment at an address; ``reads``: it is only read."""
+    return {
+        "version": 3,
+        "shape": shape,
+        "typestr": dtype.str,
+        "data": (address + DATA_OFFSET, reads),
+    }
+
+
+class Lease:
+    """Keeps a segment of the peer's busy until the last array over it is gone."""
+
+    __slots__ = ("__array_interface__", "_mapping")
+
+    def __init__(self, mapping: mmap.mmap, interface: dict[str, Any]) -> None:
+        self._mapping = mapping
+        self.__array_interface__ = interface
+
+    def __del__(self) -> None:
+        self._mapping[0] = FREE
+
+
+class IncomingSegments:
+    """The peer's segments, mapped here."""
+
+    def __init__(self) -> None:
+        #: The process at the other end; 0: it shares none.
+        self.pid = 0
+        self._segments: dict[int, tuple[mmap.mmap, int, int]] = {}  # map, address, size
+
+    def add(self, head: dict[str, Any] | None) -> None:
+        """Map the segment that a SEGMENT message announces."""
+        try:
+            number, fd, size = (int(head[key]) for key in ("number", "fd", "size"))  # type: ignore[index]
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise ProtocolError("a segment announced without its number, fd and size") from None
+        try:
+            opened = open_memory(self.pid, fd, DATA_OFFSET + size)
+            try:
+                mapping = mmap.mmap(opened, DATA_OFFSET + size)
+            finally:
+                os.close(opened)
+        except (OSError, ValueError, OverflowError) as error:
+            raise ProtocolError(f"segment {number} cannot be mapped: {error}") from None
+        self._segments[number] = (mapping, address_of(mapping), size)
+
+    def find(self, descriptor: Descriptor) -> tuple[mmap.mmap, dict[str, Any]]:
+        """What a `Lease` of the array needs: its memory, and how NumPy is told of it."""
+        found = self._segments.get(descriptor.segment)
+        if found is None or descriptor.num_bytes > found[2]:
+            raise ProtocolError(
+                f"a tensor in segment {descriptor.segment}, which was not announced"
+            )
+        assert descriptor.dtype is not None
+        return found[0], interface(found[1], descriptor.dtype, descriptor.shape, True)
+
+    def view(self, descriptor: Descriptor) -> np.ndarray:
+        """Return the array that lies in a segment; read-only, without a copy."""
+        return np.asarray(Lease(*self.find(descriptor)))
+
+    def close(self) -> None:
+        """Forget the mappings; those still viewed live on until the views are gone."""
+        self._segments.clear()

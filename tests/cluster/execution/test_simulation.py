@@ -1,0 +1,111 @@
+"""Virtual clusters: the published shapes, and the cases that decide whether they can be trusted."""
+
+import numpy as np
+import pytest
+
+from dataflow.cluster.execution.simulation import Latency, backup_curve, simulate
+
+CALM = Latency(1.0, sigma=0.0, straggler_probability=0.0)
+
+
+def test_without_noise_the_times_can_be_computed_by_hand():
+    run = simulate(1, latency=CALM, transfer_seconds=0.1, steps=5)
+    assert np.allclose(run.step_seconds, 0.1 + 1.0 + 0.1)
+    assert run.steps_per_second == pytest.approx(1 / 1.2)
+    run = simulate(4, latency=CALM, transfer_seconds=0.1, steps=1)
+    # Four pulls share the line for 0.4 s; of the pushes the last shares it with three others.
+    assert np.allclose(run.step_seconds, 0.4 + 1.0 + 0.4)
+    run = simulate(4, latency=CALM, transfer_seconds=0.0, steps=5)
+    assert np.allclose(run.step_seconds, 1.0)
+    assert run.gradients_used == 20
+    assert run.gradients_dropped == 0
+
+
+def test_a_seed_decides_everything():
+    first, second = simulate(20, 2, seed=3), simulate(20, 2, seed=3)
+    np.testing.assert_array_equal(first.step_seconds, second.step_seconds)
+    assert not np.array_equal(first.step_seconds, simulate(20, 2, seed=4).step_seconds)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_published_curve_of_backup_workers(seed):
+    rows = backup_curve(50, range(8), steps=200, seed=seed)
+    medians = [row["median_seconds"] for row in rows]
+    speedups = [row["normalized_speedup"] for row in rows]
+    # Figure 8: every one of the first backups helps, the fourth about as much as can be had, and
+    # per machine the optimum comes earlier.
+    assert medians[0] > medians[1] > medians[2] > medians[3]
+    assert medians[4] <= 1.005 * min(medians)
+    assert medians[7] >= 0.998 * medians[4]
+    assert 2 <= int(np.argmax(speedups)) <= 4
+    assert max(speedups) > 1.05
+    assert speedups[7] < max(speedups)
+    p90 = [row["p90_seconds"] for row in rows]
+    assert p90[4] < 0.9 * p90[0], "the tail shrinks more than the median"
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_thousand_workers_show_the_published_curve(seed):
+    """Twenty times the workers of figure 8, and twenty times the parameter servers."""
+    backups = [0, 20, 40, 60, 80, 120, 160, 240]
+    rows = backup_curve(1000, backups, steps=5, transfer_seconds=0.004 / 20, seed=seed)
+    medians = dict(zip(backups, (row["median_seconds"] for row in rows), strict=True))
+    speedups = dict(zip(backups, (row["normalized_speedup"] for row in rows), strict=True))
+    assert medians[0] > medians[20] > medians[40] > medians[60] > medians[80]
+    # 80 of a thousand are as 4 of fifty: about as much as can be had, and more costs again.
+    assert medians[80] <= 1.03 * min(medians.values())
+    assert medians[240] > medians[160] > min(medians[80], medians[120])
+    assert max(speedups, key=speedups.get) in (60, 80)
+    assert max(speedups.values()) > 1.2
+
+
+def test_one_slow_worker_stalls_synchronous_training_and_a_backup_mends_it():
+    slow = Latency(1.0, 0.0, 0.0, slow_workers={3: 5.0})
+    options = {"latency": slow, "transfer_seconds": 0.001, "steps": 30}
+    alone = simulate(8, **options)
+    backed = simulate(7, 1, **options)
+    assert alone.median_step_seconds > 4.9
+    assert backed.median_step_seconds < 1.1
+    assert backed.gradients_dropped > 0
+    asynchronous = simulate(8, mode="async", **{**options, "steps": 200})
+    assert asynchronous.median_step_seconds < 0.2
+    assert asynchronous.worker_steps[3] < asynchronous.worker_steps[0] / 4
+
+
+def test_staleness_is_what_theory_says():
+    assert np.all(simulate(10, 2, steps=50).staleness == 0)
+    run = simulate(10, mode="async", steps=2000)
+    assert run.staleness[500:].mean() == pytest.approx(9, abs=0.5)
+
+
+def test_deaths():
+    deaths = {0: 3.0, 1: 5.0}
+    assert simulate(4, latency=CALM, deaths=deaths, steps=50).stalled
+    assert not simulate(4, 2, latency=CALM, deaths=deaths, steps=50).stalled
+    back = simulate(4, latency=CALM, deaths={0: 3.0}, restarts={0: 100.0}, steps=120)
+    assert not back.stalled
+    assert back.step_seconds.max() > 90
+    assert not simulate(4, mode="async", latency=CALM, deaths=deaths, steps=50).stalled
+    everyone = dict.fromkeys(range(3), 2.0)
+    assert simulate(3, mode="async", latency=CALM, deaths=everyone, steps=50).stalled
+
+
+def test_a_thousand_workers():
+    run = simulate(1000, 10, steps=20)
+    assert len(run.step_seconds) == 20
+    assert run.num_workers == 1010
+    assert "1010 workers of which 10 backups" in repr(run)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"workers": 0}, "workers=0"),
+        ({"backups": -1}, "backups=-1"),
+        ({"mode": "fast"}, "'fast'"),
+        ({"deaths": {99: 1.0}}, "no worker 99"),
+    ],
+)
+def test_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        simulate(**options)
