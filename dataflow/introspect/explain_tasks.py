@@ -27,7 +27,7 @@ class Part(NamedTuple):
 
 
 class ClusterExplanation(NamedTuple):
-    """A run on a cluster taken apart: ``tasks`` has the parts of each task's piece by its name."""
+    """A run on a cluster taken apart: ``tasks`` has the parts of each task's partition by its name."""
 
     fetches: list[str]
     feeds: list[str]
@@ -79,7 +79,7 @@ def _tensor(name: str) -> str:
 
 
 def explain_tasks(remote: Any, fetches: Any, feeds: list[Any]) -> ClusterExplanation:
-    """Has ``remote`` cut the graph and each task compile and rewrite its piece."""
+    """Has ``remote`` cut the graph and each task compile and rewrite its partition."""
     told = remote.explain(fetches, feeds)
     tasks = {
         task: [

@@ -124,11 +124,11 @@ CHANGES = [
 def read_all(data, limit_bytes, ahead):
     """Receive what these bytes are, up to the end of the connection.
 
-    ``ahead``: as the thread that receives for many links, which takes what is whole.
+    ``ahead``: as the thread that receives for many connections, which takes what is whole.
     """
     left, right = socket.socketpair(socket.AF_UNIX)
-    link = Connection(left, "a stranger", limit_bytes)
-    link.share_memory_with(os.getpid())
+    connection = Connection(left, "a stranger", limit_bytes)
+    connection.share_memory_with(os.getpid())
     num_frames = 0
     try:
         right.setblocking(False)
@@ -137,18 +137,18 @@ def read_all(data, limit_bytes, ahead):
         while True:
             if ahead:
                 try:
-                    if link.receive_ready() is not None:
+                    if connection.receive_ready() is not None:
                         num_frames += 1
                         continue
                 except TooLong:
                     pass
-            link.receive()
+            connection.receive()
             num_frames += 1
     except UnavailableError:
         if not num_frames:
             raise
     finally:
-        link.close()
+        connection.close()
         right.close()
 
 

@@ -26,13 +26,13 @@ TASK = "/job:ps/task:0"
 class Echo:
     """Answers every message with its head."""
 
-    def handle(self, link, message):
-        link.send(Kind.REPLY, message.tag, message.id, message.tensors, message.head)
+    def handle(self, connection, message):
+        connection.send(Kind.REPLY, message.tag, message.id, message.tensors, message.head)
 
-    def is_short(self, link, message):
+    def is_short(self, connection, message):
         return False
 
-    def link_closed(self, link):
+    def connection_closed(self, connection):
         pass
 
 
@@ -64,10 +64,10 @@ def door(request, listener):
 
 
 def still_answers(listener):
-    link = connect(listener.address, KEY, "client", TASK)
-    link.send(Kind.CALL, 0, 3, head={"method": "x"})
-    assert link.receive().head == {"method": "x"}
-    link.close()
+    connection = connect(listener.address, KEY, "client", TASK)
+    connection.send(Kind.CALL, 0, 3, head={"method": "x"})
+    assert connection.receive().head == {"method": "x"}
+    connection.close()
 
 
 def has_ended(sock):
@@ -120,7 +120,7 @@ def test_the_handshake_has_one_deadline(listener, door, monkeypatch, sends):
         thread.start()
     still_answers(listener)
     if sends == "drips after HELLO" and strangers[0].family != socket.AF_UNIX:
-        eventually(lambda: len(listener.links) == 20)  # there is nothing more to say over TCP
+        eventually(lambda: len(listener.connections) == 20)  # there is nothing more to say over TCP
         stop.set()
         thread.join()
         return
@@ -130,7 +130,7 @@ def test_the_handshake_has_one_deadline(listener, door, monkeypatch, sends):
         thread.join()
     eventually(lambda: listener.refusals.count == 20)
     assert "did not answer in time" in listener.refusals.last[-1][1]
-    assert not listener.links
+    assert not listener.connections
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_wrong_proof_is_a_refusal(listener, door, proof):
     kind = read_frame(sock)[0] if isinstance(proof, str) and len(proof) < 256 else None
     assert kind in (None, Kind.REFUSED)
     eventually(lambda: has_ended(sock))
-    assert not listener.links
+    assert not listener.connections
     still_answers(listener)
 
 
@@ -263,9 +263,9 @@ OUT_OF_DESCRIPTORS = textwrap.dedent(
             tries += 1
             super()._accept(listening)
     class Echo:
-        def handle(self, link, message): link.send(6, 0, message.id)
-        def is_short(self, link, message): return False
-        def link_closed(self, link): pass
+        def handle(self, connection, message): connection.send(6, 0, message.id)
+        def is_short(self, connection, message): return False
+        def connection_closed(self, connection): pass
     listener = Counted("127.0.0.1:0", sys.argv[1], "/job:ps/task:0", Echo())
     limit = len(os.listdir("/proc/self/fd")) + 20
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
@@ -304,10 +304,10 @@ def test_a_task_out_of_descriptors_waits_and_does_not_spin():
         assert tries() - before < 20, "it asks again and again"
         for sock in strangers:
             sock.close()
-        link = connect(address, KEY, "client", TASK, timeout_seconds=20, answer_seconds=20)
-        link.send(Kind.CALL, 0, 5)
-        assert link.receive().id == 5
-        link.close()
+        connection = connect(address, KEY, "client", TASK, timeout_seconds=20, answer_seconds=20)
+        connection.send(Kind.CALL, 0, 5)
+        assert connection.receive().id == 5
+        connection.close()
     finally:
         for sock in strangers:
             sock.close()

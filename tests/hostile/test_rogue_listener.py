@@ -131,16 +131,16 @@ def test_it_learns_nothing_and_nothing_is_opened(
 def test_who_has_the_key_names_only_memory_that_it_made(descriptors, what, side):
     """Neither end of an authenticated connection reads another descriptor, or waits for one."""
     ours, theirs = socket.socketpair(socket.AF_UNIX)
-    link = connection_pool.Connection(ours, "a stranger", handshake.HANDSHAKE_MAX_BYTES)
-    link.deadline = time.monotonic() + 20
+    connection = connection_pool.Connection(ours, "a stranger", handshake.HANDSHAKE_MAX_BYTES)
+    connection.deadline = time.monotonic() + 20
     failed = []
 
     def run():
         try:
             if side == "server":
-                handshake.greet(link, KEY, {"task": TASK, "local": "", "limit": 1})
+                handshake.greet(connection, KEY, {"task": TASK, "local": "", "limit": 1})
             else:
-                handshake.introduce(link, KEY, "client")
+                handshake.introduce(connection, KEY, "client")
         except BaseException as error:
             failed.append(error)
 
@@ -170,8 +170,8 @@ def test_who_has_the_key_names_only_memory_that_it_made(descriptors, what, side)
     assert not thread.is_alive(), "it waits for ever"
     assert not failed, failed
     assert reply["content"] is None
-    assert not link.may_share
-    link.close()
+    assert not connection.may_share
+    connection.close()
     theirs.close()
 
 
@@ -212,7 +212,7 @@ def test_what_a_task_says_of_itself_cannot_be_changed_on_the_way(listen, change)
     """Somebody between both passes everything on, but for one word of the greeting."""
 
     class Nobody:
-        def link_closed(self, link):
+        def connection_closed(self, connection):
             pass
 
     real = Listener("127.0.0.1:0", KEY, TASK, Nobody())
