@@ -13,7 +13,8 @@ import sys
 import textwrap
 
 import pytest
-from dataflow.cluster.processes import is_running
+
+from dataflow.cluster.management.processes import is_running
 
 pytestmark = pytest.mark.cluster
 
