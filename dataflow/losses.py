@@ -26,6 +26,7 @@ from dataflow.ops.math import (
     squared_difference,
     subtract,
 )
+from dataflow.ops.weights import require_broadcastable
 from dataflow.shapes import compatible, format_dims
 
 
@@ -94,19 +95,6 @@ def get_total_loss(
     return add_n(losses, name=name)
 
 
-def _check_weights(losses: Tensor, weights: Tensor) -> None:
-    a, b = weights.dims, losses.dims
-    if a is None or b is None or a == ():
-        return
-    if len(a) != len(b) or not all(
-        x is None or y is None or x in (1, y) for x, y in zip(a, b, strict=True)
-    ):
-        raise ValueError(
-            f"weights can not be broadcast to values. values.rank={len(b)}. weights.rank={len(a)}. "
-            f"values.shape={format_dims(b)}. weights.shape={format_dims(a)}."
-        )
-
-
 def _safe_div(numerator: Any, denominator: Any) -> Any:
     """0 where the denominator is 0."""
     positive = greater(denominator, array.zeros_like(denominator))
@@ -133,7 +121,7 @@ def compute_weighted_loss(
         input_dtype = losses.dtype.base_dtype
         losses = cast(losses, dtypes.float32)
         weights = cast(convert_to_tensor(weights), dtypes.float32)
-        _check_weights(losses, weights)
+        weights = require_broadcastable(weights, losses)
         weighted = multiply(losses, weights)
         if reduction == Reduction.NONE:
             loss = weighted

@@ -24,6 +24,7 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.layers import convolutional, core, normalization as normalization_layers, pooling
+from dataflow.layers.base import smart_cond
 from dataflow.ops import (
     activation as activations,
     array,
@@ -33,6 +34,7 @@ from dataflow.ops import (
 )
 from dataflow.ops.math import abs_, add_n, multiply, reduce_sum, sqrt, square
 from dataflow.ops.variable_scope import get_variable, variable_scope
+from dataflow.train.moving_averages import assign_moving_average
 
 
 def xavier_initializer(uniform: bool = True, seed: Any = None, dtype: Any = dtypes.float32) -> Any:
@@ -371,6 +373,21 @@ def flatten(inputs: Any, outputs_collections: Any = None, scope: Any = None) -> 
 
 
 @add_arg_scope
+class _DebiasedMean(normalization_layers.BatchNormalization):
+    """Batch normalization whose moving mean is corrected for having started at 0."""
+
+    def _move(self, variable: Any, value: Any, momentum: float, training: Any) -> Any:
+        if variable is not self.moving_mean:
+            return super()._move(variable, value, momentum, training)
+        moved = smart_cond(
+            training,
+            lambda: assign_moving_average(variable, value, momentum, zero_debias=True),
+            lambda: array.identity(variable),
+        )
+        self.add_update(moved)
+        return moved
+
+
 def batch_norm(
     inputs: Any,
     decay: float = 0.999,
@@ -396,11 +413,15 @@ def batch_norm(
     renorm_decay: float = 0.99,
     adjustment: Any = None,
 ) -> Any:
-    """Batch normalization. With ``updates_collections=None`` the averages move within the layer."""
+    """Batch normalization. With ``updates_collections=None`` the averages move within the layer.
+
+    ``zero_debias_moving_mean`` divides the bias towards the first mean, 0, out of the average.
+    """
     graph = default_graph()
     first = param_initializers or {}
     with variable_scope(scope, "BatchNorm", [inputs], reuse=reuse) as captured:
-        layer = normalization_layers.BatchNormalization(
+        kind = _DebiasedMean if zero_debias_moving_mean else normalization_layers.BatchNormalization
+        layer = kind(
             1 if data_format == "NCHW" else -1,
             decay,
             epsilon,
@@ -412,6 +433,10 @@ def batch_norm(
             first.get("moving_variance", initializers.ones_initializer()),
             trainable=trainable,
             renorm=renorm,
+            renorm_clipping=renorm_clipping,
+            renorm_momentum=renorm_decay,
+            fused=fused,
+            adjustment=adjustment,
             name=captured.name,
             _scope=captured,
             _reuse=reuse,
@@ -476,12 +501,16 @@ def layer_norm(
             )
         axes = list(range(begin_norm_axis % rank, rank))
         beta = gamma = None
+        dtype = inputs.dtype.base_dtype
         if center:
-            beta = get_variable("beta", shape, initializer=initializers.zeros_initializer())
+            beta = get_variable("beta", shape, dtype, initializers.zeros_initializer())
         if scale:
-            gamma = get_variable("gamma", shape, initializer=initializers.ones_initializer())
+            gamma = get_variable("gamma", shape, dtype, initializers.ones_initializer())
         mean, variance = normalization_ops.moments(inputs, axes, keep_dims=True)
-        outputs = normalization_ops.batch_normalization(inputs, mean, variance, beta, gamma, 1e-12)
+        epsilon = 1e-3 if dtype is dtypes.float16 else 1e-12  # the least that float16 can tell
+        outputs = normalization_ops.batch_normalization(
+            inputs, mean, variance, beta, gamma, epsilon
+        )
         outputs.set_shape(inputs.shape)
         outputs = outputs if activation_fn is None else activation_fn(outputs)
         return _collect(outputs, outputs_collections, "LayerNorm")

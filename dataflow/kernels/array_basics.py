@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -79,13 +80,19 @@ def reshape_kernel(xp: Any, x: Any, shape: Any) -> Any:
     sizes = shape.tolist()
     if 0 in sizes and -1 in sizes:  # NumPy will not infer a size next to a zero
         if sum(s == -1 for s in sizes) == 1 and x.size == 0:
-            return x.reshape([0 if s == -1 else s for s in sizes])
+            return x.reshape(_inferred(x.shape, sizes))
     try:
         return x.reshape(sizes)
     except ValueError:
         raise ValueError(
             f"cannot reshape {x.size} elements of shape {list(x.shape)} to {sizes}"
         ) from None
+
+
+def _inferred(shape: tuple[int, ...], sizes: list[int]) -> list[int]:
+    """``sizes`` with the one that is -1: what is left when the zeros on both sides are left out."""
+    elements = math.prod(s for s in shape if s)
+    return [elements // math.prod(s for s in sizes if s > 0) if s == -1 else s for s in sizes]
 
 
 @kernel("ExpandDims", any_dtype=True)

@@ -159,7 +159,7 @@ def scatter_nd_kernel(xp: Any, indices: Any, updates: Any, shape: Any) -> Any:
     numbers, count = _flat_numbers(xp, indices, sizes)
     if updates.dtype.kind == "O":
         out = np.full(sizes, b"", object)
-        out.reshape(count, -1)[numbers] = updates.reshape(len(numbers), -1)
+        np.add.at(out.reshape(count, -1), numbers, updates.reshape(len(numbers), -1))
         return out
     rows = updates.reshape(len(numbers), *sizes[depth:])
     if updates.dtype == bool:

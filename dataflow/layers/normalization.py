@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dataflow import dtypes
+from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.layers.base import Layer, smart_cond
 from dataflow.ops import array, normalization as normalization_ops, state
+from dataflow.ops.arithmetic import maximum, minimum
+from dataflow.ops.casts import cast
+from dataflow.ops.elementary import sqrt
 from dataflow.ops.initializers import ones_initializer, zeros_initializer
+from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.sources import constant
 from dataflow.shapes import TensorShape
 
@@ -18,7 +25,13 @@ class BatchNormalization(Layer):
 
     While training, the batch's own statistics are used, and the moving averages are updated by ops
     in the UPDATE_OPS collection: run them with the training step. Otherwise the moving averages are
-    used.
+    used. The moving variance is that of a sample (divided by n - 1) where the fused kernel computes
+    it: for 4 dimensions with the channels in axis 1 or 3, unless ``fused=False``.
+
+    With several axes each combination has its own statistics. ``renorm`` corrects those of a batch
+    by what moves slowly (Ioffe 2017), within ``renorm_clipping``. With ``virtual_batch_size`` parts
+    of the batch are normalized alone; ``adjustment(shape)`` gives a scale and an offset that are
+    applied in training only.
     """
 
     def __init__(
@@ -47,10 +60,23 @@ class BatchNormalization(Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(trainable=trainable, name=name, **kwargs)
-        if renorm or virtual_batch_size is not None or adjustment is not None:
-            raise NotImplementedError(
-                "batch_normalization: renorm, virtual_batch_size and adjustment are not supported."
+        axes = list(axis) if isinstance(axis, (list, tuple)) else [axis]
+        if not all(isinstance(a, (int, np.integer)) for a in axes):
+            raise TypeError(
+                f"axis must be int or list, got {axis!r} of type {type(axis).__name__}."
             )
+        unknown = set(renorm_clipping or {}) - {"rmin", "rmax", "dmax"}
+        if unknown:
+            raise ValueError(f"renorm_clipping has the keys rmin, rmax and dmax; got {unknown}.")
+        if virtual_batch_size is not None and (renorm or adjustment is not None):
+            refused = "renorm" if renorm else "adjustment"
+            raise ValueError(f"virtual_batch_size and {refused} cannot be used together.")
+        self.renorm = renorm
+        self.renorm_clipping = renorm_clipping or {}
+        self.renorm_momentum = renorm_momentum
+        self.fused = fused
+        self.virtual_batch_size = virtual_batch_size
+        self.adjustment = adjustment
         self.axis = axis
         self.momentum = momentum
         self.epsilon = epsilon
@@ -69,82 +95,174 @@ class BatchNormalization(Layer):
         shape = TensorShape(input_shape)
         if shape.ndims is None:
             raise ValueError("Input has undefined rank.")
+        rank = shape.ndims
         axes = list(self.axis) if isinstance(self.axis, (list, tuple)) else [self.axis]
-        if len(axes) != 1:
-            raise NotImplementedError("batch_normalization over several axes is not supported.")
-        self._axis = axes[0] % shape.ndims
-        size = shape[self._axis].value
-        if size is None:
+        if not all(-rank <= a < rank for a in axes):
+            raise ValueError(
+                f"Invalid axis {axes} for inputs of rank {rank}: -{rank} to {rank - 1}."
+            )
+        self._axes = [a % rank for a in axes]
+        if len(set(self._axes)) != len(axes):
+            raise ValueError(f"Duplicate axis: {axes}")
+        sizes = {a: shape[a].value for a in self._axes}
+        if None in sizes.values():
             raise ValueError(
                 f"Input has undefined `axis` dimension. Received input with shape {shape}."
             )
         self.gamma = self.beta = None
+        self.input_spec = None
+        self._is_fused = (
+            self.fused is not False
+            and rank == 4
+            and self._axes in ([1], [3])
+            and not self.renorm
+            and self.virtual_batch_size is None
+            and self.adjustment is None
+        )
+        sizes_of_one = list(sizes.values())
+        if len(self._axes) > 1 or self.virtual_batch_size is not None:
+            sizes_of_one = [sizes.get(i, 1) for i in range(rank)]
+        if self.virtual_batch_size is not None:  # batches are cut in two dimensions
+            sizes_of_one.insert(1, 1)
+            self._axes = [a + 1 for a in self._axes]
         dtype = self._dtype if self._dtype is not dtypes.float16 else dtypes.float32
+
+        def parameter(name: str, initializer: Any, *args: Any, **kwargs: Any) -> Any:
+            return self.add_variable(name, sizes_of_one, dtype, initializer, *args, **kwargs)
+
+        def stddev(*args: Any, **kwargs: Any) -> Any:
+            made = self.moving_variance_initializer
+            made = made() if isinstance(made, type) else made
+            return sqrt(made(*args, **kwargs))
+
         if self.scale:
-            self.gamma = self.add_variable(
+            self.gamma = parameter(
                 "gamma",
-                [size],
-                dtype,
                 self.gamma_initializer,
                 self.gamma_regularizer,
                 constraint=self.gamma_constraint,
             )
         if self.center:
-            self.beta = self.add_variable(
+            self.beta = parameter(
                 "beta",
-                [size],
-                dtype,
                 self.beta_initializer,
                 self.beta_regularizer,
                 constraint=self.beta_constraint,
             )
-        self.moving_mean = self.add_variable(
-            "moving_mean", [size], dtype, self.moving_mean_initializer, trainable=False
+        self.moving_mean = parameter("moving_mean", self.moving_mean_initializer, trainable=False)
+        self.moving_variance = parameter(
+            "moving_variance", self.moving_variance_initializer, trainable=False
         )
-        self.moving_variance = self.add_variable(
-            "moving_variance", [size], dtype, self.moving_variance_initializer, trainable=False
-        )
+        if self.renorm:
+            self.moving_stddev = parameter("moving_stddev", stddev, trainable=False)
+            self.renorm_mean = parameter("renorm_mean", zeros_initializer, trainable=False)
+            self.renorm_stddev = parameter("renorm_stddev", stddev, trainable=False)
         self.built = True
 
     def call(self, inputs: Any, training: Any = False) -> Any:
+        given = inputs
+        if given.dtype.base_dtype is dtypes.float16:  # statistics are kept in float32
+            inputs = cast(inputs, dtypes.float32)
+        if self.virtual_batch_size is not None:
+            sizes = array.shape(inputs)
+            inputs = array.reshape(
+                inputs, array.concat([[self.virtual_batch_size, -1], sizes[1:]], 0)
+            )
+            inputs.set_shape([self.virtual_batch_size, None, *given.shape.as_list()[1:]])
+        if self._is_fused and inputs.dtype.base_dtype is dtypes.float32:
+            outputs = self._fused(inputs, training)
+        else:
+            outputs = self._composed(inputs, training)
+        if self.virtual_batch_size is not None:
+            outputs = array.reshape(outputs, array.shape(given))
+        outputs = cast(outputs, given.dtype.base_dtype)
+        outputs.set_shape(given.shape)
+        return outputs
+
+    def _composed(self, inputs: Any, training: Any) -> Any:
         rank = inputs.shape.ndims
-        if rank == 4 and self._axis in (1, 3) and inputs.dtype.base_dtype is dtypes.float32:
-            return self._fused(inputs, training)
-        reduction = [i for i in range(rank) if i != self._axis]
-        is_last = self._axis == rank - 1
+        virtual = self.virtual_batch_size is not None
+        reduction = [i for i in range(rank) if i not in self._axes]
+        if virtual:
+            reduction.remove(1)
+        keep = virtual or len(self._axes) > 1
         broadcast = [1] * rank
-        broadcast[self._axis] = -1
+        broadcast[self._axes[0]] = -1
 
         def spread(v: Any) -> Any:
-            if v is None or is_last:
+            if v is None or keep or self._axes == [rank - 1]:
                 return v
             return array.reshape(v, broadcast)
 
+        scale, offset = spread(self.gamma), spread(self.beta)
+        if self.adjustment is not None:
+            scale, offset = self._adjusted(array.shape(inputs), training, scale, offset)
         mean, variance = smart_cond(
             training,
-            lambda: normalization_ops.moments(inputs, reduction),
+            lambda: normalization_ops.moments(inputs, reduction, keep_dims=keep),
             lambda: (array.identity(self.moving_mean), array.identity(self.moving_variance)),
         )
-        self._update(mean, variance, training)
-        outputs = normalization_ops.batch_normalization(
-            inputs,
-            spread(mean),
-            spread(variance),
-            spread(self.beta),
-            spread(self.gamma),
-            self.epsilon,
+        if self.renorm:
+            r, d = self._correction(mean, variance, training)
+            scale, offset = _then(spread(r), spread(d), scale, offset)
+        if virtual:
+            self._update(
+                reduce_mean(mean, 1, keepdims=True),
+                reduce_mean(variance, 1, keepdims=True),
+                training,
+            )
+        else:
+            self._update(mean, variance, training)
+        return normalization_ops.batch_normalization(
+            inputs, spread(mean), spread(variance), offset, scale, self.epsilon
         )
-        outputs.set_shape(inputs.shape)
-        return outputs
+
+    def _adjusted(self, sizes: Any, training: Any, scale: Any, offset: Any) -> Any:
+        """Scale and offset with the adjustment before them, which is made in training only."""
+        adjusted = [convert_to_tensor(t) for t in self.adjustment(sizes)]
+        first, second = smart_cond(
+            training,
+            lambda: tuple(array.identity(t) for t in adjusted),
+            lambda: (array.ones_like(adjusted[0]), array.zeros_like(adjusted[1])),
+        )
+        return _then(first, second, scale, offset)
+
+    def _correction(self, mean: Any, variance: Any, training: Any) -> tuple[Any, Any]:
+        """r and d of batch renormalization (Ioffe 2017), which are held constant in gradients.
+
+        The averages that they are relative to move afterwards.
+        """
+        graph = default_graph()
+        stddev = sqrt(variance + self.epsilon)
+        r = stddev / self.renorm_stddev
+        d = (mean - self.renorm_mean) / self.renorm_stddev
+        if not _is_never(training):
+            with graph.control_dependencies([r, d]):
+                for variable, value in ((self.renorm_mean, mean), (self.renorm_stddev, stddev)):
+                    self._move(variable, array.identity(value), self.renorm_momentum, training)
+        limits = self.renorm_clipping
+        if limits.get("rmin") is not None:
+            r = maximum(r, cast(limits["rmin"], r.dtype))
+        if limits.get("rmax") is not None:
+            r = minimum(r, cast(limits["rmax"], r.dtype))
+        if limits.get("dmax") is not None:
+            most = cast(limits["dmax"], d.dtype)
+            d = minimum(maximum(d, -most), most)
+        r, d = smart_cond(
+            training,
+            lambda: (array.identity(r), array.identity(d)),
+            lambda: (array.ones_like(r), array.zeros_like(d)),
+        )
+        return array.stop_gradient(r), array.stop_gradient(d)
 
     def _fused(self, inputs: Any, training: Any) -> Any:
-        layout = "NHWC" if self._axis == 3 else "NCHW"
+        layout = "NHWC" if self._axes == [3] else "NCHW"
         ones = self.gamma
         if ones is None:
-            ones = array.ones([inputs.shape[self._axis].value], dtypes.float32)
+            ones = array.ones([inputs.shape[self._axes[0]].value], dtypes.float32)
         zeros = self.beta
         if zeros is None:
-            zeros = array.zeros([inputs.shape[self._axis].value], dtypes.float32)
+            zeros = array.zeros([inputs.shape[self._axes[0]].value], dtypes.float32)
 
         def train() -> Any:
             return normalization_ops.fused_batch_norm(
@@ -169,18 +287,41 @@ class BatchNormalization(Layer):
 
     def _update(self, mean: Any, variance: Any, training: Any) -> None:
         """Adds the ops that move the averages, unless this is known to be no training."""
-        if isinstance(training, (bool, int)) and not training:
+        if _is_never(training):
             return
+        self._move(self.moving_mean, mean, self.momentum, training)
+        if not self.renorm:
+            self._move(self.moving_variance, variance, self.momentum, training)
+            return
+        moved = self._move(
+            self.moving_stddev, sqrt(variance + self.epsilon), self.momentum, training
+        )
+        square = moved * moved - self.epsilon
+        self.add_update(state.assign(self.moving_variance, maximum(square, 0.0)))
+
+    def _move(self, variable: Any, value: Any, momentum: float, training: Any) -> Any:
+        """Moves an average towards ``value`` in training; an update of the layer."""
         graph = default_graph()
-        for variable, value in ((self.moving_mean, mean), (self.moving_variance, variance)):
-            with graph.name_scope("AssignMovingAvg"), graph.colocate_with(variable):
-                decay = smart_cond(
-                    training,
-                    lambda: constant(1.0 - self.momentum, variable.dtype.base_dtype),  # noqa: B023
-                    lambda: constant(0.0, variable.dtype.base_dtype),  # noqa: B023
-                )
-                change = (variable.value() - value) * decay
-                self.add_update(state.assign_sub(variable, change))
+        dtype = variable.dtype.base_dtype
+        with graph.name_scope("AssignMovingAvg"), graph.colocate_with(variable):
+            decay = smart_cond(
+                training, lambda: constant(1.0 - momentum, dtype), lambda: constant(0.0, dtype)
+            )
+            change = (variable.value() - value) * decay
+            moved = state.assign_sub(variable, change)
+            self.add_update(moved)
+            return moved
+
+
+def _is_never(training: Any) -> bool:
+    return isinstance(training, (bool, int)) and not training
+
+
+def _then(scale: Any, offset: Any, then_scale: Any, then_offset: Any) -> tuple[Any, Any]:
+    """Scale and offset of ``x * scale + offset`` followed by another such step."""
+    if then_scale is not None:
+        scale, offset = scale * then_scale, offset * then_scale
+    return scale, offset if then_offset is None else offset + then_offset
 
 
 def batch_normalization(

@@ -135,8 +135,8 @@ def mean_per_class_accuracy(
     examples = array.ones([array.size(labels)], dtypes.float32)
     is_correct = as_float(equal(labels, predictions))
     if weights is not None:
-        # Only the right answers are weighed, as in TensorFlow.
-        is_correct = multiply(is_correct, as_float(_flat(weights)))
+        weights = as_float(_flat(weights))
+        is_correct, examples = multiply(is_correct, weights), multiply(examples, weights)
     update_total = scatter_add(total, labels, examples)
     update_count = scatter_add(count, labels, is_correct)
     each = div_no_nan(count, maximum(total, 0))

@@ -20,6 +20,7 @@ from dataflow.ops import array
 from dataflow.ops.math import cast, multiply
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.ops.variables import Variable
+from dataflow.ops.weights import match_rank, require_broadcastable
 from dataflow.shapes import compatible, format_dims
 
 Pair = tuple[Tensor, Tensor]
@@ -121,13 +122,7 @@ def matched(predictions: Any, labels: Any, weights: Any) -> tuple[Tensor, Any, A
                 "incompatible: predictions and labels must have the same shape."
             )
     if weights is not None:
-        weights = convert_to_tensor(weights)
-        a, b = weights.dims, predictions.dims
-        if a and b is not None:
-            if len(a) == len(b) + 1 and a[-1] in (1, None):
-                weights = array.squeeze(weights, [-1])
-            elif len(b) == len(a) + 1:
-                weights = array.expand_dims(weights, [-1])
+        weights = match_rank(convert_to_tensor(weights), predictions)
     return predictions, labels, weights
 
 
@@ -137,17 +132,7 @@ def broadcast_weights(weights: Any, values: Tensor) -> Tensor:
     Raises `ValueError` for other shapes.
     """
     weights = cast(convert_to_tensor(weights), values.dtype.base_dtype)
-    a, b = weights.dims, values.dims
-    if a is not None and b is not None and a != ():
-        fits = len(a) == len(b) and all(
-            w in (1, None) or v is None or w == v for w, v in zip(a, b, strict=True)
-        )
-        if not fits:
-            raise ValueError(
-                f"weights of shape {format_dims(a)} can not be broadcast to values of shape "
-                f"{format_dims(b)}: give one weight for all, or the same rank with dimensions that "
-                "are 1 or equal."
-            )
+    weights = require_broadcastable(weights, values)
     return multiply(weights, array.ones_like(values), name="broadcast_weights")  # type: ignore[no-any-return]
 
 

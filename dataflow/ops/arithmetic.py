@@ -301,7 +301,7 @@ atan2 = atan2_op
 pow_ = pow_op
 
 #: dtype of an integer -> the floating dtype that its true quotient has.
-_QUOTIENT_DTYPES = {
+QUOTIENT_DTYPES = {
     dtypes.uint8: dtypes.float32,
     dtypes.int8: dtypes.float32,
     dtypes.uint16: dtypes.float32,
@@ -324,7 +324,7 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
             f"x and y must have the same dtype, got {x.dtype.name} != {y.dtype.name}: "
             "convert one with tf.cast."
         )
-    wider = _QUOTIENT_DTYPES.get(base)
+    wider = QUOTIENT_DTYPES.get(base)
     if wider is not None:
         with graph.name_scope(op_name + "/"):
             x, y = cast(x, wider), cast(y, wider)
@@ -354,7 +354,7 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``x / y``, and 0 where y is 0; integers give what `truediv` gives."""
     with _graph_of(x, y).name_scope(name or "div_no_nan") as scope:
         x, y = binary_operands(x, y, scope[:-1])
-        wider = _QUOTIENT_DTYPES.get(x.dtype.base_dtype)
+        wider = QUOTIENT_DTYPES.get(x.dtype.base_dtype)
         if wider is not None and y.dtype.base_dtype is x.dtype.base_dtype:
             x, y = cast(x, wider), cast(y, wider)
         return div_no_nan_op(x, y, name=scope)  # type: ignore[no-any-return]

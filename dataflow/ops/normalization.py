@@ -195,6 +195,12 @@ def l2_normalize(
 # ---- batch normalization ----------------------------------------------------------------------------
 
 
+def _like(value: Any, x: Tensor) -> Any:
+    """``value`` in the dtype of ``x``: statistics of float16 are kept in float32."""
+    dtype = x.dtype.base_dtype
+    return value if value.dtype.base_dtype is dtype else cast(value, dtype)
+
+
 def batch_normalization(
     x: Any,
     mean: Any,
@@ -213,10 +219,10 @@ def batch_normalization(
         inverse = rsqrt_op(variance + variance_epsilon)
         if scale is not None:
             inverse = inverse * scale
-        scaled = x * inverse
+        scaled = x * _like(inverse, x)
         moved = mean * inverse
         shift = -moved if offset is None else offset - moved
-        return scaled + shift  # type: ignore[no-any-return]
+        return scaled + _like(shift, x)  # type: ignore[no-any-return]
 
 
 def batch_norm_with_global_normalization(

@@ -9,7 +9,9 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import Defaulted, OpDef, define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.arithmetic import QUOTIENT_DTYPES
 from dataflow.ops.array_basics import need_rank, reshape, shape, zeros
+from dataflow.ops.casts import cast
 from dataflow.ops.gather_scatter import gather, gather_nd, scatter_nd
 from dataflow.ops.sparse_tensor import (
     SparseTensor,
@@ -291,5 +293,8 @@ def sparse_dense_cwise(op_type: str, sp: SparseTensor, dense: Any) -> SparseTens
     name = {"SparseDenseCwiseMul": "mul", "SparseDenseCwiseDiv": "truediv"}.get(op_type, "add")
     with op_scope(None, name, [sp.indices, dense]) as scope:
         dense = convert_to_tensor(dense, sp.dtype)
+        wider = QUOTIENT_DTYPES.get(sp.dtype.base_dtype) if name == "truediv" else None
+        if wider is not None:
+            sp, dense = sp.with_values(cast(sp.values, wider)), cast(dense, wider)
         values = _CWISE[op_type](sp.indices, sp.values, sp.dense_shape, dense, name=scope)
         return sp.with_values(values)

@@ -109,6 +109,8 @@ class Emitter:
         self.guards: dict[Operation, Path | None] = {}
         self.open: list[Guard] = []
         self.dead_fetches: list[str] = []
+        #: Predicates that are variables, whose value is kept in a local, and below which guards.
+        self.kept: dict[Tensor, Path] = {}
 
     # ---- order ----------------------------------------------------------------------------
 
@@ -255,6 +257,7 @@ class Emitter:
             if path is None or (all(t in self.fed for t in item.outputs) and item.outputs):
                 continue
             if item.op_def.control_flow == "switch" and not self.is_loop_switch(item):
+                self.keep_predicate(self.predicate(item.inputs[1]), path, base)
                 self.emit_switch(item)
             elif item.op_def.control_flow == "merge":
                 self.emit_merge(item, frame, path, base)
@@ -272,7 +275,7 @@ class Emitter:
             same += 1
         self.close_guards(base + same)
         for predicate, branch in path[same:]:
-            text = self.generator.use(predicate)
+            text = self.test_of(predicate)
             self.generator.add_line(f"if {text}:" if branch else f"if not {text}:")
             self.generator.indent += 1
             self.open.append((predicate, branch))
@@ -285,6 +288,27 @@ class Emitter:
             if last.indent == self.generator.indent and last.text.endswith(":"):
                 self.generator.lines.pop()  # nothing was written in this block
             self.open.pop()
+
+    def keep_predicate(self, predicate: Tensor, path: Path, base: int) -> None:
+        """Reads a variable that decides once: a branch may assign it, and the Merge looks again."""
+        generator = self.generator
+        if not generator.values[predicate].is_ref:
+            return
+        kept = self.kept.get(predicate)
+        if kept is not None and path[: len(kept)] == kept:
+            return
+        self.open_guards(path, base)
+        name = f"g{generator.numbers[predicate.op]}"
+        generator.add_line(f"{name} = {generator.use(predicate)}", predicate.op, (name,))
+        self.kept[predicate] = path
+
+    def test_of(self, predicate: Tensor) -> str:
+        """The expression for a predicate's value."""
+        if predicate not in self.kept:
+            return self.generator.use(predicate)
+        name = f"g{self.generator.numbers[predicate.op]}"
+        self.generator._reads.append(name)
+        return name
 
     def emit_switch(self, op: Operation) -> None:
         """Both outputs are the input; the guards keep them apart."""
@@ -322,7 +346,7 @@ class Emitter:
                 generator.add_line(assign, op, (name, index_name))
                 break
             test = " and ".join(
-                generator.use(p) if branch else f"not {generator.use(p)}" for p, branch in guards
+                self.test_of(p) if branch else f"not {self.test_of(p)}" for p, branch in guards
             )
             if position == 0:
                 generator.add_line(f"if {test or 'True'}: {assign}", op, (name, index_name))

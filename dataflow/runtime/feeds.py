@@ -91,6 +91,11 @@ def _to_array(
             "arrays; run the tensor first to get its value."
         )
     if is_string:
+        if isinstance(value, (int, float, complex, np.number, np.bool_)):
+            raise TypeError(
+                f"Type of feed value {value!r} with type {type(value)} is not compatible with Tensor "
+                f"type string of {tensor.name!r}. Feed text or bytes: str({value!r})."
+            )
         if isinstance(value, bytes) and not isinstance(value, np.generic):
             one = np.empty((), object)
             one[()] = value

@@ -447,3 +447,24 @@ def test_scalar_strings_pass_through_the_array_ops() -> None:
         b"a", [b"a", b"b"], [b"a", b"a"], [[b"a"]], [b"b"], [b"a", b"a"], [b"a", b"a"], b"",
         b"b", b"a", b"b",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [([0, -1, 3], (0, 2, 3)), ([0, -1], (0, 6)), ([-1, 0], (6, 0)), ([-1, 3], (0, 3))],
+)
+def test_the_size_that_is_inferred_of_an_empty_tensor(shape: Any, expected: Any) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        assert session.run(tf.reshape(tf.zeros([0, 6]), shape)).shape == expected
+
+
+def test_strings_that_are_scattered_to_one_place_are_joined() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        joined = tf.scatter_nd([[0], [0], [2]], ["b", "c", "d"], [3])
+        assert session.run(joined).tolist() == [b"bc", b"", b"d"]
+
+
+def test_the_quotient_of_sparse_integers_is_floating() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        quotient = tf.SparseTensor([[0, 1]], [4], [1, 2]) / tf.constant(3)
+        assert session.run(quotient.values).tolist() == [4 / 3]

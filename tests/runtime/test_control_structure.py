@@ -188,3 +188,16 @@ def test_gradients_of_a_conditional_compute_only_what_was_taken(pred: bool) -> N
     with tf.Session() as session:
         result = session.run(grad, {p: pred, x: value})
     np.testing.assert_allclose(result, 2 * value if pred else np.full(3, 3.0))
+
+
+def test_a_branch_may_assign_the_variable_that_decides() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        decides = tf.Variable(True)
+
+        def assigns() -> Any:
+            with tf.control_dependencies([tf.assign(decides, False)]):
+                return tf.constant(1)
+
+        chosen = tf.cond(decides, assigns, lambda: tf.constant(2))
+        session.run(decides.initializer)
+        assert [session.run(chosen), session.run(chosen)] == [1, 2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import inspect
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -387,3 +388,11 @@ def test_the_devices_of_a_session_are_as_many_as_it_was_told() -> None:
     assert all(d.memory_limit == devices[0].memory_limit > 0 for d in devices[:3])
     with tf.Session(config=tf.ConfigProto(device_count={"GPU": 0})) as s:
         assert len(s.list_devices()) == 1
+
+
+@pytest.mark.parametrize("value", [1, 1.5, True, np.float32(2)])
+def test_a_number_is_no_text(value: Any) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        text = tf.placeholder(tf.string)
+        with pytest.raises(TypeError, match="is not compatible with Tensor type string"):
+            session.run(text, {text: value})

@@ -1,0 +1,75 @@
+"""Weights of losses and metrics: which shapes fit, also where they are known only at run time."""
+
+from __future__ import annotations
+
+from dataflow.graph.name_scopes import op_scope
+from dataflow.graph.tensor import Tensor
+from dataflow.ops import array
+from dataflow.ops.arithmetic import minimum_op, sub_op
+from dataflow.ops.comparison import (
+    equal_op,
+    less_equal_op,
+    logical_and_op,
+    logical_or_op,
+    not_equal_op,
+)
+from dataflow.ops.control_flow import with_dependencies
+from dataflow.ops.elementary import abs_op
+from dataflow.ops.logging_ops import Assert
+from dataflow.ops.reduce import reduce_all
+from dataflow.shapes import format_dims
+
+
+def require_broadcastable(weights: Tensor, values: Tensor) -> Tensor:
+    """``weights``, whose shape fits that of ``values``: a scalar, or as many dimensions, each 1 or equal.
+
+    Raises `ValueError` where it is known not to; what is known only at run time is an
+    `InvalidArgumentError` then.
+    """
+    a, b = weights.dims, values.dims
+    if a == ():
+        return weights
+    if a is not None and b is not None:
+        if len(a) != len(b) or not all(
+            x is None or y is None or x in (1, y) for x, y in zip(a, b, strict=True)
+        ):
+            raise ValueError(
+                f"weights can not be broadcast to values. values.rank={len(b)}. "
+                f"weights.rank={len(a)}. values.shape={format_dims(b)}. "
+                f"weights.shape={format_dims(a)}. Give one weight for all, or as many dimensions, "
+                "each 1 or equal."
+            )
+        if all(x == 1 or (x is not None and x == y) for x, y in zip(a, b, strict=True)):
+            return weights
+    with op_scope(None, "assert_broadcastable", [weights, values]):
+        mine, theirs = array.shape(weights), array.shape(values)
+        my_rank, rank = array.rank(weights), array.rank(values)
+        both = minimum_op(my_rank, rank)
+        fits = logical_or_op(equal_op(mine[:both], theirs[:both]), equal_op(mine[:both], 1))
+        same = logical_and_op(equal_op(my_rank, rank), reduce_all(fits))
+        message = ["weights can not be broadcast to values.", "weights.shape=", mine]
+        check = Assert(
+            logical_or_op(equal_op(my_rank, 0), same), [*message, "values.shape=", theirs]
+        )
+        return with_dependencies([check], weights)  # type: ignore[no-any-return]
+
+
+def match_rank(weights: Tensor, values: Tensor) -> Tensor:
+    """``weights`` with the rank of ``values``: a last dimension of 1 is dropped or added.
+
+    A scalar stays, and so do weights whose rank differs by more than one.
+    """
+    a, b = weights.dims, values.dims
+    if a == ():
+        return weights
+    if a is not None and b is not None:
+        if len(a) == len(b) + 1 and a[-1] in (1, None):
+            return array.squeeze(weights, [-1])
+        return array.expand_dims(weights, [-1]) if len(b) == len(a) + 1 else weights
+    with op_scope(None, "match_rank", [weights, values]):
+        my_rank, rank = array.rank(weights), array.rank(values)
+        near = less_equal_op(abs_op(sub_op(my_rank, rank)), 1)
+        changes = logical_and_op(near, not_equal_op(my_rank, 0))
+        wanted = array.where(changes, rank, my_rank)
+        sizes = array.concat([array.shape(weights), [1]], 0)
+        return array.reshape(weights, sizes[:wanted])
