@@ -75,7 +75,7 @@ def submodule(package: str, name: str) -> ModuleType:
         raise AttributeError(name)
     try:
         return importlib.import_module(f"{package}.{name}")
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         if error.name != f"{package}.{name}":
             raise
         raise absent(package, name) from error

@@ -34,7 +34,7 @@ LAYERS = {
         *("data", "train", "layers", "rnn", "losses", "metrics", "estimator", "feature_column"),
         *("summary", "cluster", "introspect", "keras", "saved_model", "distributions"),
     ),
-    6: ("cli", "course"),
+    6: ("cli", "course", "shim"),
 }
 LAYER_OF = {name: layer for layer, names in LAYERS.items() for name in names}
 # Modules that only gather names for users (dataflow/__init__.py, dataflow/nn.py, ...) stand on top.

@@ -1,4 +1,4 @@
-"""The `dataflow` command: `dataflow lab`, `dataflow doctor` and `dataflow course`."""
+"""The `dataflow` command: `dataflow lab`, `run`, `doctor` and `course`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["COMMANDS", "main"]
+
+#: What the first word of the command line may be.
+COMMANDS = ("lab", "run", "doctor", "course", "-h", "--help")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -37,6 +40,31 @@ def build_parser() -> argparse.ArgumentParser:
         "--cluster", metavar="ADDRESS", help="address of a Ray cluster the lessons should use"
     )
     lab.add_argument("--no-browser", action="store_true", help="print the URL, open nothing")
+
+    run = commands.add_parser(
+        "run",
+        allow_abbrev=False,
+        help="run a TensorFlow 1 program, a script or a notebook, as it stands",
+        description="Run a program that was written for TensorFlow 1: its `import tensorflow` gives "
+        "this engine, in this run alone. See lessons/tensorflow1.md.",
+        usage="dataflow run [-h] [--python2] [--graph] [--page FILE] [--no-browser] PROGRAM [ARGUMENT ...]",
+    )
+    run.add_argument(
+        "--python2", action="store_true", help="translate print statements, xrange and their like"
+    )
+    run.add_argument(
+        "--graph", action="store_true", help="then open the graph that it built, as a page"
+    )
+    run.add_argument(
+        "--page",
+        metavar="FILE",
+        help="where --graph writes the page (default: PROGRAM_graph.html in the current folder)",
+    )
+    run.add_argument("--no-browser", action="store_true", help="write the page, open nothing")
+    run.add_argument("program", metavar="PROGRAM", help="script.py or notebook.ipynb")
+    run.add_argument(
+        "arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="handed to the program"
+    )
 
     doctor = commands.add_parser(
         "doctor",
@@ -78,6 +106,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             cluster=options.cluster,
             no_browser=options.no_browser,
             extra=[argument for argument in extra if argument != "--"],
+        )
+    if options.command == "run":
+        from dataflow.cli.run import run
+
+        return run(
+            options.program,
+            options.arguments,
+            python2=options.python2,
+            graph=options.graph,
+            page=options.page,
+            no_browser=options.no_browser,
         )
     if extra:
         parser.error(f"unrecognized arguments: {' '.join(extra)}")

@@ -1,0 +1,284 @@
+"""Where the names of TensorFlow's private modules are here (``tensorflow.python.ops.math_ops``).
+
+Programs of TensorFlow 1's time import such modules though they were never public. Each is a line of
+the table: its path below ``tensorflow``, and the modules of this engine that its names come from, in the
+order in which they are searched. `install` lets ``import dataflow.python.ops.math_ops`` find them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from functools import cache
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from types import ModuleType
+from typing import Any
+
+from dataflow.namespaces import absent
+
+#: ``path : homes``. "tf" is dataflow itself; "{a b}" stands for one line with each of its words.
+_TABLE = """
+python : tf
+python.framework.{constant_op sparse_tensor importer versions} : tf graph_util
+python.framework.{device device_spec} : tf
+python.framework.random_seed : tf
+python.framework.{errors errors_impl} : errors
+python.framework.{graph_util graph_util_impl} : graph_util
+python.framework.{graph_io meta_graph} : train io tf
+python.framework.test_util : test
+python.framework.smart_cond : layers.base contrib.util tf
+python.framework.tensor_spec : tf
+python.framework.function : tf
+python.ops.{array_ops gen_array_ops} : tf
+python.ops.{math_ops gen_math_ops special_math_ops bitwise_ops} : math tf sparse bitwise
+python.ops.{control_flow_ops gen_control_flow_ops check_ops standard_ops functional_ops} : tf debugging
+python.ops.{nn nn_ops gen_nn_ops nn_impl} : nn tf
+python.ops.{nn_grad math_grad array_grad control_flow_grad} : tf
+python.ops.{embedding_ops candidate_sampling_ops ctc_ops} : nn tf
+python.ops.{variables variable_scope state_ops gen_state_ops resource_variable_ops} : tf
+python.ops.{partitioned_variables template logging_ops gen_logging_ops} : tf summary
+python.ops.init_ops : initializers tf keras.initializers
+python.ops.{random_ops gen_random_ops} : random tf
+python.ops.{clip_ops numerics script_ops string_ops gen_string_ops} : tf strings
+python.ops.{sparse_ops gen_sparse_ops sparse_grad} : sparse tf
+python.ops.{linalg_ops gen_linalg_ops spectral_ops} : linalg tf signal
+python.ops.linalg.{linalg linalg_impl} : linalg
+python.ops.{image_ops image_ops_impl gen_image_ops} : image
+python.ops.{io_ops gen_io_ops parsing_ops gen_parsing_ops} : io tf
+python.ops.{data_flow_ops gen_data_flow_ops lookup_ops gen_lookup_ops} : tf queue lookup
+python.ops.{gradients gradients_impl gradients_util custom_gradient} : tf
+python.ops.{tensor_array_ops histogram_ops manip_ops sets sets_impl} : tf manip sets
+python.ops.{confusion_matrix summary_ops gen_summary_ops} : tf math summary
+python.ops.{metrics metrics_impl} : metrics
+python.ops.losses : losses
+python.ops.losses.{losses losses_impl util} : losses
+python.ops.{rnn rnn_cell rnn_cell_impl} : rnn.cells nn rnn.linear
+python.ops.{seq2seq gradient_checker} : contrib.legacy_seq2seq test
+python.ops.distributions : distributions
+python.ops.distributions.{distribution distributions kullback_leibler util} : distributions
+python.ops.distributions.{normal bernoulli beta categorical dirichlet exponential} : distributions
+python.ops.distributions.{gamma laplace multinomial student_t uniform} : distributions
+python.training.{training training_util optimizer adam adagrad adadelta ftrl momentum} : train
+python.training.{rmsprop gradient_descent proximal_adagrad proximal_gradient_descent} : train
+python.training.{adagrad_da sync_replicas_optimizer device_setter server_lib} : train
+python.training.{saver checkpoint_management checkpoint_utils checkpoint_state_pb2} : train
+python.training.{monitored_session session_manager supervisor session_run_hook} : train
+python.training.{basic_session_run_hooks coordinator queue_runner queue_runner_impl} : train
+python.training.{input learning_rate_decay evaluation warm_starting_util basic_loops} : train
+python.training.moving_averages : train.moving_averages
+python.training.slot_creator : train.slot_creator
+python.training.{summary_io saving} : summary train
+python.platform.{app} : app
+python.platform.{flags} : flags
+python.platform.{tf_logging logging} : logging
+python.platform.{test googletest} : test
+python.lib.io.file_io : gfile
+python.lib.io.{tf_record python_io} : python_io
+python.client.session : tf
+python.client.client_lib : tf
+python.util.nest : nest graph.nest
+python.util.compat : compat
+python.layers : layers
+python.layers.{core base convolutional normalization pooling layers} : layers layers.base
+python.layers.utils : layers.base
+python.saved_model : saved_model
+python.saved_model.{builder builder_impl loader loader_impl simple_save} : saved_model
+python.saved_model.main_op : saved_model.main_op
+python.saved_model.{constants} : saved_model.constants
+python.saved_model.signature_constants : saved_model.signature_constants
+python.saved_model.tag_constants : saved_model.tag_constants
+python.saved_model.{signature_def_utils signature_def_utils_impl} : saved_model.signature_def_utils
+python.saved_model.{utils utils_impl} : saved_model.tensor_infos saved_model
+python.summary : summary
+python.summary.{summary summary_iterator} : summary train
+python.summary.writer.{writer writer_cache event_file_writer} : summary
+python.estimator : estimator
+python.estimator.{estimator estimator_lib run_config model_fn training export.export} : estimator
+python.estimator.{canned.dnn canned.linear canned.head inputs.numpy_io inputs.pandas_io} : estimator
+python.data : data
+python.data.ops.{dataset_ops iterator_ops readers} : data
+python.feature_column.{feature_column feature_column_v2 feature_column_lib} : feature_column
+python.tools.{freeze_graph inspect_checkpoint optimize_for_inference_lib} : graph_util train
+contrib.layers.python.layers.{layers regularizers utils optimizers encoders} : contrib.layers
+contrib.layers.python.layers.{embedding_ops summaries normalization} : contrib.layers nn
+contrib.layers.python.layers.{initializers} : contrib.layers initializers
+contrib.layers.python.layers.{feature_column feature_column_ops} : contrib.layers
+contrib.rnn.python.ops.{core_rnn core_rnn_cell core_rnn_cell_impl} : contrib.rnn rnn.cells rnn.linear
+contrib.rnn.python.ops.{rnn rnn_cell lstm_ops gru_ops fused_rnn_cell} : contrib.rnn rnn.cells rnn.linear
+contrib.framework.python.framework.{checkpoint_utils tensor_util} : contrib.framework
+contrib.framework.python.ops.{variables arg_scope checkpoint_ops ops} : contrib.framework
+contrib.framework.python.ops.audio_ops : audio
+contrib.framework.python.ops : contrib.framework
+contrib.seq2seq.python.ops.{attention_wrapper basic_decoder beam_search_decoder} : contrib.seq2seq
+contrib.seq2seq.python.ops.{beam_search_ops decoder helper loss} : contrib.seq2seq
+contrib.legacy_seq2seq.python.ops.seq2seq : contrib.legacy_seq2seq
+contrib.learn.python.learn.{estimators metric_spec experiment} : contrib.learn
+contrib.learn.python.learn.{learn_runner monitors preprocessing} : contrib.learn
+contrib.learn.python.learn.learn_runner : contrib.learn.learn_runner
+contrib.learn.python.learn.monitors : contrib.learn.monitors
+contrib.learn.python.learn.estimators.{estimator dnn linear run_config model_fn} : contrib.learn
+contrib.learn.python.learn.datasets : contrib.learn.datasets
+contrib.learn.python.learn.datasets.base : contrib.learn.datasets.base
+contrib.learn.python.learn.datasets.mnist : examples.tutorials.mnist.input_data
+contrib.slim.python.slim.{learning evaluation model_analyzer} : contrib.slim
+contrib.training.python.training.{training hparam evaluation bucket_ops} : contrib.training
+contrib.training.python.training.{sampling_ops sequence_queueing_state_saver} : contrib.training
+contrib.metrics.python.ops.metric_ops : contrib.metrics
+contrib.losses.python.losses.loss_ops : contrib.losses losses
+contrib.losses.python.metric_learning.metric_loss_ops : contrib.losses.metric_learning
+contrib.lookup.lookup_ops : contrib.lookup
+contrib.data.python.ops.{batching grouping interleave_ops shuffle_ops} : contrib.data data
+contrib.data.python.ops.{dataset_ops iterator_ops readers} : contrib.data data
+contrib.crf.python.ops.crf : contrib.crf
+contrib.image.python.ops.{image_ops dense_image_warp} : contrib.image
+contrib.opt.python.training.{external_optimizer lazy_adam_optimizer} : contrib.opt
+contrib.opt.python.training.{moving_average_optimizer nadam_optimizer} : contrib.opt
+contrib.graph_editor.{select subgraph transform util} : contrib.graph_editor
+contrib.cudnn_rnn.python.ops.cudnn_rnn_ops : contrib.cudnn_rnn
+contrib.cudnn_rnn.python.layers.cudnn_rnn : contrib.cudnn_rnn
+contrib.distributions.python.ops.{distribution normal categorical bernoulli} : contrib.distributions
+contrib.estimator.python.estimator.{extenders head early_stopping} : contrib.estimator
+contrib.staging.python.ops.data_flow_ops : contrib.staging
+"""
+
+#: Whole trees that stand elsewhere: ``python.keras.layers.x`` is ``keras.layers.x``.
+_TREES = {
+    "python.keras": "keras",
+    "python.keras.api.keras": "keras",
+    "contrib.keras.python.keras": "keras",
+    "contrib.keras.api.keras": "keras",
+}
+
+#: Modules of the standalone Keras that are one here: ``keras.layers.convolutional``.
+_KERAS = {
+    **{
+        f"keras.layers.{name}": "keras.layers"
+        for name in ("advanced_activations", "cudnn_recurrent", "local", "convolutional_recurrent")
+    },
+    "keras.engine": "keras.models",
+    **{f"keras.engine.{name}": "keras.models" for name in ("training", "sequential", "network")},
+    **{f"keras.engine.{name}": "keras.layers" for name in ("topology", "base_layer")},
+    **{f"keras.utils.{n}": "keras.utils" for n in ("np_utils", "vis_utils", "generic_utils")},
+    **{f"keras.utils.{n}": "keras.utils" for n in ("data_utils", "layer_utils", "io_utils")},
+}
+_ROOT = "dataflow."
+
+
+@cache
+def homes() -> dict[str, tuple[str, ...]]:
+    """The table: path below ``tensorflow`` -> the modules that its names come from."""
+    table: dict[str, tuple[str, ...]] = {path: (home,) for path, home in _KERAS.items()}
+    for line in _TABLE.strip().splitlines():
+        path, _, modules = line.partition(" : ")
+        stem, brace, rest = path.partition("{")
+        words, _, tail = rest.partition("}")
+        for word in words.split() if brace else ("",):
+            table[stem + word + tail] = tuple(modules.split())
+    return table
+
+
+@cache
+def _packages() -> frozenset[str]:
+    """Every path that has others below it: ``contrib.layers.python``, and ``contrib.layers`` itself."""
+    found = set()
+    for path in (*homes(), *_TREES):
+        while path := path.rpartition(".")[0]:
+            found.add(path)
+    return frozenset(found)
+
+
+def moved(path: str) -> str | None:
+    """Where the whole tree that ``path`` is in stands here; None where it is in none."""
+    for tree in sorted(_TREES, key=len, reverse=True):
+        if path == tree or path.startswith(tree + "."):
+            return _TREES[tree] + path.removeprefix(tree)
+    return None
+
+
+class GatheredModule(ModuleType):
+    """A private module of TensorFlow's: its names are looked up in the modules that have them here."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return dir(self)
+        if name.startswith("__"):
+            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        for home in _homes_of(self.__name__):
+            value = getattr(home, name, self)
+            if value is not self:
+                return value
+        path = f"{self.__name__.removeprefix(_ROOT)}.{name}"
+        if path in homes() or path in _packages():
+            return importlib.import_module(_ROOT + path)
+        raise absent(self.__name__, name, dir(self))
+
+    def __dir__(self) -> list[str]:
+        found = {name for home in _homes_of(self.__name__) for name in dir(home)}
+        return sorted(name for name in found if not name.startswith("_"))
+
+
+def _homes_of(module: str) -> list[ModuleType]:
+    found = []
+    for home in homes().get(module.removeprefix(_ROOT), ()):
+        name = "dataflow" if home == "tf" else _ROOT + home
+        try:
+            found.append(importlib.import_module(name))
+        except ImportError as error:
+            if error.name is None or not name.startswith(error.name):
+                raise  # a package that the module needs is not installed
+    return found
+
+
+class _Gather(Loader):
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return GatheredModule(spec.name, f"TensorFlow's {spec.name.removeprefix(_ROOT)}.")
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing to run: names are looked up when they are used."""
+
+
+class Alias(Loader):
+    """Loads a module under a second name: both names hold one module."""
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._spec: ModuleSpec | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(self._target)
+        self._spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec  # the import system has put the second name's there
+
+
+class _Finder(MetaPathFinder):
+    """Finds the modules of the table below ``dataflow``; files come first."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith(("dataflow.python.", "dataflow.contrib.", "dataflow.keras.")):
+            return None
+        relative = fullname.removeprefix(_ROOT)
+        if (
+            tree := moved(relative)
+        ) is not None:  # before files: its parent's folder is the other's
+            return ModuleSpec(fullname, Alias(_ROOT + tree), is_package=True)
+        real = PathFinder.find_spec(fullname, path)
+        if real is not None:
+            if relative in _packages() and real.submodule_search_locations is None:
+                real.submodule_search_locations = []  # contrib/layers.py has contrib.layers.python
+            return real
+        if relative in homes() or (relative in _packages() and "python" in relative.split(".")):
+            return ModuleSpec(fullname, _Gather(), is_package=True)
+        return None
+
+
+def install() -> None:
+    """Lets imports find the modules of the table; a second call changes nothing."""
+    if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Finder())

@@ -1,0 +1,90 @@
+"""A linear map of concatenated inputs, as TensorFlow's recurrent cells used it privately.
+
+Programs that bring cells of their own import ``_linear`` from ``rnn_cell_impl`` or ``core_rnn_cell``, and
+before 1.2 from ``rnn_cell``; later ``_Linear``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.graph.tensor import Tensor
+from dataflow.ops.bias import bias_add
+from dataflow.ops.initializers import zeros_initializer
+from dataflow.ops.joining import concat
+from dataflow.ops.matmul import matmul
+from dataflow.ops.variable_scope import get_variable
+
+
+def _linear(
+    args: Tensor | Sequence[Tensor],
+    output_size: int,
+    bias: bool,
+    bias_initializer: Any = None,
+    kernel_initializer: Any = None,
+) -> Tensor:
+    """``concat(args, 1) @ kernel + bias``: [batch, output_size] of matrices [batch, n_i].
+
+    Makes or reuses the variables ``kernel`` [sum of n_i, output_size] and ``bias`` in the current
+    variable scope.
+    Raises `ValueError` for inputs that are no matrices, or whose second dimension is unknown.
+    """
+    return _Linear(
+        args,
+        output_size,
+        bias,
+        bias_initializer=bias_initializer,
+        kernel_initializer=kernel_initializer,
+    )(args)
+
+
+class _Linear:
+    """`_linear` as an object: the variables are made once, in the variable scope of the constructor."""
+
+    def __init__(
+        self,
+        args: Tensor | Sequence[Tensor],
+        output_size: int,
+        build_bias: bool,
+        bias_initializer: Any = None,
+        kernel_initializer: Any = None,
+    ) -> None:
+        tensors = self._tensors(args)
+        size = 0
+        for tensor in tensors:
+            shape = tensor.get_shape()
+            if shape.ndims != 2:
+                raise ValueError(
+                    f"linear is expecting 2D arguments: {[t.get_shape() for t in tensors]}"
+                )
+            if shape[1].value is None:
+                raise ValueError(
+                    f"linear expects shape[1] to be provided for shape {shape}, but saw {shape[1]}"
+                )
+            size += shape[1].value
+        dtype = tensors[0].dtype
+        self._weights = get_variable(
+            "kernel", [size, output_size], dtype=dtype, initializer=kernel_initializer
+        )
+        self._biases = None
+        if build_bias:
+            self._biases = get_variable(
+                "bias",
+                [output_size],
+                dtype=dtype,
+                initializer=bias_initializer or zeros_initializer(),
+            )
+
+    @staticmethod
+    def _tensors(args: Any) -> list[Tensor]:
+        if args is None or (isinstance(args, (list, tuple)) and not args):
+            raise ValueError("`args` must be specified")
+        many = args if isinstance(args, (list, tuple)) else [args]
+        return [convert_to_tensor(a) for a in many]
+
+    def __call__(self, args: Any) -> Tensor:
+        tensors = self._tensors(args)
+        product = matmul(tensors[0] if len(tensors) == 1 else concat(tensors, 1), self._weights)
+        return product if self._biases is None else bias_add(product, self._biases)

@@ -1,0 +1,204 @@
+"""`dataflow.as_tensorflow`: names, versions and what is mended; each in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def result_of(source: str) -> Any:
+    """What the program leaves in ``result``; ``error_of`` gives an exception's class and words."""
+    program = f"""
+import json
+def error_of(source):
+    try:
+        exec(source, {{}})
+    except Exception as error:
+        return f"{{type(error).__name__}}: {{error}}"
+{source}
+print("RESULT", json.dumps(result))
+"""
+    path = os.pathsep.join(str(ROOT / name) for name in (".", "widgets", "datasets"))
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={k: v for k, v in os.environ.items() if k != "DISPLAY"} | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=250,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.partition("RESULT")[2])
+
+
+def test_nothing_is_touched_before() -> None:
+    loaded, names, found = result_of(
+        "import sys, numpy, collections, dataflow\nimport dataflow.contrib.layers\n"
+        "result = [[n for n in sys.modules if n.startswith('dataflow.shim')],"
+        " [hasattr(numpy, 'float'), hasattr(collections, 'Mapping')],"
+        " [type(f).__module__ for f in sys.meta_path if 'shim' in type(f).__module__]]"
+    )
+    assert (loaded, names, found) == ([], [False, False], [])
+
+
+def test_names_are_the_engines_own() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow(); dataflow.as_tensorflow()
+import tensorflow as tf
+import tensorflow.compat.v1 as v1, tensorflow.contrib.slim as slim, tensorflow.nn.rnn_cell as cells
+import keras
+from tensorflow import keras as tf_keras
+from tensorflow.examples.tutorials.mnist import input_data
+from tensorflow.core.protobuf import config_pb2
+from tensorflow.contrib import rnn, layers
+from tensorflow.contrib.rnn.python.ops import core_rnn_cell
+from tensorflow.python.ops import math_ops, rnn_cell_impl
+from tensorflow.python.framework import graph_util, ops, constant_op
+from tensorflow.python.training import moving_averages
+from tensorflow.python.platform import gfile, tf_logging
+from tensorflow.python.lib.io import file_io
+from tensorflow.python.saved_model import tag_constants, builder
+from tensorflow.python.util import nest
+from tensorflow.python.layers import core
+from tensorflow.python.tools import freeze_graph
+from tensorflow.python.keras.layers import Dense
+from tensorflow.python.keras import backend as K
+from keras.layers.convolutional import Conv2D
+from keras.utils.np_utils import to_categorical
+from tensorflow.contrib.learn.python.learn.datasets import base
+from tensorflow.contrib.framework.python.ops import arg_scope
+import dataflow.keras.layers
+same = lambda a, b: a is b
+result = [
+    [tf.__version__, tf.VERSION, v1.__version__, tf.compat.v1.VERSION, keras.__version__,
+     dataflow.__version__, dataflow.compat.v1.__version__],
+    [same(tf.nn, dataflow.nn), same(slim, dataflow.contrib.slim), same(v1.add, tf.add),
+     same(math_ops.add, tf.add), same(core_rnn_cell.LSTMCell, tf.nn.rnn_cell.LSTMCell),
+     same(rnn_cell_impl.LSTMCell, cells.LSTMCell), same(Dense, keras.layers.Dense),
+     same(tf.keras.layers, dataflow.keras.layers), same(Conv2D, Dense.__class__) is False,
+     same(constant_op.constant, tf.constant), same(file_io.FileIO if hasattr(file_io, "FileIO") else 0, 1) is False,
+     same(graph_util.convert_variables_to_constants, tf.graph_util.convert_variables_to_constants),
+     callable(moving_averages.assign_moving_average), same(core.Dense, tf.layers.Dense)],
+    [dataflow.nn.__spec__.name, dataflow.keras.layers.__spec__.name, dataflow.nn.__name__],
+]
+"""
+    )
+    versions, same, specs = found
+    assert versions[:5] == ["1.15.0"] * 4 + ["2.2.4-tf"]
+    assert versions[5] == versions[6] != "1.15.0"
+    assert all(same), same
+    assert specs == ["dataflow.nn", "dataflow.keras.layers", "dataflow.nn"]
+
+
+def test_absent_names_say_what_to_write_however_they_are_imported() -> None:
+    found = result_of(
+        """
+import dataflow
+dataflow.as_tensorflow()
+result = [error_of(s) for s in (
+    "from tensorflow.contrib import tensor_forest",
+    "import tensorflow.contrib.tensor_forest.client as c",
+    "import tensorflow as tf; tf.contrib.tensor_forest",
+    "from tensorflow.nn import relux",
+    "from tensorflow import reduce_men",
+    "from tensorflow.python.ops import no_such_ops",
+    "from tensorflow.python.ops.math_ops import no_such_op",
+    "import keras.no_such_module",
+)]
+import tensorflow as tf
+result.append([hasattr(tf.contrib, "tensor_forest"), hasattr(tf, "no_such"), tf.contrib.layers.__name__])
+"""
+    )
+    forest = (
+        "tf.contrib.tensor_forest is not part of dataflow. It was random forests: use scikit-learn"
+    )
+    assert found[0].startswith(f"ImportError: {forest}")
+    assert found[1].startswith(f"ImportError: {forest}")
+    assert found[2].startswith(f"AttributeError: {forest}")
+    assert "tf.nn.relux is not part of dataflow. Did you mean tf.nn.relu" in found[3]
+    assert "Did you mean tf.reduce_mean" in found[4]
+    assert found[5].startswith("ImportError: tf.python.ops.no_such_ops is not part of dataflow.")
+    assert "tf.python.ops.math_ops.no_such_op is not part of dataflow." in found[6]
+    assert "tf.keras.no_such_module is not part of dataflow." in found[7]
+    assert found[8] == [False, False, "dataflow.contrib.layers"]
+
+
+def test_a_tensorflow_that_is_imported_already_is_an_error() -> None:
+    (words,) = result_of(
+        "import sys, types, dataflow\nsys.modules['tensorflow'] = types.ModuleType('tensorflow')\n"
+        "sys.modules['tensorflow'].__version__ = '2.15.0'\n"
+        "result = [error_of('import dataflow; dataflow.as_tensorflow()')]"
+    )
+    assert words.startswith("RuntimeError: tensorflow 2.15.0 itself is imported already")
+    assert "Restart the kernel" in words
+
+
+def test_what_numpy_and_python_took_away_is_back() -> None:
+    numbers, python = result_of(
+        """
+import warnings
+warnings.simplefilter("ignore")
+import dataflow
+dataflow.as_tensorflow()
+import base64, collections, fractions, inspect, random, time, threading
+import numpy as np
+import imp, xml.etree.cElementTree
+from distutils.version import LooseVersion
+ragged = np.array([[1, 2], [3]])
+result = [
+    [np.zeros(2, np.float).dtype.name, np.zeros(1, np.int).dtype.kind, np.ones(1, np.bool).dtype.name,
+     np.object is object, np.NaN != np.NaN, np.Inf, np.float_ is np.float64, np.asscalar(np.ones(1)),
+     np.fromstring(b"\\x01\\x02", np.uint8).tolist(), np.fromstring("1 2", sep=" ").tolist(),
+     [ragged.dtype.name, ragged.shape], np.product([2, 3]).item(), np.mat([[1]]).shape],
+    [issubclass(dict, collections.Mapping), issubclass(list, collections.MutableSequence),
+     inspect.getargspec(lambda a, b=1: 0).args, time.clock() <= time.clock(), fractions.gcd(6, 4),
+     threading.current_thread().isAlive(), callable(imp.load_source),
+     LooseVersion("1.15.0") > "1.4", LooseVersion("1.4.0") < LooseVersion("1.12")],
+]
+"""
+    )
+    assert numbers == [
+        *("float64", "i", "bool", True, True, float("inf"), True, 1.0),
+        *([1, 2], [1.0, 2.0], ["object", [2]], 6, [1, 1]),
+    ]
+    assert python == [True, True, ["a", "b"], True, 2, True, True, True, True]
+
+
+def test_other_packages_have_what_they_had() -> None:
+    """SciPy's pictures by Pillow, Matplotlib without a display, old modules of scikit-learn."""
+    found = result_of(
+        """
+import warnings
+warnings.simplefilter("ignore")
+import pandas  # loaded before: completed at once
+import dataflow
+dataflow.as_tensorflow()
+import os, tempfile, numpy as np
+import scipy.misc
+from scipy.ndimage import imread
+import matplotlib
+matplotlib.use("TkAgg")
+import matplotlib.pyplot as plt
+plt.plot([1, 2]); plt.show()
+from sklearn.cross_validation import train_test_split
+from sklearn.externals import joblib
+picture = np.arange(48, dtype=np.uint8).reshape(4, 4, 3) * 5
+path = os.path.join(tempfile.mkdtemp(), "a.png")
+scipy.misc.imsave(path, picture)
+result = [np.array_equal(scipy.misc.imread(path), picture), imread(path, flatten=True).dtype.name,
+    list(scipy.misc.imresize(picture, (2, 6)).shape), list(scipy.misc.imresize(picture, 50).shape),
+    list(scipy.misc.imresize(picture, 2.0).shape), matplotlib.get_backend().lower(),
+    scipy.misc.logsumexp([0.0, 0.0]), pandas.DataFrame({"a": [1]}).as_matrix().tolist(),
+    len(train_test_split([1, 2, 3, 4])), callable(joblib.dump)]
+"""
+    )
+    assert found[:6] == [True, "float32", [2, 6, 3], [2, 2, 3], [8, 8, 3], "agg"]
+    assert abs(found[6] - 0.6931) < 1e-3
+    assert found[7:] == [[[1]], 2, True]

@@ -1,0 +1,68 @@
+"""Every line of the table of private paths leads to modules that are here."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+
+import pytest
+
+from dataflow.python import paths
+
+PATHS = sorted(p for p in paths.homes() if p.startswith(("python", "contrib")))
+
+
+def test_there_are_many() -> None:
+    assert len(PATHS) > 200
+
+
+@pytest.mark.parametrize("tree", sorted({p.rpartition(".")[0] for p in PATHS if "." in p}))
+def test_the_modules_of_a_package_are_found_below_dataflow(tree: str) -> None:
+    importlib.import_module("dataflow.python")
+    importlib.import_module("dataflow.contrib")
+    for path in (p for p in PATHS if p.rpartition(".")[0] == tree):
+        if is_there(path):
+            module = importlib.import_module(f"dataflow.{path}")
+            assert module.__name__.startswith("dataflow")
+
+
+def is_there(path: str) -> bool:
+    """Whether the package of contrib that ``path`` is in is here; a private path may wait for it."""
+    root = ".".join(path.split(".")[:2])
+    if not path.startswith("contrib"):
+        return True
+    return importlib.util.find_spec(f"dataflow.{root}") is not None
+
+
+@pytest.mark.parametrize("path", [p for p in PATHS if is_there(p)])
+def test_the_homes_of_a_module_exist(path: str) -> None:
+    missing = []
+    for home in paths.homes()[path]:
+        name = "dataflow" if home == "tf" else f"dataflow.{home}"
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError:
+            missing.append(home)
+    assert missing == []
+
+
+def test_a_tree_that_stands_elsewhere_is_the_same_modules() -> None:
+    import dataflow.python.keras.layers as moved
+
+    import dataflow.keras.layers
+
+    assert moved is dataflow.keras.layers
+    assert moved.__spec__ is not None and moved.__spec__.name == "dataflow.keras.layers"
+
+
+def test_names_come_from_their_homes_in_order() -> None:
+    import dataflow as tf
+    from dataflow.python.ops import math_ops, rnn_cell_impl
+
+    assert math_ops.add is tf.add
+    assert rnn_cell_impl.LSTMCell is tf.nn.rnn_cell.LSTMCell
+    assert "matmul" in dir(math_ops) and not hasattr(math_ops, "no_such_op")
+    with pytest.raises(
+        AttributeError, match=r"tf\.python\.ops\.math_ops\.mat_mul is not part .* Did"
+    ):
+        _ = math_ops.mat_mul
