@@ -56,7 +56,6 @@ python.ops.losses : losses
 python.ops.losses.{losses losses_impl util} : losses
 python.ops.{rnn rnn_cell rnn_cell_impl} : rnn.cells nn rnn.linear
 python.ops.{seq2seq gradient_checker} : contrib.legacy_seq2seq test
-python.ops.distributions : distributions
 python.ops.distributions.{distribution distributions kullback_leibler util} : distributions
 python.ops.distributions.{normal bernoulli beta categorical dirichlet exponential} : distributions
 python.ops.distributions.{gamma laplace multinomial student_t uniform} : distributions

@@ -421,7 +421,8 @@ class _Completing(Loader):
         self._loader, self._complete = loader, complete
 
     def create_module(self, spec: ModuleSpec) -> types.ModuleType | None:
-        return self._loader.create_module(spec)
+        module: types.ModuleType | None = self._loader.create_module(spec)
+        return module
 
     def exec_module(self, module: types.ModuleType) -> None:
         self._loader.exec_module(module)
