@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import threading
 import unittest
 import unittest.mock
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from dataflow.kernels.xp import pretend_gpus as pretend_gpus
 from dataflow.ops.seeds import set_random_seed
 from dataflow.runtime.devices import list_local_devices
 from dataflow.runtime.session import Session
+from dataflow.shapes import Dimension, TensorShape
 
 mock = unittest.mock
 
@@ -70,6 +72,63 @@ def test_src_dir_path(relative_path: str) -> str:
 test_src_dir_path.__test__ = False  # type: ignore[attr-defined]
 
 
+class _Captured:
+    """What was written to a stream, once the block is left."""
+
+    text = ""
+
+    def contents(self) -> str:
+        """The text."""
+        return self.text
+
+
+class _TempDir(os.PathLike):  # type: ignore[type-arg]
+    """A folder of a test."""
+
+    def __init__(self, full_path: str) -> None:
+        self.full_path = full_path
+
+    def __fspath__(self) -> str:
+        return self.full_path
+
+
+class _CheckedThread:
+    """A thread of a test: `join` raises what it failed with."""
+
+    def __init__(self, case: Any, target: Any, args: Any, kwargs: Any) -> None:
+        self._case = case
+        self._error: BaseException | None = None
+        self._joined = False
+
+        def work() -> None:
+            try:
+                target(*args, **kwargs)
+            except BaseException as e:
+                self._error = e
+
+        self._thread = threading.Thread(target=work, daemon=True)
+
+    def start(self) -> None:
+        """Starts it."""
+        self._thread.start()
+
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return self._thread.is_alive()
+
+    def join(self) -> None:
+        """Waits for its end; the test fails where it has failed."""
+        self._joined = True
+        self._thread.join()
+        if self._error is not None:
+            self._case.fail(f"Error in checkedThread: {self._error!r}")
+
+    def check_joined(self) -> None:
+        """Fails the test where nobody joined it."""
+        if not self._joined:
+            self._case.fail("A checked thread was not joined.")
+
+
 class TestCase(unittest.TestCase):
     """`unittest.TestCase` with sessions, a clean graph for each test, and array comparisons."""
 
@@ -82,16 +141,28 @@ class TestCase(unittest.TestCase):
     def setUp(self) -> None:
         """Starts with a new default graph and fixed seeds."""
         super().setUp()
-        self._cached: Any = None
         with contextlib.suppress(AssertionError):
             reset_default_graph()
         np.random.seed(87654321)
         set_random_seed(87654321)
 
+    #: The session that a test shares, made when it is first asked for.
+    _cached: Any = None
+
+    def run(self, result: Any = None) -> Any:
+        """Runs the test, and closes the session that it shared, whatever its `setUp` calls."""
+        self._threads: list[_CheckedThread] = []
+        try:
+            return super().run(result)
+        finally:
+            if self._cached is not None:
+                self._cached.close()
+                self._cached = None
+
     def tearDown(self) -> None:
-        """Closes the session that the test shared."""
-        if getattr(self, "_cached", None) is not None:
-            self._cached.close()
+        """Fails for a `checkedThread` that was not joined."""
+        for thread in self._threads:
+            thread.check_joined()
         super().tearDown()
 
     def get_temp_dir(self) -> str:
@@ -109,10 +180,16 @@ class TestCase(unittest.TestCase):
             yield sess
 
     def test_session(self, *args: Any, **kwargs: Any) -> Any:
-        """As `session`; unittest takes it for a test by its name, and skips it."""
+        """As `cached_session`, or as `session` where a graph is given.
+
+        unittest takes it for a test by its name, and skips it.
+        """
         if self._testMethodName == "test_session":
             self.skipTest("Not a test.")
-        return self.session(*args, **kwargs)
+        graph = args[0] if args else kwargs.get("graph")
+        return (
+            self.cached_session(*args, **kwargs) if graph is None else self.session(*args, **kwargs)
+        )
 
     test_session.__test__ = False  # type: ignore[attr-defined]
 
@@ -120,26 +197,38 @@ class TestCase(unittest.TestCase):
     def cached_session(
         self, graph: Any = None, config: Any = None, use_gpu: bool = False, force_gpu: bool = False
     ) -> Iterator[Session]:
-        """One session for the whole test method."""
+        """One session for the whole test method; raises `ValueError` where another is asked for."""
+        shared = self._shared_session(graph, config)
+        with shared.graph.as_default(), shared.as_default():
+            yield shared
+
+    def _shared_session(self, graph: Any = None, config: Any = None) -> Any:
         if self._cached is None:
-            self._cached = Session(graph=graph, config=config)
-        with self._cached.graph.as_default(), self._cached.as_default():
-            yield self._cached
+            self._cached, self._cached_config = Session(graph=graph, config=config), config
+        elif graph is not None and graph is not self._cached.graph:
+            raise ValueError("The graph used to get the cached session is different than before.")
+        elif config is not None and config is not self._cached_config:
+            raise ValueError("The config used to get the cached session is different than before.")
+        return self._cached
 
     def evaluate(self, tensors: Any) -> Any:
-        """The values of ``tensors`` in the default session, or in one made for it."""
+        """The values of ``tensors`` in the default session, or in the one that the test shares."""
         from dataflow.graph.default_stacks import default_session
 
         session = default_session()
         if session is not None:
             return session.run(tensors)
-        with self.session() as sess:
-            return sess.run(tensors)
+        return self._shared_session().run(tensors)
 
     def _value(self, a: Any) -> Any:
         from dataflow.graph.conversion import is_tensor_like
 
+        if isinstance(a, (TensorShape, Dimension)):
+            return a.as_list() if isinstance(a, TensorShape) else a.value
         return self.evaluate(a) if is_tensor_like(a) else a
+
+    def _array(self, a: Any) -> Any:
+        return np.asarray(self._value(a))
 
     def assertAllEqual(self, a: Any, b: Any, msg: str | None = None) -> None:
         """Same shape and same elements."""
@@ -151,9 +240,12 @@ class TestCase(unittest.TestCase):
             self.fail(msg or "The two values are equal at all elements.")
 
     def assertAllClose(
-        self, a: Any, b: Any, rtol: float = 1e-6, atol: float = 1e-6, msg: str | None = None
+        self, a: Any, b: Any, rtol: Any = 1e-6, atol: Any = 1e-6, msg: str | None = None
     ) -> None:
-        """Same structure, same shapes, elements close to each other."""
+        """Same structure, same shapes, elements close to each other.
+
+        ``rtol`` and ``atol`` are numbers, or arrays that broadcast to the shape.
+        """
         if isinstance(a, dict):
             self.assertEqual(set(a), set(b), msg)
             for key in a:
@@ -165,7 +257,142 @@ class TestCase(unittest.TestCase):
             for x, y in zip(a, b, strict=True):
                 self.assertAllClose(x, y, rtol, atol, msg)
             return
-        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=msg or "")
+        a, b = np.asarray(a), np.asarray(b)
+        self.assertEqual(a.shape, b.shape, msg or f"the shapes differ: {a.shape} and {b.shape}")
+        if np.ndim(rtol) == 0 and np.ndim(atol) == 0:
+            np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=msg or "")
+            return
+        far = ~np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
+        if far.any():
+            self.fail(
+                f"{msg or ''} {far.sum()} of {far.size} elements are not close: at "
+                f"{np.argwhere(far)[:5].tolist()} {a[far][:5]} and {b[far][:5]}"
+            )
+
+    def assertNotAllClose(self, a: Any, b: Any, **kwargs: Any) -> None:
+        """Some element is not close."""
+        try:
+            self.assertAllClose(a, b, **kwargs)
+        except AssertionError:
+            return
+        self.fail("The two values are close at all elements.")
+
+    def assertAllGreater(self, a: Any, comparison_target: Any) -> None:
+        """All elements are above a number."""
+        self.assertGreater(np.min(self._array(a)), comparison_target)
+
+    def assertAllLess(self, a: Any, comparison_target: Any) -> None:
+        """All elements are below a number."""
+        self.assertLess(np.max(self._array(a)), comparison_target)
+
+    def assertAllGreaterEqual(self, a: Any, comparison_target: Any) -> None:
+        """No element is below a number."""
+        self.assertGreaterEqual(np.min(self._array(a)), comparison_target)
+
+    def assertAllLessEqual(self, a: Any, comparison_target: Any) -> None:
+        """No element is above a number."""
+        self.assertLessEqual(np.max(self._array(a)), comparison_target)
+
+    def assertAllInRange(
+        self,
+        target: Any,
+        lower_bound: Any,
+        upper_bound: Any,
+        open_lower_bound: bool = False,
+        open_upper_bound: bool = False,
+    ) -> None:
+        """All elements are numbers between two bounds, which belong to it unless they are open."""
+        array = self._array(target)
+        if array.dtype.kind not in "fiu":
+            raise AssertionError(f"The value has dtype {array.dtype}, which has no order.")
+        low = array <= lower_bound if open_lower_bound else array < lower_bound
+        high = array >= upper_bound if open_upper_bound else array > upper_bound
+        outside = low | high | np.isnan(array)
+        if outside.any():
+            ends = f"{'(' if open_lower_bound else '['}{lower_bound}, {upper_bound}"
+            ends += ")" if open_upper_bound else "]"
+            raise AssertionError(
+                f"{outside.sum()} of {array.size} elements are outside the range {ends}: "
+                f"{array[outside][:5]}"
+            )
+
+    def assertAllInSet(self, target: Any, expected_set: Any) -> None:
+        """All elements are in a set."""
+        others = np.setdiff1d(self._array(target).reshape(-1), list(expected_set))
+        if others.size:
+            raise AssertionError(
+                f"{others.size} unique elements are not in the set {expected_set}: {others[:5]}"
+            )
+
+    def assertDTypeEqual(self, target: Any, expected_dtype: Any) -> None:
+        """The value's dtype, as a dtype of NumPy or of `tf`."""
+        wanted = getattr(expected_dtype, "as_numpy_dtype", expected_dtype)
+        self.assertEqual(self._array(target).dtype, np.dtype(wanted))
+
+    def assertItemsEqual(self, items1: Any, items2: Any, msg: str | None = None) -> None:
+        """The same items in any order: `assertCountEqual` of Python 3."""
+        self.assertCountEqual(items1, items2, msg)
+
+    def assertSameElements(self, items1: Any, items2: Any, msg: str | None = None) -> None:
+        """The same items in any order, however often each."""
+        self.assertEqual(set(items1), set(items2), msg)
+
+    def assertLen(self, container: Any, expected_len: int, msg: str | None = None) -> None:
+        """A container has so many items."""
+        if len(container) != expected_len:
+            self.fail(msg or f"{container!r} has length {len(container)}, not {expected_len}.")
+
+    def assertEmpty(self, container: Any, msg: str | None = None) -> None:
+        """A container has no items."""
+        if len(container):
+            self.fail(msg or f"{container!r} is not empty.")
+
+    def assertNotEmpty(self, container: Any, msg: str | None = None) -> None:
+        """A container has items."""
+        if not len(container):
+            self.fail(msg or f"{container!r} is empty.")
+
+    def assertBetween(self, value: Any, minv: Any, maxv: Any, msg: str | None = None) -> None:
+        """``minv <= value <= maxv``."""
+        if not minv <= value <= maxv:
+            self.fail(msg or f"{value!r} is not between {minv!r} and {maxv!r}.")
+
+    def assertEndsWith(self, actual: str, expected_end: str, msg: str | None = None) -> None:
+        """A text ends with another."""
+        if not actual.endswith(expected_end):
+            self.fail(msg or f"{actual!r} does not end with {expected_end!r}")
+
+    def checkedThread(self, target: Any, args: Any = (), kwargs: Any = None) -> _CheckedThread:
+        """A thread whose error fails the test when it is joined, which it has to be."""
+        thread = _CheckedThread(self, target, tuple(args or ()), dict(kwargs or {}))
+        self._threads.append(thread)
+        return thread
+
+    @contextlib.contextmanager
+    def captureWritesToStream(self, stream: Any) -> Iterator[_Captured]:
+        """What is written to a stream's file descriptor in the block, as ``contents()``."""
+        number = stream.fileno()
+        stream.flush()
+        kept = os.dup(number)
+        with tempfile.TemporaryFile() as file:
+            os.dup2(file.fileno(), number)
+            captured = _Captured()
+            try:
+                yield captured
+            finally:
+                stream.flush()
+                os.dup2(kept, number)
+                os.close(kept)
+                file.seek(0)
+                captured.text = file.read().decode()
+
+    def create_tempdir(self, name: str | None = None) -> Any:
+        """A new folder for this test: ``.full_path`` is its path."""
+        path = os.path.join(self.get_temp_dir(), name) if name else None
+        if path is None:
+            path = tempfile.mkdtemp(dir=self.get_temp_dir())
+        os.makedirs(path, exist_ok=True)
+        return _TempDir(path)
 
     def assertAllCloseAccordingToType(
         self,

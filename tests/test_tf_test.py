@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import unittest
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,24 @@ PASSES_AND_FAILS = [
     ("assertAllClose", ([1.0], [1.0 + 1e-7]), ([1.0], [1.1])),
     ("assertAllClose", ({"a": [1.0]}, {"a": [1.0]}), ({"a": [1.0]}, {"b": [1.0]})),
     ("assertAllCloseAccordingToType", (np.float16([1]), np.float16([1.0005])), ([1.0], [1.01])),
+    ("assertAllClose", ([1.0, 2.0], [1.0, 2.5], 0, np.array([0.1, 1.0])), ([1.0], [2.0], 0, [0.1])),
+    ("assertAllEqual", (tf.TensorShape([2, 3]), [2, 3]), (tf.TensorShape([2, 3]), [2, 4])),
+    ("assertNotAllClose", ([1.0], [1.1]), ([1.0], [1.0 + 1e-8])),
+    ("assertAllGreater", ([2, 3], 1), ([1, 3], 1)),
+    ("assertAllGreaterEqual", ([1, 3], 1), ([0, 3], 1)),
+    ("assertAllLess", ([2, 3], 4), ([2, 4], 4)),
+    ("assertAllLessEqual", ([2, 4], 4), ([2, 5], 4)),
+    ("assertAllInRange", ([1, 2], 1, 2), ([1, 2], 1, 2, True)),
+    ("assertAllInRange", ([1.0], 0, 1), ([np.nan], 0, 1)),
+    ("assertAllInSet", ([1, 1, 2], {1, 2}), ([1, 3], {1, 2})),
+    ("assertDTypeEqual", (np.float32(1), tf.float32), ([1.0], np.float32)),
+    ("assertItemsEqual", ([1, 2, 2], [2, 1, 2]), ([1, 2, 2], [1, 1, 2])),
+    ("assertSameElements", ([1, 2, 2], [1, 2]), ([1], [2])),
+    ("assertLen", ([1, 2], 2), ([1], 2)),
+    ("assertEmpty", ([],), ([1],)),
+    ("assertNotEmpty", ([1],), ([],)),
+    ("assertBetween", (1, 1, 2), (3, 1, 2)),
+    ("assertEndsWith", ("dataflow", "flow"), ("dataflow", "data")),
     ("assertNear", (1.0, 1.05, 0.1), (1.0, 1.2, 0.1)),
     ("assertArrayNear", ([1.0, 2.0], [1.05, 2.0], 0.1), ([1.0, 2.0], [1.0, 2.2], 0.1)),
     ("assertNDArrayNear", ([1.0], [1.05], 0.1), ([1.0], [1.2], 0.1)),
@@ -141,3 +160,67 @@ def test_facts_about_this_machine() -> None:
     has_gpu = tf.test.is_gpu_available()
     assert tf.test.is_built_with_cuda() is has_gpu
     assert bool(tf.test.gpu_device_name()) is has_gpu
+
+
+def outcome_of(kind: type) -> unittest.TestResult:
+    """What running all tests of a case gives."""
+    outcome = unittest.TestResult()
+    unittest.TestLoader().loadTestsFromTestCase(kind).run(outcome)
+    return outcome
+
+
+def test_evaluate_shares_one_session_in_a_test() -> None:
+    class Case(tf.test.TestCase):
+        def setUp(self) -> None:
+            """A learner's own, which forgets the one above."""
+
+        def test_evaluate(self) -> None:
+            v = tf.Variable(1.0)
+            self.evaluate(v.initializer)
+            assert self.evaluate(v) == 1.0
+            with self.test_session() as first, self.test_session() as second:
+                assert first is second
+                assert v.eval() == 1.0
+            with self.session(), pytest.raises(tf.errors.FailedPreconditionError):
+                v.eval()
+            self.assertAllEqual(tf.zeros([2, 3]).shape, [2, 3])
+
+        def test_another_session(self) -> None:
+            assert self._cached is None
+
+    outcome = outcome_of(Case)
+    assert outcome.testsRun - len(outcome.skipped) == 2
+    assert not outcome.errors, outcome.errors
+    assert not outcome.failures, outcome.failures
+
+
+def test_checked_threads() -> None:
+    class Case(tf.test.TestCase):
+        def test_good(self) -> None:
+            done: list[int] = []
+            thread = self.checkedThread(done.append, args=(1,))
+            thread.start()
+            thread.join()
+            assert done == [1]
+
+        def test_fails(self) -> None:
+            thread = self.checkedThread(lambda: 1 / 0)
+            thread.start()
+            thread.join()
+
+        def test_not_joined(self) -> None:
+            self.checkedThread(lambda: None).start()
+
+    outcome = outcome_of(Case)
+    failed = sorted(case._testMethodName for case, _ in outcome.failures)
+    assert failed == ["test_fails", "test_not_joined"]
+
+
+def test_what_is_written_to_a_stream(case: Any, tmp_path: Path) -> None:
+    with (tmp_path / "log").open("w") as stream:
+        with case.captureWritesToStream(stream) as captured:
+            stream.write("inside")
+        stream.write("outside")
+    assert captured.contents() == "inside"
+    assert (tmp_path / "log").read_text() == "outside"
+    assert os.path.isdir(case.create_tempdir("of_mine").full_path)
