@@ -1,4 +1,4 @@
-"""`tf.image`: reading, resizing, cutting and colouring images."""
+"""`tf.image`: reading, resizing, cutting and coloring images."""
 
 from dataflow.namespaces import attach_stub as _attach_stub
 

@@ -10,7 +10,7 @@ from typing import Any
 
 
 def disable_v2_behavior() -> None:
-    """Nothing to do: this is version 1's behaviour."""
+    """Nothing to do: this is version 1's behavior."""
 
 
 def disable_eager_execution() -> None:

@@ -81,10 +81,10 @@ class Verdict:
         return f"{text}\n  Hint: {self.hint}" if self.hint else text
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
-        colour = _LOOKS[self.state][2]
+        color = _LOOKS[self.state][2]
         head, _, rest = repr(self).partition("\n")
         html = (
-            f'<div role="status" style="border-left:4px solid {colour};padding:4px 12px;'
+            f'<div role="status" style="border-left:4px solid {color};padding:4px 12px;'
             f'white-space:pre-wrap">{escape(head)}'
             + (f"\n<em>{escape(rest.strip())}</em>" if rest else "")
             + "</div>"

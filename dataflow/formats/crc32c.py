@@ -5,7 +5,7 @@ it is not installed, NumPy does:
 
 The remainder register is a linear function over GF(2) of the bytes that went through it. So the
 register after a block is the exclusive or of what each byte alone, followed by zeros, leaves in it:
-one table look-up per byte, which NumPy does for a whole block at once. Two neighbouring blocks join
+one table look-up per byte, which NumPy does for a whole block at once. Two neighboring blocks join
 by pushing the left one's register through as many zero bytes as the right one has.
 
 Source: RFC 3720, appendix B.4 (polynomial 0x1EDC6F41, reflected); the mask is TensorFlow's and

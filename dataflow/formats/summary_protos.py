@@ -80,7 +80,7 @@ def _bucket_limits() -> _Array:
     return np.array([-v for v in reversed(positive)] + [0.0] + positive)
 
 
-#: A double's sign, exponent and first four digits: limits are further apart than neighbours here.
+#: A double's sign, exponent and first four digits: limits are further apart than neighbors here.
 _PREFIX_BITS = 16
 #: Values are taken in blocks that stay in the cache.
 _BLOCK = 1 << 13
@@ -123,7 +123,7 @@ def image_summary(
     Args:
         tag: the images are called ``tag/image``, or ``tag/image/0`` and so on where ``max_outputs``
             is more than 1.
-        images: ``[n, height, width, channels]``, with 1 (grey), 3 (RGB) or 4 (RGBA) channels. uint8
+        images: ``[n, height, width, channels]``, with 1 (gray), 3 (RGB) or 4 (RGBA) channels. uint8
             is kept. Of floats each image is scaled by itself: so that its largest value is 255
             where none is negative, else so that 0 becomes 128 and the farthest value is 1 or 255.
         max_outputs: how many images to keep at most.

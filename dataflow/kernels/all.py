@@ -23,7 +23,7 @@ from dataflow.kernels import (
     elementary as _elementary,  # noqa: F401
     gather_scatter as _gather_scatter,  # noqa: F401
     image as _image,  # noqa: F401
-    image_color as _colours,  # noqa: F401
+    image_color as _colors,  # noqa: F401
     image_files as _image_files,  # noqa: F401
     joining as _joining,  # noqa: F401
     linalg as _linalg,  # noqa: F401

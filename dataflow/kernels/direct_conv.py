@@ -177,7 +177,7 @@ class _Forward:
         """One panel's outputs for some images and some places in height."""
         panel, width, height, lines = self.panels[number], self.width, self.height, self.lines
         place_bytes = lines.place_bytes
-        if width.dilation == 1:  # neighbouring taps and their channels are one segment
+        if width.dilation == 1:  # neighboring taps and their channels are one segment
             segments_wide, count = 1, self.taps_wide * self.channels
         else:
             segments_wide, count = self.taps_wide, self.channels

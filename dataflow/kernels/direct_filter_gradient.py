@@ -181,7 +181,7 @@ class _FilterGradient:
         first, last = max(places.start, inside.start), min(places.stop, inside.stop)
         if last <= first:
             return False
-        # Neighbouring taps and their channels lie side by side in the input: they are one axis.
+        # Neighboring taps and their channels lie side by side in the input: they are one axis.
         together = self.taps_wide if width.dilation == 1 else 1
         row_bytes = self.outputs * NUMBER_BYTES
         line = first * height.stride + tap * height.dilation - height.before

@@ -1,4 +1,4 @@
-"""The error function and its complement, vectorised without SciPy.
+"""The error function and its complement, vectorized without SciPy.
 
 Rational approximations of W. J. Cody: Rational Chebyshev approximations for the error function
 (1969); about 16 digits.

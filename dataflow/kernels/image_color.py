@@ -1,6 +1,6 @@
-"""Kernels of colours: hue, saturation and contrast.
+"""Kernels of colors: hue, saturation and contrast.
 
-A kernel takes an image's three colours apart, computes all pixels in one pass of machine code
+A kernel takes an image's three colors apart, computes all pixels in one pass of machine code
 (`jit.native_ufunc`; until there is some, and on other types, op by op), and puts the results together.
 """
 
@@ -65,8 +65,8 @@ def _hsv(put: _Put, red: Any, green: Any, blue: Any) -> tuple[Any, Any, Any]:
     zero, one, six = put("Const", 0.0), put("Const", 1.0), put("Const", 6.0)
     value = put("Maximum", red, put("Maximum", green, blue))
     span = put("Sub", value, put("Minimum", red, put("Minimum", green, blue)))
-    is_colour = put("Greater", span, zero)
-    safe = put("Select", is_colour, span, one)
+    is_color = put("Greater", span, zero)
+    safe = put("Select", is_color, span, one)
 
     def sixths(start: float, a: Any, b: Any) -> Any:
         part = put("RealDiv", put("Sub", a, b), safe)
@@ -74,7 +74,7 @@ def _hsv(put: _Put, red: Any, green: Any, blue: Any) -> tuple[Any, Any, Any]:
 
     others = put("Select", put("Equal", value, green), sixths(2, blue, red), sixths(4, red, green))
     hue = put("Select", put("Equal", value, red), sixths(0, green, blue), others)
-    hue = put("Select", is_colour, put("RealDiv", hue, six), zero)
+    hue = put("Select", is_color, put("RealDiv", hue, six), zero)
     hue = put("Select", put("Less", hue, zero), put("Add", hue, one), hue)
     is_light = put("Greater", value, zero)
     share = put("RealDiv", span, put("Select", is_light, value, one))
@@ -89,14 +89,14 @@ def _rgb(put: _Put, hue: Any, saturation: Any, value: Any) -> tuple[Any, Any, An
     def distance(to: float) -> Any:
         return put("Abs", put("Sub", sixths, put("Const", to)))
 
-    def colour(full: Any) -> Any:
+    def color(full: Any) -> Any:
         part = put("Mul", saturation, _inside(put, full))
         return put("Mul", put("Add", put("Sub", one, saturation), part), value)
 
     return (
-        colour(put("Sub", distance(3), one)),
-        colour(put("Sub", two, distance(2))),
-        colour(put("Sub", two, distance(4))),
+        color(put("Sub", distance(3), one)),
+        color(put("Sub", two, distance(2))),
+        color(put("Sub", two, distance(4))),
     )
 
 
@@ -118,8 +118,8 @@ def _saturated(put: _Put, *x: Any) -> tuple[Any, Any, Any]:
     return _rgb(put, hue, _inside(put, put("Mul", saturation, x[3])), value)
 
 
-class _Colours:
-    """A function of three colours, and perhaps a number, that gives three."""
+class _Colors:
+    """A function of three colors, and perhaps a number, that gives three."""
 
     def __init__(self, function: Callable[..., tuple[Any, Any, Any]], numbers: int = 0) -> None:
         self.function = function
@@ -146,8 +146,8 @@ class _Colours:
         return out
 
 
-_TO_HSV, _TO_RGB = _Colours(_hsv), _Colours(_rgb)
-_TURN, _SATURATE = _Colours(_turned, 1), _Colours(_saturated, 1)
+_TO_HSV, _TO_RGB = _Colors(_hsv), _Colors(_rgb)
+_TURN, _SATURATE = _Colors(_turned, 1), _Colors(_saturated, 1)
 
 
 @kernel("RGBToHSV", cpu_only=_REASON)

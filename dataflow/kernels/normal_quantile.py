@@ -1,4 +1,4 @@
-"""The normal distribution function and its inverse, vectorised without SciPy."""
+"""The normal distribution function and its inverse, vectorized without SciPy."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ _SQUARES = ColumnSums((("Sub", (0, 1)), ("Mul", (2, 2))), (3,))
 _NORMALIZE = MappedOp(4, ("Sub", (0, 1)), ("Mul", (4, 2)), ("Add", (5, 3)))
 #: gradient, x, mean
 _GRADIENT_SUMS = ColumnSums((("Sub", (1, 2)), ("Mul", (0, 3))), (0, 4))
-#: gradient, x, mean, factor of the centred x, mean of the gradient, scale
+#: gradient, x, mean, factor of the centered x, mean of the gradient, scale
 _GRADIENT = MappedOp(
     6, ("Sub", (1, 2)), ("Mul", (6, 3)), ("Add", (7, 0)), ("Sub", (8, 4)), ("Mul", (9, 5))
 )
@@ -76,9 +76,9 @@ def _normalized(operands: list[Any]) -> Any:
 
 
 def _gradient(operands: list[Any]) -> Any:
-    grad, x, mean, centred_factor, grad_mean, factor = operands
+    grad, x, mean, centered_factor, grad_mean, factor = operands
     result = x - mean
-    result *= centred_factor
+    result *= centered_factor
     result += grad
     result -= grad_mean
     result *= factor

@@ -157,7 +157,7 @@ def add_up_pieces(
 ) -> None:
     """Adds to ``total`` what the workers add to the totals that they are made with.
 
-    Neighbouring pieces share a total, and the totals are added in order, so that the rounding does
+    Neighboring pieces share a total, and the totals are added in order, so that the rounding does
     not depend on which thread was free when, nor on how many there are.
     """
     count = max(1, min(SHARES, len(pieces))) if xp is np else 1

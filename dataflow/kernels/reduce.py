@@ -184,7 +184,7 @@ def prod_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool) -> Any:
 
 
 def _one_axis(ufunc: Any, x: Any, axis: tuple[int, ...], keep_dims: bool) -> Any:
-    """As ``ufunc.reduce``, for neighbouring axes along one."""
+    """As ``ufunc.reduce``, for neighboring axes along one."""
     gone = sorted(a % x.ndim for a in axis)
     first, last = gone[0], gone[-1]
     if last - first == len(gone) - 1 and x.flags.c_contiguous:

@@ -1,4 +1,4 @@
-"""Kernels of the ops in `dataflow.ops.special`, vectorised without SciPy.
+"""Kernels of the ops in `dataflow.ops.special`, vectorized without SciPy.
 
 All are computed in float64 and returned in the dtype of the input. Most are formulas
 (`jit.traced_functions`): what is written here for arrays is machine code where arrays are large.

@@ -291,9 +291,9 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any
 
 
 def _axis(axis: Any, dim: Any) -> Any:
-    from dataflow.ops.reduce import renamed
+    from dataflow.ops.renamed_arguments import renamed
 
-    return renamed(axis, "axis", dim, "dim")
+    return renamed("axis", axis, "dim", dim)
 
 
 relu = relu_op

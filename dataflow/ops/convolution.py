@@ -19,16 +19,8 @@ from dataflow.ops.rearranging import (
     reverse,
     space_to_batch_nd,
 )
+from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sources import constant
-
-
-def renamed(new_name: str, new: Any, old_name: str, old: Any) -> Any:
-    """The argument under either of its two names; raises `ValueError` when both are given."""
-    if new is not None:
-        if old is not None:
-            raise ValueError(f"Cannot specify both '{new_name}' and '{old_name}'.")
-        return new
-    return old
 
 
 def spread(value: Any, count: int, channel_index: int, name: str) -> list[int]:

@@ -10,8 +10,8 @@ from dataflow.graph.registry import Defaulted, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.array_basics import prevent_gradient_op
-from dataflow.ops.convolution import renamed
 from dataflow.ops.loss import is_zero
+from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.shapes import Dims, list_dims, merge
 

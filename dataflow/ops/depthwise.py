@@ -77,7 +77,7 @@ def _dilated_dims(
 def dilation2d_op(
     input: Tensor, filter: Tensor, *, strides: list[int], rates: list[int], padding: str
 ) -> Dims:
-    """Grey-scale dilation: the largest ``input + filter`` under each place of the filter.
+    """Gray-scale dilation: the largest ``input + filter`` under each place of the filter.
 
     Shape: input [batch, height, width, channels], filter [height, width, channels]; result
     [batch, height', width', channels]. Dtype: kept. Gradient: to the element that was largest

@@ -1,4 +1,4 @@
-"""Image ops with kernels of their own: resizing, colours, boxes, and files.
+"""Image ops with kernels of their own: resizing, colors, boxes, and files.
 
 Images are [height, width, channels] or batches [batch, height, width, channels]. The functions of
 `tf.image` built from them are in `image_functions`.
@@ -199,7 +199,7 @@ def crop_and_resize_op(
 not_differentiable(resize_area_op, crop_and_resize_op)
 
 
-# ---- colours ------------------------------------------------------------------------------
+# ---- colors ------------------------------------------------------------------------------
 
 
 def _three_channels(images: Tensor) -> Dims:
@@ -262,7 +262,7 @@ def draw_bounding_boxes_op(images: Tensor, boxes: Tensor, colors: Tensor) -> Dim
 
 @define_op("DrawBoundingBoxes", "images: T, boxes: float32 -> output: T", T=_FLOAT)
 def draw_bounding_boxes_v1_op(images: Tensor, boxes: Tensor) -> Dims:
-    """As DrawBoundingBoxesV2, in a fixed cycle of ten colours. Not differentiable."""
+    """As DrawBoundingBoxesV2, in a fixed cycle of ten colors. Not differentiable."""
     need_rank(images, 4, "images")
     need_rank(boxes, 3, "boxes")
     return images.dims

@@ -1,4 +1,4 @@
-"""Dtypes, colours and brightness of images."""
+"""Dtypes, colors and brightness of images."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _named(tensor: Tensor, scope: str) -> Tensor:
 
 
 def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
-    """Colours as brightness: 0.2989 red + 0.587 green + 0.114 blue, one channel."""
+    """Colors as brightness: 0.2989 red + 0.587 green + 0.114 blue, one channel."""
     from dataflow.ops.tensor_products import tensordot
 
     with op_scope(name, "rgb_to_grayscale", [images]) as scope:
@@ -112,7 +112,7 @@ def _recolor(images: Any, matrix: Any) -> Tensor:
 
 
 def rgb_to_yiq(images: Any) -> Tensor:
-    """Red, green, blue as brightness and two colour axes of NTSC."""
+    """Red, green, blue as brightness and two color axes of NTSC."""
     return _recolor(images, _YIQ)
 
 
@@ -122,7 +122,7 @@ def yiq_to_rgb(images: Any) -> Tensor:
 
 
 def rgb_to_yuv(images: Any) -> Tensor:
-    """Red, green, blue as brightness and two colour axes of PAL."""
+    """Red, green, blue as brightness and two color axes of PAL."""
     return _recolor(images, _YUV)
 
 

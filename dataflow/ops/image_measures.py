@@ -106,7 +106,7 @@ def extract_glimpse(
 
 
 def total_variation(images: Any, name: str | None = None) -> Tensor:
-    """The sum of absolute differences of neighbouring pixels, for each image."""
+    """The sum of absolute differences of neighboring pixels, for each image."""
     from dataflow.ops.math import abs_, reduce_sum
 
     with op_scope(name, "total_variation"):

@@ -324,7 +324,7 @@ def weighted_cross_entropy_with_logits(
 
     Shape: labels and logits of one shape, which the result has. Raises `ValueError` otherwise.
     """
-    from dataflow.ops.convolution import renamed
+    from dataflow.ops.renamed_arguments import renamed
 
     labels = renamed("targets", targets, "labels", labels)
     with op_scope(name, "logistic_loss", [logits, labels]) as scope:

@@ -15,7 +15,6 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import add_v2_op, mul_op, real_div_op, squared_difference_op, sub_op
 from dataflow.ops.comparison import greater_equal_op
-from dataflow.ops.convolution import renamed
 from dataflow.ops.elementary import exp_op, log_op, rsqrt_op, square_op
 from dataflow.ops.math import (
     cast,
@@ -27,6 +26,7 @@ from dataflow.ops.math import (
     reduce_sum,
 )
 from dataflow.ops.random import random_uniform
+from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, list_dims, merge
@@ -377,20 +377,22 @@ def _gradient_as_ops(op: Any) -> tuple[Tensor, Tensor, Tensor]:
 
     if op.attrs["is_training"]:
         mean = reduce_mean(x, axes, keepdims=True)
-        centred = x - mean
+        centered = x - mean
         inverse = rsqrt_op(
-            reduce_mean(square_op(centred), axes, keepdims=True) + op.attrs["epsilon"]
+            reduce_mean(square_op(centered), axes, keepdims=True) + op.attrs["epsilon"]
         )
         mean_grad = reduce_mean(grad_y, axes, keepdims=True)
-        projection = reduce_mean(grad_y * centred, axes, keepdims=True)
+        projection = reduce_mean(grad_y * centered, axes, keepdims=True)
         grad_x = (
-            wide(scale) * inverse * (grad_y - mean_grad - centred * square_op(inverse) * projection)
+            wide(scale)
+            * inverse
+            * (grad_y - mean_grad - centered * square_op(inverse) * projection)
         )
     else:
-        centred = x - wide(mean)
+        centered = x - wide(mean)
         inverse = wide(rsqrt_op(variance + op.attrs["epsilon"]))
         grad_x = grad_y * wide(scale) * inverse
-    grad_scale = reduce_sum(grad_y * centred * inverse, axes)
+    grad_scale = reduce_sum(grad_y * centered * inverse, axes)
     grad_offset = reduce_sum(grad_y, axes)
     return grad_x, grad_scale, grad_offset
 

@@ -18,6 +18,7 @@ from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import conj_if_complex, maximum_op, real_div_op
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import equal_op, not_equal_op
+from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, normalize_axis, num_elements
@@ -246,15 +247,6 @@ not_differentiable(arg_max, arg_min)
 # ---- public functions --------------------------------------------------------------------------
 
 
-def renamed(new: Any, new_name: str, old: Any, old_name: str) -> Any:
-    """The value of an argument that has an older spelling too; raises when both are given."""
-    if old is None:
-        return new
-    if new is not None:
-        raise ValueError(f"Cannot specify both '{new_name}' and '{old_name}'.")
-    return old
-
-
 def reduction_axes(x: Tensor, axis: Any) -> Any:
     """``axis``, or all axes of x, as a tensor or a list."""
     if axis is not None:
@@ -273,8 +265,8 @@ def _reduce_function(op: OpDef, what: str) -> Callable[..., Tensor]:
         reduction_indices: Any = None,
         keep_dims: Any = None,
     ) -> Tensor:
-        axis = renamed(axis, "axis", reduction_indices, "reduction_indices")
-        keepdims = renamed(keepdims, "keepdims", keep_dims, "keep_dims")
+        axis = renamed("axis", axis, "reduction_indices", reduction_indices)
+        keepdims = renamed("keepdims", keepdims, "keep_dims", keep_dims)
         if type(input_tensor) is not Tensor:
             input_tensor = convert_to_tensor(input_tensor, name="input_tensor")
         axes = reduction_axes(input_tensor, axis)
@@ -318,8 +310,8 @@ def reduce_logsumexp(
     from dataflow.ops.comparison import is_finite_op
     from dataflow.ops.elementary import exp_op, log_op
 
-    axis = renamed(axis, "axis", reduction_indices, "reduction_indices")
-    keepdims = bool(renamed(keepdims, "keepdims", keep_dims, "keep_dims"))
+    axis = renamed("axis", axis, "reduction_indices", reduction_indices)
+    keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with default_graph().name_scope(name or "ReduceLogSumExp") as scope:
         x = convert_to_tensor(input_tensor, name="input_tensor")
         largest = reduce_max(x, axis=axis, keepdims=True)
@@ -373,9 +365,9 @@ def count_nonzero(
     input: Any = None,
 ) -> Tensor:
     """The number of elements along ``axis`` that are not 0 (strings: not empty)."""
-    axis = renamed(axis, "axis", reduction_indices, "reduction_indices")
-    keepdims = renamed(keepdims, "keepdims", keep_dims, "keep_dims")
-    x = renamed(input_tensor, "input_tensor", input, "input")
+    axis = renamed("axis", axis, "reduction_indices", reduction_indices)
+    keepdims = renamed("keepdims", keepdims, "keep_dims", keep_dims)
+    x = renamed("input_tensor", input_tensor, "input", input)
     with default_graph().name_scope(name or "count_nonzero"):
         x = convert_to_tensor(x, name="input")
         zero = array_ops.zeros([], dtype=x.dtype.base_dtype)
@@ -391,7 +383,7 @@ def argmax(
     output_type: Any = dtypes.int64,
 ) -> Tensor:
     """The position of the largest element along ``axis`` (0 when not given)."""
-    axis = renamed(axis, "axis", dimension, "dimension")
+    axis = renamed("axis", axis, "dimension", dimension)
     return arg_max(input, 0 if axis is None else axis, output_type=output_type, name=name)  # type: ignore[no-any-return]
 
 
@@ -403,5 +395,5 @@ def argmin(
     output_type: Any = dtypes.int64,
 ) -> Tensor:
     """The position of the smallest element along ``axis`` (0 when not given)."""
-    axis = renamed(axis, "axis", dimension, "dimension")
+    axis = renamed("axis", axis, "dimension", dimension)
     return arg_min(input, 0 if axis is None else axis, output_type=output_type, name=name)  # type: ignore[no-any-return]

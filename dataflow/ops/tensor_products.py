@@ -19,8 +19,8 @@ from dataflow.ops.reduce import (
     prod_op,
     reduce_max,
     reduce_sum,
-    renamed,
 )
+from dataflow.ops.renamed_arguments import renamed
 from dataflow.shapes import Dims, list_dims, merge, normalize_axis, num_elements
 
 
@@ -289,7 +289,7 @@ def norm(
     ``ord``: "euclidean", 1, 2, any positive number or ``np.inf`` for vectors; "euclidean", "fro",
     1, 2 (the largest singular value) or ``np.inf`` for matrices. Raises `ValueError` for others.
     """
-    keepdims = bool(renamed(keepdims, "keepdims", keep_dims, "keep_dims"))
+    keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     is_matrix = isinstance(axis, (tuple, list)) and len(axis) == 2
     if isinstance(axis, (tuple, list)) and not is_matrix:
         if len(axis) != 1:

@@ -55,7 +55,7 @@ def string_ngrams_op(
     pad_width: int,
     preserve_short_sequences: bool,
 ) -> list[Dims]:
-    """Runs of neighbouring words, joined; rows are told apart by splits. Not differentiable."""
+    """Runs of neighboring words, joined; rows are told apart by splits. Not differentiable."""
     need_rank(data, 1, "data")
     need_rank(data_splits, 1, "data_splits")
     if any(w < 1 for w in ngram_widths):

@@ -93,7 +93,7 @@ def test_floats_are_scaled_image_by_image() -> None:
     ]
 
 
-def test_bad_pixels_get_their_colour() -> None:
+def test_bad_pixels_get_their_color() -> None:
     image = np.ones((1, 1, 2, 3))
     image[0, 0, 1, 2] = np.inf
     assert pixels(image_summary("x", image).value[0]).tolist() == [[[255] * 3, [255, 0, 0]]]

@@ -36,7 +36,7 @@ def test_hashes_are_in_range():
     assert all(1 <= n < 20 for n in text.one_hot("some other words", 20))
 
 
-def test_skipgrams_are_neighbours_and_noise():
+def test_skipgrams_are_neighbors_and_noise():
     random.seed(0)
     couples, labels = sequence.skipgrams([1, 2, 0, 3], 9, window_size=1, negative_samples=2.0)
     right = sorted(c for c, label in zip(couples, labels, strict=True) if label)

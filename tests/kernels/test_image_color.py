@@ -1,4 +1,4 @@
-"""Colours in machine code are what NumPy's functions make of them, and what Python's own module does."""
+"""Colors in machine code are what NumPy's functions make of them, and what Python's own module does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def every_size(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _images(shape: tuple[int, ...], dtype: Any = np.float32) -> Any:
-    images = np.random.default_rng(0).random(shape).round(1)  # with equal colours, zeros and ones
+    images = np.random.default_rng(0).random(shape).round(1)  # with equal colors, zeros and ones
     return images.astype(dtype)
 
 

@@ -16,7 +16,7 @@ class ClusterSpec:
     - a mapping from a job's name to a list of addresses, or to ``{task index: address}`` where only
       some tasks are known (a worker needs the parameter servers' addresses, not its peers');
     - another `ClusterSpec`, or an object with ``.cluster_spec`` or ``.spec`` that is one;
-    - a ``ClusterDef`` protocol buffer, or its serialised bytes.
+    - a ``ClusterDef`` protocol buffer, or its serialized bytes.
 
     Raises TypeError or ValueError that says which job and task, what was got and what is needed.
     """

@@ -36,7 +36,7 @@ def work(server: Any, options: dict[str, Any]) -> int:
     coordinator = Coordinator()
     try:
         with Session(server.target, config=config) as session:
-            _initialise(session, options, variables, ready)
+            _initialize(session, options, variables, ready)
             if index != 0 and not _has_begun(session, current, number):
                 return 0
             if hook is not None:
@@ -98,7 +98,7 @@ def build_variables(
     return loss, setter, {v.op.name: v for v in global_variables()}
 
 
-def _initialise(session: Any, options: dict[str, Any], variables: Any, ready: Any) -> None:
+def _initialize(session: Any, options: dict[str, Any], variables: Any, ready: Any) -> None:
     """The chief gives variables that have no value theirs (what was kept of them, if anything);
     the others wait for that."""
     by_name = {v.op.name: v for v in variables}

@@ -1,4 +1,4 @@
-"""Checks of lesson 4: variables, their initialisation, and who shares them."""
+"""Checks of lesson 4: variables, their initialization, and who shares them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _is_variable(name: str, value: Any) -> None:
     )
 
 
-def _initialised(graph: Any) -> Any:
+def _initialized(graph: Any) -> Any:
     """A session of ``graph`` in which all of its variables have their initial value."""
     session = tf.Session(graph=graph)
     variables = graph.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)
@@ -48,7 +48,7 @@ def ex1(level: Any, step: Any) -> str:
 
 
 @exercise(
-    "Run the initialiser twice in your head: a gets other numbers. Where do those of b come from?",
+    "Run the initializer twice in your head: a gets other numbers. Where do those of b come from?",
     "a.initialized_value() is a's value once it has one; use it in b's initial value.",
 )
 def ex2(a: Any, b: Any) -> str:
@@ -90,13 +90,13 @@ def ex3(ticket: Any) -> str:
     expect(
         hasattr(ticket, "graph"), f"ticket is {type(ticket).__name__}, needed something to be run"
     )
-    with _initialised(ticket.graph) as session:
+    with _initialized(ticket.graph) as session:
         numbers = [session.run(ticket) for _ in range(4)]
     expect(all(n is not None for n in numbers), "a run of ticket returns nothing")
     told = ", ".join(str(n) for n in numbers)
     expect(len({int(n) for n in numbers}) > 1, f"every run prints the same ticket: {told}")
     expect([int(n) for n in numbers] == [100, 101, 102, 103], f"the tickets are {told}")
-    with _initialised(ticket.graph) as session:
+    with _initialized(ticket.graph) as session:
         again = int(session.run(ticket))
     expect(again == 100, f"a new session begins with ticket {again}, needed 100")
     return f"Right: {told}, and a new session begins with 100 again."
@@ -121,7 +121,7 @@ def ex4(layer: Callable[[Any], Any]) -> str:
             f"two calls made {len(variables)} variables ({', '.join(v.op.name for v in variables)}); "
             "they do not share",
         )
-        with _initialised(graph) as session:
+        with _initialized(graph) as session:
             before = session.run([first, second])
             expect(
                 np.allclose(before[0], 6.0) and np.allclose(before[1], [2.0, -8.0]),

@@ -100,7 +100,7 @@ def ex2(largest: Callable[[str], Any]) -> str:
 
 @exercise(
     "Is there a checkpoint in the folder already? tf.train.latest_checkpoint says None if not.",
-    "Restore if there is one, initialise if not; then run assign_add(1), save, and return the value.",
+    "Restore if there is one, initialize if not; then run assign_add(1), save, and return the value.",
 )
 def ex3(count_up: Callable[[Any], Any]) -> str:
     """A counter kept in a checkpoint."""

@@ -27,7 +27,7 @@ def _values(build: Callable[..., Any], name: str, *arrays: Any) -> tuple[Any, An
     "The lookup gives [batch, 4, size]; tf.reduce_mean over axis 1 leaves [batch, size].",
 )
 def ex1(cbow: Callable[[Any, Any], Any]) -> str:
-    """The average vector of four neighbours."""
+    """The average vector of four neighbors."""
     rng = np.random.default_rng(3)
     table = rng.normal(size=(9, 5)).astype(np.float32)
     contexts = np.array([[0, 1, 2, 3], [8, 8, 8, 8], [7, 1, 7, 4]], np.int32)
@@ -42,11 +42,11 @@ def ex1(cbow: Callable[[Any, Any], Any]) -> str:
         "four times the same word should give that word's vector, and gives another",
     )
     expect(np.allclose(got, needed, atol=1e-5), "the result is not the average of the four vectors")
-    return "Right: one vector for each example, the average of its neighbours' vectors."
+    return "Right: one vector for each example, the average of its neighbors' vectors."
 
 
 @exercise(
-    "Two parts: the true neighbour should be answered yes (label 1), every noise word no (label 0).",
+    "Two parts: the true neighbor should be answered yes (label 1), every noise word no (label 0).",
     "labels=tf.ones_like(true), logits=true, plus the sum over axis 1 of the same with "
     "tf.zeros_like(noise).",
 )

@@ -21,7 +21,7 @@ def _inside(coordinates: Array, size: int, fill_mode: str) -> Array:
 
 
 def resampled(x: Array, matrix: Array, fill_mode: str, cval: float) -> Array:
-    """x [rows, columns, channels] at ``matrix`` times each pixel's place, between its neighbours."""
+    """x [rows, columns, channels] at ``matrix`` times each pixel's place, between its neighbors."""
     rows, columns = x.shape[:2]
     center = np.array([rows / 2 - 0.5, columns / 2 - 0.5])
     grid = np.stack(np.meshgrid(np.arange(rows), np.arange(columns), indexing="ij"), -1)

@@ -1,4 +1,4 @@
-"""Sequences of numbers: of one length, as couples of neighbours, as stretches of a series."""
+"""Sequences of numbers: of one length, as couples of neighbors, as stretches of a series."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def skipgrams(
     sampling_table: Any = None,
     seed: int | None = None,
 ) -> tuple[list[list[int]], list[Any]]:
-    """``(couples, labels)``: [word, neighbour] with label 1, [word, random word] with label 0.
+    """``(couples, labels)``: [word, neighbor] with label 1, [word, random word] with label 0.
 
     Number 0 is no word. ``negative_samples`` says how many random couples there are for each real
     one; ``categorical`` makes labels [0, 1] and [1, 0]; Python's `random` draws.

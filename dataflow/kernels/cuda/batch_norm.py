@@ -23,7 +23,7 @@ from dataflow.kernels.cuda.source import (
     sum_type,
 )
 
-#: A block: neighbours in memory side by side, and other places below each other.
+#: A block: neighbors in memory side by side, and other places below each other.
 _SIDE, _BELOW = 32, 8
 #: Places that one thread adds up, as long as there are not too many blocks.
 _PLACES = 32

@@ -1,6 +1,6 @@
 """Fused element-wise ops as one CUDA kernel: the same programs and regions as on the CPU, in CUDA C.
 
-Every thread computes a few elements, a block's width apart, so that neighbours read neighbouring
+Every thread computes a few elements, a block's width apart, so that neighbors read neighboring
 memory and several loads are under way at once. Broadcast inputs are read through strides. Results
 that are parts of longer rows are written there. A sum at the end is added up in double precision: in
 each block, and then over the blocks.

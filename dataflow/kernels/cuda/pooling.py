@@ -30,7 +30,7 @@ DTYPES = tuple(C_TYPES)
 
 
 def axes_of(shape: tuple[int, ...], windows: dict[int, Window]) -> Axes:
-    """The axes of an array; neighbours that are not pooled become one."""
+    """The axes of an array; neighbors that are not pooled become one."""
     axes: list[Window | int] = []
     for axis, size in enumerate(shape):
         if axis in windows:
