@@ -108,8 +108,7 @@ class Explanation(NamedTuple):
             (f"plan ({len(self.order)} lines)", self.source.rstrip()),
         ]
         if self.offers:
-            told = [f"{o.text}    at {o.node}, built at {o.built_at}" for o in self.offers]
-            sections.insert(2, (f"offers ({len(self.offers)})", rows(told)))
+            sections.insert(2, offers.section(self.offers))
         for name, source in self.kernels.items():
             sections.append((f"fused kernel {name}", source.rstrip()))
         values = [

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from dataflow.introspect import offers
+from dataflow.introspect.offers import Offer
 from dataflow.introspect.sections import as_html, as_text, rows
 
 
@@ -27,16 +29,21 @@ class Part(NamedTuple):
 
 
 class ClusterExplanation(NamedTuple):
-    """A run on a cluster taken apart: ``tasks`` has the parts of each task's partition by its name."""
+    """A run on a cluster taken apart: ``tasks`` has the parts of each task's partition by its name.
+
+    ``offers`` are as those of an `Explanation`.
+    """
 
     fetches: list[str]
     feeds: list[str]
     tasks: dict[str, list[Part]]
+    offers: list[Offer]
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-safe dictionaries and lists."""
         tasks = {task: [part._asdict() for part in parts] for task, parts in self.tasks.items()}
-        return {**self._asdict(), "tasks": tasks}
+        told = [offer._asdict() for offer in self.offers]
+        return {**self._asdict(), "tasks": tasks, "offers": told}
 
     def __repr__(self) -> str:
         return as_text(self._sections())
@@ -56,6 +63,8 @@ class ClusterExplanation(NamedTuple):
                 f"messages between tasks: {num_messages}",
             )
         ]
+        if self.offers:
+            sections.append(offers.section(self.offers))
         for task, parts in self.tasks.items():
             for number, part in enumerate(parts, 1):
                 title = f"{task}, part {number} of {len(parts)}"
@@ -96,4 +105,6 @@ def explain_tasks(remote: Any, fetches: Any, feeds: list[Any]) -> ClusterExplana
         ]
         for task, parts in told["tasks"].items()
     }
-    return ClusterExplanation(told["fetches"], told["feeds"], tasks)
+    named = {name for parts in tasks.values() for part in parts for name in part.nodes}
+    found = offers.find(op for op in remote.graph.get_operations() if op.name in named)
+    return ClusterExplanation(told["fetches"], told["feeds"], tasks, found)

@@ -13,6 +13,7 @@ import numpy as np
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.introspect.sections import rows
 from dataflow.rewrites.patterns import is_all
 
 
@@ -35,6 +36,12 @@ def find(ops: Iterable[Operation]) -> list[Offer]:
                 found.append(Offer(op.name, text, op.built_at))
                 break
     return found
+
+
+def section(offers: list[Offer]) -> tuple[str, str]:
+    """A title and a text for those who read an explanation."""
+    told = [f"{o.text}    at {o.node}, built at {o.built_at}" for o in offers]
+    return f"offers ({len(offers)})", rows(told)
 
 
 def _plus_one(t: Tensor) -> Tensor | None:

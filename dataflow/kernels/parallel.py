@@ -283,7 +283,7 @@ def _multiply(a: Any, b: Any, out: Any, multiplications: int) -> None:
     from dataflow.kernels.jit import gemm  # with the first product of some size
 
     # By rows or columns: the number of parts changes no sum.
-    if gemm.multiply(a, b, out, False, _num_shares(multiplications)):
+    if gemm.multiply(a, b, out, _num_shares(multiplications)):
         return
     if multiplications < LARGE_PRODUCT:
         np.matmul(a, b, out=out)

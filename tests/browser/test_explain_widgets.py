@@ -51,6 +51,19 @@ def player(title: str = "") -> dict[str, Any]:
         return traits(RewritePlayer(session, z, [x], title=title))
 
 
+def test_the_player_lists_what_the_graph_could_say_instead(bare: BarePage) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        y = tf.log(1.0 + tf.exp(tf.placeholder(tf.float32, [None], name="x")), name="softened")
+        state = traits(RewritePlayer(session, y))
+    state["payload"]["offers"][0]["built_at"] = EVIL
+    bare.show(state)
+    item = bare.page.locator(".df-offers li")
+    item.wait_for()
+    assert "tf.nn.softplus(x) does not: at softened, " in item.text_content()
+    assert EVIL in item.text_content()
+    assert bare.page.evaluate("window.hacked") is None
+
+
 def run_of_two_tasks() -> dict[str, Any]:
     return traits(Timeline(made_up()))
 

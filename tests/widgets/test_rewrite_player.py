@@ -48,6 +48,16 @@ def test_describe_is_the_same_in_words() -> None:
     ]
 
 
+def test_offers_are_told_and_sent() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        told = session.explain(tf.log(1.0 + tf.exp(tf.placeholder(tf.float32, [None])), name="y"))
+    player = told.player()
+    (offer,) = player.payload["offers"]
+    assert offer["node"] == "y"
+    assert f"Offer: {offer['text']} (at y, built at {offer['built_at']})." in player.describe()
+    assert "Offer" not in explained().player().describe()
+
+
 def test_wrong_arguments() -> None:
     with pytest.raises(TypeError, match=r"Did you mean height="):
         RewritePlayer(explained(), hight=3)

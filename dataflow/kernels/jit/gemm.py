@@ -46,7 +46,7 @@ _LEAST_DIVIDED, _STEP_SHARES = 3 << 20, 4
 _ADDRESSES = ("left", "right", "out", "panel")
 _FIELDS = (
     *(*_ADDRESSES, "rows", "columns", "steps", "left_row", "left_step"),
-    *("right_row", "right_column", "out_row", "most_rows", "most_steps", "adds", "kept"),
+    *("right_row", "right_column", "out_row", "most_rows", "most_steps", "kept"),
 )
 #: What is done with panels: one buffer serves all of them; each has its own place, where it stays;
 #: they are where they were put.
@@ -71,8 +71,8 @@ compiled_loops = {
 }
 
 
-def multiply(a: Any, b: Any, out: Any, adds: bool = False, parts: int = 1) -> bool:
-    """``out = a @ b``, or ``out += a @ b``, for matrices; ``False`` where it is left to BLAS.
+def multiply(a: Any, b: Any, out: Any, parts: int = 1) -> bool:
+    """``out = a @ b``, for matrices; ``False`` where it is left to BLAS.
 
     That is: until the code is there, for small products, other types than float32, and layouts in
     which neither rows nor columns of ``b``, or not the rows of ``out``, are contiguous.
@@ -80,7 +80,7 @@ def multiply(a: Any, b: Any, out: Any, adds: bool = False, parts: int = 1) -> bo
     The team's threads share so many ``parts`` of it: columns, rows where there are more of these,
     or steps of the sum.
     """
-    layout = _layout_of(a, b, out, adds, parts)
+    layout = _layout_of(a, b, out, parts)
     if layout is None:
         return False
     others = [np.empty(out.shape, np.float32) for _ in range(layout.num_outs - 1)]
@@ -162,7 +162,7 @@ def _lay_out_columns(
             part.start * NUMBER_BYTES,
             _pack_fields(
                 *(rows, part.stop - part.start, steps, *left_strides, *right_strides, out_row),
-                *(rows, most_steps, False, kept),
+                *(rows, most_steps, kept),
             ),
         )
         for part in _shares(columns, parts)
@@ -193,9 +193,7 @@ class _Layout(NamedTuple):
         ]
 
 
-def _layout_of(
-    a: Any, b: Any, out: Any, adds: bool, parts: int, by_steps: bool = True
-) -> _Layout | None:
+def _layout_of(a: Any, b: Any, out: Any, parts: int, by_steps: bool = True) -> _Layout | None:
     """How a product is made; ``None`` where it is left to BLAS."""
     (rows, steps), columns = a.shape, b.shape[1]
     if (
@@ -218,7 +216,6 @@ def _layout_of(
         a.strides,
         b.strides,
         out.strides[0],
-        adds,
         parts,
         by_steps,
     )
@@ -231,7 +228,6 @@ def lay_out(
     left_strides: tuple[int, int],
     right_strides: tuple[int, int],
     out_row: int,
-    adds: bool,
     parts: int,
     by_steps: bool,
 ) -> _Layout:
@@ -271,7 +267,7 @@ def lay_out(
         fields = _pack_fields(
             *(*lengths, left_row, left_step, right_row, right_column),
             columns * NUMBER_BYTES if here[3] else out_row,
-            *(most_rows, most_steps, adds and not here[3], _IN_PASSING),
+            *(most_rows, most_steps, _IN_PASSING),
         )
         found.append((*here, fields))
     return _Layout(function, len(found) if by_steps else 1, tuple(found))
@@ -331,8 +327,7 @@ def source(transposed: bool) -> str:
             before = w.op("mul", first_step, all_vectors)
             # A turned panel is written in blocks of so many rows.
             whole_steps = w.op("mul", w.quotient_up(steps, LANES), LANES)
-            later = w.put(f"zext i1 {w.put(f'icmp ne i64 {first_step}, 0')} to i64")
-            adds = w.op("or", later, field["adds"])
+            adds = w.put(f"zext i1 {w.put(f'icmp ne i64 {first_step}, 0')} to i64")
 
             def panel(column: str) -> str:
                 # Three vectors of columns, but two and two rather than three and one.

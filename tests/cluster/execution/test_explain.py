@@ -55,6 +55,20 @@ def test_a_task_of_another_process_explains_itself(processes):
             session.run(w)  # nothing has run
 
 
+def test_offers_are_those_of_one_process(cluster):
+    x = tf.placeholder(tf.float32, [None], name="x")
+    y = tf.log(1.0 + tf.exp(x), name="y")
+    tf.log(1.0 + x, name="of_another_run")
+    with tf.Session() as session:
+        here = session.explain(y).offers
+    with tf.Session(cluster["worker:0"].target) as session:
+        told = session.explain(y)
+    (offer,) = told.offers
+    assert told.offers == here and offer.node == "y"
+    assert told.to_dict()["offers"] == [offer._asdict()]
+    assert "offers (1)" in repr(told) and offer.text in repr(told)
+
+
 def test_the_code_is_what_runs(cluster):
     w, x, token = training_step()
     with tf.Session(cluster["worker:0"].target) as session:

@@ -65,7 +65,7 @@ ROUNDS = textwrap.dedent(
 
     for number in range(int(sys.argv[1])):
         tf.reset_default_graph()
-        with tf.cluster.launch(ps=1, workers=1, logs=False) as cluster:
+        with tf.cluster.launch(ps=1, workers=1, logs=False, timeout_seconds=300) as cluster:
             with tf.device("/job:ps/task:0"):
                 w = tf.Variable(np.zeros(200_000, np.float32))
                 step = tf.assign_add(w, tf.ones([200_000]))

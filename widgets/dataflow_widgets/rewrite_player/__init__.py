@@ -77,6 +77,7 @@ class RewritePlayer(Widget):
         counts = Counter(step.equation for step in told.steps)
         repeated = [f"{equation} ({count})" for equation, count in counts.most_common(12)]
         lines.append(f"Hits: {'; '.join(repeated)}.")
+        lines += [f"Offer: {o.text} (at {o.node}, built at {o.built_at})." for o in told.offers]
         return "\n".join(lines)
 
     def _draw(self) -> str:
@@ -92,6 +93,7 @@ class RewritePlayer(Widget):
             "feeds": told.feeds,
             "steps": [step._asdict() for step in told.steps],
             "plan": told.source,
+            "offers": [offer._asdict() for offer in told.offers],
         }
 
     def _greet(self, version: int, num_runs: int) -> None:

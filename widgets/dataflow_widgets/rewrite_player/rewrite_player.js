@@ -101,10 +101,18 @@ class RewriteView {
       ask: (message) => store.question(message),
     });
     const plan = h("details", {}, h("summary", { tabindex: 0, ...QUIET }, "The plan as Python"), h("pre", { class: "df-text", tabindex: 0, ...QUIET }, store.extra.plan ?? ""));
-    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.rule, this.equation, this.kernel, this.inspector.element, h("h4", {}, "Rewrites and their hits"), this.list, plan);
+    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.rule, this.equation, this.kernel, this.inspector.element, h("h4", {}, "Rewrites and their hits"), this.list, ...this.offers(), plan);
     this.columns = this.panes.map((pane, i) => h("section", { class: "df-column", "aria-label": i ? "after" : "before" }, h("h4", {}, i ? "After" : "Before"), pane.element));
     frame.body.append(h("div", { class: "df-columns" }, this.columns), this.side);
     this.listRules();
+  }
+
+  // What the graph could say instead, which no rewrite does.
+  offers() {
+    const offers = this.store.extra.offers ?? [];
+    if (!offers.length) return [];
+    const items = offers.map((offer) => h("li", {}, `${offer.text}: at `, h("code", {}, offer.node), `, ${offer.built_at}`));
+    return [h("h4", {}, "What the graph could say instead"), h("ul", { class: "df-offers" }, items)];
   }
 
   choice(name, options) {
