@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dataflow.kernels import activation, loss, reduce
-from dataflow.kernels.jit import native_ufunc, window_kernels
+from dataflow.kernels.jit import native_ufunc
 from tests.results_of import results_of
 
 SHAPES = [(1, 1), (3, 5), (7, 16), (5, 17), (200, 3), (4, 65), (6, 200), (2, 3, 129), (2, 1000)]
@@ -16,7 +16,6 @@ SHAPES = [(1, 1), (3, 5), (7, 16), (5, 17), (200, 3), (4, 65), (6, 200), (2, 3, 
 
 @pytest.fixture
 def no_kernel_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window_kernels, "SMALL_ELEMENTS", 0)
     monkeypatch.setattr(reduce, "SMALL_ELEMENTS", 0)
 
 
