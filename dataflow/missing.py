@@ -14,8 +14,6 @@ _ADVICE = {
     "tf.contrib.learn.Estimator(model_fn) or tf.estimator.DNNClassifier.",
     "contrib.learn.train": "use estimator.fit(input_fn=...), or a training loop within "
     "tf.train.MonitoredTrainingSession().",
-    "contrib.slim.learning": "use tf.train.MonitoredTrainingSession, or a loop of your own that "
-    "runs optimizer.minimize(loss).",
     "contrib.slim.nets.vgg": "of slim's networks, inception_v3 is here.",
     "enable_v2_behavior": "dataflow is TensorFlow 1's graph mode; leave the line out.",
     "profiler": "run with tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) and look at the "

@@ -5,48 +5,128 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.metrics import counts, means, thresholds
+from dataflow.metrics import counts, means, ranking, thresholds
+from dataflow.ops.counting import confusion_matrix
 from dataflow.ops.math import cast, equal, reduce_mean
+from dataflow.ops.sequences import in_top_k
+from dataflow.ops.sets import set_difference, set_intersection, set_size, set_union
 
 __all__ = [
     "accuracy",
+    "aggregate_metric_map",
+    "aggregate_metrics",
+    "confusion_matrix",
+    "set_difference",
+    "set_intersection",
+    "set_size",
+    "set_union",
     "streaming_accuracy",
     "streaming_auc",
     "streaming_false_negatives",
+    "streaming_false_negatives_at_thresholds",
     "streaming_false_positives",
+    "streaming_false_positives_at_thresholds",
+    "streaming_mean",
     "streaming_mean_absolute_error",
+    "streaming_mean_cosine_distance",
+    "streaming_mean_iou",
+    "streaming_mean_relative_error",
     "streaming_mean_squared_error",
+    "streaming_mean_tensor",
+    "streaming_percentage_less",
     "streaming_precision",
+    "streaming_precision_at_thresholds",
     "streaming_recall",
+    "streaming_recall_at_k",
+    "streaming_recall_at_thresholds",
     "streaming_root_mean_squared_error",
+    "streaming_sensitivity_at_specificity",
+    "streaming_sparse_average_precision_at_k",
+    "streaming_sparse_precision_at_k",
+    "streaming_sparse_precision_at_top_k",
+    "streaming_sparse_recall_at_k",
+    "streaming_specificity_at_sensitivity",
     "streaming_true_negatives",
+    "streaming_true_negatives_at_thresholds",
     "streaming_true_positives",
+    "streaming_true_positives_at_thresholds",
 ]
 
 
 def _predictions_first(metric: Callable[..., Any]) -> Callable[..., Any]:
-    def streaming(
-        predictions: Any, labels: Any, weights: Any = None, *args: Any, **kwargs: Any
-    ) -> Any:
-        return metric(labels, predictions, weights, *args, **kwargs)
+    def streaming(predictions: Any, labels: Any, *args: Any, **kwargs: Any) -> Any:
+        return metric(labels, predictions, *args, **kwargs)
 
     name = getattr(metric, "__name__", "")
     streaming.__name__ = f"streaming_{name}"
-    streaming.__doc__ = f"`tf.metrics.{name}` of (predictions, labels, weights, ...)."
+    streaming.__doc__ = f"`tf.metrics.{name}` of (predictions, labels, ...)."
     return streaming
 
 
 streaming_accuracy = _predictions_first(means.accuracy)
-streaming_auc = _predictions_first(thresholds.auc)
+streaming_mean_absolute_error = _predictions_first(means.mean_absolute_error)
+streaming_mean_cosine_distance = _predictions_first(means.mean_cosine_distance)
+streaming_mean_relative_error = _predictions_first(means.mean_relative_error)
+streaming_mean_squared_error = _predictions_first(means.mean_squared_error)
+streaming_root_mean_squared_error = _predictions_first(means.root_mean_squared_error)
 streaming_false_negatives = _predictions_first(counts.false_negatives)
 streaming_false_positives = _predictions_first(counts.false_positives)
-streaming_mean_absolute_error = _predictions_first(means.mean_absolute_error)
-streaming_mean_squared_error = _predictions_first(means.mean_squared_error)
+streaming_mean_iou = _predictions_first(counts.mean_iou)
 streaming_precision = _predictions_first(counts.precision)
 streaming_recall = _predictions_first(counts.recall)
-streaming_root_mean_squared_error = _predictions_first(means.root_mean_squared_error)
 streaming_true_negatives = _predictions_first(counts.true_negatives)
 streaming_true_positives = _predictions_first(counts.true_positives)
+streaming_auc = _predictions_first(thresholds.auc)
+streaming_false_negatives_at_thresholds = _predictions_first(
+    thresholds.false_negatives_at_thresholds
+)
+streaming_false_positives_at_thresholds = _predictions_first(
+    thresholds.false_positives_at_thresholds
+)
+streaming_precision_at_thresholds = _predictions_first(thresholds.precision_at_thresholds)
+streaming_recall_at_thresholds = _predictions_first(thresholds.recall_at_thresholds)
+streaming_sensitivity_at_specificity = _predictions_first(thresholds.sensitivity_at_specificity)
+streaming_specificity_at_sensitivity = _predictions_first(thresholds.specificity_at_sensitivity)
+streaming_true_negatives_at_thresholds = _predictions_first(thresholds.true_negatives_at_thresholds)
+streaming_true_positives_at_thresholds = _predictions_first(thresholds.true_positives_at_thresholds)
+streaming_sparse_average_precision_at_k = _predictions_first(ranking.average_precision_at_k)
+streaming_sparse_precision_at_k = _predictions_first(ranking.precision_at_k)
+streaming_sparse_precision_at_top_k = _predictions_first(ranking.precision_at_top_k)
+streaming_sparse_recall_at_k = _predictions_first(ranking.recall_at_k)
+streaming_mean = means.mean
+streaming_mean_tensor = means.mean_tensor
+streaming_percentage_less = means.percentage_below
+
+
+def streaming_recall_at_k(
+    predictions: Any,
+    labels: Any,
+    k: int,
+    weights: Any = None,
+    metrics_collections: Any = None,
+    updates_collections: Any = None,
+    name: str | None = None,
+) -> Any:
+    """How often the label [batch] is among the k largest predictions [batch, classes]."""
+    found = cast(in_top_k(predictions, labels, k), "float32")
+    name = name or f"recall_at_{k}"
+    return means.mean(found, weights, metrics_collections, updates_collections, name)
+
+
+def aggregate_metrics(*value_update_tuples: Any) -> tuple[list[Any], list[Any]]:
+    """Pairs (value, update) as the list of values and the list of updates."""
+    if not value_update_tuples:
+        raise ValueError("Expected at least one value_tensor/update_op pair")
+    values, updates = zip(*value_update_tuples, strict=True)
+    return list(values), list(updates)
+
+
+def aggregate_metric_map(
+    names_to_tuples: dict[str, Any],
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A dict of pairs (value, update) as a dict of values and a dict of updates."""
+    values = {name: pair[0] for name, pair in names_to_tuples.items()}
+    return values, {name: pair[1] for name, pair in names_to_tuples.items()}
 
 
 def accuracy(predictions: Any, labels: Any, weights: Any = None, name: str | None = None) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from dataflow import losses
+from dataflow.contrib import layers, losses
 from dataflow.contrib.framework import (
     add_arg_scope,
     arg_scope,
@@ -52,6 +52,7 @@ __all__ = [
     "get_variables_to_restore",
     "l1_regularizer",
     "l2_regularizer",
+    "layers",
     "losses",
     "max_pool2d",
     "one_hot_encoding",

@@ -1,0 +1,149 @@
+"""``tf.contrib.losses``: `tf.losses` with predictions first, and weights of whole examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dataflow import losses as tf_losses
+from dataflow.graph.collections import GraphKeys
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.losses import (
+    add_loss,
+    get_losses,
+    get_regularization_losses,
+    get_total_loss,
+)
+from dataflow.ops import array
+from dataflow.ops.activation import relu
+from dataflow.ops.casts import cast
+from dataflow.ops.graph_scopes import name_scope
+
+__all__ = [
+    "absolute_difference",
+    "add_loss",
+    "compute_weighted_loss",
+    "cosine_distance",
+    "get_losses",
+    "get_regularization_losses",
+    "get_total_loss",
+    "hinge_loss",
+    "log_loss",
+    "mean_pairwise_squared_error",
+    "mean_squared_error",
+    "sigmoid_cross_entropy",
+    "softmax_cross_entropy",
+    "sparse_softmax_cross_entropy",
+]
+
+
+def _over_examples(weights: Any, rank: int | None) -> Any:
+    """Weights of the first axes of losses of this rank, so that they broadcast."""
+    weights = convert_to_tensor(weights)
+    own = weights.get_shape().ndims
+    if not own or rank is None or own >= rank:
+        return weights
+    ones = [1] * (rank - own)
+    return array.reshape(weights, array.concat([array.shape(weights), ones], 0))
+
+
+def _rank(tensor: Any) -> int | None:
+    return convert_to_tensor(tensor).get_shape().ndims
+
+
+def _predictions_first(loss: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def turned(
+        predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None
+    ) -> Any:
+        weights = _over_examples(weights, _rank(predictions))
+        return loss(labels, predictions, weights=weights, scope=scope)
+
+    turned.__name__ = turned.__qualname__ = name
+    turned.__doc__ = f"`tf.losses.{name}` of (predictions, labels); ``weights`` may be those of examples, [batch]."
+    return turned
+
+
+absolute_difference = _predictions_first(tf_losses.absolute_difference, "absolute_difference")
+mean_squared_error = _predictions_first(tf_losses.mean_squared_error, "mean_squared_error")
+
+
+def mean_pairwise_squared_error(
+    predictions: Any, labels: Any = None, weights: Any = 1.0, scope: str | None = None
+) -> Any:
+    """`tf.losses.mean_pairwise_squared_error` of (predictions, labels)."""
+    return tf_losses.mean_pairwise_squared_error(labels, predictions, weights, scope)
+
+
+def log_loss(
+    predictions: Any,
+    labels: Any = None,
+    weights: Any = 1.0,
+    epsilon: float = 1e-7,
+    scope: str | None = None,
+) -> Any:
+    """`tf.losses.log_loss` of (predictions, labels)."""
+    weights = _over_examples(weights, _rank(predictions))
+    return tf_losses.log_loss(labels, predictions, weights, epsilon, scope)
+
+
+def cosine_distance(
+    predictions: Any,
+    labels: Any = None,
+    axis: int | None = None,
+    weights: Any = 1.0,
+    scope: str | None = None,
+    dim: int | None = None,
+) -> Any:
+    """`tf.losses.cosine_distance` of (predictions, labels)."""
+    weights = _over_examples(weights, _rank(predictions))
+    return tf_losses.cosine_distance(
+        labels, predictions, dim if axis is None else axis, weights, scope
+    )
+
+
+def sigmoid_cross_entropy(
+    logits: Any,
+    multi_class_labels: Any,
+    weights: Any = 1.0,
+    label_smoothing: float = 0,
+    scope: str | None = None,
+) -> Any:
+    """`tf.losses.sigmoid_cross_entropy` of (logits, labels)."""
+    weights = _over_examples(weights, _rank(logits))
+    return tf_losses.sigmoid_cross_entropy(
+        multi_class_labels, logits, weights, label_smoothing, scope
+    )
+
+
+def softmax_cross_entropy(
+    logits: Any,
+    onehot_labels: Any,
+    weights: Any = 1.0,
+    label_smoothing: float = 0,
+    scope: str | None = None,
+) -> Any:
+    """`tf.losses.softmax_cross_entropy` of (logits, labels)."""
+    return tf_losses.softmax_cross_entropy(onehot_labels, logits, weights, label_smoothing, scope)
+
+
+def sparse_softmax_cross_entropy(
+    logits: Any, labels: Any, weights: Any = 1.0, scope: str | None = None
+) -> Any:
+    """`tf.losses.sparse_softmax_cross_entropy` of (logits, labels)."""
+    return tf_losses.sparse_softmax_cross_entropy(labels, logits, weights, scope)
+
+
+def hinge_loss(logits: Any, labels: Any = None, scope: str | None = None) -> Any:
+    """``max(0, 1 - (2 labels - 1) logits)``, element by element: neither summed nor collected."""
+    with name_scope(scope, "hinge_loss"):
+        logits = convert_to_tensor(logits)
+        labels = cast(labels, logits.dtype)
+        logits.get_shape().assert_is_compatible_with(labels.get_shape())
+        return relu(1.0 - (2.0 * labels - 1.0) * logits)
+
+
+def compute_weighted_loss(losses: Any, weights: Any = 1.0, scope: str | None = None) -> Any:
+    """The mean of losses whose weight is not 0, times their weights: a scalar, collected."""
+    losses = convert_to_tensor(losses)
+    weights = _over_examples(weights, losses.get_shape().ndims)
+    return tf_losses.compute_weighted_loss(losses, weights, scope, loss_collection=GraphKeys.LOSSES)

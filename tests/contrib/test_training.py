@@ -1,0 +1,208 @@
+"""`tf.contrib.training`, `tf.contrib.losses`, older metrics and `slim.learning`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+slim = tf.contrib.slim
+
+
+@pytest.fixture(autouse=True)
+def graph() -> Any:
+    with tf.Graph().as_default() as graph:
+        yield graph
+
+
+def run(tensors: Any) -> Any:
+    with tf.Session() as sess:
+        sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        return sess.run(tensors)
+
+
+def test_hyperparameters() -> None:
+    hparams = tf.contrib.training.HParams(lr=0.1, steps=10, name="a", flag=False, sizes=[64, 32])
+    assert hparams.lr == 0.1 and hparams.sizes == [64, 32] and "lr" in hparams
+    hparams.parse("lr=0.3,name=b c,flag=true,sizes=[1,2,3]")
+    expected = {"lr": 0.3, "steps": 10, "name": "b c", "flag": True, "sizes": [1, 2, 3]}
+    assert hparams.values() == expected
+    hparams.parse("sizes[1]=7, steps=12").parse_json('{"lr": 2}')
+    assert hparams.sizes == [1, 7, 3] and hparams.steps == 12
+    assert hparams.lr == 2.0 and isinstance(hparams.lr, float)
+    assert hparams.get("lr") == 2.0 and hparams.get("other", 3) == 3
+    assert hparams.to_json(sort_keys=True).startswith('{"flag": true, "lr": 2.0')
+    hparams.add_hparam("more", 1)
+    hparams.del_hparam("more")
+    assert "more" not in hparams and not hasattr(hparams, "more")
+    for bad in ("steps=1.5", "unknown=1", "flag=maybe", "lr=[1,2]", "steps", "lr=1,lr=2"):
+        with pytest.raises(ValueError, match=r"\w"):
+            hparams.parse(bad)
+    for name, value in (("steps", 1.5), ("flag", 1), ("lr", "x"), ("lr", [1.0]), ("sizes", 1)):
+        with pytest.raises(ValueError, match="hparam"):
+            hparams.set_hparam(name, value)
+    with pytest.raises(ValueError, match="reserved"):
+        hparams.add_hparam("lr", 1)
+    with pytest.raises(ValueError, match="empty"):
+        tf.contrib.training.HParams(sizes=[])
+
+
+def test_sequences_of_similar_length_come_together() -> None:
+    lengths = [1, 5, 2, 6, 1, 7, 2, 5, 9, 10]
+    queue = tf.train.slice_input_producer([tf.constant(lengths)], num_epochs=1, shuffle=False)
+    length = queue[0]
+    sequence = tf.range(length)
+    got_lengths, (padded, label) = tf.contrib.training.bucket_by_sequence_length(
+        length,
+        [sequence, length * 10],
+        batch_size=2,
+        bucket_boundaries=[4, 8],
+        dynamic_pad=True,
+        allow_smaller_final_batch=True,
+    )
+    assert padded.shape.as_list() == [None, None] and label.shape.as_list() == [None]
+    seen = []
+    with tf.Session() as sess:
+        sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(sess, coord)
+        with pytest.raises(tf.errors.OutOfRangeError):
+            while True:
+                ls, xs, ys = sess.run([got_lengths, padded, label])
+                assert xs.shape == (len(ls), max(ls))
+                for n, row, y in zip(ls, xs, ys, strict=True):
+                    np.testing.assert_array_equal(row, list(range(n)) + [0] * (max(ls) - n))
+                    assert y == 10 * n
+                assert len({np.digitize(n, [4, 8]) for n in ls}) == 1
+                seen += list(ls)
+        coord.request_stop()
+        coord.join(threads)
+    assert sorted(seen) == sorted(lengths)
+    with pytest.raises(ValueError, match="increasing"):
+        tf.contrib.training.bucket_by_sequence_length(length, [sequence], 2, [8, 4])
+    with pytest.raises(TypeError, match="list or tuple"):
+        tf.contrib.training.bucket_by_sequence_length(length, [sequence], 2, 8)
+
+
+def test_older_losses_take_predictions_first() -> None:
+    logits = tf.constant([[2.0, -1.0], [0.5, 0.3]])
+    onehot = tf.constant([[1.0, 0.0], [0.0, 1.0]])
+    losses = tf.contrib.losses
+    pairs = {
+        "softmax_cross_entropy": (logits, onehot),
+        "sigmoid_cross_entropy": (logits, onehot),
+        "sparse_softmax_cross_entropy": (logits, tf.constant([0, 1])),
+        "mean_squared_error": (logits, onehot),
+        "absolute_difference": (logits, onehot),
+        "log_loss": (tf.sigmoid(logits), onehot),
+        "mean_pairwise_squared_error": (logits, onehot),
+    }
+    for name, (predictions, labels) in pairs.items():
+        mine, theirs = run(
+            [
+                getattr(losses, name)(predictions, labels),
+                getattr(tf.losses, name)(labels, predictions),
+            ]
+        )
+        assert mine == theirs, name
+    assert len(losses.get_losses()) == 2 * len(pairs)
+    hinge = losses.hinge_loss(logits, onehot)
+    np.testing.assert_allclose(run(hinge), [[0, 0], [1.5, 0.7]], rtol=1e-6)
+    assert len(losses.get_losses()) == 2 * len(pairs)
+    # Weights of whole examples: the second one counts three times, the first one not at all.
+    weighted = run(losses.mean_squared_error(logits, onehot, weights=tf.constant([0.0, 3.0])))
+    np.testing.assert_allclose(weighted, 3 * (0.25 + 0.49) / 2, rtol=1e-6)
+    assert slim.losses is losses and slim.layers is tf.contrib.layers
+
+
+def test_older_metrics_take_predictions_first() -> None:
+    metrics = tf.contrib.metrics
+    predictions, labels = tf.constant([0, 1, 1, 1]), tf.constant([0, 0, 1, 1])
+    scores = tf.constant([[0.1, 0.5, 0.4], [0.6, 0.3, 0.1]])
+    values, updates = metrics.aggregate_metric_map(
+        {
+            "precision": metrics.streaming_precision(predictions, labels),
+            "recall": metrics.streaming_recall(predictions, labels),
+            "iou": metrics.streaming_mean_iou(predictions, labels, 2),
+            "top": metrics.streaming_recall_at_k(scores, tf.constant([2, 2], tf.int64), 2),
+            "sparse": metrics.streaming_sparse_recall_at_k(
+                scores, tf.constant([[2], [2]], tf.int64), 2
+            ),
+            "mean": metrics.streaming_mean([1.0, 3.0]),
+            "less": metrics.streaming_percentage_less([1.0, 3.0], 2.0),
+            "at": metrics.streaming_precision_at_thresholds([0.2, 0.8], [False, True], [0.1, 0.5]),
+        }
+    )
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        sess.run(updates)
+        got = sess.run(values)
+    assert np.isclose(got["precision"], 2 / 3) and got["recall"] == 1.0
+    assert np.isclose(got["iou"], (1 / 2 + 2 / 3) / 2)
+    assert got["top"] == got["sparse"] == 0.5 and got["mean"] == 2.0 and got["less"] == 0.5
+    np.testing.assert_allclose(got["at"], [0.5, 1.0], atol=1e-6)
+    with pytest.raises(ValueError, match="at least one"):
+        metrics.aggregate_metrics()
+
+
+def model() -> Any:
+    x = tf.constant(np.random.RandomState(0).randn(32, 3).astype(np.float32))
+    y = tf.matmul(x, tf.constant([[1.0], [-2.0], [0.5]]))
+    hidden = slim.batch_norm(slim.fully_connected(x, 8), is_training=True)
+    return slim.losses.mean_squared_error(slim.fully_connected(hidden, 1, activation_fn=None), y)
+
+
+def test_slim_trains_and_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    losses = []
+    for steps in (30, 60):
+        with tf.Graph().as_default():
+            tf.set_random_seed(0)
+            train_op = slim.learning.create_train_op(
+                model(),
+                tf.train.AdamOptimizer(0.05),
+                clip_gradient_norm=5.0,
+                summarize_gradients=True,
+            )
+            logdir = str(tmp_path / "train")
+            losses.append(slim.learning.train(train_op, logdir, number_of_steps=steps))
+            assert tf.train.latest_checkpoint(logdir).endswith(f"model.ckpt-{steps}")
+    assert losses[1] < losses[0]
+    with pytest.raises(ValueError, match="train_op"):
+        slim.learning.train(None, None)
+
+
+def test_a_train_op_runs_updates_first_and_checks_the_loss() -> None:
+    w = tf.Variable([1.0, 1.0])
+    counted = tf.Variable(0, trainable=False)
+    tf.add_to_collection(tf.GraphKeys.UPDATE_OPS, tf.assign_add(counted, 1))
+    scale = tf.placeholder_with_default(1.0, [])
+    train_op = slim.learning.create_train_op(
+        tf.reduce_sum(w * [2.0, 4.0]) * scale,
+        tf.train.GradientDescentOptimizer(1.0),
+        gradient_multipliers={w.op.name: 0.5},
+    )
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        assert sess.run(train_op) == 6.0
+        np.testing.assert_allclose(sess.run(w), [0.0, -1.0])
+        assert sess.run([counted, tf.train.get_global_step()]) == [1, 1]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="LossTensor is inf or nan"):
+            sess.run(train_op, {scale: np.inf})
+    assert train_op in tf.get_collection(tf.GraphKeys.TRAIN_OP)
+
+
+def test_training_ends_when_a_hook_says_so(tmp_path: Path) -> None:
+    loss = model()
+    train_op = tf.contrib.training.create_train_op(
+        loss,
+        tf.train.GradientDescentOptimizer(0.1),
+        transform_grads_fn=tf.contrib.training.clip_gradient_norms_fn(1.0),
+    )
+    hooks = [tf.train.StopAtStepHook(num_steps=20)]
+    last = tf.contrib.training.train(train_op, str(tmp_path), hooks=hooks)
+    assert np.isfinite(last)
+    assert tf.train.latest_checkpoint(str(tmp_path)).endswith("-20")
