@@ -1,0 +1,435 @@
+"""Recurrent cells of `tf.contrib.rnn`: normalized, convolutional and simpler gated ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.ops import array
+from dataflow.ops.bias import bias_add
+from dataflow.ops.convolution import convolution
+from dataflow.ops.initializers import constant_initializer, zeros_initializer
+from dataflow.ops.math import matmul, reduce_mean, rsqrt, sigmoid, square, tanh
+from dataflow.ops.normalization import dropout
+from dataflow.ops.variable_scope import get_variable, get_variable_scope, variable_scope
+from dataflow.rnn.cells import BasicLSTMCell, CellAround, LSTMStateTuple, RNNCell
+from dataflow.rnn.loops import bidirectional_dynamic_rnn, dynamic_rnn, static_bidirectional_rnn
+from dataflow.shapes import TensorShape
+
+
+def _depth(input_shape: Any) -> int:
+    depth = TensorShape(input_shape)[-1].value
+    if depth is None:
+        raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {input_shape}")
+    return int(depth)
+
+
+class _SameSizes(RNNCell):
+    """A cell whose state and output have ``num_units`` elements each."""
+
+    _num_units: int
+
+    @property
+    def state_size(self) -> Any:
+        return self._num_units
+
+    @property
+    def output_size(self) -> Any:
+        return self._num_units
+
+
+class LayerNormBasicLSTMCell(_SameSizes):
+    """`BasicLSTMCell` with each gate and the state normalized over its units (Ba, Kiros, Hinton 2016).
+
+    ``dropout_keep_prob`` drops units of the candidate, without loss of memory (Semeniuta et al. 2016). States
+    are `LSTMStateTuple`.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        input_size: Any = None,
+        activation: Any = tanh,
+        layer_norm: bool = True,
+        norm_gain: float = 1.0,
+        norm_shift: float = 0.0,
+        dropout_keep_prob: Any = 1.0,
+        dropout_prob_seed: Any = None,
+        reuse: Any = None,
+    ) -> None:
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+        self._forget_bias = forget_bias
+        self._activation = activation
+        self._layer_norm = layer_norm
+        self._gain, self._shift = norm_gain, norm_shift
+        self._keep_prob, self._seed = dropout_keep_prob, dropout_prob_seed
+
+    @property
+    def state_size(self) -> Any:
+        return LSTMStateTuple(self._num_units, self._num_units)
+
+    def build(self, input_shape: Any) -> None:
+        units = self._num_units
+        self._kernel = self.add_variable("kernel", [_depth(input_shape) + units, 4 * units])
+        self._norms = {}
+        if not self._layer_norm:
+            self._bias = self.add_variable("bias", [4 * units], initializer=zeros_initializer())
+        for part in ("input", "transform", "forget", "output", "state") if self._layer_norm else ():
+            self._norms[part] = tuple(
+                self.add_variable(
+                    f"{part}/{name}", [units], initializer=constant_initializer(value)
+                )
+                for name, value in (("gamma", self._gain), ("beta", self._shift))
+            )
+        self.built = True
+
+    def _normalized(self, x: Any, part: str) -> Any:
+        if not self._layer_norm:
+            return x
+        gamma, beta = self._norms[part]
+        centered = x - reduce_mean(x, 1, keepdims=True)
+        scale = rsqrt(reduce_mean(square(centered), 1, keepdims=True) + 1e-12)
+        return centered * scale * gamma + beta
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        c, h = state
+        gates = matmul(array.concat([inputs, h], 1), self._kernel)
+        if not self._layer_norm:
+            gates = bias_add(gates, self._bias)
+        i, j, f, o = (
+            self._normalized(gate, part)
+            for gate, part in zip(
+                array.split(gates, 4, 1), ("input", "transform", "forget", "output"), strict=True
+            )
+        )
+        candidate = self._activation(j)
+        if not isinstance(self._keep_prob, float) or self._keep_prob < 1:
+            candidate = dropout(candidate, self._keep_prob, seed=self._seed)
+        new_c = c * sigmoid(f + self._forget_bias) + sigmoid(i) * candidate
+        new_c = self._normalized(new_c, "state")
+        new_h = self._activation(new_c) * sigmoid(o)
+        return new_h, LSTMStateTuple(new_c, new_h)
+
+
+class UGRNNCell(_SameSizes):
+    """Update gate alone: ``g * state + (1 - g) * candidate`` (Collins, Sohl-Dickstein, Sussillo 2016)."""
+
+    def __init__(
+        self,
+        num_units: int,
+        initializer: Any = None,
+        forget_bias: float = 1.0,
+        activation: Any = tanh,
+        reuse: Any = None,
+    ) -> None:
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+        self._initializer = initializer
+        self._forget_bias = forget_bias
+        self._activation = activation
+
+    def build(self, input_shape: Any) -> None:
+        units = self._num_units
+        shape = [_depth(input_shape) + units, 2 * units]
+        self._kernel = self.add_variable("kernel", shape, initializer=self._initializer)
+        self._bias = self.add_variable("bias", [2 * units], initializer=zeros_initializer())
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        both = bias_add(matmul(array.concat([inputs, state], 1), self._kernel), self._bias)
+        gate, candidate = array.split(both, 2, 1)
+        gate = sigmoid(gate + self._forget_bias)
+        new = gate * state + (1.0 - gate) * self._activation(candidate)
+        return new, new
+
+
+class SRUCell(_SameSizes):
+    """Simple recurrent unit, whose gates do not see the state (Lei and Zhang 2017)."""
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: Any = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, **kwargs)
+        self._num_units = num_units
+        self._activation = activation or tanh
+
+    def build(self, input_shape: Any) -> None:
+        units = self._num_units
+        self._kernel = self.add_variable("kernel", [_depth(input_shape), 4 * units])
+        self._bias = self.add_variable("bias", [2 * units], initializer=zeros_initializer())
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        candidate, f, r, skipped = array.split(matmul(inputs, self._kernel), 4, 1)
+        gates = sigmoid(bias_add(array.concat([f, r], 1), self._bias))
+        f, r = array.split(gates, 2, 1)
+        c = f * state + (1.0 - f) * candidate
+        return r * self._activation(c) + (1.0 - r) * skipped, c
+
+
+class ConvLSTMCell(RNNCell):
+    """LSTM of images, with convolutions for matrix products (Shi et al. 2015).
+
+    Inputs are [batch, *input_shape], with ``conv_ndims`` spatial axes and the channels last. With
+    ``skip_connection`` the inputs are joined to the output's channels.
+    """
+
+    def __init__(
+        self,
+        conv_ndims: int,
+        input_shape: Any,
+        output_channels: int,
+        kernel_shape: Any,
+        use_bias: bool = True,
+        skip_connection: bool = False,
+        forget_bias: float = 1.0,
+        initializers: Any = None,
+        name: str = "conv_lstm_cell",
+    ) -> None:
+        super().__init__(name=name)
+        input_shape = TensorShape(input_shape).as_list()
+        if conv_ndims != len(input_shape) - 1:
+            raise ValueError(f"Invalid input_shape {input_shape} for conv_ndims={conv_ndims}.")
+        self._conv_ndims = conv_ndims
+        self._kernel_shape = list(kernel_shape)
+        self._channels = output_channels
+        self._use_bias, self._skip = use_bias, skip_connection
+        self._forget_bias = forget_bias
+        self._initializer = initializers
+        extra = input_shape[-1] if skip_connection else 0
+        self._output = TensorShape([*input_shape[:-1], output_channels + extra])
+        self._cell = TensorShape([*input_shape[:-1], output_channels])
+
+    @property
+    def output_size(self) -> Any:
+        return self._output
+
+    @property
+    def state_size(self) -> Any:
+        return LSTMStateTuple(self._cell, self._output)
+
+    def build(self, input_shape: Any) -> None:
+        joined = _depth(input_shape) + _depth(self._output)
+        shape = [*self._kernel_shape, joined, 4 * self._channels]
+        self._kernel = self.add_variable("kernel", shape, initializer=self._initializer)
+        if self._use_bias:
+            self._bias = self.add_variable(
+                "biases", [4 * self._channels], initializer=zeros_initializer()
+            )
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        c, h = state
+        gates = convolution(array.concat([inputs, h], -1), self._kernel, "SAME")
+        if self._use_bias:
+            gates = gates + self._bias
+        i, j, f, o = array.split(gates, 4, self._conv_ndims + 1)
+        new_c = sigmoid(f + self._forget_bias) * c + sigmoid(i) * tanh(j)
+        output = tanh(new_c) * sigmoid(o)
+        if self._skip:
+            output = array.concat([output, inputs], -1)
+        return output, LSTMStateTuple(new_c, output)
+
+
+class Conv1DLSTMCell(ConvLSTMCell):
+    """`ConvLSTMCell` of sequences."""
+
+    def __init__(self, name: str = "conv_1d_lstm_cell", **kwargs: Any) -> None:
+        super().__init__(conv_ndims=1, name=name, **kwargs)
+
+
+class Conv2DLSTMCell(ConvLSTMCell):
+    """`ConvLSTMCell` of images."""
+
+    def __init__(self, name: str = "conv_2d_lstm_cell", **kwargs: Any) -> None:
+        super().__init__(conv_ndims=2, name=name, **kwargs)
+
+
+class Conv3DLSTMCell(ConvLSTMCell):
+    """`ConvLSTMCell` of volumes."""
+
+    def __init__(self, name: str = "conv_3d_lstm_cell", **kwargs: Any) -> None:
+        super().__init__(conv_ndims=3, name=name, **kwargs)
+
+
+class HighwayWrapper(CellAround):
+    """``inputs * carry + outputs * transform`` with learned gates (Srivastava et al. 2015).
+
+    Inputs and outputs have one size. By default ``transform = 1 - carry``.
+    """
+
+    def __init__(
+        self,
+        cell: RNNCell,
+        couple_carry_transform_gates: bool = True,
+        carry_bias_init: float = 1.0,
+    ) -> None:
+        super().__init__(cell)
+        self._coupled = couple_carry_transform_gates
+        self._carry_bias_init = carry_bias_init
+
+    def _gate(self, inputs: Any, name: str, bias: float) -> Any:
+        size = _depth(inputs.get_shape())
+        kernel = get_variable(f"{name}_w", [size, size], dtype=inputs.dtype)
+        start = constant_initializer(bias)
+        return sigmoid(
+            bias_add(
+                matmul(inputs, kernel),
+                get_variable(f"{name}_b", [size], dtype=inputs.dtype, initializer=start),
+            )
+        )
+
+    def __call__(
+        self, inputs: Any, state: Any, scope: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        inputs = convert_to_tensor(inputs)
+        outputs, new_state = self._cell(inputs, state, scope=scope)
+        inputs.get_shape().assert_is_compatible_with(outputs.get_shape())
+        carry = self._gate(inputs, "carry", self._carry_bias_init)
+        transform = (
+            1.0 - carry
+            if self._coupled
+            else self._gate(inputs, "transform", -self._carry_bias_init)
+        )
+        return inputs * carry + outputs * transform, new_state
+
+
+class LSTMBlockFusedCell:
+    """`BasicLSTMCell` over whole sequences [time, batch, size]: ``(outputs, last state)``."""
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        cell_clip: float | None = None,
+        use_peephole: bool = False,
+        reuse: Any = None,
+        dtype: Any = None,
+        name: str = "lstm_fused_cell",
+    ) -> None:
+        if use_peephole or cell_clip:
+            raise NotImplementedError(
+                "LSTMBlockFusedCell has no peepholes and no clipping here: use tf.nn.dynamic_rnn with "
+                "tf.nn.rnn_cell.LSTMCell(use_peepholes=..., cell_clip=...)."
+            )
+        self._cell = BasicLSTMCell(num_units, forget_bias, reuse=reuse, name=name, dtype=dtype)
+
+    @property
+    def num_units(self) -> int:
+        """The number of units."""
+        return int(self._cell.output_size)
+
+    @property
+    def trainable_variables(self) -> Any:
+        """The kernel and the bias, once it was called."""
+        return self._cell.trainable_variables
+
+    def __call__(
+        self,
+        inputs: Any,
+        initial_state: Any = None,
+        dtype: Any = None,
+        sequence_length: Any = None,
+        scope: Any = None,
+    ) -> Any:
+        inputs = convert_to_tensor(inputs)
+        if isinstance(initial_state, tuple):
+            initial_state = LSTMStateTuple(*initial_state)
+        return dynamic_rnn(
+            self._cell,
+            inputs,
+            sequence_length=sequence_length,
+            initial_state=initial_state,
+            dtype=dtype or inputs.dtype,
+            time_major=True,
+            scope=scope or get_variable_scope(),
+        )
+
+
+def _check_stacks(cells_fw: Any, cells_bw: Any, *states: Any) -> None:
+    if not isinstance(cells_fw, list) or not isinstance(cells_bw, list) or not cells_fw:
+        raise ValueError("cells_fw and cells_bw must be lists of RNNCells, one for each layer.")
+    if len(cells_fw) != len(cells_bw):
+        raise ValueError("Forward and Backward cells must have the same depth.")
+    for state in states:
+        if state is not None and len(state) != len(cells_fw):
+            raise ValueError("initial states must be lists with one state for each layer.")
+
+
+def stack_bidirectional_dynamic_rnn(
+    cells_fw: Any,
+    cells_bw: Any,
+    inputs: Any,
+    initial_states_fw: Any = None,
+    initial_states_bw: Any = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    parallel_iterations: Any = None,
+    time_major: bool = False,
+    scope: Any = None,
+    swap_memory: bool = False,
+) -> tuple[Any, Any, Any]:
+    """Layers of `tf.nn.bidirectional_dynamic_rnn`, each of which reads both outputs of the one below.
+
+    Returns (outputs [batch, time, forward + backward size], forward states, backward states), with a state
+    for each layer. Raises `ValueError` unless the lists have one length.
+    """
+    _check_stacks(cells_fw, cells_bw, initial_states_fw, initial_states_bw)
+    states_fw, states_bw = [], []
+    with variable_scope(scope or "stack_bidirectional_rnn"):
+        for i, (cell_fw, cell_bw) in enumerate(zip(cells_fw, cells_bw, strict=True)):
+            with variable_scope(f"cell_{i}"):
+                outputs, (fw, bw) = bidirectional_dynamic_rnn(
+                    cell_fw,
+                    cell_bw,
+                    inputs,
+                    sequence_length=sequence_length,
+                    initial_state_fw=None if initial_states_fw is None else initial_states_fw[i],
+                    initial_state_bw=None if initial_states_bw is None else initial_states_bw[i],
+                    dtype=dtype,
+                    parallel_iterations=parallel_iterations,
+                    swap_memory=swap_memory,
+                    time_major=time_major,
+                )
+                inputs = array.concat(outputs, 2)
+            states_fw.append(fw)
+            states_bw.append(bw)
+    return inputs, tuple(states_fw), tuple(states_bw)
+
+
+def stack_bidirectional_rnn(
+    cells_fw: Any,
+    cells_bw: Any,
+    inputs: Any,
+    initial_states_fw: Any = None,
+    initial_states_bw: Any = None,
+    dtype: Any = None,
+    sequence_length: Any = None,
+    scope: Any = None,
+) -> tuple[Any, Any, Any]:
+    """`stack_bidirectional_dynamic_rnn` of a list of inputs, one for each step."""
+    _check_stacks(cells_fw, cells_bw, initial_states_fw, initial_states_bw)
+    states_fw, states_bw = [], []
+    with variable_scope(scope or "stack_bidirectional_rnn"):
+        for i, (cell_fw, cell_bw) in enumerate(zip(cells_fw, cells_bw, strict=True)):
+            with variable_scope(f"cell_{i}") as cell_scope:
+                inputs, fw, bw = static_bidirectional_rnn(
+                    cell_fw,
+                    cell_bw,
+                    inputs,
+                    None if initial_states_fw is None else initial_states_fw[i],
+                    None if initial_states_bw is None else initial_states_bw[i],
+                    dtype,
+                    sequence_length,
+                    cell_scope,
+                )
+            states_fw.append(fw)
+            states_bw.append(bw)
+    return inputs, tuple(states_fw), tuple(states_bw)
