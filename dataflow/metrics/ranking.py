@@ -28,7 +28,7 @@ from dataflow.ops.math import (
 )
 from dataflow.ops.sequences import range_, top_k
 from dataflow.ops.sparse import sparse_tensor_to_dense
-from dataflow.ops.sparse_tensor import SparseTensor
+from dataflow.ops.sparse_tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from dataflow.ops.state import assign_add
 
 
@@ -39,6 +39,7 @@ def _name_at(prefix: str, k: int | None, class_id: int | None = None) -> str:
 
 def _label_sets(labels: Any, like: Tensor) -> tuple[Tensor, Tensor]:
     """Labels as dense int64 [..., n], and which of them count: no padding, each class once."""
+    labels = convert_to_tensor_or_sparse_tensor(labels)
     if isinstance(labels, SparseTensor):
         present = sparse_tensor_to_dense(
             SparseTensor(
@@ -50,7 +51,7 @@ def _label_sets(labels: Any, like: Tensor) -> tuple[Tensor, Tensor]:
         dense = array.where(equal(present, 1), dense, array.fill(array.shape(dense), np.int64(-1)))
         mask = equal(present, 1)
     else:
-        dense = cast(convert_to_tensor(labels), dtypes.int64)
+        dense = cast(labels, dtypes.int64)
         if dense.dims is not None and like.dims is not None and len(dense.dims) < len(like.dims):
             dense = array.expand_dims(dense, -1)
         mask = array.ones_like(dense, dtypes.bool_)

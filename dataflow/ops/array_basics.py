@@ -109,11 +109,19 @@ def shape(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     return _shape_of(input, name, out_type, True)
 
 
+def _dense_shape(input: Any) -> Tensor | None:
+    """That of a `SparseTensor`, or of its value; ``None`` for what is dense."""
+    dense_shape = getattr(input, "dense_shape", None)
+    if dense_shape is None or isinstance(dense_shape, Tensor):
+        return dense_shape
+    return convert_to_tensor(dense_shape, dtypes.int64)
+
+
 def _shape_of(input: Any, name: str | None, out_type: Any, optimize: bool) -> Tensor:
     out_type = dtypes.int32 if out_type is None else as_dtype(out_type)
     with op_scope(name, "Shape", [input]) as scope:
-        dense_shape = getattr(input, "dense_shape", None)
-        if isinstance(dense_shape, Tensor):
+        dense_shape = _dense_shape(input)
+        if dense_shape is not None:
             from dataflow.ops.math import cast
 
             return cast(dense_shape, out_type)  # type: ignore[no-any-return]
@@ -127,8 +135,8 @@ def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     """The number of elements of ``input``, a scalar of ``out_type``."""
     out_type = dtypes.int32 if out_type is None else as_dtype(out_type)
     with op_scope(name, "Size", [input]) as scope:
-        dense_shape = getattr(input, "dense_shape", None)
-        if isinstance(dense_shape, Tensor):
+        dense_shape = _dense_shape(input)
+        if dense_shape is not None:
             from dataflow.ops.math import cast, reduce_prod
 
             return reduce_prod(cast(dense_shape, out_type), 0, name=scope)
@@ -142,8 +150,8 @@ def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of axes of ``input``, an int32 scalar."""
     with op_scope(name, "Rank", [input]) as scope:
-        dense_shape = getattr(input, "dense_shape", None)
-        if isinstance(dense_shape, Tensor):
+        dense_shape = _dense_shape(input)
+        if dense_shape is not None:
             return size(dense_shape, name=scope)
         tensor = convert_to_tensor(input)
         if tensor.dims is not None:

@@ -20,7 +20,7 @@ from dataflow.ops.elementary import abs_, floor, log
 from dataflow.ops.matmul import matmul
 from dataflow.ops.matrix_diag import eye
 from dataflow.ops.reduce import reduce_max, reduce_sum
-from dataflow.ops.solvers import matrix_solve
+from dataflow.ops.solvers import largest_side, matrix_solve
 
 # Higham: The scaling and squaring method for the matrix exponential revisited (2005): the
 # numerator of the diagonal Pade approximant of order 13, and the norm up to which it is exact.
@@ -96,8 +96,6 @@ def matrix_rank(
         a = convert_to_tensor(a, dtype_hint=dtypes.float32, name="a")
         values = svd(a, compute_uv=False)
         if tol is None:
-            if a.dims is None or None in a.dims[-2:]:
-                raise ValueError("matrix_rank needs tol, or a matrix size known at build time")
             eps = float(np.finfo(a.dtype.base_dtype.as_numpy_dtype).eps)
-            tol = eps * max(a.dims[-2:]) * reduce_max(values, axis=-1, keepdims=True)
+            tol = eps * largest_side(a) * reduce_max(values, axis=-1, keepdims=True)
         return reduce_sum(cast(greater(values, tol), dtypes.int32), axis=-1)

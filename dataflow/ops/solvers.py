@@ -183,27 +183,44 @@ def matrix_solve_ls(
     with default_graph().name_scope(name or "matrix_solve_ls"):
         matrix = convert_to_tensor(matrix, name="matrix")
         rhs = convert_to_tensor(rhs, matrix.dtype.base_dtype, name="rhs")
-        if matrix.dims is None or None in matrix.dims[-2:]:
-            raise ValueError("matrix_solve_ls needs a matrix size known at build time")
-        rows, columns = matrix.dims[-2:]
-        tall = rows >= columns
-        if not fast:
-            if tall:
-                q, r = qr(matrix)
-                return matrix_triangular_solve(r, matmul(q, rhs, adjoint_a=True), lower=False)
-            q, r = qr(_adjoint(matrix))
-            return matmul(q, matrix_triangular_solve(r, rhs, lower=False, adjoint=True))
-        gram = matmul(matrix, matrix, adjoint_a=tall, adjoint_b=not tall)
-        if isinstance(l2_regularizer, Tensor) or l2_regularizer != 0:
-            if not isinstance(l2_regularizer, Tensor):
-                l2_regularizer = convert_to_tensor(l2_regularizer, matrix.dtype.real_dtype)
-            size = min(rows, columns)
-            identity = eye(size, batch_shape=stack_shape(matrix), dtype=matrix.dtype)
-            gram = gram + l2_regularizer * identity
-        factor = cholesky(gram)
+        if matrix.dims is not None and None not in matrix.dims[-2:]:
+            rows, columns = matrix.dims[-2:]
+            return _least_squares(matrix, rhs, l2_regularizer, fast, rows >= columns)
+        from dataflow.ops.comparison import greater_equal
+        from dataflow.ops.conditionals import cond
+
+        sizes = array_ops.shape(matrix)
+        return cond(  # type: ignore[no-any-return]
+            greater_equal(sizes[-2], sizes[-1]),
+            lambda: _least_squares(matrix, rhs, l2_regularizer, fast, True),
+            lambda: _least_squares(matrix, rhs, l2_regularizer, fast, False),
+        )
+
+
+def _least_squares(
+    matrix: Tensor, rhs: Tensor, l2_regularizer: Any, fast: bool, tall: bool
+) -> Tensor:
+    """`matrix_solve_ls` for a matrix with at least as many rows as columns, or at most as many."""
+    if not fast:
         if tall:
-            return cholesky_solve(factor, matmul(matrix, rhs, adjoint_a=True))
-        return matmul(matrix, cholesky_solve(factor, rhs), adjoint_a=True)
+            q, r = qr(matrix)
+            return matrix_triangular_solve(r, matmul(q, rhs, adjoint_a=True), lower=False)
+        q, r = qr(_adjoint(matrix))
+        return matmul(q, matrix_triangular_solve(r, rhs, lower=False, adjoint=True))
+    gram = matmul(matrix, matrix, adjoint_a=tall, adjoint_b=not tall)
+    if isinstance(l2_regularizer, Tensor) or l2_regularizer != 0:
+        if not isinstance(l2_regularizer, Tensor):
+            l2_regularizer = convert_to_tensor(l2_regularizer, matrix.dtype.real_dtype)
+        dims = matrix.dims
+        size: Any = None if dims is None else dims[-1 if tall else -2]
+        if size is None:
+            size = array_ops.shape(matrix)[-1 if tall else -2]
+        identity = eye(size, batch_shape=stack_shape(matrix), dtype=matrix.dtype)
+        gram = gram + l2_regularizer * identity
+    factor = cholesky(gram)
+    if tall:
+        return cholesky_solve(factor, matmul(matrix, rhs, adjoint_a=True))
+    return matmul(matrix, cholesky_solve(factor, rhs), adjoint_a=True)
 
 
 def _adjoint(matrix: Any) -> Any:
@@ -222,6 +239,17 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
         return 2.0 * reduce_sum(log(real(matrix_diag_part(factor))), axis=[-1])  # type: ignore[no-any-return]
 
 
+def largest_side(matrix: Tensor) -> Any:
+    """The larger of the last two sizes: a number, or a scalar of the real dtype where unknown."""
+    known = [d for d in (matrix.dims or ())[-2:] if d is not None]
+    if len(known) == 2:
+        return max(known)
+    from dataflow.ops.casts import cast
+    from dataflow.ops.reduce import reduce_max
+
+    return cast(reduce_max(array_ops.shape(matrix)[-2:]), matrix.dtype.real_dtype)
+
+
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """The pseudo-inverse of Moore and Penrose, from the singular values above ``rcond * largest``."""
     import numpy as np
@@ -233,9 +261,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
     with default_graph().name_scope(name or "pinv"):
         a = convert_to_tensor(a, name="a")
         if rcond is None:
-            if a.dims is None or None in a.dims[-2:]:
-                raise ValueError("pinv needs rcond, or a matrix size known at build time")
-            rcond = 10.0 * max(a.dims[-2:]) * float(np.finfo(a.dtype.as_numpy_dtype).eps)
+            rcond = 10.0 * largest_side(a) * float(np.finfo(a.dtype.as_numpy_dtype).eps)
         s, u, v = svd(a)
         kept = greater(s, rcond * reduce_max(s, axis=-1, keepdims=True))
         safe = array_ops.where(kept, s, array_ops.ones_like(s))

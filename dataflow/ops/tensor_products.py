@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from dataflow import dtypes
 from dataflow.dtypes import NUMBERS, REAL_NUMBERS
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import conj_if_complex, mul_op, pow_
+from dataflow.ops.arithmetic import conj_if_complex, floor_mod_op, mul_op, pow_
 from dataflow.ops.elementary import abs_, sqrt
 from dataflow.ops.matmul import matmul
 from dataflow.ops.reduce import (
@@ -21,6 +22,7 @@ from dataflow.ops.reduce import (
     reduce_sum,
 )
 from dataflow.ops.renamed_arguments import renamed
+from dataflow.ops.sequences import invert_permutation, range_, setdiff1d
 from dataflow.shapes import Dims, list_dims, merge, normalize_axis, num_elements
 
 
@@ -213,6 +215,44 @@ def _as_matrix(x: Tensor, axes: list[int], contracted_last: bool) -> tuple[Tenso
     return moved, free_sizes, static_free
 
 
+def _is_found_at_run_time(a: Tensor, b: Tensor, axes: Any) -> bool:
+    from dataflow.ops.static_value import static_value
+
+    unknown_axes = isinstance(axes, Tensor) and static_value(axes) is None
+    return a.dims is None or b.dims is None or unknown_axes
+
+
+def _tensordot_at_run_time(a: Tensor, b: Tensor, axes: Any, scope: str) -> Tensor:
+    """`tensordot` where a rank or the axes are known only when the graph runs."""
+    rank_a, rank_b = array_ops.rank(a), array_ops.rank(b)
+    if not isinstance(axes, Tensor) and np.ndim(axes) == 0:
+        count = int(axes)
+        if count < 0:
+            raise ValueError(f"`axes` must be at least 0. Received: {axes}")
+        first: Any = range_(rank_a - count, rank_a)
+        second: Any = np.arange(count, dtype=np.int32)
+    else:
+        first, second = (
+            array_ops.reshape(convert_to_tensor(part, dtypes.int32), [-1])
+            for part in (axes[0], axes[1])
+        )
+    left, left_free = _matrix_at_run_time(a, rank_a, first, True)
+    right, right_free = _matrix_at_run_time(b, rank_b, second, False)
+    sizes = array_ops.concat([left_free, right_free], 0)
+    return array_ops.reshape(matmul(left, right), sizes, name=scope)
+
+
+def _matrix_at_run_time(x: Tensor, rank: Tensor, axes: Any, last: bool) -> tuple[Tensor, Tensor]:
+    """As `_as_matrix`; the free sizes are a tensor."""
+    axes = floor_mod_op(axes + rank, rank)
+    free, _ = setdiff1d(range_(rank), axes)
+    moved = array_ops.transpose(x, array_ops.concat([free, axes] if last else [axes, free], 0))
+    sizes = array_ops.shape(x)
+    free_sizes = array_ops.gather(sizes, free)
+    parts = [prod_op(free_sizes, [0]), prod_op(array_ops.gather(sizes, axes), [0])]
+    return array_ops.reshape(moved, array_ops.stack(parts if last else parts[::-1])), free_sizes
+
+
 def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     """The sum of products over ``axes``: a number (last of a, first of b) or two lists of axes.
 
@@ -221,6 +261,8 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     with default_graph().name_scope(name or "Tensordot") as scope:
         a = convert_to_tensor(a, name="a")
         b = convert_to_tensor(b, a.dtype.base_dtype, name="b")
+        if _is_found_at_run_time(a, b, axes):
+            return _tensordot_at_run_time(a, b, axes, scope)
         first, second = _contraction_axes(a, b, axes)
         if a.dims is not None and b.dims is not None:
             for i, j in zip(first, second, strict=True):
@@ -344,7 +386,7 @@ def _largest_singular_value(tensor: Tensor, axis: list[int]) -> Tensor:
     from dataflow.ops.decompositions import svd
 
     if tensor.dims is None:
-        raise ValueError("a matrix norm with ord=2 needs a tensor of known rank")
+        return _largest_singular_value_at_run_time(tensor, axis)
     rank = len(tensor.dims)
     pair = [normalize_axis(a, rank) for a in axis]
     rest = [i for i in range(rank) if i not in pair]
@@ -353,6 +395,18 @@ def _largest_singular_value(tensor: Tensor, axis: list[int]) -> Tensor:
     for place in sorted(pair):
         result = array_ops.expand_dims(result, place)
     return result
+
+
+def _largest_singular_value_at_run_time(tensor: Tensor, axis: list[int]) -> Tensor:
+    from dataflow.ops.decompositions import svd
+
+    rank = array_ops.rank(tensor)
+    pair = floor_mod_op(convert_to_tensor(axis, dtypes.int32) + rank, rank)
+    rest, _ = setdiff1d(range_(rank), pair)
+    order = array_ops.concat([rest, pair], 0)
+    result = reduce_max(svd(array_ops.transpose(tensor, order), compute_uv=False), -1)
+    sizes = array_ops.concat([array_ops.shape(result), [1, 1]], 0)
+    return array_ops.transpose(array_ops.reshape(result, sizes), invert_permutation(order))
 
 
 def normalize(

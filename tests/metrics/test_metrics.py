@@ -236,3 +236,17 @@ def test_mistakes_say_what_is_wrong():
         sess.run(tf.local_variables_initializer())
         with pytest.raises(tf.errors.InvalidArgumentError, match=r"in \[0, 1\]"):
             sess.run(update, {score: [1.5]})
+
+
+def test_labels_that_are_the_value_of_a_sparse_tensor():
+    labels = tf.SparseTensorValue(
+        np.array([[0, 0], [1, 0], [1, 1]], np.int64),
+        np.array([1, 0, 2], np.int64),
+        np.array([2, 2], np.int64),
+    )
+    scores = tf.constant([[0.1, 0.5, 0.4], [0.3, 0.1, 0.6]])
+    updates = [f(labels, scores, 2)[1] for f in (tf.metrics.recall_at_k, tf.metrics.precision_at_k)]
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        assert session.run(updates) == [1.0, 0.75]
+        assert session.run([tf.size(labels), tf.rank(labels)]) == [4, 2]

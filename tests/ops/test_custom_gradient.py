@@ -45,3 +45,36 @@ def test_mistakes_are_named():
         x = tf.constant(1.0)
         with pytest.raises(ValueError, match="gradient"):
             tf.gradients(too_many(x), x)
+
+
+def test_variables_that_the_function_makes():
+    @tf.custom_gradient
+    def scaled(x):
+        v = tf.get_variable("v", initializer=3.0)
+
+        def grad(dy, variables=None):
+            return dy * 7.0, [dy * 5.0 for _ in variables]
+
+        return x * x * v, grad
+
+    with tf.Graph().as_default():
+        x = tf.constant(2.0)
+        y = scaled(x)
+        assert run([y, *tf.gradients(y, [x, *tf.global_variables()])]) == [12.0, 7.0, 5.0]
+
+
+def test_a_gradient_that_takes_no_variables():
+    @tf.custom_gradient
+    def scaled(x):
+        return x * tf.get_variable("v", initializer=3.0), lambda dy: dy
+
+    @tf.custom_gradient
+    def uses(x):
+        return x * outside, lambda dy: dy * 4.0
+
+    with tf.Graph().as_default():
+        with pytest.raises(TypeError, match="keyword argument 'variables'"):
+            scaled(tf.constant(1.0))
+        outside = tf.Variable(2.0)
+        x = tf.constant(1.0)
+        assert run(tf.gradients(uses(x), x)) == [4.0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -148,3 +150,34 @@ def test_half_precision_is_summed_in_single() -> None:
         row = tf.ones([1, 4096], tf.float16)
         assert session.run(tf.matmul(row, row, transpose_b=True)).tolist() == [[4096.0]]
         assert session.run(tf.reduce_sum(row)) == 4096
+
+
+@pytest.mark.parametrize("axes", [1, [[1, 2], [1, 0]], [[-1], [0]], [2, 0]])
+def test_tensordot_of_ranks_known_at_run_time(axes: Any) -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        a, b = (tf.placeholder(tf.float64) for _ in range(2))
+        given = {a: np.arange(24.0).reshape(2, 3, 4), b: np.arange(12.0).reshape(4, 3)}
+        product = tf.tensordot(a, b, axes)
+        np.testing.assert_allclose(session.run(product, given), np.tensordot(*given.values(), axes))
+        if axes != 1:
+            fed = tf.placeholder(tf.int32)
+            product = tf.tensordot(a, b, fed)
+            got = session.run(product, {**given, fed: axes})
+            np.testing.assert_allclose(got, np.tensordot(*given.values(), axes))
+
+
+def test_matrices_of_sizes_known_at_run_time() -> None:
+    matrix = np.arange(6.0).reshape(3, 2) + np.eye(3, 2)
+    with tf.Graph().as_default(), tf.Session() as session:
+        a, b = (tf.placeholder(tf.float64) for _ in range(2))
+        np.testing.assert_allclose(
+            session.run(tf.linalg.pinv(a), {a: matrix}), np.linalg.pinv(matrix), atol=1e-12
+        )
+        assert session.run(tf.linalg.matrix_rank(a), {a: matrix}) == 2
+        norm = tf.norm(a, ord=2, axis=[0, 1])
+        np.testing.assert_allclose(session.run(norm, {a: matrix}), np.linalg.norm(matrix, 2))
+        for fast in (True, False):
+            for value in (matrix, matrix.T):
+                ones = np.ones([len(value), 1])
+                got = session.run(tf.matrix_solve_ls(a, b, fast=fast), {a: value, b: ones})
+                np.testing.assert_allclose(got, np.linalg.lstsq(value, ones, rcond=None)[0])
