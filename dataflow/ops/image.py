@@ -212,8 +212,34 @@ def _three_channels(images: Tensor) -> Dims:
 
 @define_op("RGBToHSV", "images: T -> output: T", T=_FLOAT)
 def rgb_to_hsv_op(images: Tensor) -> Dims:
-    """Red, green, blue in [0, 1] as hue, saturation, value in [0, 1]. Not differentiable."""
+    """Red, green, blue in [0, 1] as hue, saturation, value in [0, 1].
+
+    Gradient: that of the six formulas, one for each order of the channels; 0 for the hue and
+    saturation of grays.
+    """
     return _three_channels(images)
+
+
+@rgb_to_hsv_op.gradient
+def rgb_to_hsv_gradient(op: Any, grad: Any) -> list[Any]:
+    from dataflow.gradients import gradients
+    from dataflow.ops.arithmetic import maximum, minimum
+    from dataflow.ops.array import stack, unstack, where, zeros_like
+    from dataflow.ops.comparison import equal, greater
+
+    (images,) = op.inputs
+    red, green, blue = unstack(images, axis=-1)
+    largest = maximum(maximum(red, green), blue)
+    span = largest - minimum(minimum(red, green), blue)
+    colored = greater(span, 0.0)
+    ones, none = where(colored, span, span + 1.0), zeros_like(span)
+    of_green, of_blue = 2.0 + (blue - red) / ones, 4.0 + (red - green) / ones
+    hue = where(equal(largest, green), of_green, of_blue)
+    hue = where(equal(largest, red), (green - blue) / ones, hue) / 6.0
+    bright = greater(largest, 0.0)
+    share = span / where(bright, largest, largest + 1.0)
+    formulas = [where(colored, hue, none), where(colored, share, none), largest]
+    return gradients(stack(formulas, axis=-1), [images], [grad])
 
 
 @define_op("HSVToRGB", "images: T -> output: T", T=_FLOAT)
@@ -242,9 +268,7 @@ def adjust_contrast_op(images: Tensor, contrast_factor: Tensor) -> Dims:
     return images.dims
 
 
-not_differentiable(
-    rgb_to_hsv_op, hsv_to_rgb_op, adjust_hue_op, adjust_saturation_op, adjust_contrast_op
-)
+not_differentiable(hsv_to_rgb_op, adjust_hue_op, adjust_saturation_op, adjust_contrast_op)
 
 
 # ---- boxes --------------------------------------------------------------------------------
