@@ -15,6 +15,7 @@ own, in `cuda.conv`.
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -543,122 +544,42 @@ def _convolve_input_gradient(
     return layout.from_last(xp, out.astype(dtype, copy=False))
 
 
-@kernel("Conv2D")
-def conv2d_kernel(
-    xp: Any,
-    input: Any,
-    filter: Any,
-    *,
-    strides: list[int],
-    padding: str,
-    explicit_paddings: list[int],
-    data_format: str,
-    dilations: list[int],
-) -> Any:
-    layout = Layout(data_format == "NCHW")
-    return _convolve(xp, input, filter, layout, strides, dilations, padding, explicit_paddings)
+def _convolution_kernels(op_types: tuple[str, str, str], first: str, explicit: bool) -> None:
+    """A convolution, and its gradients by the input and by the filter; ``first``: channels first.
 
-
-@kernel("Conv2DBackpropInput")
-def conv2d_backprop_input_kernel(
-    xp: Any,
-    input_sizes: Any,
-    filter: Any,
-    out_backprop: Any,
-    *,
-    strides: list[int],
-    padding: str,
-    explicit_paddings: list[int],
-    data_format: str,
-    dilations: list[int],
-) -> Any:
-    layout = Layout(data_format == "NCHW")
-    return _convolve_input_gradient(
-        xp,
-        input_sizes,
-        filter,
-        out_backprop,
-        layout,
-        strides,
-        dilations,
-        padding,
-        explicit_paddings,
+    With ``explicit`` the ops have an attribute of explicit paddings.
+    """
+    attrs = ("strides", "padding", "data_format", "dilations")
+    functions: tuple[Callable[..., Any], ...] = (
+        _convolve,
+        _convolve_input_gradient,
+        _convolve_filter_gradient,
     )
+    for op_type, function in zip(op_types, functions, strict=True):
+        # As if it were the function itself: `dataflow_widgets.about` shows its source.
+        register = kernel(op_type, attrs=(*attrs, "explicit_paddings") if explicit else attrs)
+        register(functools.wraps(function)(_with_layout(function, first)))
 
 
-@kernel("Conv2DBackpropFilter")
-def conv2d_backprop_filter_kernel(
-    xp: Any,
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
-    *,
-    strides: list[int],
-    padding: str,
-    explicit_paddings: list[int],
-    data_format: str,
-    dilations: list[int],
-) -> Any:
-    layout = Layout(data_format == "NCHW")
-    return _convolve_filter_gradient(
-        xp,
-        input,
-        filter_sizes,
-        out_backprop,
-        layout,
-        strides,
-        dilations,
-        padding,
-        explicit_paddings,
-    )
+def _with_layout(function: Callable[..., Any], first: str) -> Callable[..., Any]:
+    def run(
+        xp: Any,
+        *inputs: Any,
+        strides: list[int],
+        padding: str,
+        data_format: str,
+        dilations: list[int],
+        explicit_paddings: Sequence[int] = (),
+    ) -> Any:
+        layout = Layout(data_format == first)
+        return function(xp, *inputs, layout, strides, dilations, padding, explicit_paddings)
+
+    return run
 
 
-@kernel("Conv3D")
-def conv3d_kernel(
-    xp: Any,
-    input: Any,
-    filter: Any,
-    *,
-    strides: list[int],
-    padding: str,
-    data_format: str,
-    dilations: list[int],
-) -> Any:
-    layout = Layout(data_format == "NCDHW")
-    return _convolve(xp, input, filter, layout, strides, dilations, padding, [])
-
-
-@kernel("Conv3DBackpropInputV2")
-def conv3d_backprop_input_kernel(
-    xp: Any,
-    input_sizes: Any,
-    filter: Any,
-    out_backprop: Any,
-    *,
-    strides: list[int],
-    padding: str,
-    data_format: str,
-    dilations: list[int],
-) -> Any:
-    layout = Layout(data_format == "NCDHW")
-    return _convolve_input_gradient(
-        xp, input_sizes, filter, out_backprop, layout, strides, dilations, padding, []
-    )
-
-
-@kernel("Conv3DBackpropFilterV2")
-def conv3d_backprop_filter_kernel(
-    xp: Any,
-    input: Any,
-    filter_sizes: Any,
-    out_backprop: Any,
-    *,
-    strides: list[int],
-    padding: str,
-    data_format: str,
-    dilations: list[int],
-) -> Any:
-    layout = Layout(data_format == "NCDHW")
-    return _convolve_filter_gradient(
-        xp, input, filter_sizes, out_backprop, layout, strides, dilations, padding, []
-    )
+_convolution_kernels(
+    ("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"), "NCHW", explicit=True
+)
+_convolution_kernels(
+    ("Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"), "NCDHW", explicit=False
+)

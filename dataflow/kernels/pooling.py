@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def _windows(
     ksize: list[int],
     strides: list[int],
     padding: str,
-    explicit_paddings: list[int] | None = None,
+    explicit_paddings: Sequence[int] | None = None,
 ) -> Windows:
     """Axis -> window, for the axes that are pooled at all."""
     pairs = list(zip((explicit_paddings or [])[::2], (explicit_paddings or [])[1::2], strict=True))
@@ -360,7 +360,12 @@ def _avg_pool_gradient(xp: Any, sizes: Any, grad: Any, windows: Windows) -> Any:
     return xp.ascontiguousarray(out).astype(grad.dtype, copy=False)
 
 
+#: The attributes of what has no explicit paddings.
+_STEPS = ("ksize", "strides", "padding")
+
+
 @kernel("MaxPool")
+@kernel("MaxPool3D", attrs=_STEPS)
 def max_pool_kernel(
     xp: Any,
     input: Any,
@@ -368,7 +373,7 @@ def max_pool_kernel(
     ksize: list[int],
     strides: list[int],
     padding: str,
-    explicit_paddings: list[int],
+    explicit_paddings: Sequence[int] = (),
 ) -> Any:
     return _max_pool(xp, input, _windows(input.shape, ksize, strides, padding, explicit_paddings))
 
@@ -398,14 +403,8 @@ def bias_relu_max_pool_grad_kernel(
     return _max_pool_gradient(xp, orig_input, orig_output, grad, windows, bias)
 
 
-@kernel("MaxPool3D")
-def max_pool_3d_kernel(
-    xp: Any, input: Any, *, ksize: list[int], strides: list[int], padding: str
-) -> Any:
-    return _max_pool(xp, input, _windows(input.shape, ksize, strides, padding))
-
-
 @kernel("MaxPoolGrad")
+@kernel("MaxPool3DGrad", attrs=_STEPS)
 def max_pool_grad_kernel(
     xp: Any,
     orig_input: Any,
@@ -415,24 +414,9 @@ def max_pool_grad_kernel(
     ksize: list[int],
     strides: list[int],
     padding: str,
-    explicit_paddings: list[int],
+    explicit_paddings: Sequence[int] = (),
 ) -> Any:
     windows = _windows(orig_input.shape, ksize, strides, padding, explicit_paddings)
-    return _max_pool_gradient(xp, orig_input, orig_output, grad, windows)
-
-
-@kernel("MaxPool3DGrad")
-def max_pool_3d_grad_kernel(
-    xp: Any,
-    orig_input: Any,
-    orig_output: Any,
-    grad: Any,
-    *,
-    ksize: list[int],
-    strides: list[int],
-    padding: str,
-) -> Any:
-    windows = _windows(orig_input.shape, ksize, strides, padding)
     return _max_pool_gradient(xp, orig_input, orig_output, grad, windows)
 
 
@@ -451,18 +435,11 @@ def max_pool_grad_grad_kernel(
     return _max_pool_second_gradient(xp, orig_input, orig_output, grad, windows)
 
 
-@kernel("AvgPool")
+@kernel("AvgPool", "AvgPool3D")
 def avg_pool_kernel(
     xp: Any, value: Any, *, ksize: list[int], strides: list[int], padding: str
 ) -> Any:
     return _avg_pool(xp, value, _windows(value.shape, ksize, strides, padding))
-
-
-@kernel("AvgPool3D")
-def avg_pool_3d_kernel(
-    xp: Any, input: Any, *, ksize: list[int], strides: list[int], padding: str
-) -> Any:
-    return _avg_pool(xp, input, _windows(input.shape, ksize, strides, padding))
 
 
 @kernel("AvgPoolGrad", "AvgPool3DGrad")

@@ -16,6 +16,7 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import INDEX, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.indexed_slices import takes_slices
+from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, Shape
@@ -532,18 +533,9 @@ def squeeze_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [reshape(grad, shape(op.inputs[0]))]
 
 
-def deprecated_argument(new_name: str, new: Any, old_name: str, old: Any) -> Any:
-    """The value of an argument that has an older name too; `ValueError` when both are given."""
-    if old is None:
-        return new
-    if new is not None:
-        raise ValueError(f"Cannot specify both {old_name!r} and {new_name!r}.")
-    return old
-
-
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """``input`` with a new axis of size 1 at ``axis``. ``dim`` is the older name of ``axis``."""
-    axis = deprecated_argument("axis", axis, "dim", dim)
+    axis = renamed("axis", axis, "dim", dim)
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
     return expand_dims_op(input, axis, name=name)  # type: ignore[no-any-return]
@@ -556,7 +548,7 @@ def squeeze(
 
     Raises `ShapeError` when an axis that is named has another size.
     """
-    axis = deprecated_argument("axis", axis, "squeeze_dims", squeeze_dims)
+    axis = renamed("axis", axis, "squeeze_dims", squeeze_dims)
     if axis is None:
         axis = []
     elif isinstance(axis, (int, np.integer)):

@@ -14,7 +14,8 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.array_basics import deprecated_argument, need_rank, reshape
+from dataflow.ops.array_basics import need_rank, reshape
+from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.shapes import Dims, Shape
@@ -91,7 +92,7 @@ def decode_raw(
     bytes: Any = None,
 ) -> Tensor:
     """The bytes of each string as a vector of ``out_type``; all strings must be equally long."""
-    source = deprecated_argument("input_bytes", input_bytes, "bytes", bytes)
+    source = renamed("input_bytes", input_bytes, "bytes", bytes)
     if out_type is None:
         raise ValueError("decode_raw needs out_type, the dtype of the numbers")
     return decode_raw_op(  # type: ignore[no-any-return]

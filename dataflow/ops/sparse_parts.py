@@ -12,9 +12,10 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.array_basics import deprecated_argument, need_rank, reshape, shape, zeros
+from dataflow.ops.array_basics import need_rank, reshape, shape, zeros
 from dataflow.ops.gather_scatter import gather, scatter_nd
 from dataflow.ops.joining import concat, stack
+from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sparse_dense import check_triple, rank_of, sparse_tensor_to_dense
 from dataflow.ops.sparse_tensor import (
     SparseTensor,
@@ -301,7 +302,7 @@ def sparse_split(
         raise ValueError("Keyword arguments are required for this function.")
     if sp_input is None or num_split is None:
         raise ValueError("sparse_split needs sp_input and num_split")
-    axis = deprecated_argument("axis", axis, "split_dim", split_dim)
+    axis = renamed("axis", axis, "split_dim", split_dim)
     if axis is None:
         raise ValueError("axis is required")
     sp = to_sparse(sp_input)

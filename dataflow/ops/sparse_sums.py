@@ -11,9 +11,10 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.array_basics import deprecated_argument, reshape
+from dataflow.ops.array_basics import reshape
 from dataflow.ops.gather_scatter import gather, gather_nd, scatter_nd
 from dataflow.ops.joining import concat
+from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sparse_dense import check_triple, rank_of
 from dataflow.ops.sparse_tensor import (
     SparseTensor,
@@ -107,7 +108,7 @@ def sparse_tensor_dense_add_gradient(op: Any, grad: Tensor) -> list[Any]:
 
 def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any:
     """The sum of two tensors at least one of which is sparse; dense when one is dense."""
-    threshold = deprecated_argument("threshold", threshold, "thresh", thresh)
+    threshold = renamed("threshold", threshold, "thresh", thresh)
     threshold = 0 if threshold is None else threshold
     if not is_sparse(a) and not is_sparse(b):
         raise TypeError("At least one input should be SparseTensor; do you mean to use tf.add()?")
@@ -199,36 +200,23 @@ _REDUCE = "input_indices: int64, input_values: T, input_shape: int64, reduction_
 
 
 def _define_reduce(name: str, text: str, kind: Any, sparse: bool) -> OpDef:
+    outputs = "output: T"
     if sparse:
-
-        def rule(
-            input_indices: Tensor,
-            input_values: Tensor,
-            input_shape: Tensor,
-            reduction_axes: Tensor,
-            *,
-            keep_dims: bool = False,
-        ) -> list[Dims]:
-            check_triple(input_indices, input_values, input_shape)
-            dims = _reduced_dims(input_shape, reduction_axes, keep_dims)
-            rank = None if dims is None else len(dims)
-            return [(None, rank), (None,), (rank,)]
-
         outputs = "output_indices: int64, output_values: T, output_shape: int64"
-    else:
 
-        def rule(  # type: ignore[misc]
-            input_indices: Tensor,
-            input_values: Tensor,
-            input_shape: Tensor,
-            reduction_axes: Tensor,
-            *,
-            keep_dims: bool = False,
-        ) -> Dims:
-            check_triple(input_indices, input_values, input_shape)
-            return _reduced_dims(input_shape, reduction_axes, keep_dims)
+    def rule(
+        input_indices: Tensor,
+        input_values: Tensor,
+        input_shape: Tensor,
+        reduction_axes: Tensor,
+        *,
+        keep_dims: bool = False,
+    ) -> Any:
+        check_triple(input_indices, input_values, input_shape)
+        dims = _reduced_dims(input_shape, reduction_axes, keep_dims)
+        rank = None if dims is None else len(dims)
+        return [(None, rank), (None,), (rank,)] if sparse else dims
 
-        outputs = "output: T"
     rule.__doc__ = text
     return define_op(name, f"{_REDUCE} -> {outputs}", T=kind)(rule)
 
@@ -287,8 +275,8 @@ def _reduce_axes(sp: SparseTensor, axis: Any) -> Any:
 def _reduce(
     op_def: Any, sp_input: Any, axis: Any, keepdims: Any, reduction_axes: Any, keep_dims: Any
 ) -> Any:
-    keepdims = deprecated_argument("keepdims", keepdims, "keep_dims", keep_dims)
-    axis = deprecated_argument("axis", axis, "reduction_axes", reduction_axes)
+    keepdims = renamed("keepdims", keepdims, "keep_dims", keep_dims)
+    axis = renamed("axis", axis, "reduction_axes", reduction_axes)
     sp = to_sparse(sp_input)
     result = op_def(
         sp.indices,
@@ -300,52 +288,41 @@ def _reduce(
     return result if isinstance(result, Tensor) else SparseTensor(*result)
 
 
-def sparse_reduce_sum(
-    sp_input: Any,
-    axis: Any = None,
-    keepdims: Any = None,
-    reduction_axes: Any = None,
-    keep_dims: Any = None,
-) -> Tensor:
-    """The dense sum over ``axis`` (all axes by default)."""
-    return _reduce(sparse_reduce_sum_op, sp_input, axis, keepdims, reduction_axes, keep_dims)  # type: ignore[no-any-return]
+def _reduce_function(op_def: OpDef, name: str, what: str) -> Any:
+    def reduce(
+        sp_input: Any,
+        axis: Any = None,
+        keepdims: Any = None,
+        reduction_axes: Any = None,
+        keep_dims: Any = None,
+    ) -> Any:
+        return _reduce(op_def, sp_input, axis, keepdims, reduction_axes, keep_dims)
+
+    reduce.__name__ = reduce.__qualname__ = name
+    reduce.__doc__ = what
+    return reduce
 
 
-def sparse_reduce_max(
-    sp_input: Any,
-    axis: Any = None,
-    keepdims: Any = None,
-    reduction_axes: Any = None,
-    keep_dims: Any = None,
-) -> Tensor:
-    """The dense maximum of the values that are there over ``axis``; 0 where there is none."""
-    return _reduce(sparse_reduce_max_op, sp_input, axis, keepdims, reduction_axes, keep_dims)  # type: ignore[no-any-return]
-
-
-def sparse_reduce_sum_sparse(
-    sp_input: Any,
-    axis: Any = None,
-    keepdims: Any = None,
-    reduction_axes: Any = None,
-    keep_dims: Any = None,
-) -> SparseTensor:
-    """The sum over ``axis`` as a SparseTensor."""
-    return _reduce(  # type: ignore[no-any-return]
-        sparse_reduce_sum_sparse_op, sp_input, axis, keepdims, reduction_axes, keep_dims
-    )
-
-
-def sparse_reduce_max_sparse(
-    sp_input: Any,
-    axis: Any = None,
-    keepdims: Any = None,
-    reduction_axes: Any = None,
-    keep_dims: Any = None,
-) -> SparseTensor:
-    """The maximum over ``axis`` as a SparseTensor."""
-    return _reduce(  # type: ignore[no-any-return]
-        sparse_reduce_max_sparse_op, sp_input, axis, keepdims, reduction_axes, keep_dims
-    )
+sparse_reduce_sum = _reduce_function(
+    sparse_reduce_sum_op,
+    "sparse_reduce_sum",
+    "The dense sum over ``axis`` (all axes by default).",
+)
+sparse_reduce_max = _reduce_function(
+    sparse_reduce_max_op,
+    "sparse_reduce_max",
+    "The dense maximum of the values that are there over ``axis``; 0 where there is none.",
+)
+sparse_reduce_sum_sparse = _reduce_function(
+    sparse_reduce_sum_sparse_op,
+    "sparse_reduce_sum_sparse",
+    "The sum over ``axis`` as a SparseTensor.",
+)
+sparse_reduce_max_sparse = _reduce_function(
+    sparse_reduce_max_sparse_op,
+    "sparse_reduce_max_sparse",
+    "The maximum over ``axis`` as a SparseTensor.",
+)
 
 
 @define_op(

@@ -12,7 +12,8 @@ from dataflow.graph.conversion import convert_to_tensor, is_tensor_like
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import INDEX, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.array_basics import deprecated_argument, need_rank, rank, reshape
+from dataflow.ops.array_basics import need_rank, rank, reshape
+from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sources import constant
 from dataflow.ops.sparse_tensor import SparseTensor, to_sparse
 from dataflow.ops.static_value import static_value
@@ -108,8 +109,8 @@ def reduce_join(
     keepdims: Any = None,
 ) -> Tensor:
     """The strings of ``inputs`` joined along ``axis`` (all axes by default)."""
-    keepdims = deprecated_argument("keepdims", keepdims, "keep_dims", keep_dims)
-    axis = deprecated_argument("axis", axis, "reduction_indices", reduction_indices)
+    keepdims = renamed("keepdims", keepdims, "keep_dims", keep_dims)
+    axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     with op_scope(name, "ReduceJoin", [inputs]):
         tensor = convert_to_tensor(inputs)
         if axis is None:
@@ -136,7 +137,7 @@ def string_split(
     into bytes. ``skip_empty`` drops empty words.
     """
     _need_sparse(result_type)
-    sep = deprecated_argument("sep", sep, "delimiter", delimiter)
+    sep = renamed("sep", sep, "delimiter", delimiter)
     sep = " " if sep is None else sep
     with op_scope(name, "StringSplit", [source]):
         source = convert_to_tensor(source, dtypes.string)
@@ -154,7 +155,7 @@ def split(
 ) -> SparseTensor:
     """The words of each string of a vector, parted by ``sep`` (runs of white space by default)."""
     _need_sparse(result_type)
-    input = deprecated_argument("input", input, "source", source)
+    input = renamed("input", input, "source", source)
     with op_scope(name, "StringSplit", [input]):
         input = convert_to_tensor(input, dtypes.string, "input")
         if input.dims == ():
@@ -355,7 +356,7 @@ def string_to_number(
 
     Raises `InvalidArgumentError` at run time for text that is no number.
     """
-    source = deprecated_argument("input", string_tensor, "string_tensor", input)
+    source = renamed("input", string_tensor, "string_tensor", input)
     return string_to_number_op(source, out_type=as_dtype(out_type), name=name)  # type: ignore[no-any-return]
 
 
@@ -464,7 +465,7 @@ def string_to_hash_bucket(
     input: Any = None,
 ) -> Tensor:
     """A number below ``num_buckets`` for each string, by TensorFlow's older hash."""
-    source = deprecated_argument("input", string_tensor, "string_tensor", input)
+    source = renamed("input", string_tensor, "string_tensor", input)
     return string_to_hash_bucket_op(source, num_buckets=num_buckets, name=name)  # type: ignore[no-any-return]
 
 
