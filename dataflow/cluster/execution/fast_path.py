@@ -27,6 +27,7 @@ from dataflow.cluster.execution.schedule import (
 from dataflow.cluster.partition.partitioner import GraphPartition
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.messages import Kind, Message
+from dataflow.cluster.transport.remote_errors import error_of
 from dataflow.cluster.transport.step_flags import ADOPT, ALL, LAST, PREFETCHED
 from dataflow.errors import DeadlineExceededError, UnavailableError
 
@@ -91,6 +92,7 @@ class FastStep:
         self._prepared = prepared
         self._local = prepared.local
         self._task, self._address = remote.task, remote.address
+        self._tasks = (remote.task, master.task)
         self._first, self._last = first, last
         self._read_slots = [
             slot
@@ -116,40 +118,55 @@ class FastStep:
         """
         master, local = self._master, self._local
         load = local.session.load
-        if local.is_new or load.delay_seconds or self._task in master.machine.dead:
+        if local.is_new or load.delay_seconds:
             return None
         pool = master.pool
         connection = pool.take_warm(self._address)
         if connection is None:
             return None
         master.in_use.add(connection)
+        machine, step = master.machine, next(master.step_numbers)
         try:
             reads = prefetch.take_reads(connection, self._prepared, count)
             if reads is None or master.closed:
                 pool.give_unused(connection)
                 return None
+            master.decide(machine.start, step, self._tasks)
+            if step not in machine.waiting:  # its task is dead, as the general step will say
+                master.verdict(step)
+                pool.give_unused(connection)
+                return None
             with np.errstate(all="ignore"):
-                outcome = self._run(connection, reads, values, seconds, count, load.num_updates)
+                outcome = self._run(
+                    connection, step, reads, values, seconds, count, load.num_updates
+                )
         except BaseException:
             connection.close()
+            master.decide(machine.cancelled, step, "the step was given up")
+            master.verdict(step)
             raise
         finally:
             master.in_use.discard(connection)
         if type(outcome) is Fallback:
             return master.take_over(outcome, values, seconds)
+        for task in self._tasks:
+            master.decide(machine.done, step, task)
+        lost = master.verdict(step)
+        if lost is not None:  # another thread has seen the task die
+            raise error_of(lost.code, lost.message, lost.task)
         return outcome  # type: ignore[return-value]
 
     def _run(
         self,
         connection: Connection,
+        step: int,
         reads: list[Any],
         values: Sequence[Any],
         seconds: float | None,
         count: int,
         read_at: int,
     ) -> list[Any] | Fallback:
-        master, local, first = self._master, self._local, self._first
-        step = next(master.step_numbers)
+        local, first = self._local, self._first
         if seconds is not None:
             connection.deadline = time.monotonic() + seconds
         slots = local.new_slots(connection)

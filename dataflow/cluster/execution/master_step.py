@@ -256,7 +256,6 @@ class MasterStep:
         machine, task = master.machine, prepared.remotes[0].task
         assert prepared.local is not None
         self.connections[task] = fallback.connection
-        self._take(master.decide(machine.start, self.step, [task, master.task]))
         if self.closing:
             self._cancel()
         if self.error is not None:
@@ -386,6 +385,10 @@ class MasterStep:
         if self.wake_fd >= 0:
             by_fd[self.wake_fd] = "wake"
         if not by_fd:
+            lost = self.master.verdict(self.step)
+            if lost is not None:  # another thread has seen a task die whose answer had come
+                self.error = error_of(lost.code, lost.message, lost.task)
+                return []
             raise errors.InternalError(
                 None, None, f"Step {self.step} waits for nobody: {self.master.machine.waiting}."
             )

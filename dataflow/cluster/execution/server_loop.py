@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.execution.compiled_partition import CompiledPartition
+from dataflow.cluster.execution.linear_run import LinearRun, linear_schedule
 from dataflow.cluster.execution.partition_run import PartitionRun, run_in_thread, run_later
-from dataflow.cluster.execution.resumable import ResumableRun, Stage, is_resumable, stages_in
 from dataflow.cluster.execution.schedule import first_chain
 from dataflow.cluster.transport.connection import Connection
-from dataflow.cluster.transport.messages import Kind, ProtocolError
+from dataflow.cluster.transport.messages import Kind
 from dataflow.cluster.transport.remote_errors import describe_error
 
 if TYPE_CHECKING:
@@ -49,11 +49,9 @@ class ServerSideLoop:
         self._partition = partition
         self._connection = connection
         self._step = step
-        self._run: PartitionRun | _LoopRun | None = None
+        self._run: PartitionRun | LinearRun | None = None
         chain = first_chain(partition)
-        self._stages: list[Stage] | None = None
-        if is_resumable(partition, chain) and not any(chain.pending):
-            self._stages = stages_in(partition, chain)
+        self._schedule = None if any(chain.pending) else linear_schedule(partition, chain)
         self._beginning = False
         self._done = False
         self._finishing = False
@@ -78,13 +76,13 @@ class ServerSideLoop:
                 if not self._done:
                     return  # it waits; whoever ends it begins the next
 
-    def _new_run(self) -> PartitionRun | _LoopRun:
-        partition, stages = self._partition, self._stages
-        if stages is None or partition.session.load.delay_seconds:
+    def _new_run(self) -> PartitionRun | LinearRun:
+        partition, schedule = self._partition, self._schedule
+        if schedule is None or partition.session.load.delay_seconds:
             return PartitionRun(partition, self._step, self)
         if partition.is_new:
             partition.count_run()
-        return _LoopRun(self, partition, stages)
+        return LinearRun(schedule, partition.new_slots(), partition.session.load.num_updates, self)
 
     def finish(self) -> None:
         """Let the run that is in progress be the last."""
@@ -98,15 +96,18 @@ class ServerSideLoop:
         if run is not None:
             run.cancel()
 
-    def deliver(self, channel: int, tensors: Sequence[Any], elsewhere: bool = False) -> None:
-        """A step that lies wholly on one task gets no messages."""
-        raise ProtocolError(f"step {self._step} repeats itself, and was sent a tensor")
-
     # The runs' transport
 
     def send(self, task: str, channel: int, tensors: list[Any]) -> None:
         """Never called, as nothing leaves the task."""
         raise AssertionError("a step that repeats itself has something to send")
+
+    def suspended(self, run: LinearRun) -> None:
+        """`cancel` knows of it."""
+
+    def may_block(self) -> bool:
+        """Nothing is sent."""
+        return False
 
     def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
         """One run has ended: begin the next, on this thread if it is not held up by that."""
@@ -133,21 +134,3 @@ class ServerSideLoop:
             self._connection.send(
                 Kind.ERROR, 0, self._step, head=describe_error(error, service.task)
             )
-
-
-class _LoopRun(ResumableRun):
-    """One run of a step that has no turns."""
-
-    __slots__ = ("_owner",)
-
-    def __init__(
-        self, owner: ServerSideLoop, partition: CompiledPartition, stages: list[Stage]
-    ) -> None:
-        super().__init__(stages, partition.new_slots(), partition.session.load.num_updates)
-        self._owner = owner
-
-    def _end(self, on_notifier: bool) -> None:
-        self._owner.done([], ())
-
-    def _fail(self, error: Exception) -> None:
-        self._owner.failed(error)

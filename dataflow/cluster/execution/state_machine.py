@@ -1,9 +1,10 @@
 """The decisions of the distributed runtime, without I/O: an event goes in, messages come out.
 
 `StepMachine` is a master's: which task a step waits for, when it is complete, what a death means.
-`SyncMachine` is a synchronous optimizer's: which gradients count, when they are applied, who may
-begin the next step. The servers and the simulator drive the same objects, so that what is tested
-with random event orders is what runs.
+Masters drive it for every step, so that what is tested with random event orders is what runs.
+`SyncMachine` is a model of synchronous training: which gradients count, when they are applied, who may
+begin the next step. The simulator runs it; in a cluster the accumulators and the token queue of
+`SyncReplicasOptimizer`, which are nodes of the graph, decide the same.
 """
 
 from __future__ import annotations

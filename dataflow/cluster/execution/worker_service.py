@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from dataflow.cluster.execution.compiled_partition import (
@@ -20,8 +20,10 @@ from dataflow.cluster.execution.compiled_partition import (
     TaskSession,
 )
 from dataflow.cluster.execution.explain import code_of
-from dataflow.cluster.execution.fast_run import FastRun, FastRunPlan, begin
+from dataflow.cluster.execution.home_transport import HomeTransport, Registered
+from dataflow.cluster.execution.linear_run import LinearRun
 from dataflow.cluster.execution.partition_run import PartitionRun, run_in_thread
+from dataflow.cluster.execution.schedule import take_in
 from dataflow.cluster.execution.server_loop import ServerSideLoop
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.task_load import TaskLoad
@@ -37,9 +39,7 @@ from dataflow.cluster.transport.step_flags import (
     ALL,
     CHANNEL_SHIFT,
     HAS_DATA,
-    LAST,
     MAX_HANDLE,
-    PREFETCHED,
     REPEAT,
     TRACE,
     VALUES,
@@ -144,85 +144,6 @@ def decode_partition(head: dict[str, Any], arrays: list[Any]) -> PartitionPlan:
     )
 
 
-class Registered:
-    """A partition that a master registered: where its steps send to."""
-
-    def __init__(
-        self, partition: CompiledPartition, session: str, home: str, addresses: dict[str, str]
-    ) -> None:
-        self.partition = partition
-        self.session = session
-        self.home = home
-        self.addresses = addresses
-        self.fast_plan = FastRunPlan(partition, home)
-        self.waits = partition.num_blocking > 0
-        self.sends_home = all(
-            task == home for segment in partition.plan.segments for task, _, _ in segment.transfers
-        )
-        #: A step is done on the thread that receives, without waiting for any other task.
-        self.is_quick = partition.is_quick and self.sends_home
-
-
-class _HomeTransport:
-    """Sends a step's results to its master, and what other tasks need to them."""
-
-    def __init__(
-        self, service: WorkerService, registered: Registered, connection: Connection, step: int
-    ) -> None:
-        self.service = service
-        self.registered = registered
-        self.connection = connection
-        self.step = step
-        self.tracer: StepTracer | None = None
-        self.want_next = False
-
-    def send(self, task: str, channel: int, tensors: list[Any]) -> None:
-        if task == self.registered.home:
-            self.connection.send(Kind.DATA, channel, self.step, tensors)
-            return
-        connection = self.service.pool.take(self.registered.addresses[task], task)
-        connection.send(Kind.DATA, channel, self.step, tensors)
-        self.service.pool.give(connection)
-
-    def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
-        home = None
-        for transfer in last:
-            if transfer[0] == self.registered.home:
-                home = transfer
-            else:
-                self.send(*transfer)
-        self.service.forget(self.step)
-        if self.tracer is not None:
-            if home is not None:
-                self.send(*home)
-            head, arrays = self.tracer.encode()
-            self.connection.send(Kind.DONE, len(fetches), self.step, [*fetches, *arrays], head)
-        elif self.want_next:
-            flags, tensors = 0, list(fetches)
-            ahead = begin(self.registered, self.connection)
-            if ahead is not None:
-                self.connection.ahead, reads = ahead
-                flags, tensors = PREFETCHED, [*fetches, *reads]
-            if home is not None:
-                tensors = [*home[2], *tensors]
-                self.connection.send(Kind.DATA, home[1], self.step, tensors, None, flags | LAST)
-            else:
-                self.connection.send(Kind.DONE, len(fetches), self.step, tensors, None, flags)
-        elif home is not None:
-            self.connection.send(Kind.DATA, home[1], self.step, [*home[2], *fetches], flags=LAST)
-        else:
-            self.connection.send(Kind.DONE, 0, self.step, fetches)
-
-    def failed(self, error: Exception) -> None:
-        self.service.forget(self.step)
-        try:
-            self.connection.send(
-                Kind.ERROR, 0, self.step, head=describe_error(error, self.service.task)
-            )
-        except UnavailableError:
-            pass  # the master is gone; nobody wants to know any more
-
-
 class WorkerService:
     """Holds a task's variables and runs partitions on them. ``methods`` answer calls by name."""
 
@@ -242,7 +163,7 @@ class WorkerService:
         self.on_connection_closed: list[Callable[[Connection], None]] = []
         self._partitions: dict[int, Registered] = {}
         self._sessions: dict[str, TaskSession] = {}
-        self._runs: dict[int, tuple[PartitionRun | ServerSideLoop | FastRun, Connection]] = {}
+        self._runs: dict[int, tuple[PartitionRun | ServerSideLoop | LinearRun, Connection]] = {}
         self._repeated: dict[int, ServerSideLoop] = {}
         self._early: OrderedDict[int, tuple[float, list[tuple[int, list[Any]]]]] = OrderedDict()
         self._next_handle = 0
@@ -341,11 +262,10 @@ class WorkerService:
             self._repeat(registered.partition, connection, step)
             return
         self.num_steps += 1
-        transport = _HomeTransport(self, registered, connection, step)
-        transport.want_next = bool(message.flags & WANT_NEXT)
-        if message.flags & TRACE:
-            transport.tracer = StepTracer(bool(message.flags & VALUES))
-        tracer = transport.tracer
+        flags = message.flags
+        tracer = StepTracer(bool(flags & VALUES)) if flags & TRACE else None
+        want_next = bool(flags & WANT_NEXT)
+        transport = HomeTransport(self, registered, connection, step, want_next, tracer)
         lender = connection if registered.sends_home and tracer is None else None
         run = PartitionRun(registered.partition, step, transport, tracer=tracer, lender=lender)
         with self._lock:
@@ -370,16 +290,18 @@ class WorkerService:
     def _adopt(self, connection: Connection, message: Message) -> None:
         # No frame says ADOPT unless one said PREFETCHED before.
         prefetched, connection.ahead = connection.ahead, None
-        registered = prefetched.registered
+        registered, slots = prefetched.registered, prefetched.slots
         self.num_steps += 1
         step, partition = message.id, registered.partition
-        if message.flags & ALL and registered.fast_plan.is_fast and not self.load.delay_seconds:
-            FastRun(self, prefetched, connection, step, message.tensors).go()
+        transport = HomeTransport(self, registered, connection, step, True)
+        schedule = registered.schedule
+        if message.flags & ALL and schedule is not None and not self.load.delay_seconds:
+            take_in(slots, registered.in_slots, message.tensors)
+            message.tensors.clear()
+            LinearRun(schedule, slots, prefetched.read_at, transport).go()
             return
-        transport = _HomeTransport(self, registered, connection, step)
-        transport.want_next = True
         run = PartitionRun(partition, step, transport)
-        run.go_on(registered.fast_plan.reads, prefetched.slots, prefetched.read_at)
+        run.go_on(registered.reads, slots, prefetched.read_at)
         with self._lock:
             self._runs[step] = (run, connection)
             early = self._early.pop(step, None)
@@ -406,6 +328,8 @@ class WorkerService:
                 self._keep_early(message)
                 return
         run, home = found
+        if type(run) is not PartitionRun:
+            raise ProtocolError(f"step {message.id} was sent a tensor that it does not wait for")
         # A connection between two tasks is never held up by computing: both might be sending to each
         # other, and neither would receive.
         run.deliver(message.tag, message.tensors, elsewhere=home is not connection)
@@ -420,7 +344,7 @@ class WorkerService:
         _, messages = self._early.setdefault(message.id, (now, []))
         messages.append((message.tag, message.tensors))
 
-    def keep(self, step: int, run: FastRun, connection: Connection) -> None:
+    def keep(self, step: int, run: LinearRun, connection: Connection) -> None:
         """A step waits; the end of its connection cancels it."""
         self._runs[step] = (run, connection)
 

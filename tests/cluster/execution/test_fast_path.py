@@ -10,7 +10,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.cluster.execution import fast_path
-from dataflow.cluster.execution.fast_run import FastRun
+from dataflow.cluster.execution.linear_run import LinearRun
 from dataflow.cluster.management.server import Server
 from dataflow.kernels.queue import Queue
 from tests.cluster.conftest import KEY
@@ -168,7 +168,7 @@ def run_in_thread(function):
 
 
 def waits_straight(cluster):
-    return any(type(run) is FastRun for run, _ in list(cluster["ps:0"].service._runs.values()))
+    return any(type(run) is LinearRun for run, _ in list(cluster["ps:0"].service._runs.values()))
 
 
 def test_closing_its_session_cancels_it(cluster, straight, eventually):

@@ -1,30 +1,39 @@
-"""Lines: a chain of segments of which some may have to wait, without a thread that waits.
+"""Running a linear schedule: segments in an order that is known before, some of which may have to wait.
 
-Where a segment would have to wait, for a token or for enough gradients, the line is left, and gone
-on with by whoever makes that come: usually the thread that serves another task's message.
+No thread waits. Where a segment would have to, for a token or for enough gradients, the run is
+suspended, and resumed by the thread whose step makes the condition true. Such a run has all of its
+messages when it begins; `PartitionRun` takes them in any order.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from dataflow.cluster.execution.compiled_partition import CompiledPartition, current_step
 from dataflow.cluster.execution.partition_run import run_in_thread, then_wake, try_woken, wake
 from dataflow.cluster.execution.schedule import SegmentChain, runner
 from dataflow.runtime.resources import Cancellation, Postponed, postponing
 
-#: What follows a segment that has made more than this may take long.
+#: A segment that follows results larger than this may take long.
 _INLINE_BYTES = 1 << 18
 
 
-def is_resumable(partition: CompiledPartition, chain: SegmentChain) -> bool:
-    """Whether a chain can run as a line: each of its segments can be tried, or does not block."""
-    segments = partition.plan.segments
-    return not partition.structured and all(
-        partition.can_retry[n] or not segments[n].blocking for n in chain.numbers
-    )
+class Transport(Protocol):
+    """Where a run's results go."""
+
+    def suspended(self, run: LinearRun) -> None:
+        """The run may have to wait from now on, and `LinearRun.cancel` can give it up."""
+
+    def may_block(self) -> bool:
+        """Whether `done` may wait for the receiver to make room."""
+
+    def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
+        """Every segment has run; ``last`` is what they send (task, channel, tensors)."""
+
+    def failed(self, error: Exception) -> None:
+        """A segment raised."""
 
 
 class Wait(NamedTuple):
@@ -37,7 +46,7 @@ class Wait(NamedTuple):
 
 
 class Stage:
-    """One segment of a line that may have to wait, or all of them up to the next such one.
+    """One segment that may have to wait, or all of them up to the next such one.
 
     ``run(slots, read_at)`` as of `runner`; ``made`` are the slots that it fills. ``rest_is_inline_safe``:
     whether what follows takes no longer than the bytes that it is given; ``None``: nothing follows.
@@ -58,22 +67,35 @@ class Stage:
         self.wait: Wait | None = None
 
 
-def stages_in(partition: CompiledPartition, chain: SegmentChain) -> list[Stage]:
-    """The stages of a chain that `is_resumable`, in order."""
-    numbers = chain.numbers
-    stages, at = [], 0
-    # Each segment that may wait is a group of its own; what lies between two is one.
-    for _, group in itertools.groupby(numbers, lambda n: partition.can_retry[n] and (n,)):
-        end = at + len(list(group))
-        stages.append(Stage(partition, chain, slice(at, end)))
-        at = end
-    return stages
+class LinearSchedule(NamedTuple):
+    """The stages of a chain of segments in order; then their fetches and transfers are sent."""
+
+    stages: list[Stage]
+    fetch_slots: Sequence[int]
+    transfers: Sequence[tuple[str, int, Sequence[int]]]
 
 
-class ResumableRun:
-    """One run of a chain. What it sends, `_end` sends.
+def linear_schedule(partition: CompiledPartition, chain: SegmentChain) -> LinearSchedule | None:
+    """Return the schedule; ``None`` where a segment needs a thread of its own to wait on."""
+    segments, can_retry = partition.plan.segments, partition.can_retry
+    if partition.structured or any(
+        segments[n].blocking and not can_retry[n] for n in chain.numbers
+    ):
+        return None
+    stages: list[Stage] = []
+    start = 0
+    # Each segment that may wait is a stage of its own; what lies between two is one.
+    for _, group in itertools.groupby(chain.numbers, lambda n: can_retry[n] and (n,)):
+        stop = start + len(list(group))
+        stages.append(Stage(partition, chain, slice(start, stop)))
+        start = stop
+    return LinearSchedule(stages, partition.plan.fetch_slots, chain.sends)
 
-    Invariants: a stage runs once, in its turn; `_end` or `_fail` is called once, or, after
+
+class LinearRun:
+    """One run of a linear schedule.
+
+    Invariants: a stage runs once, in order; the transport hears `done` or `failed` once, or, after
     `cancel`, neither, and no stage begins.
     """
 
@@ -82,16 +104,20 @@ class ResumableRun:
         "_cancellation",
         "_condition",
         "_read_at",
+        "_schedule",
         "_slots",
-        "_stages",
         "_stopped",
+        "_transport",
         "_watcher",
     )
 
-    def __init__(self, stages: list[Stage], slots: list[Any], read_at: int) -> None:
-        self._stages = stages
+    def __init__(
+        self, schedule: LinearSchedule, slots: list[Any], read_at: int, transport: Transport
+    ) -> None:
+        self._schedule = schedule
         self._slots = slots
         self._read_at = read_at
+        self._transport = transport
         self._at = 0
         self._stopped = False
         self._watcher: Callable[[], None] | None = None
@@ -99,17 +125,6 @@ class ResumableRun:
         self._condition: Any = None
         #: Of the thread that waits, where there is one all the same.
         self._cancellation: Cancellation | None = None
-
-    def _end(self, on_notifier: bool) -> None:
-        """Every stage has run; ``on_notifier`` as for `_go_on`."""
-        raise NotImplementedError
-
-    def _fail(self, error: Exception) -> None:
-        """A segment raised."""
-        raise NotImplementedError
-
-    def _hold(self) -> None:
-        """The line may have to wait now."""
 
     def go(self) -> None:
         """Run from the beginning, on a thread that may take its time."""
@@ -126,9 +141,9 @@ class ResumableRun:
     def _go_on(self, on_notifier: bool = False) -> None:
         """Run until it ends or waits.
 
-        On a ``on_notifier`` thread, one that serves another step, nothing is done that may take long.
+        With ``on_notifier``, on a thread that serves another step, nothing is done that may take long.
         """
-        stages, at = self._stages, self._at
+        stages, at = self._schedule.stages, self._at
         try:
             while at < len(stages):
                 if self._stopped:
@@ -144,12 +159,29 @@ class ResumableRun:
                         run_in_thread(self.go)
                         return
         except Exception as error:
-            if not self._stopped:
-                self._stopped = True
-                self._fail(error)
+            self._fail(error)
             return
         if not self._stopped:
-            self._end(on_notifier)
+            if on_notifier and self._transport.may_block():
+                run_in_thread(self._end)
+            else:
+                self._end()
+
+    def _end(self) -> None:
+        schedule, slots = self._schedule, self._slots
+        fetches = [slots[slot] for slot in schedule.fetch_slots]
+        last = [(task, n, [slots[slot] for slot in which]) for task, n, which in schedule.transfers]
+        # What came through memory that the sender wants to use again must go when it was used.
+        slots.clear()
+        try:
+            self._transport.done(fetches, last)
+        except Exception as error:
+            self._fail(error)
+
+    def _fail(self, error: Exception) -> None:
+        if not self._stopped:
+            self._stopped = True
+            self._transport.failed(error)
 
     def _may_continue_inline(self, stage: Stage) -> bool:
         """Whether what follows a segment that has waited takes no time worth a thread."""
@@ -159,11 +191,11 @@ class ResumableRun:
         return bool(stage.rest_is_inline_safe) and num_bytes <= _INLINE_BYTES
 
     def _try(self, stage: Stage) -> bool:
-        """Run a segment that may have to wait; ``False``: the line goes on when it can."""
+        """Run a segment that may have to wait; ``False``: the run goes on when it can."""
         try_woken()  # this thread may just have woken who brings what it waits for
         if self._watcher is None:
             self._watcher = self._wake  # one object: it is known by that
-            self._hold()
+            self._transport.suspended(self)
         wait = stage.wait
         if wait is not None and self._slots[wait.slot] is wait.handle:
             with wait.condition.lock:
@@ -202,7 +234,7 @@ class ResumableRun:
 
     def _wait(self) -> None:
         """Run the segment on a thread of its own, which waits, and then what follows."""
-        stage = self._stages[self._at]
+        stage = self._schedule.stages[self._at]
         cancellation = self._cancellation = Cancellation()
         current_step.cancellation = cancellation
         try:
@@ -210,9 +242,7 @@ class ResumableRun:
                 return
             then_wake(stage.run, self._slots, self._read_at)
         except Exception as error:
-            if not self._stopped:
-                self._stopped = True
-                self._fail(error)
+            self._fail(error)
             return
         finally:
             current_step.cancellation = None

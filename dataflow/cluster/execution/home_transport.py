@@ -1,0 +1,175 @@
+"""A registered partition, and how its steps answer their master: with results, and the next reads.
+
+The master decides whether it uses the reads of a next step; if not, nothing has happened: only reads
+are prefetched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from dataflow.cluster.execution.compiled_partition import CompiledPartition
+from dataflow.cluster.execution.linear_run import LinearRun, LinearSchedule, linear_schedule
+from dataflow.cluster.execution.partition_run import check_alive
+from dataflow.cluster.execution.schedule import first_chain, next_chain, runner
+from dataflow.cluster.execution.step_tracer import StepTracer
+from dataflow.cluster.transport.connection import Connection
+from dataflow.cluster.transport.messages import Kind
+from dataflow.cluster.transport.remote_errors import describe_error
+from dataflow.cluster.transport.step_flags import LAST, PREFETCHED
+from dataflow.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from dataflow.cluster.execution.worker_service import WorkerService
+
+#: A frame of up to this size finds room in the socket.
+_SMALL_BYTES = 1 << 14
+
+
+class PrefetchedStep:
+    """A step whose reads were done before its master asked for it."""
+
+    __slots__ = ("read_at", "registered", "slots")
+
+    def __init__(self, registered: Registered, slots: list[Any], read_at: int) -> None:
+        self.registered = registered
+        self.slots = slots
+        self.read_at = read_at
+
+
+class Registered:
+    """A partition that a master registered: what can be decided of its steps before they run."""
+
+    def __init__(
+        self, partition: CompiledPartition, session: str, home: str, addresses: dict[str, str]
+    ) -> None:
+        plan = partition.plan
+        self.partition = partition
+        self.session = session
+        self.home = home
+        self.addresses = addresses
+        self.waits = partition.num_blocking > 0
+        self.sends_home = all(task == home for s in plan.segments for task, _, _ in s.transfers)
+        #: A step is done on the thread that receives, without waiting for any other task.
+        self.is_quick = partition.is_quick and self.sends_home
+        self.reads = first_chain(partition)
+        read_slots = [slot for _, _, slots in self.reads.sends for slot in slots]
+        self._run_reads = runner(partition, self.reads, results=read_slots)
+        self.in_slots = [slot for slots, _ in plan.channels for slot in slots]
+        rest = next_chain(partition, self.reads, range(len(plan.channels)))
+        sends = plan.segments[rest.numbers[-1]].transfers if rest.numbers else []
+        is_linear = (
+            bool(rest.numbers)
+            and not any(rest.pending)
+            and not plan.feed_slots
+            and not any(plan.segments[n].blocking for n in self.reads.numbers)
+            and rest.sends == list(sends)
+            and len(sends) <= 1
+            and all(task == home for task, _, _ in (*sends, *self.reads.sends))
+        )
+        #: What a prefetched step does when all of its messages have come, if that is linear.
+        self.schedule: LinearSchedule | None = None
+        if is_linear:
+            self.schedule = linear_schedule(partition, rest)
+
+    def prefetch(self, connection: Connection) -> tuple[PrefetchedStep, list[Any]] | None:
+        """Do the reads of a step of the master on a connection; return it, and them.
+
+        ``None`` where that fails, or is slowed down.
+        """
+        partition = self.partition
+        load = partition.session.load
+        if load.delay_seconds:
+            return None
+        if partition.is_new:
+            partition.count_run()
+        slots = partition.new_slots(connection)
+        read_at = load.num_updates
+        try:
+            reads = self._run_reads(slots, read_at)
+            if partition.structured:
+                for value in reads:
+                    check_alive(value)
+        except Exception:
+            return None  # the step will say so when it is asked for
+        for slot in self.reads.sent:
+            slots[slot] = None
+        return PrefetchedStep(self, slots, read_at), reads
+
+
+class HomeTransport:
+    """Sends a step's results to its master, and what other tasks need to them.
+
+    The master hears of the end once, by DONE, DATA with LAST, or ERROR.
+    """
+
+    __slots__ = ("_service", "_step", "connection", "registered", "tracer", "want_next")
+
+    def __init__(
+        self,
+        service: WorkerService,
+        registered: Registered,
+        connection: Connection,
+        step: int,
+        want_next: bool,
+        tracer: StepTracer | None = None,
+    ) -> None:
+        self.registered = registered
+        self.connection = connection
+        self.want_next = want_next
+        self.tracer = tracer
+        self._service = service
+        self._step = step
+
+    def send(self, task: str, channel: int, tensors: list[Any]) -> None:
+        registered = self.registered
+        if task == registered.home:
+            self.connection.send(Kind.DATA, channel, self._step, tensors)
+            return
+        pool = self._service.pool
+        connection = pool.take(registered.addresses[task], task)
+        connection.send(Kind.DATA, channel, self._step, tensors)
+        pool.give(connection)
+
+    def suspended(self, run: LinearRun) -> None:
+        self._service.keep(self._step, run, self.connection)
+
+    def may_block(self) -> bool:
+        connection = self.connection
+        return not connection.may_share and connection.largest_sent > _SMALL_BYTES
+
+    def done(self, fetches: list[Any], last: Sequence[tuple[str, int, list[Any]]]) -> None:
+        registered, connection, step = self.registered, self.connection, self._step
+        home: tuple[str, int, list[Any]] | None = None
+        for transfer in last:
+            if transfer[0] == registered.home and self.tracer is None:
+                home = transfer
+            else:
+                self.send(*transfer)
+        self._service.forget(step)
+        tensors, head, flags = fetches, None, 0
+        if self.tracer is not None:
+            head, arrays = self.tracer.encode()
+            tensors = [*fetches, *arrays]
+        elif self.want_next:
+            prefetched = registered.prefetch(connection)
+            if prefetched is not None:
+                connection.ahead, reads = prefetched
+                tensors = [*fetches, *reads]
+                del prefetched, reads
+                flags = PREFETCHED
+        if home is not None:
+            tensors = [*home[2], *tensors]
+            connection.send(Kind.DATA, home[1], step, tensors, None, flags | LAST)
+        else:
+            connection.send(Kind.DONE, len(fetches), step, tensors, head, flags)
+
+    def failed(self, error: Exception) -> None:
+        self._service.forget(self._step)
+        self.connection.ahead = None
+        try:
+            head = describe_error(error, self._service.task)
+            self.connection.send(Kind.ERROR, 0, self._step, head=head)
+        except UnavailableError:
+            pass  # the master is gone
