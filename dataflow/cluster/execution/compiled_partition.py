@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.task_load import TaskLoad
+from dataflow.cluster.partition.partitioner import GraphPartition, Segment
 from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
@@ -113,30 +114,6 @@ class TaskSession:
         return self._states.setdefault(op_name, {})
 
 
-class SegmentPlan(NamedTuple):
-    """What `Segment` says, in the form in which it arrives at a task."""
-
-    ops: Sequence[Operation]
-    inputs: Sequence[Tensor]
-    outputs: Sequence[Tensor]
-    input_slots: Sequence[int]
-    output_slots: Sequence[int]
-    num_pending: int
-    followers: Sequence[int]
-    transfers: Sequence[tuple[str, int, Sequence[int]]]  # task, channel, slots
-    blocking: bool
-
-
-class PartitionPlan(NamedTuple):
-    """What `GraphPartition` says, in the form in which it arrives at a task."""
-
-    segments: Sequence[SegmentPlan]
-    channels: Sequence[tuple[Sequence[int], Sequence[int]]]  # slots, segments that it wakes
-    feed_slots: Sequence[int]
-    fetch_slots: Sequence[int]
-    num_slots: int
-
-
 class CompiledSegment(NamedTuple):
     """A segment's function, with what tells a failing line of it from the others."""
 
@@ -154,7 +131,7 @@ class CompiledPartition:
 
     def __init__(
         self,
-        plan: PartitionPlan,
+        plan: GraphPartition,
         session: TaskSession,
         switches: Switches | None = None,
         soft_placement: bool = True,
@@ -228,7 +205,7 @@ class CompiledPartition:
             self._places.append((came, left))
             yield placed
 
-    def _from_the_beginning(self, segment: SegmentPlan, places: Any) -> tuple[Any, ...]:
+    def _from_the_beginning(self, segment: Segment, places: Any) -> tuple[Any, ...]:
         """What is placed for the first steps (`rewrites.engine.as_always`)."""
         given = (segment.ops, segment.outputs, segment.inputs, places)
         loops = any(op.op_def.control_flow == "next_iteration" for op in segment.ops)
@@ -313,7 +290,7 @@ class CompiledPartition:
     def new_slots(self, lender: Lender | None = None) -> list[Any]:
         """The slots of a step, empty; the last is the connection on which results are sent, which lends
         them memory (`runtime.lending`)."""
-        slots: list[Any] = [None] * self.plan.num_slots
+        slots: list[Any] = [None] * len(self.plan.slots)
         slots.append(lender)
         return slots
 
@@ -377,7 +354,7 @@ def _on_slots(
     return scope["call"]  # type: ignore[no-any-return]
 
 
-def _lent(plan: PartitionPlan) -> list[list[bool]]:
+def _lent(plan: GraphPartition) -> list[list[bool]]:
     """By segment, the outputs that are made in memory of the connection, or nothing where there is none.
 
     They are sent once, and nobody else has a use for them here.
@@ -434,7 +411,7 @@ def _reads_variables(ops: Sequence[Operation]) -> bool:
     return any(op.op_def.is_variable for op in ops)
 
 
-def _releases(plan: PartitionPlan) -> list[list[int]]:
+def _releases(plan: GraphPartition) -> list[list[int]]:
     """Return the slots that nobody reads any more once a segment has run and sent.
 
     A value that stays referenced costs more than its memory: a variable whose array somebody holds

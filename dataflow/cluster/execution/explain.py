@@ -6,16 +6,15 @@ from typing import Any
 
 from dataflow.cluster.execution.compiled_partition import (
     CompiledPartition,
-    PartitionPlan,
     TaskSession,
 )
-from dataflow.cluster.partition.partitioner import PartitionedGraph
+from dataflow.cluster.partition.partitioner import GraphPartition, PartitionedGraph
 from dataflow.rewrites.switches import Switches
 from dataflow.runtime.resources import ResourceManager
 
 
 def code_of(
-    plan: PartitionPlan, resources: ResourceManager, switches: Switches | None
+    plan: GraphPartition, resources: ResourceManager, switches: Switches | None
 ) -> list[dict[str, Any]]:
     """Compile a partition as its task would and rewrite it; return source and journal by segment.
 

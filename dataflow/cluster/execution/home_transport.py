@@ -64,9 +64,9 @@ class Registered:
             and not any(rest.pending)
             and not plan.feed_slots
             and not any(plan.segments[n].blocking for n in self.reads.numbers)
-            and rest.sends == list(sends)
+            and rest.sends == sends
             and len(sends) <= 1
-            and all(task == home for task, _, _ in (*sends, *self.reads.sends))
+            and all(send[0] == home for send in (*sends, *self.reads.sends))
         )
         #: What a prefetched step does when all of its messages have come, if that is linear.
         self.schedule: LinearSchedule | None = None

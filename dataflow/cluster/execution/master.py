@@ -25,7 +25,7 @@ from dataflow.cluster.execution.fast_path import Fallback, FastStep, fast_step
 from dataflow.cluster.execution.master_step import MasterStep
 from dataflow.cluster.execution.state_machine import Decision, Fail, StepMachine
 from dataflow.cluster.execution.step_tracer import StepTracer
-from dataflow.cluster.execution.worker_service import encode_partition, plan_of
+from dataflow.cluster.partition.partition_codec import encode_partition
 from dataflow.cluster.partition.partitioner import GraphPartition, PartitionedGraph, partition_graph
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.connection_pool import ConnectionPool
@@ -158,7 +158,7 @@ class MasterSession:
         own = partitions.pop(self.task, None)
         local = None
         if own is not None:
-            local = CompiledPartition(plan_of(own), self._task_session, self._switches, self._soft)
+            local = CompiledPartition(own, self._task_session, self._switches, self._soft)
         remotes = []
         for task, partition in partitions.items():
             remote = RemotePartition(task, self.addresses[task], partition, feeds)
@@ -198,7 +198,7 @@ class MasterSession:
         for task, partition in cut.partitions.items():
             if task == self.task:
                 resources = self._task_session._resources
-                codes[task] = code_of(plan_of(partition), resources, self._switches)
+                codes[task] = code_of(partition, resources, self._switches)
                 continue
             encoded, arrays = encode_partition(partition)
             connection = self.pool.take(self.addresses[task], task, deadline=deadline)

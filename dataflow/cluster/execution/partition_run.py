@@ -18,11 +18,11 @@ import numpy as np
 
 from dataflow.cluster.execution.compiled_partition import (
     CompiledPartition,
-    SegmentPlan,
     current_step,
 )
 from dataflow.cluster.execution.schedule import SegmentChain, take_in
 from dataflow.cluster.execution.step_tracer import StepTracer
+from dataflow.cluster.partition.partitioner import Segment
 from dataflow.errors import InvalidArgumentError
 from dataflow.runtime.codegen import DEAD
 from dataflow.runtime.lending import Lender
@@ -210,7 +210,7 @@ class PartitionRun:
             return self._finish_elsewhere(number, segment)
         return self._finish(number, segment)
 
-    def _finish_elsewhere(self, number: int, segment: SegmentPlan) -> Sequence[int]:
+    def _finish_elsewhere(self, number: int, segment: Segment) -> Sequence[int]:
         """As `_finish`, on a thread that serves another step: what may take long gets its own.
 
         Handing over costs more than most of what follows here: the update after an average, the
@@ -227,10 +227,10 @@ class PartitionRun:
         run_in_thread(lambda: self._run(followers))
         return ()
 
-    def _num_bytes(self, segment: SegmentPlan) -> int:
+    def _num_bytes(self, segment: Segment) -> int:
         return sum(getattr(self.slots[slot], "nbytes", 0) or 0 for slot in segment.output_slots)
 
-    def _step(self, number: int, segment: SegmentPlan) -> list[int]:
+    def _step(self, number: int, segment: Segment) -> list[int]:
         return self._finish(number, segment) if self._compute(number) else []
 
     def _compute(self, number: int) -> bool:
@@ -262,7 +262,7 @@ class PartitionRun:
             return False
         return True
 
-    def _finish(self, number: int, segment: SegmentPlan) -> list[int]:
+    def _finish(self, number: int, segment: Segment) -> list[int]:
         """Send what a segment has computed; return the segments that can follow it."""
         slots = self.slots
         try:

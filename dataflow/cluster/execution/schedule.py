@@ -28,7 +28,7 @@ class SegmentChain(NamedTuple):
     numbers: list[int]
     pending: list[int]
     drops: list[list[int]]
-    sends: list[tuple[str, int, Sequence[int]]]
+    sends: Sequence[tuple[str, int, Sequence[int]]]
     sent: list[int]
 
 

@@ -15,8 +15,6 @@ from typing import Any
 
 from dataflow.cluster.execution.compiled_partition import (
     CompiledPartition,
-    PartitionPlan,
-    SegmentPlan,
     TaskSession,
 )
 from dataflow.cluster.execution.explain import code_of
@@ -27,8 +25,7 @@ from dataflow.cluster.execution.schedule import take_in
 from dataflow.cluster.execution.server_loop import ServerSideLoop
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.execution.task_load import TaskLoad
-from dataflow.cluster.partition import graph_codec
-from dataflow.cluster.partition.partitioner import GraphPartition, Segment
+from dataflow.cluster.partition.partition_codec import decode_partition
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.messages import Kind, Message, ProtocolError
@@ -46,7 +43,6 @@ from dataflow.cluster.transport.step_flags import (
     WANT_NEXT,
 )
 from dataflow.errors import NotFoundError, OpError, UnavailableError
-from dataflow.graph.graph import Graph
 from dataflow.rewrites.switches import Switches
 from dataflow.runtime.resources import ResourceManager
 
@@ -58,90 +54,6 @@ _SHORT_BYTES, _SHORT_FRAME_BYTES = 1 << 18, 1 << 14
 _DATA = int(Kind.DATA)
 #: Messages for steps that have not begun here are kept this long.
 _EARLY_SECONDS = 600.0
-
-
-def plan_of(partition: GraphPartition) -> PartitionPlan:
-    """Return the tables of a partition, with the tensors of the graph that it was cut from."""
-    return PartitionPlan(
-        [
-            SegmentPlan(
-                s.ops,
-                s.inputs,
-                s.outputs,
-                s.input_slots,
-                s.output_slots,
-                s.num_pending,
-                s.followers,
-                [(t.task, t.channel, t.slots) for t in s.transfers],
-                s.blocking,
-            )
-            for s in partition.segments
-        ],
-        [(c.slots, c.wakes) for c in partition.channels],
-        partition.feed_slots,
-        partition.fetch_slots,
-        len(partition.slots),
-    )
-
-
-def encode_partition(partition: GraphPartition) -> tuple[dict[str, Any], list[Any]]:
-    """Return a partition as JSON and arrays."""
-    ops = {op: None for segment in partition.segments for op in segment.ops}
-    outside = {
-        tensor.op: None
-        for segment in partition.segments
-        for op in segment.ops
-        for tensor in op.inputs
-        if tensor.op not in ops
-    }
-    encoded, arrays = graph_codec.encode_operations(ops)
-
-    def segment_head(s: Segment) -> list[Any]:
-        return [
-            [op.name for op in s.ops],
-            [t.name for t in s.inputs],
-            [t.name for t in s.outputs],
-            s.input_slots,
-            s.output_slots,
-            s.num_pending,
-            s.followers,
-            [[t.task, t.channel, t.slots] for t in s.transfers],
-            s.blocking,
-        ]
-
-    head = {
-        "ops": encoded,
-        "stubs": [graph_codec.encode_stub(op) for op in outside],
-        "segments": [segment_head(s) for s in partition.segments],
-        "channels": [[c.slots, c.wakes] for c in partition.channels],
-        "feeds": partition.feed_slots,
-        "fetches": partition.fetch_slots,
-        "slots": len(partition.slots),
-    }
-    return head, arrays
-
-
-def decode_partition(head: dict[str, Any], arrays: list[Any]) -> PartitionPlan:
-    """Return the tables of a partition that arrived, on a graph of its own."""
-    graph = Graph()
-    graph_codec.decode_operations(graph, head["stubs"], [])
-    graph_codec.decode_operations(graph, head["ops"], arrays)
-    op, tensor = graph.op_by_name.__getitem__, graph.get_tensor_by_name
-    return PartitionPlan(
-        [
-            SegmentPlan(
-                [op(name) for name in ops],
-                [tensor(name) for name in inputs],
-                [tensor(name) for name in outputs],
-                *rest,
-            )
-            for ops, inputs, outputs, *rest in head["segments"]
-        ],
-        head["channels"],
-        head["feeds"],
-        head["fetches"],
-        head["slots"],
-    )
 
 
 class WorkerService:

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dataflow.cluster.partition.control_flow_groups import control_flow_groups
 from dataflow.cluster.partition.pipeline import stages_of
@@ -30,13 +31,12 @@ from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.prune import needed_operations
 
 
-@dataclass
-class Transfer:
+class Transfer(NamedTuple):
     """One message: a segment's values for another task. ``channel`` is its number there."""
 
     task: str
     channel: int
-    slots: list[int] = field(default_factory=list)
+    slots: list[int]
 
 
 @dataclass
@@ -55,12 +55,11 @@ class Segment:
     blocking: bool = False
 
 
-@dataclass
-class RecvSlots:
-    """An incoming message of a partition: the slots of its tensors, and the segments that wait for it."""
+class RecvSlots(NamedTuple):
+    """An incoming message: the slots of its tensors, and the numbers of the segments that wait for it."""
 
-    slots: list[int] = field(default_factory=list)
-    wakes: list[int] = field(default_factory=list)
+    slots: list[int]
+    wakes: list[int]
 
 
 @dataclass
@@ -367,7 +366,10 @@ class _Cutter:
         found = self.channels.get(key)
         if found is None:
             partition = self.partitions[task]
-            found = self.channels[key] = (RecvSlots(), Transfer(task, len(partition.channels)))
+            found = self.channels[key] = (
+                RecvSlots([], []),
+                Transfer(task, len(partition.channels), []),
+            )
             partition.channels.append(found[0])
             source.transfers.append(found[1])
         if segment.number not in found[0].wakes:

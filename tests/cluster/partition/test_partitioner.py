@@ -10,8 +10,8 @@ from hypothesis import given, settings, strategies as st
 import dataflow as tf
 from dataflow.cluster.execution.compiled_partition import CompiledPartition, TaskSession
 from dataflow.cluster.execution.partition_run import PartitionRun
-from dataflow.cluster.execution.worker_service import decode_partition, encode_partition, plan_of
 from dataflow.cluster.partition import graph_codec, pipeline
+from dataflow.cluster.partition.partition_codec import decode_partition, encode_partition
 from dataflow.cluster.partition.partitioner import partition_graph
 from dataflow.graph.graph import Graph
 from dataflow.rewrites.switches import Switches
@@ -61,7 +61,7 @@ def run_cut(cut, fetches, feeds, resources, seed, through_wire, rewritten=False)
     mail = Mail(seed)
     runs = {}
     for task, partition in cut.partitions.items():
-        plan = plan_of(partition)
+        plan = partition
         if through_wire:
             plan = decode_partition(*encode_partition(partition))
         compiled = CompiledPartition(plan, TaskSession(resources[task]), Switches())
