@@ -12,6 +12,7 @@ import dataflow as tf
 from dataflow.cluster.execution import fast_path
 from dataflow.cluster.execution.linear_run import LinearRun
 from dataflow.cluster.management.server import Server
+from dataflow.cluster.transport.connection import Connection
 from dataflow.kernels.queue import Queue
 from tests.cluster.conftest import KEY
 from tests.cluster.execution.token_steps import token_step
@@ -76,6 +77,49 @@ def test_it_gives_what_the_general_step_gives(cluster, straight, monkeypatch):
     assert got[0] == got[1]
     assert got[0][0][-1][1] == 12
     assert sum(results is not None for results in straight) >= 9
+
+
+def test_the_state_machine_sees_each_step(cluster, straight, monkeypatch):
+    x, loss, new, w = asynchronous()
+    seen = []
+    wait = Connection.wait
+
+    def watched(connection):
+        (master,) = cluster["worker:0"]._sessions
+        seen.append([set(tasks) for tasks in master.machine.waiting.values()])
+        return wait(connection)
+
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(5):
+            session.run([loss, new], {x: 1.0})
+        (master,) = cluster["worker:0"]._sessions
+        monkeypatch.setattr(Connection, "wait", watched)
+        session.run([loss, new], {x: 1.0})
+        assert straight[-1] is not None
+        assert seen == [[{"/job:ps/task:0", "/job:worker/task:0"}]]
+        assert not master.machine.waiting and not master._verdicts
+
+
+def test_a_death_that_another_thread_has_seen_fails_it(cluster, straight, monkeypatch):
+    x, loss, new, w = asynchronous()
+    wait = Connection.wait
+
+    def died(connection):
+        (master,) = cluster["worker:0"]._sessions
+        master.decide(master.machine.died, "/job:ps/task:0", "another thread has seen it die")
+        return wait(connection)
+
+    with tf.Session(cluster["worker:0"].target) as session:
+        session.run(tf.global_variables_initializer())
+        for _ in range(5):
+            session.run([loss, new], {x: 1.0})
+        (master,) = cluster["worker:0"]._sessions
+        with monkeypatch.context() as patched:
+            patched.setattr(Connection, "wait", died)
+            with pytest.raises(tf.errors.UnavailableError, match="another thread has seen it die"):
+                session.run([loss, new], {x: 1.0})
+        assert not master.machine.waiting and not master._verdicts
 
 
 @pytest.mark.parametrize("size", [(), (50,), (20_000,), (300_000,)])
