@@ -131,9 +131,9 @@ class FastStep:
             if reads is None or master.closed:
                 pool.give_unused(connection)
                 return None
-            master.decide(machine.start, step, self._tasks)
-            if step not in machine.waiting:  # its task is dead, as the general step will say
-                master.verdict(step)
+            with master.lock:
+                may_run = machine.begin(step, self._tasks)
+            if not may_run:  # its task is dead, as the general step will say
                 pool.give_unused(connection)
                 return None
             with np.errstate(all="ignore"):
@@ -149,9 +149,9 @@ class FastStep:
             master.in_use.discard(connection)
         if type(outcome) is Fallback:
             return master.take_over(outcome, values, seconds)
-        for task in self._tasks:
-            master.decide(machine.done, step, task)
-        lost = master.verdict(step)
+        with master.lock:
+            finished = machine.finish(step)
+        lost = None if finished else master.verdict(step)
         if lost is not None:  # another thread has seen the task die
             raise error_of(lost.code, lost.message, lost.task)
         return outcome  # type: ignore[return-value]

@@ -128,7 +128,8 @@ class MasterSession:
         self._task_session = task_session
         self._soft = allow_soft_placement
         self._switches = switches
-        self._lock = threading.Lock()
+        #: Guards the machine.
+        self.lock = threading.Lock()
         self._register_lock = threading.Lock()
         #: The life of each task in which this session first used it.
         self._first_incarnations: dict[str, str] = {}
@@ -321,7 +322,7 @@ class MasterSession:
 
     def decide(self, event: Callable[..., list[Decision]], *arguments: Any) -> list[Decision]:
         """Give the machine an event; keep what it says about steps of other threads."""
-        with self._lock:
+        with self.lock:
             decisions = event(*arguments)
             for decision in decisions:
                 if type(decision) is Fail:

@@ -87,6 +87,17 @@ class StepMachine:
         self.waiting[step] = set(wanted)
         return [Run(task, step) for task in wanted]
 
+    def begin(self, step: int, tasks: Iterable[str]) -> bool:
+        """As `start`, of a step whose tasks need not be told; whether it may run."""
+        if step in self.waiting or not self.dead.keys().isdisjoint(tasks):
+            return False
+        self.waiting[step] = set(tasks)
+        return True
+
+    def finish(self, step: int) -> bool:
+        """As `done` of every task at once; ``False`` where the step has failed before."""
+        return self.waiting.pop(step, None) is not None
+
     def done(self, step: int, task: str) -> list[Decision]:
         """``task`` has finished its partition and sent what others need of it."""
         waiting = self.waiting.get(step)

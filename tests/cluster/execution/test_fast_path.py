@@ -80,7 +80,7 @@ def test_it_gives_what_the_general_step_gives(cluster, straight, monkeypatch):
 
 
 def test_the_state_machine_sees_each_step(cluster, straight, monkeypatch):
-    x, loss, new, w = asynchronous()
+    x, loss, new, _ = asynchronous()
     seen = []
     wait = Connection.wait
 
@@ -102,7 +102,7 @@ def test_the_state_machine_sees_each_step(cluster, straight, monkeypatch):
 
 
 def test_a_death_that_another_thread_has_seen_fails_it(cluster, straight, monkeypatch):
-    x, loss, new, w = asynchronous()
+    x, loss, new, _ = asynchronous()
     wait = Connection.wait
 
     def died(connection):

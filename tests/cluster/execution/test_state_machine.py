@@ -23,6 +23,16 @@ from dataflow.cluster.execution.state_machine import (
 PS, W0, W1 = "/job:ps/task:0", "/job:worker/task:0", "/job:worker/task:1"
 
 
+def test_a_step_that_begins_and_finishes_by_itself_is_lost_with_its_task():
+    machine = StepMachine()
+    assert machine.begin(1, ["a", "b"]) and machine.begin(2, ["b"]) and not machine.begin(2, ["b"])
+    assert machine.finish(1) and not machine.finish(1)
+    assert machine.died("b", "killed")[-1].step == 2
+    assert not machine.finish(2)
+    assert not machine.begin(3, ["a", "b"]) and machine.begin(4, ["a"])
+    assert set(machine.waiting) == {4}
+
+
 def test_a_step_completes_when_every_task_is_done():
     machine = StepMachine()
     assert machine.start(1, [W0, PS]) == [Run(PS, 1), Run(W0, 1)]
