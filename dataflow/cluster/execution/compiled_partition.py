@@ -1,8 +1,7 @@
 """A partition as its task runs it: a function for each segment, and the tables of who follows whom.
 
-As a local plan, a partition is compiled at once and rewritten when it has run a few times. Its segments
-stay as they are cut, with the same inputs and outputs: what crosses them has been agreed with
-other tasks.
+As a local plan, a partition is compiled at once and rewritten when it has run a few times. Its
+segments keep their inputs and outputs: what crosses them has been agreed with other tasks.
 """
 
 from __future__ import annotations
@@ -339,7 +338,7 @@ class CompiledPartition:
 
 
 def _effects(ops: Sequence[Operation]) -> list[Operation]:
-    """The nodes that run although nobody may need what they give."""
+    """The nodes that run for their effects, even if their results are not used."""
     return [
         op for op in ops if not (can_merge(op) or op.op_def.is_variable or op.op_def.control_flow)
     ]
@@ -355,9 +354,9 @@ def _on_slots(
 
 
 def _lent(plan: GraphPartition) -> list[list[bool]]:
-    """By segment, the outputs that are made in memory of the connection, or nothing where there is none.
+    """By segment, which outputs are computed in the connection's shared memory; empty if none are.
 
-    They are sent once, and nobody else has a use for them here.
+    They are sent once, and have no other use in this task.
     """
     others = {*plan.fetch_slots, *(slot for s in plan.segments for slot in s.input_slots)}
     times = Counter(n for s in plan.segments for t in s.transfers for n in t[2])
@@ -412,7 +411,7 @@ def _reads_variables(ops: Sequence[Operation]) -> bool:
 
 
 def _releases(plan: GraphPartition) -> list[list[int]]:
-    """Return the slots that nobody reads any more once a segment has run and sent.
+    """Return the slots that are dead once a segment has run and sent.
 
     A value that stays referenced costs more than its memory: a variable whose array somebody holds
     must be copied before it is changed.

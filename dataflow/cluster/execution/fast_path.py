@@ -1,6 +1,6 @@
 """A step that is one message there and one back, as its master runs it.
 
-The steps of a training loop are alike. Where the reads came with the end of the step before
+The steps of a training loop are alike. Where the reads came with the end of the previous step
 (`prefetch`), all that is left of a step is: compute, send what was computed, take the answer. No
 part of that can go another way, so there is nothing to decide, and no state that somebody else might
 ask for. Whatever is not as it was (another fetch or feed, an old read, a traced step) is left to
@@ -171,7 +171,7 @@ class FastStep:
             connection.deadline = time.monotonic() + seconds
         slots = local.new_slots(connection)
         take_in(slots, self._read_slots, reads)
-        # What came through memory that the sender wants to use again must go when it was used.
+        # Reads in the sender's shared memory are released as soon as they were used.
         reads.clear()
         for slot, position in self._feeds:
             slots[slot] = values[position]

@@ -1,4 +1,4 @@
-"""Running a linear schedule: segments in an order that is known before, some of which may have to wait.
+"""Running a linear schedule: segments in a fixed order, some of which may have to wait.
 
 No thread waits. Where a segment would have to, for a token or for enough gradients, the run is
 suspended, and resumed by the thread whose step makes the condition true. Such a run has all of its
@@ -37,7 +37,7 @@ class Transport(Protocol):
 
 
 class Wait(NamedTuple):
-    """What a segment waits for that is given ``handle`` in a slot: trying is no use until `ready`."""
+    """The condition of a segment whose slot holds ``handle``: it cannot run before `ready`."""
 
     slot: int
     handle: Any
@@ -171,7 +171,7 @@ class LinearRun:
         schedule, slots = self._schedule, self._slots
         fetches = [slots[slot] for slot in schedule.fetch_slots]
         last = [(task, n, [slots[slot] for slot in which]) for task, n, which in schedule.transfers]
-        # What came through memory that the sender wants to use again must go when it was used.
+        # Values in a sender's shared memory are released before the answer goes.
         slots.clear()
         try:
             self._transport.done(fetches, last)

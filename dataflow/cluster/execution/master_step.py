@@ -473,7 +473,7 @@ class MasterStep:
             self.error = error_of(errors.UNAVAILABLE, message, task)
 
     def _give_up(self) -> None:
-        """Close the connections that still have something to come: that cancels the other partitions."""
+        """Close the connections that have not answered: that cancels the other partitions."""
         if self.local is not None:
             self.local.cancel()
             self.local = None

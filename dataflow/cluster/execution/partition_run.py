@@ -1,8 +1,9 @@
 """Running a partition: compiled segments, woken by messages.
 
-A `CompiledPartition` belongs to a task and a session; a `PartitionRun` is one step of it. Whoever delivers
-the last message that a segment waits for runs it, so that the usual step costs no thread switch;
-segments that may block run on threads of their own.
+A `CompiledPartition` belongs to a task and a session; a `PartitionRun` is one step of it, whose
+messages may come in any order. The thread that delivers the last message that a segment waits for runs
+the segment, so that the usual step costs no thread switch; segments that may block run on threads of
+their own.
 """
 
 from __future__ import annotations
@@ -184,8 +185,8 @@ class PartitionRun:
     def _try(self, number: int, on_notifier: bool = False) -> Sequence[int]:
         """Run a segment that may have to wait; if so, it is tried again when there is news.
 
-        Returns the segments that can follow. On a ``on_notifier`` thread, one that serves another step,
-        nothing is done that may take long.
+        Returns the segments that can follow. With ``on_notifier``, on a thread that serves another
+        step, nothing is done that may take long.
         """
         watcher = self._watchers.get(number)
         fresh = watcher is None
@@ -273,7 +274,7 @@ class PartitionRun:
                     for value in tensors:
                         check_alive(value)
                 transfers.append((task, channel, tensors))
-            # What came through memory that its sender wants to use again goes before he hears of us.
+            # A sender's shared memory is released before it gets our message.
             for slot in self.partition.releases[number]:
                 slots[slot] = None
             with self._lock:
@@ -290,7 +291,7 @@ class PartitionRun:
         except Exception as error:
             self._fail(error)
             return []
-        # Counted only now: whoever says "done" must know that all the others have sent theirs.
+        # Counted only now: `done` is called when all other segments have sent their results.
         with self._lock:
             self.remaining -= 1
             last = not self.remaining and not self.stopped
@@ -323,7 +324,7 @@ def _wake(run: PartitionRun, number: int) -> None:
 
 
 def wake(function: Callable[[], None]) -> None:
-    """Run ``function``, which waited, on this thread when that may be; the caller may hold locks."""
+    """Queue ``function`` on this thread if it has a wake queue; the caller may hold locks."""
     woken = _local.woken
     if woken is not None:
         woken.append(function)
@@ -364,7 +365,7 @@ def _try(entry: tuple[PartitionRun, int] | Callable[[], None]) -> None:
 
 
 def run_later(function: Callable[[], None]) -> None:
-    """Run ``function`` on this thread when it has served those that it has woken."""
+    """Run ``function`` once this thread's wake queue is empty."""
     if _local.woken is None:
         function()
     else:

@@ -1,5 +1,5 @@
-"""Reads that a step begins with, done at the end of the step before: the answer to a gradient brings
-the new parameters.
+"""Reads that a step begins with, done at the end of the previous step: the answer to a gradient
+brings the new parameters.
 
 That saves a third of the time of a small step. What it means: the step began up to `PREFETCH_SECONDS`
 earlier than it was asked for. It is for training only (a step that only reads, or that reads after
@@ -72,7 +72,7 @@ def prefetch_channels(partition: GraphPartition, home: str) -> list[tuple[int, i
 
 
 def _only_reads(op: Operation) -> bool:
-    """Whether a task may run the node before it is asked to, as nobody notices that it has.
+    """Whether a task may run the node before it is asked to, as that cannot be observed.
 
     Of what computes these are the reads of a variable's rows alone; all else waits to be asked for.
     """

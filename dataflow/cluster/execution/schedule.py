@@ -1,8 +1,7 @@
-"""Segment chains: segments of a partition that run one after the other, with no message in between.
+"""Chains: segments of a partition that run one after the other, with no message in between.
 
-A partition whose messages arrive together needs no counting of who waits for whom: the order of its
-segments is known before. What a step does between two messages is then one function, written out
-for it.
+If a partition's messages arrive together, the order of its segments is known in advance, and needs no
+counters. What a step does between two messages is then one generated function.
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ _OBJECT = np.dtype(object)
 class SegmentChain(NamedTuple):
     """``numbers`` of segments in the order in which they run, and what is left ``pending`` then.
 
-    ``drops`` are the slots that nobody reads once a segment has run; ``sends`` are all transfers
-    (task, channel, slots), and ``sent`` the slots that nobody reads once these have gone.
+    ``drops`` are the slots that are dead once a segment has run; ``sends`` are all transfers
+    (task, channel, slots), and ``sent`` the slots that are dead once these are sent.
     """
 
     numbers: list[int]

@@ -74,7 +74,7 @@ class ServerSideLoop:
             with self._lock:
                 self._beginning = False
                 if not self._done:
-                    return  # it waits; whoever ends it begins the next
+                    return  # it waits; `done` begins the next
 
     def _new_run(self) -> PartitionRun | LinearRun:
         partition, schedule = self._partition, self._schedule

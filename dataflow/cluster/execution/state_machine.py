@@ -215,7 +215,7 @@ class SyncMachine:
     ``tokens_per_step`` tokens with the new step's number are put into a queue. A worker begins its
     life at the global step; after each gradient it takes a token, which says the step it works on
     next. With more workers than ``replicas_to_aggregate``, the rest are backups:
-    whoever is slow comes too late and is dropped.
+    a slow worker's gradient comes too late and is dropped.
 
     Source: Chen, Monga, Bengio, Jozefowicz, "Revisiting Distributed Synchronous SGD", 2016.
     """

@@ -1,7 +1,8 @@
 """The worker service of a task: partitions are registered once and then only run.
 
-One thread per connection receives; what a message makes ready runs there too. A connection whose other end is a
-master is the *home* of that master's steps: their results go back on it, and its end cancels them.
+One thread per connection receives; what a message makes ready runs there too. A connection whose other
+end is a master is the *home* of that master's steps: their results go back on it, and its end cancels
+them.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ class WorkerService:
             raise ProtocolError(f"a task was sent {Kind(kind).name}, which it does not take")
 
     def is_short(self, connection: Connection, message: Message) -> bool:
-        """Whether a message is one of those that a single thread had better deal with for all connections.
+        """Whether one thread should handle a message for all connections.
 
         It must be a small step of updates and reads, as others wait meanwhile; and what is sent on
         the connection must find room without its being read, as a peer may be stopped. A thread of its

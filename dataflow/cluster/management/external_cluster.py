@@ -14,7 +14,7 @@ from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.transport.connection_pool import connect
 from dataflow.errors import DeadlineExceededError, UnavailableError, UnimplementedError
 
-#: A task that is stopped must not keep whoever looks at the others waiting.
+#: A stopped task must not delay the answers of the others.
 _ANSWER_SECONDS = 1.0
 
 

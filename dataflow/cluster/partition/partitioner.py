@@ -56,7 +56,7 @@ class Segment:
 
 
 class RecvSlots(NamedTuple):
-    """An incoming message: the slots of its tensors, and the numbers of the segments that wait for it."""
+    """An incoming message: the slots of its tensors, and the segments that wait for it."""
 
     slots: list[int]
     wakes: list[int]

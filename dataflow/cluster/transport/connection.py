@@ -1,8 +1,8 @@
 """Connections between tasks: framed messages over TCP, a local socket on one machine.
 
-A `Connection` carries one conversation at a time: whoever needs several takes several connections from a
-`ConnectionPool` (`connection_pool`), so that no thread ever waits for another's answer and no reader thread stands between a
-caller and its socket. The accepting side gives each connection a thread of its own.
+A `Connection` carries one conversation at a time. A caller with several takes several connections from
+a `ConnectionPool`, so that no thread ever waits for another's answer, and no reader thread stands
+between a caller and its socket. The accepting side gives each connection a thread of its own.
 
 On one machine a connection goes over an abstract Unix socket (a round trip of 10 to 20 microseconds
 here, where loopback TCP takes 55) and large tensors through shared memory.
@@ -83,7 +83,7 @@ def split_address(address: str) -> tuple[str, int]:
 
 
 class _TimeIsUp(OSError):
-    """A connection's deadline has passed. (TimeoutError is also what the system says of a silent peer.)"""
+    """A connection's deadline has passed; the system raises TimeoutError for a silent peer too."""
 
 
 class TooLong(Exception):
@@ -133,7 +133,7 @@ class Connection:
         self.patience_seconds: float | None = None
         #: Called when the connection is closed, before its socket is.
         self.on_close: Callable[[], None] | None = None
-        #: The largest frame, or tensor in shared memory, that was sent of late, in bytes.
+        #: Decaying maximum of the sizes of recent frames and tensors in shared memory, in bytes.
         self.largest_sent = 0
         #: Through the socket; and of tensors that lay in shared memory instead.
         self.bytes_sent = 0
@@ -266,7 +266,7 @@ class Connection:
         return buffers, size, largest, sum(place.array.nbytes for place in taken)
 
     def _note_sent(self, num_bytes: int) -> None:
-        """What is sent next is as large as what was sent of late: what was before is forgotten."""
+        """Update `largest_sent`, from which the size of the next frame is guessed."""
         before = self.largest_sent
         self.largest_sent = max(num_bytes, before - max(1, before // _FORGOTTEN_PART))
 
@@ -563,7 +563,7 @@ class Connection:
             self._view[: len(rest)] = rest
 
     def _read_bytes(self, count: int) -> memoryview:
-        """The next ``count`` bytes. Memory is taken as they come: nobody may send what he says."""
+        """The next ``count`` bytes. Memory is allocated as they arrive: the peer may send fewer."""
         data = memoryview(np.empty(count, np.uint8))  # type: ignore[arg-type]
         self._read_into(data)
         return data

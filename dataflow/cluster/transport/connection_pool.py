@@ -1,4 +1,4 @@
-"""Making connections to other tasks, and keeping those that nobody uses at present."""
+"""Making connections to other tasks, and keeping the idle ones."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def _introduce(
 
 
 class ConnectionPool:
-    """Idle connections by address. Take one, have a conversation, give it back; a broken one is dropped.
+    """Idle connections by address. Take one, use it, give it back; broken ones are dropped.
 
     The last one given back is the first taken, so that its shared-memory segments are warm.
     """
@@ -284,7 +284,7 @@ class ConnectionPool:
             return None
 
     def give_unused(self, connection: Connection) -> None:
-        """Take back what `take_warm` gave and nobody has used."""
+        """Take back an unused connection that `take_warm` gave."""
         if connection.ended:
             connection.close()
         else:

@@ -52,7 +52,7 @@ def new_key() -> str:
 
 
 def default_key() -> str:
-    """Return the key of tasks that nobody handed one.
+    """Return the key of tasks that were started without one.
 
     ``DATAFLOW_CLUSTER_KEY`` if it is set, else a key in a file that only this user can read, made
     at first use: the tasks that one user starts by hand on one machine find each other.

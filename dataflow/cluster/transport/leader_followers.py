@@ -1,7 +1,7 @@
 """One thread receives for many connections while their messages are short: leader and followers.
 
-Every connection that a task accepts has a thread of its own, which may take as long as it likes over a
-message. While the messages of several connections are short, such threads only take the interpreter's
+Every connection that a task accepts has a thread of its own, which may take as long as it likes over
+a message. While the messages of several connections are short, such threads only take the interpreter's
 lock from each other. So they sit down in a group: one of them, the leader, receives for all, and the
 others sleep. A connection with a message that may take long gets its own thread back, and a leader whose
 own connection has one hands the lead on first.

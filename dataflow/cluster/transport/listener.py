@@ -1,4 +1,4 @@
-"""The accepting end of connections: a task's address, its local socket, and a thread for each connection."""
+"""Accepting connections on a task's address and its local socket, with a thread for each of them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BACK_OFF_SECONDS = 0.2
 
 
 class Handler(ShortWork, Protocol):
-    """What a listener tells of its connections, each from the connection's own thread or the group's leader."""
+    """What a listener calls, on the connection's own thread or on the group's leader."""
 
     def connection_closed(self, connection: Connection) -> None:
         """The peer is gone or was refused in the middle of a conversation."""

@@ -1,4 +1,4 @@
-"""Whom a task has refused: counted, the last ones kept, and logged so that nobody can flood the log."""
+"""The peers that a task has refused: counted, the last ones kept, and logged at a limited rate."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The shared-memory segments that a connection writes to: tensors are copied there, or made there.
 
-A kernel that can write its result to a given array may be lent one that lies in a free segment
-(`OutgoingSegments.lend`); what it has made is then sent without a copy. A segment is used again when
+A kernel that can write its result to a given array may get one in a free segment
+(`OutgoingSegments.lend`); its result is then sent without a copy. A segment is used again when
 both sides are done with it: the receiver has cleared its first byte (see `shm_receive`), and the
 last array over the loan is gone here.
 """
@@ -112,7 +112,7 @@ def put(places: list[Place], array: np.ndarray) -> Place | None:
 
 
 class OutgoingSegments:
-    """The segments that one connection writes to; not thread-safe, the connection's send lock guards it.
+    """The segments that one connection writes to; guarded by the connection's send lock.
 
     ``limit_bytes`` bounds all of them together; a tensor that finds no room travels in its frame.
     """
@@ -192,6 +192,6 @@ class OutgoingSegments:
             os.close(segment.fd)
         self._segments.clear()
         for places in self._places.values():
-            places.clear()  # whoever has the list finds no place any more
+            places.clear()  # a caller that still has the list finds no place
         self._places.clear()
         self.limit_bytes = 0
