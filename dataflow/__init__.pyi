@@ -36,6 +36,7 @@ from dataflow import (
     quantization as quantization,
     queue as queue,
     random as random,
+    raw_ops as raw_ops,
     saved_model as saved_model,
     sets as sets,
     signal as signal,
@@ -296,7 +297,10 @@ from dataflow.ops.counting import (
     histogram_fixed_width_bins as histogram_fixed_width_bins,
 )
 from dataflow.ops.cumulative import cumprod as cumprod, cumsum as cumsum
-from dataflow.ops.custom_gradient import custom_gradient as custom_gradient
+from dataflow.ops.custom_gradient import (
+    custom_gradient as custom_gradient,
+    grad_pass_through as grad_pass_through,
+)
 from dataflow.ops.decompositions import (
     cholesky as batch_cholesky,
     self_adjoint_eig as batch_self_adjoint_eig,
@@ -351,6 +355,7 @@ from dataflow.ops.graph_scopes import (
     device as device,
     get_collection as get_collection,
     get_collection_ref as get_collection_ref,
+    init_scope as init_scope,
     name_scope as name_scope,
     op_scope as op_scope,
 )
@@ -642,6 +647,11 @@ from dataflow.ops.tensor_products import (
     global_norm as global_norm,
     norm as norm,
     tensordot as tensordot,
+)
+from dataflow.ops.type_specs import (
+    IndexedSlicesSpec as IndexedSlicesSpec,
+    SparseTensorSpec as SparseTensorSpec,
+    TensorSpec as TensorSpec,
 )
 from dataflow.ops.variable_scope import (
     AUTO_REUSE as AUTO_REUSE,

@@ -7,8 +7,4 @@ from typing import Any
 
 def raw(tf: Any, op_type: str, /, **arguments: Any) -> Any:
     """The outputs of a node of this type; inputs and attributes by TensorFlow's names."""
-    if hasattr(tf, "raw_ops"):
-        return getattr(tf.raw_ops, op_type)(**arguments)
-    from dataflow.graph.registry import get_op
-
-    return get_op(op_type)(**arguments)
+    return getattr(tf.raw_ops, op_type)(**arguments)

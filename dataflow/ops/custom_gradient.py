@@ -17,6 +17,19 @@ from dataflow.graph.registry import get_op, register_named_gradient
 _numbers = itertools.count()
 
 
+def grad_pass_through(f: Callable[..., Any]) -> Callable[..., Any]:
+    """``f`` with the gradient of the identity (a straight-through estimator): for rounding, and the like.
+
+    ``f`` takes and gives one tensor of one shape, or as many as it takes.
+    """
+
+    @custom_gradient
+    def passed(*args: Any, **kwargs: Any) -> Any:
+        return f(*args, **kwargs), lambda *gradients: list(gradients)
+
+    return passed  # type: ignore[no-any-return]
+
+
 def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
     """Decorator: ``f(*args)`` returns ``(outputs, grad_fn)``; ``grad_fn`` gives the gradient.
 

@@ -78,6 +78,16 @@ def control_dependencies(control_inputs: Any) -> Any:
     return default_graph().control_dependencies(control_inputs)
 
 
+@contextlib.contextmanager
+def init_scope() -> Iterator[None]:
+    """Nodes made inside wait for nothing and belong to no loop or conditional: as initializers need.
+
+    Control dependencies and control-flow contexts around it do not count; name scopes do.
+    """
+    with default_graph().control_dependencies(None):
+        yield
+
+
 def colocate_with(op: Any, ignore_existing: bool = False) -> Any:
     """Nodes made inside are placed where ``op`` is."""
     return default_graph().colocate_with(op, ignore_existing)

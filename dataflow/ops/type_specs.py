@@ -1,0 +1,151 @@
+"""What a value is without the value: shapes and dtypes of tensors, sparse tensors and slices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.dtypes import as_dtype
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.ops.sparse_tensor import SparseTensor
+from dataflow.shapes import TensorShape
+
+
+class TypeSpec:
+    """The base: specs are equal when their classes and all their parts are."""
+
+    #: The attributes that make up the spec, as the constructor takes them.
+    _parts: tuple[str, ...] = ()
+
+    def _key(self) -> tuple[Any, ...]:
+        # Shapes as tuples: an unknown size equals an unknown size here.
+        return tuple(
+            (None if value.ndims is None else tuple(value.as_list()))
+            if isinstance(value, TensorShape)
+            else value
+            for value in (getattr(self, f"_{part}") for part in self._parts)
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._key()))
+
+    def __repr__(self) -> str:
+        parts = []
+        for part in self._parts:
+            value = getattr(self, f"_{part}")
+            text = str(value) if isinstance(value, TensorShape) else repr(value)
+            parts.append(f"{part}={text}")
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+class TensorSpec(TypeSpec):
+    """The shape, dtype and name of a tensor."""
+
+    _parts = ("shape", "dtype", "name")
+
+    def __init__(self, shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> None:
+        self._shape = TensorShape(shape)
+        self._dtype = as_dtype(dtype)
+        self._name = name
+
+    @classmethod
+    def from_spec(cls, spec: Any, name: str | None = None) -> TensorSpec:
+        """The spec of what has a shape and a dtype, under another name where one is given."""
+        return cls(spec.shape, spec.dtype, name or getattr(spec, "name", None))
+
+    @classmethod
+    def from_tensor(cls, tensor: Any, name: str | None = None) -> TensorSpec:
+        """The spec of a tensor; its name is the op's where none is given."""
+        return cls(tensor.shape, tensor.dtype, name or tensor.op.name)
+
+    @property
+    def shape(self) -> TensorShape:
+        """The shape."""
+        return self._shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype."""
+        return self._dtype
+
+    @property
+    def name(self) -> str | None:
+        """The name, or None."""
+        return self._name
+
+    @property
+    def value_type(self) -> Any:
+        """What has this spec."""
+        from dataflow.graph.tensor import Tensor
+
+        return Tensor
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether a spec or tensor has this dtype, and a shape that may be this one."""
+        other = (
+            spec_or_value if hasattr(spec_or_value, "shape") else convert_to_tensor(spec_or_value)
+        )
+        same = as_dtype(other.dtype).base_dtype is self._dtype.base_dtype
+        return same and self._shape.is_compatible_with(other.shape)
+
+
+class SparseTensorSpec(TypeSpec):
+    """The dense shape and dtype of a `SparseTensor`."""
+
+    _parts = ("shape", "dtype")
+
+    def __init__(self, shape: Any = None, dtype: Any = dtypes.float32) -> None:
+        self._shape = TensorShape(shape)
+        self._dtype = as_dtype(dtype)
+
+    @property
+    def shape(self) -> TensorShape:
+        """The dense shape."""
+        return self._shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the values."""
+        return self._dtype
+
+    @property
+    def value_type(self) -> Any:
+        """What has this spec."""
+        return SparseTensor
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """Whether a spec or sparse tensor has this dtype, and a shape that may be this one."""
+        if not isinstance(spec_or_value, (SparseTensor, SparseTensorSpec)):
+            return False
+        other = spec_or_value
+        shape = other.shape if isinstance(other, SparseTensorSpec) else other.get_shape()
+        return other.dtype is self._dtype and self._shape.is_compatible_with(shape)
+
+
+class IndexedSlicesSpec(TypeSpec):
+    """The shapes and dtypes of `IndexedSlices`."""
+
+    _parts = ("shape", "dtype", "indices_dtype", "dense_shape_dtype", "indices_shape")
+
+    def __init__(
+        self,
+        shape: Any = None,
+        dtype: Any = dtypes.float32,
+        indices_dtype: Any = dtypes.int64,
+        dense_shape_dtype: Any = None,
+        indices_shape: Any = None,
+    ) -> None:
+        self._shape = TensorShape(shape)
+        self._dtype = as_dtype(dtype)
+        self._indices_dtype = as_dtype(indices_dtype)
+        self._dense_shape_dtype = None if dense_shape_dtype is None else as_dtype(dense_shape_dtype)
+        self._indices_shape = TensorShape(indices_shape).with_rank(1)
+
+    @property
+    def value_type(self) -> Any:
+        """What has this spec."""
+        return IndexedSlices

@@ -1,0 +1,61 @@
+"""Specs of values, `tf.raw_ops`, `tf.grad_pass_through` and `tf.init_scope`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+
+def test_specs_compare_by_their_parts() -> None:
+    spec = tf.TensorSpec([None, 3], tf.float32, "x")
+    assert spec == tf.TensorSpec([None, 3], "float32", "x")
+    assert hash(spec) == hash(tf.TensorSpec([None, 3], "float32", "x"))
+    different = [
+        tf.TensorSpec([None, 3]),
+        tf.TensorSpec([2, 3], tf.float32, "x"),
+        tf.TensorSpec(None, tf.float32, "x"),
+        tf.SparseTensorSpec([None, 3]),
+    ]
+    assert all(spec != other for other in different)
+    assert tf.TensorSpec(None) != tf.TensorSpec([])
+    assert repr(tf.TensorSpec([2])) == "TensorSpec(shape=(2,), dtype=tf.float32, name=None)"
+
+
+def test_what_fits_a_spec() -> None:
+    with tf.Graph().as_default():
+        spec = tf.TensorSpec([None, 3])
+        assert spec.is_compatible_with(tf.zeros([5, 3]))
+        assert not spec.is_compatible_with(tf.zeros([5, 4]))
+        assert not spec.is_compatible_with(tf.zeros([5, 3], tf.int32))
+        sparse = tf.SparseTensor([[0, 0]], [1.0], [2, 3])
+        assert tf.SparseTensorSpec([2, 3]).is_compatible_with(sparse)
+        assert not tf.SparseTensorSpec([2, 3]).is_compatible_with(tf.zeros([2, 3]))
+
+
+def test_raw_ops_take_names_only() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        product = tf.raw_ops.MatMul(a=[[1.0, 2.0]], b=[[3.0, 4.0]], transpose_b=True, name="mine")
+        assert product.op.name == "mine" and sess.run(product) == [[11.0]]
+        with pytest.raises(TypeError, match="keyword arguments only"):
+            tf.raw_ops.Add(1.0, 2.0)
+        with pytest.raises(AttributeError, match="Did you mean tf.raw_ops.MatMul"):
+            tf.raw_ops.Matmul(a=1.0)
+        assert "MatMul" in dir(tf.raw_ops)
+
+
+def test_gradients_pass_through_rounding() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        x = tf.constant([1.2, 2.7])
+        y = tf.grad_pass_through(tf.round)(x)
+        got = sess.run([y, *tf.gradients(y * [2.0, 3.0], x)])
+        np.testing.assert_array_equal(got, [[1.0, 3.0], [2.0, 3.0]])
+
+
+def test_initializers_leave_control_dependencies() -> None:
+    with tf.Graph().as_default():
+        fed = tf.placeholder(tf.float32)
+        with tf.control_dependencies([fed]), tf.name_scope("outer"), tf.init_scope():
+            free = tf.constant(1.0)
+        assert not free.op.control_inputs and free.op.name == "outer/Const"
