@@ -50,7 +50,6 @@ def test_longer_paths_of_course_code() -> None:
         ("contrib.learn.TensorFlowEstimator", "DNNClassifier"),
         ("contrib.learn.train", "fit"),
         ("contrib.session_bundle", "simple_save"),
-        ("distributions", "scipy.stats"),
         ("profiler", "FULL_TRACE"),
         ("summary.create_file_writer", "FileWriter"),
         ("tpu", "tf.device"),

@@ -181,7 +181,7 @@ def sparse_averaged(tf: Any, x: Any) -> Any:
 
 
 def make_barrier(tf: Any) -> Any:
-    if hasattr(tf, "raw_ops"):
+    if tf.__name__ != "dataflow":
         from tensorflow.python.ops.data_flow_ops import Barrier
     else:
         from dataflow.ops.synchronization import Barrier
