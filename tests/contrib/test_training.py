@@ -206,3 +206,34 @@ def test_training_ends_when_a_hook_says_so(tmp_path: Path) -> None:
     last = tf.contrib.training.train(train_op, str(tmp_path), hooks=hooks)
     assert np.isfinite(last)
     assert tf.train.latest_checkpoint(str(tmp_path)).endswith("-20")
+
+
+def test_embeddings_of_a_class_come_together() -> None:
+    learning = tf.contrib.losses.metric_learning
+    e = np.random.RandomState(0).randn(7, 3).astype(np.float32)
+    labels = np.array([0, 0, 1, 1, 2, 2, 2])
+    d = ((e[:, None] - e[None]) ** 2).sum(-1)
+    terms = []
+    for a in range(7):
+        for p in range(7):
+            if a != p and labels[a] == labels[p]:
+                others = d[a][labels != labels[a]]
+                beyond = others[others > d[a, p]]
+                negative = beyond.min() if len(beyond) else others.max()
+                terms.append(max(1 + d[a, p] - negative, 0))
+    tensor = tf.constant(e)
+    triplet = learning.triplet_semihard_loss(labels, tensor)
+    got, slope = run([triplet, tf.gradients(triplet, tensor)[0]])
+    np.testing.assert_allclose(got, np.mean(terms), rtol=1e-4)
+    assert np.isfinite(slope).all() and slope.any()
+    pairs = np.sqrt(((e[:3] - e[3:6]) ** 2).sum(1))
+    expected = np.mean([pairs[0] ** 2, max(3 - pairs[1], 0) ** 2, pairs[2] ** 2])
+    contrastive = learning.contrastive_loss([1, 0, 1], e[:3], e[3:6], margin=3.0)
+    np.testing.assert_allclose(run(contrastive), expected, rtol=1e-5)
+    similarity = e[:3] @ e[3:6].T
+    logs = similarity - np.log(np.exp(similarity).sum(1, keepdims=True))
+    norms = (e[:3] ** 2).sum(1).mean() + (e[3:6] ** 2).sum(1).mean()
+    expected = -np.diag(logs).mean() + 0.25 * 0.002 * norms
+    np.testing.assert_allclose(
+        run(learning.npairs_loss([0, 1, 2], e[:3], e[3:6])), expected, rtol=1e-5
+    )

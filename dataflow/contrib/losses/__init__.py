@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow import losses as tf_losses
+from dataflow.contrib.losses import metric_learning
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.losses import (
@@ -31,6 +32,7 @@ __all__ = [
     "log_loss",
     "mean_pairwise_squared_error",
     "mean_squared_error",
+    "metric_learning",
     "sigmoid_cross_entropy",
     "softmax_cross_entropy",
     "sparse_softmax_cross_entropy",

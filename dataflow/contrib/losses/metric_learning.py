@@ -1,0 +1,95 @@
+"""Losses that bring embeddings of one class together and keep others apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.ops import array
+from dataflow.ops.loss import softmax_cross_entropy_with_logits_v2
+from dataflow.ops.math import (
+    cast,
+    equal,
+    logical_and,
+    logical_not,
+    matmul,
+    maximum,
+    reduce_any,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_sum,
+    sqrt,
+    square,
+)
+from dataflow.ops.matrix_diag import eye
+
+__all__ = ["contrastive_loss", "npairs_loss", "triplet_semihard_loss"]
+
+
+def _same_class(labels: Any) -> Any:
+    """Which pairs of examples have one label: bool [batch, batch]."""
+    column = array.reshape(convert_to_tensor(labels), [-1, 1])
+    return equal(column, array.transpose(column))
+
+
+def contrastive_loss(
+    labels: Any, embeddings_anchor: Any, embeddings_positive: Any, margin: float = 1.0
+) -> Any:
+    """``mean(y d^2 + (1 - y) max(margin - d, 0)^2)`` for the distances d of pairs, y in {0, 1} [batch].
+
+    Hadsell, Chopra, LeCun, "Dimensionality Reduction by Learning an Invariant Mapping" (2006).
+    """
+    anchor, other = convert_to_tensor(embeddings_anchor), convert_to_tensor(embeddings_positive)
+    distances = sqrt(reduce_sum(square(anchor - other), 1))
+    alike = cast(labels, distances.dtype)
+    apart = square(maximum(margin - distances, 0.0))
+    return reduce_mean(alike * square(distances) + (1.0 - alike) * apart, name="contrastive_loss")
+
+
+def npairs_loss(
+    labels: Any,
+    embeddings_anchor: Any,
+    embeddings_positive: Any,
+    reg_lambda: float = 0.002,
+    print_losses: bool = False,
+) -> Any:
+    """Cross-entropy of the similarities of each anchor to all positives, and a weight on their norms.
+
+    Embeddings are [batch, size], labels [batch]. Sohn, "Improved Deep Metric Learning with Multi-class
+    N-pair Loss Objective" (2016).
+    """
+    anchor, other = convert_to_tensor(embeddings_anchor), convert_to_tensor(embeddings_positive)
+    norms = sum(reduce_mean(reduce_sum(square(t), 1)) for t in (anchor, other))
+    alike = cast(_same_class(labels), anchor.dtype)
+    targets = alike / reduce_sum(alike, 1, keepdims=True)
+    similarity = matmul(anchor, other, transpose_b=True)
+    loss = softmax_cross_entropy_with_logits_v2(labels=targets, logits=similarity)
+    return reduce_mean(loss) + 0.25 * reg_lambda * norms
+
+
+def triplet_semihard_loss(labels: Any, embeddings: Any, margin: float = 1.0) -> Any:
+    """``mean(max(margin + d(a, p) - d(a, n), 0))`` over the pairs (a, p) of one class.
+
+    n is the nearest of another class that is farther than p, or, where there is none, the farthest; d are
+    squared distances. ``embeddings`` are [batch, size] and should be normalized, labels [batch]. Schroff,
+    Kalenichenko, Philbin, "FaceNet" (2015).
+    """
+    embeddings = convert_to_tensor(embeddings)
+    squares = reduce_sum(square(embeddings), 1, keepdims=True)
+    products = matmul(embeddings, embeddings, transpose_b=True)
+    itself = eye(array.shape(embeddings)[0], dtype=embeddings.dtype)
+    distances = maximum(squares - 2.0 * products + array.transpose(squares), 0.0) * (1.0 - itself)
+    alike = _same_class(labels)
+    others = cast(logical_not(alike), embeddings.dtype)
+    lowest = reduce_min(distances, 1, keepdims=True)
+    farthest = reduce_max((distances - lowest) * others, 1, keepdims=True) + lowest
+    # [anchor, positive, negative]
+    to_negative = distances[:, None, :] + array.zeros_like(distances)[:, :, None]
+    beyond = logical_and(to_negative > distances[:, :, None], logical_not(alike)[:, None, :])
+    far = reduce_max(distances) + 1.0
+    nearest = reduce_min(array.where_v2(beyond, to_negative, far), 2)
+    negative = array.where_v2(reduce_any(beyond, 2), nearest, farthest)
+    pairs = cast(alike, embeddings.dtype) - itself
+    losses = maximum(margin + distances - negative, 0.0) * pairs
+    return reduce_sum(losses, name="triplet_semihard_loss") / reduce_sum(pairs)
