@@ -28,6 +28,12 @@ _MAX_REMEMBERED_NAMES = 10_000
 _VALID_SCOPE = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
+class _OfThread(threading.local):
+    """The scopes that a thread is in; each thread begins outside of all."""
+
+    name_stack = ""
+
+
 class Graph:
     """A dataflow graph. Nodes are added by calling ops while the graph is the default one.
 
@@ -47,7 +53,7 @@ class Graph:
         self.operations: list[Operation] = []
         self.op_by_name: dict[str, Operation] = {}
         self.names_in_use: dict[str, int] = {}
-        self.name_stack = ""
+        self._of_thread = _OfThread()
         self.device_stack: list[Any] = []
         self.current_device = ""  # merged from the stack, when no function is on it
         self._device_is_dynamic = False
@@ -65,6 +71,15 @@ class Graph:
         self._variable_creator_stack: list[Any] = []
         self.seed: int | None = None
         self.attachments: dict[Any, Any] = {}
+
+    @property
+    def name_stack(self) -> str:
+        """The name scope that this thread is in."""
+        return self._of_thread.name_stack
+
+    @name_stack.setter
+    def name_stack(self, scope: str) -> None:
+        self._of_thread.name_stack = scope
 
     # ---- building -------------------------------------------------------------------------
 

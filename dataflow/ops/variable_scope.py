@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -500,11 +501,23 @@ def _get_partitioned(
 
 def get_variable_scope() -> VariableScope:
     """The current variable scope."""
-    attachments = default_graph().attachments
-    scope = attachments.get(_SCOPE)
-    if scope is None:
-        scope = attachments[_SCOPE] = VariableScope(False)
-    return scope
+    current = _current_scope(default_graph())
+    if current.scope is None:
+        current.scope = VariableScope(False)
+    return current.scope
+
+
+class _CurrentScope(threading.local):
+    """The scope that a thread is in; each begins outside of all."""
+
+    scope: VariableScope | None = None
+
+
+def _current_scope(graph: Any) -> _CurrentScope:
+    current = graph.attachments.get(_SCOPE)
+    if current is None:
+        current = graph.attachments.setdefault(_SCOPE, _CurrentScope())
+    return current  # type: ignore[no-any-return]
 
 
 def get_variable(
@@ -641,11 +654,11 @@ class variable_scope:  # noqa: N801  (TensorFlow's name)
                         )
                     counts = None
                     _open_scope(full)
-                graph.attachments[_SCOPE] = new
+                _current_scope(graph).scope = new
                 try:
                     yield new
                 finally:
-                    graph.attachments[_SCOPE] = old
+                    _current_scope(graph).scope = old
                     if counts is not None:
                         store.scope_counts.clear()
                         store.scope_counts.update(counts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 import dataflow as tf
@@ -204,3 +206,24 @@ def test_missing_names_are_explained() -> None:
         tf.matmull
     with pytest.raises(AttributeError, match=r"tf\.gradients"):
         tf.GradientTape
+
+
+def test_scopes_are_those_of_a_thread() -> None:
+    entered, done = threading.Event(), threading.Event()
+    names = []
+
+    def work(graph: tf.Graph) -> None:
+        with graph.as_default(), tf.name_scope("foo"), tf.variable_scope("bar"):
+            entered.set()
+            done.wait(30)
+            names.append(tf.constant(1.0, name="inside").name)
+            names.append(tf.get_variable("v", []).name)
+
+    with tf.Graph().as_default() as graph:
+        thread = threading.Thread(target=work, args=(graph,))
+        thread.start()
+        entered.wait(30)
+        names += [tf.constant(2.0, name="outside").name, tf.get_variable("w", []).name]
+        done.set()
+        thread.join()
+    assert names == ["outside:0", "w:0", "foo/bar/inside:0", "bar/v:0"]
