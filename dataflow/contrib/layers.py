@@ -28,6 +28,7 @@ from dataflow.layers.base import smart_cond
 from dataflow.ops import (
     activation as activations,
     array,
+    bias,
     embedding,
     initializers,
     normalization as normalization_ops,
@@ -590,6 +591,49 @@ def softmax(logits: Any, scope: Any = None) -> Any:
         predictions = array.reshape(activations.softmax(rows), array.shape(logits))
         predictions.set_shape(logits.shape)
         return predictions
+
+
+@add_arg_scope
+def bias_add(
+    inputs: Any,
+    activation_fn: Any = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    reuse: Any = None,
+    variables_collections: Any = None,
+    outputs_collections: Any = None,
+    trainable: bool = True,
+    data_format: str = "NHWC",
+    scope: Any = None,
+) -> Any:
+    """``inputs`` plus a variable ``biases``, one for each channel; zeros to begin with."""
+    if data_format not in ("NHWC", "NCHW"):
+        raise ValueError("data_format has to be either NCHW or NHWC.")
+    with variable_scope(scope, "BiasAdd", [inputs], reuse=reuse):
+        inputs = convert_to_tensor(inputs)
+        axis = 1 if data_format == "NCHW" else -1
+        channels = None if inputs.dims is None else inputs.dims[axis]
+        if channels is None:
+            raise ValueError("`C` dimension must be known but is None")
+        collections = variables_collections
+        if isinstance(collections, dict):
+            collections = collections.get("biases", [])
+        biases = get_variable(
+            "biases",
+            [channels],
+            dtype=inputs.dtype.base_dtype,
+            initializer=initializers.zeros_initializer() if initializer is None else initializer,
+            regularizer=regularizer,
+            collections=[
+                GraphKeys.GLOBAL_VARIABLES,
+                GraphKeys.MODEL_VARIABLES,
+                *(collections or []),
+            ],
+            trainable=trainable,
+        )
+        outputs = bias.bias_add(inputs, biases, data_format=data_format)
+        outputs = _finish(outputs, None, None, activation_fn)
+        return _collect(outputs, outputs_collections, "")
 
 
 def unit_norm(inputs: Any, dim: int, epsilon: float = 1e-7, scope: Any = None) -> Any:

@@ -336,7 +336,7 @@ def _get_single(
         initial_value = initializer
         if dims is not None and validate_shape:
             given = getattr(initializer, "shape", None)
-            if given is not None and not shapes.compatible(shapes.as_dims(given), dims):
+            if given is None or not shapes.compatible(shapes.as_dims(given), dims):
                 raise ValueError("If initializer is a constant, do not specify shape.")
         variable_dtype = None  # the value's own: an initializer of 0 makes an int32 variable
     variable = Variable(

@@ -37,6 +37,9 @@ def flatten_feeds(graph: Any, feed_dict: dict[Any, Any]) -> dict[Tensor, Any]:
             if isinstance(key, base):
                 pairs = expand(key, value)
                 break
+        else:
+            if isinstance(key, tuple):
+                pairs = _nested_feeds(key, value)
         for part, part_value in pairs:
             try:
                 tensor = graph.as_graph_element(part, allow_operation=False)
@@ -47,6 +50,23 @@ def flatten_feeds(graph: Any, feed_dict: dict[Any, Any]) -> dict[Tensor, Any]:
                 raise ValueError(f"Tensor {tensor} may not be fed.")
             result[tensor] = part_value
     return result
+
+
+def _nested_feeds(key: Any, value: Any) -> list[tuple[Any, Any]]:
+    """The feeds of a tuple of tensors (the state of a recurrent cell, nested or not), leaf by leaf.
+
+    Raises `ValueError` where ``value`` is nested otherwise.
+    """
+    if not isinstance(key, (list, tuple)):
+        for base, expand in _expanders:
+            if isinstance(key, base):
+                return expand(key, value)
+        return [(key, value)]
+    # An array counts as its rows: np.zeros([2, batch, size]) feeds a state (c, h).
+    if not isinstance(value, (list, tuple, np.ndarray)) or len(value) != len(key):
+        got = f"{len(value)} values" if hasattr(value, "__len__") else type(value).__name__
+        raise ValueError(f"feed_dict key {key} stands for {len(key)} tensors, got {got} for it.")
+    return [pair for k, v in zip(key, value, strict=True) for pair in _nested_feeds(k, v)]
 
 
 def make_feed_converter(tensor: Tensor) -> Callable[[Any], Any]:

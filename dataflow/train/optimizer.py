@@ -7,7 +7,7 @@ Subclasses say what a step does by `_apply_dense` and `_apply_sparse` (and `_cre
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, KeysView, ValuesView
 from typing import Any
 
 from dataflow import dtypes
@@ -144,6 +144,8 @@ class Optimizer:
                 variables = trainable_variables()
         else:
             variables = []
+            if isinstance(var_list, (KeysView, ValuesView)):  # minimize(loss, var_list=d.values())
+                var_list = list(var_list)
             for item in flatten(var_list):
                 variables.extend(item if hasattr(item, "_variable_list") else [item])
         if not variables:

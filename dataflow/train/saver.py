@@ -106,6 +106,7 @@ class Saver:
                 self._is_empty = True
                 return
             raise ValueError("No variables to save")
+        self._var_list = var_list  # programs of the time look which variables a saver saves
         self.saver_def = build_saver_def(
             validated_saveables(var_list),
             reshape=self._reshape,

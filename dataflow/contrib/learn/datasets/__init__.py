@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataflow.contrib.learn.datasets import base
+from typing import Any
+
+from dataflow.contrib.learn.datasets import base, mnist
 from dataflow.contrib.learn.datasets.base import Dataset
 
-__all__ = ["Dataset", "base", "load_dataset", "load_iris"]
+__all__ = ["Dataset", "base", "load_dataset", "load_iris", "mnist"]
 
 
 def load_iris() -> Dataset:
@@ -20,10 +22,12 @@ def load_iris() -> Dataset:
     return Dataset(np.concatenate(rows).astype(np.float32), target.astype(np.int64))
 
 
-def load_dataset(name: str, *args: object) -> Dataset:
-    """The dataset by name; raises `ValueError` for one that is not here."""
+def load_dataset(name: str, size: str = "small", test_with_fake_data: bool = False) -> Any:
+    """The dataset by name, "iris" or "mnist"; raises `ValueError` for one that is not here."""
+    if name == "mnist":
+        return mnist.load_mnist()
     if name != "iris":
         raise ValueError(
-            f"Name of dataset is not found: {name}. Here is iris; see dataflow_datasets for more."
+            f"Name of dataset is not found: {name}. Here are iris and mnist; see dataflow_datasets for more."
         )
     return load_iris()
