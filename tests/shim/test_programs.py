@@ -256,6 +256,17 @@ def test_a_notebook_runs_cell_by_cell(tmp_path: Path) -> None:
     assert "built at" not in result.stderr or "old.ipynb, cell 4, line 2" in result.stderr
 
 
+def test_the_notebook_beside_the_lessons_runs(tmp_path: Path) -> None:
+    text = (ROOT / "lessons" / "tensorflow1.ipynb").read_text(encoding="utf-8")
+    (tmp_path / "tensorflow1.ipynb").write_text(text, encoding="utf-8")
+    result = run(tmp_path, "tensorflow1.ipynb")
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0] == "1.15.0 is dataflow" and lines[1].startswith("slope 1.9")
+    assert "tf.contrib.tensor_forest is not part of dataflow. It was random forests" in lines[-2]
+    assert lines[2] == "(True, True)" and lines[-1] == "True"
+
+
 def test_the_graph_as_a_page(tmp_path: Path) -> None:
     source = (
         "import tensorflow as tf\nwith tf.Graph().as_default():\n    x = tf.constant(1, name='one')\n"
