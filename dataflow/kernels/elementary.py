@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from dataflow.dtypes import DType
-from dataflow.kernels.jit.native_ufunc import MappedOp
+from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.jit.step_codegen import can_write
 from dataflow.kernels.registry import kernel, ufunc_kernel
 
@@ -17,7 +18,7 @@ _LARGE_ELEMENTS = 1 << 16
 
 def _shared_ufunc_kernel(op_type: str, ufunc: str) -> None:
     """As `ufunc_kernel`, with large arrays shared by the team's threads."""
-    op = MappedOp(1, (op_type, (0,)))
+    shared = NativeUfunc(lambda xp, x: getattr(xp, ufunc)(x))
 
     @kernel(op_type, factory=True, takes_out=True)
     def bind(xp: Any) -> Any:
@@ -30,7 +31,7 @@ def _shared_ufunc_kernel(op_type: str, ufunc: str) -> None:
                 out = None
             if x.size < _LARGE_ELEMENTS or x.dtype.char not in "fd":
                 return function(x, out=out)
-            return op(x.dtype, [x], lambda operands: function(operands[0], out=out), out=out)
+            return shared(np, x, out=out)
 
         return call
 
@@ -68,11 +69,6 @@ for _type, _ufunc in _UFUNCS.items():
     (_shared_ufunc_kernel if can_write(_type, "float32") else ufunc_kernel)(_type, _ufunc)
 
 
-_SIGMOID = MappedOp(1, ("Sigmoid", (0,)))
-_TANH_GRADIENT = MappedOp(2, ("TanhGrad", (0, 1)))
-_SIGMOID_GRADIENT = MappedOp(2, ("SigmoidGrad", (0, 1)))
-
-
 @kernel("Round", factory=True)
 def round_kernel(xp: Any, *, T: DType) -> Any:
     return xp.rint if T.kind in "fc" else xp.positive
@@ -84,23 +80,17 @@ def rsqrt_kernel(xp: Any) -> Any:
     return lambda x: reciprocal(sqrt(x))
 
 
-@kernel("Sigmoid", factory=True)
-def sigmoid_kernel(xp: Any) -> Any:
-    negative, exp, divide = xp.negative, xp.exp, xp.divide
+@NativeUfunc
+def _sigmoid(xp: Any, x: Any) -> Any:
+    t = xp.negative(x)
+    xp.exp(t, out=t)  # infinite for very negative x, which gives the right 0 below
+    t += 1
+    return xp.divide(1, t, out=t)  # quicker than `reciprocal`, and the same number
 
-    def sigmoid(x: Any) -> Any:
-        return _SIGMOID(x.dtype, [x], by_ufuncs) if xp is np else by_ufuncs([x])
 
-    def by_ufuncs(inputs: list[Any]) -> Any:
-        (x,) = inputs
-        if not x.shape:
-            return xp.reciprocal(exp(negative(x)) + 1)
-        t = negative(x)
-        exp(t, out=t)  # infinite for very negative x, which gives the right 0 below
-        t += 1
-        return divide(1, t, out=t)  # quicker than `reciprocal`, and the same number
-
-    return sigmoid
+@kernel("Sigmoid")
+def sigmoid_kernel(xp: Any, x: Any) -> Any:
+    return _sigmoid(xp, x) if x.shape else xp.reciprocal(xp.exp(xp.negative(x)) + 1)
 
 
 def _conj(y: Any) -> Any:
@@ -124,23 +114,15 @@ def reciprocal_grad_kernel(xp: Any, y: Any, dy: Any) -> Any:
     return -dy * (y * y)
 
 
-def _tanh_grad(inputs: list[Any]) -> Any:
-    y, dy = inputs
+@NativeUfunc
+def _tanh_grad(xp: Any, y: Any, dy: Any) -> Any:
     return dy * (1 - y * y)
 
 
-def _sigmoid_grad(inputs: list[Any]) -> Any:
-    y, dy = inputs
+@NativeUfunc
+def _sigmoid_grad(xp: Any, y: Any, dy: Any) -> Any:
     return (1 - y) * y * dy  # the factors in the order that a fused chain has
 
 
-@kernel("TanhGrad")
-def tanh_grad_kernel(xp: Any, y: Any, dy: Any) -> Any:
-    return _TANH_GRADIENT(dy.dtype, [y, dy], _tanh_grad) if xp is np else _tanh_grad([y, dy])
-
-
-@kernel("SigmoidGrad")
-def sigmoid_grad_kernel(xp: Any, y: Any, dy: Any) -> Any:
-    return (
-        _SIGMOID_GRADIENT(dy.dtype, [y, dy], _sigmoid_grad) if xp is np else _sigmoid_grad([y, dy])
-    )
+kernel("TanhGrad", factory=True)(lambda xp: functools.partial(_tanh_grad, xp))
+kernel("SigmoidGrad", factory=True)(lambda xp: functools.partial(_sigmoid_grad, xp))

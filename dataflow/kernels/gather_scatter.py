@@ -8,7 +8,7 @@ import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple, scalar_int
 from dataflow.kernels.cuda import gather_scatter
-from dataflow.kernels.jit.native_ufunc import MappedOp
+from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.jit.table_rows import add_rows, change_rows, take_rows
 from dataflow.kernels.registry import kernel
 
@@ -248,13 +248,14 @@ def select_v2_kernel(xp: Any, condition: Any, x: Any, y: Any) -> Any:
     return _choose(xp, condition, x, y)
 
 
-_SELECT = MappedOp(3, ("Select", (0, 1, 2)))
+@NativeUfunc
+def _select(xp: Any, condition: Any, x: Any, y: Any) -> Any:
+    return xp.where(condition, x, y)
 
 
 def _choose(xp: Any, condition: Any, x: Any, y: Any) -> Any:
-    if xp is np:  # where() jumps at every element, which costs most where it cannot be foreseen
-        return _SELECT(x.dtype, [condition, x, y], lambda operands: np.where(*operands))
-    return xp.where(condition, x, y)
+    # NumPy's where() jumps at every element, which costs most where it cannot be foreseen.
+    return _select(xp, condition, x, y, dtype=x.dtype)
 
 
 @kernel("Where")

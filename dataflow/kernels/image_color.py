@@ -11,111 +11,57 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.jit.native_ufunc import SMALL_ELEMENTS, MappedOp, Mapping
+from dataflow.kernels.jit.native_ufunc import SMALL_ELEMENTS, Mapping, NativeUfunc
+from dataflow.kernels.jit.tracer import region_of
 from dataflow.kernels.registry import kernel
 
 _REASON = "written for the host"
 
 
-class _Arrays:
-    """Does each step at once, by NumPy."""
-
-    def __init__(self, dtype: Any) -> None:
-        self.dtype = dtype
-
-    def __call__(self, op: str, *x: Any) -> Any:
-        match op:
-            case "Const":
-                return self.dtype.type(x[0])
-            case "Select":
-                return np.where(*x)
-            case "Abs" | "Floor":
-                return (np.abs if op == "Abs" else np.floor)(x[0])
-        ufuncs: dict[str, Any] = {
-            "Add": np.add,
-            "Sub": np.subtract,
-            "Mul": np.multiply,
-            "RealDiv": np.divide,
-            "Greater": np.greater,
-            "Less": np.less,
-            "Equal": np.equal,
-            "Maximum": np.maximum,
-            "Minimum": np.minimum,
-        }
-        return ufuncs[op](*x)
-
-
-class _Steps:
-    """Writes each step down, for machine code."""
-
-    def __init__(self, num_inputs: int) -> None:
-        self.num_inputs = num_inputs
-        self.steps: list[tuple[str, tuple[Any, ...]]] = []
-
-    def __call__(self, op: str, *x: Any) -> int:
-        self.steps.append((op, x))
-        return self.num_inputs + len(self.steps) - 1
-
-
-_Put = Callable[..., Any]
-
-
-def _hsv(put: _Put, red: Any, green: Any, blue: Any) -> tuple[Any, Any, Any]:
+def _hsv(xp: Any, red: Any, green: Any, blue: Any) -> tuple[Any, Any, Any]:
     """Hexcone model (Smith, 1978)."""
-    zero, one, six = put("Const", 0.0), put("Const", 1.0), put("Const", 6.0)
-    value = put("Maximum", red, put("Maximum", green, blue))
-    span = put("Sub", value, put("Minimum", red, put("Minimum", green, blue)))
-    is_color = put("Greater", span, zero)
-    safe = put("Select", is_color, span, one)
+    value = xp.maximum(red, xp.maximum(green, blue))
+    span = value - xp.minimum(red, xp.minimum(green, blue))
+    zero, one = xp.zeros_like(value), xp.ones_like(value)
+    has_color = span > 0
+    safe = xp.where(has_color, span, one)
 
     def sixths(start: float, a: Any, b: Any) -> Any:
-        part = put("RealDiv", put("Sub", a, b), safe)
-        return put("Add", put("Const", start), part)
+        return start + (a - b) / safe
 
-    others = put("Select", put("Equal", value, green), sixths(2, blue, red), sixths(4, red, green))
-    hue = put("Select", put("Equal", value, red), sixths(0, green, blue), others)
-    hue = put("Select", is_color, put("RealDiv", hue, six), zero)
-    hue = put("Select", put("Less", hue, zero), put("Add", hue, one), hue)
-    is_light = put("Greater", value, zero)
-    share = put("RealDiv", span, put("Select", is_light, value, one))
-    return hue, put("Select", is_light, share, zero), value
+    others = xp.where(value == green, sixths(2.0, blue, red), sixths(4.0, red, green))
+    hue = xp.where(value == red, sixths(0.0, green, blue), others)
+    hue = xp.where(has_color, hue / 6.0, zero)
+    hue = xp.where(hue < 0, hue + 1.0, hue)
+    is_light = value > 0
+    share = span / xp.where(is_light, value, one)
+    return hue, xp.where(is_light, share, zero), value
 
 
-def _rgb(put: _Put, hue: Any, saturation: Any, value: Any) -> tuple[Any, Any, Any]:
+def _rgb(xp: Any, hue: Any, saturation: Any, value: Any) -> tuple[Any, Any, Any]:
     """The inverse of `_hsv`."""
-    one, two = put("Const", 1.0), put("Const", 2.0)
-    sixths = put("Mul", hue, put("Const", 6.0))
-
-    def distance(to: float) -> Any:
-        return put("Abs", put("Sub", sixths, put("Const", to)))
+    sixths = hue * 6.0
 
     def color(full: Any) -> Any:
-        part = put("Mul", saturation, _inside(put, full))
-        return put("Mul", put("Add", put("Sub", one, saturation), part), value)
+        return (1.0 - saturation + saturation * xp.clip(full, 0.0, 1.0)) * value
 
     return (
-        color(put("Sub", distance(3), one)),
-        color(put("Sub", two, distance(2))),
-        color(put("Sub", two, distance(4))),
+        color(xp.abs(sixths - 3.0) - 1.0),
+        color(2.0 - xp.abs(sixths - 2.0)),
+        color(2.0 - xp.abs(sixths - 4.0)),
     )
 
 
-def _inside(put: _Put, x: Any) -> Any:
-    """x within [0, 1]."""
-    return put("Minimum", put("Maximum", x, put("Const", 0.0)), put("Const", 1.0))
+def _rotated(xp: Any, red: Any, green: Any, blue: Any, delta: Any) -> tuple[Any, Any, Any]:
+    """The hue rotated by ``delta``, a part of the circle."""
+    hue, saturation, value = _hsv(xp, red, green, blue)
+    hue = hue + delta
+    return _rgb(xp, hue - xp.floor(hue), saturation, value)
 
 
-def _turned(put: _Put, *x: Any) -> tuple[Any, Any, Any]:
-    """Red, green, blue with the hue turned by ``x[3]``, a part of the circle."""
-    hue, saturation, value = _hsv(put, *x[:3])
-    hue = put("Add", hue, x[3])
-    return _rgb(put, put("Sub", hue, put("Floor", hue)), saturation, value)
-
-
-def _saturated(put: _Put, *x: Any) -> tuple[Any, Any, Any]:
-    """Red, green, blue with the saturation times ``x[3]``."""
-    hue, saturation, value = _hsv(put, *x[:3])
-    return _rgb(put, hue, _inside(put, put("Mul", saturation, x[3])), value)
+def _saturated(xp: Any, red: Any, green: Any, blue: Any, scale: Any) -> tuple[Any, Any, Any]:
+    hue, saturation, value = _hsv(xp, red, green, blue)
+    return _rgb(xp, hue, xp.clip(saturation * scale, 0.0, 1.0), value)
 
 
 class _Colors:
@@ -123,11 +69,8 @@ class _Colors:
 
     def __init__(self, function: Callable[..., tuple[Any, Any, Any]], numbers: int = 0) -> None:
         self.function = function
-        steps = _Steps(3 + numbers)
-        results = function(steps, *range(3 + numbers))
-        self._mappings = {
-            char: Mapping.of(char, tuple(steps.steps), results, adds=False) for char in "fd"
-        }
+        region = region_of(function, 3 + numbers, "float64")
+        self._mappings = {char: Mapping.of(char, region.steps, region.results) for char in "fd"}
 
     def __call__(self, images: Any, *numbers: Any) -> Any:
         """Images [..., 3] of the same shape and type."""
@@ -135,19 +78,17 @@ class _Colors:
         parts += [np.asarray(number, images.dtype) for number in numbers]
         out = np.empty(images.shape, images.dtype)
         mapping = self._mappings.get(images.dtype.char)
-        if mapping is not None and images.size >= SMALL_ELEMENTS:
-            results = [np.empty(parts[0].shape, images.dtype) for _ in range(3)]
-            if mapping.run(parts[0].shape, parts, results):
-                for i, result in enumerate(results):
-                    out[..., i] = result
-                return out
-        for i, result in enumerate(self.function(_Arrays(images.dtype), *parts)):
+        results = [np.empty(parts[0].shape, images.dtype) for _ in range(3)]
+        found = mapping if images.size >= SMALL_ELEMENTS else None
+        if found is None or not found.run(parts[0].shape, parts, results):
+            results = list(self.function(np, *parts))
+        for i, result in enumerate(results):
             out[..., i] = result
         return out
 
 
 _TO_HSV, _TO_RGB = _Colors(_hsv), _Colors(_rgb)
-_TURN, _SATURATE = _Colors(_turned, 1), _Colors(_saturated, 1)
+_ROTATE, _SATURATE = _Colors(_rotated, 1), _Colors(_saturated, 1)
 
 
 @kernel("RGBToHSV", cpu_only=_REASON)
@@ -162,7 +103,7 @@ def hsv_to_rgb_kernel(xp: Any, images: Any) -> Any:
 
 @kernel("AdjustHue", cpu_only=_REASON)
 def adjust_hue_kernel(xp: Any, images: Any, delta: Any) -> Any:
-    return _TURN(images, delta)
+    return _ROTATE(images, delta)
 
 
 @kernel("AdjustSaturation", cpu_only=_REASON)
@@ -170,23 +111,19 @@ def adjust_saturation_kernel(xp: Any, images: Any, scale: Any) -> Any:
     return _SATURATE(images, scale)
 
 
-#: image, mean, factor
-_CONTRAST = MappedOp(3, ("Sub", (0, 1)), ("Mul", (3, 2)), ("Add", (4, 1)))
+@NativeUfunc
+def _contrast(xp: Any, images: Any, mean: Any, factor: Any) -> Any:
+    return (images - mean) * factor + mean
 
 
 @kernel("AdjustContrastv2")
 def adjust_contrast_kernel(xp: Any, images: Any, factor: Any) -> Any:
-    def by_ufuncs(inputs: list[Any]) -> Any:
-        images, mean, factor = inputs
-        return (images - mean) * factor + mean
-
     if xp is not np or images.dtype.char != "f" or not images.size:
         mean = images.mean((-3, -2), keepdims=True, dtype=np.float32)
-        return by_ufuncs([images, mean, factor]).astype(images.dtype, copy=False)
+        return _contrast.function(xp, images, mean, factor).astype(images.dtype, copy=False)
     height, width, channels = images.shape[-3:]
     rows = np.ascontiguousarray(images).reshape(-1, height * width, channels)
     weights = np.full(height * width, 1 / (height * width), np.float32)
     mean = np.repeat((weights @ rows)[:, None], width, axis=1).reshape(-1, 1, width * channels)
     lines = rows.reshape(-1, height, width * channels)
-    factor = np.float32(factor)
-    return _CONTRAST(images.dtype, [lines, mean, factor], by_ufuncs).reshape(images.shape)
+    return _contrast(np, lines, mean, np.float32(factor)).reshape(images.shape)

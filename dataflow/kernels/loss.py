@@ -13,14 +13,9 @@ from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.activation import divide_rows, powers
 from dataflow.kernels.cuda import softmax as cuda_rows
 from dataflow.kernels.cuda.source import can_run
-from dataflow.kernels.jit.native_ufunc import SMALL_ELEMENTS, MappedOp
+from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.reduce import is_tall
 from dataflow.kernels.registry import kernel
-
-#: logits, the largest of a row, the logarithm of its sum of powers, labels
-_TERMS = MappedOp(4, ("Sub", (0, 1)), ("Sub", (2, 4)), ("Mul", (5, 3)))
-#: powers, their sum, labels
-_GRADIENT = MappedOp(3, ("RealDiv", (0, 1)), ("Sub", (3, 2)))
 
 
 def _largest(features: Any, axis: int) -> Any:
@@ -53,39 +48,25 @@ def softmax_cross_entropy_kernel(xp: Any, features: Any, labels: Any) -> tuple[A
     total = exponentials.sum(axis=axis, keepdims=True)
     terms = _terms(xp, features, largest, xp.log(total), labels)
     loss = terms.sum(axis=axis, dtype=features.dtype)
-    backprop = _gradient(xp, exponentials, total, labels)
+    backprop = _gradient(xp, exponentials, total, labels, reused=0)
     return loss, np.ascontiguousarray(backprop.T) if tall else backprop
 
 
+@NativeUfunc
 def _terms(xp: Any, features: Any, largest: Any, logarithm: Any, labels: Any) -> Any:
     """What the loss of each row is the sum of."""
-    operands = [features, largest, logarithm, labels]
-    if xp is not np or features.size < SMALL_ELEMENTS:
-        return _terms_by_ufuncs(operands)
-    return _TERMS(features.dtype, operands, _terms_by_ufuncs)
-
-
-def _terms_by_ufuncs(operands: list[Any]) -> Any:
-    features, largest, logarithm, labels = operands
     terms = features - largest
     terms = logarithm - terms
     terms *= labels
     return terms
 
 
+@NativeUfunc
 def _gradient(xp: Any, exponentials: Any, total: Any, labels: Any) -> Any:
     """Softmax less labels, in the place of the exponentials."""
-    operands = [exponentials, total, labels]
-    if xp is not np or exponentials.size < SMALL_ELEMENTS:
-        return _gradient_by_ufuncs(operands)
-    return _GRADIENT(exponentials.dtype, operands, _gradient_by_ufuncs, reused=0)
-
-
-def _gradient_by_ufuncs(operands: list[Any]) -> Any:
-    result, total, labels = operands
-    result /= total
-    result -= labels
-    return result
+    exponentials /= total
+    exponentials -= labels
+    return exponentials
 
 
 @kernel("SparseSoftmaxCrossEntropyWithLogits")

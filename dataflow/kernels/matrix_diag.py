@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from dataflow.kernels.jit.native_ufunc import MappedOp
+from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.registry import kernel
 
 
@@ -127,13 +125,12 @@ def matrix_band_part_kernel(xp: Any, x: Any, num_lower: Any, num_upper: Any) -> 
         inside &= distance >= -lower
     if upper >= 0:
         inside &= distance <= upper
-    operands = [inside, x, np.zeros((), x.dtype)]
-    if xp is np:
-        return _SELECT(x.dtype, operands, lambda given: np.where(*given))
-    return xp.where(inside, x, xp.zeros((), x.dtype))
+    return _select(xp, inside, x, xp.zeros((), x.dtype), dtype=x.dtype)
 
 
-_SELECT = MappedOp(3, ("Select", (0, 1, 2)))
+@NativeUfunc
+def _select(xp: Any, condition: Any, x: Any, y: Any) -> Any:
+    return xp.where(condition, x, y)
 
 
 @kernel("LinSpace")

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dataflow.kernels.jit.native_ufunc import MappedOp
-from dataflow.kernels.jit.traced_functions import is_recorder
+from dataflow.kernels.jit.native_ufunc import NativeUfunc
+from dataflow.kernels.jit.tracer import is_recorder
 
 # Wichura: Algorithm AS 241, The percentage points of the normal distribution (1988), PPND16;
 # about 16 digits. Coefficients from the highest power down, for `horner`.
@@ -88,43 +88,25 @@ def central_and_tail_quantile(xp: Any, q: Any, tail: Any) -> Any:
     """
     central = xp.abs(q) <= 0.425
     if is_recorder(xp):
-        return xp.where(central, _middle(q), _outer(xp, q, tail))
+        return xp.where(central, _middle(xp, q), _outer(xp, q, tail))
     if xp is np and q.size > 1:
         q, tail = np.ascontiguousarray(q), np.ascontiguousarray(tail)
-        middle = _MIDDLE(q.dtype, [q], lambda inputs: _middle(*inputs))
+        middle = _middle(np, q)
         outer = np.flatnonzero(~central)  # few, and they take most of the time
         if len(outer):
             q_out, tail_out = q.reshape(-1)[outer], tail.reshape(-1)[outer]
             middle.reshape(-1)[outer] = _outer(np, q_out, tail_out)
         return middle
-    middle = _middle(q)
+    middle = _middle(xp, q)
     if bool(central.all()):
         return middle
     return xp.where(central, middle, _outer(xp, q, tail)).astype(q.dtype)
 
 
-def _middle(q: Any) -> Any:
+@NativeUfunc
+def _middle(xp: Any, q: Any) -> Any:
     r = 0.180625 - q * q
     return q * horner(r, _A) / horner(r, _B)
-
-
-def _middle_op() -> MappedOp:
-    """`_middle` in machine code, with the same numbers."""
-    steps: list[tuple[str, tuple[Any, ...]]] = []
-
-    def put(op: str, *operands: Any) -> int:
-        steps.append((op, operands))
-        return len(steps)
-
-    def polynomial(x: int, coefficients: tuple[float, ...]) -> int:
-        total = put("Const", coefficients[0])
-        for c in coefficients[1:]:
-            total = put("Add", put("Mul", total, x), put("Const", c))
-        return total
-
-    r = put("Sub", put("Const", 0.180625), put("Mul", 0, 0))
-    put("RealDiv", put("Mul", 0, polynomial(r, _A)), polynomial(r, _B))
-    return MappedOp(1, *steps)
 
 
 def _outer(xp: Any, q: Any, tail: Any) -> Any:
@@ -137,9 +119,6 @@ def _outer(xp: Any, q: Any, tail: Any) -> Any:
     outer = xp.where(is_near, near, far)
     outer = xp.where(xp.isinf(r), xp.inf, outer)
     return xp.copysign(outer, q)
-
-
-_MIDDLE = _middle_op()
 
 
 def normal_quantile(xp: Any, p: Any) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.cuda import batch_norm as cuda_channels, local_response
 from dataflow.kernels.cuda.source import can_run, sum_type
-from dataflow.kernels.jit.native_ufunc import ColumnSums, MappedOp, Steps, rows_joined
+from dataflow.kernels.jit.native_ufunc import ColumnSums, NativeUfunc, rows_joined
 from dataflow.kernels.parallel import matrix_product
 from dataflow.kernels.registry import kernel
 
@@ -45,44 +45,40 @@ def _can_run(xp: Any, x: Any, scale: Any) -> bool:
 _SUMS = ColumnSums((), (0,))
 #: x, mean
 _SQUARES = ColumnSums((("Sub", (0, 1)), ("Mul", (2, 2))), (3,))
-#: x, mean, factor, offset
-_NORMALIZE = MappedOp(4, ("Sub", (0, 1)), ("Mul", (4, 2)), ("Add", (5, 3)))
 #: gradient, x, mean
 _GRADIENT_SUMS = ColumnSums((("Sub", (1, 2)), ("Mul", (0, 3))), (0, 4))
-#: gradient, x, mean, factor of the centered x, mean of the gradient, scale
-_GRADIENT = MappedOp(
-    6, ("Sub", (1, 2)), ("Mul", (6, 3)), ("Add", (7, 0)), ("Sub", (8, 4)), ("Mul", (9, 5))
-)
 
 
-def _by_rows(op: MappedOp, dtype: Any, operands: list[Any], otherwise: Any) -> Any:
-    """``op`` of matrices [rows, columns], the first operand among them, and vectors [columns]."""
-    rows, columns = operands[0].shape
-    joined = rows_joined(rows, columns)
-    if joined == 1:
-        return op(dtype, operands, otherwise)
-    wide = [
-        x.reshape(-1, joined * columns) if x.ndim == 2 else np.tile(x, joined) for x in operands
-    ]
-    return op(dtype, wide, otherwise).reshape(rows, columns)
-
-
-def _normalized(operands: list[Any]) -> Any:
-    x, mean, factor, offset = operands
+@NativeUfunc
+def _normalized(xp: Any, x: Any, mean: Any, factor: Any, offset: Any) -> Any:
     result = x - mean
     result *= factor
     result += offset
     return result
 
 
-def _gradient(operands: list[Any]) -> Any:
-    grad, x, mean, centered_factor, grad_mean, factor = operands
+@NativeUfunc
+def _gradient(
+    xp: Any, grad: Any, x: Any, mean: Any, centered_factor: Any, grad_mean: Any, factor: Any
+) -> Any:
     result = x - mean
     result *= centered_factor
     result += grad
     result -= grad_mean
     result *= factor
     return result
+
+
+def _by_rows(function: NativeUfunc, xp: Any, kind: Any, operands: list[Any]) -> Any:
+    """Of matrices [rows, columns], the first operand among them, and vectors [columns]."""
+    rows, columns = operands[0].shape
+    joined = rows_joined(rows, columns) if xp is np else 1
+    if joined == 1:
+        return function(xp, *operands, dtype=kind)
+    wide = [
+        x.reshape(-1, joined * columns) if x.ndim == 2 else np.tile(x, joined) for x in operands
+    ]
+    return function(np, *wide, dtype=kind).reshape(rows, columns)
 
 
 def _column_means(xp: Any, rows: Any) -> Any:
@@ -154,9 +150,7 @@ def fused_batch_norm_kernel(
         new_mean, new_variance = mean.copy(), variance.copy()
     factor = scale / xp.sqrt(used_variance + kind.type(epsilon))
     operands = [rows, used_mean, factor, offset]
-    result = (
-        _by_rows(_NORMALIZE, kind, operands, _normalized) if xp is np else _normalized(operands)
-    )
+    result = _by_rows(_normalized, xp, kind, operands)
     y = _from_rows(xp, result, x, data_format).astype(x.dtype, copy=False)
     if is_training:
         return y, new_mean, new_variance, used_mean, used_variance, empty
@@ -205,7 +199,7 @@ def fused_batch_norm_grad_kernel(
             offset_grad / count,
             scale * inverse,
         ]
-        result = _by_rows(_GRADIENT, kind, operands, _gradient) if xp is np else _gradient(operands)
+        result = _by_rows(_gradient, xp, kind, operands)
     else:
         result = grad * (scale * inverse)
     x_grad = _from_rows(xp, result, x, data_format).astype(x.dtype, copy=False)
@@ -222,31 +216,28 @@ def _nearby(xp: Any, values: Any, radius: int) -> Any:
     return product.reshape(values.shape)
 
 
-def _power(xp: Any, norm: Any, beta: float) -> Any:
-    """``norm ** -beta``; square roots are quicker than powers where they serve."""
-    if beta == 0.5:
-        return 1 / xp.sqrt(norm)
-    if beta == 0.75:
-        root = xp.sqrt(norm)
-        return 1 / (root * xp.sqrt(root))
-    return norm ** norm.dtype.type(-beta)
+#: Powers that square roots make, which are quicker.
+_ROOTS = (0.5, 0.75)
 
 
-#: For square roots: how ``norm ** beta`` is made of value number n, in steps that begin with k.
-_ROOTS: dict[float, Callable[[int, int], Steps]] = {
-    0.5: lambda n, k: (("Sqrt", (n,)),),
-    0.75: lambda n, k: (("Sqrt", (n,)), ("Sqrt", (k,)), ("Mul", (k, k + 1))),
-}
+def _root(xp: Any, norm: Any, beta: float) -> Any:
+    """``norm ** beta``."""
+    if beta not in _ROOTS:
+        return norm ** norm.dtype.type(beta)
+    root = xp.sqrt(norm)
+    return root if beta == 0.5 else root * xp.sqrt(root)
 
 
 @functools.cache
-def _lrn_op(beta: float) -> MappedOp | None:
+def _lrn(beta: float) -> Callable[..., Any]:
     """x, the sum of squares nearby, alpha, bias -> the result."""
-    if beta not in _ROOTS:
-        return None
-    roots = _ROOTS[beta](5, 6)
-    divided = ("RealDiv", (0, 5 + len(roots)))
-    return MappedOp(4, ("Mul", (1, 2)), ("Add", (4, 3)), *roots, divided)
+
+    def by_ufuncs(xp: Any, x: Any, norm: Any, alpha: Any, bias: Any) -> Any:
+        norm *= alpha
+        norm += bias
+        return x / _root(xp, norm, beta)
+
+    return NativeUfunc(by_ufuncs) if beta in _ROOTS else by_ufuncs
 
 
 @kernel("LRN")
@@ -259,34 +250,24 @@ def lrn_kernel(
     kind = work.dtype.type
     squares = _nearby(xp, xp.square(work), depth_radius)
 
-    def by_ufuncs(operands: list[Any]) -> Any:
-        work, norm, alpha, bias = operands
-        norm *= alpha
-        norm += bias
-        return work * _power(xp, norm, beta)
-
-    operands = [work, squares, kind(alpha), kind(bias)]
-    op = _lrn_op(beta) if xp is np else None
-    result = by_ufuncs(operands) if op is None else op(work.dtype, operands, by_ufuncs)
+    result = _lrn(beta)(xp, work, squares, kind(alpha), kind(bias))
     return result.astype(input.dtype, copy=False)
 
 
-#: gradient, result, the sum of squares nearby, alpha, bias
-_LRN_RATIO = MappedOp(5, ("Mul", (2, 3)), ("Add", (5, 4)), ("Mul", (0, 1)), ("RealDiv", (7, 6)))
+@NativeUfunc
+def _lrn_ratio(xp: Any, grads: Any, output: Any, squares: Any, alpha: Any, bias: Any) -> Any:
+    return grads * output / (squares * alpha + bias)
 
 
 @functools.cache
-def _lrn_gradient_op(beta: float) -> MappedOp | None:
-    """gradient, x, the sum of squares nearby, that of the ratios, alpha, bias, factor -> its own."""
-    if beta not in _ROOTS:
-        return None
-    roots = _ROOTS[beta](8, 9)
-    last = 8 + len(roots)
-    return MappedOp(
-        7,
-        *(("Mul", (2, 4)), ("Add", (7, 5)), *roots, ("RealDiv", (0, last))),
-        *(("Mul", (3, 1)), ("Mul", (last + 2, 6)), ("Add", (last + 3, last + 1))),
-    )
+def _lrn_gradient(beta: float) -> Callable[..., Any]:
+    def by_ufuncs(
+        xp: Any, grads: Any, x: Any, squares: Any, nearby: Any, alpha: Any, bias: Any, factor: Any
+    ) -> Any:
+        """``nearby``: the sum of the ratios nearby."""
+        return nearby * x * factor + grads / _root(xp, squares * alpha + bias, beta)
+
+    return NativeUfunc(by_ufuncs) if beta in _ROOTS else by_ufuncs
 
 
 @kernel("LRNGrad")
@@ -310,18 +291,8 @@ def lrn_grad_kernel(
     squares = _nearby(xp, xp.square(image), depth_radius)
     numbers = [kind(alpha), kind(bias)]
 
-    def ratio(operands: list[Any]) -> Any:
-        grads, output, squares, alpha, bias = operands
-        return grads * output / (squares * alpha + bias)
-
-    def gradient(operands: list[Any]) -> Any:
-        grads, image, squares, nearby, alpha, bias, factor = operands
-        return nearby * image * factor + grads * _power(xp, squares * alpha + bias, beta)
-
-    first = [grads, output, squares, *numbers]
-    ratios = _LRN_RATIO(image.dtype, first, ratio) if xp is np else ratio(first)
+    ratios = _lrn_ratio(xp, grads, output, squares, *numbers)
     nearby = _nearby(xp, ratios, depth_radius)
     last = [grads, image, squares, nearby, *numbers, kind(-2 * alpha * beta)]
-    op = _lrn_gradient_op(beta) if xp is np else None
-    result = gradient(last) if op is None else op(image.dtype, last, gradient)
+    result = _lrn_gradient(beta)(xp, *last)
     return result.astype(dtype, copy=False)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
-from dataflow.kernels.jit.native_ufunc import MappedOp
+from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.registry import kernel
 
 
@@ -122,22 +122,13 @@ def _fake_quant(xp: Any, x: Any, low: float, high: float, num_bits: int, narrow_
     inverse = np.float32(1.0) / np.float32(scale)
     numbers = [np.float32(number) for number in (first, last, scale, inverse)]
 
-    def by_ufuncs(operands: list[Any]) -> Any:
-        x, first, last, scale, inverse = operands
-        return (
-            xp.floor((xp.clip(x, first, last) - first) * inverse + np.float32(0.5)) * scale + first
-        )
-
-    operands = [x, *numbers]
-    return _FAKE_QUANT(x.dtype, operands, by_ufuncs) if xp is np else by_ufuncs(operands)
+    return _fake_quantized(xp, x, *numbers)
 
 
-#: x, first, last, scale, its inverse
-_FAKE_QUANT = MappedOp(
-    5,
-    *(("Maximum", (0, 1)), ("Minimum", (5, 2)), ("Sub", (6, 1)), ("Mul", (7, 4))),
-    *(("Const", (0.5,)), ("Add", (8, 9)), ("Floor", (10,)), ("Mul", (11, 3)), ("Add", (12, 1))),
-)
+@NativeUfunc
+def _fake_quantized(xp: Any, x: Any, first: Any, last: Any, scale: Any, inverse: Any) -> Any:
+    steps = (xp.clip(x, first, last) - first) * inverse
+    return xp.floor(steps + np.float32(0.5)) * scale + first
 
 
 @kernel("FakeQuantWithMinMaxArgs")

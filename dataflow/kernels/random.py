@@ -13,7 +13,7 @@ from dataflow.kernels.cuda.compiler import can_compile
 from dataflow.kernels.cuda.elementwise import bind_region
 from dataflow.kernels.jit.expression import Region
 from dataflow.kernels.jit.table_rows import take_rows
-from dataflow.kernels.jit.traced_functions import region_of
+from dataflow.kernels.jit.tracer import region_of
 from dataflow.kernels.normal_quantile import normal_cdf, normal_quantile
 from dataflow.kernels.philox import Stream, standard_normal, stream_of, uniform
 from dataflow.kernels.registry import kernel

@@ -9,8 +9,6 @@ import numpy as np
 
 from dataflow.kernels.array_basics import int_tuple
 from dataflow.kernels.gather_scatter import sum_rows
-from dataflow.kernels.jit.native_ufunc import MappedOp
-from dataflow.kernels.jit.table_rows import take_rows
 from dataflow.kernels.registry import kernel
 
 _REASON = "coordinates are sorted and matched on the host"
@@ -108,16 +106,7 @@ def sparse_tensor_dense_matmul_kernel(
         products = b.take(columns, 0)
         products = np.multiply(products, values[:, None], products)
         return sum_rows(np, np.ascontiguousarray(rows), products, num_rows)
-    if xp is not np:
-        return sum_rows(xp, rows, b[columns] * values[:, None], num_rows)
-    rows, columns = np.ascontiguousarray(rows), np.ascontiguousarray(columns)
-    met = take_rows(b, columns)
-    operands = [b[columns] if met is None else met, values[:, None]]
-    products = _PRODUCTS(b.dtype, operands, lambda pair: pair[0] * pair[1], 0)
-    return sum_rows(np, rows, products, num_rows)
-
-
-_PRODUCTS = MappedOp(2, ("Mul", (0, 1)))
+    return sum_rows(xp, rows, b[columns] * values[:, None], num_rows)
 
 
 def _met(indices: Any, shape: Any, dense: Any) -> Any:

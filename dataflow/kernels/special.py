@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.error_function import erf, erfc
-from dataflow.kernels.jit.traced_functions import Formula, repeated
+from dataflow.kernels.jit.traced_functions import Formula
+from dataflow.kernels.jit.tracer import repeated
 from dataflow.kernels.normal_quantile import central_and_tail_quantile, horner, normal_quantile
 from dataflow.kernels.registry import kernel
 

@@ -11,6 +11,7 @@ import numpy as np
 from dataflow.kernels.jit.compiler import Function, JitEntry, address_of, jit_entry
 from dataflow.kernels.jit.step_codegen import Loop, can_write
 from dataflow.kernels.jit.thread_pool import run_calls
+from dataflow.kernels.jit.tracer import region_of
 
 #: Below this NumPy's calls cost no more than finding and calling a loop.
 SMALL_ELEMENTS = 4096
@@ -244,27 +245,33 @@ def mapped(
     return otherwise(inputs)
 
 
-class MappedOp:
-    """One op as a mapping, for whatever type its operands have."""
+class NativeUfunc:
+    """An element-wise function that is written once, ``f(xp, *arrays)``.
 
-    def __init__(self, num_inputs: int, *steps: tuple[str, tuple[Any, ...]]) -> None:
-        results = (num_inputs + len(steps) - 1,)
-        found = {char: Mapping.of(char, steps, results) for char in "fd"}
+    Arrays of float32 and float64 are computed by machine code where there is some, others, few
+    elements, and CuPy's by the function itself, to the same bits.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        num_inputs = function.__code__.co_argcount - 1
+        region = region_of(function, num_inputs, "float64")
+        found = {char: Mapping.of(char, region.steps, region.results) for char in "fd"}
         self._mappings = {char: mapping for char, mapping in found.items() if mapping is not None}
 
     def __call__(
-        self,
-        dtype: Any,
-        inputs: list[Any],
-        otherwise: Callable[[list[Any]], Any],
-        reused: int | None = None,
-        out: Any = None,
+        self, xp: Any, *inputs: Any, dtype: Any = None, reused: int | None = None, out: Any = None
     ) -> Any:
-        """As `mapped`; ``dtype`` is the result's."""
-        mapping = self._mappings.get(dtype.char)
+        """As `mapped`; ``dtype`` is the result's, that of the first input by default."""
+        if xp is not np:
+            return self.function(xp, *inputs)
+        mapping = self._mappings.get((inputs[0].dtype if dtype is None else dtype).char)
         if mapping is None:
-            return otherwise(inputs)
-        return mapped(mapping, inputs, otherwise, reused, out)
+            return self.function(np, *inputs)
+        return mapped(mapping, list(inputs), self._by_numpy, reused, out)
+
+    def _by_numpy(self, inputs: list[Any]) -> Any:
+        return self.function(np, *inputs)
 
 
 #: A matrix is read in rows of at least so many numbers, for sums over its rows.

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 
 class Instruction(NamedTuple):
-    """One fused op: its statements, and whether the result is a truth value."""
+    """One fused op: its statements, whether the result is a truth value, and the ufunc that it is."""
 
     statements: tuple[str, ...]
     is_bool: bool = False
+    ufunc: str = ""
 
     @property
     def text(self) -> str:
@@ -27,11 +28,11 @@ class Instruction(NamedTuple):
 
 
 def _unary(function: str) -> Instruction:
-    return Instruction((f"xp.{function}({{0}}, out={{o}})",))
+    return Instruction((f"xp.{function}({{0}}, out={{o}})",), ufunc=function)
 
 
 def _binary(function: str, is_bool: bool = False) -> Instruction:
-    return Instruction((f"xp.{function}({{0}}, {{1}}, out={{o}})",), is_bool)
+    return Instruction((f"xp.{function}({{0}}, {{1}}, out={{o}})",), is_bool, function)
 
 
 INSTRUCTIONS: dict[str, Instruction] = {

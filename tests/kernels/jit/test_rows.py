@@ -22,7 +22,7 @@ def no_kernel_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def every_size(at_once: None, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
-    for module in (activation, loss, native_ufunc):
+    for module in (native_ufunc, activation):
         monkeypatch.setattr(module, "SMALL_ELEMENTS", 0)
 
 

@@ -11,7 +11,8 @@ import pytest
 from dataflow.kernels import special
 from dataflow.kernels.jit import compiler, traced_functions
 from dataflow.kernels.jit.native_ufunc import Mapping
-from dataflow.kernels.jit.traced_functions import Formula, repeated
+from dataflow.kernels.jit.traced_functions import Formula
+from dataflow.kernels.jit.tracer import Untraceable, region_of, repeated
 from tests.results_of import results_of
 
 pytest.importorskip("llvmlite", reason="pip install 'dataflow-learn[fast]'")
@@ -114,5 +115,14 @@ def test_a_repetition_ends_when_all_are_done_or_after_the_most(every_size: None)
 
 
 def test_a_formula_says_what_it_cannot_write() -> None:
-    with pytest.raises(AttributeError, match="no machine code for 'arctan' in a formula"):
-        _ = Formula(lambda xp, x: xp.arctan(x), 1).mapping
+    with pytest.raises(Untraceable, match="no machine code for 'sinc'"):
+        _ = Formula(lambda xp, x: xp.sinc(x), 1).mapping
+
+
+def test_truth_values_that_are_computed_with_are_one_and_zero() -> None:
+    region = region_of(lambda xp, dy, x: (dy * ((x > 0) & (x < 6)), ~(x > 0)), 2, "float32")
+    constants = [operands[0] for op, operands in region.steps if op == "Const"]
+    assert [op for op, _ in region.steps if op != "Const"] == [
+        *("Greater", "Less", "LogicalAnd", "Select", "Mul", "Greater", "LogicalNot")
+    ]
+    assert constants == [0.0, 6.0, 1.0, 0.0, 0.0]

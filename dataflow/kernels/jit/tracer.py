@@ -1,0 +1,204 @@
+"""Functions of arrays as steps: a function is run once on stand-ins that write down what it does.
+
+A function ``f(xp, *arrays)`` is arithmetic, comparisons, ``xp.where`` and the like, also in place
+(``x += y``, ``xp.exp(x, out=x)``): each stand-in knows which value it holds now. NumPy and CuPy run
+the same function on arrays; of its steps machine code and CUDA C are made. One that looks at a value
+(``if power == -0.5``) cannot be written down: `Untraceable`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dataflow.kernels.jit.expression import Region
+from dataflow.kernels.jit.op_table import INSTRUCTIONS
+from dataflow.kernels.jit.ufunc_loops import POWER
+
+#: The op that each function of ``xp`` is; of several the first.
+_FUNCTIONS = {row.ufunc: op for op, row in reversed(INSTRUCTIONS.items()) if row.ufunc} | {
+    "abs": "Abs",
+    "copysign": "Copysign",
+    "where": "Select",
+}
+_TRUTHS = frozenset(op for op, row in INSTRUCTIONS.items() if row.is_bool)
+
+
+class Untraceable(Exception):
+    """The function depends on a value."""
+
+
+def region_of(function: Callable[..., Any], num_inputs: int, dtype: str) -> Region:
+    """The steps of ``function(xp, *arrays)``, which gives one result or a tuple of them."""
+    recorder = Recorder(num_inputs)
+    results = function(recorder, *recorder.inputs())
+    results = results if isinstance(results, tuple) else (results,)
+    numbers = tuple(recorder.number_of(r) for r in results)
+    return Region(num_inputs, tuple(recorder.steps), numbers, dtype)
+
+
+def is_recorder(xp: Any) -> bool:
+    """Whether ``xp`` writes a function down: then no value may be looked at."""
+    return isinstance(xp, Recorder)
+
+
+def repeated(
+    xp: Any, step: Callable[..., tuple[tuple[Any, ...], Any]], state: tuple[Any, ...], most: int
+) -> tuple[Any, ...]:
+    """The state after ``step`` was done 1, 2, ... times, until all elements are done.
+
+    ``step(i, *state)`` gives the next state, and where it is precise enough.
+    """
+    if isinstance(xp, Recorder):
+        return xp.repeated(step, state, most)
+    for i in range(1, most + 1):
+        state, done = step(i, *state)
+        if i % 8 == 0 and bool(done.all()):
+            break
+    return state
+
+
+class Recorder:
+    """Stands for ``xp``, and writes down steps as those of a `Loop`."""
+
+    inf, nan = float("inf"), float("nan")
+
+    def __init__(self, num_inputs: int) -> None:
+        self.num_inputs = num_inputs
+        self.steps: list[tuple[str, tuple[Any, ...]]] = []
+        self._first = num_inputs
+
+    def inputs(self) -> list[Value]:
+        """Stand-ins for the inputs."""
+        return [Value(self, i) for i in range(self.num_inputs)]
+
+    def put(self, op: str, *operands: Any) -> int:
+        """The number of the value of a new step."""
+        self.steps.append((op, operands))
+        return self._first + len(self.steps) - 1
+
+    def number_of(self, x: Any) -> int:
+        """That of the value of a stand-in or of a number."""
+        if isinstance(x, Value):
+            return x.number
+        if isinstance(x, (int, float, np.number)):
+            return self.put("Const", float(x))
+        raise Untraceable
+
+    def step(self, op: str, *operands: Any) -> Value:
+        """A new value; truth values that are computed with are one and zero."""
+        takes_truths = 1 if op == "Select" else 2 if op.startswith("Logical") else 0
+        numbers = []
+        for i, x in enumerate(operands):
+            if i >= takes_truths and isinstance(x, Value) and x.is_truth:
+                x = self.step("Select", x, 1.0, 0.0)
+            numbers.append(self.number_of(x))
+        return Value(self, self.put(op, *numbers), op in _TRUTHS)
+
+    def __getattr__(self, name: str) -> Callable[..., Value]:
+        op = _FUNCTIONS.get(name)
+        if op is None:
+            raise Untraceable(f"no machine code for {name!r}")
+
+        def function(*operands: Any, out: Value | None = None) -> Value:
+            value = self.step(op, *operands)
+            return value if out is None else out.take(value)
+
+        return function
+
+    def asarray(self, x: Value, dtype: Any = None) -> Value:
+        return x
+
+    def clip(self, x: Value, low: float, high: float) -> Value:
+        return self.minimum(self.maximum(x, low), high)
+
+    def isnan(self, x: Value) -> Value:
+        return self.step("NotEqual", x, x)
+
+    def isinf(self, x: Value) -> Value:
+        return self.step("Equal", self.abs(x), self.inf)
+
+    def full_like(self, x: Value, number: float) -> Value:
+        return Value(self, self.put("Const", float(number)))
+
+    def ones_like(self, x: Value) -> Value:
+        return self.full_like(x, 1.0)
+
+    def zeros_like(self, x: Value) -> Value:
+        return self.full_like(x, 0.0)
+
+    def repeated(
+        self, step: Callable[..., tuple[tuple[Any, ...], Any]], state: tuple[Any, ...], most: int
+    ) -> tuple[Value, ...]:
+        """A `masked_while`."""
+        start = tuple(self.number_of(x) for x in state)
+        outer, place = self.steps, self._first + len(self.steps)
+        self.steps, self._first = [], place + 1 + len(start)
+        values = [Value(self, place + i) for i in range(1 + len(start))]
+        after, done = step(*values)
+        following = tuple(self.number_of(x) for x in after)
+        inner = tuple(self.steps)
+        self.steps, self._first = outer, place - len(outer)
+        first = self.put("Repeat", start, inner, following, done.number, most)
+        others = [self.put("Part", first, i) for i in range(1, len(start))]
+        return tuple(Value(self, number) for number in (first, *others))
+
+
+class Value:
+    """Stands for an array or a scalar: the number of the value that it holds."""
+
+    def __init__(self, recorder: Recorder, number: int, is_truth: bool = False) -> None:
+        self.recorder, self.number, self.is_truth = recorder, number, is_truth
+
+    def take(self, other: Value) -> Value:
+        """Holds the other's value from now on."""
+        self.number, self.is_truth = other.number, other.is_truth
+        return self
+
+    def astype(self, dtype: Any) -> Value:
+        return Value(self.recorder, self.number, self.is_truth)
+
+    @property
+    def dtype(self) -> Any:
+        return np.dtype(np.float64)
+
+    def __getitem__(self, all_of_it: tuple[()]) -> Value:
+        return self
+
+    def __neg__(self) -> Value:
+        return self.recorder.step("Neg", self)
+
+    def __invert__(self) -> Value:
+        return self.recorder.step("LogicalNot", self)
+
+    def __pow__(self, exponent: Any) -> Value:
+        return self.recorder.step(POWER, self, exponent)
+
+    def __bool__(self) -> bool:
+        raise Untraceable
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _operator(op: str, swapped: bool = False) -> Callable[[Value, Any], Value]:
+    def method(self: Value, other: Any) -> Value:
+        return self.recorder.step(op, *((other, self) if swapped else (self, other)))
+
+    return method
+
+
+def _in_place(op: str) -> Callable[[Value, Any], Value]:
+    return lambda self, other: self.take(self.recorder.step(op, self, other))
+
+
+for _name, _op in (("add", "Add"), ("sub", "Sub"), ("mul", "Mul"), ("truediv", "RealDiv")):
+    setattr(Value, f"__{_name}__", _operator(_op))
+    setattr(Value, f"__r{_name}__", _operator(_op, swapped=True))
+    setattr(Value, f"__i{_name}__", _in_place(_op))
+for _name, _op in (
+    *(("gt", "Greater"), ("ge", "GreaterEqual"), ("lt", "Less"), ("le", "LessEqual")),
+    *(("eq", "Equal"), ("ne", "NotEqual"), ("and", "LogicalAnd"), ("or", "LogicalOr")),
+):
+    setattr(Value, f"__{_name}__", _operator(_op))
