@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GraphModel, foldBlocks, foldSeries, kindOf, parseInput, visibleGraph } from "../../widgets/dataflow_widgets/shared/graph.js";
+import { GraphModel, LAYERS, foldBlocks, foldSeries, kindOf, parseInput, visibleGraph } from "../../widgets/dataflow_widgets/shared/graph.js";
+import { face } from "../../widgets/dataflow_widgets/shared/measure.js";
 import { chain, layers, lesson, node } from "./graphs.mjs";
 
 const opened = (model) => new Set(model.allScopes());
@@ -48,39 +49,93 @@ test("a closed scope is one item, its edges are merged and counted", () => {
   assert.equal(edges.length, 1);
   assert.equal(edges[0].label, "2 tensors");
   const open = visibleGraph(model, { open: new Set(["a", "b"]) });
-  assert.deepEqual(open.edges.map((edge) => edge.label), ["float32 ()", "float32 ()"]);
+  assert.deepEqual(open.edges.map((edge) => [...edge.tensors.values()]), [["float32 ()"], ["float32 ()"]]);
   assert.deepEqual(open.clusters.map((cluster) => cluster.path), ["a", "b"]);
 });
 
-test("an edge carries dtype and shape; a control edge no label", () => {
-  const model = new GraphModel([node("x", "Const", [], { outputs: [{ dtype: "int64", shape: "(?, 3)" }] }), node("y", "Neg", ["x:0"]), node("z", "NoOp", ["^y"])]);
+test("an edge says a shape where it is new; the dtype is told on hover", () => {
+  const output = (shape) => ({ outputs: [{ dtype: "int64", shape }] });
+  const model = new GraphModel([
+    node("x", "Placeholder", [], output("(?, 3)")),
+    node("y", "Neg", ["x:0"], output("(?, 3)")),
+    node("loss", "Sum", ["y:0"], output("()")),
+    node("late", "Neg", ["loss:0"], output("()")),
+    node("v", "VariableV2", [], output("(3,)")),
+    node("w", "Neg", ["v:0", "late:0"], output("(3,)")),
+    node("z", "NoOp", ["^w"]),
+  ]);
   const { edges } = visibleGraph(model, { open: new Set() });
-  assert.equal(edges[0].label, "int64 (?, 3)");
-  assert.equal(edges[1].control, true);
-  assert.equal(edges[1].label, "");
+  assert.deepEqual(edges.map((edge) => edge.label), ["(?, 3)", "", "scalar", "(3)", "", ""]);
+  assert.deepEqual([...edges[1].tensors], [["y:0", "int64 (?, 3)"]]);
+  assert.equal(edges.at(-1).control, true);
 });
 
-test("up to 200 nodes everything is open, above that scopes start closed", () => {
-  const small = new GraphModel(layers(2));
-  assert.deepEqual(small.initialOpen(), opened(small));
-  const large = new GraphModel(layers(40));
-  assert.ok(large.nodes.length > 200);
-  const { items } = visibleGraph(large, { open: large.initialOpen() });
-  assert.ok(items.length <= 200, `${items.length} items`);
+test("a tensor that is read twice is two edges", () => {
+  const model = new GraphModel([node("left", "Neg"), node("total", "Add", ["left:0", "left:0"])]);
+  const { edges } = visibleGraph(model, { open: new Set() });
+  assert.equal(edges.length, 2);
+  assert.equal(new Set(edges.map((edge) => edge.id)).size, 2);
 });
 
-test("past a few dozen ops what training added starts closed, the model open", () => {
-  const model = new GraphModel(layers(6));
-  assert.ok(model.nodes.length > 60 && model.nodes.length <= 200);
-  const open = model.initialOpen();
-  assert.ok(open.has("layer0") && !open.has("layer0/W"));
-  assert.ok(!open.has("gradients") && !open.has("train"));
+test("items that would have the same title get one part of the scope more", () => {
+  const model = new GraphModel([node("a/out", "Neg"), node("b/out", "Neg"), node("x", "Placeholder"), node("sum", "AddN", ["a/out:0", "b/out:0", "x:0"])]);
+  const all = new Set(["a", "b"]);
+  const { items } = visibleGraph(model, { open: all });
+  assert.deepEqual(items.map((item) => face(item, model).title), ["out", "out", "x", "sum"]); // in frames that say it
+  const { items: flat } = visibleGraph(model, { open: all, shown: LAYERS.model });
+  assert.deepEqual(flat.map((item) => face(item, model).title), ["a", "b", "x", "sum"]); // a scope of one op is that op
+});
+
+test("a constant without a name of its own is its value", () => {
+  const model = new GraphModel([node("a", "Const", [], { value: "2." }), node("Const", "Const", [], { value: "3." }), node("mul/y", "Const", [], { value: "4." })]);
+  const looks = visibleGraph(model, { open: new Set(["mul"]) }).items.map((item) => face(item, model));
+  assert.deepEqual(looks.map((look) => [look.title, look.detail]), [["a", "2."], ["", "3."], ["", "4."]]);
+});
+
+// A weight with its read and assignment, a step of training, and what saves.
+const trained = () => [
+  node("x", "Placeholder"),
+  node("dense/w", "VariableV2"),
+  node("dense/w/Assign", "Assign", ["dense/w:0"], { role: "initializer", owner: "dense/w" }),
+  node("dense/w/read", "Identity", ["dense/w:0"], { owner: "dense/w" }),
+  node("dense/MatMul", "MatMul", ["x:0", "dense/w/read:0"]),
+  node("loss/axis", "Const", [], { owner: "loss" }),
+  node("loss", "Sum", ["dense/MatMul:0", "loss/axis:0"]),
+  node("gradients/loss_grad", "Fill", ["loss:0"], { role: "gradient" }),
+  node("train", "ApplyGradientDescent", ["dense/w:0", "gradients/loss_grad:0"], { role: "optimizer" }),
+  node("save/SaveV2", "SaveV2", ["dense/w:0"], { role: "saver" }),
+];
+
+test("the layer of the model folds a variable and settings, and leaves the machinery out", () => {
+  const model = new GraphModel(trained());
+  const { items, edges, holder } = visibleGraph(model, { open: new Set(model.allScopes()), shown: LAYERS.model });
+  assert.deepEqual(items.map((item) => model.nodes[item.index].name), ["x", "dense/w", "dense/MatMul", "loss"]);
+  assert.deepEqual(items[1].members, [1, 2, 3]);
+  assert.equal(items[1].numDrawn, 1);
+  assert.deepEqual(edges.map((edge) => [edge.from, edge.to]), [["n:0", "n:4"], ["n:1", "n:4"], ["n:4", "n:6"]]);
+  assert.equal(holder[8], null);
+  assert.deepEqual(model.roleCounts(), [["gradient", 1], ["optimizer", 1], ["initializer", 1], ["saver", 1]]);
+});
+
+test("other layers add the gradients, or everything as it is", () => {
+  const model = new GraphModel(trained());
+  const open = new Set(model.allScopes());
+  const names = (shown) => visibleGraph(model, { open, shown }).items.map((item) => model.nodes[item.index].name);
+  assert.equal(names(LAYERS.gradients).length, 5);
+  assert.ok(names(LAYERS.gradients).includes("gradients/loss_grad"));
+  assert.equal(names(LAYERS.everything).length, 10);
+  assert.equal(model.initialLayer(), "everything"); // small
+});
+
+test("an owner that owns itself in a circle hangs nothing", () => {
+  const model = new GraphModel([node("a", "Neg", [], { owner: "b" }), node("b", "Neg", [], { owner: "a" })]);
+  assert.equal(visibleGraph(model, { open: new Set(), shown: LAYERS.model }).items.length, 0);
 });
 
 test("5000 operations in scopes are shown as few items, each op in exactly one", () => {
   const model = new GraphModel(layers(300));
   assert.ok(model.nodes.length > 4000);
-  const { items, holder } = visibleGraph(model, { open: model.initialOpen() });
+  const { items, holder } = visibleGraph(model, { open: new Set() });
   const members = items.flatMap((item) => item.members);
   assert.equal(members.length, model.nodes.length);
   assert.equal(new Set(members).size, model.nodes.length);

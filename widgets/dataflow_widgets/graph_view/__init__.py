@@ -25,11 +25,17 @@ class GraphView(Widget):
     default graph. Operations that later cells add appear by themselves, and so does the highlight
     of every `Session.run`, while the view is open.
 
-    ``only`` restricts the drawing to some operations (names or indices). ``direction`` is "down",
-    "up" or "right"; ``height`` is the largest height in px.
+    At first the model is drawn, as far open as it can be read. What trains it (gradients, the
+    optimizer, initializers, the saver, summaries, assertions; see
+    `dataflow.introspect.node_roles`) is put aside in graphs of more than 60 operations, and a
+    variable is one node.
+
+    ``only`` restricts the drawing to some operations (names or indices). ``direction`` is "auto"
+    ("down", or "right" where more fits so), "down", "up" or "right"; ``height`` is the largest
+    height in px.
     """
 
-    direction = traitlets.Unicode("down").tag(sync=True)
+    direction = traitlets.Unicode("auto").tag(sync=True)
     only = traitlets.List(traitlets.Int()).tag(sync=True)
     profile_data = traitlets.Dict().tag(sync=True)
 
@@ -37,9 +43,9 @@ class GraphView(Widget):
 
     def __init__(self, graph: Any = None, **options: Any) -> None:
         refuse_unknown(GraphView, self._options, options)
-        direction = options.get("direction", "down")
-        if direction not in ("down", "up", "right"):
-            raise ValueError(f'direction is "down", "up" or "right", got {direction!r}')
+        direction = options.get("direction", "auto")
+        if direction not in ("auto", "down", "up", "right"):
+            raise ValueError(f'direction is "auto", "down", "up" or "right", got {direction!r}')
         self._graph, self._nodes = _graph_and_nodes(graph)
         self._is_live = bool(options.pop("is_live", True)) and self._graph is not None
         self._seen_mutations = getattr(self._graph, "num_mutations", 0)
@@ -186,6 +192,7 @@ class GraphView(Widget):
         if self._graph is None:
             return
         from dataflow.introspect.graph_json import graph_to_dict
+        from dataflow.introspect.node_roles import assign_roles
 
         with self._lock:  # runs of a background thread and cells both come here
             mutations = getattr(self._graph, "num_mutations", 0)
@@ -197,9 +204,13 @@ class GraphView(Widget):
                 return
             new = graph_to_dict(self._graph, since=known)["nodes"]
             self._nodes.extend(new)
+            # What reads them may make known nodes a part of the machinery.
+            changed = [i for i in assign_roles(self._nodes) if i < known]
             fresh = list(range(known, len(self._nodes)))
             if self.only:
                 self.only = [*self.only, *fresh]
+            if changed:
+                self.send({"kind": "changed", "nodes": [self._nodes[i] for i in changed]})
             self.send({"kind": "ops", "nodes": new, "fresh": fresh})
         if self.marks:
             marks = dict(self.marks)
@@ -209,6 +220,9 @@ class GraphView(Widget):
 
     def _send_changed(self, nodes: list[dict[str, Any]]) -> None:
         """Sends known operations that are not what they were: a loop's back edge, a new device."""
+        from dataflow.introspect.node_roles import assign_roles
+
+        assign_roles(nodes)
         changed = [i for i, node in enumerate(self._nodes) if node != nodes[i]]
         for i in changed:
             self._nodes[i] = nodes[i]
@@ -302,8 +316,12 @@ def _fetch_text(fetches: Any) -> str:
 def _graph_and_nodes(graph: Any) -> tuple[Any, list[dict[str, Any]]]:
     if isinstance(graph, Mapping):
         graph = graph["nodes"]
+    from dataflow.introspect.node_roles import assign_roles
+
     if isinstance(graph, (list, tuple)):
-        return None, [dict(node) for node in graph]
+        nodes = [dict(node) for node in graph]
+        assign_roles(nodes)
+        return None, nodes
     if graph is None:
         from dataflow.graph.default_stacks import default_graph
 
@@ -316,4 +334,6 @@ def _graph_and_nodes(graph: Any) -> tuple[Any, list[dict[str, Any]]]:
         )
     from dataflow.introspect.graph_json import graph_to_dict
 
-    return graph, graph_to_dict(graph)["nodes"]
+    nodes = graph_to_dict(graph)["nodes"]
+    assign_roles(nodes)
+    return graph, nodes

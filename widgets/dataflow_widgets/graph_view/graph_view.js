@@ -10,6 +10,9 @@ import { guarded, menu, shell } from "../shared/shell.js";
 import { openSnapshot } from "../shared/snapshot.js";
 import { dropStore, pack, scene, storeOf } from "../shared/store.js";
 
+const MOST_OPEN = 600;
+const ROLE_NAMES = { gradient: "gradients", optimizer: "optimizer", initializer: "initializers", saver: "saver", summary: "summaries", assertion: "assertions" };
+
 function initialize({ model }) {
   storeOf(model); // registers the listeners; never waits for the engine
   return () => dropStore(model);
@@ -24,12 +27,14 @@ function render({ model, el }) {
   const pane = new GraphPane(store.graph, {
     host: store.host,
     only,
+    layers: true,
     direction: model.get("direction"),
     ask: () => store.host.ask({ send: (message) => store.send(message) }),
     onselect: (item) => inspector.show(item, pane.marks),
     onhover: (item) => pair(item),
     onlayout: (result) => {
       frame.note(layoutNote(result));
+      showRoles();
       frame.element.dataset.drawn = String(result.nodes.size);
       keep();
     },
@@ -120,8 +125,39 @@ function render({ model, el }) {
   });
   const saving = menu("Save ▾", "Save as SVG, PNG, DOT or HTML", exporters(pane, "graph", frame, reopen, model));
 
+  // Layers: the model, with its gradients, with all that trains and saves it
+  const layer = h(
+    "select",
+    { class: "df-select", "aria-label": "layer of the graph that is shown", title: "Show the model alone, or what trains it too", onchange: () => guarded(frame, () => pane.setLayer(layer.value))(), ...QUIET },
+    h("option", { value: "model" }, "Model"),
+    h("option", { value: "gradients" }, "Model + gradients"),
+    h("option", { value: "everything" }, "Everything"),
+  );
+  const roles = h("div", { class: "df-roles", role: "group", "aria-label": "put aside", hidden: true });
+  const showRoles = () => {
+    const counts = store.graph.roleCounts();
+    layer.hidden = !counts.length;
+    layer.value = pane.layer ?? store.graph.initialLayer();
+    const { shown } = pane;
+    roles.hidden = !shown || !counts.length;
+    if (roles.hidden) return;
+    const focused = roles.contains(document.activeElement) ? document.activeElement.dataset.role : null;
+    roles.replaceChildren(
+      "Put aside: ",
+      ...counts.map(([role, count]) =>
+        button(`${ROLE_NAMES[role]} ${count}`, `Show ${ROLE_NAMES[role]} in the graph, or put them aside`, () => guarded(frame, () => pane.toggleRole(role))(), {
+          "data-role": role,
+          "aria-pressed": String(shown.has(role)),
+          class: "df-button df-small",
+        }),
+      ),
+    );
+    if (focused) roles.querySelector(`[data-role="${focused}"]`)?.focus();
+  };
+
   frame.toolbar.append(
-    button("Open all", "Open every scope", () => pane.openAll()),
+    layer,
+    button("Open all", "Open every scope", () => openAll()),
     button("Close all", "Close every scope", () => pane.closeAll()),
     back,
     h("span", { class: "df-search-box" }, box, results),
@@ -129,6 +165,19 @@ function render({ model, el }) {
     saving,
     pane.zoomBar,
   );
+  // Hundreds of boxes are no picture: ask first.
+  let asked = false;
+  const openAll = () => {
+    const count = pane.countOpen();
+    if (count > MOST_OPEN && !asked) {
+      asked = true;
+      frame.note(`Everything open is ${count} items, which takes long and shows little: open one scope instead, or press Open all again.`);
+      return;
+    }
+    asked = false;
+    guarded(frame, () => pane.openAll())();
+  };
+  frame.body.before(roles);
   frame.body.append(pane.element, inspector.element);
   frame.element.append(legend);
 
@@ -191,7 +240,8 @@ function render({ model, el }) {
       if (pane.model !== store.graph) {
         pane.model = store.graph;
         inspector.model = store.graph;
-        pane.open = store.graph.initialOpen();
+        pane.chosen = null;
+        pane.touched = false;
       }
       if (detail.added) {
         if (pane.only && detail.fresh) for (const index of detail.fresh) pane.only.add(index);

@@ -2,6 +2,7 @@
 // empty tables of a fixed size, so that nothing in a graph can be read as DOT or as HTML.
 // exportDot writes the same picture with real names, quoted.
 import { lastPart } from "./graph.js";
+import { mainPath } from "./legible.js";
 import { face, textWidth } from "./measure.js";
 
 const inches = (px) => (px / 72).toFixed(3);
@@ -64,10 +65,11 @@ export function layoutDot(visible, model, { direction = "down", limited = false,
     }
   };
   write(null, "");
+  const path = mainPath(visible);
   visible.edges.forEach((edge, i) => {
     if (hubs.has(edge.from) || hubs.has(edge.to)) return;
     const label = labels && edge.label ? ` label=${room(textWidth(edge.label, "small") + 8, 14)}` : "";
-    lines.push(`${order.get(edge.from)} -> ${order.get(edge.to)} [eid=${i}${label}]`);
+    lines.push(`${order.get(edge.from)} -> ${order.get(edge.to)} [eid=${i}${label}${path.has(edge.from) && path.has(edge.to) ? " weight=5" : ""}]`);
   });
   lines.push("}");
   return { text: lines.join("\n"), faces };

@@ -6,7 +6,7 @@ import { QUIET, plural, s } from "./dom.js";
 function outline(look, x, y) {
   const { width: w, height: h, kind } = look;
   const box = (extra = {}) => s("rect", { class: "df-shape", x: x - w / 2, y: y - h / 2, width: w, height: h, rx: 6, ...extra });
-  if (kind === "const") return [box({ rx: h / 2 })];
+  if (kind === "const" || kind === "literal") return [box({ rx: h / 2 })];
   if (kind === "placeholder") {
     const d = 8;
     return [
@@ -34,15 +34,15 @@ function outline(look, x, y) {
 export function spoken(item, model) {
   if (item.fold?.paths) return `${item.fold.paths.length} equal scopes ${item.fold.paths[0]} to ${item.fold.paths.at(-1)}, folded, ${item.fold.type}`;
   if (item.fold) return `${item.members.length} operations of type ${item.fold.type} named ${item.fold.base}, folded`;
-  if (item.group) return `scope ${item.path}, closed, ${plural(item.members.length, "operation")}`;
+  if (item.group) return `scope ${item.path}, closed, ${plural(item.numDrawn, "operation")}`;
   const node = model.nodes[item.index];
   const outputs = (node.outputs ?? []).map((_, slot) => tensorLabel(node, slot)).join(", ");
   return `${node.op} ${node.name}${outputs ? `, ${outputs}` : ""}${node.value ? `, value ${node.value}` : ""}`;
 }
 
-export function draw(layout, visible, model) {
+export function draw(layout, visible, model, direction = "down") {
   const f = (n) => Number(n.toFixed(1));
-  const root = s("svg", { class: "df-svg", viewBox: `-4 -12 ${f(layout.width + 12)} ${f(layout.height + 24)}`, role: "group", "aria-roledescription": "graph" });
+  const root = s("svg", { class: "df-svg", viewBox: `-4 -12 ${f(layout.width + 12)} ${f(layout.height + 28)}`, role: "group", "aria-roledescription": "graph" });
   const clusterLayer = s("g", { class: "df-clusters" });
   const edgeLayer = s("g", { class: "df-edges" });
   const nodeLayer = s("g", { class: "df-nodes" });
@@ -82,6 +82,8 @@ export function draw(layout, visible, model) {
     if (!at) continue;
     const look = at;
     const top = (look.detail ? at.y - 2 : at.y + 4) + (look.kind === "variable" ? 2 : 0);
+    // Arrows end above a node, or left of it: the badge is where none can be.
+    const below = direction !== "up";
     const group = s(
       "g",
       {
@@ -95,10 +97,10 @@ export function draw(layout, visible, model) {
       },
       s("title", {}, item.group ? item.path ?? item.fold.base : model.nodes[item.index].name),
       ...outline(look, at.x, at.y),
-      s("text", { class: "df-title", x: f(at.x), y: f(top), "text-anchor": "middle" }, look.title),
-      look.detail && s("text", { class: "df-detail", x: f(at.x), y: f(top + 13), "text-anchor": "middle" }, look.detail),
+      look.title && s("text", { class: "df-title", x: f(at.x), y: f(top), "text-anchor": "middle" }, look.title),
+      look.detail && s("text", { class: "df-detail", x: f(at.x), y: f(look.title ? top + 14 : at.y + 4), "text-anchor": "middle" }, look.detail),
       item.group && s("path", { class: "df-toggle", d: `M${f(at.x - look.width / 2 + 6)},${f(at.y)}h8m-4,-4v8` }),
-      s("text", { class: "df-tag", x: f(at.x + look.width / 2 - 4), y: f(at.y - look.height / 2 - 3), "text-anchor": "end" }),
+      s("text", { class: "df-tag", x: f(at.x + look.width / 2 - 4), y: f(below ? at.y + look.height / 2 + 11 : at.y - look.height / 2 - 3), "text-anchor": "end" }),
     );
     elements.set(item.id, group);
     nodeLayer.append(group);

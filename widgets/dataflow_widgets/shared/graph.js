@@ -1,8 +1,13 @@
 // The graph as the page knows it: operations in creation order, name scopes as a tree, and the
 // part of it that is visible when some scopes are closed.  Pure data, no DOM: runs under node.
 
-export const PLAIN_LIMIT = 60; // up to this many ops everything is open
-export const FULL_LIMIT = 200; // above this many visible nodes scopes start closed
+export const PLAIN_LIMIT = 60; // up to this many ops nothing is put aside at first
+export const FULL_LIMIT = 200; // above this many visible nodes long flat runs are folded
+
+/** What a graph holds beside the model (`dataflow.introspect.node_roles`), in the order it is named. */
+export const ROLES = ["gradient", "optimizer", "initializer", "saver", "summary", "assertion"];
+/** The layers that the bar switches: the machinery that each shows; null: all of it, nothing folded. */
+export const LAYERS = { model: new Set(), gradients: new Set(["gradient"]), everything: null };
 
 /** "layer1/MatMul:0" -> ["layer1/MatMul", 0]; "^init" -> ["init", -1] (a control input). */
 export function parseInput(text) {
@@ -81,6 +86,8 @@ export class GraphModel {
         this.consumers[from].push({ to: index, slot });
       }
     });
+    // The node that a node is part of in a picture of the model; -1: it stands for itself.
+    this.ownerOf = this.nodes.map((node) => (node.owner ? this.indexOf.get(node.owner) ?? -1 : -1));
     this.buildScopes();
   }
 
@@ -138,27 +145,29 @@ export class GraphModel {
     return [...new Set([...this.scopes.values()].map((scope) => scope.path))].filter(Boolean);
   }
 
-  /** Which scopes are open at first: all of them, unless that shows too much. */
-  initialOpen(limit = FULL_LIMIT, only = null) {
-    const all = new Set(this.allScopes());
-    const total = only ? only.size : this.nodes.length;
-    if (total <= limit) {
-      // Past a few dozen ops, what training adds would bury the model under its long edges.
-      if (total > PLAIN_LIMIT) for (const path of all) if (this.isDetail(path)) all.delete(path);
-      return all;
-    }
-    const open = new Set();
-    const top = this.scopes.get("");
-    let shown = top.ops.length + top.children.length;
-    // Open the cheapest scopes while they fit, so that a small model in a large graph is not hidden.
-    const queue = top.children.map((path) => this.scopes.get(path)).sort((a, b) => a.count - b.count);
-    for (const scope of queue) {
-      const cost = scope.ops.length + scope.children.length - 1;
-      if (shown + cost > limit / 4) break;
-      open.add(scope.path);
-      shown += cost;
-    }
-    return open;
+  /** The layer that is shown at first: the model, where machinery would bury it. */
+  initialLayer() {
+    return this.nodes.length > PLAIN_LIMIT && this.nodes.some((node) => node.role) ? "model" : "everything";
+  }
+
+  /** How many nodes of each role there are, as [role, count]; only those that are there. */
+  roleCounts() {
+    const counts = new Map();
+    for (const { role } of this.nodes) if (role) counts.set(role, (counts.get(role) ?? 0) + 1);
+    return ROLES.filter((role) => counts.has(role)).map((role) => [role, counts.get(role)]);
+  }
+
+  /** Whether a layer draws op `index`, and as itself. `shown`: the layer's roles; null: all. */
+  draws(index, shown) {
+    if (!shown) return true;
+    const { role } = this.nodes[index];
+    return role ? shown.has(role) : this.ownerOf[index] < 0;
+  }
+
+  /** The node that stands for op `index` in a layer, or -1 when the layer leaves it out. */
+  standIn(index, shown) {
+    for (let at = index, steps = 0; at >= 0 && steps < 50; at = this.ownerOf[at], steps++) if (this.draws(at, shown)) return at;
+    return -1;
   }
 
   /** Whether a scope holds a variable's own ops, or what an optimizer added: gradients, updates, slots. */
@@ -205,7 +214,7 @@ export function tensorLabel(node, slot) {
  * What is drawn: ops whose scopes are all open, closed scopes as single groups, edges between
  * them (several tensors between the same two items become one edge), open scopes as clusters.
  */
-export function visibleGraph(model, { open, only = null, folded = null, blocks = null } = {}) {
+export function visibleGraph(model, { open, only = null, folded = null, blocks = null, shown = null } = {}) {
   const items = new Map();
   const holder = new Array(model.nodes.length).fill(null);
   const clusters = new Map();
@@ -218,9 +227,12 @@ export function visibleGraph(model, { open, only = null, folded = null, blocks =
     }
     return path;
   };
-  for (let index = 0; index < model.nodes.length; index++) {
-    if (only && !only.has(index)) continue;
+  const single = shown ? singles(model, only, shown) : new Map();
+  const place = (index) => {
     const chain = model.scopeChain(index);
+    let title = null;
+    // A scope of which one op is drawn is that op, under the scope's name.
+    while (chain.length && single.get(chain.at(-1)) === index) title = chain.pop();
     const closed = chain.findIndex((path) => !open.has(path));
     let id;
     if (closed >= 0) {
@@ -236,12 +248,26 @@ export function visibleGraph(model, { open, only = null, folded = null, blocks =
       const fold = folded?.get(index);
       id = fold ? `f:${fold.key}` : `n:${index}`;
       if (!items.has(id)) {
-        items.set(id, { id, group: Boolean(fold), fold: fold ?? null, index, cluster, members: [] });
+        items.set(id, { id, group: Boolean(fold), fold: fold ?? null, index, cluster, members: [], scopeTitle: fold ? null : title });
       }
       items.get(id).members.push(index);
     }
     holder[index] = id;
+  };
+  const parts = [];
+  for (let index = 0; index < model.nodes.length; index++) {
+    if (only && !only.has(index)) continue;
+    if (model.draws(index, shown)) place(index);
+    else parts.push(index);
   }
+  for (const item of items.values()) item.numDrawn = item.members.length;
+  for (const index of parts) {
+    const owner = model.standIn(index, shown);
+    if (owner < 0 || !holder[owner]) continue;
+    holder[index] = holder[owner];
+    items.get(holder[owner]).members.push(index);
+  }
+  tellApart(model, items);
   const edges = new Map();
   model.nodes.forEach((node, to) => {
     if (!holder[to]) return;
@@ -253,15 +279,67 @@ export function visibleGraph(model, { open, only = null, folded = null, blocks =
         edges.set(key, { id: `e:${edges.size}`, from: holder[from], to: holder[to], control, tensors: new Map() });
       }
       const name = control ? `^${model.nodes[from].name}` : `${model.nodes[from].name}:${slot}`;
-      edges.get(key).tensors.set(name, control ? "" : tensorLabel(model.nodes[from], slot));
+      const edge = edges.get(key);
+      edge.tensors.set(name, control ? "" : tensorLabel(model.nodes[from], slot));
+      edge.times = (edge.times ?? 0) + 1;
+      edge.label = control ? "" : edgeLabel(model, from, slot, items.get(holder[from]).group);
     }
   });
+  const drawn = [];
   for (const edge of edges.values()) {
-    if (edge.control) edge.label = "";
-    else if (edge.tensors.size === 1) edge.label = [...edge.tensors.values()][0];
-    else edge.label = `${edge.tensors.size} tensors`;
+    drawn.push(edge);
+    if (edge.tensors.size > 1 && !edge.control) edge.label = `${edge.tensors.size} tensors`;
+    // `left + left` reads one tensor twice: two lines, unless one end stands for many ops.
+    else if (!edge.control && !items.get(edge.from).group && !items.get(edge.to).group && items.get(edge.to).numDrawn === items.get(edge.to).members.length) {
+      for (let i = 1; i < Math.min(edge.times, 4); i++) drawn.push({ ...edge, id: `${edge.id}.${i}`, label: "" });
+    }
   }
-  return { items: [...items.values()], edges: [...edges.values()], clusters: [...clusters.values()], holder };
+  return { items: [...items.values()], edges: drawn, clusters: [...clusters.values()], holder };
+}
+
+/** Scope path -> the one op that a layer draws of it. */
+function singles(model, only, shown) {
+  const first = new Map();
+  for (let index = 0; index < model.nodes.length; index++) {
+    if ((only && !only.has(index)) || !model.draws(index, shown)) continue;
+    for (const path of model.scopeChain(index)) first.set(path, first.has(path) ? -1 : index);
+  }
+  return first;
+}
+
+/** Items that would have the same title beside each other get one part of the scope more. */
+function tellApart(model, items) {
+  const same = new Map();
+  for (const item of items.values()) {
+    if (item.fold || (!item.group && isLiteral(model, item.index))) continue;
+    item.name = item.group ? item.path : item.scopeTitle ?? model.nodes[item.index].name;
+    const key = `${item.cluster ?? ""}\u0000${lastPart(item.name)}`;
+    if (!same.has(key)) same.set(key, []);
+    same.get(key).push(item);
+  }
+  for (const list of same.values()) {
+    if (list.length < 2) continue;
+    for (const item of list) {
+      const parent = parentOf(item.name);
+      if (parent && parent !== item.cluster) item.title = `${lastPart(parent)}/${lastPart(item.name)}`;
+    }
+  }
+}
+
+/** Whether a constant has no name of its own: `Const_1`, or the `Add/y` of `x + 2`. */
+export function isLiteral(model, index) {
+  const node = model.nodes[index];
+  if (node.op !== "Const" || !node.value) return false;
+  return /(^|\/)Const(_\d+)?$/.test(node.name) || model.indexOf.has(parentOf(node.name)) || /\/[xy]$/.test(node.name);
+}
+
+/** What an edge says: a shape where it is new, and "scalar" for that of a number; dtypes are told on hover. */
+function edgeLabel(model, from, slot, whole) {
+  const shape = model.nodes[from].outputs?.[slot]?.shape;
+  if (!shape) return "";
+  const isNew = whole || !model.inputs[from].some((input) => input.slot >= 0 && model.nodes[input.from].outputs?.[input.slot]?.shape === shape);
+  if (!isNew || (model.nodes[from].op === "Const" && shape === "()")) return "";
+  return shape === "()" ? "scalar" : shape.replace(/,\)$/, ")");
 }
 
 /**
@@ -274,9 +352,9 @@ export function foldBlocks(model, visible, { atLeast = 4, unfolded = new Set() }
     if (!item.group || !item.path) continue;
     const parent = parentOf(item.path);
     const base = lastPart(item.path).replace(/_?\d+$/, "");
-    const inside = item.members.map((i) => `${model.nodes[i].name.slice(item.path.length)} ${model.nodes[i].op}`).sort();
+    const inside = item.members.slice(0, item.numDrawn).map((i) => `${model.nodes[i].name.slice(item.path.length)} ${model.nodes[i].op}`).sort();
     const key = JSON.stringify([parent, base, inside]);
-    if (!same.has(key)) same.set(key, { base, num: item.members.length, paths: [] });
+    if (!same.has(key)) same.set(key, { base, num: item.numDrawn, paths: [] });
     same.get(key).paths.push(item.path);
   }
   const blocks = new Map();

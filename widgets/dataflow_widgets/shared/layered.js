@@ -1,5 +1,6 @@
 // A plain layered drawing of our own, for when Graphviz cannot be had (no kernel to send it, no
 // worker allowed, layout failed): longest-path layers, two barycentre sweeps, straight edges.
+import { ranks } from "./legible.js";
 import { face } from "./measure.js";
 
 const GAP_X = 26;
@@ -7,29 +8,9 @@ const GAP_Y = 46;
 
 export function layered(visible, model) {
   const faces = new Map(visible.items.map((item) => [item.id, face(item, model)]));
-  const next = new Map(visible.items.map((item) => [item.id, []]));
-  const before = new Map(visible.items.map((item) => [item.id, []]));
-  for (const edge of visible.edges) {
-    next.get(edge.from).push(edge.to);
-    before.get(edge.to).push(edge.from);
-  }
-  // Kahn's order; what a loop leaves over is placed after everything it can be.
-  const waiting = new Map([...before].map(([id, list]) => [id, list.length]));
-  const layer = new Map();
-  const ready = [...waiting].filter(([, count]) => count === 0).map(([id]) => id);
-  const rest = new Set(waiting.keys());
-  while (rest.size) {
-    if (!ready.length) ready.push(rest.values().next().value);
-    const id = ready.shift();
-    if (!rest.delete(id)) continue;
-    layer.set(id, Math.max(0, ...before.get(id).map((other) => (layer.has(other) ? layer.get(other) + 1 : 0))));
-    for (const other of next.get(id)) {
-      waiting.set(other, waiting.get(other) - 1);
-      if (waiting.get(other) <= 0 && rest.has(other)) ready.push(other);
-    }
-  }
+  const { rank, next, before } = ranks(visible);
   const rows = [];
-  for (const [id, depth] of layer) (rows[depth] ??= []).push(id);
+  for (const [id, depth] of rank) (rows[depth] ??= []).push(id);
   const place = new Map();
   const settle = (row) => row.forEach((id, i) => place.set(id, i));
   rows.forEach(settle);
@@ -67,7 +48,7 @@ export function layered(visible, model) {
     const to = [b.x, b.y + (down ? -b.height / 2 - 6 : b.height / 2 + 6)];
     return { id: edge.id, path: `M${from}L${to}`, arrow: arrowHead(from, [b.x, to[1] + (down ? 6 : -6)], to), label: [(from[0] + to[0]) / 2, (from[1] + to[1]) / 2] };
   });
-  return { width, height: y - GAP_Y + 8, nodes, edges, clusters: [], plain: true };
+  return { width, height: y - GAP_Y + 8, nodes, edges, clusters: [] };
 }
 
 /** A small triangle whose tip is at `tip`, seen from the last point of the line. */

@@ -2,6 +2,8 @@
 // then our own layered drawing.  A layout that takes too long degrades; it never freezes the page.
 import { findAside, findHubs, layoutDot } from "./dot.js";
 import { arrowHead, layered } from "./layered.js";
+import { face } from "./measure.js";
+import { components, inRows } from "./packing.js";
 
 export const WATCHDOG_MS = 3000;
 
@@ -51,11 +53,27 @@ export function readJson0(text, visible, faces, hubs = new Set()) {
   return { width: x1 - x0, height, nodes, edges, clusters };
 }
 
+/** The layout of a single node. */
+function alone(item, model, hubs) {
+  const look = face(item, model);
+  return { width: look.width, height: look.height, nodes: new Map([[item.id, { x: look.width / 2, y: look.height / 2, ...look, hub: hubs.has(item.id) }]]), edges: [], clusters: [] };
+}
+
+/** `place` for each part of `visible`, and what it makes of them in rows. */
+async function byParts(visible, model, hubs, width, place) {
+  const parts = components(visible, hubs);
+  if (parts.length === 1) return place(visible);
+  const layouts = [];
+  for (const part of parts) layouts.push(part.items.length === 1 && !part.clusters.length ? alone(part.items[0], model, hubs) : await place(part));
+  return inRows(layouts, width);
+}
+
 /**
- * Lays `visible` out.  `host` is the page's Graphviz (null: none to be had).  Returns the layout with
- * `attempt`: "graphviz", "limits", "hubs" or "layered", and `hubs`, the items drawn without edges.
+ * Lays `visible` out, parts without an edge between them in rows of at most `width` px. `host` is the
+ * page's Graphviz (null: none to be had). Returns the layout with `attempt`: "graphviz", "limits", "hubs"
+ * or "layered", and `hubs`, the items drawn without edges.
  */
-export async function layout(visible, model, host, { direction = "down", watchdog = WATCHDOG_MS, allEdges = false } = {}) {
+export async function layout(visible, model, host, { direction = "down", watchdog = WATCHDOG_MS, allEdges = false, width = 900 } = {}) {
   if (!visible.items.length) return { width: 10, height: 10, nodes: new Map(), edges: [], clusters: [], attempt: "empty", hubs: new Set() };
   const labels = visible.edges.length <= 400;
   const aside = allEdges ? new Set() : findAside(visible, model);
@@ -72,10 +90,12 @@ export async function layout(visible, model, host, { direction = "down", watchdo
   if (host) {
     for (const { attempt, ...options } of attempts) {
       if (attempt === "hubs" && !hubs.size) continue;
-      const dot = layoutDot(visible, model, { direction, ...options });
       try {
-        const json = await host.layout(dot.text, { watchdog, size: visible.items.length });
-        const result = readJson0(json, visible, dot.faces, options.hubs);
+        const result = await byParts(visible, model, options.hubs, width, async (part) => {
+          const dot = layoutDot(part, model, { direction, ...options });
+          const json = await host.layout(dot.text, { watchdog, size: part.items.length });
+          return readJson0(json, part, dot.faces, options.hubs);
+        });
         return { ...result, attempt, hubs: options.hubs ?? new Set(), failures };
       } catch (error) {
         failures.push(`${attempt}: ${error?.message ?? error}`);
@@ -83,5 +103,6 @@ export async function layout(visible, model, host, { direction = "down", watchdo
       }
     }
   }
-  return { ...layered(visible, model), attempt: "layered", hubs: new Set(), failures };
+  const plain = await byParts(visible, model, new Set(), width, (part) => layered(part, model));
+  return { ...plain, attempt: "layered", hubs: new Set(), failures };
 }

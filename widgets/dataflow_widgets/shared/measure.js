@@ -1,10 +1,11 @@
 // Text widths.  The page measures with a canvas; without one (node, worker) a table of average
 // advances is close enough and errs on the wide side.
-import { kindOf, lastPart } from "./graph.js";
+import { plural } from "./dom.js";
+import { isLiteral, kindOf, lastPart } from "./graph.js";
 
 let context;
 const FONT = '-apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
-export const FONTS = { label: `600 12px ${FONT}`, small: `10px ${FONT}` };
+export const FONTS = { label: `600 13px ${FONT}`, small: `11.5px ${FONT}` };
 
 function estimate(text, size) {
   let width = 0;
@@ -22,7 +23,7 @@ export function textWidth(text, font = "label") {
   if (typeof document !== "undefined" && context === undefined) {
     context = document.createElement("canvas").getContext?.("2d") ?? null;
   }
-  if (!context) return estimate(text, font === "label" ? 12 : 10);
+  if (!context) return estimate(text, font === "label" ? 13 : 11.5);
   context.font = FONTS[font];
   return context.measureText(text).width;
 }
@@ -44,14 +45,17 @@ export function face(item, model) {
     detail = item.fold.type;
     kind = "scope";
   } else if (item.group) {
-    title = lastPart(item.path);
-    detail = `${item.members.length} ${item.members.length === 1 ? "op" : "ops"}`;
+    title = item.title ?? lastPart(item.path);
+    detail = plural(item.numDrawn, "op");
     const owner = model.get(item.path);
     kind = owner && kindOf(owner) === "variable" ? "variable" : "scope";
+  } else if (isLiteral(model, item.index)) {
+    const value = shorten(model.nodes[item.index].value, 24);
+    return { title: "", detail: value, kind: "literal", width: Math.max(24, Math.ceil(textWidth(value, "small") + 16)), height: 22 };
   } else {
     const node = model.nodes[item.index];
     kind = kindOf(node);
-    title = lastPart(node.name);
+    title = item.title ?? lastPart(item.scopeTitle ?? node.name);
     if (kind === "const" && node.value) detail = node.value;
     else if (title.replace(/_\d+$/, "") !== node.op) detail = node.op;
   }
@@ -59,5 +63,5 @@ export function face(item, model) {
   detail = shorten(detail, 30);
   const inner = Math.max(textWidth(title), detail ? textWidth(detail, "small") : 0);
   const pad = item.group ? 34 : kind === "op" || kind === "gradient" ? 20 : 26;
-  return { title, detail, kind, width: Math.max(44, Math.ceil(inner + pad)), height: detail ? 38 : 28 };
+  return { title, detail, kind, width: Math.max(44, Math.ceil(inner + pad)), height: detail ? 40 : 30 };
 }

@@ -2,11 +2,12 @@
 // node to node, opens and closes scopes.  GraphView, Stepper and the widgets to come build on it.
 import { QUIET, button, h, plural } from "./dom.js";
 import { draw, mark, spoken, stateOf } from "./draw.js";
-import { FULL_LIMIT, foldBlocks, foldSeries, visibleGraph } from "./graph.js";
+import { FULL_LIMIT, LAYERS, foldBlocks, foldSeries, visibleGraph } from "./graph.js";
 import { layout } from "./layout.js";
+import { LEGIBLE, chooseOpen } from "./legible.js";
+import { Minimap } from "./minimap.js";
 
-const SMALLEST_FIT = 0.5; // below this, text cannot be read: scroll instead
-const BLOCK_LIMIT = 40; // above this many items, equal scopes beside each other are one block
+const CLOSINGS = 4; // so often what was opened last is closed again because the drawing is too large
 const STILL_LIMIT = 300; // above this many nodes, no transitions
 
 export class GraphPane {
@@ -14,18 +15,21 @@ export class GraphPane {
    * @param model   GraphModel
    * @param options host: EngineHost or null; ask(): ask the kernel for the engine;
    *                onselect(item), onactivate(item), onlayout(result);
-   *                word(item): what the widget itself says of an item, if anything
+   *                word(item): what the widget itself says of an item, if anything;
+   *                layers: true where machinery may be put aside
    */
   constructor(model, options = {}) {
     this.model = model;
     this.options = options;
-    this.open = model.initialOpen(FULL_LIMIT, options.only);
-    this.seenScopes = new Set(model.allScopes());
+    this.open = new Set();
+    this.chosen = null; // what was opened by itself; null: to be chosen
+    this.layer = options.layers ? null : "everything"; // null: by the graph
+    this.added = new Set(); // roles that are shown beside those of the layer
     this.only = options.only ?? null;
     this.unfolded = new Set();
     this.marks = null;
     this.selected = null;
-    this.scale = null; // null: fit to the width
+    this.scale = null; // null: all of it if that can be read; "fit": all of it
     this.direction = options.direction ?? "down";
     this.classes = new Map(); // item id -> Set of extra classes
     this.tags = null; // item id -> a word above it
@@ -43,10 +47,12 @@ export class GraphPane {
       button("+", "Zoom in", () => this.zoom(1.25)),
       button("−", "Zoom out", () => this.zoom(0.8)),
       this.edgeButton,
-      button("Fit", "Fit the graph to the width", () => this.fit()),
+      button("Fit", "Show all of the graph", () => this.fit()),
     );
     this.empty = h("p", { class: "df-empty", hidden: true }, options.empty ?? "The graph is empty. Operations appear here as they are made.");
-    this.element = h("div", { class: "df-pane" }, this.empty, this.scroller, this.busy);
+    this.minimap = new Minimap(this.scroller);
+    this.element = h("div", { class: "df-pane" }, this.empty, this.scroller, this.minimap.element, this.busy);
+    this.scroller.addEventListener("scroll", () => this.showRest(), { passive: true });
     this.scroller.addEventListener("click", (event) => this.click(event));
     this.scroller.addEventListener("dblclick", (event) => this.doubleClick(event));
     this.scroller.addEventListener("keydown", (event) => this.key(event));
@@ -67,38 +73,78 @@ export class GraphPane {
   setModel(model, only = null) {
     this.model = model;
     this.only = only;
-    this.open = model.initialOpen(FULL_LIMIT, only);
-    this.seenScopes = new Set(model.allScopes());
+    this.chosen = null;
+    this.touched = false;
     this.selected = null;
     this.drawing = null; // nothing of the old graph is compared with the new one
   }
 
-  /** Scopes that appeared since are open if everything still fits. */
-  adopt() {
-    for (const path of this.model.allScopes()) {
-      if (this.seenScopes.has(path)) continue;
-      this.seenScopes.add(path);
-      if (this.model.nodes.length <= FULL_LIMIT) this.open.add(path);
-    }
-    if (this.model.nodes.length > FULL_LIMIT && !this.touched) this.open = this.model.initialOpen(FULL_LIMIT, this.only);
+  /** The roles that are drawn; null: every node as itself. */
+  get shown() {
+    const roles = LAYERS[this.layer ?? this.model.initialLayer()];
+    return roles && new Set([...roles, ...this.added]);
   }
 
-  see() {
-    let visible = visibleGraph(this.model, { open: this.open, only: this.only });
+  /** Another layer: "model", "gradients" or "everything". */
+  setLayer(layer) {
+    this.layer = layer;
+    this.added.clear();
+    return this.rechoose();
+  }
+
+  /** Shows a role beside those of the layer, or puts it aside again. */
+  toggleRole(role) {
+    if (!this.added.delete(role)) this.added.add(role);
+    return this.rechoose();
+  }
+
+  rechoose() {
+    this.chosen = null;
+    this.touched = false;
+    this.current = null;
+    return this.update().then(() => this.options.ontoggle?.());
+  }
+
+  /** The graph has grown: what is open is chosen again, unless somebody has opened or closed a scope. */
+  adopt() {
+    if (!this.touched) this.chosen = null;
+    else for (const path of this.model.allScopes()) if (!this.knownScopes.has(path) && this.model.nodes.length <= FULL_LIMIT) this.open.add(path);
+    this.knownScopes = new Set(this.model.allScopes());
+  }
+
+  see(open = this.open) {
+    const { only, shown } = this;
+    let visible = visibleGraph(this.model, { open, only, shown });
     if (visible.items.length > FULL_LIMIT) {
-      const folded = foldSeries(this.model, { only: this.only, unfolded: this.unfolded });
-      if (folded.size) visible = visibleGraph(this.model, { open: this.open, only: this.only, folded });
+      const folded = foldSeries(this.model, { only, unfolded: this.unfolded });
+      if (folded.size) visible = visibleGraph(this.model, { open, only, shown, folded });
     }
-    if (visible.items.length > BLOCK_LIMIT) {
-      const blocks = foldBlocks(this.model, visible, { unfolded: this.unfolded });
-      if (blocks.size) visible = visibleGraph(this.model, { open: this.open, only: this.only, blocks });
-    }
-    return visible;
+    const blocks = foldBlocks(this.model, visible, { unfolded: this.unfolded });
+    return blocks.size ? visibleGraph(this.model, { open, only, shown, blocks }) : visible;
+  }
+
+  /** The room for the drawing, in px. */
+  get room() {
+    const width = (this.scroller.clientWidth || 900) - 14;
+    const limit = parseFloat(typeof getComputedStyle === "undefined" ? "" : getComputedStyle(this.scroller).maxHeight);
+    return { width, height: (limit > 0 ? limit : 480) - 40 };
+  }
+
+  get shownDirection() {
+    return this.direction === "auto" ? this.chosen?.direction ?? "down" : this.direction;
+  }
+
+  choose() {
+    this.knownScopes ??= new Set(this.model.allScopes());
+    const directions = this.direction === "auto" ? ["down", "right"] : [this.direction];
+    this.chosen = chooseOpen(this.model, { see: (open) => this.see(open), room: this.room, directions });
+    this.open = this.chosen.open;
   }
 
   async update() {
     const generation = ++this.generation;
-    const visible = this.see();
+    if (!this.chosen && !this.touched) this.choose();
+    let visible = this.see();
     let host = this.options.host ?? null;
     const slow = setTimeout(() => {
       this.busy.hidden = false;
@@ -110,12 +156,19 @@ export class GraphPane {
         const here = await host.ready(this.layout ? 1500 : 2500);
         if (generation !== this.generation) return;
         if (!here) {
-          this.show(visible, await layout(visible, this.model, null, { direction: this.direction }));
+          this.show(visible, await layout(visible, this.model, null, { direction: this.shownDirection, width: this.room.width }));
           host.ready(600000).then((late) => late && generation === this.generation && this.update());
           return;
         }
       }
-      const result = await layout(visible, this.model, host, { direction: this.direction, watchdog: this.options.watchdog, allEdges: this.allEdges });
+      const draw = () => layout(visible, this.model, host, { direction: this.shownDirection, watchdog: this.options.watchdog, allEdges: this.allEdges, width: this.room.width });
+      let result = await draw();
+      for (let i = 0; i < CLOSINGS && !this.touched && this.fitScale(result) < LEGIBLE && this.chosen?.order.length; i++) {
+        for (const path of this.chosen.order.splice(-Math.ceil(this.chosen.order.length / 4))) this.open.delete(path);
+        visible = this.see();
+        result = await draw();
+        if (generation !== this.generation) return;
+      }
       if (generation === this.generation) this.show(visible, result);
     } finally {
       clearTimeout(slow);
@@ -128,7 +181,7 @@ export class GraphPane {
     const focused = this.drawing && this.scroller.contains(document.activeElement) ? this.current : null;
     this.visible = visible;
     this.layout = result;
-    this.drawing = draw(result, visible, this.model);
+    this.drawing = draw(result, visible, this.model, this.shownDirection);
     this.element.classList.toggle("df-still", visible.items.length > STILL_LIMIT);
     this.element.dataset.attempt = result.attempt;
     this.edgeButton.hidden = !result.hubs.size && !this.allEdges;
@@ -253,6 +306,11 @@ export class GraphPane {
     return this.update().then(() => this.options.ontoggle?.());
   }
 
+  /** How many items there are when every scope is open. */
+  countOpen() {
+    return visibleGraph(this.model, { open: new Set(this.model.allScopes()), only: this.only, shown: this.shown }).items.length;
+  }
+
   openAll() {
     this.open = new Set(this.model.allScopes());
     this.touched = true;
@@ -268,6 +326,15 @@ export class GraphPane {
 
   /** Opens what hides op `index`, then selects it. */
   async expose(index, options = {}) {
+    const { role } = this.model.nodes[index];
+    if (!this.model.draws(index, this.shown)) {
+      const owner = this.model.standIn(index, this.shown);
+      if (owner >= 0) return this.expose(owner, options);
+      this.added.add(role);
+      this.touched = true;
+      await this.update();
+      this.options.ontoggle?.();
+    }
     const hidden = this.model.scopeChain(index).filter((path) => !this.open.has(path));
     const fold = this.itemOf(index)?.fold;
     if (hidden.length || fold || !this.visible?.holder[index]) {
@@ -277,7 +344,7 @@ export class GraphPane {
       this.touched = true;
       await this.update();
     }
-    this.select(`n:${index}`, { reveal: true, ...options });
+    this.select(this.visible.holder[index] ?? `n:${index}`, { reveal: true, ...options });
   }
 
   isolate(indices) {
@@ -287,18 +354,31 @@ export class GraphPane {
 
   // Size
 
+  /** The scale at which all of a drawing is seen. */
+  fitScale(result = this.layout) {
+    const { width, height } = this.room;
+    return Math.min(1, width / ((result?.width ?? 0) + 14), height / ((result?.height ?? 0) + 4));
+  }
+
   shownScale() {
-    if (this.scale) return this.scale;
-    const room = this.scroller.clientWidth - 2;
-    const natural = (this.layout?.width ?? 0) + 12;
-    return room > 50 ? Math.min(1, Math.max(SMALLEST_FIT, room / natural)) : 1;
+    if (typeof this.scale === "number") return this.scale;
+    return this.scale === "fit" ? this.fitScale() : Math.max(LEGIBLE, this.fitScale());
   }
 
   applyScale() {
     if (!this.drawing) return;
     const k = this.shownScale();
     this.drawing.root.setAttribute("width", Math.max(1, (this.layout.width + 12) * k).toFixed(0));
-    this.drawing.root.setAttribute("height", Math.max(1, (this.layout.height + 24) * k).toFixed(0));
+    this.drawing.root.setAttribute("height", Math.max(1, (this.layout.height + 28) * k).toFixed(0));
+    this.showRest();
+  }
+
+  /** Fades the sides at which there is more, and shows where one is. */
+  showRest() {
+    const { scrollLeft: x, scrollTop: y, clientWidth: w, clientHeight: hgt, scrollWidth, scrollHeight } = this.scroller;
+    const more = { left: x > 4, top: y > 4, right: x + w < scrollWidth - 4, bottom: y + hgt < scrollHeight - 4 };
+    for (const [side, is] of Object.entries(more)) this.element.classList.toggle(`df-more-${side}`, is);
+    this.minimap.show(this.layout, this.shownScale(), Object.values(more).some(Boolean));
   }
 
   zoom(factor) {
@@ -312,7 +392,7 @@ export class GraphPane {
   }
 
   fit() {
-    this.scale = null;
+    this.scale = "fit";
     this.applyScale();
   }
 

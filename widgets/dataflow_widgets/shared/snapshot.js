@@ -13,6 +13,10 @@ export async function restoreSnapshot(model, pane) {
   pane.open = new Set(saved.open);
   pane.only = saved.only ? new Set(saved.only) : null;
   pane.unfolded = new Set(saved.unfolded ?? []);
+  pane.layer = saved.layer ?? "everything"; // a page of before there were layers
+  pane.added = new Set(saved.added ?? []);
+  if (saved.direction) pane.direction = saved.direction;
+  pane.touched = true; // what was saved is shown, not chosen anew
   const visible = pane.see();
   return pane.restore(unpackLayout(saved.layout, visible, pane.model, face));
 }

@@ -28,7 +28,7 @@ def graph_dot(
     marks = marks if marks and "needed" in marks else None
     lines = [
         "digraph dataflow {",
-        f"  rankdir={_DIRECTIONS[direction]};",
+        f"  rankdir={_DIRECTIONS.get(direction, 'TB')};",
         '  node [shape=box, style=rounded, fontname="sans-serif"];',
     ]
 

@@ -1,6 +1,7 @@
 """Which part of a graph a static picture shows: scopes closed until it is small enough.
 
-The same rules as ``shared/graph.js``, without opening and closing.
+The same rules as ``shared/graph.js``, without opening and closing: in a graph of more than
+`PLAIN_LIMIT` nodes whose roles are known (`dataflow.introspect.node_roles`), the model alone.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+PLAIN_LIMIT = 60
 _VARIABLES = {"Variable", "VariableV2", "VarHandleOp", "TemporaryVariable"}
 _SOURCES = {"Placeholder", "PlaceholderWithDefault", "PlaceholderV2"}
 
@@ -43,7 +45,7 @@ class Link:
 
     @property
     def label(self) -> str:
-        """What is written on it: dtype and shape, or how many tensors it stands for."""
+        """What is written on it: a shape that is new, or how many tensors it stands for."""
         if self.control:
             return ""
         if len(self.labels) == 1:
@@ -129,16 +131,25 @@ def visible(
 ) -> Visible:
     """The picture's content: everything if that is at most ``limit`` boxes, else scopes closed."""
     scopes = scope_of(nodes)
+    names = {node["name"]: i for i, node in enumerate(nodes)}
     shown = [i for i in range(len(nodes)) if only is None or i in only]
+    parts: dict[int, int] = {}
+    if len(nodes) > PLAIN_LIMIT:
+        stand_in = {i: _stand_in(i, nodes, names) for i in shown}
+        parts = {i: at for i, at in stand_in.items() if at not in (i, None)}
+        shown = [i for i in shown if stand_in[i] == i]
     depth = max((scopes[i].count("/") + 1 if scopes[i] else 0 for i in shown), default=0)
     while True:
         holder, items = _hold(nodes, shown, scopes, depth)
         if len(items) <= limit or depth == 0:
             break
         depth -= 1
-    names = {node["name"]: i for i, node in enumerate(nodes)}
+    for i, at in parts.items():
+        if at in holder:
+            holder[i] = holder[at]
+            items[holder[at]].members.append(i)
     links: dict[tuple[str, str, bool], Link] = {}
-    for i in shown:
+    for i in sorted(holder):
         for text in nodes[i]["inputs"]:
             name, slot = parse_input(text)
             source = names.get(name)
@@ -146,13 +157,42 @@ def visible(
                 continue
             key = (holder[source], holder[i], slot < 0)
             link = links.setdefault(key, Link(*key))
-            outputs = nodes[source].get("outputs", [])
-            label = ""
-            if 0 <= slot < len(outputs):
-                label = f"{outputs[slot]['dtype']} {outputs[slot]['shape']}"
-            link.labels[text] = label
+            whole = items[holder[source]].kind == "scope"
+            link.labels[text] = _edge_label(nodes, names, source, slot, whole)
     open_scopes = sorted({p for item in items.values() for p in chain(item.scope)})
     return Visible(list(items.values()), list(links.values()), open_scopes)
+
+
+def _stand_in(index: int, nodes: Sequence[dict[str, Any]], names: dict[str, int]) -> int | None:
+    """The node that stands for one in a picture of the model; ``None``: it is left out."""
+    at: int | None = index
+    for _ in range(50):
+        if at is None:
+            break
+        owner = nodes[at].get("owner")
+        if "role" not in nodes[at] and owner is None:
+            return at
+        at = names.get(owner) if owner is not None else None
+    return None
+
+
+def _edge_label(
+    nodes: Sequence[dict[str, Any]], names: dict[str, int], source: int, slot: int, whole: bool
+) -> str:
+    """A shape where it is new, and "scalar" for that of a number."""
+    node = nodes[source]
+    outputs = node.get("outputs", [])
+    if not 0 <= slot < len(outputs):
+        return ""
+    shape = str(outputs[slot].get("shape", ""))
+    for text in node["inputs"] if not whole else ():
+        name, from_slot = parse_input(text)
+        before = nodes[names[name]].get("outputs", []) if name in names else []
+        if 0 <= from_slot < len(before) and before[from_slot].get("shape") == shape:
+            return ""
+    if shape == "()":
+        return "" if node["op"] == "Const" else "scalar"
+    return shape.replace(",)", ")")
 
 
 def _hold(

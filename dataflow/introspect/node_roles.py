@@ -1,0 +1,351 @@
+"""What each node of a graph is there for: the model itself, or the machinery around it.
+
+`assign_roles` marks nodes in the form of `dataflow.introspect.graph_json`. A node of the model has
+no mark. ``"role"`` names the machinery that a node belongs to:
+
+========== =====================================================================================
+gradient   made by ``tf.gradients``, or computed from what it made (clipping, norms)
+optimizer  updates of variables by gradients, their slots, and what only they read (rates, powers)
+initializer  the values that variables begin with, and the ops that assign them
+saver      saving and restoring
+summary    summaries, and what only they read
+assertion  assertions, and what only they read
+========== =====================================================================================
+
+``"owner"`` is the name of the node that a node is part of in a picture of the model: a variable for
+its read, its initial value and its first assignment; an op for the constants and shape arithmetic
+that say how it is to work; the producer of a value for an ``Identity`` that nobody named.
+
+The rules look at what is connected with what. Names are looked at only where a graph says nothing
+else: the scope ``gradients``, and a variable's own scope.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from dataflow.graph.registry import get_op
+
+#: The machinery, in the order in which a picture names it.
+ROLES = ("gradient", "optimizer", "initializer", "saver", "summary", "assertion")
+
+_VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp", "TemporaryVariable"})
+_SOURCES = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
+_READS = frozenset({"Identity", "ReadVariableOp"})
+_GRADIENT_SCOPE = re.compile(r"(^|/)gradients(_\d+)?/")
+_UPDATE = re.compile(r"^(Resource)?(Sparse)?Apply")
+_SAVER = re.compile(r"^(Save|Restore|MergeV2Checkpoints|ShardedFilename)")
+_SUMMARY = re.compile(r"Summary(V2)?$")
+_UNNAMED_IDENTITY = re.compile(r"(^|/)Identity(_\d+)?$")
+_INTEGERS = frozenset({"int32", "int64"})
+
+
+def assign_roles(nodes: Sequence[dict[str, Any]]) -> list[int]:
+    """Writes ``"role"`` and ``"owner"`` into the nodes; returns the indices of those that changed.
+
+    ``nodes`` is a whole graph: what a node is there for depends on what reads it.
+    """
+    roles = _Roles(nodes)
+    roles.find()
+    changed = []
+    for index, node in enumerate(nodes):
+        owner = roles.owner.get(index)
+        new = {
+            key: value
+            for key, value in (
+                ("role", roles.role.get(index)),
+                ("owner", None if owner is None else nodes[owner]["name"]),
+            )
+            if value is not None
+        }
+        if new != {key: node[key] for key in ("role", "owner") if key in node}:
+            node.pop("role", None)
+            node.pop("owner", None)
+            node.update(new)
+            changed.append(index)
+    return changed
+
+
+class _Roles:
+    def __init__(self, nodes: Sequence[dict[str, Any]]) -> None:
+        self.nodes = nodes
+        self.role: dict[int, str] = {}
+        self.owner: dict[int, int] = {}
+        number = {node["name"]: index for index, node in enumerate(nodes)}
+        self.inputs: list[list[int]] = [[] for _ in nodes]
+        self.controls: list[list[int]] = [[] for _ in nodes]
+        self.readers: list[list[tuple[int, int]]] = [[] for _ in nodes]  # (reader, its input)
+        self.followers: list[list[int]] = [[] for _ in nodes]
+        for index, node in enumerate(nodes):
+            for position, text in enumerate(node["inputs"]):
+                if text.startswith("^"):
+                    source = number.get(text[1:])
+                    if source is not None:
+                        self.controls[index].append(source)
+                        self.followers[source].append(index)
+                    continue
+                source = number.get(text.rpartition(":")[0] or text)
+                if source is not None:
+                    self.inputs[index].append(source)
+                    self.readers[source].append((index, position))
+        self.variables = {i for i, node in enumerate(nodes) if node["op"] in _VARIABLES}
+        self.constants: set[int] = set()  # also what is computed from constants alone
+        for index, node in enumerate(nodes):
+            inputs = self.inputs[index]
+            if node["op"] == "Const" or (inputs and self.constants.issuperset(inputs)):
+                self.constants.add(index)
+        self.sources = {i for i, node in enumerate(nodes) if node["op"] in _SOURCES}
+
+    def find(self) -> None:
+        """Fills in ``role`` and ``owner``."""
+        self._own_parts_of_variables()
+        self._take_by_type(_SAVER.match, "saver")
+        self._take_restores()
+        self._take_by_type(_SUMMARY.search, "summary")
+        self._take_by_type(re.compile("^Assert$").match, "assertion")
+        self._take_guards()
+        self._take_gradients()
+        self._take_updates()
+        self._take_slots()
+        for role in ("saver", "summary", "assertion"):
+            self._take_what_only_they_read(role)
+        self._take_groups()
+        self._take_unread_constants()
+        self._own_plumbing()
+
+    def _take_by_type(self, matches: Callable[[str], object], role: str) -> None:
+        for index, node in enumerate(self.nodes):
+            if matches(node["op"]):
+                self.role.setdefault(index, role)
+
+    def _take(self, role: str) -> set[int]:
+        return {index for index, own in self.role.items() if own == role}
+
+    def _own_parts_of_variables(self) -> None:
+        """A variable's reads, and the assignments in its own scope with what only they read."""
+        for variable in self.variables:
+            scope = self.nodes[variable]["name"] + "/"
+            for reader, position in self.readers[variable]:
+                node = self.nodes[reader]
+                if node["op"] in _READS:
+                    if node["name"].startswith(scope):
+                        self.owner[reader] = variable
+                elif position == 0 and node["op"].startswith("Assign"):
+                    if node["name"] == f"{scope}Assign":
+                        self.role[reader] = "initializer"
+                        self.owner[reader] = variable
+        self._take_what_only_they_read("initializer")
+
+    def _take_restores(self) -> None:
+        """What restores assign, in the order of the graph."""
+        for index in sorted(self._take("saver")):
+            for reader in self._after(index):
+                if self.nodes[reader]["op"].startswith("Assign"):
+                    self.role.setdefault(reader, "saver")
+            for follower in self.followers[index]:
+                if self.nodes[follower]["op"] == "Identity":
+                    self.role.setdefault(follower, "saver")
+
+    def _take_guards(self) -> None:
+        """The conditional around an assertion, which makes its message only when it fails."""
+        scopes = {_scope(self.nodes[index]) for index in self._take("assertion")}
+        guards = tuple(f"{scope}/" for scope in scopes if scope.endswith("/AssertGuard"))
+        for index, node in enumerate(self.nodes):
+            if node["name"].startswith(guards):
+                self.role.setdefault(index, "assertion")
+
+    def _after(self, index: int) -> Iterable[int]:
+        for reader, _ in self.readers[index]:
+            if self.nodes[reader]["op"] in ("Identity", "Reshape"):
+                yield from (further for further, _ in self.readers[reader])
+            yield reader
+
+    def _take_gradients(self) -> None:
+        """What stands in a scope of ``tf.gradients``, and what is computed from it."""
+        waiting = []
+        for index, node in enumerate(self.nodes):
+            if _GRADIENT_SCOPE.search(node["name"]) and index not in self.role:
+                self.role[index] = "gradient"
+                waiting.append(index)
+        while waiting:
+            index = waiting.pop()
+            for reader, _ in self.readers[index]:
+                if reader in self.role or reader in self.variables:
+                    continue
+                updates = _UPDATE.match(self.nodes[reader]["op"]) or self._writes(reader)
+                self.role[reader] = "optimizer" if updates else self.role[index]
+                waiting.append(reader)
+        self._take_what_only_they_read("gradient")
+
+    def _writes(self, index: int) -> bool:
+        """Whether an op changes the variable that is its first input."""
+        node = self.nodes[index]
+        first = self.inputs[index][:1]
+        return bool(first) and first[0] in self.variables and node["op"] not in _READS
+
+    def _take_updates(self) -> None:
+        """Updates by gradients, what only they read, and what counts their steps."""
+        for index, node in enumerate(self.nodes):
+            if _UPDATE.match(node["op"]):
+                self.role.setdefault(index, "optimizer")
+        # What waits for the updates: the step counter, the power of a decay, and their groups.
+        waiting = [i for i in self._take("optimizer") if self.followers[i]]
+        while waiting:
+            for follower in self.followers[waiting.pop()]:
+                if follower not in self.role:
+                    self.role[follower] = "optimizer"
+                    waiting.append(follower)
+        for index in range(len(self.nodes) - 1, -1, -1):
+            if index in self.role or not self._writes(index):
+                continue
+            after = [*self.followers[index], *(reader for reader, _ in self.readers[index])]
+            if any(self.role.get(source) == "optimizer" for source in self.inputs[index]) or (
+                after and all(self.role.get(one) == "optimizer" for one in after)
+            ):
+                self.role[index] = "optimizer"
+        self._take_what_only_they_read("optimizer")
+
+    def _take_slots(self) -> None:
+        """Variables that only the optimizer uses, with all that is theirs."""
+        parts: dict[int, list[int]] = {}
+        for index, owner in self.owner.items():
+            parts.setdefault(owner, []).append(index)
+        changed = True
+        while changed:
+            changed = False
+            for variable in sorted(self.variables - self.role.keys()):
+                used = [
+                    reader
+                    for reader in self._readers_of(variable)
+                    if self.role.get(reader) not in ("initializer", "saver", "summary")
+                ]
+                if used and all(self.role.get(reader) == "optimizer" for reader in used):
+                    changed = True
+                    self.role[variable] = "optimizer"
+                    for index in parts.get(variable, ()):
+                        self.role[index] = "optimizer"
+            if changed:
+                self._take_what_only_they_read("optimizer")
+
+    def _readers_of(self, variable: int) -> list[int]:
+        """Who reads a variable, also through its own reads."""
+        readers = []
+        for reader, _ in self.readers[variable]:
+            if self.owner.get(reader) == variable and self.nodes[reader]["op"] in _READS:
+                readers += [further for further, _ in self.readers[reader]]
+            else:
+                readers.append(reader)
+        return readers
+
+    def _take_what_only_they_read(self, role: str) -> None:
+        """Nodes that are read by nodes of this role alone; part of the same variable, if of one."""
+        waiting = sorted(self._take(role))
+        while waiting:
+            index = waiting.pop()
+            for source in self.inputs[index]:
+                if source in self.role or source in self.variables:
+                    continue
+                if source in self.sources and role != "saver":
+                    continue  # what is fed is a part of the model, but for a file's name
+                if source in self.owner and role not in ("optimizer", "gradient"):
+                    continue
+                readers = self.readers[source]
+                found = {self.role.get(reader) for reader, _ in readers}
+                if not found <= {role, "gradient"}:
+                    continue
+                looked_at = found & {"summary", "assertion", "gradient"}
+                if looked_at and not self._is_small(source):
+                    continue  # a loss that is only looked at is a part of the model
+                self.role[source] = role
+                owners = {self.owner.get(reader) for reader, _ in readers}
+                if role == "initializer" and len(owners) == 1 and None not in owners:
+                    self.owner[source] = next(iter(owners))  # type: ignore[assignment]
+                waiting.append(source)
+
+    def _is_small(self, index: int) -> bool:
+        """A constant, a shape, or a question that is answered with yes or no."""
+        node = self.nodes[index]
+        kinds = {output.get("dtype") for output in node.get("outputs", [])}
+        return index in self.constants or kinds <= {"bool", "string"} or node["op"] == "Shape"
+
+    def _take_groups(self) -> None:
+        """A group of nodes of one role, with what depends on it alone."""
+        for index, node in enumerate(self.nodes):
+            if node["op"] != "NoOp" or index in self.role or not self.controls[index]:
+                continue
+            found = {self.role.get(source) for source in self.controls[index]}
+            if None in found:
+                continue
+            # An initializer's group also assigns slots; a training step also its counter.
+            self.role[index] = _group_role(
+                {
+                    "initializer" if self._initializes(s) else str(self.role[s])
+                    for s in self.controls[index]
+                }
+            )
+
+    def _take_unread_constants(self) -> None:
+        """A setting that nobody reads is what the nodes beside it are."""
+        beside: dict[str, set[str | None]] = {}
+        for index, node in enumerate(self.nodes):
+            if self.readers[index] or self.followers[index] or node["op"] != "Const":
+                beside.setdefault(_scope(node), set()).add(self.role.get(index))
+        for index, node in enumerate(self.nodes):
+            if node["op"] == "Const" and not self.readers[index] and index not in self.role:
+                scope = _scope(node)
+                while scope and scope not in beside:
+                    scope = scope.rpartition("/")[0]
+                roles = beside.get(scope, {None}) if scope else {None}
+                if len(roles) == 1 and None not in roles:
+                    self.role[index] = str(*roles)
+
+    def _initializes(self, index: int) -> bool:
+        """Whether a node assigns a variable's initial value, be it that of a slot."""
+        owner = self.owner.get(index)
+        return owner is not None and self.nodes[index]["op"].startswith("Assign")
+
+    def _own_plumbing(self) -> None:
+        """Shape arithmetic belongs to the op it is for, an ``Identity`` without a name to its input."""
+        for index in range(len(self.nodes) - 1, -1, -1):
+            if index in self.role or index in self.owner or index in self.variables:
+                continue
+            node = self.nodes[index]
+            if node["op"] == "Identity" and _UNNAMED_IDENTITY.search(node["name"]):
+                if self.inputs[index] and self.readers[index] and not self.controls[index]:
+                    self.owner[index] = self.inputs[index][0]
+                continue
+            kinds = {output.get("dtype") for output in node.get("outputs", [])}
+            readers = [(r, p) for r, p in self.readers[index] if r not in self.role]
+            if not readers or not kinds <= _INTEGERS or index in self.sources:
+                continue
+            if all(self._is_setting(reader, position) for reader, position in readers):
+                self.owner[index] = readers[0][0]
+
+    def _is_setting(self, index: int, position: int) -> bool:
+        """Whether an input says how an op works (an axis, a shape), directly or through others."""
+        if index in self.owner and index not in self.variables:
+            owner = self.owner[index]
+            return self.nodes[index]["op"] != "Identity" and owner not in self.variables
+        try:
+            op_def = get_op(self.nodes[index]["op"])
+        except KeyError:
+            return False  # a node of another program
+        args = op_def.inputs
+        if any(arg.is_list for arg in args[: position + 1]):
+            position -= len(self.inputs[index])  # counted from the end, behind the list
+        if not -len(args) <= position < len(args) or args[position].is_list:
+            return False
+        return args[position].name in op_def.host_inputs
+
+
+def _scope(node: dict[str, Any]) -> str:
+    return str(node["name"]).rpartition("/")[0]
+
+
+def _group_role(found: set[str]) -> str:
+    for role in ("saver", "optimizer", "gradient", "summary", "assertion"):
+        if role in found:
+            return role
+    return "initializer"

@@ -1,0 +1,146 @@
+"""What is model and what is machinery, in graphs as learners write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dataflow as tf
+from dataflow.introspect.graph_json import graph_to_dict
+from dataflow.introspect.node_roles import ROLES, assign_roles
+
+
+def _nodes(build: Callable[[], Any]) -> dict[str, dict[str, Any]]:
+    with tf.Graph().as_default() as graph:
+        build()
+        nodes = graph_to_dict(graph)["nodes"]
+    assign_roles(nodes)
+    return {node["name"]: node for node in nodes}
+
+
+def _model(nodes: dict[str, dict[str, Any]]) -> list[str]:
+    return [name for name, node in nodes.items() if "role" not in node and "owner" not in node]
+
+
+def _network() -> tf.Tensor:
+    x = tf.placeholder(tf.float32, [None, 4], name="x")
+    y = tf.layers.dense(x, 2, tf.nn.relu, name="dense")
+    return tf.reduce_mean(tf.square(y), name="loss")
+
+
+_MODEL = [
+    *("x", "dense/kernel", "dense/bias", "dense/MatMul", "dense/BiasAdd", "dense/Relu"),
+    *("Square", "loss"),
+]
+
+
+def test_a_network_is_its_ops_and_variables() -> None:
+    nodes = _nodes(_network)
+    assert _model(nodes) == _MODEL
+    assert nodes["dense/kernel/read"] == nodes["dense/kernel/read"] | {"owner": "dense/kernel"}
+    assert nodes["dense/kernel/Assign"]["role"] == "initializer"
+    assert nodes["dense/kernel/Assign"]["owner"] == "dense/kernel"
+    initial = [n for name, n in nodes.items() if name.startswith("dense/kernel/Initializer/")]
+    assert initial
+    assert {(n["role"], n["owner"]) for n in initial} == {("initializer", "dense/kernel")}
+    assert [n["owner"] for n in nodes.values() if n["op"] == "Const" and "role" not in n] == [
+        "loss"
+    ]
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        tf.train.GradientDescentOptimizer(0.1),
+        tf.train.MomentumOptimizer(0.1, 0.9),
+        tf.train.AdamOptimizer(),
+        tf.train.RMSPropOptimizer(0.1, centered=True),
+        tf.train.FtrlOptimizer(0.1),
+        tf.train.AdadeltaOptimizer(),
+    ],
+    ids=lambda optimizer: type(optimizer).__name__,
+)
+def test_training_adds_nothing_to_the_model(optimizer: tf.train.Optimizer) -> None:
+    def build() -> None:
+        loss = _network()
+        step = tf.train.get_or_create_global_step()
+        optimizer.minimize(loss, step)
+        tf.global_variables_initializer()
+        tf.train.Saver()
+        tf.summary.scalar("the_loss", loss)
+        tf.summary.merge_all()
+
+    nodes = _nodes(build)
+    assert _model(nodes) == _MODEL
+    assert {n["role"] for n in nodes.values() if "role" in n} == set(ROLES) - {"assertion"}
+    assert nodes["global_step"]["role"] == "optimizer"
+    assert nodes["init"]["role"] == "initializer"
+    assert nodes["save/restore_all"]["role"] == "saver"
+
+
+def test_sparse_updates_clipping_and_a_decaying_rate_are_machinery() -> None:
+    def build() -> None:
+        table = tf.get_variable("table", [10, 4])
+        ids = tf.placeholder(tf.int32, [None], name="ids")
+        loss = tf.reduce_sum(tf.nn.embedding_lookup(table, ids), name="loss")
+        step = tf.train.get_or_create_global_step()
+        rate = tf.train.exponential_decay(0.1, step, 100, 0.5)
+        optimizer = tf.train.AdamOptimizer(rate)
+        gradients, variables = zip(*optimizer.compute_gradients(loss), strict=True)
+        clipped, _ = tf.clip_by_global_norm(gradients, 1.0)
+        optimizer.apply_gradients(zip(clipped, variables, strict=True), step)
+
+    nodes = _nodes(build)
+    assert _model(nodes) == ["table", "ids", "embedding_lookup", "loss"]
+    assert nodes["clip_by_global_norm/mul"]["role"] == "gradient"
+    assert nodes["ExponentialDecay"]["role"] == "optimizer"
+
+
+def test_a_loss_that_is_only_looked_at_stays_in_the_model() -> None:
+    def build() -> None:
+        tf.summary.scalar("mean", tf.reduce_mean(_network(), name="watched"))
+
+    assert "watched" in _model(_nodes(build))
+
+
+def test_assertions_with_what_only_they_read() -> None:
+    def build() -> None:
+        x = tf.placeholder(tf.float32, [3], name="x")
+        with tf.control_dependencies([tf.assert_positive(x)]):
+            tf.identity(x, name="y")
+
+    nodes = _nodes(build)
+    assert _model(nodes) == ["x", "y"]
+    assert {n["role"] for n in nodes.values() if "role" in n} == {"assertion"}
+
+
+def test_what_a_learner_assigns_is_no_initializer() -> None:
+    def build() -> None:
+        count = tf.Variable(0.0, name="count")
+        tf.assign(count, count + 1.0, name="step")
+
+    assert _model(_nodes(build)) == ["count", "add/y", "add", "step"]
+
+
+def test_a_variable_that_becomes_a_slot_later_is_reported_as_changed() -> None:
+    with tf.Graph().as_default() as graph:
+        loss = _network()
+        nodes = graph_to_dict(graph)["nodes"]
+        assert assign_roles(nodes)
+        assert assign_roles(nodes) == []
+        known = len(nodes)
+        tf.train.AdamOptimizer().minimize(loss)
+        nodes += graph_to_dict(graph, since=known)["nodes"]
+    changed = assign_roles(nodes)
+    assert all(i >= known for i in changed)
+    assert [n["name"] for n in nodes if "role" not in n and "owner" not in n] == _MODEL
+
+
+def test_nodes_of_another_program_have_roles_too() -> None:
+    nodes = [
+        {"name": "a", "op": "NeverHeardOf", "inputs": [], "outputs": []},
+        {"name": "b", "op": "AlsoNot", "inputs": ["a:0", "gone:1", "^a"], "outputs": []},
+    ]
+    assert assign_roles(nodes) == []

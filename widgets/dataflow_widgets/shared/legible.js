@@ -1,0 +1,140 @@
+// Which scopes of a graph are open at first, and in which direction it is drawn, so that all of it can
+// be read at the pane's own size. Pure: tested under node. The sizes are estimates; what Graphviz then
+// makes of it is looked at by the pane, which closes what was opened last if it is too much.
+import { face } from "./measure.js";
+import { components, inRows } from "./packing.js";
+
+export const LEGIBLE = 0.96; // the smallest scale at which the smallest text keeps 11 px
+const SMALL = 30; // so many items are shown open even if that means scrolling
+const MOST_ITEMS = 200; // more than this is never opened, however large the pane is
+const GAP = { across: 22, along: 28, label: 16 };
+const MARGIN = { side: 24, head: 34 }; // what the frame of an open scope takes
+const MOST_TRIALS = 60;
+
+/** The layer of each item by longest path; what a loop leaves over comes after everything it can. */
+export function ranks(visible) {
+  const next = new Map(visible.items.map((item) => [item.id, []]));
+  const before = new Map(visible.items.map((item) => [item.id, []]));
+  for (const edge of visible.edges) {
+    next.get(edge.from).push(edge.to);
+    before.get(edge.to).push(edge.from);
+  }
+  const waiting = new Map([...before].map(([id, list]) => [id, list.length]));
+  const rank = new Map();
+  const ready = [...waiting].filter(([, count]) => count === 0).map(([id]) => id);
+  const rest = new Set(waiting.keys());
+  for (let i = 0; rest.size; i++) {
+    if (i >= ready.length) ready.push(rest.values().next().value);
+    const id = ready[i];
+    if (!rest.delete(id)) continue;
+    rank.set(id, Math.max(0, ...before.get(id).map((other) => (rank.has(other) ? rank.get(other) + 1 : 0))));
+    for (const other of next.get(id)) {
+      waiting.set(other, waiting.get(other) - 1);
+      if (waiting.get(other) <= 0 && rest.has(other)) ready.push(other);
+    }
+  }
+  return { rank, before, next };
+}
+
+/** About how large a drawing will be, in px, with parts in rows of `width`. */
+export function estimate(visible, model, direction, width) {
+  const sizes = components(visible).map((part) => sizeOf(part, model, direction));
+  const { width: w, height } = inRows(sizes.map((size) => ({ ...size, nodes: new Map(), edges: [], clusters: [] })), width);
+  return { width: w, height };
+}
+
+function sizeOf(visible, model, direction) {
+  const { rank } = ranks(visible);
+  const across = [];
+  const along = [];
+  const frames = [];
+  const flat = direction === "right";
+  for (const item of visible.items) {
+    const { width, height } = face(item, model);
+    const at = rank.get(item.id);
+    across[at] = (across[at] ?? 0) + (flat ? height : width) + GAP.across;
+    along[at] = Math.max(along[at] ?? 0, flat ? width : height);
+    (frames[at] ??= new Set()).add(item.cluster);
+  }
+  let labels = 0;
+  const labelled = new Set();
+  for (const edge of visible.edges) {
+    const [a, b] = [rank.get(edge.from), rank.get(edge.to)];
+    for (let at = a + 1; at < b; at++) across[at] = (across[at] ?? 0) + 12;
+    if (edge.label && !labelled.has(a)) {
+      labelled.add(a);
+      labels += flat ? 50 : GAP.label;
+    }
+  }
+  let depth = 0;
+  for (const { path } of visible.clusters) depth = Math.max(depth, path.split("/").length);
+  const wide = Math.max(0, ...across.map((size, at) => (size ?? 0) + ([...(frames[at] ?? [])].filter(Boolean).length) * MARGIN.side));
+  const long = along.reduce((sum, size) => sum + (size ?? 0) + GAP.along, 0) + labels + depth * MARGIN.head;
+  return flat ? { width: long, height: wide + depth * MARGIN.head } : { width: wide, height: long };
+}
+
+/** The ids on one longest path of the drawing. */
+export function mainPath(visible) {
+  const { rank, before } = ranks(visible);
+  let at = null;
+  for (const [id, depth] of rank) if (at === null || depth > rank.get(at)) at = id;
+  const path = new Set();
+  while (at && !path.has(at)) {
+    path.add(at);
+    at = before.get(at).find((other) => rank.get(other) === rank.get(at) - 1) ?? null;
+  }
+  return path;
+}
+
+/**
+ * Opens as much as can be read: everything if that fits, else scope by scope, those on the longest path
+ * first and the largest that fits among them. `see(open)` gives the visible graph, `room` the pane's
+ * size, `directions` what may be chosen from. Returns {open, order: what was opened, last at the end,
+ * direction}.
+ */
+export function chooseOpen(model, { see, room, directions }) {
+  const fits = (visible, direction) => {
+    const size = estimate(visible, model, direction, room.width);
+    return size.width * LEGIBLE <= room.width && size.height * LEGIBLE <= room.height;
+  };
+  const best = (visible) => directions.find((direction) => fits(visible, direction)) ?? null;
+  const scopes = model.allScopes();
+  const plain = new Set(scopes.filter((path) => !model.isDetail(path)));
+  const bestScale = (visible) => {
+    const scale = directions.map((one) => {
+      const size = estimate(visible, model, one, room.width);
+      return Math.min(room.width / size.width, room.height / size.height);
+    });
+    return directions[scale.indexOf(Math.max(...scale))];
+  };
+  for (const open of [new Set(scopes), plain]) {
+    const visible = see(open);
+    const direction = visible.items.length <= MOST_ITEMS ? best(visible) : null;
+    if (visible.items.length <= SMALL) return { open, order: [], direction: direction ?? bestScale(visible) };
+    if (direction) return { open, order: [...open].sort((a, b) => a.length - b.length), direction };
+  }
+  const open = new Set();
+  const order = [];
+  const refused = new Set();
+  let visible = see(open);
+  let direction = best(visible);
+  for (let trial = 0; trial < MOST_TRIALS && direction; trial++) {
+    const path = mainPath(visible);
+    const candidates = visible.items
+      .filter((item) => item.group && item.path && !refused.has(item.path) && !model.isDetail(item.path))
+      .sort((a, b) => path.has(b.id) - path.has(a.id) || b.numDrawn - a.numDrawn);
+    if (!candidates.length) break;
+    const chosen = candidates[0].path;
+    const more = see(new Set([...open, chosen]));
+    const fitting = more.items.length <= MOST_ITEMS ? best(more) : null;
+    if (!fitting) {
+      refused.add(chosen);
+      continue;
+    }
+    open.add(chosen);
+    order.push(chosen);
+    visible = more;
+    direction = fitting;
+  }
+  return { open, order, direction: direction ?? bestScale(visible) };
+}
