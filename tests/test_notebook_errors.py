@@ -1,0 +1,115 @@
+"""What a notebook shows of an error: the learner's lines and the message, not the engine's frames."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+_SCRIPT = """
+import io, json, sys, contextlib
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+shell.colors = "NoColor"
+outputs = []
+for cell in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        result = shell.run_cell(cell)
+    outputs.append([out.getvalue(), type(result.error_in_exec).__name__])
+print(json.dumps(outputs))
+"""
+_BEGIN = (
+    "import dataflow as tf\n"
+    "x = tf.placeholder(tf.float32, [None, 16], name='x')\n"
+    "w = tf.ones([3, 5])\n"
+    "session = tf.Session()"
+)
+
+
+def _run(*cells: str, **environment: str) -> list[tuple[str, str]]:
+    done = subprocess.run(
+        [sys.executable, "-c", _SCRIPT, json.dumps(cells)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        env=os.environ | environment,
+    )
+    return [(text, kind) for text, kind in json.loads(done.stdout)]
+
+
+def test_learners_see_their_own_lines_and_the_message() -> None:
+    cells = {
+        "tf.matmul(x, w)": ("ShapeError", "Did you mean b of shape [16, 5]?"),
+        "session.run(tf.reduce_sum(x))": ("InvalidArgumentError", "Give it in the feed_dict"),
+        "session.run(x, {x: [[1.0]]})": ("ValueError", "which has shape '(?, 16)'"),
+        "session.run('nothing:0')": ("ValueError", "'nothing', does not exist"),
+        "def mine(value):\n    return tf.matmul(value, w)\nmine(x)": (
+            "ShapeError",
+            "in mine(value)",
+        ),
+    }
+    outputs = _run(_BEGIN, *cells)
+    assert outputs[0] == ("", "NoneType")
+    for (text, raised), (cell, (kind, words)) in zip(outputs[1:], cells.items(), strict=True):
+        assert raised == kind
+        assert text.rstrip().endswith("%tb shows them.")
+        assert words in text
+        assert cell.splitlines()[-1] in text
+        assert "dataflow/" not in text
+        assert "direct cause" not in text
+        assert len(text.splitlines()) <= (20 if "def " in cell else 15), text
+
+
+def test_tb_shows_all_of_it_and_other_errors_are_as_ever() -> None:
+    _, first, full, division, last = _run(
+        _BEGIN, "tf.matmul(x, w)", "%tb", "1 / 0", "print('still here')"
+    )
+    assert "dataflow/" not in first[0]
+    assert "dataflow/" in full[0]
+    assert "ZeroDivisionError: division by zero" in division[0]
+    assert "left out" not in division[0]
+    assert last == ("still here\n", "NoneType")
+
+
+def test_what_the_engine_calls_back_is_kept() -> None:
+    cell = "def body(i):\n    return i + tf.undefined\ntf.while_loop(lambda i: i < 3, body, [tf.constant(0)])"
+    text = _run(_BEGIN, cell)[1][0]
+    assert "in body(i)" in text
+    assert "dataflow/" not in text
+
+
+def test_an_error_that_led_to_another_in_the_cell_is_shown() -> None:
+    cell = "try:\n    tf.matmul(x, w)\nexcept ValueError as error:\n    raise RuntimeError('mine') from error"
+    text = _run(_BEGIN, cell)[1][0]
+    assert "direct cause" in text
+    assert "RuntimeError: mine" in text
+    assert "inner dimensions differ" in text
+    assert "dataflow/" not in text
+
+
+def test_the_environment_switches_it_off() -> None:
+    text = _run(_BEGIN, "tf.matmul(x, w)", DATAFLOW_TRACEBACKS="full")[1][0]
+    assert "dataflow/" in text
+    assert "left out" not in text
+
+
+def test_errors_are_as_they_were_afterwards() -> None:
+    outputs = _run(
+        _BEGIN,
+        "try:\n    tf.matmul(x, w)\nexcept ValueError as e:\n    kept = e\nraise kept",
+        "import traceback\nprint(len(traceback.extract_tb(kept.__traceback__)), bool(kept.__cause__))",
+    )
+    num_frames, has_cause = outputs[2][0].split()
+    assert int(num_frames) > 3
+    assert has_cause == "True"
+
+
+@pytest.mark.parametrize("own", ["lambda *_: None"])
+def test_a_handler_that_is_there_already_stays(own: str) -> None:
+    handler = f"get_ipython().set_custom_exc((ValueError,), {own})"
+    outputs = _run(handler, _BEGIN, "print(get_ipython().custom_exceptions)")
+    assert outputs[2][0] == "(<class 'ValueError'>,)\n"
