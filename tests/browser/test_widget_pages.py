@@ -46,7 +46,7 @@ def test_graph_is_drawn_by_graphviz_in_a_worker(bare: BarePage) -> None:
     bare.wait_drawn(attempt="graphviz")
     assert bare.page.locator(".df-node").count() == 6
     assert bare.page.locator(".df-edge").count() == 8
-    assert bare.page.locator(".df-edge-label").first.text_content() == "int32 ()"
+    assert bare.page.locator(".df-edge > title").first.text_content() == "x:0  int32 ()"
     mode = bare.page.evaluate(
         "Object.getOwnPropertySymbols(globalThis).map((s) => globalThis[s])"
         ".find((v) => v?.queue)?.mode"
