@@ -2,6 +2,7 @@
 import { h, s } from "./dom.js";
 
 const SIZE = { width: 150, height: 110 };
+const LEAST_ROOM = 520; // px: in a narrower pane it would cover what it is to help to find
 
 export class Minimap {
   /** @param scroller the element that scrolls the drawing */
@@ -30,8 +31,8 @@ export class Minimap {
 
   /** Draws `layout` when it is new, and where the scroller is at scale `k`; hidden unless `isNeeded`. */
   show(layout, k, isNeeded) {
-    this.element.hidden = !isNeeded;
-    if (!isNeeded || !layout) return;
+    this.element.hidden = !isNeeded || this.scroller.clientWidth < LEAST_ROOM;
+    if (this.element.hidden || !layout) return;
     const [width, height] = [layout.width + 12, layout.height + 28];
     if (this.layout !== layout) {
       this.layout = layout;
