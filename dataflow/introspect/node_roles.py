@@ -22,6 +22,7 @@ else: the scope ``gradients``, and a variable's own scope.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -31,7 +32,6 @@ from dataflow.graph.registry import get_op
 #: The machinery, in the order in which a picture names it.
 ROLES = ("gradient", "optimizer", "initializer", "saver", "summary", "assertion")
 
-_VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp", "TemporaryVariable"})
 _SOURCES = frozenset({"Placeholder", "PlaceholderV2", "PlaceholderWithDefault"})
 _READS = frozenset({"Identity", "ReadVariableOp"})
 _GRADIENT_SCOPE = re.compile(r"(^|/)gradients(_\d+)?/")
@@ -90,7 +90,7 @@ class _Roles:
                 if source is not None:
                     self.inputs[index].append(source)
                     self.readers[source].append((index, position))
-        self.variables = {i for i, node in enumerate(nodes) if node["op"] in _VARIABLES}
+        self.variables = {i for i, node in enumerate(nodes) if _is_variable(node["op"])}
         self.constants: set[int] = set()  # also what is computed from constants alone
         for index, node in enumerate(nodes):
             inputs = self.inputs[index]
@@ -338,6 +338,14 @@ class _Roles:
         if not -len(args) <= position < len(args) or args[position].is_list:
             return False
         return args[position].name in op_def.host_inputs
+
+
+@functools.cache
+def _is_variable(op_type: str) -> bool:
+    try:
+        return get_op(op_type).is_variable
+    except KeyError:
+        return False  # a node of another program
 
 
 def _scope(node: dict[str, Any]) -> str:

@@ -270,6 +270,8 @@ BY_TYPE = {
     "rewrites/fusion.py": "Mean Sum",
     "rewrites/loop_shapes.py": "TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3",
     "rewrites/loop_sums.py": "Add AddV2",
+    # What a picture of a learner's graph shows beside the model: initial values, files, settings.
+    "introspect/node_roles.py": "Assign PlaceholderWithDefault Reshape Shape",
     "rewrites/symbolic_shapes.py": "Add AddV2 Maximum Minimum Mul RealDiv "
     "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits Sub",
 }
