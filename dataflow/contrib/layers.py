@@ -373,7 +373,6 @@ def flatten(inputs: Any, outputs_collections: Any = None, scope: Any = None) -> 
         return _collect(core.flatten(convert_to_tensor(inputs)), outputs_collections, "Flatten")
 
 
-@add_arg_scope
 class _DebiasedMean(normalization_layers.BatchNormalization):
     """Batch normalization whose moving mean is corrected for having started at 0."""
 
@@ -389,6 +388,7 @@ class _DebiasedMean(normalization_layers.BatchNormalization):
         return moved
 
 
+@add_arg_scope
 def batch_norm(
     inputs: Any,
     decay: float = 0.999,
