@@ -183,7 +183,11 @@ def _num_taps(windows: Windows) -> int:
 def _is_tiled(windows: Windows) -> bool:
     """True when the windows cover the array without overlap, gap or padding."""
     return all(
-        w.taps > 1 and w.before == w.after == 0 and w.size == w.count * w.taps
+        w.taps > 1
+        and w.stride == w.taps
+        and w.dilation == 1
+        and w.before == w.after == 0
+        and w.size == w.count * w.taps
         for w in windows.values()
     )
 
