@@ -18,12 +18,12 @@ class DType:
     change in place. Compares equal to its name and to the NumPy dtype.
     """
 
-    __slots__ = ("_enum", "_numpy", "_ref", "base_dtype", "is_ref", "kind", "name")
+    __slots__ = ("_enum", "_ref", "base_dtype", "is_ref", "kind", "name", "numpy_dtype")
 
     def __init__(self, enum: int, name: str, numpy_type: Any, base: DType | None = None) -> None:
         self._enum = enum
         self.name = name
-        self._numpy: Any = None if numpy_type is None else np.dtype(numpy_type)
+        self.numpy_dtype: Any = None if numpy_type is None else np.dtype(numpy_type)
         self.is_ref = base is not None
         self.base_dtype: DType = self if base is None else base
         self._ref: DType | None = None
@@ -46,9 +46,9 @@ class DType:
 
         Raises `ImportError` for bfloat16 where that is not installed.
         """
-        if self._numpy is None:
+        if self.numpy_dtype is None:
             _load_bfloat16()
-        return self._numpy  # type: ignore[no-any-return]
+        return self.numpy_dtype  # type: ignore[no-any-return]
 
     @property
     def real_dtype(self) -> DType:
@@ -103,7 +103,7 @@ class DType:
         """Bytes of one element."""
         if self.name == "bfloat16":
             return 2
-        return 1 if self._numpy is None else self._numpy.itemsize
+        return 1 if self.numpy_dtype is None else self.numpy_dtype.itemsize
 
     @property
     def min(self) -> Any:
@@ -179,7 +179,7 @@ class DType:
 
 
 _BY_ENUM: dict[int, DType] = {}
-_BY_NAME: dict[str, DType] = {}
+BY_NAME: dict[str, DType] = {}
 
 
 def _define(enum: int, name: str, numpy_type: Any, kind: str) -> DType:
@@ -189,7 +189,7 @@ def _define(enum: int, name: str, numpy_type: Any, kind: str) -> DType:
     dtype._ref = ref
     for d in (dtype, ref):
         _BY_ENUM[d._enum] = d
-        _BY_NAME[d.name] = d
+        BY_NAME[d.name] = d
     return dtype
 
 
@@ -228,12 +228,12 @@ def _load_bfloat16() -> None:
             f"installed: {install('bfloat16')}."
         ) from error
     assert bfloat16._ref is not None
-    bfloat16._numpy = bfloat16._ref._numpy = np.dtype(scalar)
-    _BY_NUMPY[bfloat16._numpy] = bfloat16
-    _CACHE[scalar] = _CACHE[bfloat16._numpy] = bfloat16
+    bfloat16.numpy_dtype = bfloat16._ref.numpy_dtype = np.dtype(scalar)
+    BY_NUMPY[bfloat16.numpy_dtype] = bfloat16
+    _CACHE[scalar] = _CACHE[bfloat16.numpy_dtype] = bfloat16
 
 
-_BY_NAME.update({"half": float16, "double": float64, "float": float32, "half_ref": float16.as_ref})
+BY_NAME.update({"half": float16, "double": float64, "float": float32, "half_ref": float16.as_ref})
 
 #: Groups for the type attributes of ops.
 FLOATING = frozenset({float16, float32, float64, bfloat16})
@@ -243,8 +243,8 @@ REAL_NUMBERS = FLOATING | INTEGERS
 NUMBERS = REAL_NUMBERS | COMPLEX
 INDICES = frozenset({int32, int64})
 
-_BY_NUMPY: dict[Any, DType] = {
-    np.dtype(d._numpy): d
+BY_NUMPY: dict[Any, DType] = {
+    np.dtype(d.numpy_dtype): d
     for d in (
         float32,
         float64,
@@ -264,9 +264,9 @@ _BY_NUMPY: dict[Any, DType] = {
     )
 }
 _CACHE: dict[Any, DType] = {
-    **_BY_NAME,
+    **BY_NAME,
     **_BY_ENUM,
-    **{n.type: d for n, d in _BY_NUMPY.items()},
+    **{n.type: d for n, d in BY_NUMPY.items()},
     float: float32,
     int: int64,
     bool: bool_,
@@ -294,10 +294,10 @@ def as_dtype(type_value: Any) -> DType:
     except TypeError:
         numpy_dtype = None
     if numpy_dtype is not None:
-        if numpy_dtype.name == "bfloat16" and bfloat16._numpy is None:
+        if numpy_dtype.name == "bfloat16" and bfloat16.numpy_dtype is None:
             _load_bfloat16()
-        if numpy_dtype in _BY_NUMPY:
-            return _BY_NUMPY[numpy_dtype]
+        if numpy_dtype in BY_NUMPY:
+            return BY_NUMPY[numpy_dtype]
         if numpy_dtype.kind in "SU":
             return string
     raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")

@@ -305,6 +305,100 @@ def test_a_private_name_is_found():
     )
 
 
+#: Names with an underscore that others may use, and why.
+THEIR_OWN_NAMES = {
+    # Python's named tuples, frames and exit; IPython's display methods; Ray's undocumented module.
+    *("_asdict", "_fields", "_make", "_replace", "_getframe", "_exit"),
+    *("_repr_html_", "_repr_mimebundle_", "_private"),
+    # TensorFlow 1's own: programs written for it call or set these, so they keep their names.
+    *("_add_control_inputs", "_set_attr", "_set_device", "_update_input", "_as_node_def_input"),
+    *("_as_variant_tensor", "_get_save_slice_info", "_set_save_slice_info", "_ref"),
+    *("_initial_value", "_initializer_op", "_node_def", "_op", "_unsafe_unfinalize"),
+    *("_cell", "_cells", "_slots", "_non_slot_dict"),
+}
+#: Packages whose classes users subclass or explore in a notebook: a public name would be in their way
+#: there, so the files of each share names with an underscore among themselves.
+SHARE_PRIVATE_NAMES = (
+    *("dataflow.keras", "dataflow.estimator", "dataflow.train", "dataflow.distributions"),
+    *("dataflow_widgets.training_monitor", "dataflow_widgets.cluster_panel"),
+)
+
+
+def own_names(tree: ast.AST) -> set[str]:
+    """Names with an underscore that the classes of one module define."""
+    result: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            for member in node.body:
+                if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef):
+                    result.add(member.name)
+                elif isinstance(member, ast.AnnAssign | ast.Assign):
+                    targets = (
+                        [member.target] if isinstance(member, ast.AnnAssign) else member.targets
+                    )
+                    result |= {target.id for target in targets if isinstance(target, ast.Name)}
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            if is_self(node.value):
+                result.add(node.attr)
+    return result
+
+
+def is_self(node: ast.expr) -> bool:
+    """Whether an expression is the object itself: ``self``, ``cls`` or ``super()``."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "super"
+    return isinstance(node, ast.Name) and node.id in ("self", "cls")
+
+
+def private_uses(source: str) -> list[tuple[int, str]]:
+    """``other._name`` where no class of this module defines ``_name``: (line, name)."""
+    tree = ast.parse(source)
+    own = own_names(tree) | THEIR_OWN_NAMES
+    return [
+        (node.lineno, node.attr)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr.startswith("_")
+        and not node.attr.startswith("__")
+        and not is_self(node.value)
+        and node.attr not in own
+    ]
+
+
+def test_no_module_uses_private_attributes_of_another():
+    shared: dict[str, set[str]] = {}
+    for module, path in modules():
+        for package in SHARE_PRIVATE_NAMES:
+            if module.startswith(package):
+                names = own_names(ast.parse(path.read_text(encoding="utf-8")))
+                shared.setdefault(package, set()).update(names)
+    found = []
+    for module, path in modules():
+        allowed = {
+            name for package in shared if module.startswith(package) for name in shared[package]
+        }
+        for line, name in private_uses(path.read_text(encoding="utf-8")):
+            if name not in allowed:
+                found.append(f"{module}, line {line}: {name}")
+    assert not found, "\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("def f(op):\n    return op._inputs", ["_inputs"]),
+        ("class A:\n    def f(self, graph):\n        graph._nodes.clear()", ["_nodes"]),
+        ("import dataflow.dtypes as d\nd._TABLE", ["_TABLE"]),
+        ("class A:\n    def f(self, other):\n        self._x = other._x", []),
+        ("class A:\n    def _f(self): ...\ndef g(a):\n    a._f()", []),
+        ("class A(B):\n    def f(self):\n        super()._f(), self._g()", []),
+        ("def f(row):\n    return row._replace(a=1)", []),
+    ],
+)
+def test_a_private_attribute_of_another_is_found(source, names):
+    assert [name for _, name in private_uses(source)] == names
+
+
 def test_no_utils():
     found = [module for module, path in modules() if path.stem in ("utils", "util", "helpers")]
     # TensorFlow's own public name, which programs import.

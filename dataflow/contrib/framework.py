@@ -28,7 +28,7 @@ _functions: set[str] = set()
 
 
 def _key(function: Any) -> str:
-    return getattr(function, "_key_op", f"{function.__module__}.{function.__name__}")
+    return getattr(function, "arg_scope_key", f"{function.__module__}.{function.__name__}")
 
 
 def add_arg_scope(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -43,7 +43,7 @@ def add_arg_scope(function: Callable[..., Any]) -> Callable[..., Any]:
             kwargs = {**{k: v for k, v in current.items() if k not in names}, **kwargs}
         return function(*args, **kwargs)
 
-    with_defaults._key_op = key  # type: ignore[attr-defined]
+    with_defaults.arg_scope_key = key  # type: ignore[attr-defined]
     _functions.add(key)
     return with_defaults
 

@@ -48,12 +48,7 @@ def _unbuilt(cell: Any) -> Any:
     Not `copy.deepcopy`: a cell may hold tensors (a fed keep_prob), and one that was called holds
     variables.
     """
-    result = copy.copy(cell)
-    if isinstance(result, Layer):
-        result.built = False
-        result._scope = None
-        result._trainable_weights, result._non_trainable_weights = [], []
-        result._updates, result._losses = [], []
+    result = cell.unbuilt_copy() if isinstance(cell, Layer) else copy.copy(cell)
     if hasattr(result, "_cell"):
         result._cell = _unbuilt(result._cell)
     if hasattr(result, "_cells"):

@@ -57,9 +57,14 @@ class Iterator:
         return Iterator(resource, None, structure)
 
     @property
+    def has_initializer(self) -> bool:
+        """Whether `initializer` starts this iterator: it was made from one dataset."""
+        return self._initializer is not None
+
+    @property
     def initializer(self) -> Any:
         """The operation that starts the iterator (anew)."""
-        if self._initializer is None:
+        if not self.has_initializer:
             raise ValueError(
                 "Iterator does not have an initializer: a one-shot iterator starts by itself, one "
                 "made by from_structure is started by iterator.make_initializer(dataset)."

@@ -249,7 +249,7 @@ class Estimator:
             savers = [h for h in all_hooks + chief_hooks if isinstance(h, CheckpointSaverHook)]
             if savers:
                 for listener in listeners:
-                    savers[0]._listeners.append(listener)
+                    savers[0].listeners.append(listener)
             elif config.save_checkpoints_secs or config.save_checkpoints_steps:
                 chief_hooks.append(
                     CheckpointSaverHook(

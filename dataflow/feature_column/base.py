@@ -12,7 +12,7 @@ from dataflow.ops import array
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import not_equal
 from dataflow.ops.sparse_tensor import SparseTensor, SparseTensorValue
-from dataflow.shapes import TensorShape
+from dataflow.shapes import as_dims
 
 
 class IdsAndWeights(NamedTuple):
@@ -33,7 +33,7 @@ class Features:
     def num_examples(self) -> int | None:
         """The batch size, where a dense feature's shape says it."""
         for value in self._features.values():
-            dims = TensorShape(getattr(value, "shape", None))._dims
+            dims = as_dims(getattr(value, "shape", None))
             if dims and not isinstance(value, (SparseTensor, SparseTensorValue)):
                 return dims[0]
             if isinstance(value, (list, tuple)) and not isinstance(value, SparseTensorValue):

@@ -67,7 +67,7 @@ def _parse_arg(text: str) -> ArgSpec:
         number_attr, kind = (part.strip() for part in kind.split("*"))
     if kind.startswith("list("):
         return ArgSpec(name, None, None, kind[5:-1], None, is_ref)
-    if kind in dtypes._BY_NAME:
+    if kind in dtypes.BY_NAME:
         return ArgSpec(name, as_dtype(kind), None, None, number_attr, is_ref)
     return ArgSpec(name, None, kind, None, number_attr, is_ref)
 

@@ -96,7 +96,7 @@ def _write_node(node: Any, op: Operation, add_shapes: bool) -> None:
     specs = op.op_def.attr_by_name
     for key, value in op.attrs.items():
         if type(value) is DType:
-            node.attr[key].type = value.base_dtype._enum
+            node.attr[key].type = value.base_dtype.as_datatype_enum
         elif not _is_local(value):
             spec = specs.get(key)
             set_attr(node.attr[key], value, "" if spec is None else spec.kind)

@@ -129,8 +129,8 @@ def explain(session: Any, fetches: Any, feed_dict: Any = None) -> Explanation | 
         feeds = list(flatten_feeds(graph, dict(feed_dict))) if feed_dict else []
     else:
         feeds = [graph.as_graph_element(t, allow_operation=False) for t in feed_dict]
-    if session._remote is not None:
-        return explain_tasks(session._remote, fetches, feeds)
+    if session.remote is not None:
+        return explain_tasks(session.remote, fetches, feeds)
     plan = Plan(session, FetchPlan(graph, fetches), feeds)
     before = [node_to_dict(op) for op in plan.ops]
     nodes = graph_to_dict(graph)["nodes"]

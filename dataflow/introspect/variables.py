@@ -14,14 +14,14 @@ def snapshot(session: Any) -> dict[str, Any] | None:
 
     Nothing is copied: variables are copy-on-write, so an array that is held here is never changed.
     """
-    if session._remote is not None:
+    if session.remote is not None:
         return None
-    return {name: each.array for name, each in session._resources.items("variable")}
+    return {name: each.array for name, each in session.resources.items("variable")}
 
 
 def restore(session: Any, values: dict[str, Any]) -> None:
     """Puts a `snapshot` back. Variables made since then become uninitialized."""
-    for name, each in session._resources.items("variable"):
+    for name, each in session.resources.items("variable"):
         with each.lock:
             each.array = values.get(name)
 
@@ -31,7 +31,7 @@ def assign(session: Any, name: str, value: Any) -> None:
 
     Raises `KeyError` when the session has no such variable, `ValueError` when the shape is another.
     """
-    for known, each in session._resources.items("variable"):
+    for known, each in session.resources.items("variable"):
         if known != name:
             continue
         array = np.array(value, each.dtype.as_numpy_dtype)

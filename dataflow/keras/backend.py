@@ -43,9 +43,9 @@ class _State:
 
 def _state(graph: Any = None) -> _State:
     graph = graph or default_graph()
-    state = getattr(graph, "_keras_state", None)
+    state: _State | None = graph.attachments.get("keras")
     if state is None:
-        state = graph._keras_state = _State()
+        state = graph.attachments["keras"] = _State()
     return state
 
 
@@ -230,10 +230,10 @@ def batch_set_value(tuples: list[tuple[Any, Any]]) -> None:
                     f"shape {list(value.shape)}."
                 )
             # One placeholder per variable, however often values are set.
-            made = getattr(target, "_keras_assign", None)
+            made = getattr(target, "keras_assign", None)
             if made is None:
                 fed = make_placeholder(target.dtype.base_dtype, target.shape)
-                made = target._keras_assign = (fed, assign(target, fed).op)
+                made = target.keras_assign = (fed, assign(target, fed).op)
             assigns.append(made[1])
             feed[made[0]] = value
         session.run(assigns, feed)

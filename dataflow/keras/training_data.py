@@ -193,7 +193,7 @@ class DatasetBatches:
         self._session = session
         if hasattr(dataset, "get_next"):
             self._iterator, self._start = dataset, None
-            if dataset._initializer is not None:
+            if dataset.has_initializer:
                 self._start = dataset.initializer
         else:
             from dataflow.data.iterators import make_initializable_iterator

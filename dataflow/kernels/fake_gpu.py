@@ -55,7 +55,7 @@ class PretendMemory:
 
     def take(self, array: PretendArray) -> None:
         """Counts a new array until nobody holds it. Raises `PretendOutOfMemoryError`."""
-        size = array._array.nbytes
+        size = array.host_array.nbytes
         limit = int(self.limit_bytes * self.fraction)
         if self.used_bytes + size > limit:
             raise PretendOutOfMemoryError(
@@ -148,7 +148,7 @@ class _BLAS:
         """``a @ b``, recorded."""
         index = a._index
         arguments = unwrap((a, b), index)
-        found = _run(index, np.matmul, arguments, {} if out is None else {"out": out._array})
+        found = _run(index, np.matmul, arguments, {} if out is None else {"out": out.host_array})
         return found if out is None else out
 
 
@@ -236,7 +236,7 @@ def _synchronize() -> None:
 class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
     """An array in the memory of a pretend GPU. ``get()`` copies it to the host."""
 
-    __slots__ = ("__weakref__", "_array", "_index")
+    __slots__ = ("__weakref__", "_index", "host_array")
     __array_priority__ = 100
 
     #: How often the host waited for a number of this array; see the module's text.
@@ -245,7 +245,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
     def __init__(self, array: Any, index: int) -> None:
         if array.dtype.kind not in _NUMBERS:
             raise TypeError(f"Unsupported dtype {array.dtype}: a GPU holds numbers only.")
-        self._array = array
+        self.host_array = array
         self._index = index
         memory = memories.get(index)
         if memory is not None and memory.limit_bytes and array.base is None:
@@ -256,17 +256,17 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
     def get(self) -> Any:
         """A copy on the host."""
         _synchronize()
-        return self._array.copy()
+        return self.host_array.copy()
 
     def set(self, array: Any, stream: Any = None) -> None:
         """Copies an array of the host into this one's memory."""
         if type(array) is not np.ndarray:
             raise TypeError("Only numpy.ndarray can be set to cupy.ndarray")
-        if array.dtype != self._array.dtype or array.shape != self._array.shape:
+        if array.dtype != self.host_array.dtype or array.shape != self.host_array.shape:
             raise ValueError(
-                f"Shape mismatch. Old shape: {self._array.shape}, new shape: {array.shape}"
+                f"Shape mismatch. Old shape: {self.host_array.shape}, new shape: {array.shape}"
             )
-        self._array[...] = array
+        self.host_array[...] = array
 
     @property
     def device(self) -> str:
@@ -276,12 +276,12 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def T(self) -> Any:
         """The transposed array."""
-        return self._wrap(self._array.T)
+        return self._wrap(self.host_array.T)
 
     @property
     def real(self) -> Any:
         """The real parts."""
-        return self._wrap(self._array.real)
+        return self._wrap(self.host_array.real)
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -290,7 +290,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def imag(self) -> Any:
         """The imaginary parts."""
-        return self._wrap(self._array.imag)
+        return self._wrap(self.host_array.imag)
 
     @imag.setter
     def imag(self, value: Any) -> None:
@@ -299,7 +299,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
     @property
     def base(self) -> Any:
         """The array whose memory this one shares, or ``None``."""
-        return self._array.base
+        return self.host_array.base
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return _compute(self._index, getattr(ufunc, method), inputs, kwargs)
@@ -308,7 +308,9 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         if function.__name__ in LACKING or "." in function.__module__.removeprefix("numpy"):
             raise TypeError(f"CuPy has no {function.__module__}.{function.__name__}")
         if function.__name__ in ABOUT_DTYPES:
-            return function(*(a._array if type(a) is PretendArray else a for a in args), **kwargs)
+            return function(
+                *(a.host_array if type(a) is PretendArray else a for a in args), **kwargs
+            )
         return _compute(self._index, function, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -318,9 +320,9 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         )
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or name in ("_array", "_index"):
+        if name.startswith("__") or name in ("host_array", "_index"):
             raise AttributeError(name)
-        value = getattr(self._array, name)
+        value = getattr(self.host_array, name)
         if not callable(value):
             return value
 
@@ -332,27 +334,27 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         return lambda *args, **kwargs: _compute(self._index, value, args, kwargs)
 
     def __getitem__(self, key: Any) -> Any:
-        array, key = self._array, self._key(key)  # a recording must not hold this object
+        array, key = self.host_array, self._key(key)  # a recording must not hold this object
         return _compute(self._index, lambda: array[key], (), {})
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        array, key = self._array, self._key(key)
+        array, key = self.host_array, self._key(key)
         _compute(self._index, lambda new: array.__setitem__(key, new), (value,), {})
 
     def __len__(self) -> int:
-        return len(self._array)
+        return len(self.host_array)
 
     def __iter__(self) -> Any:
-        return (self._wrap(item) for item in self._array)
+        return (self._wrap(item) for item in self.host_array)
 
     def _scalar(self) -> Any:
-        if self._array.size != 1:
+        if self.host_array.size != 1:
             raise TypeError("only single-element arrays can be converted to Python scalars")
         _synchronize()
-        return self._array.reshape(())[()]
+        return self.host_array.reshape(())[()]
 
     def __bool__(self) -> bool:
-        if self._array.size != 1:
+        if self.host_array.size != 1:
             raise ValueError("The truth value of an array with more than one element is ambiguous.")
         return bool(self._scalar())
 
@@ -369,7 +371,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
         return self._scalar().__index__()  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
-        return f"{self._array!r} on gpu:{self._index}"
+        return f"{self.host_array!r} on gpu:{self._index}"
 
     # ---- inside ---------------------------------------------------------------------------
 
@@ -389,7 +391,7 @@ class PretendArray(np.lib.mixins.NDArrayOperatorsMixin):
 def alias_of(array: PretendArray) -> PretendArray:
     """Another object on the same memory, which is counted once. The given one is not held."""
     alias = object.__new__(PretendArray)
-    alias._array, alias._index = array._array, array._index
+    alias.host_array, alias._index = array.host_array, array._index
     return alias
 
 
@@ -415,7 +417,7 @@ def unwrap(value: Any, index: int) -> Any:
                 f"Array device must be same as the current device: gpu:{value._index} given, "
                 f"gpu:{index} needed."
             )
-        return value._array
+        return value.host_array
     if isinstance(value, np.ndarray):
         raise TypeError(
             f"Unsupported type {type(value)}: an array of the host, gpu:{index} needed."
@@ -496,7 +498,7 @@ class PretendModule:
 
     def _about(self, function: Any) -> Any:
         def call(*args: Any, **kwargs: Any) -> Any:
-            plain = [a._array if type(a) is PretendArray else a for a in args]
+            plain = [a.host_array if type(a) is PretendArray else a for a in args]
             return function(*plain, **kwargs)
 
         return call

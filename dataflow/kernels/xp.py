@@ -179,5 +179,5 @@ def beside(array: Any, value: Any) -> Any:
 def address_of(array: Any) -> int:
     """Where a device's array begins in memory."""
     if type(array) is PretendArray:
-        return int(array._array.ctypes.data)
+        return int(array.host_array.ctypes.data)
     return int(array.data.ptr)

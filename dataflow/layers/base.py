@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 from collections.abc import Callable
@@ -104,6 +105,15 @@ class Layer:
         self._losses: list[Any] = []
 
     # ---- what subclasses write ------------------------------------------------------------
+
+    def unbuilt_copy(self) -> Layer:
+        """A layer with the same settings and no variables yet."""
+        result = copy.copy(self)
+        result.built = False
+        result._scope = None
+        result._trainable_weights, result._non_trainable_weights = [], []
+        result._updates, result._losses = [], []
+        return result
 
     def build(self, input_shape: Any) -> None:
         """Makes the variables."""

@@ -205,7 +205,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
     def apply_grad(self, grad: Any, local_step: Any = 0, name: str | None = None) -> Any:
         """An operation that hands in ``grad``, computed at ``local_step``."""
         grad = convert_to_tensor(grad, self._dtype)
-        shapes.merge(grad.dims, self._shape._dims)
+        shapes.merge(grad.dims, shapes.as_dims(self._shape))
         step = _as_int64(local_step)
         return accumulator_apply_gradient_ops[1](self._accumulator_ref, step, grad, name=name)
 

@@ -26,7 +26,7 @@ def parts_of(value: Any) -> tuple[list[Any], Rebuild] | None:
         return [value.values, value.indices, value.dense_shape], lambda p: IndexedSlices(*p)
     name = type(value).__name__
     if name == "TensorArray" and hasattr(value, "flow"):
-        return [value.flow], lambda p: value._with_flow(p[0])
+        return [value.flow], lambda p: value.with_flow(p[0])
     if name == "SparseTensor" and hasattr(value, "dense_shape"):
         made = type(value)
         parts = [value.indices, value.values, value.dense_shape]

@@ -25,7 +25,7 @@ from dataflow.ops.sparse import (
     sparse_retain,
 )
 from dataflow.ops.sparse_tensor import SparseTensor, to_sparse
-from dataflow.shapes import TensorShape, merge
+from dataflow.shapes import TensorShape, as_dims, merge
 
 
 def _tables(params: Any) -> list[Any]:
@@ -41,7 +41,7 @@ def _tables(params: Any) -> list[Any]:
 
 
 def _static(value: Any) -> Any:
-    return TensorShape(getattr(value, "shape", None))._dims
+    return as_dims(getattr(value, "shape", None))
 
 
 def _clip_rows(rows: Tensor, ids: Tensor, max_norm: Any) -> Tensor:
@@ -242,5 +242,5 @@ def safe_embedding_lookup_sparse(
         outer = slice_(cast(original, dtypes.int32), [0], [top - 1])
         final = reshape(rows, concat([outer, slice_(shape(rows), [1], [-1])], 0))
         if known is not None and rows.dims is not None:
-            final.set_shape((*ids.shape._dims[:-1], *rows.dims[1:]))  # type: ignore[index]
+            final.set_shape((*as_dims(ids.shape)[:-1], *rows.dims[1:]))  # type: ignore[index]
         return final

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from dataflow.dtypes import DType
 from dataflow.graph.conversion import register_tensor_conversion_function
 from dataflow.graph.tensor import Tensor
-from dataflow.shapes import TensorShape, num_elements
+from dataflow.shapes import TensorShape, as_dims, num_elements
 
 
 class IndexedSlices:
@@ -128,7 +128,7 @@ def to_dense(
         raise ValueError(
             f"Tensor conversion requested for IndexedSlices without dense_shape: {value.name!r}"
         )
-    size = num_elements(value.shape._dims)
+    size = num_elements(as_dims(value.shape))
     if size is not None and size >= _LARGE_ELEMENTS:
         warnings.warn(
             f"Converting sparse IndexedSlices to a dense Tensor with {size} elements. "

@@ -18,7 +18,7 @@ from dataflow.ops.casts import cast
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, list_dims
 
-_ANY = frozenset({*dtypes._BY_NUMPY.values(), dtypes.bfloat16})
+_ANY = frozenset({*dtypes.BY_NUMPY.values(), dtypes.bfloat16})
 
 
 def _matrix(x: Tensor) -> Dims:

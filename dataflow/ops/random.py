@@ -18,7 +18,7 @@ from dataflow.ops.seeds import seed_attrs
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, broadcast, list_dims
 
-_ANY = frozenset({*dtypes._BY_NUMPY.values(), dtypes.bfloat16})
+_ANY = frozenset({*dtypes.BY_NUMPY.values(), dtypes.bfloat16})
 
 
 def _shape_dims(shape: Tensor) -> Dims:

@@ -117,12 +117,12 @@ def _scalar(value: int | float, dtype: DType | None) -> tuple[Any, DType] | None
     """`make_array` of one number in the ordinary cases; ``None`` where more has to be looked at."""
     if dtype is None:
         dtype = dtypes.float32 if type(value) is float else dtypes.int32
-    elif dtype.kind not in ("f" if type(value) is float else "fi") or dtype._numpy is None:
+    elif dtype.kind not in ("f" if type(value) is float else "fi") or dtype.numpy_dtype is None:
         return None
     if type(value) is int and not -128 <= value < 128:
         if not -(2**31) <= value < 2**31 or dtype.base_dtype.size < 4:
             return None
-    array = np.array(value, dtype._numpy)
+    array = np.array(value, dtype.numpy_dtype)
     array.setflags(write=False)
     return array, dtype.base_dtype
 

@@ -121,7 +121,7 @@ def sparse_tensor_to_dense(
         validate_indices,
         name,
     )
-    if sp.shape._dims is not None:
+    if sp.shape.ndims is not None:
         result.set_shape(sp.shape)
     return result
 

@@ -57,7 +57,7 @@ def sparse_reorder(sp_input: Any, name: str | None = None) -> SparseTensor:
     sp = to_sparse(sp_input)
     indices, values = sparse_reorder_op(sp.indices, sp.values, sp.dense_shape, name=name)
     result = SparseTensor(indices, values, sp.dense_shape)
-    result._static = sp._static
+    result.static_dims = sp.static_dims
     return result
 
 
@@ -96,14 +96,14 @@ def sparse_reshape(sp_input: Any, shape: Any, name: str | None = None) -> Sparse
     with op_scope(name, "SparseReshape", [sp.indices]) as scope:
         indices, new_shape = sparse_reshape_op(sp.indices, sp.dense_shape, shape, name=scope)
         result = SparseTensor(indices, sp.values, new_shape)
-        wanted, total = static_value(shape), shapes.num_elements(sp.shape._dims)
+        wanted, total = static_value(shape), shapes.num_elements(shapes.as_dims(sp.shape))
         if wanted is not None:
             sizes = [int(s) for s in wanted]
             if -1 in sizes and total is not None:
                 rest = -int(np.prod(sizes))
                 if rest:
                     sizes = [total // rest if s == -1 else s for s in sizes]
-            result._static = tuple(None if s == -1 else s for s in sizes)
+            result.static_dims = tuple(None if s == -1 else s for s in sizes)
         return result
 
 

@@ -119,7 +119,7 @@ def sparse_add(a: Any, b: Any, threshold: Any = None, thresh: Any = None) -> Any
             a.indices, a.values, a.dense_shape, b.indices, b.values, b.dense_shape, limit
         )
         merged = SparseTensor(*result)
-        merged._static = a.shape.merge_with(b.shape)._dims
+        merged.static_dims = shapes.as_dims(a.shape.merge_with(b.shape))
         return merged
     if is_sparse(b):
         a, b = b, a

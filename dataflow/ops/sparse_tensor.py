@@ -34,7 +34,7 @@ class SparseTensor:
             self._indices = convert_to_tensor(indices, dtypes.int64, "indices")
             self._values = internal_convert(values, None, "values")
             self._dense_shape = convert_to_tensor(dense_shape, dtypes.int64, "dense_shape")
-        self._static: Any = None  # what a placeholder's declaration says of the shape
+        self.static_dims: Any = None  # what a placeholder's declaration says of the shape
         at, many, rank = self._indices.dims, self._values.dims, self._dense_shape.dims
         for dims, wanted, name in (
             (at, 2, "indices"),
@@ -103,7 +103,9 @@ class SparseTensor:
     @property
     def shape(self) -> TensorShape:
         """The static shape of the whole, as far as known."""
-        return TensorShape(static_dims(self._dense_shape) if self._static is None else self._static)
+        return TensorShape(
+            static_dims(self._dense_shape) if self.static_dims is None else self.static_dims
+        )
 
     def get_shape(self) -> TensorShape:
         """The same as ``shape``."""
@@ -202,5 +204,5 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
         indices=placeholder(dtypes.int64, [None, rank], indices_name),
         dense_shape=dense_shape,
     )
-    result._static = static
+    result.static_dims = static
     return result

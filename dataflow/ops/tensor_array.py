@@ -212,7 +212,7 @@ class TensorArray:
         """The static shape of an element, as far as known."""
         return TensorShape(self._shape_holder[0])
 
-    def _with_flow(self, flow: Tensor) -> TensorArray:
+    def with_flow(self, flow: Tensor) -> TensorArray:
         result = TensorArray.__new__(TensorArray)
         result.__dict__.update(self.__dict__)
         result._flow = flow
@@ -234,7 +234,7 @@ class TensorArray:
         """The same array, with a flow of its own."""
         from dataflow.ops.array import identity
 
-        return self._with_flow(identity(self._flow))
+        return self.with_flow(identity(self._flow))
 
     def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> TensorArray:
         """The array of gradients for the backward pass ``source``."""
@@ -247,7 +247,7 @@ class TensorArray:
             handle, _ = tensor_array_grad_op(self._handle, flow, source=source)
             with graph.control_dependencies([handle]):
                 flow = identity(flow, name="gradient_flow")
-        result = self._with_flow(flow)
+        result = self.with_flow(flow)
         result._handle = handle
         result._shape_holder = list(self._shape_holder)
         return result
@@ -276,7 +276,7 @@ class TensorArray:
             tensor = self._value(value)
             self._check_element_shape(tensor.dims)
             flow = tensor_array_write_op(self._handle, index, tensor, self._flow, name=name)
-        return self._with_flow(flow)
+        return self.with_flow(flow)
 
     def stack(self, name: str | None = None) -> Tensor:
         """All elements as one tensor of shape [size, ...]."""
@@ -339,7 +339,7 @@ class TensorArray:
             if tensor.dims is not None:
                 self._check_element_shape(tensor.dims[1:])
             flow = tensor_array_scatter_op(self._handle, indices, tensor, self._flow, name=name)
-        return self._with_flow(flow)
+        return self.with_flow(flow)
 
     def split(self, value: Any, lengths: Any, name: str | None = None) -> TensorArray:
         """Cuts ``value`` along its first axis; piece i, of length ``lengths[i]``, is element i."""
@@ -353,7 +353,7 @@ class TensorArray:
                     first = int(known[0])
                 self._check_element_shape((first, *tensor.dims[1:]))
             flow = tensor_array_split_op(self._handle, tensor, count, self._flow, name=name)
-        return self._with_flow(flow)
+        return self.with_flow(flow)
 
     def size(self, name: str | None = None) -> Tensor:
         """The number of elements, a scalar int32."""

@@ -301,7 +301,9 @@ def _get_single(
                 f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
                 f"reuse=tf.AUTO_REUSE in VarScope? Originally defined at {found.op.built_at}."
             )
-        if shape is not None and not shapes.compatible(shapes.as_dims(shape), found.shape._dims):
+        if shape is not None and not shapes.compatible(
+            shapes.as_dims(shape), shapes.as_dims(found.shape)
+        ):
             raise ValueError(
                 f"Trying to share variable {name}, but specified shape {TensorShape(shape)} "
                 f"and found shape {found.shape}."

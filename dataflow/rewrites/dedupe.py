@@ -64,7 +64,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> Steps[None]:
 
 
 def _merge(work: WorkingGraph, journal: list[Hit], op: Operation, first: Operation) -> None:
-    work._started = len(work.graph.operations)
+    work.begin(op.outputs[0])
     for old, new in zip(op.outputs, first.outputs, strict=True):
         work.replace(old, new)
     journal.append(

@@ -74,7 +74,6 @@ class WorkingGraph:
         self.fixed: set[Tensor] = set()
         self._new: dict[Tensor, Tensor] = {}
         self._ops: dict[Operation, Operation] = {}
-        self._current: Operation | None = None
         self._started = 0
         members = set(ops)
         computed = {op.name for op in ops}
@@ -159,7 +158,6 @@ class WorkingGraph:
 
     def begin(self, tensor: Tensor) -> None:
         """A rule is about to look at ``tensor``: nodes that it adds belong to its origin."""
-        self._current = tensor.op
         self._started = len(self.graph.operations)
         self.graph.current_device = tensor.op.device
         self.graph.name_stack = tensor.op.name + "/rewritten"

@@ -128,7 +128,8 @@ class Generator:
         self.numbers: dict[Operation, int] = {op: i for i, op in enumerate(self.ops)}
         self._assigned: set[str] = set()
         self._checked: dict[str, None] = {}
-        self._reads: list[str] = []
+        #: Names that the line which is being written reads.
+        self.reads: list[str] = []
         self.reused: dict[str, str] = {}
         #: Expressions of all inputs, by the index of the line that computes one output of them.
         self.operands: dict[int, list[str]] = {}
@@ -152,7 +153,7 @@ class Generator:
                 for op in some:
                     self.emit_op(op)
                 yield 2 * len(some)
-        self._reads = []
+        self.reads = []
         lent = self._lent or [False] * len(self.fetches)
         results = [
             self._read_into_loan(i, t) if lends and self.values[t].is_ref else self.use(t)
@@ -161,7 +162,7 @@ class Generator:
         comma = "," if len(results) == 1 else ""
         self.indent = 1
         self.lines.append(
-            Line(1, f"return ({', '.join(results)}{comma})", None, (), tuple(self._reads))
+            Line(1, f"return ({', '.join(results)}{comma})", None, (), tuple(self.reads))
         )
         return (yield from self._compile(dead_fetches))
 
@@ -190,7 +191,7 @@ class Generator:
                 None, tensor.op, f"Retval: {tensor.name!r} is never computed in this run."
             )
         if not value.is_ref:
-            self._reads.append(value.text)
+            self.reads.append(value.text)
             return value.text
         name = value.text
         if self.globals[name].name in self._assigned or self.structured:
@@ -221,8 +222,8 @@ class Generator:
 
     def add_line(self, text: str, op: Operation | None = None, sets: tuple[str, ...] = ()) -> None:
         """Appends a line that reads what was `use`d since the last one."""
-        self.lines.append(Line(self.indent, text, op, sets, tuple(self._reads)))
-        self._reads = []
+        self.lines.append(Line(self.indent, text, op, sets, tuple(self.reads)))
+        self.reads = []
 
     # ---- nodes ----------------------------------------------------------------------------
 
@@ -366,7 +367,7 @@ class Generator:
                 items.append(f"{value.text}.array")
             else:
                 items.append(value.text)
-                self._reads.append(value.text)
+                self.reads.append(value.text)
         comma = "," if len(items) == 1 else ""
         self.add_line(f"hook({self.numbers[op]}, ({', '.join(items)}{comma}))")
 

@@ -307,7 +307,7 @@ class Emitter:
         if predicate not in self.kept:
             return self.generator.use(predicate)
         name = f"g{self.generator.numbers[predicate.op]}"
-        self.generator._reads.append(name)
+        self.generator.reads.append(name)
         return name
 
     def emit_switch(self, op: Operation) -> None:

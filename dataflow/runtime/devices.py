@@ -37,9 +37,9 @@ def list_local_devices(session_config: Any = None) -> list[DeviceAttributes]:
 
 def session_devices(session: Any) -> list[DeviceAttributes]:
     """The devices of a session: those of its cluster, or of this process."""
-    if session._remote is not None:
-        return session._remote.list_devices()  # type: ignore[no-any-return]
-    return _described(session._local_devices)
+    if session.remote is not None:
+        return session.remote.list_devices()  # type: ignore[no-any-return]
+    return _described(session.local_devices)
 
 
 def _described(names: list[str]) -> list[DeviceAttributes]:

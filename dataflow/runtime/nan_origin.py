@@ -302,10 +302,10 @@ def _binder(plan: Plan, again: bool) -> Callable[..., Any]:
         assert found is not None
         state: dict[str, Any] = {}
         context = KernelContext(
-            np, op.name, op.attrs, session._resources, session._cancellation, state, session, "cpu"
+            np, op.name, op.attrs, session.resources, session.cancellation, state, session, "cpu"
         )
         kernel = bind(found, context, op.attrs)
-        stream: Stream | None = session._op_state(op.name).get("stream")
+        stream: Stream | None = session.op_state(op.name).get("stream")
         if stream is None:
             return kernel
         state["stream"] = stream.copy()

@@ -63,9 +63,9 @@ class Plan:
         #: Nodes that rewrites made or copied -> the user's nodes; empty before rewriting.
         self.origin: dict[Operation, Operation] = {}
         self._converters = [make_feed_converter(t) for t in feeds]
-        self._switches = session._rewrite_switches
-        devices = place(self.ops, session._local_devices, session._config)
-        if session._config.log_device_placement:
+        self._switches = session.rewrite_switches
+        devices = place(self.ops, session.local_devices, session.config)
+        if session.config.log_device_placement:
             log_placement(devices)
         self.captures: Any = None
         #: Whether a warning was given that something fetched is NaN or infinite; one is enough.
@@ -73,7 +73,7 @@ class Plan:
         placed = self._from_the_beginning(devices)
         self._use(placed, self.generator(placed).generate())
         self._rebuild = fetches.rebuild
-        self._scopes = self._thread_scopes()
+        self.thread_scopes = self._thread_scopes()
         #: Runs until rewriting begins; 0 while the runs do it, bit by bit, and -1 after that.
         self._runs_left = RUNS_BEFORE_REWRITING if self._switches is not None else -1
         self._rewriting: Gradual | None = None
@@ -82,7 +82,7 @@ class Plan:
         """The nodes of the first runs (`rewrites.engine.as_always`)."""
         fetches, operations = self.fetches.tensors, self.fetches.operations
         loops = any(op.op_def.control_flow == "next_iteration" for op in self.ops)
-        if loops and not self.session._has_gpu:
+        if loops and not self.session.has_gpu:
             from dataflow.rewrites import engine
 
             changed = engine.as_always(self.ops, fetches, operations, self.feeds)
@@ -113,14 +113,14 @@ class Plan:
 
         together: Any = []
         guess = None if arguments is None else size_of_batch(self.feeds, arguments)
-        if arguments is not None and not self.session._has_gpu:  # CUDA graphs look at no sizes
+        if arguments is not None and not self.session.has_gpu:  # CUDA graphs look at no sizes
             together = sizes_together(self.feeds, arguments)
         rewritten = yield from engine.apply_gradually(
             self.ops,
             self.fetches.tensors,
             self.fetches.operations,
             self.feeds,
-            self._switches.where(self.session._has_gpu),
+            self._switches.where(self.session.has_gpu),
             watch,
             together,
             guess,
@@ -174,7 +174,7 @@ class Plan:
 
     def _go_on_rewriting(self, arguments: list[Any] | None) -> None:
         """Does as much of the rewriting as one run may; begins it when it is time."""
-        with self.session._lock:
+        with self.session.lock:
             if self._runs_left > 0:
                 self._runs_left -= 1
                 return
@@ -184,13 +184,13 @@ class Plan:
                 )
             rewriting = self._rewriting
         if rewriting.go_on():
-            with self.session._lock:
+            with self.session.lock:
                 if self._rewriting is rewriting:
                     self._runs_left, self._rewriting = -1, None
 
     def _captures(self, placed: Placed) -> Any:
         """The plan's CUDA graphs; ``None`` where it can have none."""
-        config: Any = self.session._config
+        config: Any = self.session.config
         if not placed.kernel_devices or not config.gpu_options.use_cuda_graphs:
             return None
         from dataflow.runtime.cuda_graph import Captures, why_not
@@ -210,9 +210,9 @@ class Plan:
         ``origin`` leads from the given nodes to the user's; the result's does so from its own.
         """
         session = self.session
-        if not session._has_gpu:  # the pins were looked at when the plan was made
+        if not session.has_gpu:  # the pins were looked at when the plan was made
             return Placed(ops, fetches, feeds, origin or {}, {})
-        devices = place(ops, session._local_devices, session._config)
+        devices = place(ops, session.local_devices, session.config)
         return self._with_copies(ops, fetches, fetch_operations, feeds, devices, origin)
 
     def _with_copies(
@@ -242,7 +242,7 @@ class Plan:
             trace=trace,
             reuse=final and self._switches.reuse,
             threads=self._num_threads() if final else 1,
-            kernel_threads=self.session._config.intra_op_parallelism_threads,
+            kernel_threads=self.session.config.intra_op_parallelism_threads,
             check=None if trace else self._nan_check(placed),
             overlap=None if trace else self._overlap(placed),
         )
@@ -255,7 +255,7 @@ class Plan:
         session: Any = self.session
         if self.ops[0].graph is not getattr(session, "_graph", None):
             return None
-        if not session._config.watch_numerics:
+        if not session.config.watch_numerics:
             return None
         from dataflow.runtime.nan_origin import add_checks
 
@@ -265,25 +265,25 @@ class Plan:
         """What lets the rest of a step go on while one of its ops waits; ``None`` where none may."""
         if not any(op.op_def.blocks for op in placed.ops):
             return None
-        return Overlap(lambda: self.session._cancellation, self._thread_context)
+        return Overlap(lambda: self.session.cancellation, self._thread_context)
 
     @contextlib.contextmanager
     def _thread_context(self) -> Iterator[None]:
         """What a thread needs around lines of this plan."""
         with np.errstate(all="ignore"), contextlib.ExitStack() as stack:
-            for scope in self._scopes:
+            for scope in self.thread_scopes:
                 stack.enter_context(scope())
             yield
 
     def _num_threads(self) -> int:
         """How many threads may share this plan's parts."""
-        limit = self.session._config.inter_op_parallelism_threads
+        limit = self.session.config.inter_op_parallelism_threads
         return min(limit, num_threads()) if limit > 0 else num_threads()
 
     def _thread_scopes(self) -> tuple[Callable[[], Any], ...]:
         """The contexts that a run needs so that its kernels use as many threads as they may."""
         blas = any(op.op_def.calls_blas for op in self.ops)
-        limit = self.session._config.intra_op_parallelism_threads
+        limit = self.session.config.intra_op_parallelism_threads
         if not blas and not limit:
             return ()
         return (
@@ -316,9 +316,9 @@ class Plan:
             xp,
             op.name,
             op.attrs,
-            self.session._resources,
-            self.session._cancellation,
-            self.session._op_state(op.name),
+            self.session.resources,
+            self.session.cancellation,
+            self.session.op_state(op.name),
             self.session,
             device,
         )
@@ -327,7 +327,7 @@ class Plan:
     def bind_variable(self, op: Operation) -> Any:
         """The variable behind a VariableV2 node."""
         attrs = op.attrs
-        return self.session._resources.variable(
+        return self.session.resources.variable(
             attrs.get("container", ""),
             attrs.get("shared_name") or op.name,
             op.outputs[0].dtype.base_dtype,
@@ -353,8 +353,8 @@ class Plan:
                     return [own(v) for v in launched]
             with np.errstate(all="ignore"):
                 try:
-                    if self._scopes:
-                        with self._scopes[0](), self._scopes[1]():
+                    if self.thread_scopes:
+                        with self.thread_scopes[0](), self.thread_scopes[1]():
                             results = self.function(*arguments)
                     else:
                         results = self.function(*arguments)

@@ -62,7 +62,7 @@ def annotate_error(
 
 def _held_by(session: Any) -> str:
     """Which variables and CUDA graphs hold a GPU's memory; the graphs let go of it."""
-    variables = [] if session is None else session._resources.items("variable")
+    variables = [] if session is None else session.resources.items("variable")
     held = [(n, v.array.nbytes) for n, v in variables if is_device_array(v.array)]
     for plan in list(getattr(session, "_plans", {}).values()):
         if plan.captures is not None and (num_bytes := plan.captures.let_go()):

@@ -21,7 +21,7 @@ def run_with_options(
     if level == RunOptions.NO_TRACE and timeout_ms:
         return _with_timeout(session, fetches, feed_dict, timeout_ms)
     if level == RunOptions.NO_TRACE or run_metadata is None:
-        return session._run_now(fetches, feed_dict)
+        return session.run_now(fetches, feed_dict)
     from dataflow.runtime.stepper import record
 
     started = time.time()
@@ -32,10 +32,10 @@ def run_with_options(
 
 def _with_timeout(session: Any, fetches: Any, feed_dict: Any, timeout_ms: int) -> Any:
     """Ends the ops of this run that still wait when the time is up."""
-    if session._remote is not None:
-        return session._remote.run(fetches, feed_dict, timeout_ms / 1000)[0]
+    if session.remote is not None:
+        return session.remote.run(fetches, feed_dict, timeout_ms / 1000)[0]
     with within(timeout_ms / 1000):
-        return session._run_now(fetches, feed_dict)
+        return session.run_now(fetches, feed_dict)
 
 
 def fill_metadata(run_metadata: Any, trace: Any, started_seconds: float) -> None:

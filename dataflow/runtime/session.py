@@ -64,26 +64,26 @@ class BaseSession:
             )
         self._graph = graph
         self._target = target
-        self._config = config if config is not None else ConfigProto()
-        self._lock = threading.RLock()
+        self.config = config if config is not None else ConfigProto()
+        self.lock = threading.RLock()
         #: How long the ops of a run may wait, in milliseconds; 0 for ever.
-        self._timeout_ms: int = getattr(self._config, "operation_timeout_in_ms", 0) or 0
+        self._timeout_ms: int = getattr(self.config, "operation_timeout_in_ms", 0) or 0
         self._plans: dict[Any, Plan] = _TimedPlans() if self._timeout_ms and not target else {}
         self._seen_mutations = graph.num_mutations
         self._closed = False
-        self._local_devices = local_devices(self._config, num_gpus=len(gpus()))
-        self._has_gpu = any("GPU" in name for name in self._local_devices)
-        if self._has_gpu:
-            given: Any = self._config
+        self.local_devices = local_devices(self.config, num_gpus=len(gpus()))
+        self.has_gpu = any("GPU" in name for name in self.local_devices)
+        if self.has_gpu:
+            given: Any = self.config
             limit_memory(given.gpu_options.per_process_gpu_memory_fraction)
-        self._resources = ResourceManager()
-        self._cancellation = Cancellation()
+        self.resources = ResourceManager()
+        self.cancellation = Cancellation()
         self._states: dict[str, dict[str, Any]] = {}
-        self._rewrite_switches = Switches.from_config(self._config)
-        self._remote: Any = None
+        self.rewrite_switches = Switches.from_config(self.config)
+        self.remote: Any = None
         if target:
-            self._remote = targets.connect(target, graph, self._config)
-        self._finalizer = weakref.finalize(self, Cancellation.cancel, self._cancellation)
+            self.remote = targets.connect(target, graph, self.config)
+        self._finalizer = weakref.finalize(self, Cancellation.cancel, self.cancellation)
 
     # ---- properties -----------------------------------------------------------------------
 
@@ -102,7 +102,7 @@ class BaseSession:
         """The target this session is connected to; empty for a local one."""
         return self._target
 
-    def _op_state(self, op_name: str) -> dict[str, Any]:
+    def op_state(self, op_name: str) -> dict[str, Any]:
         """What a stateful op keeps for the life of this session (counters of random ops, ...)."""
         return self._states.setdefault(op_name, {})
 
@@ -149,24 +149,24 @@ class BaseSession:
 
     def _run_slowly(self, fetches: Any, feed_dict: Any, options: Any, run_metadata: Any) -> Any:
         """The first run of a combination, and runs that somebody watches."""
-        self._check_open()
+        self.check_open()
         if run_metadata is not None or options is not None:
             from dataflow.runtime.run_options import run_with_options
 
             return run_with_options(self, fetches, feed_dict, options, run_metadata)
-        if self._timeout_ms and self._remote is None:
+        if self._timeout_ms and self.remote is None:
             with within(self._timeout_ms / 1000):
-                return self._run_now(fetches, feed_dict)
-        return self._run_now(fetches, feed_dict)
+                return self.run_now(fetches, feed_dict)
+        return self.run_now(fetches, feed_dict)
 
-    def _run_now(self, fetches: Any, feed_dict: Any) -> Any:
-        if self._remote is not None:
-            result, needed, fetch_names, feed_names = self._remote.run(fetches, feed_dict)
+    def run_now(self, fetches: Any, feed_dict: Any) -> Any:
+        if self.remote is not None:
+            result, needed, fetch_names, feed_names = self.remote.run(fetches, feed_dict)
             if events.listeners:
                 events.publish(events.RunEvent(self._graph, self, fetch_names, feed_names, needed))
-            self._keep_remote(self._remote, fetches, feed_dict)
+            self._keep_remote(self.remote, fetches, feed_dict)
             return result
-        plan, values = self._prepare(fetches, feed_dict)
+        plan, values = self.plan_for(fetches, feed_dict)
         result = plan.run(values)
         if events.listeners:
             events.publish(
@@ -178,7 +178,7 @@ class BaseSession:
 
     def _keep_remote(self, remote: Any, fetches: Any, feed_dict: Any) -> None:
         """Let `run` find what was found out of such fetches and feeds on the cluster."""
-        with self._lock:
+        with self.lock:
             if self._graph.num_mutations != self._seen_mutations:
                 self._plans.clear()
                 self._seen_mutations = self._graph.num_mutations
@@ -194,10 +194,10 @@ class BaseSession:
             except TypeError:
                 pass  # there is no key
 
-    def _prepare(self, fetches: Any, feed_dict: Any) -> tuple[Plan, list[Any]]:
+    def plan_for(self, fetches: Any, feed_dict: Any) -> tuple[Plan, list[Any]]:
         """The plan for a combination, from the cache where possible, and the values to feed."""
         feeds = flatten_feeds(self._graph, feed_dict) if feed_dict else {}
-        with self._lock:
+        with self.lock:
             if self._graph.num_mutations != self._seen_mutations:
                 self._plans.clear()
                 self._seen_mutations = self._graph.num_mutations
@@ -233,35 +233,35 @@ class BaseSession:
 
         Quicker than `run`, which looks up the plan each time.
         """
-        self._check_open()
+        self.check_open()
         if feed_list is not None and not isinstance(feed_list, (list, tuple)):
             raise TypeError("Argument `feed_list` must be a list or tuple.")
         elements = [self._graph.as_graph_element(f, allow_operation=False) for f in feed_list or []]
-        if self._remote is not None or accept_options or self._timeout_ms:
+        if self.remote is not None or accept_options or self._timeout_ms:
             return lambda *values: self.run(fetches, dict(zip(elements, values, strict=True)))
         plan = Plan(self, FetchPlan(self._graph, fetches, self), elements)
         count = len(elements)
 
         def call(*values: Any) -> Any:
             if self._closed:
-                self._check_open()
+                self.check_open()
             if len(values) != count:
                 raise TypeError(f"This callable takes {count} values to feed, got {len(values)}.")
             return plan.run(values)
 
         return call
 
-    def _make_repeated(self, fetches: Any, until: Callable[[], bool]) -> Callable[[], Any]:
+    def make_repeated_callable(self, fetches: Any, until: Callable[[], bool]) -> Callable[[], Any]:
         """A function as of `make_callable`, for a caller that calls it again until ``until()``.
 
         On a cluster one call may do so by itself, where the step lies wholly on one task.
         """
-        remote = self._remote
+        remote = self.remote
         if remote is None:
             return self.make_callable(fetches)
 
         def call() -> None:
-            self._check_open()
+            self.check_open()
             remote.run(fetches, until=until)
 
         return call
@@ -286,7 +286,7 @@ class BaseSession:
 
         Raises what `run` raises for fetches and feeds that do not fit.
         """
-        self._check_open()
+        self.check_open()
         from dataflow.runtime import targets
 
         return targets.explain(self, fetches, feed_dict)
@@ -304,11 +304,11 @@ class BaseSession:
         iterator or a Python function, which cannot be computed without a change of state, and for
         sessions on a cluster or a GPU; else what `run` raises for fetches and feeds that do not fit.
         """
-        self._check_open()
+        self.check_open()
         from dataflow.runtime import nan_origin
 
-        if self._remote is not None or self._has_gpu:
-            where = self._target if self._remote is not None else "a GPU"
+        if self.remote is not None or self.has_gpu:
+            where = self._target if self.remote is not None else "a GPU"
             raise UnimplementedError(
                 None,
                 None,
@@ -316,7 +316,7 @@ class BaseSession:
                 "Restore its variables in a local tf.Session() with device_count={'GPU': 0}, and "
                 "ask there.",
             )
-        plan, values = self._prepare(fetches, feed_dict)
+        plan, values = self.plan_for(fetches, feed_dict)
         return nan_origin.find(plan, plan.convert_feeds(values))
 
     def partial_run_setup(self, fetches: Any, feeds: Any = None) -> Any:
@@ -335,16 +335,16 @@ class BaseSession:
 
         return session_devices(self)
 
-    def _interrupt_blocked(self) -> None:
+    def interrupt_blocked(self) -> None:
         """Wakes ops that are blocked in this session's runs; they end with `CancelledError`."""
-        old, self._cancellation = self._cancellation, Cancellation()
-        with self._lock:
+        old, self.cancellation = self.cancellation, Cancellation()
+        with self.lock:
             self._plans.clear()  # plans hold the old token
         old.cancel()
 
     # ---- life -----------------------------------------------------------------------------
 
-    def _check_open(self) -> None:
+    def check_open(self) -> None:
         if self._closed:
             raise RuntimeError("Attempted to use a closed Session.")
 
@@ -353,13 +353,13 @@ class BaseSession:
         if self._closed:
             return
         self._closed = True
-        self._cancellation.cancel()
+        self.cancellation.cancel()
         self._plans.clear()
         self._plans = _ClosedPlans()
-        if self._remote is not None:
-            self._remote.close()
+        if self.remote is not None:
+            self.remote.close()
         else:
-            self._resources.clear()
+            self.resources.clear()
 
     def as_default(self) -> Any:
         """``with sess.as_default():`` makes ``eval()`` and ``run()`` use this session."""
@@ -423,7 +423,7 @@ class Session(BaseSession):
         self._entered: list[Any] = []
 
     def __enter__(self) -> Session:
-        self._check_open()
+        self.check_open()
         push_graph(self._graph)
         push_session(self)
         self._entered.append(self)

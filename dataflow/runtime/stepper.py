@@ -91,12 +91,12 @@ def record(
     Results are those of `Session.run` to the bit, but for what a loop adds up of products: a gradient
     of weights, say. The graph's own nodes do that round by round, and round each time.
     """
-    session._check_open()
+    session.check_open()
     graph = session.graph
-    if session._remote is not None:
-        trace: Trace = session._remote.record(fetches, feed_dict, bool(values), catch)
+    if session.remote is not None:
+        trace: Trace = session.remote.record(fetches, feed_dict, bool(values), catch)
         return trace if values is True or not values else _reduced(trace, values)
-    plan, fed = session._prepare(fetches, feed_dict)
+    plan, fed = session.plan_for(fetches, feed_dict)
     generated, ops, origin, devices = _traced(plan, values is True)
     arguments = plan.convert_feeds(fed)
     steps: list[Step] = []
@@ -118,7 +118,7 @@ def record(
     error: Exception | None = None
     try:
         with np.errstate(all="ignore"), contextlib.ExitStack() as scopes:
-            for scope in plan._scopes:
+            for scope in plan.thread_scopes:
                 scopes.enter_context(scope())
             flat = generated.function(hook, *arguments)
         result = plan.fetches.rebuild([own(v) for v in flat])
@@ -186,7 +186,7 @@ def _traced(plan: Plan, everything: bool) -> _Traced:
 def _trace_plan(plan: Plan, everything: bool) -> _Traced:
     ops, fetches, feeds, origin = plan.ops, plan.fetches.tensors, plan.feeds, None
     fetch_operations = plan.fetches.operations
-    switches = plan.session._rewrite_switches
+    switches = plan.session.rewrite_switches
     if not everything and switches is not None and switches.dependencies:
         from dataflow.rewrites import engine
 

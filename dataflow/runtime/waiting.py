@@ -96,7 +96,7 @@ class Overlap:
         for tensor in op.inputs:
             if tensor not in self._fed:
                 yield tensor.op
-        yield from op._control_inputs
+        yield from op.control_inputs
 
     def _interruptible(self, kernel: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:

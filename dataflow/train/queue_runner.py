@@ -118,7 +118,7 @@ class QueueRunner:
             return coord is not None and coord.should_stop()
 
         try:
-            run = session._make_repeated(enqueue_op, stopped)
+            run = session.make_repeated_callable(enqueue_op, stopped)
             while not stopped():
                 try:
                     run()

@@ -62,14 +62,14 @@ class CheckpointSaverHook(SessionRunHook):
         self._save_path = os.path.join(self._checkpoint_dir, checkpoint_basename)
         self._scaffold = scaffold
         self._timer = SecondOrStepTimer(every_secs=save_secs, every_steps=save_steps)
-        self._listeners = list(listeners or [])
+        self.listeners = list(listeners or [])
         self._save_graph_def = save_graph_def
 
     def begin(self) -> None:
         """Finds the global step."""
         self._summary_writer = FileWriterCache.get(self._checkpoint_dir)
         self._global_step_tensor = needed_global_step(self)
-        for listener in self._listeners:
+        for listener in self.listeners:
             listener.begin()
 
     def after_create_session(self, session: Any, coord: Any) -> None:
@@ -100,14 +100,14 @@ class CheckpointSaverHook(SessionRunHook):
         step = int(session.run(self._global_step_tensor))
         if step != self._timer.last_triggered_step():
             self._save(session, step)
-        for listener in self._listeners:
+        for listener in self.listeners:
             listener.end(session, step)
 
     def _save(self, session: Any, step: int) -> bool:
         from tensorboard.compat.proto.event_pb2 import SessionLog
 
         log.info("Saving checkpoints for %d into %s.", step, self._save_path)
-        for listener in self._listeners:
+        for listener in self.listeners:
             listener.before_save(session, step)
         self._get_saver().save(
             session, self._save_path, global_step=step, write_meta_graph=self._save_graph_def
@@ -116,7 +116,7 @@ class CheckpointSaverHook(SessionRunHook):
             SessionLog(status=SessionLog.CHECKPOINT, checkpoint_path=self._save_path), step
         )
         should_stop = False
-        for listener in self._listeners:
+        for listener in self.listeners:
             if listener.after_save(session, step):
                 log.info("A listener requested that training be stopped: %s", listener)
                 should_stop = True

@@ -268,7 +268,7 @@ class _SyncReplicasOptimizerHook(SessionRunHook):
         if self._last_tokens_op is not None:
             with contextlib.suppress(OpError):  # with the parameter server all others are gone
                 session.run(self._last_tokens_op)
-        interrupt = getattr(session, "_interrupt_blocked", None)
+        interrupt = getattr(session, "interrupt_blocked", None)
         if self._runner is not None and interrupt is not None:
             interrupt()
         if self._coord is not None:

@@ -174,7 +174,7 @@ class HostCompiler:
                     kept.append(np.asarray(value))
                     kinds.append(2 * value.itemsize + (value.dtype.kind not in "iub"))
                 else:  # the address of the array's memory
-                    kept.append(np.asarray(value._array.ctypes.data, np.uint64))
+                    kept.append(np.asarray(value.host_array.ctypes.data, np.uint64))
                     kinds.append(0)
             # What a GPU refuses, or reads as something else.
             if number := wrong((ctypes.c_int * len(kinds))(*kinds), len(kinds)):

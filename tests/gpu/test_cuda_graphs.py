@@ -121,7 +121,7 @@ def test_a_variable_with_a_new_buffer_is_captured_again() -> None:
         for _ in range(8):
             session.run([loss, step], feeds)
         assert num_captured(session) == 1
-        resource = session._resources.variable("", "w", tf.float32)
+        resource = session.resources.variable("", "w", tf.float32)
         resource.array = resource.array.copy()  # another buffer with the same numbers
         before = session.run(w)
         session.run([loss, step], feeds)

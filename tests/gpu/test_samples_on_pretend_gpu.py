@@ -74,7 +74,7 @@ def in_both(
     with tf.Session(graph=doubled.graph, config=ON_CPU) as session:
         for name, value in before.items():
             wide = widen(value)
-            session._resources.variable("", name, tf.as_dtype(wide.dtype)).array = wide
+            session.resources.variable("", name, tf.as_dtype(wide.dtype)).array = wide
         return fetches, values, session.run([doubled.tensors[t] for t in tensors])
 
 

@@ -155,11 +155,11 @@ def _in_double(
     with tf.Session(graph=doubled.graph, config=config) as session:
         for name, value in variables.items():
             wide = np.array(widen(value))
-            session._resources.variable("", name, tf.as_dtype(wide.dtype)).array = wide
+            session.resources.variable("", name, tf.as_dtype(wide.dtype)).array = wide
         given = {doubled.tensors[t]: widen(v) for t, v in feeds.items()}
         for _ in range(STEPS):
             results = session.run(fetches, given)
-        after = {name: v.array for name, v in session._resources.items("variable")}
+        after = {name: v.array for name, v in session.resources.items("variable")}
     return [r for r, w in zip(results, wanted, strict=True) if isinstance(w, Tensor)], after
 
 

@@ -77,12 +77,12 @@ def _assigns(op: Any) -> bool:
 
 def _made(plan: Plan, fetches: list[Any], feeds: list[Any], *, rewritten: bool) -> Plan:
     session = plan.session
-    switches = session._rewrite_switches
-    session._rewrite_switches = switches if rewritten else None
+    switches = session.rewrite_switches
+    session.rewrite_switches = switches if rewritten else None
     try:
         made = Plan(session, FetchPlan(session.graph, fetches, session), feeds)
     finally:
-        session._rewrite_switches = switches
+        session.rewrite_switches = switches
     if rewritten:
         made.rewrite()
     return made

@@ -119,7 +119,7 @@ def test_other_threads_are_waited_for_and_not_compared(compared: Any) -> None:
 
     slow = tf.py_func(wait, [tf.constant(1.0)], tf.float32)
     with tf.Session() as sess:
-        compared._seen.add(sess._prepare(slow, None)[0])  # it runs outside of any comparison
+        compared._seen.add(sess.plan_for(slow, None)[0])  # it runs outside of any comparison
         thread = threading.Thread(target=sess.run, args=(slow,))
         thread.start()
         assert began.wait(20)

@@ -57,7 +57,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 def waiting(session: Any, kind: str) -> int:
     """How many operations wait at the session's queues."""
-    return sum(len(getattr(q, kind)) for _, q in session._resources.items("queue"))
+    return sum(len(getattr(q, kind)) for _, q in session.resources.items("queue"))
 
 
 def test_a_fifo_queue_keeps_the_order() -> None:

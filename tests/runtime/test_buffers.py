@@ -247,7 +247,7 @@ def test_a_variable_keeps_the_array_that_it_is_assigned(unfused: Any) -> None:
             before = s.run(v)
             assert s.run(both, {feed: value}) is None
             np.testing.assert_array_equal(s.run(v), before / 2)
-            (array,) = [r.array for _, r in s._resources.items("variable") if r.name == v.op.name]
+            (array,) = [r.array for _, r in s.resources.items("variable") if r.name == v.op.name]
             assert array.base is None
         (plan,) = [p for p in s._plans.values() if p.feeds]
         handed = [x.text for x in plan.generated.lines if x.text.startswith("o")]

@@ -127,7 +127,7 @@ def test_a_variable_is_copied_as_it_is_read() -> None:
     memory = Memory()
     with tf.Session() as session:
         session.run(v.initializer)
-        variable = session._resources.variable("", "v", tf.float32)
+        variable = session.resources.variable("", "v", tf.float32)
         function = lent_function(session, [v.value()], [])
         (got,) = function(memory)
         np.testing.assert_array_equal(got, A)

@@ -204,7 +204,7 @@ def test_a_dequeue_lets_waiting_elements_in_at_once() -> None:
         session.run(fill)
         thread = threading.Thread(target=lambda: session.run(one_more), daemon=True)
         thread.start()
-        kept = session._resources.items("queue")[0][1]
+        kept = session.resources.items("queue")[0][1]
         pause = threading.Event()
         while not kept.enqueuers:
             pause.wait(0.01)

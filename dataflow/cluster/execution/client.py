@@ -541,7 +541,7 @@ def _encode_what_can_travel(ops: Sequence[Any]) -> tuple[list[dict[str, Any]], l
     for op in ops:
         before = len(arrays)
         try:
-            encoded.append(graph_codec._encode_operation(op, arrays))
+            encoded.append(graph_codec.encode_operation(op, arrays))
         except OpError as error:
             del arrays[before:]
             encoded.append({**graph_codec.encode_stub(op), "why": error.message})

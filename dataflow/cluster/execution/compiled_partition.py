@@ -99,17 +99,17 @@ class TaskSession:
         task: str = "/job:localhost/task:0",
     ) -> None:
         self.load = load or TaskLoad()
-        self._resources = resources
-        self._cancellation = StepCancellation()
+        self.resources = resources
+        self.cancellation = StepCancellation()
         # Functions within a node (those of datasets) are planned here, as in a session of their own.
         # Whatever a client's session asks for, nodes without a kernel go to the CPU there.
-        self._config = ConfigProto(allow_soft_placement=True)
-        self._local_devices = local_devices(self._config, len(gpus()), task)
-        self._has_gpu = len(self._local_devices) > 1
-        self._rewrite_switches = Switches.from_config(self._config)
+        self.config = ConfigProto(allow_soft_placement=True)
+        self.local_devices = local_devices(self.config, len(gpus()), task)
+        self.has_gpu = len(self.local_devices) > 1
+        self.rewrite_switches = Switches.from_config(self.config)
         self._states: dict[str, dict[str, Any]] = {}
 
-    def _op_state(self, op_name: str) -> dict[str, Any]:
+    def op_state(self, op_name: str) -> dict[str, Any]:
         return self._states.setdefault(op_name, {})
 
 
@@ -208,7 +208,7 @@ class CompiledPartition:
         """What is placed for the first steps (`rewrites.engine.as_always`)."""
         given = (segment.ops, segment.outputs, segment.inputs, places)
         loops = any(op.op_def.control_flow == "next_iteration" for op in segment.ops)
-        if self.session._has_gpu or not loops:
+        if self.session.has_gpu or not loops:
             return given
         from dataflow.rewrites import engine
 
@@ -270,7 +270,7 @@ class CompiledPartition:
                 segment.outputs,
                 _effects(segment.ops),
                 segment.inputs,
-                self._switches.where(self.session._has_gpu),
+                self._switches.where(self.session.has_gpu),
             )
             placed = self._binder.place(
                 rewritten.ops,
@@ -433,7 +433,7 @@ class _Binder:
     def __init__(self, session: TaskSession, soft_placement: bool) -> None:
         self.session = session
         self._soft = soft_placement
-        self._config = ConfigProto(allow_soft_placement=soft_placement)
+        self.config = ConfigProto(allow_soft_placement=soft_placement)
 
     bind_kernel: Any = Plan.bind_kernel
     bind_variable: Any = Plan.bind_variable
@@ -455,9 +455,9 @@ class _Binder:
         ops, outputs, inputs = list(ops), list(outputs), list(inputs)
         session = self.session
         devices = None
-        if session._has_gpu or not self._soft:
-            devices = place(ops, session._local_devices, self._config, pin_within_task)
-        if devices is None or not session._has_gpu:
+        if session.has_gpu or not self._soft:
+            devices = place(ops, session.local_devices, self.config, pin_within_task)
+        if devices is None or not session.has_gpu:
             if not _refers_elsewhere(ops, inputs):
                 return Placed(ops, outputs, inputs, origin, {})
             work = WorkingGraph(ops, outputs, ops, inputs)

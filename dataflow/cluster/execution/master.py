@@ -198,7 +198,7 @@ class MasterSession:
         codes = {}
         for task, partition in cut.partitions.items():
             if task == self.task:
-                resources = self._task_session._resources
+                resources = self._task_session.resources
                 codes[task] = code_of(partition, resources, self._switches)
                 continue
             encoded, arrays = encode_partition(partition)

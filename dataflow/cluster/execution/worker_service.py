@@ -70,7 +70,7 @@ class WorkerService:
         self.methods: dict[str, Callable[[Connection, dict[str, Any], list[Any]], Any]] = {
             "register": self._register,
             "explain": self._explain,
-            "close_session": self._close_session,
+            "close_session": self.close_session,
             "reset": self._reset,
         }
         self.on_connection_closed: list[Callable[[Connection], None]] = []
@@ -331,7 +331,7 @@ class WorkerService:
             "code": code_of(plan, self.resources, None if switches is None else Switches(*switches))
         }
 
-    def _close_session(
+    def close_session(
         self, connection: Connection, head: dict[str, Any], tensors: list[Any]
     ) -> None:
         session = str(head["session"])

@@ -152,7 +152,7 @@ def shutdown(target_or_spec: Any = None) -> None:
 
 def _stop_all(how: str) -> None:
     for cluster in list(_clusters):
-        cluster._stop(how)
+        cluster.stop_because(how)
     kept_ray.end()
 
 

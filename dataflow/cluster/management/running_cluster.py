@@ -57,7 +57,7 @@ class Cluster:
     ) -> None:
         self.launch_seconds = launch_seconds
         self.events: list[Event] = []
-        self._backend = backend
+        self.backend = backend
         self._key = key
         self._restart = restart
         self._show_logs = logs
@@ -76,7 +76,7 @@ class Cluster:
     @property
     def spec(self) -> ClusterSpec:
         """The tasks and their addresses."""
-        return ClusterSpec(self._backend.jobs())
+        return ClusterSpec(self.backend.jobs())
 
     @property
     def targets(self) -> dict[str, str]:
@@ -98,7 +98,7 @@ class Cluster:
     @property
     def tasks(self) -> list[str]:
         """The names of the tasks."""
-        return [task.name for task in self._backend.tasks]
+        return [task.name for task in self.backend.tasks]
 
     @property
     def seconds(self) -> float:
@@ -118,7 +118,7 @@ class Cluster:
     @property
     def launched(self) -> bool:
         """Whether `launch` made it, so that its tasks can be started again and more be added."""
-        return bool(self._backend.has_starter)
+        return bool(self.backend.has_starter)
 
     # Running functions in the tasks
 
@@ -130,9 +130,7 @@ class Cluster:
         """
         self._need_tasks()
         found = self._task(task)
-        return Call(
-            self._backend, found.name, self._backend.submit(found, function, *args, **kwargs)
-        )
+        return Call(self.backend, found.name, self.backend.submit(found, function, *args, **kwargs))
 
     def run(
         self,
@@ -164,7 +162,7 @@ class Cluster:
         and changing it. dropped_gradients: how often a worker's gradients came too late for a
         synchronous step; those that it computed in one step count once, whatever their number.
         """
-        return Status([self._row(task) for task in list(self._backend.tasks)])
+        return Status([self._row(task) for task in list(self.backend.tasks)])
 
     def _row(self, task: Any) -> dict[str, Any]:
         row: dict[str, Any] = dict.fromkeys(FIELDS)
@@ -204,7 +202,7 @@ class Cluster:
         return reply.head or {}
 
     def _task(self, name: str) -> Any:
-        for task in self._backend.tasks:
+        for task in self.backend.tasks:
             if name in (task.name, f"{task.job}:{task.index}"):
                 return task
         raise InvalidArgumentError(
@@ -217,7 +215,7 @@ class Cluster:
         self.events.append(Event(self.seconds, task.name, kind, why))
 
     def _follow(self, task: Any) -> None:
-        if not self._backend.has_logs:
+        if not self.backend.has_logs:
             return
         lines = self._lines.setdefault(task.name, deque(maxlen=_KEPT_LINES))
         threading.Thread(
@@ -245,9 +243,9 @@ class Cluster:
         self._note(task, "died", why)
         asked = task.name in self._to_restart
         self._to_restart.discard(task.name)
-        if self.stopped or self._backend.head_gone or not (self._restart or asked):
+        if self.stopped or self.backend.head_gone or not (self._restart or asked):
             return
-        if not asked and len(self.deaths) > 20 + 5 * len(self._backend.tasks):
+        if not asked and len(self.deaths) > 20 + 5 * len(self.backend.tasks):
             self._note(task, "lost", "it dies again and again")
             print(f"{task.name} dies again and again; it is not restarted.", file=sys.stderr)
             return
@@ -257,10 +255,10 @@ class Cluster:
         def again() -> None:
             why = ""
             for _ in range(5):
-                if self.stopped or task not in self._backend.tasks:
+                if self.stopped or task not in self.backend.tasks:
                     return
                 try:
-                    self._backend.restart(task, self._key)
+                    self.backend.restart(task, self._key)
                 except UnavailableError as error:
                     why = error.message
                     time.sleep(0.2)  # the port may still be held for a moment
@@ -280,13 +278,13 @@ class Cluster:
         """Kill a task's process, as a fault would: nothing is said to anybody."""
         found = self._task(task)
         self._need(found, "running", "paused")
-        self._backend.signal(found, signal.SIGKILL)
+        self.backend.signal(found, signal.SIGKILL)
 
     def pause(self, task: str) -> None:
         """Stop a task's process (SIGSTOP): to the others it is slow, not dead. See `resume`."""
         found = self._task(task)
         self._need(found, "running")
-        self._backend.signal(found, signal.SIGSTOP)
+        self.backend.signal(found, signal.SIGSTOP)
         found.state = "paused"
         self._note(found, "paused")
 
@@ -295,7 +293,7 @@ class Cluster:
         found = self._task(task)
         self._need(found, "paused")
         found.state = "running"
-        self._backend.signal(found, signal.SIGCONT)
+        self.backend.signal(found, signal.SIGCONT)
         self._note(found, "resumed")
 
     def slow_down(self, task: str, seconds: float) -> None:
@@ -318,11 +316,11 @@ class Cluster:
         """
         self._need_tasks()
         found = self._task(task)
-        self._backend.need_starter("Starting a task again")
+        self.backend.need_starter("Starting a task again")
         before = found.restarts
         if found.state in ("running", "paused"):
             self._to_restart.add(found.name)
-            self._backend.signal(found, signal.SIGKILL)
+            self.backend.signal(found, signal.SIGKILL)
         elif found.state != "restarting":
             self._begin_again(found)
         deadline = time.monotonic() + timeout_seconds
@@ -355,21 +353,21 @@ class Cluster:
             wanted[job] = count
         if not any(wanted.values()):
             raise ValueError("resize: no task would be left; stop the cluster instead.")
-        fewer = [t for t in self._backend.tasks if t.index >= wanted[t.job]]
+        fewer = [t for t in self.backend.tasks if t.index >= wanted[t.job]]
         more = [
             (job, index)
             for job, count in wanted.items()
             for index in range(spec.num_tasks(job), count)
         ]
-        added = self._backend.add(more, self._key, timeout_seconds) if more else []
+        added = self.backend.add(more, self._key, timeout_seconds) if more else []
         for task in fewer:
             registry.forget_keys([task.address])
             how = f"cluster.resize() stopped it at {_called_at()}"
             registry.note_stopped([task.address], how, for_good=True)
-            self._backend.remove(task)
+            self.backend.remove(task)
             self._note(task, "removed")
         registry.add_keys([task.address for task in added], self._key)
-        self._backend.tell_all(self._key)
+        self.backend.tell_all(self._key)
         for task in added:
             self._note(task, "added")
             self._follow(task)
@@ -396,28 +394,28 @@ class Cluster:
 
         A session that still uses them is told which call stopped them, and in which line.
         """
-        self._stop(f"cluster.stop() stopped it at {_called_at()}")
+        self.stop_because(f"cluster.stop() stopped it at {_called_at()}")
 
-    def _stop(self, how: str) -> None:
+    def stop_because(self, how: str) -> None:
         with self._lock:
             if self.stopped:
                 return
             self._how_stopped = how
-        addresses = [task.address for task in self._backend.tasks]
+        addresses = [task.address for task in self.backend.tasks]
         registry.forget_keys(addresses)
         registry.note_stopped(addresses, how, for_good=self.launched)
-        for task in self._backend.tasks:
+        for task in self.backend.tasks:
             if task.state == "running":
                 with contextlib.suppress(OpError):
                     self._ask(task, "shutdown")
         self._pool.close()
-        self._backend.stop()
+        self.backend.stop()
 
     def __enter__(self) -> Cluster:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop(f"its with block ended at {_called_at()}")
+        self.stop_because(f"its with block ended at {_called_at()}")
 
     def __repr__(self) -> str:
         spec = self.spec
@@ -446,12 +444,12 @@ class Call:
 
     def __init__(self, backend: Any, task: str, reference: Any) -> None:
         self.task = task
-        self._backend = backend
+        self.backend = backend
         self._reference = reference
 
     def result(self, timeout_seconds: float | None = None) -> Any:
         """Wait and return what the function returned; raises what it raised."""
-        return self._backend.result(self._reference, timeout_seconds)
+        return self.backend.result(self._reference, timeout_seconds)
 
 
 def _is_here(task: Any) -> bool:

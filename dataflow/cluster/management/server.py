@@ -113,7 +113,7 @@ class Server:
         if self._stopped.is_set():
             raise RuntimeError(f"The server of {self.task} was stopped; make a new one.")
         address = self._spec.task_address(self._job_name, self._task_index)
-        key = self._key or registry._keys.get(address) or self._found_key(address)
+        key = self._key or registry.keys_by_address.get(address) or self._found_key(address)
         self._pool = ConnectionPool(key, self.task)
         self.service = WorkerService(self.task, self._pool, self.resources)
         self.master_service = MasterService(self)
@@ -128,7 +128,10 @@ class Server:
         self._listener = Listener(address, key, self.task, self.service)
         self.address = self._listener.address
         if split_address(address)[1] == 0:
-            jobs = {job: dict(tasks) for job, tasks in self._spec._jobs.items()}
+            jobs = {
+                job: {i: self._spec.task_address(job, i) for i in self._spec.task_indices(job)}
+                for job in self._spec.jobs
+            }
             jobs[self._job_name][self._task_index] = self.address
             self._spec = ClusterSpec(jobs)
         registry.add_server(self.address, self)
@@ -298,7 +301,7 @@ class Server:
         with self._lock:
             self._sessions.discard(session)
         session.close()
-        self.service._close_session(None, {"session": session.name}, [])  # type: ignore[arg-type]
+        self.service.close_session(None, {"session": session.name}, [])  # type: ignore[arg-type]
 
     def devices_of(self, session: MasterSession) -> list[Sequence[Any]]:
         """Return the fields of the devices of every task that a session sees, by task."""

@@ -273,7 +273,7 @@ class Training:
 
     def _submit_missing(self, number: int) -> None:
         now = time.monotonic()
-        tasks = [t for t in self.cluster._backend.tasks if t.job == "worker"]
+        tasks = [t for t in self.cluster.backend.tasks if t.job == "worker"]
         # A worker that is still in another mode would step behind the back of the new one's chief.
         # One that is paused does not step; when it goes on, it leaves after one late step.
         if any(

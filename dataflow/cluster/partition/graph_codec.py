@@ -27,10 +27,10 @@ def encode_operations(ops: Iterable[Operation]) -> tuple[list[dict[str, Any]], l
     function.
     """
     arrays: list[np.ndarray] = []
-    return [_encode_operation(op, arrays) for op in ops], arrays
+    return [encode_operation(op, arrays) for op in ops], arrays
 
 
-def _encode_operation(op: Operation, arrays: list[np.ndarray]) -> dict[str, Any]:
+def encode_operation(op: Operation, arrays: list[np.ndarray]) -> dict[str, Any]:
     encoded: dict[str, Any] = {
         "n": op.name,
         "t": op.type,

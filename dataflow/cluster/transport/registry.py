@@ -9,7 +9,7 @@ from dataflow.cluster.transport.handshake import default_key
 
 _lock = threading.Lock()
 _servers: dict[str, Any] = {}
-_keys: dict[str, str] = {}
+keys_by_address: dict[str, str] = {}
 
 
 class Stopped(NamedTuple):
@@ -75,7 +75,7 @@ def _host(address: str) -> str:
 def add_keys(addresses: list[str], key: str) -> None:
     """Tasks at these addresses belong to the cluster with this key."""
     with _lock:
-        _keys.update(dict.fromkeys(addresses, key))
+        keys_by_address.update(dict.fromkeys(addresses, key))
         for address in addresses:
             _stopped.pop(address, None)
 
@@ -84,7 +84,7 @@ def forget_keys(addresses: list[str]) -> None:
     """Undo `add_keys`."""
     with _lock:
         for address in addresses:
-            _keys.pop(address, None)
+            keys_by_address.pop(address, None)
 
 
 def note_stopped(addresses: list[str], how: str, for_good: bool) -> None:
@@ -104,5 +104,5 @@ def stopped_at(address: str) -> Stopped | None:
 
 def key_for(address: str) -> str:
     """Return the key for talking to ``address``."""
-    found = _keys.get(address.removeprefix("grpc://"))
+    found = keys_by_address.get(address.removeprefix("grpc://"))
     return found if found is not None else default_key()

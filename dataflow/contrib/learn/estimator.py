@@ -118,27 +118,27 @@ class Estimator:
             found = model_fn(features, labels, **{k: v for k, v in extra.items() if k in names})
             return found if isinstance(found, EstimatorSpec) else _spec(mode, found)
 
-        self._core = core.Estimator(adapted, model_dir, config or RunConfig())
+        self.core = core.Estimator(adapted, model_dir, config or RunConfig())
 
     # ---- reading --------------------------------------------------------------------------
 
     @property
     def model_dir(self) -> str:
         """Where checkpoints and summaries are."""
-        return self._core.model_dir
+        return self.core.model_dir
 
     @property
     def config(self) -> Any:
         """The configuration, with ``model_dir`` set."""
-        return self._core.config
+        return self.core.config
 
     def get_variable_names(self) -> list[str]:
         """Names of all variables of the latest checkpoint."""
-        return self._core.get_variable_names()
+        return self.core.get_variable_names()
 
     def get_variable_value(self, name: str) -> Any:
         """The value of a variable in the latest checkpoint."""
-        return self._core.get_variable_value(name)
+        return self.core.get_variable_value(name)
 
     # ---- working --------------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ class Estimator:
         for hook in hooks:
             if isinstance(hook, Monitor):
                 hook.set_estimator(self)
-        self._core.train(chosen, hooks, steps, max_steps)
+        self.core.train(chosen, hooks, steps, max_steps)
         return self
 
     partial_fit = fit
@@ -184,7 +184,7 @@ class Estimator:
         if feed_fn is not None:
             raise ValueError("evaluate: feed_fn is not part of dataflow; give an input_fn.")
         chosen = _input_fn(x, y, input_fn, batch_size, epochs=1, shuffle=False)
-        estimator = self._core
+        estimator = self.core
         if metrics:
             estimator = add_metrics(
                 estimator,
@@ -205,14 +205,14 @@ class Estimator:
     ) -> Any:
         """The predictions of each example: an iterator, or with ``as_iterable=False`` arrays."""
         chosen = _input_fn(x, None, input_fn, batch_size, epochs=1, shuffle=False)
-        found = self._core.predict(chosen, outputs, yield_single_examples=not iterate_batches)
+        found = self.core.predict(chosen, outputs, yield_single_examples=not iterate_batches)
         return found if as_iterable else _gathered(list(found), iterate_batches)
 
     def export_savedmodel(
         self, export_dir_base: Any, serving_input_fn: Any, *args: Any, **kwargs: Any
     ) -> bytes:
         """`tf.estimator.Estimator.export_savedmodel`."""
-        return self._core.export_savedmodel(export_dir_base, serving_input_fn, *args, **kwargs)
+        return self.core.export_savedmodel(export_dir_base, serving_input_fn, *args, **kwargs)
 
 
 def _spec(mode: str, found: Any) -> EstimatorSpec:

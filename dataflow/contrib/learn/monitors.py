@@ -92,7 +92,7 @@ class ValidationMonitor(Monitor):
         step = int(run_values.results) + 1
         if step - self._last_step < self._every_n_steps:
             return
-        checkpoint = self._estimator._core.latest_checkpoint()
+        checkpoint = self._estimator.core.latest_checkpoint()
         if checkpoint is None or checkpoint == self._last_checkpoint:
             return
         self._last_checkpoint, self._last_step = checkpoint, step

@@ -152,7 +152,7 @@ class CapturedWork:
 
     def _record(self, work: Callable[[], Any], changed: list[Any]) -> Callable[[], None]:
         """On a pretend GPU: runs the work and takes back what it did to ``changed``."""
-        before = [array._array.copy() for array in changed]
+        before = [array.host_array.copy() for array in changed]
         recording = Recording()
         try:
             with recording, captured_by(fake_gpu.BLAS), np.errstate(all="ignore"):
@@ -161,7 +161,7 @@ class CapturedWork:
             raise CaptureFailed(str(e)) from e
         finally:
             for array, value in zip(changed, before, strict=True):
-                array._array[...] = value
+                array.host_array[...] = value
         self._recorded = [result for _, result in recording.steps]
         return recording.replay
 

@@ -113,7 +113,7 @@ def test_a_trace_shows_the_users_nodes_when_the_piece_is_rewritten(cluster):
         for _ in range(RUNS_BEFORE_REWRITING + 2):
             session.run(y)
         assert rules(compiled(cluster["worker:1"]))
-        steps = {step.op_name: step for step in session._remote.record(y).steps}
+        steps = {step.op_name: step for step in session.remote.record(y).steps}
         np.testing.assert_allclose(
             steps["the_log"].outputs[0], np.log(steps["the_sum"].outputs[0]), rtol=1e-6
         )

@@ -50,7 +50,7 @@ def test_in_graph_replication_takes_the_steps_of_one_machine(two_ps):
         for _ in range(20):
             session.run(step)
         divided = session.run(variables)
-        tasks = session._remote.tasks(step)
+        tasks = session.remote.tasks(step)
     assert set(tasks.values()) == set(two_ps.servers)
     assert {v.device for v in variables} == {"/job:ps/task:0", "/job:ps/task:1"}
     with tf.Graph().as_default(), tf.Session() as session:

@@ -43,7 +43,7 @@ def start(session, step, until):
 
     def run():
         try:
-            call = session._make_repeated(step, until)
+            call = session.make_repeated_callable(step, until)
             while not until():
                 call()
         except (tf.errors.OpError, RuntimeError) as error:
@@ -70,7 +70,7 @@ def test_it_is_begun_once_and_ends_when_it_is_told(cluster, pump, begun, eventua
         assert sum(flags == worker_service.REPEAT for flags in begun) == 1
         service = cluster["ps:0"].service
         assert service.num_steps >= 3003
-        eventually(lambda: session._remote.backend.master.num_steps >= 3003)
+        eventually(lambda: session.remote.backend.master.num_steps >= 3003)
         stop.set()
         (repeated,) = service._repeated.values()
         eventually(lambda: repeated._finishing)
@@ -179,7 +179,7 @@ def test_what_has_more_than_one_task_or_a_result_is_not_repeated(cluster, begun)
         session.run(w.initializer)
         for fetches in (step.op, w):
             calls = []
-            call = session._make_repeated(fetches, lambda: False)
+            call = session.make_repeated_callable(fetches, lambda: False)
             for _ in range(3):
                 call()
                 calls.append(True)

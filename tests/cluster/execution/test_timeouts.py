@@ -103,7 +103,7 @@ def test_a_step_that_repeats_itself_on_a_stopped_server(processes, stopped):
 
     def run():
         try:
-            session._make_repeated(step, lambda: bool(began.set()))()
+            session.make_repeated_callable(step, lambda: bool(began.set()))()
         except tf.errors.OpError as error:
             errors.append(error)
 

@@ -104,4 +104,4 @@ def test_the_panel_follows_runs_and_finds_clusters_made_in_code(total, cluster, 
     panel.close()
     session.run(result)
     assert panel._graph_runs == 5, "a closed panel costs a run nothing"
-    assert session._remote.tasks_of_run(["nothing:0"], []) == {}
+    assert session.remote.tasks_of_run(["nothing:0"], []) == {}

@@ -56,7 +56,7 @@ def test_steps_through_processes(processes, target):
         session.run(w.initializer)
         for expected in (1.0, 3.0, 7.0):
             assert session.run(step).tolist() == [expected] * 4
-        trace = session._remote.record(step)
+        trace = session.remote.record(step)
         assert [s.op_name for s in trace.steps if s.op_name in ("gradient", "step")] == [
             "gradient",
             "step",

@@ -34,10 +34,10 @@ def test_pieces_run_where_they_are_pinned(cluster):
         assert session.run(step) == 1.0
         assert session.run([step]) == [2.0]
         assert session.run([variable, variable]) == [2.0, 2.0]
-        tasks = session._remote.tasks(step)
+        tasks = session.remote.tasks(step)
         assert tasks["counter"] == tasks["AssignAdd"] == "/job:ps/task:0"
         assert tasks["counter_one"] == "/job:worker/task:0"
-        trace = session._remote.record(step)
+        trace = session.remote.record(step)
         devices = {s.op_name: s.device for s in trace.steps}
         assert devices["AssignAdd"] == "/job:ps/replica:0/task:0/device:CPU:0"
         assert devices["counter_one"] == "/job:worker/replica:0/task:0/device:CPU:0"
@@ -174,7 +174,7 @@ def test_the_nodes_of_synchronous_training_are_known_as_what_they_are(cluster):
     (chief,) = optimizer.get_chief_queue_runner().enqueue_ops
     service = cluster["ps:0"].service
     with tf.Session(cluster["worker:0"].target) as session:
-        master = session._remote.backend.master
+        master = session.remote.backend.master
         (remote,) = master.prepare([], [train.op], []).remotes
         assert remote.prefetch_channels is not None
         assert all(service._partitions[remote.handle].partition.inline_safe)
@@ -235,7 +235,7 @@ def test_one_transfer_per_tensor_and_destination(cluster):
         uses = [tf.add(source, float(i)) for i in range(5)]
     with tf.Session(cluster["worker:0"].target) as session:
         session.run(uses)
-        prepared = next(iter(session._remote._combinations.values())).prepared
+        prepared = next(iter(session.remote._combinations.values())).prepared
         segments = [
             s for remote in prepared.remotes if remote.task == "/job:ps/task:0" for s in [remote]
         ]
@@ -318,7 +318,7 @@ def test_a_loop_changes_variables_of_one_task_wherever_its_nodes_are_pinned(clus
         session.run([v.initializer, w.initializer])
         assert session.run(loop) == 5
         assert session.run(branch) == 8.0
-        assert {session._remote.tasks(loop)[name] for name in ("v", "while/Exit")} == {
+        assert {session.remote.tasks(loop)[name] for name in ("v", "while/Exit")} == {
             "/job:ps/task:0"
         }
         words = "One loop or conditional uses what '[vw]' and '[vw]' hold: .*runs on one task"
@@ -384,7 +384,7 @@ def test_an_assignment_runs_where_its_variable_is(cluster):
     with tf.Session(cluster["worker:0"].target) as session:
         session.run(variable.initializer)
         assert session.run(step) == 2.0
-        assert session._remote.tasks(step)["step"] == "/job:ps/task:0"
+        assert session.remote.tasks(step)["step"] == "/job:ps/task:0"
     with tf.device("/job:worker/task:1"):
         other = tf.Variable(1.0, name="other")
     other.op._set_attr("_class", [b"loc:@variable"])
@@ -402,10 +402,10 @@ def test_partial_names_and_soft_placement(cluster):
         c = tf.identity(b, name="c")
     soft = tf.ConfigProto(allow_soft_placement=True)
     with tf.Session(cluster["worker:0"].target, config=soft) as session:
-        tasks = session._remote.tasks(b)
+        tasks = session.remote.tasks(b)
         assert tasks["a"] == "/job:ps/task:0"
         assert tasks["b"] == "/job:worker/task:1"
-        assert session._remote.tasks(c)["c"] == "/job:worker/task:0"
+        assert session.remote.tasks(c)["c"] == "/job:worker/task:0"
 
 
 def test_device_filters_hide_tasks(cluster):
@@ -636,7 +636,7 @@ def test_closing_a_session_cancels_its_steps(cluster, where, eventually):
 
     thread = threading.Thread(target=wait)
     thread.start()
-    eventually(lambda: session._remote.backend.master._active)
+    eventually(lambda: session.remote.backend.master._active)
     session.close()
     thread.join(10)
     assert not thread.is_alive()

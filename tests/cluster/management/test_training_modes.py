@@ -21,7 +21,7 @@ class ThreadCluster:
         self.servers = servers
         self.spec = servers.spec
         self.stopped = False
-        self._backend = SimpleNamespace(
+        self.backend = SimpleNamespace(
             tasks=[
                 SimpleNamespace(
                     name=name, job=name.split(":")[1].split("/")[0], index=int(name[-1]),
@@ -153,15 +153,15 @@ def test_containers_of_ended_modes_are_dropped(training, threads, eventually):
 def test_workers_that_are_added_get_their_part(make_spec, eventually):
     servers = LocalCluster(make_spec(ps=1, worker=3))
     whole = ThreadCluster(servers)
-    tasks, spec = whole._backend.tasks, whole.spec
+    tasks, spec = whole.backend.tasks, whole.spec
     addresses = spec.as_dict()
-    whole._backend.tasks = tasks[:3]
+    whole.backend.tasks = tasks[:3]
     whole.spec = tf.train.ClusterSpec({"ps": addresses["ps"], "worker": addresses["worker"][:2]})
     training = tf.cluster.Training(whole, line, mode="synchronous", steps_per_second=100)
     training.start()
     try:
         eventually(lambda: steps(training) > 5)
-        whole._backend.tasks, whole.spec = tasks, spec
+        whole.backend.tasks, whole.spec = tasks, spec
         eventually(lambda: len(training.status()["workers"]) == 3)
         before = steps(training)
         eventually(lambda: steps(training) > before + 10)

@@ -125,7 +125,7 @@ class ClusterPanel(Widget):
         Nothing is run. Returns the same in words. Raises ValueError for a session that is on no
         cluster, and for more than 600 nodes.
         """
-        remote = getattr(session, "_remote", None)
+        remote = getattr(session, "remote", None)
         if remote is None:
             raise ValueError("This session runs in this process alone; show_graph needs a target.")
         task_of = remote.tasks(fetches, feed_dict)
@@ -241,13 +241,13 @@ class ClusterPanel(Widget):
         graph, fetches = training.graph()
         task = "/job:worker/task:0"
         with Session(training.cluster.targets[task], graph=graph) as session:
-            task_of = session._remote.tasks(fetches)
+            task_of = session.remote.tasks(fetches)
         what = f"{training.name}, {training.mode}, as worker:0 runs it"
         self._draw_graph(training, placed_graph(graph, task_of), what, "worker:0")
 
     def _after_run(self, event: Any) -> None:
         """Draws runs of this process on the chosen cluster; called after every `Session.run`."""
-        remote = getattr(event.session, "_remote", None)
+        remote = getattr(event.session, "remote", None)
         if remote is None or self._selected is None or self._selected.stopped:
             return
         if event.session.sess_str not in self._selected.targets.values():
