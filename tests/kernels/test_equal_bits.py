@@ -27,6 +27,7 @@ from dataflow.kernels.jit.expression import Program
 from dataflow.kernels.jit.native_ufunc import Mapping
 from dataflow.kernels.jit.op_table import INSTRUCTIONS
 from dataflow.kernels.jit.regions import Region, small
+from dataflow.kernels.registry import bind, get_kernel
 from dataflow.runtime.resources import VariableResource
 from tests.kernels.bits import assert_same_bits
 
@@ -188,8 +189,11 @@ def both(
         return got, function()
 
 
-def bound(factory: Any) -> Any:
-    return lambda *operands: factory(np)(*operands)
+def of_op(name: str, **attributes: Any) -> Any:
+    """The kernel that a session binds."""
+    found = get_kernel(name)
+    assert found is not None
+    return bind(found, np, attributes)
 
 
 def plain(kernel: Any, **attributes: Any) -> Any:
@@ -197,23 +201,16 @@ def plain(kernel: Any, **attributes: Any) -> Any:
 
 
 KERNELS = {
-    "Relu": (bound(activation.relu_kernel), 1),
-    "ReluGrad": (bound(activation.relu_grad_kernel), 2),
-    "Relu6": (plain(activation.relu6_kernel), 1),
-    "Relu6Grad": (plain(activation.relu6_grad_kernel), 2),
-    "LeakyRelu": (plain(activation.leaky_relu_kernel, alpha=0.2), 1),
-    "LeakyReluGrad": (plain(activation.leaky_relu_grad_kernel, alpha=0.2), 2),
-    "Elu": (plain(activation.elu_kernel), 1),
-    "EluGrad": (plain(activation.elu_grad_kernel), 2),
-    "Selu": (plain(activation.selu_kernel), 1),
-    "SeluGrad": (plain(activation.selu_grad_kernel), 2),
-    "Softplus": (plain(activation.softplus_kernel), 1),
-    "SoftplusGrad": (plain(activation.softplus_grad_kernel), 2),
-    "Softsign": (plain(activation.softsign_kernel), 1),
-    "SoftsignGrad": (plain(activation.softsign_grad_kernel), 2),
-    "Sigmoid": (bound(elementary.sigmoid_kernel), 1),
-    "SigmoidGrad": (plain(elementary.sigmoid_grad_kernel), 2),
-    "TanhGrad": (plain(elementary.tanh_grad_kernel), 2),
+    **{
+        name: (of_op(name), 2 if name.endswith("Grad") else 1)
+        for name in (
+            *("Relu", "ReluGrad", "Relu6", "Relu6Grad", "Elu", "EluGrad", "Selu", "SeluGrad"),
+            *("Softplus", "SoftplusGrad", "Softsign", "SoftsignGrad"),
+            *("Sigmoid", "SigmoidGrad", "TanhGrad"),
+        )
+    },
+    "LeakyRelu": (of_op("LeakyRelu", alpha=0.2), 1),
+    "LeakyReluGrad": (of_op("LeakyReluGrad", alpha=0.2), 2),
     "Erf": (plain(special.erf_kernel), 1),
     "Erfc": (plain(special.erfc_kernel), 1),
     "Lgamma": (plain(special.lgamma_kernel), 1),
