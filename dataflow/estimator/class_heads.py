@@ -79,7 +79,8 @@ class _ClassHead(Head):
                 check_labels(labels, greater_equal(labels, lowest), "Labels must be >= 0"),
             ]
         ):
-            return array.identity(labels)
+            checked: Tensor = array.identity(labels)
+        return checked
 
     def _classes(self, class_ids: Tensor) -> Tensor:
         if self._vocabulary is None:

@@ -54,14 +54,15 @@ class IndicatorColumn(DenseColumn):
         ids, weights = self.categorical_column.categories(features)
         depth = self.categorical_column.num_buckets
         if weights is None:
-            dense = sparse_tensor_to_dense(ids, default_value=np.int64(-1))
-            return reduce_sum(array.one_hot(dense, depth, 1.0, 0.0), -2)
+            filled = sparse_tensor_to_dense(ids, default_value=np.int64(-1))
+            return reduce_sum(array.one_hot(filled, depth, 1.0, 0.0), -2)
         known = greater_equal(ids.values, np.int64(0))
         weights = sparse_retain(SparseTensor(ids.indices, weights.values, ids.dense_shape), known)
         ids = sparse_retain(ids, known)
         places = array.stack([ids.indices[:, 0], ids.values], axis=1)
         shape = array.stack([ids.dense_shape[0], np.int64(depth)])
-        return array.scatter_nd(places, weights.values, shape)
+        dense: Tensor = array.scatter_nd(places, weights.values, shape)
+        return dense
 
 
 def indicator_column(categorical_column: CategoricalColumn) -> IndicatorColumn:

@@ -18,7 +18,7 @@ _LARGE_ELEMENTS = 1 << 16
 
 def _shared_ufunc_kernel(op_type: str, ufunc: str) -> None:
     """As `ufunc_kernel`, with large arrays shared by the team's threads."""
-    shared = NativeUfunc(lambda xp, x: getattr(xp, ufunc)(x))
+    shared = NativeUfunc(lambda xp, x: getattr(xp, ufunc)(x), getattr(np, ufunc))
 
     @kernel(op_type, factory=True, takes_out=True)
     def bind(xp: Any) -> Any:

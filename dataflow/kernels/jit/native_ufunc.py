@@ -249,11 +249,12 @@ class NativeUfunc:
     """An element-wise function that is written once, ``f(xp, *arrays)``.
 
     Arrays of float32 and float64 are computed by machine code where there is some, others, few
-    elements, and CuPy's by the function itself, to the same bits.
+    elements, and CuPy's by the function itself, to the same bits. ``ufunc`` is NumPy's own where
+    the function is one: then ``out`` is written to in any case.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function = function
+    def __init__(self, function: Callable[..., Any], ufunc: np.ufunc | None = None) -> None:
+        self.function, self.ufunc = function, ufunc
         num_inputs = function.__code__.co_argcount - 1
         region = region_of(function, num_inputs, "float64")
         found = {char: Mapping.of(char, region.steps, region.results) for char in "fd"}
@@ -266,11 +267,14 @@ class NativeUfunc:
         if xp is not np:
             return self.function(xp, *inputs)
         mapping = self._mappings.get((inputs[0].dtype if dtype is None else dtype).char)
+        by_numpy = self._by_numpy
+        if out is not None and (ufunc := self.ufunc) is not None:
+            by_numpy = lambda operands: ufunc(*operands, out=out)
         if mapping is None:
-            return self.function(np, *inputs)
-        return mapped(mapping, list(inputs), self._by_numpy, reused, out)
+            return by_numpy(inputs)
+        return mapped(mapping, list(inputs), by_numpy, reused, out)
 
-    def _by_numpy(self, inputs: list[Any]) -> Any:
+    def _by_numpy(self, inputs: Sequence[Any]) -> Any:
         return self.function(np, *inputs)
 
 
