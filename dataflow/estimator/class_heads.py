@@ -84,7 +84,7 @@ class _ClassHead(Head):
 
     def _classes(self, class_ids: Tensor) -> Tensor:
         if self._vocabulary is None:
-            return as_string(class_ids, name="str_classes")
+            return as_string(class_ids, name="str_classes")  # type: ignore[no-any-return]
         table = lookup.index_to_string_table_from_tensor(
             list(self._vocabulary), name="class_string_lookup"
         )

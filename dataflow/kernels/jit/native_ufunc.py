@@ -267,7 +267,7 @@ class NativeUfunc:
         if xp is not np:
             return self.function(xp, *inputs)
         mapping = self._mappings.get((inputs[0].dtype if dtype is None else dtype).char)
-        by_numpy = self._by_numpy
+        by_numpy: Callable[[Sequence[Any]], Any] = self._by_numpy
         if out is not None and (ufunc := self.ufunc) is not None:
             by_numpy = lambda operands: ufunc(*operands, out=out)
         if mapping is None:
