@@ -158,6 +158,23 @@ def test_a_flat_giant_is_refused_in_words() -> None:
         graph_svg(graphs.chain(1000))
 
 
+def test_a_picture_shows_the_model_and_dot_all_of_it() -> None:
+    nodes = graphs.layers(6)
+    for node in nodes:
+        if node["name"].startswith(("gradients", "train")):
+            node["role"] = "gradient"
+        elif node["op"] in ("Assign", "Identity"):
+            node["owner"] = node["name"].rpartition("/")[0]
+    assert len(nodes) > 60
+    shown = visible(nodes)
+    assert not [item for item in shown.items if item.title in ("gradients", "train", "read")]
+    weight = next(i for i, node in enumerate(nodes) if node["name"] == "layer0/W")
+    box = next(item for item in shown.items if weight in item.members)
+    assert {nodes[i]["op"] for i in box.members} >= {"VariableV2", "Assign", "Identity"}
+    dot = graph_dot(nodes)
+    assert all(quoted(node["name"]) in dot for node in nodes)
+
+
 def test_only_some_nodes() -> None:
     shown = visible(graphs.lesson(), only={0, 1, 2})
     assert [i.title for i in shown.items] == ["x", "y", "add_op"]

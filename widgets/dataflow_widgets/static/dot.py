@@ -23,7 +23,7 @@ def graph_dot(
     direction: str = "down",
 ) -> str:
     """All of ``nodes`` as DOT; scopes are clusters, pruned operations dashed."""
-    shown = visible(nodes, limit=len(nodes) + 1)
+    shown = visible(nodes, limit=len(nodes) + 1, whole=True)
     number = {item.key: i for i, item in enumerate(shown.items)}
     marks = marks if marks and "needed" in marks else None
     lines = [

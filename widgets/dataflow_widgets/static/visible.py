@@ -127,14 +127,20 @@ def chain(path: str) -> list[str]:
 
 
 def visible(
-    nodes: Sequence[dict[str, Any]], only: set[int] | None = None, limit: int = 60
+    nodes: Sequence[dict[str, Any]],
+    only: set[int] | None = None,
+    limit: int = 60,
+    whole: bool = False,
 ) -> Visible:
-    """The picture's content: everything if that is at most ``limit`` boxes, else scopes closed."""
+    """The picture's content: everything if that is at most ``limit`` boxes, else scopes closed.
+
+    ``whole``: the machinery too, however large the graph is.
+    """
     scopes = scope_of(nodes)
     names = {node["name"]: i for i, node in enumerate(nodes)}
     shown = [i for i in range(len(nodes)) if only is None or i in only]
     parts: dict[int, int] = {}
-    if len(nodes) > PLAIN_LIMIT:
+    if len(nodes) > PLAIN_LIMIT and not whole:
         stand_in = {i: _stand_in(i, nodes, names) for i in shown}
         parts = {i: at for i, at in stand_in.items() if at not in (i, None)}
         shown = [i for i in shown if stand_in[i] == i]
