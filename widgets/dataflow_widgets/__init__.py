@@ -23,21 +23,22 @@ _HOMES = {
     "Timeline": "dataflow_widgets.timeline",
     "TrainingMonitor": "dataflow_widgets.training_monitor",
 }
+_FUNCTIONS = {"to_graphviz": "dataflow_widgets.static.digraph"}
 _MODULES = ("predict",)
 
-__all__ = [*_HOMES, *_MODULES, "load_ipython_extension"]
+__all__ = [*_HOMES, *_FUNCTIONS, *_MODULES, "load_ipython_extension"]
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+    if home := _HOMES.get(name) or _FUNCTIONS.get(name):
+        return getattr(importlib.import_module(home), name)
     if name in _MODULES:
         return importlib.import_module(f"dataflow_widgets.{name}")
     raise AttributeError(f"module 'dataflow_widgets' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOMES, *_MODULES])
+    return sorted([*globals(), *_HOMES, *_FUNCTIONS, *_MODULES])
 
 
 def load_ipython_extension(ipython: Any) -> None:

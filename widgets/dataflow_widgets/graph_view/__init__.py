@@ -46,14 +46,14 @@ class GraphView(Widget):
         direction = options.get("direction", "auto")
         if direction not in ("auto", "down", "up", "right"):
             raise ValueError(f'direction is "auto", "down", "up" or "right", got {direction!r}')
-        self._graph, self._nodes = _graph_and_nodes(graph)
+        self._graph, self._nodes = graph_and_nodes(graph)
         self._is_live = bool(options.pop("is_live", True)) and self._graph is not None
         self._seen_mutations = getattr(self._graph, "num_mutations", 0)
         self._lock = threading.RLock()
         self._last_run: Any = None
         self._held_marks: dict[str, Any] | None = None
         self._last_sent_seconds = float("-inf")
-        only = self._indices(options.pop("only", None) or [])
+        only = indices_of(self._nodes, options.pop("only", None) or [])
         super().__init__(
             kind="graph_view",
             payload={"version": len(self._nodes), "nodes": self._nodes},
@@ -271,21 +271,6 @@ class GraphView(Widget):
     def _index(self) -> dict[str, int]:
         return {node["name"]: i for i, node in enumerate(self._nodes)}
 
-    def _indices(self, only: Any) -> list[int]:
-        if not only:
-            return []
-        index = self._index()
-        result = []
-        for one in only:
-            if isinstance(one, int):
-                result.append(one)
-                continue
-            name = one if isinstance(one, str) else getattr(one, "op", one).name
-            if name not in index:
-                raise ValueError(f"only= names {name!r}, which is not in this graph")
-            result.append(index[name])
-        return sorted(set(result))
-
     def _greet(self, version: int, num_runs: int) -> None:
         self.refresh()
         if version < len(self._nodes):
@@ -313,7 +298,23 @@ def _fetch_text(fetches: Any) -> str:
     return str(getattr(fetches, "name", fetches))
 
 
-def _graph_and_nodes(graph: Any) -> tuple[Any, list[dict[str, Any]]]:
+def indices_of(nodes: Sequence[Mapping[str, Any]], only: Any) -> list[int]:
+    """The indices of operations given by name, index, tensor or operation; `ValueError`: not there."""
+    index = {node["name"]: i for i, node in enumerate(nodes)}
+    result = []
+    for one in only:
+        if isinstance(one, int):
+            result.append(one)
+            continue
+        name = one if isinstance(one, str) else getattr(one, "op", one).name
+        if name not in index:
+            raise ValueError(f"only= names {name!r}, which is not in this graph")
+        result.append(index[name])
+    return sorted(set(result))
+
+
+def graph_and_nodes(graph: Any) -> tuple[Any, list[dict[str, Any]]]:
+    """The `Graph` that is meant (``None`` for a list of nodes) and its nodes with their roles."""
     if isinstance(graph, Mapping):
         graph = graph["nodes"]
     from dataflow.introspect.node_roles import assign_roles

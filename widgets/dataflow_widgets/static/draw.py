@@ -25,7 +25,7 @@ _STYLE = (
     "font-weight:600;fill:#4a4f55}.l{fill:none;stroke:#8b9199;stroke-width:1.2}.c{stroke-dasharray:"
     "2 3}.a{fill:#8b9199}.b{fill:#1f23280a;stroke:#8b9199;stroke-width:.8}"
 )
-_COLOURS = {
+COLORS = {
     "const": ("#eceef0", "#6b7178"),
     "placeholder": ("#fbe9d2", "#b56a10"),
     "variable": ("#eadff8", "#6c3fb5"),
@@ -33,6 +33,8 @@ _COLOURS = {
     "scope": ("#dce6ee", "#3d5d7a"),
     "op": ("#d9e8f8", "#1f61a8"),
 }
+#: Filling and line of what a run did not need.
+PRUNED = ("#ffffff", "#8b9199")
 
 
 def graph_svg(
@@ -41,13 +43,15 @@ def graph_svg(
     only: set[int] | None = None,
     direction: str = "down",
     limit: int = 60,
+    whole: bool = False,
 ) -> str:
     """SVG of ``nodes`` (see `dataflow.introspect.graph_json`), pruned ones grey and dashed.
 
     ``marks`` holds ``fetched``, ``fed`` and ``needed`` as lists of indices; ``only`` restricts the
-    picture to some nodes; scopes are closed until at most ``limit`` boxes remain.
+    picture to some nodes; scopes are closed until at most ``limit`` boxes remain. ``whole``: also
+    what trains and saves a large model.
     """
-    shown = visible(nodes, only, limit)
+    shown = visible(nodes, only, limit, whole)
     if len(shown.items) > MAX_BOXES:
         raise TooLargeError(
             f"{len(shown.items)} boxes are too many for a static picture (at most {MAX_BOXES}); "
@@ -63,6 +67,11 @@ def state_of(item: Item, marks: Mapping[str, Any] | None) -> list[str]:
         return []
     states = [s for s in ("fetched", "fed", "needed") if set(item.members) & set(marks[s])]
     return states or ["pruned"]
+
+
+def state_color(states: Sequence[str]) -> str:
+    """The color of the line around what a run fetched or was fed; empty for others."""
+    return "#0a7d33" if "fetched" in states else "#9a4b00" if "fed" in states else ""
 
 
 def _svg(shown: Visible, marks: Mapping[str, Any] | None) -> str:
@@ -99,14 +108,12 @@ def _text(text: str) -> str:
 
 
 def _box(item: Item, states: list[str]) -> str:
-    fill, line = _COLOURS.get(item.kind, _COLOURS["op"])
+    fill, line = COLORS.get(item.kind, COLORS["op"])
     extra = ""
-    if "fetched" in states:
-        line, extra = "#0a7d33", " stroke-width='2.8'"
-    elif "fed" in states:
-        line, extra = "#9a4b00", " stroke-width='2.4'"
+    if color := state_color(states):
+        line, extra = color, " stroke-width='2.6'"
     elif "pruned" in states:
-        fill, line, extra = "#fff", "#8b9199", " stroke-dasharray='4 3'"
+        (fill, line), extra = PRUNED, " stroke-dasharray='4 3'"
     radius = item.height / 2 if item.kind == "const" else 6
     x, y = item.x - item.width / 2, item.y - item.height / 2
     top = item.y - 2 if item.detail else item.y + 4
