@@ -138,7 +138,7 @@ def test_what_goes_comes_and_is_rewired_is_said_in_words(bare: BarePage) -> None
 def test_closed_scopes_say_how_many_go(bare: BarePage) -> None:
     """Two closed scopes: all of one is pruned, half of the other."""
     nodes = [
-        {"name": f"{scope}/op_{i}", "op": "Neg", "inputs": [], "outputs": []}
+        {"name": f"{scope}/op{i}", "op": "Neg", "inputs": [], "outputs": []}
         for scope in ("whole", "half")
         for i in range(150)
     ]

@@ -63,3 +63,10 @@ test("parts stand in rows, none over another, with their edges", () => {
   assert.equal(all.width, 626);
   assert.equal(all.edges[1].path, "M326.0,0.0C327.0,2.0 329.0,4.0 331.0,6.0");
 });
+
+test("a scope that may not be opened stays closed", () => {
+  const model = new GraphModel(layers(2));
+  const mayOpen = (path) => !path.startsWith("gradients");
+  const { open } = chooseOpen(model, { see: seer(model), room: PANE, directions: ["down"], mayOpen });
+  assert.ok(open.has("layer0") && ![...open].some((path) => path.startsWith("gradients")));
+});

@@ -18,6 +18,8 @@ export class GraphBox {
       direction: "down",
       ask: () => store.host.ask({ send: (message) => store.send(message) }),
       word: (item) => this.word(item),
+      // How gradients are made is not what this picture is about: one box, to be opened.
+      mayOpen: (path) => !/^gradients(_\d+)?(\/|$)/.test(path),
       onlayout: (result) => {
         this.note.textContent = layoutNote(result);
         this.element.dataset.drawn = String(result.nodes.size);
@@ -39,8 +41,6 @@ export class GraphBox {
     this.element.hidden = false;
     this.words.textContent = message.words;
     this.pane.setModel(new GraphModel(message.nodes));
-    // How gradients are made is not what this picture is about: one box, to be opened.
-    for (const path of [...this.pane.open]) if (/^gradients(_\d+)?(\/|$)/.test(path)) this.pane.open.delete(path);
     return guarded(this.frame, () => this.pane.update())();
   }
 

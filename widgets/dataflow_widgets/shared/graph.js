@@ -333,11 +333,11 @@ export function isLiteral(model, index) {
   return /(^|\/)Const(_\d+)?$/.test(node.name) || model.indexOf.has(parentOf(node.name)) || /\/[xy]$/.test(node.name);
 }
 
-/** What an edge says: a shape where it is new, and "scalar" for that of a number; dtypes are told on hover. */
+/** What an edge says: a shape where it is new or travels, "scalar" for that of a number; dtypes are told on hover. */
 function edgeLabel(model, from, slot, whole) {
   const shape = model.nodes[from].outputs?.[slot]?.shape;
   if (!shape) return "";
-  const isNew = whole || !model.inputs[from].some((input) => input.slot >= 0 && model.nodes[input.from].outputs?.[input.slot]?.shape === shape);
+  const isNew = whole || kindOf(model.nodes[from]) === "move" || !model.inputs[from].some((input) => input.slot >= 0 && model.nodes[input.from].outputs?.[input.slot]?.shape === shape);
   if (!isNew || (model.nodes[from].op === "Const" && shape === "()")) return "";
   return shape === "()" ? "scalar" : shape.replace(/,\)$/, ")");
 }

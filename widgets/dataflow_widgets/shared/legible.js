@@ -88,17 +88,17 @@ export function mainPath(visible) {
 
 /**
  * Opens as much as can be read: everything if that fits, else scope by scope, those on the longest path
- * first and the largest that fits among them. `see(open)` gives the visible graph, `room` the pane's
+ * first and the largest that fits among them, never those that `mayOpen` refuses. `see(open)` gives the visible graph, `room` the pane's
  * size, `directions` what may be chosen from. Returns {open, order: what was opened, last at the end,
  * direction}.
  */
-export function chooseOpen(model, { see, room, directions }) {
+export function chooseOpen(model, { see, room, directions, mayOpen = () => true }) {
   const fits = (visible, direction) => {
     const size = estimate(visible, model, direction, room.width);
     return size.width * LEGIBLE <= room.width && size.height * LEGIBLE <= room.height;
   };
   const best = (visible) => directions.find((direction) => fits(visible, direction)) ?? null;
-  const scopes = model.allScopes();
+  const scopes = model.allScopes().filter(mayOpen);
   const plain = new Set(scopes.filter((path) => !model.isDetail(path)));
   const bestScale = (visible) => {
     const scale = directions.map((one) => {
@@ -121,7 +121,7 @@ export function chooseOpen(model, { see, room, directions }) {
   for (let trial = 0; trial < MOST_TRIALS && direction; trial++) {
     const path = mainPath(visible);
     const candidates = visible.items
-      .filter((item) => item.group && item.path && !refused.has(item.path) && !model.isDetail(item.path))
+      .filter((item) => item.group && item.path && !refused.has(item.path) && mayOpen(item.path) && !model.isDetail(item.path))
       .sort((a, b) => path.has(b.id) - path.has(a.id) || b.numDrawn - a.numDrawn);
     if (!candidates.length) break;
     const chosen = candidates[0].path;

@@ -16,6 +16,7 @@ export class GraphPane {
    * @param options host: EngineHost or null; ask(): ask the kernel for the engine;
    *                onselect(item), onactivate(item), onlayout(result);
    *                word(item): what the widget itself says of an item, if anything;
+   *                mayOpen(path): whether a scope may be open at first;
    *                layers: true where machinery may be put aside
    */
   constructor(model, options = {}) {
@@ -137,7 +138,7 @@ export class GraphPane {
   choose() {
     this.knownScopes ??= new Set(this.model.allScopes());
     const directions = this.direction === "auto" ? ["down", "right"] : [this.direction];
-    this.chosen = chooseOpen(this.model, { see: (open) => this.see(open), room: this.room, directions });
+    this.chosen = chooseOpen(this.model, { see: (open) => this.see(open), room: this.room, directions, mayOpen: this.options.mayOpen });
     this.open = this.chosen.open;
   }
 
