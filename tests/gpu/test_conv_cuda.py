@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from dataflow.kernels import conv, depthwise
+from dataflow.kernels import depthwise
 from dataflow.kernels.cuda import conv as cuda_conv
+from dataflow.kernels.registry import get_kernel
 from dataflow.kernels.xp import pretend_module
 
 TOLERANCE = {"float16": 1e-2, "float32": 2e-6, "float64": 1e-13}
@@ -68,6 +69,13 @@ def values(case: Case) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
     return x, filters, {**attrs, "explicit_paddings": pairs, "data_format": layout}
 
 
+def kernel_of(op_type: str) -> Any:
+    """The registered kernel, for any module of arrays."""
+    found = get_kernel(op_type, family="conv")
+    assert found is not None
+    return found.function
+
+
 def check(xp: Any, kernel: Any, arguments: tuple[Any, ...], attrs: Any, like: str) -> None:
     """The kernel on ``xp`` gives what it gives on the CPU, in double precision."""
     exact = [a.astype(np.float64) if a.dtype.kind == "f" else a for a in arguments]
@@ -83,9 +91,10 @@ def check_case(xp: Any, case: Case) -> None:
     """Result, input gradient and filter gradient."""
     x, filters, attrs = values(case)
     two = len(case.taps) == 2
-    forward = conv.conv2d_kernel if two else conv.conv3d_kernel
-    to_input = conv.conv2d_backprop_input_kernel if two else conv.conv3d_backprop_input_kernel
-    to_filter = conv.conv2d_backprop_filter_kernel if two else conv.conv3d_backprop_filter_kernel
+    kind, version = ("Conv2D", "") if two else ("Conv3D", "V2")
+    forward = kernel_of(kind)
+    to_input = kernel_of(f"{kind}BackpropInput{version}")
+    to_filter = kernel_of(f"{kind}BackpropFilter{version}")
     grad = np.random.RandomState(1).randn(*forward(np, x, filters, **attrs).shape)
     grad = grad.astype(case.dtype)
     check(xp, forward, (x, filters), attrs, case.dtype)
@@ -125,12 +134,12 @@ def test_nothing_to_convolve(cuda_on_host: Any) -> None:
     ]
     for image, filters in shapes:
         x, w = xp.ones(image, np.float32), xp.ones(filters, np.float32)
-        y = conv.conv2d_kernel(xp, x, w, **attrs)
+        y = kernel_of("Conv2D")(xp, x, w, **attrs)
         assert y.shape == (*image[:3], filters[3]) and not y.get().any()
         sizes = np.array(image), np.array(filters)
-        back = conv.conv2d_backprop_input_kernel(xp, sizes[0], w, xp.ones_like(y), **attrs)
+        back = kernel_of("Conv2DBackpropInput")(xp, sizes[0], w, xp.ones_like(y), **attrs)
         assert back.shape == image and not back.get().any()
-        back = conv.conv2d_backprop_filter_kernel(xp, x, sizes[1], xp.ones_like(y), **attrs)
+        back = kernel_of("Conv2DBackpropFilter")(xp, x, sizes[1], xp.ones_like(y), **attrs)
         assert back.shape == filters and not back.get().any()
 
 

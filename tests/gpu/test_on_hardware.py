@@ -26,10 +26,10 @@ from tests.gpu import (
     test_elementwise_cuda,
     test_gather_scatter_cuda,
     test_local_response_cuda,
+    test_matmul_cuda,
     test_optimizer_updates_cuda,
     test_philox_cuda,
     test_pooling_cuda,
-    test_products,
     test_regions_cuda,
     test_samples_on_pretend_gpu,
     test_softmax_cuda,
@@ -237,10 +237,10 @@ def test_rows_of_one_number_are_added_up(cupy: Any, dtype: str) -> None:
     test_sparse_steps_cuda.check_sum(cupy, dtype, 300)
 
 
-@pytest.mark.parametrize("name", test_products.CASES)
+@pytest.mark.parametrize("name", test_matmul_cuda.CASES)
 def test_cublas_without_cupy(cupy: Any, name: str) -> None:
     """The calls that are captured, made at once on CuPy's stream."""
-    a, b = (np.asarray(x) for x in test_products.CASES[name])
+    a, b = (np.asarray(x) for x in test_matmul_cuda.CASES[name])
     own = matmul.cublas_of(cupy)
     assert isinstance(own, matmul.CuBLAS), own.reason
     with own.on(cupy.cuda.get_current_stream()):
@@ -251,10 +251,10 @@ def test_cublas_without_cupy(cupy: Any, name: str) -> None:
 
 @pytest.mark.parametrize("kind", ["batch", "weight decay", "convolution", "recurrent"])
 def test_networks_with_products_are_captured(kind: str) -> None:
-    losses, session = test_products.train(kind, None)
+    losses, session = test_matmul_cuda.train(kind, None)
     reasons = [p.captures.reason for p in session._plans.values() if p.captures]
     assert test_cuda_graphs.num_captured(session) == 1, reasons
-    want, _ = test_products.train(kind, tf.ConfigProto(device_count={"GPU": 0}))
+    want, _ = test_matmul_cuda.train(kind, tf.ConfigProto(device_count={"GPU": 0}))
     np.testing.assert_allclose(losses, want, rtol=1e-3)
 
 

@@ -52,15 +52,13 @@ def check_case(xp: Any, name: str) -> None:
 
     deep = x.ndim == 5
     padding: dict[str, Any] = {} if deep else {"explicit_paddings": []}
-    maximum = pooling.max_pool_3d_kernel if deep else pooling.max_pool_kernel
-    y = check(maximum, x, **padding)
+    y = check(pooling.max_pool_kernel, x, **padding)
     grad = rng.randint(1, 9, y.shape).astype(x.dtype)
-    back = pooling.max_pool_3d_grad_kernel if deep else pooling.max_pool_grad_kernel
-    check(back, x, y, grad, **padding)
+    check(pooling.max_pool_grad_kernel, x, y, grad, **padding)
     check(pooling.max_pool_grad_grad_kernel, x, y, rng.randint(1, 9, x.shape).astype(x.dtype))
     check(pooling.max_pool_with_argmax_kernel, x, Targmax=int64, include_batch_in_index=False)
     if x.dtype.kind == "f":
-        check(pooling.avg_pool_3d_kernel if deep else pooling.avg_pool_kernel, x)
+        check(pooling.avg_pool_kernel, x)
         check(pooling.avg_pool_grad_kernel, np.array(x.shape), grad)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +15,10 @@ from dataflow.cluster.transport.messages import HEADER, Kind
 
 KEY = "a key for tests"
 SECRET = b"TOP-SECRET-0123456789-abcdefghij"
+
+# An address of its own where loopback has many: at 127.0.0.1 a client of another test's Jupyter, whose
+# port was given away again, may knock too.
+OWN_HOST = "127.77.0.1" if sys.platform == "linux" else "127.0.0.1"
 
 
 def frame(kind: Kind, **head: Any) -> bytes:

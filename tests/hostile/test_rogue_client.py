@@ -18,7 +18,7 @@ from dataflow.cluster.transport.connection import split_address
 from dataflow.cluster.transport.connection_pool import connect
 from dataflow.cluster.transport.listener import Listener
 from dataflow.cluster.transport.messages import HEADER, Kind
-from tests.hostile.strangers import KEY, eventually, frame, greeting, read_frame
+from tests.hostile.strangers import KEY, OWN_HOST, eventually, frame, greeting, read_frame
 
 TASK = "/job:ps/task:0"
 
@@ -38,7 +38,7 @@ class Echo:
 
 @pytest.fixture
 def listener():
-    made = Listener("127.0.0.1:0", KEY, TASK, Echo())
+    made = Listener(f"{OWN_HOST}:0", KEY, TASK, Echo())
     yield made
     made.close()
 

@@ -14,7 +14,16 @@ from dataflow.cluster.transport.connection_pool import connect
 from dataflow.cluster.transport.listener import Listener
 from dataflow.cluster.transport.messages import HEADER, Kind
 from dataflow.errors import OpError, UnauthenticatedError, UnavailableError
-from tests.hostile.strangers import KEY, SECRET, Rogue, eventually, frame, greeting, read_frame
+from tests.hostile.strangers import (
+    KEY,
+    OWN_HOST,
+    SECRET,
+    Rogue,
+    eventually,
+    frame,
+    greeting,
+    read_frame,
+)
 
 TASK = "/job:ps/task:0"
 
@@ -215,7 +224,7 @@ def test_what_a_task_says_of_itself_cannot_be_changed_on_the_way(listen, change)
         def connection_closed(self, connection):
             pass
 
-    real = Listener("127.0.0.1:0", KEY, TASK, Nobody())
+    real = Listener(f"{OWN_HOST}:0", KEY, TASK, Nobody())
 
     def serve(sock):
         host, port = real.address.split(":")
