@@ -114,7 +114,13 @@ class LabPage:
         page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
         prompts = notebook.locator(".jp-CodeCell .jp-InputPrompt")
         for _ in range(6):
-            # Its status says idle before the kernel is there, and what is run until then is lost.
+            # Its status says idle before the kernel is there. What is run until then is lost, or
+            # Notebook asks which kernel shall run it; the notebook's own is chosen in the dialog.
+            dialog = page.locator(".jp-Dialog")
+            if dialog.count():
+                assert "Select Kernel" in dialog.first.inner_text(), dialog.first.inner_text()
+                dialog.first.locator("button.jp-mod-accept").click()
+                dialog.wait_for(state="detached")
             page.locator(".lm-MenuBar-itemLabel", has_text="Run").first.click()
             page.locator(".lm-Menu-itemLabel", has_text=re.compile("^Run All Cells$")).click()
             try:

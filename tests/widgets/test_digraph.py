@@ -116,3 +116,12 @@ def test_without_the_package_the_message_says_what_to_install() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert "pip install 'dataflow-learn[widgets]'" in done.stdout
+
+
+def test_our_own_layout_is_made_only_where_dot_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unexpected(*_: object) -> str:
+        raise AssertionError("drawn without need")
+
+    monkeypatch.setattr("dataflow_widgets.static.digraph.graph_svg", unexpected)
+    _lesson()
+    assert "add_op" in to_graphviz().pipe("svg", encoding="utf-8")

@@ -85,7 +85,7 @@ def _only_reads(op: Operation) -> bool:
 def coalesced(own: GraphPartition, task: str, partition: GraphPartition) -> frozenset[int]:
     """Return the channels to a task whose message may as well travel with a later one of ours.
 
-    Whoever waits for it there waits for a later one too, and nobody but us wakes that partition.
+    A reader that waits for it there waits for a later one too, and only this task wakes that partition.
     """
     transfers = [(s, t) for s in own.segments for t in s.transfers if t.task == task]
     if len(transfers) != len(partition.channels) or any(s.blocking for s in own.segments):

@@ -38,7 +38,7 @@ class _Kept:
         self._timer.name = "dataflow keeps Ray"
         self._timer.daemon = True
         self._timer.start()
-        # Whoever uses Ray without us finds it as if it had not been started.
+        # A program that uses Ray by itself finds it as if it had not been started.
         self._public = {name: getattr(ray, name) for name in ("init", "shutdown", "is_initialized")}
         for name in ("init", "shutdown"):
             setattr(ray, name, _ending_first(self._public[name]))

@@ -1,4 +1,4 @@
-"""Sequences of numbers: of one length, as couples of neighbors, as stretches of a series."""
+"""Sequences of numbers: of one length, as couples of neighbors, as slices of a series."""
 
 from __future__ import annotations
 

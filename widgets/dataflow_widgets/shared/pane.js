@@ -24,6 +24,7 @@ export class GraphPane {
     this.options = options;
     this.open = new Set();
     this.chosen = null; // what was opened by itself; null: to be chosen
+    this.knownScopes = new Set(model.allScopes());
     this.layer = options.layers ? null : "everything"; // null: by the graph
     this.added = new Set(); // roles that are shown beside those of the layer
     this.only = options.only ?? null;
@@ -116,12 +117,13 @@ export class GraphPane {
   see(open = this.open) {
     const { only, shown } = this;
     let visible = visibleGraph(this.model, { open, only, shown });
+    let folded = null;
     if (visible.items.length > FULL_LIMIT) {
-      const folded = foldSeries(this.model, { only, unfolded: this.unfolded });
+      folded = foldSeries(this.model, { only, unfolded: this.unfolded });
       if (folded.size) visible = visibleGraph(this.model, { open, only, shown, folded });
     }
     const blocks = foldBlocks(this.model, visible, { unfolded: this.unfolded });
-    return blocks.size ? visibleGraph(this.model, { open, only, shown, blocks }) : visible;
+    return blocks.size ? visibleGraph(this.model, { open, only, shown, folded, blocks }) : visible;
   }
 
   /** The room for the drawing, in px. */
@@ -136,7 +138,6 @@ export class GraphPane {
   }
 
   choose() {
-    this.knownScopes ??= new Set(this.model.allScopes());
     const directions = this.direction === "auto" ? ["down", "right"] : [this.direction];
     this.chosen = chooseOpen(this.model, { see: (open) => this.see(open), room: this.room, directions, mayOpen: this.options.mayOpen });
     this.open = this.chosen.open;

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from dataflow_widgets.static.draw import COLORS, PRUNED, graph_svg, state_color, state_of
+from dataflow_widgets.static.layout import DIRECTIONS
 from dataflow_widgets.static.visible import Item, visible
 
 try:
@@ -19,7 +20,6 @@ except ImportError as error:
         f"to_graphviz needs the package graphviz, which is not installed: {install('widgets')}"
     ) from error
 
-_DIRECTIONS = {"auto": "TB", "down": "TB", "up": "BT", "right": "LR"}
 _SHAPES = {"placeholder": "parallelogram", "variable": "cylinder"}
 _HOW = (
     "the program `dot` is not installed. On Debian and Ubuntu: apt install graphviz; on macOS: "
@@ -30,7 +30,7 @@ _HOW = (
 class Picture(graphviz.Digraph):  # type: ignore[misc]
     """A ``graphviz.Digraph`` whose SVG can be had without the program ``dot``, in our own layout."""
 
-    def __init__(self, own_svg: str, **options: Any) -> None:
+    def __init__(self, own_svg: Callable[[], str], **options: Any) -> None:
         super().__init__(**options)
         self._own_svg = own_svg
 
@@ -41,7 +41,7 @@ class Picture(graphviz.Digraph):  # type: ignore[misc]
         except graphviz.ExecutableNotFound:
             self._refuse_without_dot(format)
             encoding = options.get("encoding")
-            return self._own_svg if encoding else self._own_svg.encode()
+            return self._own_svg() if encoding else self._own_svg().encode()
 
     def render(self, filename: Any = None, *args: Any, **options: Any) -> str:
         """As ``graphviz.Digraph.render``; raises `RuntimeError` where ``dot`` is missing for it."""
@@ -54,7 +54,7 @@ class Picture(graphviz.Digraph):  # type: ignore[misc]
             if outfile is None:
                 outfile = f"{os.fspath(filename or self.filename)}.svg"
                 outfile = Path(options.get("directory") or self.directory or ".") / outfile
-            Path(outfile).write_text(self._own_svg, encoding="utf-8")
+            Path(outfile).write_text(self._own_svg(), encoding="utf-8")
             return os.fspath(outfile)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None, **_: Any) -> Any:
@@ -92,16 +92,16 @@ def to_graphviz(
     """
     from dataflow_widgets.graph_view import graph_and_nodes, indices_of
 
-    if direction not in _DIRECTIONS:
+    if direction not in DIRECTIONS:
         raise ValueError(f'direction is "down", "up" or "right", got {direction!r}')
     known, nodes = graph_and_nodes(graph)
     chosen = set(indices_of(nodes, only or [])) or None
     marks = None if fetches is None else _marks(known, nodes, fetches, feed_dict)
     shown = visible(nodes, chosen, limit, whole)
     picture = Picture(
-        graph_svg(nodes, marks, chosen, "down" if direction == "auto" else direction, limit, whole),
+        lambda: graph_svg(nodes, marks, chosen, direction, limit, whole),
         name=name,
-        graph_attr={"rankdir": _DIRECTIONS[direction], "ranksep": "0.4", "nodesep": "0.3"},
+        graph_attr={"rankdir": DIRECTIONS[direction], "ranksep": "0.4", "nodesep": "0.3"},
         node_attr={"fontname": "Helvetica", "fontsize": "12", "style": "rounded,filled"},
         edge_attr={
             "fontname": "Helvetica",

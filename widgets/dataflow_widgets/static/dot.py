@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dataflow_widgets.static.draw import state_of
+from dataflow_widgets.static.layout import DIRECTIONS
 from dataflow_widgets.static.visible import visible
-
-_DIRECTIONS = {"down": "TB", "up": "BT", "right": "LR"}
 
 
 def quoted(text: str) -> str:
@@ -28,7 +27,7 @@ def graph_dot(
     marks = marks if marks and "needed" in marks else None
     lines = [
         "digraph dataflow {",
-        f"  rankdir={_DIRECTIONS.get(direction, 'TB')};",
+        f"  rankdir={DIRECTIONS[direction]};",
         '  node [shape=box, style=rounded, fontname="sans-serif"];',
     ]
 

@@ -18,7 +18,8 @@ from dataflow_widgets.static.visible import Visible, text_width
 # hubs: past half a second the plain drawing has to do.
 TIMEOUT_SECONDS = 0.5
 _MANY_BOXES = 40
-_DIRECTIONS = {"down": "TB", "up": "BT", "right": "LR"}
+#: Graphviz's word for each direction; where "auto" is asked for, a static picture goes down.
+DIRECTIONS = {"auto": "TB", "down": "TB", "up": "BT", "right": "LR"}
 
 
 def place(visible: Visible, direction: str = "down") -> str:
@@ -77,7 +78,7 @@ def layout_dot(visible: Visible, direction: str = "down") -> str:
     limits = " nslimit=1 nslimit1=1 mclimit=0.1 splines=line" if many else ""
     lines = [
         "digraph {",
-        f"graph [rankdir={_DIRECTIONS.get(direction, 'TB')} nodesep=0.3 ranksep=0.38{limits}]",
+        f"graph [rankdir={DIRECTIONS.get(direction, 'TB')} nodesep=0.3 ranksep=0.38{limits}]",
         'node [shape=box fixedsize=true label=""] edge [label="" arrowsize=0.7]',
     ]
 
