@@ -23,7 +23,7 @@ function render({ model, el }) {
   const frame = shell("graph-view", model.get("title") || "graph", model.get("title"));
   const onlyList = model.get("only");
   const only = onlyList?.length ? new Set(onlyList) : null;
-  const keep = pictureKeeper(model, store, () => pane.drawing.root);
+  const keep = pictureKeeper(model, store, () => pane.drawing?.root);
   const pane = new GraphPane(store.graph, {
     host: store.host,
     only,

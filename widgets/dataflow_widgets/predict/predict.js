@@ -18,7 +18,7 @@ function render({ model, el }) {
 
   // The picture that the notebook keeps, written when things have been quiet for a moment
   let shown = null;
-  const keep = pictureKeeper(model, store, () => shown.drawing.root);
+  const keep = pictureKeeper(model, store, () => shown?.drawing?.root);
   const settled = (pane) => {
     shown = pane;
     keep();

@@ -29,7 +29,7 @@ const render = openWhenSent({
 class RewriteView {
   constructor(model, store, frame) {
     Object.assign(this, { model, store, frame });
-    this.keep = pictureKeeper(model, store, () => (this.columns[1].hidden ? this.panes[0] : this.panes[1]).drawing.root);
+    this.keep = pictureKeeper(model, store, () => (this.columns[1].hidden ? this.panes[0] : this.panes[1]).drawing?.root);
     this.history = new RewriteHistory(store.graph.nodes, store.extra.steps);
     this.position = Math.min(1, this.history.steps.length);
     this.panes = ["before", "after"].map((side) => this.makePane(side));

@@ -54,7 +54,7 @@ function render({ model, el }) {
 class StepperView {
   constructor(model, store, frame) {
     Object.assign(this, { model, store, frame });
-    this.keep = pictureKeeper(model, store, () => this.pane.drawing.root);
+    this.keep = pictureKeeper(model, store, () => this.pane.drawing?.root);
     this.graph = store.graph;
     this.trace = store.extra.trace;
     this.replays = this.trace.runs.map((run) => new Replay(run));
