@@ -14,7 +14,7 @@ import numpy as np
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.introspect.sections import rows
-from dataflow.rewrites.patterns import is_all
+from dataflow.rewrites.constants import is_all
 
 
 class Offer(NamedTuple):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
-from dataflow.rewrites.engine import rewrite
-from dataflow.rewrites.patterns import is_all
+from dataflow.rewrites.constants import is_all
+from dataflow.rewrites.rules import rewrite
 
 
 def _same_shape(result: Tensor, kept: Tensor) -> bool:

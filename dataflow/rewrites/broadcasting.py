@@ -20,13 +20,12 @@ from dataflow.rewrites.working_graph import WorkingGraph
 _PUZZLING = frozenset({"Reshape", "BroadcastTo", "Shape", "Size", "AddN", *BROADCASTING})
 
 
-def run(work: WorkingGraph, journal: list[Hit], together: Together) -> bool:
-    """Takes them out; whether there were any. ``together``: sizes of feeds that are equal."""
+def run(work: WorkingGraph, journal: list[Hit], together: Together) -> None:
+    """Takes them out. ``together``: sizes of feeds that are equal."""
     ops = work.needed()
     if not any(op.type in ("Reshape", "BroadcastTo", "Shape", "Size") for op in ops):
-        return False
+        return
     shapes = Shapes(ops, work.feed_tensors, together)
-    found = False
     for op in ops:
         if op.type not in _PUZZLING or op.outputs[0] in work.fixed:
             continue
@@ -48,9 +47,7 @@ def run(work: WorkingGraph, journal: list[Hit], together: Together) -> bool:
                         (replacement.op.name,),
                     )
                 )
-                found = True
                 break
-    return found
 
 
 def _replacements(t: Tensor, shapes: Shapes, feeds: list[Tensor]) -> Iterator[tuple[str, Tensor]]:

@@ -20,12 +20,12 @@ from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
 
-def run(work: WorkingGraph, journal: list[Hit]) -> bool:
-    """Takes out what can never run; True when something was found."""
+def run(work: WorkingGraph, journal: list[Hit]) -> None:
+    """Takes out what can never run."""
     ops = work.needed()
     known = {op: branch for op in ops if (branch := _known_branch(op)) is not None}
     if not known:
-        return False
+        return
     dead = _dead_tensors(ops, known)
     with use_graph(work.graph):
         for op in ops:
@@ -33,7 +33,6 @@ def run(work: WorkingGraph, journal: list[Hit]) -> bool:
                 _replace_switch(work, journal, op, known[op], dead)
             elif op.op_def.control_flow == "merge" and op.outputs[0] not in dead:
                 _replace_merge(work, journal, op, dead)
-    return True
 
 
 def _known_branch(op: Operation) -> bool | None:

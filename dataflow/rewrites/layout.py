@@ -8,7 +8,7 @@ from dataflow.dtypes import int32
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.sources import make_constant
-from dataflow.rewrites.engine import rewrite
+from dataflow.rewrites.rules import rewrite
 from dataflow.rewrites.symbolic_shapes import BROADCASTING
 
 

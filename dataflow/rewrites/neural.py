@@ -7,7 +7,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops.activation import relu_grad_op
 from dataflow.ops.fused import mat_mul_sum_op
 from dataflow.ops.pooling import max_pool_grad_op
-from dataflow.rewrites.engine import rewrite
+from dataflow.rewrites.rules import rewrite
 
 
 @rewrite("Relu")

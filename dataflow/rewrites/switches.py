@@ -9,29 +9,47 @@ MAX_FOLDED_BYTES = 10 * 1024 * 1024
 
 
 class Switches(NamedTuple):
-    """Which groups of rewrites are on.
+    """Which groups of rewrites are on; `passes.PASSES` says which passes each of them is for.
 
-    ``dead_branches`` is TensorFlow's loop optimizer, ``debug_ops`` its debug stripper (off unless
-    asked for), ``reuse`` its memory optimizer: a dying value's buffer taken over by the next.
-    ``regions`` makes kernels with several results. ``for_cpu`` are rewrites to nodes that only the
-    CPU has kernels for: packed weights, pooling with a bias, joined updates. ``loop_sums`` is no
-    choice of the user's: see `rewrites.loop_sums`.
-    Graphs of fewer than ``min_nodes`` nodes stay as they are.
+    The comment on a field names the options of `RewriterConfig` and `OptimizerOptions` that turn it
+    off, if there are any.
     """
 
+    #: Rules (`rules.rewrite`) and `broadcasting`. ``arithmetic_optimization``.
     arithmetic: bool = True
+    #: `folding`: nodes of which all inputs are constants, and shapes that are known.
+    #: ``constant_folding``, ``do_constant_folding``.
     constant_folding: bool = True
+    #: `dedupe`. ``common_subgraph_elimination``, ``do_common_subexpression_elimination``.
     common_subgraphs: bool = True
+    #: `fusion`: one kernel for element-wise nodes with one result. ``remapping``.
     remapping: bool = True
+    #: Control edges that order nothing: `dependencies`, `gates`. ``dependency_optimization``.
     dependencies: bool = True
+    #: `dead_branches`, TensorFlow's loop optimizer. ``loop_optimization``.
     dead_branches: bool = True
+    #: `debug_ops`, TensorFlow's debug stripper. Off unless ``debug_stripper`` turns it on.
     debug_ops: bool = False
+    #: TensorFlow's memory optimizer: a dying value's buffer is taken over by the next. No rewrite of
+    #: the graph: `runtime.buffers` does it. ``memory_optimization``.
     reuse: bool = True
+    #: `regions` (kernels with several results), `repeated_rows`. ``remapping``.
     regions: bool = True
+    #: Rewrites to nodes that only the CPU has kernels for: packed weights, pooling with a bias, joined
+    #: updates. ``remapping``; off in a session with a GPU.
     for_cpu: bool = True
+    #: `loop_sums`. No option: results would be rounded otherwise. Off in a session with a GPU.
     loop_sums: bool = True
+    #: Graphs of fewer nodes stay as they are. ``min_graph_nodes``.
     min_nodes: int = 0
+    #: The largest constant that folding makes. ``max_folded_constant_in_bytes``.
     max_folded_bytes: int = MAX_FOLDED_BYTES
+
+    @classmethod
+    def only(cls, *names: str) -> Switches:
+        """All off but these."""
+        off = {name: False for name, value in cls._field_defaults.items() if value is True}
+        return cls(**off | dict.fromkeys(names, True))
 
     @classmethod
     def from_config(cls, config: Any) -> Switches | None:
@@ -60,7 +78,3 @@ class Switches(NamedTuple):
     def where(self, has_gpu: bool) -> Switches:
         """Those that are on in a session with or without a GPU."""
         return self._replace(for_cpu=False, loop_sums=False) if has_gpu else self
-
-    def allows(self, group: str) -> bool:
-        """Whether a rule's group is on."""
-        return bool(getattr(self, group))

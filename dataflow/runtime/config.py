@@ -91,7 +91,18 @@ class OptimizerOptions(Options):
 class RewriterConfig(Options):
     """Switches for groups of rewrites: ``DEFAULT``, ``ON`` or ``OFF``.
 
-    ``memory_optimization`` takes the memory optimizer's own constants; ``NO_MEM_OPT`` is off.
+    - ``disable_meta_optimizer``: True turns all of them off.
+    - ``arithmetic_optimization``: equations such as ``x * 1 -> x``.
+    - ``constant_folding``: nodes of constants are computed once.
+    - ``common_subgraph_elimination``: equal nodes with equal inputs become one.
+    - ``dependency_optimization``: control edges that order nothing go.
+    - ``loop_optimization``: conditionals with a constant predicate become the branch taken.
+    - ``remapping``: several nodes become one kernel.
+    - ``debug_stripper``: assertions and checks go; off unless ``ON``.
+    - ``memory_optimization``: a value's buffer is used again; ``NO_MEM_OPT`` turns it off.
+    - ``min_graph_nodes``: smaller plans stay as they are.
+
+    The other options are accepted, as programs for TensorFlow set them, and change nothing.
     """
 
     DEFAULT = 0

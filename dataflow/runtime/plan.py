@@ -108,7 +108,7 @@ class Plan:
         keep_freed_memory()
         if self._switches is None or len(self.ops) < self._switches.min_nodes:
             return
-        from dataflow.rewrites import engine, rules  # noqa: F401
+        from dataflow.rewrites import engine
         from dataflow.rewrites.symbolic_shapes import are_together, size_of_batch, sizes_together
 
         together: Any = []

@@ -204,16 +204,7 @@ def numbers_on_gpus(placed: Placed) -> dict[int, str]:
 
 
 #: The rewrites that leave out nodes which only a control edge holds, and change no other.
-_UNREAD_ONLY = Switches(
-    arithmetic=False,
-    constant_folding=False,
-    common_subgraphs=False,
-    remapping=False,
-    regions=False,
-    for_cpu=False,
-    loop_sums=False,
-    dead_branches=False,
-)
+_UNREAD_ONLY = Switches.only("dependencies")
 
 
 def _keeper(values: Keep) -> Callable[[Any], Any]:

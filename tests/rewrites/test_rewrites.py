@@ -9,7 +9,6 @@ import pytest
 
 import dataflow as tf
 from dataflow.graph.registry import get_op
-from dataflow.rewrites import engine, rules  # noqa: F401
 from dataflow.runtime.plan import Plan
 from tests.rewrites.rewritten import rewritten
 

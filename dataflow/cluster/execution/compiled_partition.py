@@ -260,7 +260,7 @@ class CompiledPartition:
         finish(self._rewrite_gradually())
 
     def _rewrite_gradually(self) -> Steps[None]:
-        from dataflow.rewrites import engine, rules  # noqa: F401
+        from dataflow.rewrites import engine
 
         keep_freed_memory()
         assert self._switches is not None

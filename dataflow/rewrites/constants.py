@@ -1,4 +1,4 @@
-"""What rules ask of the constants in their patterns."""
+"""What rules ask of a constant."""
 
 from __future__ import annotations
 
