@@ -712,6 +712,8 @@ from tensorboard.compat.proto.meta_graph_pb2 import (
 )
 from tensorboard.compat.proto.node_def_pb2 import NodeDef as NodeDef
 from tensorboard.compat.proto.summary_pb2 import Summary as Summary
+from dataflow.python import pywrap_tensorflow as pywrap_tensorflow
+from dataflow.python.platform import resource_loader as resource_loader
 from dataflow.shim import as_tensorflow as as_tensorflow
 
 __version__: str

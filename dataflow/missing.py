@@ -15,11 +15,19 @@ _ADVICE = {
     "contrib.learn.train": "use estimator.fit(input_fn=...), or a training loop within "
     "tf.train.MonitoredTrainingSession().",
     "contrib.slim.nets.vgg": "of slim's networks, inception_v3 is here.",
+    "contrib.training.batch_sequences_with_states": "cut sequences in Python, and feed the state of the "
+    "last part: tf.nn.dynamic_rnn(..., initial_state=state).",
+    "contrib.training.rejection_sample": "use dataset.filter, or tf.boolean_mask of a batch.",
+    "contrib.training.resample_at_rate": "use tf.gather with indices drawn by tf.multinomial.",
+    "contrib.training.stratified_sample": "make a Dataset for each class, and join them with "
+    "tf.data.Dataset.zip.",
+    "contrib.training.weighted_resample": "use tf.gather with indices drawn by tf.multinomial.",
     "enable_v2_behavior": "dataflow is TensorFlow 1's graph mode; leave the line out.",
     "profiler": "run with tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE) and look at the "
     "tf.RunMetadata with tf.python.client.timeline, or a dataflow_widgets Timeline.",
-    "resource_loader": "use os.path or importlib.resources.",
     "summary.create_file_writer": "it is TensorFlow 2's; use tf.summary.FileWriter(logdir).",
+    "python.debug": "tfdbg is not here; use tf.Print, sess.explain(fetches), or the stepper of "
+    "dataflow_widgets.",
     "sysconfig": "dataflow has no C++ library to build against.",
     "tpu": "there are no TPUs here; devices are CPUs and GPUs, see tf.device.",
     "load_op_library": "custom ops in C++ cannot be loaded: there is no TensorFlow runtime here; write "

@@ -81,11 +81,23 @@ def submodule(package: str, name: str) -> ModuleType:
         raise absent(package, name) from error
 
 
+def explain_absent(module: str) -> Callable[[str], Any]:
+    """A module's ``__getattr__``: what to write instead of a name that is not in it."""
+
+    def get_attribute(name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        raise absent(module, name, dir(sys.modules[module]))
+
+    return get_attribute
+
+
 def absent(package: str, name: str, known: Iterable[str] = ()) -> AttributeError:
     """What to raise for ``package.name``: what to write instead, or the nearest of the ``known``."""
     from dataflow.missing import advice
 
     public = package.replace("dataflow", "tf", 1)
+    known = [k for k in known if not k.startswith("_")]
     hint = advice(f"{public}.{name}".removeprefix("tf."))
     if not hint:
         close = difflib.get_close_matches(name, known, n=3)

@@ -18,6 +18,7 @@ from dataflow.estimator.regression_heads import (
     RegressionHead,
 )
 from dataflow.losses import Reduction
+from dataflow.namespaces import explain_absent
 
 __all__ = [
     "DNNEstimator",
@@ -65,3 +66,6 @@ def poisson_regression_head(
     return PoissonRegressionHead(
         label_dimension, weight_column, loss_reduction, compute_full_loss, name
     )
+
+
+__getattr__ = explain_absent(__name__)

@@ -9,6 +9,7 @@ from dataflow.feature_column.sequence import (
     sequence_input_layer,
     sequence_numeric_column,
 )
+from dataflow.namespaces import explain_absent
 
 __all__ = [
     "concatenate_context_input",
@@ -19,3 +20,5 @@ __all__ = [
     "sequence_input_layer",
     "sequence_numeric_column",
 ]
+
+__getattr__ = explain_absent(__name__)

@@ -11,6 +11,7 @@ from dataflow import logging, nest
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import is_tensor_like as is_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.namespaces import explain_absent
 from dataflow.ops.sequences import argsort, sort
 from dataflow.ops.variables import global_variables
 from dataflow.train.checkpoint_initializers import init_from_checkpoint
@@ -169,3 +170,5 @@ __all__ = [
     "nest",
     "sort",
 ]
+
+__getattr__ = explain_absent(__name__)

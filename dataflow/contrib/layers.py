@@ -25,6 +25,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.layers import convolutional, core, normalization as normalization_layers, pooling
 from dataflow.layers.base import smart_cond
+from dataflow.namespaces import explain_absent
 from dataflow.ops import (
     activation as activations,
     array,
@@ -726,3 +727,6 @@ def optimize_loss(
         )
         with graph.control_dependencies([updates]):
             return array.identity(loss)
+
+
+__getattr__ = explain_absent(__name__)

@@ -15,6 +15,7 @@ from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.layers.base import Layer
+from dataflow.namespaces import explain_absent
 from dataflow.ops import array
 from dataflow.ops.activation import softmax
 from dataflow.ops.bias import xw_plus_b
@@ -496,3 +497,6 @@ def model_with_buckets(
                     )
                 )
     return outputs, losses
+
+
+__getattr__ = explain_absent(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataflow.namespaces import explain_absent
 from dataflow.ops.lookup import (
     FastHashSpec,
     HashTable,
@@ -43,3 +44,5 @@ __all__ = [
     "string_to_index_table_from_file",
     "string_to_index_table_from_tensor",
 ]
+
+__getattr__ = explain_absent(__name__)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.metrics import counts, means, ranking, thresholds
+from dataflow.namespaces import explain_absent
 from dataflow.ops.counting import confusion_matrix
 from dataflow.ops.math import cast, equal, reduce_mean
 from dataflow.ops.sequences import in_top_k
@@ -135,3 +136,6 @@ def accuracy(predictions: Any, labels: Any, weights: Any = None, name: str | Non
     if weights is None:
         return reduce_mean(right, name=name)
     return reduce_mean(right * weights, name=name) / reduce_mean(cast(weights, "float32"))
+
+
+__getattr__ = explain_absent(__name__)

@@ -1,5 +1,6 @@
 """``tf.contrib.rnn``: the cells and loops of `tf.nn` under their older names."""
 
+from dataflow.namespaces import explain_absent
 from dataflow.rnn.cells import (
     BasicLSTMCell,
     BasicRNNCell,
@@ -65,3 +66,5 @@ __all__ = [
     "static_bidirectional_rnn",
     "static_rnn",
 ]
+
+__getattr__ = explain_absent(__name__)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataflow.namespaces import explain_absent
 from dataflow.ops.synchronization import StagingArea
 
 __all__ = ["StagingArea"]
+
+__getattr__ = explain_absent(__name__)

@@ -8,6 +8,7 @@ from dataflow.contrib.bucketing import bucket, bucket_by_sequence_length
 from dataflow.contrib.hyperparameters import HParams
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
+from dataflow.namespaces import explain_absent
 from dataflow.ops import array
 from dataflow.ops.check_numerics import check_numerics as checked_numerics
 from dataflow.ops.clip import clip_by_norm
@@ -180,3 +181,6 @@ def train(
         while not session.should_stop():
             loss = session.run(train_op)
     return loss
+
+
+__getattr__ = explain_absent(__name__)

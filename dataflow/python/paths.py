@@ -99,7 +99,10 @@ python.estimator.{canned.dnn canned.linear canned.head inputs.numpy_io inputs.pa
 python.data : data
 python.data.ops.{dataset_ops iterator_ops readers} : data
 python.feature_column.{feature_column feature_column_v2 feature_column_lib} : feature_column
-python.tools.{freeze_graph inspect_checkpoint optimize_for_inference_lib} : graph_util train
+python.util.{deprecation tf_export tf_decorator tf_contextlib} : python.util.decorators
+python.ops.{map_fn functional_ops sort_ops stateless_random_ops bincount_ops} : tf random
+python.ops.{inplace_ops weights_broadcast_ops} : ops.array ops.weights tf
+python.ops.signal.{signal spectral_ops shape_ops window_ops reconstruction_ops} : signal
 contrib.layers.python.layers.{layers regularizers utils optimizers encoders} : contrib.layers
 contrib.layers.python.layers.{embedding_ops summaries normalization} : contrib.layers nn
 contrib.layers.python.layers.{initializers} : contrib.layers initializers
@@ -188,6 +191,14 @@ def _packages() -> frozenset[str]:
     return frozenset(found)
 
 
+def _same(path: str) -> str | None:
+    """The module that ``path`` is a second name of: its one home, under the same last name."""
+    found = homes().get(path, ())
+    if len(found) != 1 or path in _packages():
+        return None
+    return found[0] if found[0].rpartition(".")[2] == path.rpartition(".")[2] else None
+
+
 def moved(path: str) -> str | None:
     """Where the whole tree that ``path`` is in stands here; None where it is in none."""
     for tree in sorted(_TREES, key=len, reverse=True):
@@ -272,6 +283,8 @@ class _Finder(MetaPathFinder):
             if relative in _packages() and real.submodule_search_locations is None:
                 real.submodule_search_locations = []  # contrib/layers.py has contrib.layers.python
             return real
+        if (home := _same(relative)) is not None:
+            return ModuleSpec(fullname, Alias(_ROOT + home))
         if relative in homes() or (relative in _packages() and "python" in relative.split(".")):
             return ModuleSpec(fullname, _Gather(), is_package=True)
         return None

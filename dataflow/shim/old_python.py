@@ -129,6 +129,25 @@ def _mend_numpy() -> None:
     np.asarray = _ragged(np.asarray)
     np.fromstring = _fromstring(np.fromstring)
     _put(np.random, random_integers=_random_integers)
+    if not hasattr(np.ndarray, "tostring"):
+        _add_method(np.ndarray, "tostring", np.ndarray.tobytes)
+    if not hasattr(np.generic, "tostring"):
+        _add_method(np.generic, "tostring", np.generic.tobytes)
+
+
+def _add_method(owner: type, name: str, method: Any) -> None:
+    """Adds a method to a class of C, whose attributes Python does not let one set.
+
+    Its dictionary is reached through the garbage collector, as the mapping proxy refers to nothing else;
+    `PyType_Modified` drops what the interpreter has cached. Where Python is not CPython, the class stays.
+    """
+    import ctypes
+    import gc
+
+    (names,) = gc.get_referents(vars(owner)) or [None]
+    if isinstance(names, dict) and hasattr(ctypes, "pythonapi"):
+        names[name] = method
+        ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))
 
 
 def _random_integers(low: int, high: int | None = None, size: Any = None) -> Any:

@@ -338,10 +338,10 @@ class Saver:
         prefix = os.fsdecode(save_path)
         if not checkpoint_exists(prefix):
             folder = os.path.dirname(prefix) or "."
-            raise ValueError(
-                f"The passed save_path is not a valid checkpoint: {prefix}\n"
-                f"  checkpoints in {folder}: {', '.join(_checkpoints_in(folder)) or 'none'}"
-            )
+            there = f"checkpoints in {folder}: {', '.join(_checkpoints_in(folder)) or 'none'}"
+            if not os.path.isdir(folder):
+                there = f"there is no folder {folder} in {os.getcwd()}"
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}\n  {there}")
         graph = sess.graph
         restore_op = graph.get_operation_by_name(self.saver_def.restore_op_name)
         filename = graph.get_tensor_by_name(self.saver_def.filename_tensor_name)

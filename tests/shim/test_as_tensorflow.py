@@ -111,6 +111,8 @@ result = [error_of(s) for s in (
     "from tensorflow.python.ops import no_such_ops",
     "from tensorflow.python.ops.math_ops import no_such_op",
     "import keras.no_such_module",
+    "from tensorflow.contrib.training import stratified_sample",
+    "import tensorflow as tf; tf.contrib.rnn.NoSuchCell",
 )]
 import tensorflow as tf
 result.append([hasattr(tf.contrib, "tensor_forest"), hasattr(tf, "no_such"), tf.contrib.layers.__name__])
@@ -127,7 +129,11 @@ result.append([hasattr(tf.contrib, "tensor_forest"), hasattr(tf, "no_such"), tf.
     assert found[5].startswith("ImportError: tf.python.ops.no_such_ops is not part of dataflow.")
     assert "tf.python.ops.math_ops.no_such_op is not part of dataflow." in found[6]
     assert "tf.keras.no_such_module is not part of dataflow." in found[7]
-    assert found[8] == [False, False, "dataflow.contrib.layers"]
+    assert found[8].startswith(
+        "ImportError: tf.contrib.training.stratified_sample is not part of dataflow. make a Dataset"
+    )
+    assert found[9].startswith("AttributeError: tf.contrib.rnn.NoSuchCell is not part of dataflow.")
+    assert found[10] == [False, False, "dataflow.contrib.layers"]
 
 
 def test_a_tensorflow_that_is_imported_already_is_an_error() -> None:
@@ -156,7 +162,8 @@ result = [
     [np.zeros(2, np.float).dtype.name, np.zeros(1, np.int).dtype.kind, np.ones(1, np.bool).dtype.name,
      np.object is object, np.NaN != np.NaN, np.Inf, np.float_ is np.float64, np.asscalar(np.ones(1)),
      np.fromstring(b"\\x01\\x02", np.uint8).tolist(), np.fromstring("1 2", sep=" ").tolist(),
-     [ragged.dtype.name, ragged.shape], np.product([2, 3]).item(), np.mat([[1]]).shape],
+     [ragged.dtype.name, ragged.shape], np.product([2, 3]).item(), np.mat([[1]]).shape,
+     np.arange(2, dtype=np.uint8).tostring() == b"\\x00\\x01", np.uint8(7).tostring() == b"\\x07"],
     [issubclass(dict, collections.Mapping), issubclass(list, collections.MutableSequence),
      inspect.getargspec(lambda a, b=1: 0).args, time.clock() <= time.clock(), fractions.gcd(6, 4),
      threading.current_thread().isAlive(), callable(imp.load_source),
@@ -166,7 +173,7 @@ result = [
     )
     assert numbers == [
         *("float64", "i", "bool", True, True, float("inf"), True, 1.0),
-        *([1, 2], [1.0, 2.0], ["object", [2]], 6, [1, 1]),
+        *([1, 2], [1.0, 2.0], ["object", [2]], 6, [1, 1], True, True),
     ]
     assert python == [True, True, ["a", "b"], True, 2, True, True, True, True]
 

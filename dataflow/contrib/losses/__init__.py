@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataflow.namespaces import explain_absent
 from collections.abc import Callable
 from typing import Any
 
@@ -149,3 +150,6 @@ def compute_weighted_loss(losses: Any, weights: Any = 1.0, scope: str | None = N
     losses = convert_to_tensor(losses)
     weights = _over_examples(weights, losses.get_shape().ndims)
     return tf_losses.compute_weighted_loss(losses, weights, scope, loss_collection=GraphKeys.LOSSES)
+
+
+__getattr__ = explain_absent(__name__)
