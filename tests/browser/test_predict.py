@@ -116,6 +116,116 @@ def test_a_kernel_that_does_not_answer(chromium: Browser) -> None:
     bare.close()
 
 
+def bare_question(question: Any, *given: list[str]) -> dict[str, Any]:
+    """The traits of a question after some answers."""
+    for each in given:
+        question.answer(each)
+    names = [n for n in question.keys if not n.startswith("_") and n not in ("layout", "bundle")]
+    return question.get_state([*names, "payload"])
+
+
+def five_nodes() -> Any:
+    import dataflow as tf
+    from dataflow.course import attempts
+    from dataflow_widgets import predict
+
+    attempts.forget()
+    with tf.Graph().as_default():
+        scope: dict[str, Any] = {}
+        exec(SETUP, scope)
+        return predict.pruned(scope["pow_op"], session=scope["sess"])
+
+
+RINGS = """() => Object.fromEntries([...document.querySelectorAll('.df-node')]
+    .filter((e) => e.querySelector('.df-ring'))
+    .map((e) => [e.querySelector(':scope > title').textContent,
+                 e.querySelector('.df-ring').classList[1].slice(8)]))"""
+
+
+@pytest.mark.parametrize("width", [620, 1280, 1700])
+def test_the_answer_is_graded_on_the_picture(chromium: Browser, width: int) -> None:
+    bare = BarePage(chromium)
+    bare.page.set_viewport_size({"width": width, "height": 900})
+    bare.page.emulate_media(reduced_motion="reduce")
+    q = five_nodes()
+    bare.show(bare_question(q, ["mul_op"]))
+    bare.wait_drawn(attempt="graphviz")
+    assert bare.page.evaluate(RINGS) == {"mul_op": "wrong"}, "a wrong answer names nothing missed"
+    mul = bare.page.locator('.df-node:has(> title:text-is("mul_op"))')
+    assert mul.locator(".df-tag").text_content() == "✗ wrong"
+    assert "wrong" in mul.get_attribute("aria-label")
+    mul.click()
+    assert bare.page.evaluate(RINGS) == {}, "another answer is not graded yet"
+    mul.click()
+    q.reveal()
+    for key in ("answers", "marks", "explanation"):
+        bare.page.evaluate("([k, v]) => models[0].update(k, v)", [key, getattr(q, key)])
+    assert bare.page.evaluate(RINGS) == {"mul_op": "wrong", "useless": "missed"}
+    assert "df-pruned" in bare.page.locator(".df-node.df-graded-missed").get_attribute("class")
+    assert "never reached useless: pruned" in bare.page.locator(".df-status").text_content()
+    covered = bare.page.evaluate(
+        """() => [...document.querySelectorAll('.df-ring')].filter((ring) => {
+            const tag = ring.parentElement.querySelector('.df-tag').getBoundingClientRect();
+            return tag.top + 2 < ring.getBoundingClientRect().bottom; }).length"""
+    )
+    assert covered == 0, "what is said of a node does not cross its ring"
+    assert bare.failures() == []
+    bare.close()
+
+
+def test_the_answer_plays_the_wave_back_from_the_fetch(chromium: Browser) -> None:
+    bare = BarePage(chromium)
+    q = five_nodes()
+    bare.show(bare_question(q, ["mul_op"]))
+    bare.wait_drawn(attempt="graphviz")
+    bare.page.evaluate(
+        """() => { window.fronts = []; new MutationObserver(() => {
+            const at = [...document.querySelectorAll('.df-wave-front > title')]
+                .map((e) => e.textContent).sort().join(' ');
+            if (at && at !== fronts.at(-1)) fronts.push(at);
+        }).observe(document.body, {subtree: true, attributes: true, attributeFilter: ['class']}) }"""
+    )
+    q.reveal()
+    for key in ("answers", "marks", "explanation"):
+        bare.page.evaluate("([k, v]) => models[0].update(k, v)", [key, getattr(q, key)])
+    bare.page.locator(".df-node.df-pruned").wait_for()
+    assert bare.page.evaluate("fronts") == ["pow_op", "add_op mul_op", "x y"]
+    assert bare.page.locator(".df-wave").count() == 0
+    bare.page.get_by_role("button", name="The wave again").click()
+    bare.page.locator(".df-wave-front").first.wait_for()
+    bare.page.locator(".df-node.df-pruned").wait_for()
+    assert bare.failures() == []
+    bare.close()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_a_question_of_placement_shows_its_part_colored_by_device(
+    chromium: Browser, dark: bool
+) -> None:
+    import dataflow as tf
+    from dataflow_widgets import predict
+
+    with tf.Graph().as_default():
+        images = tf.placeholder(tf.float32, [None, 64], name="images")
+        with tf.device("/job:worker/task:0"):
+            hidden = tf.nn.relu(tf.matmul(images, tf.get_variable("w1", [64, 32])), name="hidden")
+        with tf.device("/job:worker/task:1"):
+            logits = tf.matmul(hidden, tf.get_variable("w2", [32, 10]), name="logits")
+        tf.square(logits, name="elsewhere")
+        q = predict.nodes("Which?", [hidden], show=logits, color="device")
+    bare = BarePage(chromium, dark=dark)
+    bare.show(bare_question(q))
+    bare.wait_drawn(attempt="graphviz")
+    titles = bare.page.locator(".df-node > title").all_text_contents()
+    assert "logits" in titles and "elsewhere" not in titles
+    assert not [name for name in titles if "Initializer" in name or "Assign" in name]
+    keys = bare.page.locator(".df-legend .df-key").all_text_contents()
+    assert sorted(keys) == ["/job:worker/task:0 (4)", "/job:worker/task:1 (3)", "not pinned (1)"]
+    assert bare.page.locator(".df-node.df-coloured").count() == len(titles)
+    assert serious_findings(bare.page, "main") == []
+    bare.close()
+
+
 def test_nodes_by_mouse(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
     (inside,) = open_questions(lab_page, jupyter_server, PRUNED)
     wait_drawn(inside, 6)
@@ -135,7 +245,7 @@ def test_nodes_by_mouse(lab_page: LabPage, jupyter_server: JupyterServer) -> Non
     wait_state(inside, "right")
     assert "The real run took 5 steps" in verdict.text_content()
     wait_class(inside, "useless", "df-pruned")
-    assert "marked" in node(inside, "useless").get_attribute("aria-label")
+    assert "right" in node(inside, "useless").get_attribute("aria-label")
     lab_page.page.wait_for_timeout(800)  # until colours have settled
     lab_page.screenshot("predict_nodes_right", inside)
     lab_page.run_code("assert [a['given'] for a in q.answers] == [['mul_op'], ['useless']]")

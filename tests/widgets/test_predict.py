@@ -72,6 +72,24 @@ def test_pruned_under_a_feed_and_with_nothing_pruned() -> None:
     assert everything.answer([]).startswith("Right: there is no pruned node")
 
 
+def test_a_question_can_be_about_a_part_of_the_graph() -> None:
+    ops = lesson()
+    q = predict.nodes("Which multiply?", ["mul_op"], show=ops["mul_op"], answer_color="type")
+    assert [node["name"] for node in q._question.nodes] == ["x", "y", "mul_op"]
+    q.answer(["x", "mul_op"])
+    assert q.answers[0]["mistakes"] == ["x"]
+    assert q.marks == {}, "what is right is told with the explanation"
+    q.reveal()
+    assert q.marks == {"solution": [2], "color": "type"}
+    half = predict.pruned(ops["mul_op"], show=lambda op: op.name != "useless")
+    assert half.answer(["add_op", "pow_op"]).startswith("Right: 2 pruned nodes")
+    assert half.marks["needed"] == [0, 1, 3] and half.marks["solution"] == [2, 4]
+    with pytest.raises(ValueError, match="show= leaves out useless, which the answer names"):
+        predict.nodes("Which?", ["useless"], show=ops["mul_op"])
+    with pytest.raises(ValueError, match="color= takes '', 'device' and 'type', got 'size'"):
+        predict.nodes("Which?", ["x"], color="size")
+
+
 def test_any_nodes_can_be_asked_for() -> None:
     ops = lesson()
     q = predict.nodes("Which nodes multiply?", lambda op: op.type == "Mul", explain="Type Mul.")

@@ -28,28 +28,42 @@ def pruned(
     *,
     session: Any = None,
     graph: Any = None,
+    show: Any = None,
     **options: Any,
 ) -> Predict:
     """Which nodes will a run of ``fetches`` with ``feed_dict`` leave out? Click them in the graph.
 
-    The graph is ``graph``, the session's, or the default one. Graded by `needed_operations`, which
+    The graph is ``graph``, the session's, or the default one; ``show`` restricts the question to a
+    part of it, as in `nodes`. Graded by `needed_operations`, which
     is what the session itself asks. With ``session`` the run is made once and told in the
     explanation; its variables are afterwards what they were.
     """
-    return Predict(PrunedQuestion(fetches, feed_dict, session, graph), **options)
+    return Predict(PrunedQuestion(fetches, feed_dict, session, graph, show), **options)
 
 
-def nodes(text: str, right: Any, *, graph: Any = None, **options: Any) -> Predict:
+def nodes(
+    text: str,
+    right: Any,
+    *,
+    graph: Any = None,
+    show: Any = None,
+    color: str = "",
+    answer_color: str = "",
+    **options: Any,
+) -> Predict:
     """Any question that is answered by marking nodes. ``graph`` is the default one if not given.
 
     ``right`` are the operations, tensors or names that are meant, or a function of an operation
-    that is true for them, so that the engine finds them.
+    that is true for them, so that the engine finds them. ``show`` is the part of the graph that the
+    question is about: fetches, for what a run of them needs, or a function of an operation; the rest
+    is not drawn. ``color="device"`` colors the nodes by their device, ``"type"`` by their type;
+    ``answer_color`` does so when the answer is shown, for where it would give the answer away.
     """
     if graph is None:
         from dataflow.graph.default_stacks import default_graph
 
         graph = default_graph()
-    return Predict(NodesQuestion(text, right, graph), **options)
+    return Predict(NodesQuestion(text, right, graph, show, color, answer_color), **options)
 
 
 def order(

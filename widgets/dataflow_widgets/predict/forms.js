@@ -1,8 +1,12 @@
 // The ways in which a question is answered: nodes clicked in a graph, rows put in order or ticked, a
 // choice, a typed value.  Each form is { element, value(), set(given), lock(locked) }; `changed(words)`
 // tells what the last action did.
-import { QUIET, button, h, plural, unique } from "../shared/dom.js";
+import { QUIET, button, h, plural, s, unique } from "../shared/dom.js";
+import { colouring } from "../shared/palette.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
+import { waveLevels } from "./wave.js";
+
+const SIGNS = { right: "✓", wrong: "✗", missed: "→" };
 
 export const forms = { nodes, order, rows, choice, value };
 
@@ -16,14 +20,25 @@ function checkbox(label, checked, onchange, extra = {}) {
 /** Nodes of the graph, marked by click or Enter; the same as a list of check boxes. */
 function nodes(question, { store, frame, changed, settled }) {
   const picked = new Set();
+  let rings = new Map(); // name -> "right", "wrong" or "missed"
+  let wave = null; // the nodes that the pruning wave has reached, while it runs
+  let timer = null;
+  let solution = null; // what `Question.marks` says, once it may be shown
   let locked = false;
   let listed = 0;
   const boxes = new Map();
   const list = h("div", { class: "df-pick-list" });
+  const legend = h("div", { class: "df-legend", hidden: true });
+  const grades = (item) => new Set(item.members.map((index) => rings.get(store.graph.nodes[index].name)).filter(Boolean));
+  const gradeOf = (item) => ["wrong", "missed", "right"].find((grade) => grades(item).has(grade)) ?? "";
   const pane = new GraphPane(store.graph, {
     host: store.host,
     ask: () => store.host.ask({ send: (message) => store.send(message) }),
-    word: (item) => (!item.group && picked.has(store.graph.nodes[item.index].name) ? "marked" : ""),
+    word: (item) => {
+      const grade = gradeOf(item);
+      if (grade) return `${SIGNS[grade]} ${grade}`;
+      return !item.group && picked.has(store.graph.nodes[item.index].name) ? "marked" : "";
+    },
     onactivate: (item) => {
       if (item.group) return changed(`${item.path ?? "These nodes"}: open the scope to mark what is in it.`);
       toggle(store.graph.nodes[item.index].name);
@@ -31,6 +46,7 @@ function nodes(question, { store, frame, changed, settled }) {
     onlayout: (result) => {
       frame.note(layoutNote(result));
       frame.element.dataset.drawn = String(result.nodes.size);
+      show();
       settled(pane);
     },
   });
@@ -38,14 +54,43 @@ function nodes(question, { store, frame, changed, settled }) {
     if (locked) return;
     if (on) picked.add(name);
     else picked.delete(name);
+    rings.delete(name); // what was said of it was said of another answer
     show();
     changed(`${name} ${on ? "marked" : "not marked any more"}; ${plural(picked.size, "node")} marked.`);
   }
   function show() {
-    const classes = new Map();
-    for (const item of pane.visible?.items ?? []) if (!item.group && picked.has(store.graph.nodes[item.index].name)) classes.set(item.id, new Set(["df-picked"]));
-    pane.setClasses(classes);
     for (const [name, box] of boxes) box.checked = picked.has(name);
+    if (!pane.visible) return;
+    const { fills, entries } = colouring(question.color || solution?.color || "kind", pane);
+    pane.fills = fills;
+    legend.hidden = !entries.length;
+    legend.replaceChildren(...entries.map(([name, value]) => h("span", { class: "df-key" }, h("i", { style: `background:${value}` }), name)));
+    const classes = new Map();
+    for (const item of pane.visible.items) {
+      const names = new Set();
+      if (!item.group && picked.has(store.graph.nodes[item.index].name)) names.add("df-picked");
+      const grade = gradeOf(item);
+      if (grade) names.add(`df-graded-${grade}`);
+      if (wave && item.members.some((index) => wave.reached.has(index))) names.add("df-wave");
+      if (wave && item.members.some((index) => wave.front.has(index))) names.add("df-wave-front");
+      if (names.size) classes.set(item.id, names);
+      ring(item, grade);
+    }
+    pane.setClasses(classes);
+    for (const edge of pane.visible.edges) {
+      const reached = (id) => wave && pane.itemById(id).members.some((index) => wave.reached.has(index));
+      pane.drawing.edgeElements.get(edge.id)?.classList.toggle("df-wave", Boolean(reached(edge.from) && reached(edge.to)));
+    }
+  }
+  /** A ring around a node: what a grade says where there is no color. */
+  function ring(item, grade) {
+    const element = pane.drawing?.elements.get(item.id);
+    const at = pane.layout?.nodes.get(item.id);
+    element?.querySelector(".df-ring")?.remove();
+    element?.querySelector(".df-tag").setAttribute("dy", grade ? 8 : 0); // below the ring
+    if (!grade || !element || !at) return;
+    const [w, hgt] = [at.width + 11, at.height + 11];
+    element.prepend(s("rect", { class: `df-ring df-ring-${grade}`, x: at.x - w / 2, y: at.y - hgt / 2, width: w, height: hgt, rx: 11 }));
   }
   function fill() {
     for (; listed < store.graph.nodes.length; listed += 1) {
@@ -56,9 +101,41 @@ function nodes(question, { store, frame, changed, settled }) {
       list.append(element);
     }
   }
-  const tools = h("div", { class: "df-form-tools" }, pane.zoomBar);
+  const nameOf = (index) => store.graph.nodes[index].name;
+  const short = (indices, limit = 6) => indices.slice(0, limit).map(nameOf).join(", ") + (indices.length > limit ? ` and ${indices.length - limit} more` : "");
+  /** From what is fetched back, against the arrows: each level of nodes that the run needs. */
+  function play(marks) {
+    stop();
+    const levels = waveLevels(store.graph, marks);
+    const pruned = store.graph.nodes.map((_, index) => index).filter((index) => !levels.flat().includes(index));
+    const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const end = () => {
+      stop();
+      pane.setMarks(marks);
+      show();
+      changed(pruned.length ? `The wave from ${short(marks.fetched)} never reached ${short(pruned)}: pruned.` : "The wave reached every node: nothing is pruned.");
+    };
+    if (still || !pane.visible) return end();
+    pane.setMarks(null);
+    wave = { reached: new Set(), front: new Set() };
+    const step = (at) => {
+      if (at === levels.length) return end();
+      wave.front = new Set(levels[at]);
+      for (const index of levels[at]) wave.reached.add(index);
+      show();
+      changed(at ? `One step back: ${short(levels[at])}.` : `The run fetches ${short(levels[at])}.`);
+      timer = setTimeout(() => step(at + 1), Math.max(120, Math.min(700, 5000 / levels.length)));
+    };
+    step(0);
+  }
+  function stop() {
+    clearTimeout(timer);
+    wave = null;
+  }
+  const again = button("▶ The wave again", "Play once more how the run reaches back from what it fetches", () => play(solution), { hidden: true });
+  const tools = h("div", { class: "df-form-tools" }, again, pane.zoomBar);
   return {
-    element: h("div", { class: "df-node-form" }, tools, pane.element, h("details", { class: "df-as-list" }, h("summary", QUIET, "The same as a list"), list)),
+    element: h("div", { class: "df-node-form" }, tools, pane.element, legend, h("details", { class: "df-as-list" }, h("summary", QUIET, "The same as a list"), list)),
     pane,
     value: () => store.graph.nodes.map((node) => node.name).filter((name) => picked.has(name)),
     set(given) {
@@ -74,12 +151,26 @@ function nodes(question, { store, frame, changed, settled }) {
       fill();
       pane.adopt();
       await pane.update();
+    },
+    /** Rings what an answer marked, as right or wrong; null: no answer yet. */
+    grade(answer) {
+      rings = new Map((answer?.given ?? []).map((name) => [name, answer.right || !(answer.mistakes ?? []).includes(name) ? "right" : "wrong"]));
       show();
     },
-    reveal(marks) {
+    /** The answer in the picture: what was missed, and what the run needs; `fresh`: play the wave. */
+    reveal(marks, fresh = false) {
+      stop();
+      solution = marks;
+      for (const index of marks?.solution ?? []) if (!rings.has(nameOf(index))) rings.set(nameOf(index), "missed");
+      again.hidden = !marks?.needed;
+      if (marks?.needed && fresh) return play(marks);
       pane.setMarks(marks?.needed ? marks : null);
+      show();
     },
-    dispose: () => pane.dispose(),
+    dispose() {
+      stop();
+      pane.dispose();
+    },
   };
 }
 

@@ -10,6 +10,7 @@ from dataflow_widgets.predict.question import Grade, Question, brief, listed, pi
 from dataflow_widgets.words import plural
 
 _MAX_ORDERED = 12
+_COLORS = ("", "device", "type")
 
 
 def op_name(element: Any) -> str:
@@ -38,6 +39,17 @@ def fetch_words(graph: Any, fetches: Any) -> str:
     return listed([op_name(e) for e in elements])
 
 
+def _asked_about(graph: Any, show: Any) -> set[str] | None:
+    """The names that a question is about: of what a run of ``show`` needs, or for which it is true."""
+    if show is None:
+        return None
+    if callable(show) and not hasattr(show, "op"):
+        return {op.name for op in graph.get_operations() if show(op)}
+    from dataflow.introspect.graph_json import needed_names
+
+    return set(needed_names(graph, show)["needed"])
+
+
 class NodesQuestion(Question):
     """Which nodes of a graph are meant?"""
 
@@ -48,19 +60,44 @@ class NodesQuestion(Question):
         "Look at what goes into the node and at what comes out of it.",
     )
 
-    def __init__(self, text: str, right: Any, graph: Any) -> None:
+    def __init__(
+        self,
+        text: str,
+        right: Any,
+        graph: Any,
+        show: Any = None,
+        color: str = "",
+        answer_color: str = "",
+    ) -> None:
         """``right``: operations, tensors or names, or a function of an operation, true where
-        meant."""
+        meant. ``show``: what is asked about, as fetches or such a function; None: the whole graph.
+        ``color``: "device" or "type", what the nodes are colored by; "" for their kind.
+        ``answer_color``: the same, when the answer is shown."""
         from dataflow.introspect.graph_json import graph_to_dict
 
+        for name, given in (("color", color), ("answer_color", answer_color)):
+            if given not in _COLORS:
+                raise ValueError(
+                    f"{name}= takes {listed([repr(c) for c in _COLORS])}, got {given!r}"
+                )
         if callable(right) and not hasattr(right, "op"):
             right = [op for op in graph.get_operations() if right(op)]
         self.text = text
-        self.nodes = graph_to_dict(graph)["nodes"]
-        self._names = [node["name"] for node in self.nodes]
+        self._color, self._answer_color = color, answer_color
+        every = graph_to_dict(graph)["nodes"]
         self._right = {op_name(each) for each in right}
-        if self._right - set(self._names):
-            raise ValueError(f"not in this graph: {listed(sorted(self._right - set(self._names)))}")
+        unknown = self._right - {node["name"] for node in every}
+        if unknown:
+            raise ValueError(f"not in this graph: {listed(sorted(unknown))}")
+        asked = _asked_about(graph, show)
+        self.nodes = [node for node in every if asked is None or node["name"] in asked]
+        self._names = [node["name"] for node in self.nodes]
+        outside = self._right - set(self._names)
+        if outside:
+            raise ValueError(f"show= leaves out {listed(sorted(outside))}, which the answer names")
+
+    def public(self) -> dict[str, Any]:
+        return {"color": self._color}
 
     def options_words(self) -> str:
         from dataflow_widgets.words import describe_nodes
@@ -74,6 +111,13 @@ class NodesQuestion(Question):
         if grade.right or not tries or not false:
             return grade
         return Grade(False, f"{grade.words} {self._why_not(false[0])}")
+
+    def mistakes(self, given: Any) -> list[str]:
+        return [name for name in given if name not in self._right]
+
+    def marks(self) -> dict[str, Any]:
+        solution = [i for i, name in enumerate(self._names) if name in self._right]
+        return {"solution": solution, "color": self._answer_color}
 
     def _why_not(self, name: str) -> str:
         return f"{name} does not belong to them."
@@ -90,7 +134,9 @@ class PrunedQuestion(NodesQuestion):
 
     what = "pruned node"
 
-    def __init__(self, fetches: Any, feed_dict: Any, session: Any, graph: Any) -> None:
+    def __init__(
+        self, fetches: Any, feed_dict: Any, session: Any, graph: Any, show: Any = None
+    ) -> None:
         from dataflow.introspect.graph_json import needed_names
 
         graph = graph if graph is not None else getattr(session, "graph", None)
@@ -106,7 +152,9 @@ class PrunedQuestion(NodesQuestion):
             + (f" and is fed {fed}" if fed else "")
             + ". Which nodes will be pruned: neither computed nor fed? Mark them in the graph."
         )
-        super().__init__(text, self._of["pruned"], graph)
+        asked = _asked_about(graph, show)
+        right = [name for name in self._of["pruned"] if asked is None or name in asked]
+        super().__init__(text, right, graph, show)
         self.hints = (
             f"Start at {self._fetched} and walk back, against the arrows"
             + (f"; stop at {fed}, whose value is given" if fed else "")
@@ -160,7 +208,8 @@ class PrunedQuestion(NodesQuestion):
     def marks(self) -> dict[str, Any]:
         index = {name: i for i, name in enumerate(self._names)}
         keys = ("fetched", "fed", "needed")
-        return {key: sorted(index[n] for n in self._of[key]) for key in keys}
+        run = {key: sorted(index[n] for n in self._of[key] if n in index) for key in keys}
+        return super().marks() | run
 
 
 class OrderQuestion(Question):

@@ -41,6 +41,7 @@ function render({ model, el }) {
   const past = h("details", { class: "df-past" });
 
   let count = 0;
+  let revealed = false; // the traits of one answer arrive one by one
   function update(first = false) {
     const answers = model.get("answers") ?? [];
     const explanation = model.get("explanation");
@@ -65,7 +66,10 @@ function render({ model, el }) {
     verdict.hidden = !last;
     past.hidden = answers.length < 2;
     past.replaceChildren(h("summary", QUIET, plural(given.length, "answer")), h("ol", {}, given.map((answer) => h("li", {}, `${answer.right ? "right" : "not yet"}: ${answer.words}`))));
-    form.reveal?.(done ? model.get("marks") : null);
+    if (!revealed || !done) form.grade?.(given.at(-1) ?? null);
+    const marks = done && Object.keys(model.get("marks") ?? {}).length ? model.get("marks") : null;
+    if (!marks || !revealed) form.reveal?.(marks, Boolean(marks) && !first);
+    revealed = Boolean(marks);
     if (!last) say("Not answered yet.");
     else if (done && frame.status.textContent.endsWith("…")) say("");
   }
@@ -78,7 +82,7 @@ function render({ model, el }) {
     past,
   );
 
-  const redraw = form.redraw ? guarded(frame, () => form.redraw().then(() => form.reveal(model.get("explanation") ? model.get("marks") : null))) : null;
+  const redraw = form.redraw ? guarded(frame, () => form.redraw()) : null;
   const forget = store.on((event, detail) => {
     if (event === "error") frame.fail(detail);
     else if (event === "graph" && redraw) redraw();

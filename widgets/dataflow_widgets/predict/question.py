@@ -43,6 +43,10 @@ class Question:
         """
         raise NotImplementedError
 
+    def mistakes(self, given: Any) -> list[str]:
+        """For a graph: the names that an answer marks and should not."""
+        return []
+
     def given_words(self, given: Any) -> str:
         """An answer in words."""
         return str(given)
@@ -52,7 +56,9 @@ class Question:
         raise NotImplementedError
 
     def marks(self) -> dict[str, Any] | None:
-        """For a graph: what the run fetched, fed and needed, shown with the explanation."""
+        """For a graph, shown with the explanation: the right nodes (``solution``), what they
+        are colored by (``color``), and for a run what it fetched, was fed and needed; nodes as
+        lists of indices."""
         return None
 
 

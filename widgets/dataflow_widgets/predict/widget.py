@@ -17,8 +17,8 @@ from dataflow_widgets.words import plural
 class Predict(Widget):
     """Asks a `Question`, grades each answer, gives a hint, a second hint, and the explanation.
 
-    ``answers`` lists what was answered, as dictionaries with ``given``, ``right``, ``words`` and
-    ``hint``. It is a trait, so a saved notebook holds it; run again, the cell shows the answers given
+    ``answers`` lists what was answered, as dictionaries with ``given``, ``right``, ``words``, ``hint``
+    and, for nodes, ``mistakes``: the names marked that should not be, ringed in the picture. It is a trait, so a saved notebook holds it; run again, the cell shows the answers given
     before, as long as the question is the same. The explanation reaches the page only when the
     answer was right or the learner asked for it.
     """
@@ -83,6 +83,7 @@ class Predict(Widget):
         answer: dict[str, Any] = {"given": given, "right": grade.right, "words": grade.words}
         if not grade.right:
             answer["hint"] = self._hints[min(tries, 1)]
+            answer["mistakes"] = self._question.mistakes(given)
         return answer
 
     def answer(self, given: Any) -> str:
