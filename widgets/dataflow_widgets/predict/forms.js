@@ -61,6 +61,7 @@ function nodes(question, { store, frame, changed, settled }) {
   function show() {
     for (const [name, box] of boxes) box.checked = picked.has(name);
     if (!pane.visible) return;
+    for (const index of solution?.solution ?? []) if (!rings.has(nameOf(index))) rings.set(nameOf(index), "missed");
     const { fills, entries } = colouring(question.color || solution?.color || "kind", pane);
     pane.fills = fills;
     legend.hidden = !entries.length;
@@ -161,7 +162,6 @@ function nodes(question, { store, frame, changed, settled }) {
     reveal(marks, fresh = false) {
       stop();
       solution = marks;
-      for (const index of marks?.solution ?? []) if (!rings.has(nameOf(index))) rings.set(nameOf(index), "missed");
       again.hidden = !marks?.needed;
       if (marks?.needed && fresh) return play(marks);
       pane.setMarks(marks?.needed ? marks : null);
