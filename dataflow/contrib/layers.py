@@ -34,6 +34,9 @@ from dataflow.ops import (
     initializers,
     normalization as normalization_ops,
 )
+from dataflow.ops.embedding import (
+    safe_embedding_lookup_sparse as safe_embedding_lookup_sparse,
+)
 from dataflow.ops.math import abs_, add_n, multiply, reduce_sum, sqrt, square
 from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.train.moving_averages import assign_moving_average

@@ -17,14 +17,15 @@ from dataflow.rnn.loops import bidirectional_dynamic_rnn, dynamic_rnn, static_bi
 from dataflow.shapes import TensorShape
 
 
-def _depth(input_shape: Any) -> int:
+def depth_of(input_shape: Any) -> int:
+    """The size of the last axis; raises `ValueError` where it is unknown."""
     depth = TensorShape(input_shape)[-1].value
     if depth is None:
         raise ValueError(f"Expected inputs.shape[-1] to be known, saw shape: {input_shape}")
     return int(depth)
 
 
-class _SameSizes(RNNCell):
+class SameSizes(RNNCell):
     """A cell whose state and output have ``num_units`` elements each."""
 
     _num_units: int
@@ -38,7 +39,7 @@ class _SameSizes(RNNCell):
         return self._num_units
 
 
-class LayerNormBasicLSTMCell(_SameSizes):
+class LayerNormBasicLSTMCell(SameSizes):
     """`BasicLSTMCell` with each gate and the state normalized over its units (Ba, Kiros, Hinton 2016).
 
     ``dropout_keep_prob`` drops units of the candidate, without loss of memory (Semeniuta et al. 2016). States
@@ -72,7 +73,7 @@ class LayerNormBasicLSTMCell(_SameSizes):
 
     def build(self, input_shape: Any) -> None:
         units = self._num_units
-        self._kernel = self.add_variable("kernel", [_depth(input_shape) + units, 4 * units])
+        self._kernel = self.add_variable("kernel", [depth_of(input_shape) + units, 4 * units])
         self._norms = {}
         if not self._layer_norm:
             self._bias = self.add_variable("bias", [4 * units], initializer=zeros_initializer())
@@ -113,7 +114,7 @@ class LayerNormBasicLSTMCell(_SameSizes):
         return new_h, LSTMStateTuple(new_c, new_h)
 
 
-class UGRNNCell(_SameSizes):
+class UGRNNCell(SameSizes):
     """Update gate alone: ``g * state + (1 - g) * candidate`` (Collins, Sohl-Dickstein, Sussillo 2016)."""
 
     def __init__(
@@ -132,7 +133,7 @@ class UGRNNCell(_SameSizes):
 
     def build(self, input_shape: Any) -> None:
         units = self._num_units
-        shape = [_depth(input_shape) + units, 2 * units]
+        shape = [depth_of(input_shape) + units, 2 * units]
         self._kernel = self.add_variable("kernel", shape, initializer=self._initializer)
         self._bias = self.add_variable("bias", [2 * units], initializer=zeros_initializer())
         self.built = True
@@ -145,7 +146,7 @@ class UGRNNCell(_SameSizes):
         return new, new
 
 
-class SRUCell(_SameSizes):
+class SRUCell(SameSizes):
     """Simple recurrent unit, whose gates do not see the state (Lei and Zhang 2017)."""
 
     def __init__(
@@ -162,7 +163,7 @@ class SRUCell(_SameSizes):
 
     def build(self, input_shape: Any) -> None:
         units = self._num_units
-        self._kernel = self.add_variable("kernel", [_depth(input_shape), 4 * units])
+        self._kernel = self.add_variable("kernel", [depth_of(input_shape), 4 * units])
         self._bias = self.add_variable("bias", [2 * units], initializer=zeros_initializer())
         self.built = True
 
@@ -216,7 +217,7 @@ class ConvLSTMCell(RNNCell):
         return LSTMStateTuple(self._cell, self._output)
 
     def build(self, input_shape: Any) -> None:
-        joined = _depth(input_shape) + _depth(self._output)
+        joined = depth_of(input_shape) + depth_of(self._output)
         shape = [*self._kernel_shape, joined, 4 * self._channels]
         self._kernel = self.add_variable("kernel", shape, initializer=self._initializer)
         if self._use_bias:
@@ -276,7 +277,7 @@ class HighwayWrapper(CellAround):
         self._carry_bias_init = carry_bias_init
 
     def _gate(self, inputs: Any, name: str, bias: float) -> Any:
-        size = _depth(inputs.get_shape())
+        size = depth_of(inputs.get_shape())
         kernel = get_variable(f"{name}_w", [size, size], dtype=inputs.dtype)
         start = constant_initializer(bias)
         return sigmoid(

@@ -1,0 +1,509 @@
+"""Recurrent cells of `tf.contrib.rnn` that each follow one paper, and wrappers for whole sequences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow import dtypes
+from dataflow.graph import nest
+from dataflow.graph.conversion import convert_to_tensor
+from dataflow.ops import array
+from dataflow.ops.activation import relu, softmax
+from dataflow.ops.bias import bias_add
+from dataflow.ops.clip import clip_by_value
+from dataflow.ops.convolution import conv2d
+from dataflow.ops.initializers import constant_initializer, zeros_initializer
+from dataflow.ops.math import exp, floormod, log, matmul, reduce_sum, sigmoid, tanh
+from dataflow.ops.random import random_uniform
+from dataflow.rnn.cells import CellAround, GRUCell, LSTMStateTuple, RNNCell
+from dataflow.rnn.gated_cells import SameSizes, depth_of
+from dataflow.rnn.loops import dynamic_rnn, static_rnn
+
+
+class NASCell(RNNCell):
+    """The cell that architecture search found (Zoph and Le 2016); states are `LSTMStateTuple`."""
+
+    def __init__(
+        self,
+        num_units: int,
+        num_proj: int | None = None,
+        use_bias: bool = False,
+        reuse: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(_reuse=reuse, **kwargs)
+        self._num_units = num_units
+        self._num_proj = num_proj
+        self._use_bias = use_bias
+
+    @property
+    def state_size(self) -> Any:
+        return LSTMStateTuple(self._num_units, self.output_size)
+
+    @property
+    def output_size(self) -> Any:
+        return self._num_proj or self._num_units
+
+    def build(self, input_shape: Any) -> None:
+        gates = 8 * self._num_units
+        self._recurrent = self.add_variable("recurrent_kernel", [self.output_size, gates])
+        self._kernel = self.add_variable("kernel", [depth_of(input_shape), gates])
+        if self._use_bias:
+            self._bias = self.add_variable("bias", [gates], initializer=zeros_initializer())
+        if self._num_proj is not None:
+            self._projection = self.add_variable(
+                "projection_weights", [self._num_units, self._num_proj]
+            )
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        c, m = state
+        by_state = matmul(m, self._recurrent)
+        if self._use_bias:
+            by_state = bias_add(by_state, self._bias)
+        hs = array.split(by_state, 8, 1)
+        xs = array.split(matmul(inputs, self._kernel), 8, 1)
+        a = sigmoid(xs[0] + hs[0]) * relu(xs[1] + hs[1])
+        b = sigmoid(xs[2] + hs[2]) + relu(xs[3] * hs[3])
+        d = tanh(xs[4] + hs[4]) * sigmoid(xs[5] + hs[5])
+        e = tanh(xs[6] + hs[6]) + sigmoid(xs[7] + hs[7])
+        new_c = tanh(tanh(a) + c) * tanh(b)
+        new_m = tanh(new_c * tanh(tanh(d) + sigmoid(e)))
+        if self._num_proj is not None:
+            new_m = matmul(new_m, self._projection)
+        return new_m, LSTMStateTuple(new_c, new_m)
+
+
+class CoupledInputForgetGateLSTMCell(RNNCell):
+    """LSTM that forgets as much as it takes in: the input gate is ``1 - f`` (Greff et al. 2015)."""
+
+    def __init__(
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        initializer: Any = None,
+        num_proj: int | None = None,
+        proj_clip: float | None = None,
+        num_unit_shards: int = 1,
+        num_proj_shards: int = 1,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = tanh,
+        reuse: Any = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name)
+        self._num_units = num_units
+        self._use_peepholes = use_peepholes
+        self._initializer = initializer
+        self._num_proj, self._proj_clip = num_proj, proj_clip
+        self._forget_bias = forget_bias
+        self._state_is_tuple = state_is_tuple
+        self._activation = activation
+
+    @property
+    def state_size(self) -> Any:
+        if self._state_is_tuple:
+            return LSTMStateTuple(self._num_units, self.output_size)
+        return self._num_units + self.output_size
+
+    @property
+    def output_size(self) -> Any:
+        return self._num_proj or self._num_units
+
+    def build(self, input_shape: Any) -> None:
+        units, initializer = self._num_units, self._initializer
+        shape = [depth_of(input_shape) + self.output_size, 3 * units]
+        self._kernel = self.add_variable("kernel", shape, initializer=initializer)
+        self._bias = self.add_variable("bias", [3 * units], initializer=zeros_initializer())
+        if self._use_peepholes:
+            self._w_f, self._w_o = (
+                self.add_variable(f"w_{gate}_diag", [units], initializer=initializer)
+                for gate in "fo"
+            )
+        if self._num_proj is not None:
+            self._projection = self.add_variable(
+                "projection/kernel", [units, self._num_proj], initializer=initializer
+            )
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        if self._state_is_tuple:
+            c, m = state
+        else:
+            c, m = state[:, : self._num_units], state[:, self._num_units :]
+        gates = bias_add(matmul(array.concat([inputs, m], 1), self._kernel), self._bias)
+        j, f, o = array.split(gates, 3, 1)
+        f = f + self._forget_bias
+        if self._use_peepholes:
+            f = f + self._w_f * c
+        f = sigmoid(f)
+        c = f * c + (1.0 - f) * self._activation(j)
+        if self._use_peepholes:
+            o = o + self._w_o * c
+        m = sigmoid(o) * self._activation(c)
+        if self._num_proj is not None:
+            m = matmul(m, self._projection)
+            if self._proj_clip is not None:
+                m = clip_by_value(m, -self._proj_clip, self._proj_clip)
+        return m, (LSTMStateTuple(c, m) if self._state_is_tuple else array.concat([c, m], 1))
+
+
+class IntersectionRNNCell(SameSizes):
+    """+RNN: one gate for the state, one for the way through the layers (Collins et al. 2016).
+
+    Inputs have ``num_units`` elements, or are projected to as many: ``num_in_proj=num_units``.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        num_in_proj: int | None = None,
+        initializer: Any = None,
+        forget_bias: float = 1.0,
+        y_activation: Any = relu,
+        reuse: Any = None,
+    ) -> None:
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+        self._initializer = initializer
+        self._forget_bias = forget_bias
+        self._num_input_proj = num_in_proj
+        self._y_activation = y_activation
+
+    def build(self, input_shape: Any) -> None:
+        depth, units = depth_of(input_shape), self._num_units
+        self._projects = depth != units
+        if self._projects:
+            if not self._num_input_proj:
+                raise ValueError(
+                    f"IntersectionRNNCell: inputs have {depth} elements, the state has {units}; they "
+                    "must be as many. Project them with num_in_proj=num_units."
+                )
+            self._in_kernel = self.add_variable(
+                "in_projection/kernel", [depth, units], initializer=self._initializer
+            )
+            self._in_bias = self.add_variable(
+                "in_projection/bias", [units], initializer=zeros_initializer()
+            )
+        self._kernel = self.add_variable(
+            "kernel", [2 * units, 4 * units], initializer=self._initializer
+        )
+        self._bias = self.add_variable("bias", [4 * units], initializer=zeros_initializer())
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        if self._projects:
+            inputs = bias_add(matmul(inputs, self._in_kernel), self._in_bias)
+        both = bias_add(matmul(array.concat([inputs, state], 1), self._kernel), self._bias)
+        state_gate, new_state, depth_gate, output = array.split(both, 4, 1)
+        state_gate = sigmoid(state_gate + self._forget_bias)
+        depth_gate = sigmoid(depth_gate + self._forget_bias)
+        new_state = state_gate * state + (1.0 - state_gate) * tanh(new_state)
+        output = depth_gate * inputs + (1.0 - depth_gate) * self._y_activation(output)
+        return output, new_state
+
+
+class PhasedLSTMCell(SameSizes):
+    """LSTM whose units open at times of their own (Neil, Pfeiffer, Liu 2016).
+
+    Inputs are a pair: the time of each sequence [batch, 1], and features [batch, size].
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        leak: float = 0.001,
+        ratio_on: float = 0.1,
+        trainable_ratio_on: bool = True,
+        period_init_min: float = 1.0,
+        period_init_max: float = 1000.0,
+        reuse: Any = None,
+    ) -> None:
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+        self._use_peepholes = use_peepholes
+        self._leak, self._ratio_on = leak, ratio_on
+        self._trainable_ratio_on = trainable_ratio_on
+        self._periods = period_init_min, period_init_max
+
+    @property
+    def state_size(self) -> Any:
+        return LSTMStateTuple(self._num_units, self._num_units)
+
+    def build(self, input_shape: Any) -> None:
+        units = self._num_units
+        depth = depth_of(input_shape[1]) + units
+        seen = depth + (units if self._use_peepholes else 0)
+        self._linear = {}
+        for name, rows, columns in (
+            ("mask_gates", seen, 2 * units),
+            ("new_input", depth, units),
+            ("output_gate", seen, units),
+        ):
+            self._linear[name] = (
+                self.add_variable(f"{name}/kernel", [rows, columns]),
+                self.add_variable(f"{name}/bias", [columns], initializer=zeros_initializer()),
+            )
+        shortest, longest = self._periods
+
+        def period(shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+            low, high = log(shortest), log(longest)
+            return exp(random_uniform(shape, low, high, dtype or dtypes.float32))
+
+        self._period = self.add_variable("period", [units], initializer=period)
+
+        def phase(shape: Any, dtype: Any = None, partition_info: Any = None) -> Any:
+            return random_uniform(shape, 0.0, 1.0, dtype) * self._period.initialized_value()
+
+        self._phase = self.add_variable("phase", [units], initializer=phase)
+        self._ratio = self.add_variable(
+            "ratio_on",
+            [units],
+            initializer=constant_initializer(self._ratio_on),
+            trainable=self._trainable_ratio_on,
+        )
+        self.built = True
+
+    def _apply(self, name: str, *parts: Any) -> Any:
+        kernel, bias = self._linear[name]
+        return bias_add(matmul(array.concat(list(parts), 1), kernel), bias)
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        c, h = state
+        time, x = inputs
+        peephole = (c,) if self._use_peepholes else ()
+        i, f = array.split(sigmoid(self._apply("mask_gates", x, h, *peephole)), 2, 1)
+        new_c = c * f + i * tanh(self._apply("new_input", x, h))
+        peephole = (new_c,) if self._use_peepholes else ()
+        new_h = tanh(new_c) * sigmoid(self._apply("output_gate", x, h, *peephole))
+        # The remainder passes gradients on as if it were the number itself.
+        passed = time - self._phase
+        rest = array.stop_gradient(floormod(passed, self._period) - passed) + passed
+        ratio = rest / self._period
+        rising = 2.0 * ratio / self._ratio
+        ratio_on = array.zeros_like(ratio) + self._ratio
+        openness = array.where(ratio < ratio_on, 2.0 - rising, self._leak * ratio)
+        openness = array.where(ratio < 0.5 * ratio_on, rising, openness)
+        new_c = openness * new_c + (1.0 - openness) * c
+        new_h = openness * new_h + (1.0 - openness) * h
+        return new_h, LSTMStateTuple(new_c, new_h)
+
+
+class IndRNNCell(SameSizes):
+    """Each unit sees of the state only itself: ``activation(W x + u * state + b)`` (Li et al. 2018)."""
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype)
+        self._num_units = num_units
+        self._activation = activation or tanh
+
+    def build(self, input_shape: Any) -> None:
+        units = self._num_units
+        self._kernel_w = self.add_variable("kernel_w", [depth_of(input_shape), units])
+        self._kernel_u = self.add_variable(
+            "kernel_u",
+            [1, units],
+            initializer=lambda shape, dtype=None, partition_info=None: random_uniform(
+                shape, -1.0, 1.0, dtype
+            ),
+        )
+        self._bias = self.add_variable("bias", [units], initializer=zeros_initializer())
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        both = matmul(inputs, self._kernel_w) + state * self._kernel_u
+        output = self._activation(bias_add(both, self._bias))
+        return output, output
+
+
+class AttentionCellWrapper(CellAround):
+    """A cell that looks back at its last ``attn_length`` outputs (Bahdanau et al. 2014).
+
+    The state is ``(the cell's, attention [batch, attn_size], outputs [batch, attn_length * attn_size])``.
+    Outputs have ``attn_size`` elements, by default the cell's. Raises `ValueError` unless ``attn_length``
+    is positive.
+    """
+
+    def __init__(
+        self,
+        cell: RNNCell,
+        attn_length: int,
+        attn_size: int | None = None,
+        attn_vec_size: int | None = None,
+        input_size: int | None = None,
+        state_is_tuple: bool = True,
+        reuse: Any = None,
+    ) -> None:
+        super().__init__(cell, _reuse=reuse)
+        if attn_length <= 0:
+            raise ValueError(f"attn_length should be greater than zero, got {attn_length}")
+        if not state_is_tuple:
+            raise ValueError("AttentionCellWrapper has tuples as states: state_is_tuple=True.")
+        self._attn_length = attn_length
+        self._attn_size = attn_size or cell.output_size
+        self._attn_vec_size = attn_vec_size or self._attn_size
+        self._input_size = input_size
+
+    @property
+    def state_size(self) -> Any:
+        return (self._cell.state_size, self._attn_size, self._attn_size * self._attn_length)
+
+    @property
+    def output_size(self) -> Any:
+        return self._attn_size
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        return RNNCell.zero_state(self, batch_size, dtype)
+
+    def build(self, input_shape: Any) -> None:
+        depth = depth_of(input_shape)
+        self._input_size = self._input_size or depth
+        state = sum(int(size) for size in nest.flatten(self._cell.state_size))
+        size, vector = self._attn_size, self._attn_vec_size
+        self._linear = {}
+        for name, rows, columns in (
+            ("", depth + size, self._input_size),
+            ("attention/", state, vector),
+            ("attn_output_projection/", int(self._cell.output_size) + size, size),
+        ):
+            self._linear[name] = (
+                self.add_variable(f"{name}kernel", [rows, columns]),
+                self.add_variable(f"{name}bias", [columns], initializer=zeros_initializer()),
+            )
+        self._attn_w = self.add_variable("attention/attn_w", [1, 1, size, vector])
+        self._attn_v = self.add_variable("attention/attn_v", [vector])
+        self.built = True
+
+    def _apply(self, name: str, *parts: Any) -> Any:
+        kernel, bias = self._linear[name]
+        return bias_add(matmul(array.concat(list(parts), 1), kernel), bias)
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        state, attention, outputs = state
+        length, size, vector = self._attn_length, self._attn_size, self._attn_vec_size
+        outputs = array.reshape(outputs, [-1, length, size])
+        inputs = self._apply("", inputs, attention)
+        cell_output, new_state = self._cell(inputs, state)
+        hidden = array.reshape(outputs, [-1, length, 1, size])
+        query = self._apply("attention/", *nest.flatten(new_state))
+        features = conv2d(hidden, self._attn_w, [1, 1, 1, 1], "SAME")
+        features = features + array.reshape(query, [-1, 1, 1, vector])
+        weights = softmax(reduce_sum(self._attn_v * tanh(features), [2, 3]))
+        weighted = array.reshape(weights, [-1, length, 1, 1]) * hidden
+        attention = array.reshape(reduce_sum(weighted, [1, 2]), [-1, size])
+        output = self._apply("attn_output_projection/", cell_output, attention)
+        outputs = array.concat([outputs[:, 1:], array.expand_dims(output, 1)], 1)
+        outputs = array.reshape(outputs, [-1, length * size])
+        return output, (new_state, attention, outputs)
+
+
+class CudnnCompatibleGRUCell(GRUCell):
+    """GRU as cuDNN computes it: the reset gate acts on the state after its product with the kernel."""
+
+    def __init__(self, num_units: int, reuse: Any = None, kernel_initializer: Any = None) -> None:
+        super().__init__(num_units, reuse=reuse, kernel_initializer=kernel_initializer)
+
+    def build(self, input_shape: Any) -> None:
+        depth, units, initializer = depth_of(input_shape), self._num_units, self._kernel_initializer
+
+        def dense(name: str, rows: int, columns: int, start: Any) -> tuple[Any, Any]:
+            return (
+                self.add_variable(f"{name}/kernel", [rows, columns], initializer=initializer),
+                self.add_variable(f"{name}/bias", [columns], initializer=start),
+            )
+
+        gates = dense("gates", depth + units, 2 * units, constant_initializer(1.0))
+        self._gate_kernel, self._gate_bias = gates
+        zeros = zeros_initializer()
+        self._by_inputs = dense("candidate/input_projection", depth, units, zeros)
+        self._by_state = dense("candidate/hidden_projection", units, units, zeros)
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        both = matmul(array.concat([inputs, state], 1), self._gate_kernel)
+        r, u = array.split(sigmoid(bias_add(both, self._gate_bias)), 2, 1)
+        candidate = bias_add(matmul(inputs, self._by_inputs[0]), self._by_inputs[1])
+        candidate += r * bias_add(matmul(state, self._by_state[0]), self._by_state[1])
+        new = (1.0 - u) * self._activation(candidate) + u * state
+        return new, new
+
+
+class FusedRNNCellAdaptor:
+    """A cell as one call for whole sequences: ``(outputs, last state)`` of [time, batch, size]."""
+
+    def __init__(self, cell: RNNCell, use_dynamic_rnn: bool = False) -> None:
+        self._cell = cell
+        self._use_dynamic_rnn = use_dynamic_rnn
+
+    def __call__(
+        self,
+        inputs: Any,
+        initial_state: Any = None,
+        dtype: Any = None,
+        sequence_length: Any = None,
+        scope: Any = None,
+    ) -> Any:
+        is_list = isinstance(inputs, (list, tuple))
+        if self._use_dynamic_rnn:
+            inputs = array.stack(inputs) if is_list else convert_to_tensor(inputs)
+            outputs, state = dynamic_rnn(
+                self._cell,
+                inputs,
+                sequence_length=sequence_length,
+                initial_state=initial_state,
+                dtype=dtype,
+                time_major=True,
+                scope=scope,
+            )
+            return (array.unstack(outputs) if is_list else outputs), state
+        steps = list(inputs) if is_list else array.unstack(convert_to_tensor(inputs))
+        outputs, state = static_rnn(
+            self._cell,
+            steps,
+            initial_state=initial_state,
+            dtype=dtype,
+            sequence_length=sequence_length,
+            scope=scope,
+        )
+        return (outputs if is_list else array.stack(outputs)), state
+
+
+class TimeReversedFusedRNN:
+    """A fused cell that reads its sequences from the end, each from its own."""
+
+    def __init__(self, cell: Any) -> None:
+        self._cell = cell
+
+    @staticmethod
+    def _reversed(x: Any, lengths: Any) -> Any:
+        if lengths is None:
+            return array.reverse(x, [0])
+        return array.reverse_sequence(x, lengths, seq_axis=0, batch_axis=1)
+
+    def __call__(
+        self,
+        inputs: Any,
+        initial_state: Any = None,
+        dtype: Any = None,
+        sequence_length: Any = None,
+        scope: Any = None,
+    ) -> Any:
+        inputs = self._reversed(inputs, sequence_length)
+        outputs, state = self._cell(
+            inputs,
+            initial_state=initial_state,
+            dtype=dtype,
+            sequence_length=sequence_length,
+            scope=scope,
+        )
+        outputs = nest.map_structure(lambda x: self._reversed(x, sequence_length), outputs)
+        return outputs, state
