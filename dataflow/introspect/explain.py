@@ -178,6 +178,8 @@ def _pattern(dims: Dims, shape: Dims) -> str:
 
 def _lifetimes(plan: Plan) -> list[Lifetime]:
     generated = plan.generated
+    code = generated.function.__code__
+    parameters = code.co_varnames[: code.co_argcount]
     tensors: dict[str, Tensor] = {}
     result: list[Lifetime] = []
     for tensor, text in generated.values.items():
@@ -189,7 +191,7 @@ def _lifetimes(plan: Plan) -> list[Lifetime]:
         elif op.type == "Const":
             kind = "a constant, shared by all runs"
             result.append(Lifetime(tensor.name, local, -1, None, kind, _num_bytes(tensor)))
-        elif op.type == "Placeholder" or local.startswith("f"):
+        elif op.type == "Placeholder" or local in parameters:
             kind = "the array that was fed"
             result.append(Lifetime(tensor.name, local, -1, None, kind, _num_bytes(tensor)))
         elif not op.op_def.is_alias:

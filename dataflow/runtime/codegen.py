@@ -11,7 +11,10 @@ TensorFlow's reference variables do, whose read shares the buffer that assignmen
 
 from __future__ import annotations
 
+import builtins
 import functools
+import keyword
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,6 +35,12 @@ _ASSIGNS = frozenset({"Assign"})
 _LISTS = frozenset({"EmptyTensorList", "TensorListPushBack", "TensorListPopBack"})
 _BLOCKS = ("if ", "elif ", "else", "while ")
 _NO_CODE = frozenset({"NoOp", "ControlTrigger"})
+#: What lines of a plan call by these names, and so nothing that is fed can be.
+_OWN = re.compile(r"[cfgkloprtuv]\d+(_\d+)?|_.*|nonfinite\d+")
+_RESERVED = frozenset(
+    {*keyword.kwlist, *dir(builtins), "DEAD", "feed", "hook", "isfinite", "later", "run"}
+    | {"uninitialized", "value", lending.LENDER}
+)
 
 
 class Dead:
@@ -126,6 +135,10 @@ class Generator:
         self.lines: list[Line] = []
         self.indent = 1
         self.numbers: dict[Operation, int] = {op: i for i, op in enumerate(self.ops)}
+        #: What the function takes: a name for each of the feeds.
+        self.parameters: list[str] = []
+        self._fed_names: set[str] = set()
+        self._unfed: dict[str, Tensor] = {}
         self._assigned: set[str] = set()
         self._checked: dict[str, None] = {}
         #: Names that the line which is being written reads.
@@ -142,7 +155,8 @@ class Generator:
     def generate_gradually(self) -> Steps[GeneratedPlan]:
         """As `generate`, bit by bit."""
         for i, tensor in enumerate(self.feeds):
-            self.values[tensor] = Value(f"f{i}")
+            self.parameters.append(self._name_of_feed(tensor, f"f{i}"))
+            self.values[tensor] = Value(self.parameters[-1])
         if any(op.type in _ASSIGNS for op in self.ops):
             self._find_assigned()
         dead_fetches: list[str] = []
@@ -165,6 +179,15 @@ class Generator:
             Line(1, f"return ({', '.join(results)}{comma})", None, (), tuple(self.reads))
         )
         return (yield from self._compile(dead_fetches))
+
+    def _name_of_feed(self, tensor: Tensor, otherwise: str) -> str:
+        """The graph's own name for what is fed, where no other line can mean something else by it."""
+        name = tensor.op.name.rpartition("/")[2]
+        taken = name in _RESERVED or name in self._fed_names or _OWN.fullmatch(name)
+        if taken or not name.isidentifier():
+            return otherwise
+        self._fed_names.add(name)
+        return name
 
     def _read_into_loan(self, position: int, tensor: Tensor) -> str:
         """The expression for a variable's value, in memory of the lender."""
@@ -250,10 +273,11 @@ class Generator:
         elif kind in _LISTS and self._emit_list(op):
             pass
         elif kind == "Placeholder":
-            tensor = op.outputs[0]
-            self.add_line(f"unfed_{self.numbers[op]}()", op)
-            self.globals[f"unfed_{self.numbers[op]}"] = _unfed(tensor)
-            self.values[tensor] = Value("None")
+            name = self._name_of_feed(op.outputs[0], f"u{self.numbers[op]}")
+            self._unfed[name] = op.outputs[0]
+            self.globals["feed"] = functools.partial(_unfed, self._unfed)
+            self.values[op.outputs[0]] = Value(name)
+            self.add_line(f'{name} = feed("{name}")', op, (name,))
         else:
             self._emit_kernel(op)
         self.emit_trace(op)
@@ -377,7 +401,7 @@ class Generator:
         if self._check is not None:
             self._check(self)
         parameters = ["hook"] if self.trace else []
-        parameters += [f"f{i}" for i in range(len(self.feeds))]
+        parameters += self.parameters
         parameters += [lending.LENDER] if self._lent else []
         text = [f"def run({', '.join(parameters)}):"]
         line_ops: dict[int, Operation] = {}
@@ -480,14 +504,13 @@ class Generator:
         return drops
 
 
-def _unfed(tensor: Tensor) -> Callable[[], None]:
-    def fail() -> None:
-        raise InvalidArgumentError(
-            None,
-            tensor.op,
-            f"You must feed a value for placeholder tensor {tensor.op.name!r} with dtype "
-            f"{tensor.dtype.name} and shape {describe_tensor(tensor)[len(tensor.dtype.name) :]}.\n"
-            f"  Give it in the feed_dict: sess.run(fetches, feed_dict={{{tensor.op.name}: value}}).",
-        )
-
-    return fail
+def _unfed(tensors: dict[str, Tensor], name: str) -> None:
+    """What a line calls for a placeholder that was not fed."""
+    tensor = tensors[name]
+    raise InvalidArgumentError(
+        None,
+        tensor.op,
+        f"You must feed a value for placeholder tensor {tensor.op.name!r} with dtype "
+        f"{tensor.dtype.name} and shape {describe_tensor(tensor)[len(tensor.dtype.name) :]}.\n"
+        f"  Give it in the feed_dict: sess.run(fetches, feed_dict={{{tensor.op.name}: value}}).",
+    )

@@ -154,7 +154,7 @@ def add_checks(plan: Plan, generator: Generator, origin: dict[Operation, Operati
         target = plan.fetches.tensors[number]
         generator.globals["isfinite"] = _is_finite if generator.structured else math.isfinite
         generator.globals[name] = _noticed(plan, target, list(kept))
-        feeds = _tuple([f"f{i}" for i in range(len(generator.feeds))])
+        feeds = _tuple(generator.parameters)
         text = f"isfinite({value.text}) or {name}({feeds}, {_tuple(list(kept.values()))})"
         generator.insert(place, Line(1, text, None, (), (value.text, *kept.values())))
 

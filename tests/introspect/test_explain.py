@@ -34,15 +34,45 @@ def test_journal_names_the_equation_and_the_place() -> None:
 
 
 def test_source_of_a_fused_kernel_is_shown() -> None:
-    x = tf.placeholder(tf.float32, [512, 512])
+    x = tf.placeholder(tf.float32, [512, 512], name="x")
     y = tf.exp(-tf.square(x))
     with tf.Session() as s:
         told = s.explain(y, [x])
     (source,) = told.kernels.values()
     assert "xp.exp(" in source
     assert "def block(" in source
-    assert "def run(f0):" in told.source
+    assert "def run(x):" in told.source
     assert "_Fused" in {n["op"] for n in told.after}
+
+
+def test_a_plan_names_what_is_fed_as_the_graph_does() -> None:
+    x = tf.placeholder(tf.float32, [], name="x")
+    total = tf.add(x * 2.0, 1.0, name="total")
+    with tf.Session() as s:
+        assert s.explain(total, [x]).source.startswith("def run(x):\n    t1 = x * c0\n")
+        unfed = s.explain(total).source
+    assert '    x = feed("x")\n' in unfed
+    assert "x * c" in unfed
+    assert "None" not in unfed and "unfed" not in unfed
+
+
+def test_a_name_that_a_plan_needs_itself_is_not_that_of_a_feed() -> None:
+    """Scopes that end alike, names that are no Python, and names of the plan's own lines."""
+    names = ["x", "a/x", "lambda", "t3", "c1", "k2", "feed", "min", "x-y", "hook", "v0", "f1"]
+    fed = {tf.placeholder(tf.float32, [], name=name): 2.0**i for i, name in enumerate(names)}
+    (x, *_), variable = fed, tf.Variable(1.0, name="v")
+    terms = [tf.tanh(t) * 0.0 + t for t in fed]
+    y = tf.cond(x > 0.0, lambda: tf.add_n(terms) + variable, lambda: variable + 1.0)
+    with tf.Session() as s:
+        s.run(variable.initializer)
+        assert s.run(y, fed) == 4096.0
+        assert s.explain(y, list(fed)).source.startswith("def run(x, f1, f2, f3, f4, f5, f6,")
+        stats = tf.RunMetadata()
+        full = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        assert s.run(y, fed, options=full, run_metadata=stats) == 4096.0
+        some = {t: v for t, v in fed.items() if t.op.name not in ("t3", "a/x")}
+        with pytest.raises(tf.errors.InvalidArgumentError, match="placeholder tensor '(t3|a/x)'"):
+            s.run(y, some)
 
 
 def test_lifetimes() -> None:
