@@ -36,6 +36,7 @@ function makeModel(state, kernel) {
     set: (k, v) => { state[k] = v; },
     update(k, v) { state[k] = v; emit(`change:${k}`); },
     save_changes() {},
+    state: () => state,
     on: (e, f) => handlers.set(e, [...(handlers.get(e) ?? []), f]),
     off: (e, f) => handlers.set(e, (handlers.get(e) ?? []).filter((g) => g !== f)),
     custom: (message, buffers) => emit("msg:custom", message, buffers),
@@ -117,6 +118,25 @@ class BarePage:
             "([loader, state, kernel]) => show(loader, JSON.parse(state), kernel)",
             [built("loader.js"), json.dumps(state), kernel],
         )
+
+    def keep_library(self) -> None:
+        """What a notebook keeps of the library is here, as `dataflow_widgets.base.Library` keeps it."""
+        self.page.evaluate(
+            """async ([loader, library]) => {
+              const url = URL.createObjectURL(new Blob([loader], { type: "text/javascript" }));
+              const model = makeModel({ kind: "library", library: await pack(library) }, {});
+              (await import(url)).default.initialize({ model });
+            }""",
+            [built("loader.js"), built("library.js")],
+        )
+
+    def kept(self) -> dict[str, Any]:
+        """What a notebook saved now keeps of the newest widget, when the page has written it."""
+        wrote = "() => models.at(-1).get('picture') && models.at(-1).get('snapshot')"
+        self.page.wait_for_function(wrote, timeout=30_000)
+        state = self.page.evaluate("models.at(-1).state()")
+        assert isinstance(state, dict)
+        return state | {"payload": {}, "bundle": None}
 
     def wait_drawn(self, *, attempt: str | None = None, timeout_seconds: float = 30) -> None:
         """Until the newest widget has a drawing (made in the way ``attempt``)."""

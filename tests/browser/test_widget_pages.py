@@ -6,6 +6,7 @@ import base64
 import zlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -350,6 +351,111 @@ def test_without_a_kernel_the_kept_picture_and_words_show(bare: BarePage) -> Non
     assert image.evaluate("(e) => e.naturalWidth") == 77
     assert bare.page.locator(".df-kept pre").text_content() == words
     bare.page.get_by_text("No kernel has answered").wait_for(timeout=10_000)
+
+
+def reopened(chromium: Browser, state: dict[str, Any]) -> BarePage:
+    """A notebook with this widget, opened where no kernel answers."""
+    page = BarePage(chromium)
+    page.keep_library()
+    page.show(state, library="", engine="")
+    return page
+
+
+def test_what_was_last_seen_is_kept_and_opens_without_a_kernel(
+    bare: BarePage, chromium: Browser
+) -> None:
+    bare.show(graph_state(graphs.layers(2, gradients=False)))
+    bare.wait_drawn(attempt="graphviz")
+    bare.page.get_by_role("button", name="Close all").click()
+    bare.page.locator('.df-widget[data-drawn="5"]').wait_for()
+    marks = graphs.marks_of(graphs.layers(2, gradients=False), ["layer0/Relu"], ("x",))
+    bare.page.evaluate("(marks) => models[0].update('marks', marks)", marks)
+    bare.page.evaluate("models[0].set('picture', ''), models[0].set('snapshot', '')")
+    page = reopened(chromium, bare.kept())
+    page.page.locator('.df-widget[data-drawn="5"]').wait_for()
+    node = '.df-node[data-id="s:{}"]'
+    assert "df-pruned" in str(page.page.locator(node.format("layer1")).get_attribute("class"))
+    assert "df-needed" in str(page.page.locator(node.format("layer0")).get_attribute("class"))
+    page.page.locator(node.format("layer0")).press("Enter")  # opens
+    frame = page.page.locator('.df-cluster[data-scope="layer0"]')
+    frame.wait_for()
+    page.page.locator(".df-title", has_text="MatMul").wait_for()
+    frame.locator(".df-cluster-label").click()
+    frame.wait_for(state="detached")
+    page.page.get_by_text("this is what the notebook kept").wait_for(timeout=10_000)
+    assert page.failures() == []
+    page.close()
+
+
+def test_the_kept_picture_shows_the_marks(bare: BarePage) -> None:
+    bare.show(shown_lesson())
+    bare.wait_drawn(attempt="graphviz")
+    bare.kept()
+    bare.page.evaluate("(marks) => models[0].update('marks', marks)", lesson_marks())
+    bare.page.evaluate("models[0].set('picture', '')")
+    text = zlib.decompress(base64.b64decode(bare.kept()["picture"]), wbits=-15).decode()
+    assert text.count(">pruned</text>") == 1
+    assert len(text) < 20_000
+    root = ElementTree.fromstring(text)
+    assert root.tag.endswith("svg")
+
+
+@pytest.mark.parametrize("kind", ["graph_view", "stepper", "rewrite_player", "timeline", "predict"])
+def test_a_notebook_saved_by_an_older_version_shows_its_picture(
+    chromium: Browser, kind: str
+) -> None:
+    """It kept no snapshot; the picture and the words are what there is."""
+    svg = b"<svg xmlns='http://www.w3.org/2000/svg' width='77' height='33'></svg>"
+    compress = zlib.compressobj(wbits=-15)
+    picture = base64.b64encode(compress.compress(svg) + compress.flush()).decode()
+    state = shown_lesson(payload={}, picture=picture, words="Graph with 6 operations.", kind=kind)
+    state |= {"question": {"text": "Which?", "form": "nodes"}, "answers": [], "marks": lesson_marks()}
+    page = reopened(chromium, state)
+    image = page.page.locator("img")
+    image.wait_for()
+    assert image.evaluate("(e) => e.naturalWidth") == 77
+    page.page.get_by_text("Graph with 6 operations.").wait_for()
+    page.close()
+
+
+def test_a_kept_stepper_steps_without_a_kernel(bare: BarePage, chromium: Browser) -> None:
+    bare.show(stepper_state())
+    bare.wait_drawn()
+    page = reopened(chromium, bare.kept())
+    page.page.locator(".df-widget[data-step='0']").wait_for()
+    for _ in range(5):
+        page.page.get_by_role("button", name="One step forward").click()
+    assert page.page.locator(".df-now .df-number").text_content() == "15625"
+    page.page.get_by_role("button", name="One step back").click()
+    assert page.page.locator(".df-now .df-number").text_content() == "6"
+    assert page.failures() == []
+    page.close()
+
+
+def test_a_trace_that_comes_late_takes_the_place_of_the_kept_one(
+    bare: BarePage, chromium: Browser
+) -> None:
+    state = stepper_state()
+    bare.show(state)
+    bare.wait_drawn()
+    page = reopened(chromium, bare.kept())
+    page.page.locator(".df-widget[data-step='0']").wait_for()
+    state["payload"]["trace"]["runs"].append(state["payload"]["trace"]["runs"][0])
+    page.page.evaluate("(payload) => models[0].update('payload', payload)", state["payload"])
+    page.page.get_by_role("toolbar", name="runs").wait_for()
+    assert page.page.locator(".df-widget").count() == 1
+    page.close()
+
+
+def test_the_static_picture_goes_while_the_widget_is_there(bare: BarePage) -> None:
+    bare.page.evaluate(
+        """() => { document.body.insertAdjacentHTML("beforeend",
+            '<div class="df-static-abc1">mine</div><div class="df-static-abc2">another</div>'); }"""
+    )
+    bare.show(shown_lesson(token="abc1"))
+    bare.wait_drawn()
+    assert not bare.page.get_by_text("mine").is_visible()
+    assert bare.page.get_by_text("another").is_visible()
 
 
 def test_operations_that_arrive_later_are_added(bare: BarePage) -> None:

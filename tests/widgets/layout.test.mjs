@@ -208,3 +208,17 @@ test("a kernel that does not send the engine is not waited for", async () => {
   assert.equal(await host.ready(5), false);
   await assert.rejects(host.layout("a", { watchdog: 10 }), { name: "EngineMissing" });
 });
+
+test("without Graphviz an open scope is a frame around what is in it, and nothing lies over it", () => {
+  const { model, visible } = shown(layers(3));
+  const result = layered(visible, model);
+  assert.deepEqual(new Set(result.clusters.map((c) => c.path)), new Set(visible.clusters.map((c) => c.path)));
+  const inside = (at, c) => at.x - at.width / 2 >= c.x && at.x + at.width / 2 <= c.x + c.width && at.y - at.height / 2 >= c.y && at.y + at.height / 2 <= c.y + c.height;
+  const outside = (at, c) => at.x + at.width / 2 <= c.x || at.x - at.width / 2 >= c.x + c.width || at.y + at.height / 2 <= c.y || at.y - at.height / 2 >= c.y + c.height;
+  for (const cluster of result.clusters) {
+    for (const item of visible.items) {
+      const mine = `${item.cluster ?? ""}/`.startsWith(`${cluster.path}/`);
+      assert.ok((mine ? inside : outside)(result.nodes.get(item.id), cluster), `${item.id} and ${cluster.path}`);
+    }
+  }
+});

@@ -79,7 +79,7 @@ def test_without_anywidget_the_words_remain(monkeypatch: pytest.MonkeyPatch) -> 
     def missing(_: Any) -> Any:
         raise ImportError("no anywidget")
 
-    monkeypatch.setattr(display, "_bundle", missing)
+    monkeypatch.setattr(display, "_widget", missing)
     told = explained()
     data, _ = mimebundle(told)
     assert data["text/html"] == told._repr_html_()

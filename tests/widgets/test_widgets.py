@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 import warnings
+import zlib
+from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +20,7 @@ from dataflow_widgets.base import Delivery, packed
 from dataflow_widgets.display import behind, mimebundle
 from dataflow_widgets.stepper.trace_json import place_words, run_to_dict
 from tests.widgets import graphs
+from tests.widgets.waiting import wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -288,8 +291,8 @@ def test_only_the_first_widget_of_a_kernel_brings_library_and_engine(
     first = GraphView(graphs.lesson())
     assert GraphView(graphs.lesson()).bundle == b""
     (length,) = struct.unpack("<I", first.bundle[:4])
-    assert first.bundle[4 : 4 + length] == packed("library.js")
-    assert first.bundle[4 + length :] == packed("graphviz.js")
+    assert length == 0, "a model of its own brings the library"
+    assert first.bundle[4:] == packed("graphviz.js")
     first._receive(first, {"kind": "hello", "version": 6, "engine": True}, [])
     assert first.bundle == b""
     assert first.payload == {}, "a saved notebook must not carry the graph"
@@ -321,6 +324,39 @@ def test_the_bundle_for_where_no_widget_runs() -> None:
     assert data["text/html"].startswith('<img alt="Graph with 6 operations."')
     assert "data:image/svg+xml" in data["text/html"]
     assert "pow_op: Pow" in data["text/plain"]
+
+
+def test_a_cell_has_the_picture_as_an_output_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With both in one output, nbconvert of a notebook with saved widgets shows neither offline."""
+    published: list[tuple[Any, Any]] = []
+    monkeypatch.setattr(
+        "IPython.display.publish_display_data",
+        lambda data, metadata=None, **more: published.append((data, more)),
+    )
+    lesson()
+    view = GraphView()
+    view._ipython_display_()
+    (static, how), (widget, _) = published
+    assert static.keys() == {"text/plain", "text/html"}
+    assert f"df-static-{view.token}" in static["text/html"]
+    assert widget.keys() == {"application/vnd.jupyter.widget-view+json"}
+    view._receive(view, {"kind": "opened"}, [])
+    svg = b"<svg xmlns='http://www.w3.org/2000/svg'><text>seen last</text></svg>"
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    view.picture = b64encode(packer.compress(svg) + packer.flush()).decode()
+    wait_until(lambda: len(published) == 3)
+    newer, more = published[2]
+    assert "seen last" in newer["text/html"]
+    assert more == how | {"update": True}
+
+
+def test_the_library_is_a_model_that_the_notebook_keeps() -> None:
+    Delivery.begun = False
+    GraphView(graphs.lesson())
+    assert Delivery.library is not None
+    state = Delivery.library.get_state()
+    assert state["library"] == packed("library.js")
+    assert len(state["library"]) < 110_000
 
 
 def test_reserved_trait_names_are_not_used() -> None:

@@ -1,8 +1,14 @@
 """What every widget has: traits that a saved notebook can hold, and a message channel to the page.
 
-The heavy parts never stay in traits. Library and layout engine go to a page once (``built/``); the
-graph goes in ``payload``, which is emptied as soon as the page has it. What a notebook keeps of a
-widget is the loader (3 KB), ``words`` and a compressed ``picture``.
+The heavy parts never stay in the traits of a widget. Library and layout engine go to a page once
+(``built/``); the graph goes in ``payload``, which is emptied as soon as the page has it. What a
+notebook keeps of a widget is the loader (3 KB), ``words``, a compressed ``picture``, and a compressed
+``snapshot`` from which the page draws it again without a kernel. `Library` is kept once beside them.
+
+A cell that shows a widget has two outputs: a static picture, for viewers that run no script (GitHub,
+``nbconvert``, an untrusted notebook), and the widget, whose script hides the picture while it is there.
+One output with both will not do: ``nbconvert`` takes the widget of a notebook with saved widgets,
+and loads what draws it from the network.
 """
 
 from __future__ import annotations
@@ -20,6 +26,8 @@ from typing import Any
 import anywidget
 import traitlets
 
+from dataflow_widgets.pacing import Pacer
+
 BUILT = Path(__file__).parent / "built"
 
 
@@ -30,14 +38,28 @@ def packed(name: str) -> bytes:
     return compress.compress((BUILT / name).read_bytes()) + compress.flush()
 
 
-class Delivery:
-    """Whether a widget of this kernel has brought library and engine to a page.
+class Library(anywidget.AnyWidget):
+    """The widgets' JavaScript without the layout engine (100 KB), as a model that a notebook keeps.
 
-    The first one carries them along, so that it is drawn without a question and answer, which a
-    busy kernel would not give. Pages opened later ask.
+    One for each kernel. A notebook that is opened without its kernel takes the library from it, so that
+    graphs still open and close and runs are stepped through there.
+    """
+
+    _esm = (BUILT / "loader.js").read_text(encoding="utf-8")
+
+    kind = traitlets.Unicode("library").tag(sync=True)
+    library = traitlets.Bytes(b"").tag(sync=True, from_json=lambda value, _: bytes(value or b""))
+
+
+class Delivery:
+    """Whether library and engine were brought to a page by this kernel.
+
+    `Library` brings the one, and the first widget carries the other along, so that it is drawn without
+    a question and answer, which a busy kernel would not give. Pages opened later ask.
     """
 
     begun = False
+    library: Library | None = None
 
 
 class Widget(anywidget.AnyWidget):
@@ -52,6 +74,7 @@ class Widget(anywidget.AnyWidget):
     payload = traitlets.Dict().tag(sync=True)
     bundle = traitlets.Bytes(b"").tag(sync=True, from_json=lambda value, _: bytes(value or b""))
     picture = traitlets.Unicode("").tag(sync=True)
+    snapshot = traitlets.Unicode("").tag(sync=True)
     words = traitlets.Unicode("").tag(sync=True)
     marks = traitlets.Dict().tag(sync=True)
     failure = traitlets.Unicode("").tag(sync=True)
@@ -59,10 +82,12 @@ class Widget(anywidget.AnyWidget):
     def __init__(self, **traits: Any) -> None:
         if not Delivery.begun:
             Delivery.begun = True
-            library = packed("library.js")
-            traits["bundle"] = struct.pack("<I", len(library)) + library + packed("graphviz.js")
+            Delivery.library = Library(library=packed("library.js"))
+            traits["bundle"] = struct.pack("<I", 0) + packed("graphviz.js")
         traits["token"] = secrets.token_hex(6)
         self._num_open = 0
+        self._static_id = ""
+        self._static_pacer = Pacer(self._renew_static, seconds=1.0)
         super().__init__(**traits)
         self.on_msg(self._receive)
 
@@ -148,19 +173,58 @@ class Widget(anywidget.AnyWidget):
         """
         shown = super()._repr_mimebundle_(**kwargs)
         data, metadata = shown if isinstance(shown, tuple) else (shown or {}, {})
+        return data | self._static(), metadata
+
+    def _ipython_display_(self, **_: Any) -> None:
+        """Two outputs; see the module's docstring."""
+        from IPython.display import publish_display_data
+
+        data, metadata = self._repr_mimebundle_()
+        self.publish_static(data)
+        view = {k: v for k, v in data.items() if k not in ("text/plain", "text/html")}
+        publish_display_data(view, metadata)  # type: ignore[no-untyped-call]
+
+    def publish_static(self, data: dict[str, Any]) -> None:
+        """Shows the picture and the words of ``data`` (MIME type to text) as an output of their own.
+
+        It is renewed when the page sends a newer picture.
+        """
+        from IPython.display import publish_display_data
+
+        self._static_id = self._static_id or f"dataflow-{self.token}"
+        publish_display_data(  # type: ignore[no-untyped-call]
+            {key: data[key] for key in ("text/plain", "text/html") if key in data},
+            transient={"display_id": self._static_id},
+        )
+
+    @traitlets.observe("picture")
+    def _picture_changed(self, _change: Any) -> None:
+        if self._static_id:
+            self._static_pacer.ask()
+
+    def _renew_static(self) -> None:
+        from IPython.display import publish_display_data
+
+        publish_display_data(  # type: ignore[no-untyped-call]
+            self._static(), transient={"display_id": self._static_id}, update=True
+        )
+
+    def _static(self) -> dict[str, str]:
+        """What stands for the widget where none can run, as text and as HTML."""
         words = self.words or self.describe()
-        data["text/plain"] = words
+        data = {"text/plain": words}
         try:
-            data["text/html"] = self._html(words)
+            data["text/html"] = f'<div class="df-static-{self.token}">{self._html(words)}</div>'
         except Exception as e:  # a picture that fails must not hide the widget
             self._last_error = f"{type(e).__name__}: {e}"
-        return data, metadata
+        return data
 
     def _html(self, words: str) -> str:
-        """What stands for the widget where none can run; ``words`` say the same."""
-        from dataflow_widgets.static.html import picture_html
+        """The picture, the page's own where it has sent one; ``words`` say the same."""
+        from dataflow_widgets.static.html import fits, picture_html
 
-        return picture_html(self._draw(), words)
+        svg = self.to_svg() if self._num_open else self._draw()
+        return picture_html(svg if fits(svg) else self._draw(), words)
 
 
 def refuse_unknown(cls: type, allowed: set[str], given: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 _NEAR = 60  # a tensor's picture shows at most this many of the operations behind it
@@ -17,10 +18,15 @@ def mimebundle(obj: Any, include: Any = None, exclude: Any = None) -> Any:
     Without anywidget the picture and the words alone.
     """
     try:
-        data, metadata = _bundle(obj)
+        widget = _widget(obj)
+        data, metadata = widget._repr_mimebundle_()
     except ImportError:
         return _static(obj)
     data["text/plain"] = repr(obj)
+    if not include and not exclude and _in_kernel():
+        # As a widget by itself does: the picture is an output of its own (see base.py).
+        widget.publish_static(data)
+        del data["text/html"]
     if include:
         data = {k: v for k, v in data.items() if k in include}
     if exclude:
@@ -28,17 +34,23 @@ def mimebundle(obj: Any, include: Any = None, exclude: Any = None) -> Any:
     return data, metadata
 
 
-def _bundle(obj: Any) -> Any:
+def _in_kernel() -> bool:
+    """Whether what is displayed goes to a notebook."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
+
+
+def _widget(obj: Any) -> Any:
     if hasattr(obj, "player"):
-        return obj.player()._repr_mimebundle_()
+        return obj.player()
     from dataflow_widgets.graph_view import GraphView
 
     graph, focus = graph_and_focus(obj)
     if focus is None:
-        return GraphView(graph)._repr_mimebundle_()
+        return GraphView(graph)
     view = GraphView(graph, only=behind(focus), title=f"what {focus.name} needs", is_live=False)
     view.highlight(focus)
-    return view._repr_mimebundle_()
+    return view
 
 
 def _static(obj: Any) -> Any:

@@ -43,6 +43,21 @@ function shelf() {
   return globalThis[KEY];
 }
 
+/**
+ * The cell has a static picture too, for viewers that run no script: it goes while the widget is there. A rule, not
+ * a change of elements, as the picture may come later, and again in each view of the output.
+ */
+function hideStatic(token) {
+  if (!/^[0-9a-f]+$/.test(token ?? "")) return;
+  const picture = `.df-static-${token}`;
+  const rules = [`${picture} { display: none; }`, `.jp-OutputArea-child:has(${picture}) { display: none; }`];
+  // Jupyter's broken chain says that there is no kernel; the words under the widget say what that means here.
+  rules.push(".df-host.jupyter-widgets-disconnected::before { display: none; }");
+  const style = document.createElement("style");
+  style.textContent = rules.join("\n");
+  document.head.append(style);
+}
+
 const prepared = new Map(); // token of a model -> what ends it
 
 /** Once for each model, though front ends hand in a new wrapper of it at each call. */
@@ -57,6 +72,7 @@ function prepare(model) {
     end?.();
   });
   const here = shelf();
+  hideStatic(model.get("token"));
   model.on("msg:custom", (message, buffers) => {
     if (message?.kind === "library" && buffers?.length) here.take(buffers[0]);
   });
@@ -66,11 +82,10 @@ function prepare(model) {
   if (bundle?.byteLength) {
     const size = new DataView(bundle.buffer, bundle.byteOffset, 4).getUint32(0, true);
     const part = (from, length) => new DataView(bundle.buffer, bundle.byteOffset + from, length);
-    here.take(part(4, size));
+    if (size) here.take(part(4, size)); // else the model of the library brings it
     here.graphviz ??= part(4 + size, bundle.byteLength - 4 - size);
     model.set("bundle", new DataView(new ArrayBuffer(0))); // the kernel empties its own on hello
-  }
-  if (!here.source && Date.now() - here.asked > 2000) {
+  } else if (!here.source && Date.now() - here.asked > 2000) {
     here.asked = Date.now();
     try {
       model.send({ kind: "library" });
@@ -114,10 +129,13 @@ async function showKept(model, box) {
 }
 
 function initialize({ model }) {
+  if (model.get("kind") === "library") return void shelf().take(model.get("library"));
   return prepare(model); // anywidget allows two seconds for this: nothing is awaited
 }
 
 function render({ model, el }) {
+  if (model.get("kind") === "library") return;
+  el.classList.add("df-host");
   prepare(model);
   const here = shelf();
   let cleanup = null;

@@ -23,7 +23,7 @@ function render({ model, el }) {
   const frame = shell("graph-view", model.get("title") || "graph", model.get("title"));
   const onlyList = model.get("only");
   const only = onlyList?.length ? new Set(onlyList) : null;
-  const keep = pictureKeeper(model, store, () => pane.drawing?.root);
+  const keep = pictureKeeper(model, store, () => pane.drawing?.root, () => ({ ...scene(pane), nodes: store.graph.nodes }));
   const pane = new GraphPane(store.graph, {
     host: store.host,
     only,
@@ -115,6 +115,7 @@ function render({ model, el }) {
     legend.hidden = !entries.length && !missing;
     legend.replaceChildren(...(missing ? [missing] : entries.map(([name, value]) => h("span", { class: "df-key" }, h("i", { style: `background:${value}` }), name))));
     pane.paint();
+    keep();
   };
 
   const reopen = async () => ({
@@ -227,6 +228,7 @@ function render({ model, el }) {
     pane.setMarks(marks && marks.needed ? marks : null);
     if (pane.selected) inspector.show(pane.itemById(pane.selected), pane.marks);
     words();
+    keep();
   }
 
   const redraw = guarded(frame, async () => {

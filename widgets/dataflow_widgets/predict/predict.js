@@ -1,6 +1,6 @@
 // Predict: a question, answered in the page, graded by the engine in the kernel.
 import { QUIET, button, h, plural } from "../shared/dom.js";
-import { pictureKeeper } from "../shared/kept.js";
+import { keptPicture, pictureKeeper } from "../shared/kept.js";
 import { guarded, shell } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";
 import { forms } from "./forms.js";
@@ -24,6 +24,7 @@ function render({ model, el }) {
     keep();
   };
 
+  const drop = keptPicture(model, store, frame, () => !store.heard && model.get("picture") && !store.graph.nodes.length);
   const say = (words) => frame.say(words);
   const form = forms[question.form](question, { store, frame, changed: say, settled, submit: () => check() });
   const verdict = h("div", { class: "df-verdict", role: "status", "aria-live": "polite" });
@@ -100,6 +101,7 @@ function render({ model, el }) {
 
   return () => {
     keep.stop();
+    drop();
     forget();
     for (const event of events) model.off(event, onChange);
     model.off("change:failure", onFailure);

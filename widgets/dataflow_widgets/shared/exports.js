@@ -5,24 +5,31 @@ import { exportDot } from "./dot.js";
 import { pack } from "./store.js";
 import { source } from "./style.js";
 
-const COPIED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-size", "font-family", "font-weight", "visibility", "display"];
+const INHERITED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family", "font-weight", "visibility", "paint-order", "stroke-linejoin"];
 
 export function standaloneSvg(root, background = true) {
   const copy = root.cloneNode(true);
   const from = [root, ...root.querySelectorAll("*")];
+  const styles = new Map();
+  const dropped = [];
   const to = [copy, ...copy.querySelectorAll("*")];
   from.forEach((element, i) => {
     const computed = getComputedStyle(element);
-    if (computed.display === "none") return void to[i].setAttribute("data-drop", "");
-    for (const name of COPIED) {
-      const value = computed.getPropertyValue(name);
-      if (value && !(name === "display")) to[i].setAttribute(name, value);
+    if (computed.display === "none" || (element.tagName === "text" && !element.textContent)) return void dropped.push(to[i]);
+    const own = Object.fromEntries(INHERITED.map((name) => [name, computed.getPropertyValue(name)]));
+    styles.set(element, own);
+    const above = element === root ? {} : styles.get(element.parentNode) ?? {}; // of a dropped one: dropped too
+    // Only what differs from the element around it, which is how these are inherited: a fifth of the size.
+    for (const [name, value] of Object.entries(own)) {
+      if (value !== above[name]) to[i].setAttribute(name, value);
+      else to[i].removeAttribute(name);
     }
+    if (computed.opacity !== "1") to[i].setAttribute("opacity", computed.opacity);
     for (const name of [...to[i].attributes].map((a) => a.name)) {
-      if (name === "class" || name === "tabindex" || name === "style" || name.startsWith("data-lm")) to[i].removeAttribute(name);
+      if (name === "class" || name === "tabindex" || name === "style" || name.startsWith("data-")) to[i].removeAttribute(name);
     }
   });
-  for (const gone of copy.querySelectorAll("[data-drop]")) gone.remove();
+  for (const gone of dropped) gone.remove();
   const [x, y, width, height] = root.getAttribute("viewBox").split(" ").map(Number);
   copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
   copy.setAttribute("width", width);

@@ -2,26 +2,33 @@
 // shown with the words while the kernel has said nothing, as the loader does where there is no library.
 import { h } from "./dom.js";
 import { standaloneSvg } from "./exports.js";
-import { pictureOf } from "./store.js";
+import { pictureOf, snapshotOf } from "./store.js";
 
 const PATIENCE_MS = 1500;
-const QUIET_MS = 1500;
+const QUIET_MS = 800;
+const MOST_KEPT = 2000; // operations: more would make the notebook too fat, and the page wait
 
-/** A function that has the picture written soon: that of `root()`, if there is one then; `.stop()` ends it. */
-export function pictureKeeper(model, store, root) {
+/**
+ * A function that has the picture written soon: that of `root()`, if there is one then; `.stop()` ends it. `state()`
+ * gives what the view needs to be drawn again without a kernel, if anything.
+ */
+export function pictureKeeper(model, store, root, state = null) {
   let timer = null;
-  let saved = null;
+  const saved = {};
+  const write = (name, text) => {
+    if (text === saved[name]) return;
+    saved[name] = text;
+    model.set(name, text);
+    model.save_changes();
+  };
   const keep = () => {
     if (model.get("standalone") || !store.heard) return;
     clearTimeout(timer);
     timer = setTimeout(async () => {
       const svg = root();
       if (!svg) return;
-      const text = await pictureOf(standaloneSvg(svg));
-      if (text === saved) return;
-      saved = text;
-      model.set("picture", text);
-      model.save_changes();
+      write("picture", await pictureOf(standaloneSvg(svg)));
+      if (state && store.graph.nodes.length <= MOST_KEPT) write("snapshot", await snapshotOf(state()));
     }, QUIET_MS);
   };
   keep.stop = () => clearTimeout(timer);

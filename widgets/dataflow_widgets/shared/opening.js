@@ -1,4 +1,5 @@
 // A view that begins when the kernel has sent what it shows: at once, or with the answer to hello.
+import { keptPicture } from "./kept.js";
 import { guarded, shell } from "./shell.js";
 import { storeOf } from "./store.js";
 
@@ -26,12 +27,14 @@ export function openWhenSent({ kind, name, field, make, late }) {
       start();
     });
     guarded(frame, async () => start())();
+    const drop = keptPicture(model, store, frame, () => !view);
     setTimeout(() => {
       if (!view && !gone) frame.say(`${late}: the kernel is busy or gone. Run the cell again.`);
     }, PATIENCE_MS);
     return () => {
       gone = true;
       forget();
+      drop();
       view?.dispose();
       store.send({ kind: "closed" });
     };

@@ -1,5 +1,6 @@
 // What a view shows first: the graph that the kernel sent, or what a saved page carries.
 import { GraphModel } from "./graph.js";
+import { keptPicture } from "./kept.js";
 import { face } from "./measure.js";
 import { unpack, unpackLayout } from "./store.js";
 
@@ -31,8 +32,32 @@ export async function openSnapshot({ model, store, pane, frame, redraw, applyMar
     frame.note("A saved page: scopes that were closed open in a plainer drawing.");
     return;
   }
-  if (store.graph.nodes.length || store.heard) return redraw();
-  setTimeout(() => {
-    if (!store.heard) frame.note("The kernel has not answered: it is busy or gone. The graph appears when it does; or run the cell again.");
+  if (store.heard || (store.graph.nodes.length && !model.get("snapshot"))) return redraw();
+  // A notebook opened again: what it kept is drawn, whether or not a kernel comes to it.
+  const { host } = pane.options;
+  if (!host?.source) pane.options.host = null; // nobody to ask for it
+  const restored = await restoreSnapshot(model, pane);
+  if (restored) applyMarks();
+  else keptPicture(model, store, frame, () => !pane.drawing);
+  const timer = setTimeout(() => {
+    if (store.heard) return;
+    const kept = "No kernel has answered: this is what the notebook kept. Scopes open in a plainer drawing; run the cell again for the live widget.";
+    frame.note(restored ? kept : "The kernel has not answered: it is busy or gone. The graph appears when it does; or run the cell again.");
   }, PATIENCE_MS);
+  const forget = store.on(() => {
+    if (!store.heard) return;
+    forget();
+    clearTimeout(timer);
+    pane.options.host = host;
+    if (restored) frame.note("");
+  });
+}
+
+/** What a Stepper's notebook kept, for where no kernel has sent a trace; false if there is nothing. */
+export async function adoptKept(model, store) {
+  const saved = await unpack(model.get("snapshot"));
+  if (!saved?.trace || store.extra.trace) return false;
+  store.graph.add(saved.nodes);
+  store.extra = { ...store.extra, trace: saved.trace };
+  return true;
 }

@@ -7,6 +7,7 @@ import { GraphModel } from "./graph.js";
 const stores = new Map();
 
 export const PICTURE_LIMIT = 30000; // base64 characters that one widget may add to a notebook
+const SNAPSHOT_LIMIT = 100000;
 
 export class Store {
   constructor(model) {
@@ -172,4 +173,10 @@ export function scene(pane) {
 export async function pictureOf(svg) {
   const text = await pack(svg, false);
   return text.length <= PICTURE_LIMIT ? text : "";
+}
+
+/** What a view is drawn again from without a kernel, as the notebook keeps it, or "" when that is too much. */
+export async function snapshotOf(state) {
+  const text = await pack(state);
+  return text.length <= SNAPSHOT_LIMIT ? text : "";
 }

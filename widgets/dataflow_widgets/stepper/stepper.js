@@ -4,12 +4,12 @@ import { branchForm } from "../shared/branch.js";
 import { QUIET, button, h, plural } from "../shared/dom.js";
 import { exporters } from "../shared/exports.js";
 import { Inspector } from "../shared/inspector.js";
-import { pictureKeeper } from "../shared/kept.js";
+import { keptPicture, pictureKeeper } from "../shared/kept.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
 import { Playback } from "../shared/playback.js";
 import { Replay, branchTaken, parseCondition, travels } from "../shared/replay.js";
 import { guarded, menu, shell } from "../shared/shell.js";
-import { openSnapshot } from "../shared/snapshot.js";
+import { adoptKept, openSnapshot } from "../shared/snapshot.js";
 import { dropStore, pack, scene, storeOf } from "../shared/store.js";
 import { brief, bytes, renderValue, seconds } from "../shared/values.js";
 
@@ -24,29 +24,42 @@ function initialize({ model }) {
 function render({ model, el }) {
   const store = storeOf(model);
   const title = model.get("title");
-  const frame = shell("stepper", title || "stepper", title);
-  frame.body.style.setProperty("--df-height", `${model.get("height")}px`);
-  el.append(frame.element);
   store.send({ kind: "opened" });
+  let frame = null;
   let stop = null;
   let gone = false;
-  const start = () => {
-    stop = guarded(frame, () => new StepperView(model, store, frame).dispose)();
+  const start = (kept = false) => {
+    frame = shell("stepper", title || "stepper", title);
+    frame.body.style.setProperty("--df-height", `${model.get("height")}px`);
+    el.replaceChildren(frame.element);
+    if (!store.extra.trace) return;
+    const view = guarded(frame, () => new StepperView(model, store, frame))();
+    stop = { kept, dispose: () => view.then((one) => one.dispose()) };
   };
   const wait = store.on(() => {
-    // A page opened on a running kernel: the trace comes with the answer to hello.
-    if (!stop && store.extra.trace) start();
+    // A page opened on a running kernel: the trace comes with the answer to hello, in place of what was kept.
+    if (!store.extra.trace || !store.heard || (stop && !stop.kept)) return;
+    stop?.dispose();
+    start();
   });
-  if (store.extra.trace) start();
-  else {
-    setTimeout(() => {
-      if (!stop && !gone) frame.say("No trace has arrived: the kernel is busy or gone. Run the cell again.");
-    }, PATIENCE_MS);
+  start();
+  if (!stop) {
+    const missing = () => {
+      keptPicture(model, store, frame, () => !stop && !gone);
+      setTimeout(() => {
+        if (!stop && !gone) frame.say("No trace has arrived: the kernel is busy or gone. Run the cell again.");
+      }, PATIENCE_MS);
+    };
+    adoptKept(model, store).then((kept) => {
+      if (stop || gone) return;
+      if (kept) start(true);
+      else missing();
+    });
   }
   return () => {
     gone = true;
     wait();
-    Promise.resolve(stop).then((dispose) => dispose?.());
+    stop?.dispose();
     store.send({ kind: "closed" });
   };
 }
@@ -54,7 +67,7 @@ function render({ model, el }) {
 class StepperView {
   constructor(model, store, frame) {
     Object.assign(this, { model, store, frame });
-    this.keep = pictureKeeper(model, store, () => this.pane.drawing?.root);
+    this.keep = pictureKeeper(model, store, () => this.pane.drawing?.root, () => ({ ...scene(this.pane), nodes: this.graph.nodes, trace: this.trace }));
     this.graph = store.graph;
     this.trace = store.extra.trace;
     this.replays = this.trace.runs.map((run) => new Replay(run));
@@ -347,6 +360,7 @@ class StepperView {
     for (const index of replay.run.fed) cards.push(this.card(index, replay.valueOf(index), { open: small(replay.valueOf(index)) }));
     this.finished.replaceChildren(...cards);
     this.frame.say(sentence);
+    this.keep();
     const item = step && pane.itemOf(step.i);
     if (item) pane.reveal(item.id);
   }
