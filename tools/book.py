@@ -139,6 +139,8 @@ def drop_widgets(notebook: Any) -> None:
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             output.get("data", {}).pop(_WIDGET_VIEW, None)
+        if "outputs" in cell:  # a widget's picture is an output of its own
+            cell.outputs = [output for output in cell.outputs if output.get("data") != {}]
 
 
 def without_formulas(text: str, formulas: list[str]) -> str:

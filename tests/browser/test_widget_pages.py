@@ -409,7 +409,11 @@ def test_a_notebook_saved_by_an_older_version_shows_its_picture(
     compress = zlib.compressobj(wbits=-15)
     picture = base64.b64encode(compress.compress(svg) + compress.flush()).decode()
     state = shown_lesson(payload={}, picture=picture, words="Graph with 6 operations.", kind=kind)
-    state |= {"question": {"text": "Which?", "form": "nodes"}, "answers": [], "marks": lesson_marks()}
+    state |= {
+        "question": {"text": "Which?", "form": "nodes", "candidates": []},
+        "answers": [],
+        "marks": lesson_marks(),
+    }
     page = reopened(chromium, state)
     image = page.page.locator("img")
     image.wait_for()
