@@ -8,16 +8,26 @@ from __future__ import annotations
 
 __version__ = "0.1.0"
 
-from dataflow.graph.display import set_renderer as _set_renderer
 from dataflow.namespaces import attach_stub as _attach_stub
-from dataflow.notebook import render as _render
 from dataflow.notebook_errors import install as _install_errors
+from dataflow.providers import provide as _provide
 
 # What graphs and sessions need whichever names are used: operators of tensors, conversions, composite
 # fetches.
 from dataflow.ops import array as _array, operators as _operators
 from dataflow.runtime import composites as _composites, session as _session
 
-_set_renderer(_render)
+_provide(
+    # An op type that is not registered yet is looked for in all the files of ops.
+    all_ops="dataflow.ops.all",
+    # A function of a GraphDef's library becomes a graph of its own, which knows how to run.
+    function_graph="dataflow.data.functions:FunctionGraph",
+    # A session connects to a cluster, and explains a run.
+    cluster="dataflow.cluster.execution.client",
+    explain="dataflow.introspect.explain:explain",
+    # A notebook shows widgets.
+    renderer="dataflow.notebook:render",
+    rewrite_player="dataflow.notebook:rewrite_player",
+)
 _install_errors()
 __getattr__, __dir__, __all__ = _attach_stub(__name__, __file__)

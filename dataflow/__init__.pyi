@@ -118,6 +118,7 @@ from dataflow.graph.tensor_proto import (
     make_ndarray as make_ndarray,
     make_tensor_proto as make_tensor_proto,
 )
+from dataflow.ops.activation import log_sigmoid as log_sigmoid
 from dataflow.ops.accumulator import (
     ConditionalAccumulator as ConditionalAccumulator,
     SparseConditionalAccumulator as SparseConditionalAccumulator,
@@ -329,7 +330,6 @@ from dataflow.ops.elementary import (
     reciprocal as inv,
     log as log,
     log1p as log1p,
-    log_sigmoid as log_sigmoid,
     negative as neg,
     negative as negative,
     reciprocal as reciprocal,

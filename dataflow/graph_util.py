@@ -118,7 +118,7 @@ def _is_variable(op_type: str) -> bool:
 
 def must_run_on_cpu(node: Any, pin_variables_on_cpu: bool = False) -> bool:
     """Whether a node has no GPU kernel here."""
-    from dataflow.kernels.registry import get_kernel
+    from dataflow.kernels.loader import get_kernel
 
     op_type = getattr(node, "type", None) or node.op
     if pin_variables_on_cpu and _is_variable(op_type):

@@ -1,4 +1,5 @@
 from dataflow.ops.activation import (
+    log_sigmoid as log_sigmoid,
     log_softmax as log_softmax,
     softmax as softmax,
     softplus as softplus,
@@ -64,7 +65,6 @@ from dataflow.ops.elementary import (
     floor as floor,
     log as log,
     log1p as log1p,
-    log_sigmoid as log_sigmoid,
     negative as negative,
     reciprocal as reciprocal,
     rint as rint,

@@ -12,3 +12,10 @@ def render(obj: Any, include: Any, exclude: Any) -> Any:
     except ImportError:
         return None
     return mimebundle(obj, include, exclude)
+
+
+def rewrite_player(explanation: Any, **options: Any) -> Any:
+    """The rewrites of a run one by one, before and after."""
+    from dataflow_widgets import RewritePlayer
+
+    return RewritePlayer(explanation, **options)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import subprocess
 import sys
@@ -23,6 +24,7 @@ LAYERS = {
     0: (
         *("errors", "dtypes", "shapes", "device_spec", "windows", "python_functions"),
         *("gfile", "logging", "flags", "namespaces", "missing", "user_cache", "extras"),
+        "providers",
         # Readers and writers of files and messages know nothing of graphs: kernels use them.
         "formats",
     ),
@@ -46,20 +48,6 @@ FORBIDDEN_PAIRS = {("kernels", "graph"), ("graph", "kernels"), ("ops", "kernels"
 # The wings of a folder, from the lowest: none imports one that stands after it.
 WINGS = {"cluster": ("transport", "partition", "execution", "management")}
 
-# Imports that run upwards, by name and when they are first used: what is above completes what is
-# below, which works without it. These may only become fewer.
-UPWARDS = {
-    # An op type that is not registered yet is looked for in all the files of ops.
-    ("dataflow.graph.registry", "dataflow.ops.all"),
-    # Functions of a GraphDef's library become graphs of their own.
-    ("dataflow.graph.function_def", "dataflow.data.functions"),
-    # A session is asked to connect to a cluster, or to explain a run.
-    ("dataflow.runtime.targets", "dataflow.cluster.execution.client"),
-    ("dataflow.runtime.targets", "dataflow.introspect.explain"),
-    # `session.explain(fetches).player()` is a widget.
-    ("dataflow.introspect.explain", "dataflow_widgets"),
-}
-
 # Third-party packages that only these modules may import, at the top or inside a function.
 ONLY_IN = {
     "ray": ("dataflow.cluster.management.ray_backend",),
@@ -82,11 +70,20 @@ def is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
 
 
-def imports_of(source: str, module: str, *, is_package: bool = False) -> Iterator[Import]:
+def called_name(node: ast.AST) -> str:
+    """The last part of the name of what a call calls; "" for anything else."""
+    if not isinstance(node, ast.Call):
+        return ""
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
+
+
+@functools.cache  # several tests ask for all files
+def imports_of(source: str, module: str, *, is_package: bool = False) -> tuple[Import, ...]:
     """Every import that can run; those under `if TYPE_CHECKING:` never do.
 
     `from a import b` yields both a and a.b: which of the two is meant is known only at run time. Of
-    an f-string given to `import_module` only the beginning is known.
+    an f-string given to `import_module` only the beginning is known. What `provide` is given by name
+    (`dataflow.providers`) is imported by who gives it.
     """
     package = module if is_package else module.rpartition(".")[0]
     tree = ast.parse(source, filename=module)
@@ -125,18 +122,18 @@ def imports_of(source: str, module: str, *, is_package: bool = False) -> Iterato
             for child in node.orelse:
                 yield from visit(child, late)
         else:
-            if (
-                isinstance(node, ast.Call)
-                and ast.unparse(node.func).endswith("import_module")
-                and node.args
-                and (target := by_string(node.args[0]))
-            ):
+            called = called_name(node)
+            if called == "import_module" and (target := by_string(node.args[0])):
                 yield Import(target, node.lineno, late)
+            if called.endswith("provide"):
+                for keyword in node.keywords:
+                    if target := by_string(keyword.value).partition(":")[0]:
+                        yield Import(target, keyword.value.lineno, True)
             inside = late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
             for child in ast.iter_child_nodes(node):
                 yield from visit(child, inside)
 
-    yield from visit(tree, False)
+    return tuple(visit(tree, False))
 
 
 def part_of(module: str) -> str:
@@ -172,8 +169,6 @@ def violations(source: str, module: str, *, is_package: bool = False) -> list[st
                 f"{where}: imports {target_package}; only {allowed or 'other environments'} may"
             )
         if package != "dataflow":
-            continue
-        if (module, item.target) in UPWARDS or (module, item.target.rpartition(".")[0]) in UPWARDS:
             continue
         if target_package in ("dataflow_widgets", "dataflow_datasets"):
             if not item.late:
@@ -245,6 +240,8 @@ def test_imports_point_downwards():
         ("dataflow.ops.math", "HOME = 'dataflow.runtime'\nimport_module(HOME)", "layer 4"),
         ("dataflow.graph.graph", "def f():\n    import_module('dataflow.ops.all')", "layer 2"),
         ("dataflow.graph.graph", "importlib.import_module(f'dataflow.ops.{name}')", "layer 2"),
+        ("dataflow.graph.graph", "provide(all_ops='dataflow.ops.all')", "layer 2"),
+        ("dataflow.graph.graph", "provide(session='dataflow.runtime.session:Session')", "layer 4"),
     ],
 )
 def test_a_wrong_import_is_found(module, source, says):
@@ -269,14 +266,108 @@ def test_a_right_import_passes(module, source):
     assert violations(source, module) == []
 
 
-def test_every_import_that_runs_upwards_is_there():
-    found = {
-        (module, item.target)
-        for module, path in modules()
-        if module in {importer for importer, _ in UPWARDS}
-        for item in imports_of(path.read_text(encoding="utf-8"), module)
+#: How many files may import each other in a circle, imports inside functions included.
+MOST_IN_A_CIRCLE = 12
+
+
+def imported_modules(files: dict[str, Path]) -> dict[str, set[str]]:
+    """The modules that each imports, at the top or inside a function.
+
+    Of `from package import module` that is the module alone: the package is imported before any of its
+    modules, whether it is named or not.
+    """
+    result = {}
+    for module, path in files.items():
+        targets: dict[str, set[int]] = {}
+        source = path.read_text(encoding="utf-8")
+        for item in imports_of(source, module, is_package=path.stem == "__init__"):
+            targets.setdefault(item.target, set()).add(item.line)
+        taken = {  # package -> lines that take one of its modules
+            package: {
+                line
+                for name in targets
+                if name.rpartition(".")[0] == package
+                for line in targets[name]
+                if name in files
+            }
+            for package in targets
+        }
+        other = {
+            package: {
+                line
+                for name in targets
+                if name.rpartition(".")[0] == package
+                for line in targets[name]
+                if name not in files
+            }
+            for package in targets
+        }
+        result[module] = {
+            name
+            for name, lines in targets.items()
+            if name in files and name != module and lines - (taken[name] - other[name])
+        }
+    return result
+
+
+def circles(imports: dict[str, set[str]]) -> list[set[str]]:
+    """The sets of modules of which each imports, by some way, each other; the largest first.
+
+    R. Tarjan, "Depth-first search and linear graph algorithms", 1972.
+    """
+    number: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[set[str]] = []
+
+    def visit(module: str) -> None:
+        number[module] = lowest[module] = len(number)
+        stack.append(module)
+        for target in sorted(imports[module]):
+            if target not in number:
+                visit(target)
+            if target in stack:
+                lowest[module] = min(lowest[module], lowest[target])
+        if lowest[module] == number[module]:
+            circle = stack[stack.index(module) :]
+            del stack[-len(circle) :]
+            if len(circle) > 1:
+                found.append(set(circle))
+
+    for module in imports:
+        if module not in number:
+            visit(module)
+    return sorted(found, key=len, reverse=True)
+
+
+def test_no_circle_of_imports_is_large():
+    files = {module: path for module, path in modules() if path.suffix == ".py"}
+    (largest, *_) = circles(imported_modules(files))
+    assert len(largest) <= MOST_IN_A_CIRCLE, "\n".join(sorted(largest))
+
+
+def test_a_circle_is_found(tmp_path):
+    sources = {
+        "p": "",
+        "p.a": "def f():\n    from p import b",
+        "p.b": "import p.c",
+        "p.c": "from p.a import f",
+        "p.d": "from p import a, VERSION",
     }
-    assert found >= UPWARDS
+    files = {}
+    for module, source in sources.items():
+        files[module] = tmp_path / f"{module}.py"
+        files[module].write_text(source)
+    imports = imported_modules(files)
+    assert imports == {
+        "p": set(),
+        "p.a": {"p.b"},
+        "p.b": {"p.c"},
+        "p.c": {"p.a"},
+        "p.d": {"p", "p.a"},
+    }
+    assert circles(imports) == [{"p.a", "p.b", "p.c"}]
+    assert circles({"a": {"b"}, "b": set()}) == []
 
 
 def private_names(source: str) -> list[str]:

@@ -7,12 +7,12 @@ is written ``node:output:index``, where ``output`` is the name of an output in t
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 from dataflow.dtypes import as_dtype
 from dataflow.graph.registry import OpDef, all_ops, get_op
+from dataflow.providers import provided
 
 
 def is_function(value: Any) -> bool:
@@ -166,8 +166,6 @@ class LibraryFunction:
 
         from dataflow.graph.import_graph import import_graph_def
 
-        # By name: function graphs know how to run, which is a higher layer's business.
-        function_graph = importlib.import_module("dataflow.data.functions").FunctionGraph
         definition = self.definition
         graph_def = graph_pb2.GraphDef()
         graph_def.library.function.extend(self.library.values())
@@ -180,7 +178,7 @@ class LibraryFunction:
             copy.CopyFrom(node)
             del copy.input[:]
             copy.input.extend(self._flat(reference) for reference in node.input)
-        graph = function_graph(self.name)
+        graph = provided("function_graph")(self.name)
         with graph.as_default():
             import_graph_def(graph_def, name="")
             arguments = definition.signature.input_arg

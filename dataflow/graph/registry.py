@@ -17,7 +17,6 @@ the short form for ops without a shape rule of their own.
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
 from collections import namedtuple
 from collections.abc import Callable, Iterable, Sequence
@@ -29,6 +28,7 @@ from dataflow.errors import DTypeError
 from dataflow.graph.default_stacks import default_graph, use_graph
 from dataflow.graph.op_traits import HOST_ARGUMENTS, TRAITS, OpTraits
 from dataflow.graph.tensor import Tensor
+from dataflow.providers import provided
 
 if TYPE_CHECKING:
     from dataflow.graph.operation import Operation
@@ -622,22 +622,18 @@ def not_differentiable(*op_types: Any) -> None:
         op_def.differentiable = False
 
 
-#: The module that loads every file of ops. Named, not imported: ops stand above the graph.
-_ALL_OPS = "dataflow.ops.all"
-
-
 def get_op(op_type: str) -> OpDef:
     """The op of this type, from a file that is loaded now if need be; raises `KeyError`."""
     found = _ops.get(op_type)
     if found is None:
-        importlib.import_module(_ALL_OPS)
+        provided("all_ops")
         found = _ops[op_type]
     return found
 
 
 def all_ops() -> dict[str, OpDef]:
     """The whole registry, by op type; every file of ops is loaded."""
-    importlib.import_module(_ALL_OPS)
+    provided("all_ops")
     return _ops
 
 

@@ -17,6 +17,7 @@ from dataflow.introspect.offers import Offer
 from dataflow.introspect.rewrite_history import RewriteHistory, RewriteStep
 from dataflow.introspect.sections import as_html, as_text, rows
 from dataflow.kernels.cuda.elementwise import fused_source
+from dataflow.providers import provided
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan
@@ -70,9 +71,7 @@ class Explanation(NamedTuple):
 
     def player(self, **options: Any) -> Any:
         """The rewrites one by one, before and after: a `dataflow_widgets.RewritePlayer`."""
-        from dataflow_widgets import RewritePlayer
-
-        return RewritePlayer(self, **options)
+        return provided("rewrite_player")(self, **options)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON-safe dictionaries and lists."""

@@ -1,4 +1,4 @@
-"""The kernel registry.
+"""The kernel registry; `loader` finds a kernel that is not registered yet.
 
 A kernel is a plain function. Its positional parameters are the op's inputs (a list input arrives
 as one list), its keyword-only parameters are the attributes it wants::
@@ -14,8 +14,6 @@ exactly the dtypes that the op declares, and never change an input.
 from __future__ import annotations
 
 import functools
-import importlib
-import importlib.util
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -37,8 +35,6 @@ class Kernel(NamedTuple):
 
 _kernels: dict[tuple[str, str], Kernel] = {}
 _cpu_only_reason: dict[str, str] = {}
-#: Families whose file was loaded; "" stands for all files.
-_tried: set[str] = set()
 
 
 def kernel(
@@ -92,35 +88,14 @@ def ufunc_kernel(op_type: str, ufunc: str, devices: tuple[str, ...] = ("cpu", "g
         return getattr(xp, ufunc)  # type: ignore[no-any-return]
 
 
-def get_kernel(op_type: str, device: str = "cpu", family: str = "") -> Kernel | None:
-    """The kernel of an op type for ``"cpu"`` or ``"gpu"``; ``None`` when there is none.
-
-    Kernel files are loaded when first needed: the one called ``family`` (the name of the op's own
-    file), else all of them.
-    """
-    found = _kernels.get((op_type, device))
-    if found is None and family and family not in _tried:
-        _tried.add(family)
-        name = f"dataflow.kernels.{family}"
-        if importlib.util.find_spec(name) is not None:
-            importlib.import_module(name)
-            found = _kernels.get((op_type, device))
-    if found is None and "" not in _tried:
-        importlib.import_module("dataflow.kernels.all")
-        _tried.add("")
-        found = _kernels.get((op_type, device))
-    return found
+def registered_kernels() -> dict[tuple[str, str], Kernel]:
+    """The kernels of the files that are loaded, by (op type, device); see `loader`."""
+    return _kernels
 
 
 def cpu_only_reason(op_type: str) -> str | None:
     """Why an op has no GPU kernel, where that was decided on purpose."""
     return _cpu_only_reason.get(op_type)
-
-
-def all_kernels() -> dict[tuple[str, str], Kernel]:
-    """Every kernel by (op type, device); all files are loaded."""
-    importlib.import_module("dataflow.kernels.all")
-    return _kernels
 
 
 def bind(found: Kernel, first: Any, attrs: dict[str, Any]) -> Callable[..., Any]:

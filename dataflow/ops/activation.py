@@ -11,10 +11,22 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import OpDef, define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
+from dataflow.ops.arithmetic import maximum_op
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import less_op
-from dataflow.ops.elementary import sigmoid_op, square_op, tanh_op
+from dataflow.ops.elementary import (
+    abs_op,
+    exp_op,
+    neg_op,
+    reciprocal_op,
+    sigmoid_op,
+    sign_op,
+    square_op,
+    tanh_op,
+)
 from dataflow.ops.reduce import reduce_sum
+from dataflow.ops.renamed_arguments import renamed
+from dataflow.ops.special import erf
 from dataflow.shapes import Dims, list_dims, merge, normalize_axis
 
 
@@ -210,8 +222,6 @@ def softsign_gradient(op: Any, grad: Any) -> list[Any]:
 
 @softsign_grad_op.gradient
 def softsign_grad_gradient(op: Any, grad: Any) -> list[Any]:
-    from dataflow.ops.elementary import abs_op, reciprocal_op, sign_op
-
     dy, x = op.inputs
     inverse = reciprocal_op(1.0 + abs_op(x))
     squared = square_op(inverse)
@@ -258,8 +268,6 @@ def softmax_gradient(op: Any, grad: Any) -> list[Any]:
 
 @log_softmax_op.gradient
 def log_softmax_gradient(op: Any, grad: Any) -> list[Any]:
-    from dataflow.ops.elementary import exp_op
-
     return [grad - reduce_sum(grad, -1, keepdims=True) * exp_op(op.outputs[0])]
 
 
@@ -291,8 +299,6 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any
 
 
 def _axis(axis: Any, dim: Any) -> Any:
-    from dataflow.ops.renamed_arguments import renamed
-
     return renamed("axis", axis, "dim", dim)
 
 
@@ -306,8 +312,6 @@ softsign = softsign_op
 
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
     """x, or ``alpha * x`` where x < 0; integers are converted to float32."""
-    from dataflow.ops.arithmetic import maximum_op
-
     with default_graph().name_scope(name or "LeakyRelu") as scope:
         features = convert_to_tensor(features, name="features")
         if features.dtype.is_integer:
@@ -319,8 +323,6 @@ def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tens
 
 def crelu(features: Any, name: str | None = None, axis: int = -1) -> Tensor:
     """``relu`` of x and of -x, joined along ``axis``, which becomes twice as long."""
-    from dataflow.ops.elementary import neg_op
-
     with default_graph().name_scope(name or "CRelu") as scope:
         features = convert_to_tensor(features, name="features")
         joined = array_ops.concat([features, neg_op(features)], axis, name=scope)
@@ -337,8 +339,6 @@ def swish(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
 
 def gelu(features: Any, approximate: bool = False, name: str | None = None) -> Tensor:
     """``x * P(X <= x)`` for normal X (Hendrycks, Gimpel 2016); by a tanh when ``approximate``."""
-    from dataflow.ops.special import erf
-
     with default_graph().name_scope(name or "Gelu"):
         x = convert_to_tensor(features, name="features")
         if approximate:
@@ -365,3 +365,9 @@ def l2_loss_gradient(op: Any, grad: Any) -> list[Any]:
 
 
 l2_loss = l2_loss_op
+
+
+def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
+    """``log(sigmoid(x))`` as ``-softplus(-x)``, exact where the sigmoid is nearly 0."""
+    with default_graph().name_scope(name or "LogSigmoid") as scope:
+        return neg_op(softplus_op(neg_op(convert_to_tensor(x, name="x"))), name=scope)  # type: ignore[no-any-return]

@@ -12,13 +12,14 @@ from dataflow import dtypes
 from dataflow.dtypes import COMPLEX, FLOATING, NUMBERS, REAL_NUMBERS, DType
 from dataflow.graph.conversion import convert_to_tensor, internal_convert
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.registry import OpDef, define_op, not_differentiable
+from dataflow.graph.registry import OpDef, define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.broadcasting import broadcast_dims, broadcast_gradients
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_equal_op, greater_op, less_equal_op, not_equal_op
-from dataflow.ops.indexed_slices import takes_slices
+from dataflow.ops.indexed_slices import IndexedSlices, takes_slices
+from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims
 
 INEXACT = FLOATING | COMPLEX
@@ -208,8 +209,6 @@ def floor_mod_gradient(op: Any, grad: Any) -> list[Any]:
 
 @pow_op.gradient
 def pow_gradient(op: Any, grad: Any) -> list[Any]:
-    from dataflow.ops.static_value import static_value
-
     x, y = op.inputs
     exponent = static_value(y)
     x, y, z = conj_if_complex(x), conj_if_complex(y), conj_if_complex(op.outputs[0])
@@ -219,10 +218,8 @@ def pow_gradient(op: Any, grad: Any) -> list[Any]:
         positive = not_equal_op(x, 0)
     else:
         positive = greater_op(x, 0)
-    from dataflow.ops.elementary import log
-
     safe = array_ops.where(positive, x, array_ops.ones_like(x))
-    log_x = array_ops.where(positive, log(safe), array_ops.zeros_like(x))
+    log_x = array_ops.where(positive, get_op("Log")(safe), array_ops.zeros_like(x))
     return broadcast_gradients(op, grad_x, grad * z * log_x)
 
 
@@ -375,8 +372,6 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
 
 def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Any:
     """A scalar times a tensor, or times the rows of an `IndexedSlices`."""
-    from dataflow.ops.indexed_slices import IndexedSlices
-
     base = x.dtype.base_dtype if hasattr(x, "dtype") and isinstance(x.dtype, DType) else None
     scalar = convert_to_tensor(scalar, base, name="scalar")
     if scalar.dims not in (None, ()):

@@ -13,9 +13,10 @@ from dataflow.graph.conversion import (
     register_tensor_conversion_function,
 )
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import INDEX, define_op, not_differentiable
+from dataflow.graph.registry import INDEX, define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.indexed_slices import takes_slices
+from dataflow.ops.casts import cast
+from dataflow.ops.indexed_slices import IndexedSlices, takes_slices
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_dims, static_value
@@ -123,13 +124,16 @@ def _shape_of(input: Any, name: str | None, out_type: Any, optimize: bool) -> Te
     with op_scope(name, "Shape", [input]) as scope:
         dense_shape = _dense_shape(input)
         if dense_shape is not None:
-            from dataflow.ops.math import cast
-
             return cast(dense_shape, out_type)  # type: ignore[no-any-return]
         tensor = convert_to_tensor(input)
         if optimize and tensor.dims is not None and None not in tensor.dims:
             return constant(np.array(tensor.dims, out_type.numpy), name=scope)
         return shape_op(tensor, out_type=out_type, name=scope)  # type: ignore[no-any-return]
+
+
+def product_of(sizes: Any, name: str | None = None) -> Tensor:
+    """The product of a vector of sizes, a scalar."""
+    return get_op("Prod")(sizes, 0, name=name)  # type: ignore[no-any-return]
 
 
 def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
@@ -138,9 +142,7 @@ def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     with op_scope(name, "Size", [input]) as scope:
         dense_shape = _dense_shape(input)
         if dense_shape is not None:
-            from dataflow.ops.math import cast, reduce_prod
-
-            return reduce_prod(cast(dense_shape, out_type), 0, name=scope)
+            return product_of(cast(dense_shape, out_type), name=scope)
         tensor = convert_to_tensor(input)
         known = shapes.num_elements(tensor.dims)
         if known is not None:
@@ -268,8 +270,6 @@ def identity(input: Any, name: str | None = None) -> Tensor:
 
     A variable's identity is its value at that point of the run.
     """
-    from dataflow.ops.indexed_slices import IndexedSlices
-
     if isinstance(input, IndexedSlices):
         dense = None if input.dense_shape is None else identity(input.dense_shape)
         return IndexedSlices(identity(input.values, name), identity(input.indices), dense)  # type: ignore[return-value]
@@ -314,9 +314,9 @@ def fill_op(dims: Tensor, value: Tensor) -> Dims:
 
 @fill_op.gradient
 def fill_gradient(op: Any, grad: Tensor) -> list[Any]:
-    from dataflow.ops.math import reduce_sum
+    from dataflow.ops.sequences import all_axes
 
-    return [None, reduce_sum(grad)]
+    return [None, get_op("Sum")(grad, all_axes(grad))]
 
 
 @define_op("ZerosLike", "x: T -> y: T", shape_like=0, cost=0.0)
@@ -583,12 +583,10 @@ def broadcast_to(input: Tensor, shape: Tensor) -> Dims:
 
 @broadcast_to.gradient
 def broadcast_to_gradient(op: Any, grad: Tensor) -> list[Any]:
-    from dataflow.ops.math import reduce_sum
-
     source = op.inputs[0]
     have = shape(source, out_type=op.inputs[1].dtype)
     _, axes = broadcast_gradient_args_op(op.inputs[1], have)
-    return [reshape(reduce_sum(grad, axes), shape(source)), None]
+    return [reshape(get_op("Sum")(grad, axes), shape(source)), None]
 
 
 @define_op(

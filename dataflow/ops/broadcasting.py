@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.indexed_slices import IndexedSlices, to_dense
@@ -45,10 +46,9 @@ def _static_axes(own: Dims, other: Dims) -> list[int] | None:
 
 
 def _sum_static(grad: Any, x: Tensor, axes: list[int]) -> Any:
-    from dataflow.ops.reduce import sum_op
-
     if not axes:
         return grad
+    sum_op = get_op("Sum")
     assert x.dims is not None
     assert grad.dims is not None
     num_new = len(grad.dims) - len(x.dims)
@@ -63,8 +63,6 @@ def _sum_static(grad: Any, x: Tensor, axes: list[int]) -> Any:
 
 def broadcast_gradients(op: Any, grad_x: Any, grad_y: Any) -> list[Any]:
     """``grad_x`` and ``grad_y``, which have the shape of the result, in the shapes of the inputs."""
-    from dataflow.ops.reduce import sum_op
-
     x, y = op.inputs[:2]
     if x.dims is not None and x.dims == y.dims and None not in x.dims:
         return [grad_x, grad_y]
@@ -83,5 +81,5 @@ def broadcast_gradients(op: Any, grad_x: Any, grad_y: Any) -> list[Any]:
         shapes = [array_ops.shape(x), array_ops.shape(y)]
         reduce_axes = array_ops.broadcast_gradient_args_op(*shapes)
         for i in pending:
-            result[i] = array_ops.reshape(sum_op(result[i], reduce_axes[i]), shapes[i])
+            result[i] = array_ops.reshape(get_op("Sum")(result[i], reduce_axes[i]), shapes[i])
     return result

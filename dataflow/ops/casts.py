@@ -9,9 +9,9 @@ from dataflow import dtypes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor, internal_convert
 from dataflow.graph.default_stacks import default_graph
-from dataflow.graph.registry import define_op
+from dataflow.graph.registry import define_op, get_op
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.indexed_slices import takes_slices
+from dataflow.ops.indexed_slices import IndexedSlices, takes_slices
 from dataflow.shapes import Dims
 
 
@@ -62,8 +62,6 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
 
 def _cast_parts(x: Any, dtype: DType, name: str | None) -> Any:
     """Sparse tensors and `IndexedSlices` are cast by their values; ``None`` for anything else."""
-    from dataflow.ops.indexed_slices import IndexedSlices
-
     if isinstance(x, IndexedSlices):
         return IndexedSlices(cast(x.values, dtype, name), x.indices, x.dense_shape)
     if type(x).__name__ == "SparseTensor":
@@ -73,17 +71,15 @@ def _cast_parts(x: Any, dtype: DType, name: str | None) -> Any:
 
 def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     """``value`` as ``dtype``, with what does not fit replaced by the nearest value that does."""
-    from dataflow.ops.arithmetic import maximum_op, minimum_op
-
     wanted = as_dtype(dtype).base_dtype
     with default_graph().name_scope(name or "saturate_cast") as scope:
         value = convert_to_tensor(value, name="value")
         source = value.dtype.base_dtype
         if source.kind != "c" and wanted.kind != "b" and source.kind != "b":
             if source.min < wanted.min:
-                value = maximum_op(value, internal_convert(wanted.min, source, "min"))
+                value = get_op("Maximum")(value, internal_convert(wanted.min, source, "min"))
             if source.max > wanted.max:
-                value = minimum_op(value, internal_convert(wanted.max, source, "max"))
+                value = get_op("Minimum")(value, internal_convert(wanted.max, source, "max"))
         return cast(value, wanted, name=scope)  # type: ignore[no-any-return]
 
 

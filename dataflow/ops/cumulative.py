@@ -8,7 +8,10 @@ from dataflow.dtypes import FLOATING, INDICES, NUMBERS
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import conj_if_complex, div_no_nan_op
+from dataflow.ops.comparison import greater, less
+from dataflow.ops.elementary import exp, log
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, normalize_axis
 
@@ -69,10 +72,6 @@ def cumprod_gradient(op: Any, grad: Any) -> list[Any]:
 
 @cumulative_logsumexp_op.gradient
 def cumulative_logsumexp_gradient(op: Any, grad: Any) -> list[Any]:
-    from dataflow.ops import array as array_ops
-    from dataflow.ops.comparison import greater, less
-    from dataflow.ops.elementary import exp, log
-
     x, axis = op.inputs
     y = op.outputs[0]
     attrs = {"exclusive": op.attrs["exclusive"], "reverse": not op.attrs["reverse"]}

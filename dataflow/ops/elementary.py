@@ -336,12 +336,3 @@ def round_(x: Any, name: str | None = None) -> Tensor:
     """The nearest integers, halves to even; integers are returned as they are."""
     x = convert_to_tensor(x, name="x")
     return x if x.dtype.is_integer else round_op(x, name=name)  # type: ignore[no-any-return]
-
-
-def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
-    """``log(sigmoid(x))`` as ``-softplus(-x)``, exact where the sigmoid is nearly 0."""
-    from dataflow.graph.default_stacks import default_graph
-    from dataflow.ops.activation import softplus_op
-
-    with default_graph().name_scope(name or "LogSigmoid") as scope:
-        return neg_op(softplus_op(neg_op(convert_to_tensor(x, name="x"))), name=scope)  # type: ignore[no-any-return]

@@ -8,16 +8,22 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import Defaulted, OpDef, define_op, not_differentiable
+from dataflow.graph.registry import Defaulted, OpDef, define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import (
     axis_of,
+    broadcast_gradient_args_op,
+    broadcast_to,
+    expand_dims,
     need_rank,
+    product_of,
     reshape,
     shape,
     size,
+    squeeze,
     zeros_like,
 )
+from dataflow.ops.casts import cast, cast_op
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.joining import concat, stack
 from dataflow.ops.rearranging import transpose
@@ -140,21 +146,19 @@ def _gather_axis_gradient(
     params: Tensor, indices: Tensor, at: int, batch_dims: int, grad: Tensor
 ) -> Tensor:
     """The general case, on [batch, outer, n, inner]; taken elements are summed with one segment op."""
-    from dataflow.ops.math import cast, reduce_prod
-    from dataflow.ops.segment import unsorted_segment_sum
     from dataflow.ops.sequences import range_
 
     whole = shape(params)
-    batch = reduce_prod(whole[:batch_dims])
-    outer = reduce_prod(whole[batch_dims:at])
+    batch = product_of(whole[:batch_dims])
+    outer = product_of(whole[batch_dims:at])
     length = whole[at]
-    inner = reduce_prod(whole[at + 1 :])
+    inner = product_of(whole[at + 1 :])
     flat = cast(reshape(indices, stack([batch, -1])), dtypes.int32)
     count = shape(flat)[1]
     numbers = flat + reshape(range_(batch) * length, [-1, 1])
     rows = transpose(reshape(grad, stack([batch, outer, count, inner])), [0, 2, 1, 3])
     rows = reshape(rows, stack([batch * count, outer, inner]))
-    summed = unsorted_segment_sum(rows, reshape(numbers, [-1]), batch * length)
+    summed = get_op("UnsortedSegmentSum")(rows, reshape(numbers, [-1]), batch * length)
     back = transpose(reshape(summed, stack([batch, length, outer, inner])), [0, 2, 1, 3])
     return reshape(back, whole)
 
@@ -234,18 +238,15 @@ def gather_nd(
     with op_scope(name, "GatherNd", [params, indices]):
         params = convert_to_tensor(params)
         indices = convert_to_tensor(indices)
-        from dataflow.ops.math import cast, reduce_prod
         from dataflow.ops.sequences import range_
 
         whole, asked = shape(params), shape(indices)
-        batch = reduce_prod(whole[:batch_dims])
+        batch = product_of(whole[:batch_dims])
         flat_params = reshape(params, concat([[batch], whole[batch_dims:]], 0))
         flat = reshape(indices, concat([[batch], asked[batch_dims:]], 0))
         inner = len(indices.dims) - batch_dims - 1
         numbers = reshape(range_(batch), [-1] + [1] * (inner + 1))
         ones = concat([[batch], asked[batch_dims:-1], [1]], 0)
-        from dataflow.ops.array_basics import broadcast_to
-
         column = cast(broadcast_to(numbers, ones), indices.dtype)
         result = gather_nd_op(flat_params, concat([column, flat], -1))
         return reshape(result, concat([whole[:batch_dims], shape(result)[1:]], 0))
@@ -480,9 +481,6 @@ def select_v2_op(condition: Tensor, t: Tensor, e: Tensor) -> Dims:
 
 @select_v2_op.gradient
 def select_v2_gradient(op: Any, grad: Tensor) -> list[Any]:
-    from dataflow.ops.array_basics import broadcast_gradient_args_op
-    from dataflow.ops.math import reduce_sum
-
     condition, t, e = op.inputs
     nothing = constant(0, grad.dtype.base_dtype)
     result = []
@@ -492,7 +490,7 @@ def select_v2_gradient(op: Any, grad: Tensor) -> list[Any]:
     ):
         if source.dims != grad.dims or None in (source.dims or (None,)):
             _, axes = broadcast_gradient_args_op(shape(grad), shape(source))
-            part = reshape(reduce_sum(part, axes), shape(source))
+            part = reshape(get_op("Sum")(part, axes), shape(source))
         result.append(part)
     return [None, *result]
 
@@ -540,9 +538,6 @@ def boolean_mask(
     The mask's shape must equal that of ``tensor`` from ``axis`` (0 by default) on.
     Raises `ValueError` when it does not, or when the mask's rank is unknown.
     """
-    from dataflow.ops.array_basics import squeeze
-    from dataflow.ops.math import reduce_prod
-
     with op_scope(name, "boolean_mask", [tensor, mask]):
         tensor = convert_to_tensor(tensor, name="tensor")
         mask = convert_to_tensor(mask, name="mask")
@@ -563,7 +558,7 @@ def boolean_mask(
                     f"{shapes.format_dims(mask.dims)} are incompatible: the mask must have the "
                     f"tensor's sizes from axis {at} on"
                 )
-        joined = reduce_prod(shape(tensor)[at : at + count], [0])
+        joined = product_of(shape(tensor)[at : at + count])
         before, after = shape(tensor)[:at], shape(tensor)[at + count :]
         flat = reshape(tensor, concat([before, [joined], after], 0))
         if tensor.dims is not None:
@@ -580,16 +575,13 @@ def sequence_mask(
 
     Shape: lengths' with ``maxlen`` (the largest length by default) added at the end.
     """
-    from dataflow.ops.array_basics import expand_dims
-    from dataflow.ops.casts import cast_op
-    from dataflow.ops.math import cast, maximum, reduce_max
-    from dataflow.ops.sequences import range_op
+    from dataflow.ops.sequences import all_axes, range_op
 
     with op_scope(name, "SequenceMask", [lengths, maxlen]):
         lengths = convert_to_tensor(lengths)
         if maxlen is None:
-            maxlen = reduce_max(lengths)
-            maxlen = maximum(constant(0, maxlen.dtype), maxlen)
+            maxlen = get_op("Max")(lengths, all_axes(lengths))
+            maxlen = get_op("Maximum")(constant(0, maxlen.dtype), maxlen)
         else:
             maxlen = convert_to_tensor(maxlen)
         if maxlen.dims is not None and maxlen.dims != ():
@@ -664,12 +656,11 @@ def parallel_dynamic_stitch(indices: list[Tensor], data: list[Tensor]) -> Dims:
 
 @dynamic_partition_op.gradient
 def dynamic_partition_gradient(op: Any, *grads: Tensor) -> list[Any]:
-    from dataflow.ops.math import reduce_prod
     from dataflow.ops.sequences import range_
 
     data, partitions = op.inputs
     prefix = shape(partitions)
-    numbers = reshape(range_(reduce_prod(prefix)), prefix)
+    numbers = reshape(range_(product_of(prefix)), prefix)
     parts = dynamic_partition_op(numbers, partitions, num_partitions=op.attrs["num_partitions"])
     merged = parallel_dynamic_stitch(list(parts), list(grads))
     return [reshape(merged, shape(data)), None]

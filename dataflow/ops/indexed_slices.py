@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 from dataflow.dtypes import DType
 from dataflow.graph.conversion import register_tensor_conversion_function
+from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.static_value import static_dims
 from dataflow.shapes import TensorShape, as_dims, num_elements
 
 
@@ -69,8 +71,6 @@ class IndexedSlices:
         """The static shape of the whole tensor, as far as known."""
         if self._dense_shape is None:
             return TensorShape(None)
-        from dataflow.ops.static_value import static_dims
-
         return TensorShape(static_dims(self._dense_shape))
 
     def get_shape(self) -> TensorShape:
@@ -97,7 +97,7 @@ class IndexedSlicesValue(NamedTuple):
 
 def concat_slices(parts: list[IndexedSlices]) -> IndexedSlices:
     """The sum of several sparse gradients of one tensor: all their rows."""
-    from dataflow.ops.array import concat
+    from dataflow.ops.joining import concat
 
     return IndexedSlices(
         concat([p.values for p in parts], 0),
@@ -122,8 +122,6 @@ def to_dense(
     value: IndexedSlices, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
 ) -> Tensor:
     """The whole tensor: zeros with the rows added. Warns when it is very large."""
-    from dataflow.ops.segment import unsorted_segment_sum
-
     if value.dense_shape is None:
         raise ValueError(
             f"Tensor conversion requested for IndexedSlices without dense_shape: {value.name!r}"
@@ -135,7 +133,7 @@ def to_dense(
             "This may consume a large amount of memory.",
             stacklevel=3,
         )
-    return unsorted_segment_sum(  # type: ignore[no-any-return]
+    return get_op("UnsortedSegmentSum")(  # type: ignore[no-any-return]
         value.values, value.indices, value.dense_shape[0], name=name
     )
 

@@ -9,9 +9,18 @@ import numpy as np
 from dataflow import dtypes, shapes
 from dataflow.graph.conversion import convert_to_tensor, is_tensor_like
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import INDEX, define_op, not_differentiable
+from dataflow.graph.registry import INDEX, define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.array_basics import axis_of, identity, need_rank, rank, reshape, shape
+from dataflow.ops.array_basics import (
+    axis_of,
+    expand_dims,
+    identity,
+    need_rank,
+    rank,
+    reshape,
+    shape,
+)
+from dataflow.ops.casts import cast
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, Shape
 
@@ -93,9 +102,7 @@ def _concat_gradient(values: list[Tensor], axis: Tensor, grad: Tensor) -> list[A
     from dataflow.ops.gather_scatter import gather
 
     if known is None or known < 0:
-        from dataflow.ops.math import cast, floormod
-
-        known = floormod(cast(axis, dtypes.int32), rank(grad))
+        known = get_op("FloorMod")(cast(axis, dtypes.int32), rank(grad))
     lengths = [gather(shape(t), known) for t in values]
     return split(grad, stack(lengths), axis, num=len(values))
 
@@ -254,8 +261,6 @@ def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
         first = convert_to_tensor(values[0])
         if first.dims is None or None in first.dims:
             raise ValueError("tf.parallel_stack needs fully known shapes; use tf.stack")
-        from dataflow.ops.array_basics import expand_dims
-
         parts = [expand_dims(v, 0) for v in values]
         return parallel_concat_op(parts, shape=(len(values), *first.dims))  # type: ignore[no-any-return]
 
@@ -404,8 +409,6 @@ def tile(input: Tensor, multiples: Tensor) -> Dims:
 @tile.gradient
 def tile_gradient(op: Any, grad: Tensor) -> list[Any]:
     """Splits each axis in (multiple, size) and sums over the multiples."""
-    from dataflow.ops.math import reduce_sum
-
     source, multiples = op.inputs
     sizes = shape(source, out_type=multiples.dtype)
     interleaved = reshape(stack([multiples, sizes], axis=1), [-1])
@@ -417,7 +420,7 @@ def tile_gradient(op: Any, grad: Tensor) -> list[Any]:
         axes: Any = range_(0, shape(interleaved)[0], 2)
     else:
         axes = list(range(0, 2 * len(source.dims), 2))
-    return [reshape(reduce_sum(reshape(grad, interleaved), axes), sizes), None]
+    return [reshape(get_op("Sum")(reshape(grad, interleaved), axes), sizes), None]
 
 
 def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None = None) -> Tensor:
@@ -426,7 +429,6 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
     ``repeats``: a scalar, or one number for each slice. Without ``axis`` the input is flattened.
     """
     from dataflow.ops.gather_scatter import gather
-    from dataflow.ops.math import cumsum
     from dataflow.ops.sequences import range_, searchsorted
 
     with op_scope(name, "Repeat", [input, repeats]) as scope:
@@ -437,6 +439,6 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         length = shape(data)[axis]
         if counts.dims == () or counts.dims == (1,):
             counts = tile(reshape(counts, [1]), reshape(length, [1]))
-        ends = cumsum(counts)
+        ends = get_op("Cumsum")(counts, 0)
         positions = searchsorted(ends, range_(ends[-1]), side="right")
         return gather(data, positions, axis=axis, name=scope)

@@ -10,9 +10,11 @@ from dataflow.graph.conversion import convert_to_tensor, internal_convert
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import define_op
 from dataflow.graph.tensor import Tensor
+from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import conj_if_complex
 from dataflow.ops.casts import cast
 from dataflow.ops.costs import product
+from dataflow.ops.reduce import sum_op
 from dataflow.shapes import Dims, list_dims
 
 
@@ -194,9 +196,6 @@ def batch_mat_mul_gradient(op: Any, grad: Any) -> list[Any]:
 
 @batch_mat_mul_v2_op.gradient
 def batch_mat_mul_v2_gradient(op: Any, grad: Any) -> list[Any]:
-    from dataflow.ops import array as array_ops
-    from dataflow.ops.reduce import sum_op
-
     x, y = op.inputs
     grads = _batch_gradients(op, grad, batch_mat_mul_v2_op)
     if (
@@ -284,8 +283,6 @@ def matvec(
     name: str | None = None,
 ) -> Tensor:
     """The product of a matrix (or a stack of them) and a vector: [..., m, k] x [..., k]."""
-    from dataflow.ops import array as array_ops
-
     with default_graph().name_scope(name or "MatVec"):
         b = convert_to_tensor(b)
         column = array_ops.expand_dims(b, axis=-1)

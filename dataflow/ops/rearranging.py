@@ -9,9 +9,10 @@ import numpy as np
 from dataflow import dtypes, shapes
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import INDEX, define_op
+from dataflow.graph.registry import INDEX, define_op, get_op
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.array_basics import need_rank, rank
+from dataflow.ops.array_basics import need_rank, product_of, rank, reshape, shape, zeros
+from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims
 
@@ -352,9 +353,7 @@ def required_space_to_batch_paddings(
 
     ``base_paddings``: at least that much before and after; the rest goes after.
     """
-    from dataflow.ops.array_basics import zeros
     from dataflow.ops.joining import stack
-    from dataflow.ops.sources import constant
 
     with op_scope(name, "required_space_to_batch_paddings", [input_shape, block_shape]):
         input_shape = convert_to_tensor(input_shape, dtypes.int32, "input_shape")
@@ -498,18 +497,15 @@ def extract_image_patches_op(
 @extract_image_patches_op.gradient
 def extract_image_patches_gradient(op: Any, grad: Tensor) -> list[Any]:
     """Extracts patches of pixel numbers, and adds each patch's gradient at its pixel's number."""
-    from dataflow.ops.array_basics import reshape, shape
-    from dataflow.ops.math import reduce_prod
-    from dataflow.ops.segment import unsorted_segment_sum
     from dataflow.ops.sequences import range_
 
     images = op.inputs[0]
     whole = shape(images)
-    total = reduce_prod(whole)
+    total = product_of(whole)
     numbers = reshape(range_(1, total + 1), whole)
     names = ("ksizes", "strides", "rates", "padding")
     where_from = extract_image_patches_op(numbers, **{n: op.attrs[n] for n in names})
-    summed = unsorted_segment_sum(reshape(grad, [-1]), reshape(where_from, [-1]), total + 1)
+    summed = get_op("UnsortedSegmentSum")(reshape(grad, [-1]), reshape(where_from, [-1]), total + 1)
     return [reshape(summed[1:], whole)]
 
 

@@ -15,10 +15,15 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
-from dataflow.ops.arithmetic import conj_if_complex, maximum_op, real_div_op
+from dataflow.ops.arithmetic import add, conj_if_complex, maximum_op, real_div_op, sub_op
 from dataflow.ops.casts import cast
-from dataflow.ops.comparison import equal_op, not_equal_op
+from dataflow.ops.comparison import equal_op, is_finite_op, not_equal_op
+from dataflow.ops.complex_numbers import conj, real
+from dataflow.ops.cumulative import cumprod
+from dataflow.ops.elementary import exp_op, log_op, sqrt_op, square_op
 from dataflow.ops.renamed_arguments import renamed
+from dataflow.ops.segment import unsorted_segment_sum_op
+from dataflow.ops.sequences import all_axes
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims, normalize_axis, num_elements
@@ -91,8 +96,6 @@ not_differentiable(all_op, any_op)
 
 def shape_with_ones(x: Tensor, axes: Tensor) -> Any:
     """The shape of x with size 1 at ``axes``, as a tensor, for axes that are not known yet."""
-    from dataflow.ops.segment import unsorted_segment_sum_op
-
     shape = array_ops.shape(x)
     axes = cast(axes, dtypes.int32)
     rank = array_ops.size(shape)
@@ -165,8 +168,6 @@ def euclidean_norm_gradient(op: Any, grad: Any) -> list[Any]:
 @prod_op.gradient
 def prod_gradient(op: Any, grad: Any) -> list[Any]:
     """Products of what stands before and after each element: exact where elements are 0."""
-    from dataflow.ops.cumulative import cumprod
-
     x, axes = op.inputs
     kept = keep_reduced_axes(op, grad)
     rank = None if x.dims is None else len(x.dims)
@@ -249,11 +250,7 @@ not_differentiable(arg_max, arg_min)
 
 def reduction_axes(x: Tensor, axis: Any) -> Any:
     """``axis``, or all axes of x, as a tensor or a list."""
-    if axis is not None:
-        return axis
-    if x.dims is not None:
-        return constant(np.arange(len(x.dims), dtype=np.int32))
-    return array_ops.range_(0, array_ops.rank(x))
+    return all_axes(x) if axis is None else axis
 
 
 def _reduce_function(op: OpDef, what: str) -> Callable[..., Tensor]:
@@ -306,10 +303,6 @@ def reduce_logsumexp(
     keep_dims: Any = None,
 ) -> Tensor:
     """``log(sum(exp(x)))`` along ``axis``, exact where exp(x) would overflow."""
-    from dataflow.ops.arithmetic import sub_op
-    from dataflow.ops.comparison import is_finite_op
-    from dataflow.ops.elementary import exp_op, log_op
-
     axis = renamed("axis", axis, "reduction_indices", reduction_indices)
     keepdims = bool(renamed("keepdims", keepdims, "keep_dims", keep_dims))
     with default_graph().name_scope(name or "ReduceLogSumExp") as scope:
@@ -321,8 +314,6 @@ def reduce_logsumexp(
         result = log_op(total)
         if not keepdims:
             finite = array_ops.reshape(finite, array_ops.shape(result))
-        from dataflow.ops.arithmetic import add
-
         return add(result, finite, name=scope)
 
 
@@ -330,16 +321,12 @@ def reduce_variance(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
     """The mean squared distance from the mean (biased: divided by n) along ``axis``."""
-    from dataflow.ops.elementary import square_op
-
     with default_graph().name_scope(name or "reduce_variance"):
         x = convert_to_tensor(input_tensor)
         if x.dtype.is_integer:
             raise TypeError(f"Input must be floating, got {x.dtype.name}: convert it with tf.cast.")
         centered = x - reduce_mean(x, axis=axis, keepdims=True)
         if centered.dtype.is_complex:
-            from dataflow.ops.complex_numbers import conj, real
-
             return reduce_mean(real(centered * conj(centered)), axis=axis, keepdims=keepdims)
         return reduce_mean(square_op(centered), axis=axis, keepdims=keepdims)
 
@@ -348,8 +335,6 @@ def reduce_std(
     input_tensor: Any, axis: Any = None, keepdims: bool = False, name: str | None = None
 ) -> Tensor:
     """The standard deviation (biased: divided by n) along ``axis``."""
-    from dataflow.ops.elementary import sqrt_op
-
     with default_graph().name_scope(name or "reduce_std"):
         return sqrt_op(reduce_variance(input_tensor, axis=axis, keepdims=keepdims))  # type: ignore[no-any-return]
 

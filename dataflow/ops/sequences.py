@@ -10,9 +10,20 @@ from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import INDEX, define_op, not_differentiable
+from dataflow.graph.registry import INDEX, define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.array_basics import need_rank, reshape, shape
+from dataflow.ops.array_basics import (
+    broadcast_to,
+    expand_dims,
+    need_rank,
+    ones,
+    rank,
+    reshape,
+    shape,
+    size,
+)
+from dataflow.ops.casts import cast
+from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims
 
@@ -73,10 +84,15 @@ def range_(
         if wanted is None:
             wanted = max((p.dtype.base_dtype for p in parts), key=order.index)
         if any(p.dtype.base_dtype is not wanted for p in parts):
-            from dataflow.ops.math import cast
-
             parts = [cast(p, wanted) for p in parts]
         return range_op(*parts, name=scope)  # type: ignore[no-any-return]
+
+
+def all_axes(x: Tensor) -> Any:
+    """The numbers of all axes of x, for a reduction: a constant where the rank is known."""
+    if x.dims is not None:
+        return constant(np.arange(len(x.dims), dtype=np.int32))
+    return range_(0, rank(x))
 
 
 # ---- Order --------------------------------------------------------------------------------
@@ -181,12 +197,9 @@ def nth_element(input: Tensor, n: Tensor, *, reverse: bool = False) -> Dims:
 
 @nth_element.gradient
 def nth_element_gradient(op: Any, grad: Tensor) -> list[Any]:
-    from dataflow.ops.array_basics import expand_dims
-    from dataflow.ops.math import cast, equal, reduce_sum
-
     source = op.inputs[0]
-    chosen = cast(equal(expand_dims(op.outputs[0], -1), source), grad.dtype)
-    count = expand_dims(reduce_sum(chosen, -1), -1)
+    chosen = cast(get_op("Equal")(expand_dims(op.outputs[0], -1), source), grad.dtype)
+    count = expand_dims(get_op("Sum")(chosen, -1), -1)
     return [expand_dims(grad, -1) * chosen / count, None]
 
 
@@ -359,7 +372,6 @@ def listdiff(x: Any, y: Any, out_idx: Any = None, name: str | None = None) -> An
 
 def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
     """Coordinate grids of several vectors; ``indexing`` "xy" (default) or "ij"."""
-    from dataflow.ops.array_basics import expand_dims, ones, size
     from dataflow.ops.joining import stack
 
     indexing = kwargs.pop("indexing", "xy")
@@ -385,6 +397,4 @@ def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
         if parts[0].dtype.base_dtype.kind in "fciu":
             full = ones(sizes, parts[0].dtype.base_dtype)
             return [p * full for p in parts]
-        from dataflow.ops.array_basics import broadcast_to
-
         return [broadcast_to(expand_dims(p, 0)[0], sizes) for p in parts]

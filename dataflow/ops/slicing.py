@@ -9,9 +9,10 @@ import numpy as np
 from dataflow import dtypes, shapes
 from dataflow.graph.conversion import convert_to_tensor, is_tensor_like
 from dataflow.graph.name_scopes import op_scope
-from dataflow.graph.registry import INDEX, define_op, not_differentiable
+from dataflow.graph.registry import INDEX, define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.array_basics import need_rank, rank, reshape, shape
+from dataflow.ops.array_basics import need_rank, ones_like, rank, reshape, shape
+from dataflow.ops.casts import cast
 from dataflow.ops.joining import concat, stack
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_dims, static_value
@@ -262,8 +263,6 @@ def strided_slice(
 ) -> Tensor:
     """``input_[begin:end:strides]``, with bounds as vectors; see the op StridedSlice for masks."""
     if strides is None:
-        from dataflow.ops.array_basics import ones_like
-
         begin = convert_to_tensor(begin)
         strides = ones_like(begin)
     return strided_slice_op(  # type: ignore[no-any-return]
@@ -324,15 +323,13 @@ def _same_dtype(bounds: list[Any]) -> list[Any]:
     kinds = {b.dtype.base_dtype for b in bounds if isinstance(b, Tensor)}
     if len(kinds) < 2:
         return bounds
-    from dataflow.ops.math import cast
-
     return [cast(b, dtypes.int64) if isinstance(b, Tensor) else b for b in bounds]
 
 
 def getitem(tensor: Any, spec: Any, var: Any = None) -> Tensor:
     """``tensor[spec]`` as Python's syntax gives it; see `Tensor.__getitem__`."""
     if _is_mask(spec):
-        from dataflow.ops.array import boolean_mask
+        from dataflow.ops.gather_scatter import boolean_mask
 
         return boolean_mask(tensor, spec)
     if isinstance(spec, (np.ndarray, list)):
@@ -374,8 +371,6 @@ def getitem(tensor: Any, spec: Any, var: Any = None) -> Tensor:
             begin, end, strides = (_same_dtype(b) for b in (begin, end, strides))
             packed = [stack(begin), stack(end), stack(strides)]
             if any(p.dtype is dtypes.int64 for p in packed):
-                from dataflow.ops.math import cast
-
                 packed = [cast(p, dtypes.int64) for p in packed]
         else:
             empty = constant([], dtype=dtypes.int32)
@@ -533,10 +528,10 @@ def pad_gradient(op: Any, grad: Tensor) -> list[Any]:
 
 @pad_v2_op.gradient
 def pad_v2_gradient(op: Any, grad: Tensor) -> list[Any]:
-    from dataflow.ops.math import reduce_sum
+    from dataflow.ops.sequences import all_axes
 
-    inner = _unpad(op, grad)
-    return [inner, None, reduce_sum(grad) - reduce_sum(inner)]
+    inner, total = _unpad(op, grad), get_op("Sum")
+    return [inner, None, total(grad, all_axes(grad)) - total(inner, all_axes(inner))]
 
 
 @mirror_pad_op.gradient

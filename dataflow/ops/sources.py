@@ -268,9 +268,7 @@ def placeholder(dtype: Any = dtypes.float32, shape: Any = None, name: str | None
 
 
 def _pack_tensors(values: list[Tensor], name: str | None = None) -> Tensor:
-    from dataflow.ops.array import stack_op
-
-    return stack_op(values, axis=0, name=name)  # type: ignore[no-any-return]
+    return get_op("Pack")(values, axis=0, name=name)  # type: ignore[no-any-return]
 
 
 set_builders(make_constant, _pack_tensors, make_array)

@@ -14,6 +14,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import INEXACT, conj_if_complex, div_no_nan_op
 from dataflow.ops.broadcasting import broadcast_dims, broadcast_gradients
+from dataflow.ops.casts import cast
 from dataflow.ops.comparison import equal_op, not_equal_op
 from dataflow.ops.elementary import exp, log, log1p, sign, square, unary_op
 from dataflow.ops.reduce import reduce_sum
@@ -265,8 +266,6 @@ def betainc_gradient(op: Any, grad: Any) -> list[Any]:
 
 
 def _nonzero(x: Any, dtype: Any) -> Any:
-    from dataflow.ops.casts import cast
-
     return cast(not_equal_op(x, array_ops.zeros_like(x)), dtype)
 
 

@@ -14,7 +14,8 @@ from typing import Any
 from dataflow.device_spec import DeviceSpec
 from dataflow.errors import InvalidArgumentError
 from dataflow.graph.operation import Operation
-from dataflow.kernels.registry import cpu_only_reason, get_kernel
+from dataflow.kernels.loader import get_kernel
+from dataflow.kernels.registry import cpu_only_reason
 from dataflow.placement.groups import Groups, join_colocated, reference_inputs
 
 _THIS_TASK = "/job:localhost/task:0"

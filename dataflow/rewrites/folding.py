@@ -9,7 +9,7 @@ import numpy as np
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.bfloat16 import bind_node
-from dataflow.kernels.registry import get_kernel
+from dataflow.kernels.loader import get_kernel
 from dataflow.ops.sources import make_constant
 from dataflow.rewrites.dedupe import can_merge
 from dataflow.rewrites.switches import MAX_FOLDED_BYTES

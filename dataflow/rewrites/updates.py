@@ -11,7 +11,7 @@ from typing import Any
 from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.registry import get_kernel
+from dataflow.kernels.loader import get_kernel
 from dataflow.ops.fused import update_all_op
 from dataflow.rewrites import gates
 from dataflow.rewrites.effects import variable_behind

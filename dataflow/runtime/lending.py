@@ -20,7 +20,7 @@ import numpy as np
 
 from dataflow.dtypes import bfloat16
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.registry import get_kernel
+from dataflow.kernels.loader import get_kernel
 
 if TYPE_CHECKING:
     from dataflow.runtime.codegen import Generator

@@ -26,7 +26,8 @@ import numpy as np
 from dataflow.errors import UnimplementedError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.registry import bind, get_kernel
+from dataflow.kernels.loader import get_kernel
+from dataflow.kernels.registry import bind
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.places import OUTSIDE, places
 from dataflow.rewrites.prune import needed_operations

@@ -16,10 +16,11 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.bfloat16 import bind_node
 from dataflow.kernels.blas import num_threads, single_threaded
+from dataflow.kernels.loader import get_kernel
 from dataflow.kernels.malloc_tuning import keep_freed_memory, without_collecting
 from dataflow.kernels.mutex import release_held
 from dataflow.kernels.parallel import limited_to
-from dataflow.kernels.registry import cpu_only_reason, get_kernel
+from dataflow.kernels.registry import cpu_only_reason
 from dataflow.kernels.xp import array_module, on_device
 from dataflow.placement.placer import log_placement, place
 from dataflow.placement.transfers import Placed, insert_copies

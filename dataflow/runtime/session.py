@@ -22,9 +22,10 @@ from dataflow.kernels.cuda.memory import limit_memory
 from dataflow.kernels.xp import gpus
 from dataflow.missing import unknown_argument
 from dataflow.placement.placer import local_devices
+from dataflow.providers import provided
 from dataflow.rewrites.prune import needed_operations
 from dataflow.rewrites.switches import Switches
-from dataflow.runtime import events, targets
+from dataflow.runtime import events
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan, cache_key, register_fetch_wrapper
@@ -82,7 +83,7 @@ class BaseSession:
         self.rewrite_switches = Switches.from_config(self.config)
         self.remote: Any = None
         if target:
-            self.remote = targets.connect(target, graph, self.config)
+            self.remote = provided("cluster").connect(target, graph, self.config)
         self._finalizer = weakref.finalize(self, Cancellation.cancel, self.cancellation)
 
     # ---- properties -----------------------------------------------------------------------
@@ -287,9 +288,7 @@ class BaseSession:
         Raises what `run` raises for fetches and feeds that do not fit.
         """
         self.check_open()
-        from dataflow.runtime import targets
-
-        return targets.explain(self, fetches, feed_dict)
+        return provided("explain")(self, fetches, feed_dict)
 
     def find_nan(self, fetches: Any, feed_dict: Any = None) -> Any:
         """The first node of a run that makes a NaN, or else an infinity, of finite inputs.
@@ -438,7 +437,7 @@ class Session(BaseSession):
     @staticmethod
     def reset(target: str, containers: Any = None, config: Any = None) -> None:
         """Clears the variables (of the given containers) on a server."""
-        targets.reset(target, containers, config)
+        provided("cluster").reset(target, containers, config)
 
 
 class InteractiveSession(BaseSession):

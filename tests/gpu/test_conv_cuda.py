@@ -9,7 +9,7 @@ import pytest
 
 from dataflow.kernels import depthwise
 from dataflow.kernels.cuda import conv as cuda_conv
-from dataflow.kernels.registry import get_kernel
+from dataflow.kernels.loader import get_kernel
 from dataflow.kernels.xp import pretend_module
 
 TOLERANCE = {"float16": 1e-2, "float32": 2e-6, "float64": 1e-13}

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 import dataflow as tf
-from dataflow import notebook
-from dataflow.graph import display
+from dataflow import notebook, providers
 
 
 @pytest.fixture
@@ -21,8 +20,8 @@ def rendered(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         asked.append(obj)
         return {"text/plain": "shown"}
 
-    monkeypatch.setattr(display, "_renderer", None)
-    display.set_renderer(render)
+    monkeypatch.setitem(providers._providers, "renderer", None)  # put back afterwards
+    providers.provide(renderer=render)
     return asked
 
 
@@ -35,13 +34,8 @@ def test_what_is_displayed_goes_to_the_renderer_that_was_set(rendered: list[Any]
     assert [id(obj) for obj in rendered] == [id(obj) for obj in shown]
 
 
-def test_without_a_renderer_jupyter_shows_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(display, "_renderer", None)
-    assert tf.Graph()._repr_mimebundle_() is None
-
-
 def test_the_widgets_are_the_renderer_and_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert display._renderer is notebook.render
+    assert providers.provided("renderer") is notebook.render
     monkeypatch.setitem(sys.modules, "dataflow_widgets.display", None)
     with tf.Graph().as_default():
         assert tf.constant(1.0)._repr_mimebundle_() is None

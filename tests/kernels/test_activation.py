@@ -9,7 +9,8 @@ import pytest
 
 from dataflow.kernels import elementary
 from dataflow.kernels.jit import native_ufunc
-from dataflow.kernels.registry import bind, get_kernel
+from dataflow.kernels.loader import get_kernel
+from dataflow.kernels.registry import bind
 from tests.kernels.bits import assert_same_bits
 from tests.results_of import results_of
 

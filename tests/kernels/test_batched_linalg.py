@@ -9,7 +9,8 @@ import pytest
 
 from dataflow.dtypes import complex64, float32
 from dataflow.kernels import batched_linalg, linalg, spectral  # noqa: F401 (its kernels)
-from dataflow.kernels.registry import bind, get_kernel
+from dataflow.kernels.loader import get_kernel
+from dataflow.kernels.registry import bind
 
 LENGTH = np.array([16])
 KERNELS: dict[str, tuple[dict[str, Any], list[Any]]] = {

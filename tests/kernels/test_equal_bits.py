@@ -27,7 +27,8 @@ from dataflow.kernels.jit.expression import Program
 from dataflow.kernels.jit.native_ufunc import Mapping
 from dataflow.kernels.jit.op_table import INSTRUCTIONS
 from dataflow.kernels.jit.regions import Region, small
-from dataflow.kernels.registry import bind, get_kernel
+from dataflow.kernels.loader import get_kernel
+from dataflow.kernels.registry import bind
 from dataflow.runtime.resources import VariableResource
 from tests.kernels.bits import assert_same_bits
 

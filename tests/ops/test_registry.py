@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataflow as tf  # noqa: F401  (fills the registry)
 from dataflow.graph.registry import all_ops
-from dataflow.kernels.registry import get_kernel
+from dataflow.kernels.loader import get_kernel
 from tests.samples import all_samples
 
 #: Ops that the code generator writes itself, without a kernel.
@@ -19,7 +19,7 @@ def test_every_op_has_a_kernel() -> None:
 
 
 def test_every_kernel_has_an_op() -> None:
-    from dataflow.kernels.registry import all_kernels
+    from dataflow.kernels.loader import all_kernels
 
     assert not [t for t, _ in all_kernels() if t not in all_ops()]
 

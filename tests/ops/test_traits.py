@@ -15,7 +15,7 @@ import dataflow
 import dataflow as tf
 import dataflow.kernels
 from dataflow.graph.registry import OpDef, all_ops, define_op
-from dataflow.kernels.registry import all_kernels
+from dataflow.kernels.loader import all_kernels
 from dataflow.runtime import concurrency
 from tests.samples import all_samples
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.kernels.registry import all_kernels
+from dataflow.kernels.loader import all_kernels
 from dataflow.runtime.codegen import Generator
 from dataflow.runtime.fetches import FetchPlan
 from dataflow.runtime.plan import Plan

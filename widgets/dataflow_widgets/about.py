@@ -11,7 +11,7 @@ _MAX_CHARS = 6000
 def about_op(op_type: str) -> list[tuple[str, str, bool]]:
     """Sections ``(title, text, is_code)`` for an op type; raises what the registry raises."""
     from dataflow.graph.registry import get_op
-    from dataflow.kernels.registry import get_kernel
+    from dataflow.kernels.loader import get_kernel
 
     definition = get_op(op_type)
     sections: list[tuple[str, str, bool]] = []

@@ -24,7 +24,8 @@ from dataflow.kernels.jit.expression import SELECT_ROWS, Region, elementary_step
 from dataflow.kernels.jit.native_ufunc import Layout, Mapping
 from dataflow.kernels.jit.op_table import INSTRUCTIONS
 from dataflow.kernels.jit.step_codegen import can_write
-from dataflow.kernels.registry import bind, get_kernel, kernel
+from dataflow.kernels.loader import get_kernel
+from dataflow.kernels.registry import bind, kernel
 
 #: Ops that a region may have beside `INSTRUCTIONS`.
 _OTHERS = {

@@ -108,7 +108,8 @@ def test_kernels_over_any_axes(
     at_once: None, no_kernel_is_small: None, name: str, axes: list[int], keep_dims: bool
 ) -> None:
     from dataflow.dtypes import float32
-    from dataflow.kernels.registry import bind, get_kernel
+    from dataflow.kernels.loader import get_kernel
+    from dataflow.kernels.registry import bind
 
     found = get_kernel(name)
     assert found is not None
@@ -136,7 +137,8 @@ def test_short_rows_are_taken_apart_by_columns(
     keep_dims: bool,
 ) -> None:
     from dataflow.dtypes import as_dtype
-    from dataflow.kernels.registry import bind, get_kernel
+    from dataflow.kernels.loader import get_kernel
+    from dataflow.kernels.registry import bind
 
     found = get_kernel(name)
     assert found is not None
