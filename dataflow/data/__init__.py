@@ -11,6 +11,7 @@ _HOMES = {
     "FixedLengthRecordDataset": "dataset",
     "INFINITE_CARDINALITY": "dataset",
     "Iterator": "iterators",
+    "Options": "options",
     "TFRecordDataset": "dataset",
     "TextLineDataset": "dataset",
     "UNKNOWN_CARDINALITY": "dataset",

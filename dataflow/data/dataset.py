@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,14 +10,26 @@ import numpy as np
 from dataflow import dtypes, shapes
 from dataflow.data.functions import FunctionGraph, trace
 from dataflow.data.iterators import Iterator
-from dataflow.data.structure import Structure, dims_like, flatten, leaf_tensor, pack, to_tensors
+from dataflow.data.options import Options
+from dataflow.data.structure import (
+    DatasetSpec,
+    Structure,
+    dims_like,
+    flatten,
+    leaf_tensor,
+    pack,
+    to_tensors,
+)
 from dataflow.dtypes import DType, as_dtype
+from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import dataset as ops
 from dataflow.ops.sources import constant
+from dataflow.ops.sparse_tensor import to_sparse
 from dataflow.ops.static_value import static_value
+from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec
 
 AUTOTUNE = -1
 INFINITE_CARDINALITY = -1
@@ -32,9 +43,12 @@ class Dataset:
     a new dataset.
     """
 
-    def __init__(self, structure: Structure, build: Callable[[], Tensor]) -> None:
+    def __init__(self, structure: Structure, build: Callable[[], Tensor], *inputs: Dataset) -> None:
         self._structure = structure
         self._build = build
+        self._inputs = inputs
+        self._graph = default_graph()
+        self._own_options = Options()
 
     def _as_variant_tensor(self) -> Tensor:
         """The nodes of this dataset, added to the default graph."""
@@ -47,7 +61,7 @@ class Dataset:
         """A dataset of one element."""
         nested = to_tensors(tensors, "component")
         structure = Structure.of(nested)
-        flat = flatten(nested)
+        flat = structure.encode(nested)
         return Dataset(structure, lambda: ops.tensor_dataset_op(flat, output_shapes=structure.dims))
 
     @staticmethod
@@ -57,21 +71,20 @@ class Dataset:
         Raises `ValueError` when the components differ in their number of rows.
         """
         nested = to_tensors(tensors, "component")
-        flat = flatten(nested)
+        whole = Structure.of(nested)
         lengths: dict[int, Any] = {}
-        for tensor in flat:
-            if tensor.dims == ():
+        for tensor, dims in zip(flatten(nested), whole.component_dims, strict=True):
+            if dims == ():
                 raise ValueError("Unbatching a tensor is only supported for rank >= 1")
-            if tensor.dims is not None and tensor.dims[0] is not None:
-                lengths.setdefault(tensor.dims[0], tensor)
+            if dims is not None and dims[0] is not None:
+                lengths.setdefault(dims[0], tensor)
         if len(lengths) > 1:
             known = nested if isinstance(nested, dict) else {}
             names = {id(t): repr(key) for key, t in known.items()}
             text = ", ".join(f"{n} rows ({names.get(id(t), t.name)})" for n, t in lengths.items())
             raise ValueError(f"Dimensions of the components are not compatible: {text}")
-        structure = Structure.of(nested).with_dims(
-            [None if t.dims is None else t.dims[1:] for t in flat]
-        )
+        flat = whole.encode_rows(nested)
+        structure = whole.unbatched()
         return Dataset(
             structure, lambda: ops.tensor_slice_dataset_op(flat, output_shapes=structure.dims)
         )
@@ -95,26 +108,35 @@ class Dataset:
         if output_types is None:
             raise TypeError("from_generator needs output_types, as in output_types=tf.int64.")
         types = [as_dtype(t).base_dtype for t in flatten(output_types)]
-        structure = Structure(output_types, types, dims_like(output_types, output_shapes))
-        values = [np.asarray(static_value(convert_to_tensor(a))) for a in args or ()]
+        dims = dims_like(output_types, output_shapes)
+        structure = Structure.of_tensors(output_types, types, dims)
+        values = [convert_to_tensor(a, name="args") for a in args or ()]
 
-        def start() -> Any:
-            for item in generator(*values):
-                yield _generated(item, structure)
+        def checked(item: Any) -> tuple[Any, ...]:
+            return _generated(item, structure)
+
+        def start(*values: Any) -> Any:
+            return map(checked, generator(*values))  # outlives an item that does not fit
 
         def build() -> Tensor:
             return ops.generator_dataset_op(  # type: ignore[no-any-return]
-                generator=start, output_types=types, output_shapes=structure.dims
+                values, generator=start, output_types=types, output_shapes=structure.dims
             )
 
         return Dataset(structure, build)
+
+    @staticmethod
+    def from_sparse_tensor_slices(sparse_tensor: Any) -> Dataset:
+        """The rows of a SparseTensor, each as a tuple ``(indices, values, dense_shape)``."""
+        rows = Dataset.from_tensor_slices(to_sparse(sparse_tensor))
+        return rows.map(lambda row: (row.indices, row.values, row.dense_shape))
 
     @staticmethod
     def range(*args: Any, **kwargs: Any) -> Dataset:
         """Numbers as `range` counts them, int64."""
         dtype = as_dtype(kwargs.get("output_type", dtypes.int64))
         start, stop, step = {1: (0, *args, 1), 2: (*args, 1), 3: args}[len(args)]
-        structure = Structure(0, [dtype], [()])
+        structure = Structure.of_tensors(0, [dtype], [()])
         return Dataset(
             structure,
             lambda: ops.range_dataset_op(
@@ -136,8 +158,7 @@ class Dataset:
                 raise TypeError(f"Dataset.zip takes datasets, got {type(one).__name__}.")
         structure = Structure(
             pack(nested, [d._structure.nesting for d in flat]),
-            [t for d in flat for t in d._structure.dtypes],
-            [s for d in flat for s in d._structure.dims],
+            [s for d in flat for s in d._structure.specs],
         )
         return Dataset(
             structure,
@@ -146,22 +167,33 @@ class Dataset:
                 output_types=structure.dtypes,
                 output_shapes=structure.dims,
             ),
+            *flat,
         )
 
     @staticmethod
     def list_files(
         file_pattern: Any, shuffle: Any = None, seed: Any = None, name: str | None = None
     ) -> Dataset:
-        """Names of the files that match a pattern, shuffled unless ``shuffle=False``."""
-        from dataflow.gfile import Glob
+        """Names of the files that match a pattern (or patterns), shuffled unless ``shuffle=False``.
 
-        patterns = file_pattern if isinstance(file_pattern, (list, tuple)) else [file_pattern]
-        found = sorted(path for pattern in patterns for path in Glob(pattern))
-        if not found:
-            raise ValueError(f"No files matched pattern: {file_pattern}")
-        result = Dataset.from_tensor_slices(np.array(found))
+        They are looked for when an iteration starts; `InvalidArgumentError` where there are none.
+        """
+        from dataflow.ops.arithmetic import maximum
+        from dataflow.ops.array import identity, shape, size
+        from dataflow.ops.comparison import greater
+        from dataflow.ops.graph_scopes import control_dependencies
+        from dataflow.ops.logging_ops import Assert
+        from dataflow.ops.reader import matching_files
+
+        pattern = convert_to_tensor(file_pattern, dtypes.string, "file_pattern")
+        found = matching_files(pattern)
+        some = Assert(greater(size(found), 0), ["No files matched pattern: ", pattern])
+        with control_dependencies([some]):
+            found = identity(found)
+        result = Dataset.from_tensor_slices(found)
         if shuffle is None or shuffle:
-            result = result.shuffle(len(found), seed)
+            count = maximum(shape(found, out_type=dtypes.int64)[0], 1)
+            result = result.shuffle(count, seed)
         return result
 
     # ---- order and choice -----------------------------------------------------------------
@@ -177,18 +209,23 @@ class Dataset:
                 output_shapes=structure.dims,
                 **attrs,
             ),
+            self,
         )
 
     def concatenate(self, dataset: Dataset, name: str | None = None) -> Dataset:
         """This dataset, then another one of the same structure."""
         ours, theirs = self._structure, dataset._structure
-        if ours.dtypes != theirs.dtypes:
+        if not nest.same_structure(ours.types, theirs.types) or ours.types != theirs.types:
             raise TypeError(
                 f"Two datasets to concatenate have different types {ours.types} and {theirs.types}"
             )
-        structure = ours.with_dims(
-            [shapes.common(a, b) for a, b in zip(ours.dims, theirs.dims, strict=True)]
-        )
+        if ours.classes != theirs.classes:
+            raise TypeError(
+                f"Two datasets to concatenate have different classes {ours.classes} and "
+                f"{theirs.classes}"
+            )
+        pairs = zip(ours.component_dims, theirs.component_dims, strict=True)
+        structure = ours.with_dims([shapes.common(a, b) for a, b in pairs])
         return Dataset(
             structure,
             lambda: ops.concatenate_dataset_op(
@@ -197,6 +234,8 @@ class Dataset:
                 output_types=structure.dtypes,
                 output_shapes=structure.dims,
             ),
+            self,
+            dataset,
         )
 
     def repeat(self, count: Any = None, name: str | None = None) -> Dataset:
@@ -226,14 +265,12 @@ class Dataset:
 
         With the same ``seed`` (or graph seed) the order is the same in every session.
         """
-        from dataflow.ops.seeds import get_seed
-
-        first, second = get_seed(seed)
+        first, second = _seeds(seed)
         return self._change(
             ops.shuffle_dataset_op,
             _scalar(buffer_size),
-            _scalar(first or 0),
-            _scalar(second or 0),
+            _scalar(first),
+            _scalar(second),
             reshuffle_each_iteration=True
             if reshuffle_each_iteration is None
             else bool(reshuffle_each_iteration),
@@ -261,9 +298,7 @@ class Dataset:
     ) -> Dataset:
         """Stacks ``batch_size`` elements; the last batch may be smaller unless it is dropped."""
         size = _static(batch_size) if drop_remainder is True else None
-        structure = self._structure.with_dims(
-            [None if d is None else (size, *d) for d in self._structure.dims]
-        )
+        structure = self._structure.batched(size)
         return Dataset(
             structure,
             lambda: ops.batch_dataset_op(
@@ -273,6 +308,7 @@ class Dataset:
                 output_types=structure.dtypes,
                 output_shapes=structure.dims,
             ),
+            self,
         )
 
     def padded_batch(
@@ -285,7 +321,15 @@ class Dataset:
     ) -> Dataset:
         """As `batch`, with elements padded to ``padded_shapes`` (-1 or None: to the longest)."""
         ours = self._structure
-        wanted = dims_like(ours.nesting, padded_shapes) if padded_shapes is not None else ours.dims
+        if any(not isinstance(spec, TensorSpec) for spec in ours.specs):
+            raise TypeError(
+                "Batching of padded sparse tensors is not currently supported: padded_batch takes "
+                "components that are dense tensors. Use batch, which pads sparse tensors by itself."
+            )
+        padded = (
+            dims_like(ours.nesting, padded_shapes, _padded) if padded_shapes is not None else []
+        )
+        wanted = [_static_padding(p) for p in padded] if padded else ours.dims
         if any(d is None for d in wanted):
             raise ValueError("padded_batch needs padded_shapes of known rank for every component")
         for dims, given in zip(ours.dims, wanted, strict=True):
@@ -307,26 +351,45 @@ class Dataset:
             lambda: ops.padded_batch_dataset_op(
                 self._as_variant_tensor(),
                 _int64(batch_size),
-                [constant([-1 if s is None else s for s in d or ()], dtypes.int64) for d in wanted],
+                [_padding(p) for p in padded or wanted],
                 [_filler(f, t) for f, t in zip(fillers, ours.dtypes, strict=True)],
                 convert_to_tensor(drop_remainder, dtypes.bool_),
                 output_shapes=structure.dims,
             ),
+            self,
         )
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """The rows of every element, one by one."""
-        structure = self._structure.with_dims(
-            [None if d is None else d[1:] for d in self._structure.dims]
-        )
-        return Dataset(
-            structure,
-            lambda: ops.unbatch_dataset_op(
-                self._as_variant_tensor(),
+        ours = self._structure
+        known = [d for d in ours.component_dims if d is not None]
+        if any(d == () for d in known):
+            raise ValueError(
+                f"Cannot unbatch elements of shapes {ours.shapes}: a scalar has no rows."
+            )
+        if len({d[0] for d in known if d[0] is not None}) > 1:
+            raise ValueError(
+                f"Cannot unbatch elements of shapes {ours.shapes}: the components must have equally "
+                "many rows."
+            )
+        structure = ours.unbatched()
+
+        def build() -> Tensor:
+            source = self
+            if any(isinstance(spec, SparseTensorSpec) for spec in ours.specs):
+                source = self._rows_apart()
+            return ops.unbatch_dataset_op(  # type: ignore[no-any-return]
+                source._as_variant_tensor(),
                 output_types=structure.dtypes,
                 output_shapes=structure.dims,
-            ),
-        )
+            )
+
+        return Dataset(structure, build, self)
+
+    def _rows_apart(self) -> Dataset:
+        """The same elements, with the rows of sparse tensors encoded one by one."""
+        ours = self._structure
+        return self.map(lambda *element: tuple(ours.encode_rows(element)))
 
     def window(
         self,
@@ -338,9 +401,10 @@ class Dataset:
     ) -> Dataset:
         """Windows of ``size`` elements, each component a dataset."""
         inner = self._structure
-        count = len(inner.dtypes)
-        structure = Structure(inner.nesting, [dtypes.variant] * count, [()] * count)
-        result = Dataset(
+        structure = Structure(
+            inner.nesting, [DatasetSpec(Structure(0, [spec])) for spec in inner.specs]
+        )
+        return Dataset(
             structure,
             lambda: ops.window_dataset_op(
                 self._as_variant_tensor(),
@@ -351,14 +415,8 @@ class Dataset:
                 output_types=structure.dtypes,
                 output_shapes=structure.dims,
             ),
+            self,
         )
-        result._nested = [
-            Structure(0, [t], [d]) for t, d in zip(inner.dtypes, inner.dims, strict=True)
-        ]
-        return result
-
-    #: For datasets of datasets: the structure of each component's elements.
-    _nested: list[Structure] | None = None
 
     # ---- functions ------------------------------------------------------------------------
 
@@ -369,21 +427,12 @@ class Dataset:
 
         def call(inputs: list[Tensor]) -> list[Tensor]:
             nonlocal nested
-            parts: list[Any] = list(inputs)
-            if self._nested is not None:
-                parts = [
-                    Dataset(s, functools.partial(_same, t))
-                    for s, t in zip(self._nested, inputs, strict=True)
-                ]
-            element = ours.pack(parts)
+            element = ours.decode(inputs)
             result = function(*element) if type(element) is tuple else function(element)
-            if isinstance(result, Dataset):
-                nested = result
-                return [result._as_variant_tensor()]
             if isinstance(result, list):  # what an op with several outputs returned
                 result = tuple(result)
             nested = to_tensors(result)
-            return flatten(nested)
+            return Structure.of(nested).encode(nested)
 
         graph = trace(function, name, ours.dtypes, ours.dims, call)
         return graph, nested
@@ -401,11 +450,7 @@ class Dataset:
         threads, in order.
         """
         graph, nested = self._trace(map_func, "map_func")
-        if isinstance(nested, Dataset):
-            raise TypeError("map_func returned a dataset: use flat_map or interleave.")
-        structure = Structure(
-            nested, [t.dtype.base_dtype for t in graph.outputs], [t.dims for t in graph.outputs]
-        )
+        structure = Structure.of(nested)
         parallel = 0 if num_parallel_calls is None else _static(num_parallel_calls) or 0
         return Dataset(
             structure,
@@ -417,6 +462,7 @@ class Dataset:
                 output_types=structure.dtypes,
                 output_shapes=structure.dims,
             ),
+            self,
         )
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset:
@@ -440,6 +486,7 @@ class Dataset:
                 output_types=structure.dtypes,
                 output_shapes=structure.dims,
             ),
+            self,
         )
 
     def flat_map(self, map_func: Callable[..., Any], name: str | None = None) -> Dataset:
@@ -459,6 +506,7 @@ class Dataset:
                 output_types=structure.dtypes,
                 output_shapes=structure.dims,
             ),
+            self,
         )
 
     def interleave(
@@ -489,22 +537,24 @@ class Dataset:
                 output_types=structure.dtypes,
                 output_shapes=structure.dims,
             ),
+            self,
         )
 
     def _with_state(
         self, function: Callable[..., Any], state: Any, name: str
     ) -> tuple[FunctionGraph, Any, list[Tensor]]:
         initial = to_tensors(state)
-        flat = flatten(initial)
+        before = Structure.of(initial)
+        flat = before.encode(initial)
         ours = self._structure
         nested: Any = None
 
         def call(inputs: list[Tensor]) -> list[Tensor]:
             nonlocal nested
-            packed = pack(initial, inputs[: len(flat)])
-            element = ours.pack(inputs[len(flat) :])
+            packed = before.decode(inputs[: len(flat)])
+            element = ours.decode(inputs[len(flat) :])
             nested = to_tensors(function(packed, element))
-            return flatten(nested)
+            return Structure.of(nested).encode(nested)
 
         graph = trace(
             function,
@@ -535,16 +585,14 @@ class Dataset:
                 shapes.common(a.dims, b.dims) for a, b in zip(flat, graph.outputs, strict=True)
             ],
         )
-        return pack(nested, list(outputs))
+        return Structure.of(nested).decode(list(outputs))
 
     def scan(
         self, initial_state: Any, scan_func: Callable[..., Any], name: str | None = None
     ) -> Dataset:
         """``scan_func(state, element) -> (state, output)`` along the dataset; the outputs."""
         graph, nested, flat = self._with_state(scan_func, initial_state, "scan_func")
-        out = nested[1]
-        results = graph.outputs[len(flat) :]
-        structure = Structure(out, [t.dtype.base_dtype for t in results], [t.dims for t in results])
+        structure = Structure.of(nested[1])
         return Dataset(
             structure,
             lambda: ops.scan_dataset_op(
@@ -555,6 +603,7 @@ class Dataset:
                 output_types=structure.dtypes,
                 output_shapes=structure.dims,
             ),
+            self,
         )
 
     def enumerate(self, start: Any = 0, name: str | None = None) -> Dataset:
@@ -574,15 +623,44 @@ class Dataset:
             )
         return result
 
-    def with_options(self, options: Any, name: str | None = None) -> Dataset:
-        """The same dataset; options have nothing to choose here."""
-        return self
+    def map_with_legacy_function(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: Any = None,
+        deterministic: Any = None,
+    ) -> Dataset:
+        """`map`."""
+        return self.map(map_func, num_parallel_calls, deterministic)
+
+    def filter_with_legacy_function(self, predicate: Callable[..., Any]) -> Dataset:
+        """`filter`."""
+        return self.filter(predicate)
+
+    def with_options(self, options: Options, name: str | None = None) -> Dataset:
+        """The same dataset with these options, which its own and those of its inputs may not contradict.
+
+        Options say how a dataset is computed; here nothing of that is left to choose, and they
+        are kept for `options` alone.
+        """
+        if not isinstance(options, Options):
+            raise TypeError(f"with_options takes tf.data.Options, got {type(options).__name__}.")
+        result = Dataset(self._structure, self._build, self)
+        result._own_options = options
+        return result
+
+    def options(self) -> Options:
+        """The options of this dataset and of those that it is made of."""
+        result = Options()
+        for dataset in self._inputs:
+            result = result.merge(dataset.options())
+        return result.merge(self._own_options)
 
     # ---- reading --------------------------------------------------------------------------
 
     def make_initializable_iterator(self, shared_name: str | None = None) -> Iterator:
         """An iterator that ``sess.run(iterator.initializer)`` starts (and starts again)."""
         structure = self._structure
+        self._need_own_graph()
         resource = ops.iterator_op(
             shared_name=shared_name or "",
             container=default_graph().current_container,
@@ -600,6 +678,7 @@ class Dataset:
         initializable iterator can.
         """
         structure = self._structure
+        self._need_own_graph()
         graph = trace(self._build, "dataset", [], [], lambda _: [self._as_variant_tensor()])
         for tensor in graph.captured:
             _refuse_state(tensor)
@@ -610,6 +689,13 @@ class Dataset:
             output_shapes=structure.dims,
         )
         return Iterator(resource, None, structure)
+
+    def _need_own_graph(self) -> None:
+        if self._graph is not default_graph():
+            raise ValueError(
+                "The default graph is another one than that in which the dataset was made: make the "
+                "dataset and its iterator in one `with graph.as_default():`."
+            )
 
     @property
     def output_types(self) -> Any:
@@ -628,13 +714,8 @@ class Dataset:
 
     @property
     def element_spec(self) -> Any:
-        """Shapes and dtypes of an element, as text."""
-        return self._structure.pack(
-            [
-                f"TensorSpec(shape={shapes.format_dims(d)}, dtype={t.name})"
-                for t, d in zip(self._structure.dtypes, self._structure.dims, strict=True)
-            ]
-        )
+        """The specs of an element's components (`TensorSpec` and its kin)."""
+        return self._structure.nested_specs
 
     def __iter__(self) -> Any:
         raise TypeError(
@@ -684,10 +765,6 @@ def _generated(item: Any, structure: Structure) -> tuple[Any, ...]:
     return tuple(result)
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
 def _int64(value: Any) -> Tensor:
     if isinstance(value, Tensor):
         if value.dtype.base_dtype is not dtypes.int64:
@@ -705,6 +782,42 @@ def _scalar(value: Any) -> Callable[[], Tensor]:
 def _static(value: Any) -> int | None:
     found = static_value(value) if isinstance(value, Tensor) else value
     return None if found is None else int(found)
+
+
+def _padded(padded_shape: Any) -> Any:
+    """A shape of `padded_batch`: a vector that is a tensor stays one."""
+    if isinstance(padded_shape, Tensor):
+        return _int64(padded_shape)
+    if isinstance(padded_shape, (list, tuple)):
+        padded_shape = [None if d == -1 else d for d in padded_shape]  # -1 is "unknown" here
+    return shapes.as_dims(padded_shape)
+
+
+def _static_padding(padded: Any) -> Any:
+    """The dims that a padded shape says."""
+    if not isinstance(padded, Tensor):
+        return padded
+    sizes = static_value(padded)
+    if sizes is not None:
+        return tuple(None if s < 0 else int(s) for s in sizes)
+    return None if padded.dims is None or padded.dims[0] is None else (None,) * padded.dims[0]
+
+
+def _padding(padded: Any) -> Tensor:
+    """A padded shape as a vector, -1 for the longest of the batch."""
+    if isinstance(padded, Tensor):
+        return padded
+    return constant([-1 if s is None else s for s in padded or ()], dtypes.int64)
+
+
+def _seeds(seed: Any) -> tuple[Any, Any]:
+    """The graph's seed and that of an op, which may be a tensor; zeros where nothing is seeded."""
+    from dataflow.ops.seeds import get_seed
+
+    if isinstance(seed, Tensor):
+        return get_seed(0)[0], seed
+    first, second = get_seed(seed)
+    return first or 0, second or 0
 
 
 def _filler(value: Any, dtype: DType) -> Tensor:
@@ -729,38 +842,35 @@ def _refuse_state(tensor: Tensor) -> None:
         stack.extend(t.op for t in op.inputs)
 
 
-def _file_structure() -> Structure:
-    return Structure(0, [dtypes.string], [()])
+def _of_files(
+    filenames: Any, read: Callable[[Tensor], Tensor], num_parallel_reads: Any = None
+) -> Dataset:
+    """The strings in files: ``read(names)`` is the dataset; names may come from a dataset."""
+    structure = Structure.of_tensors(0, [dtypes.string], [()])
+    if not isinstance(filenames, Dataset):
+        names = leaf_tensor(filenames)
+        return Dataset(structure, lambda: read(names))
+    types = filenames._structure.dtypes
+    if types != [dtypes.string]:
+        raise TypeError(f"`filenames` must be a dataset of strings, got one of {types}.")
+
+    def one(name: Tensor) -> Dataset:
+        return Dataset(structure, lambda: read(name))
+
+    if num_parallel_reads is None:
+        return filenames.flat_map(one)
+    return filenames.interleave(one, num_parallel_reads)
 
 
-def _names(filenames: Any) -> Tensor:
-    if isinstance(filenames, Dataset):
-        raise TypeError("pass file names; for a dataset of them use flat_map")
-    return leaf_tensor(filenames)
+class _FileDataset(Dataset):
+    """A dataset of the strings in files."""
+
+    def __init__(self, made: Dataset) -> None:
+        super().__init__(made._structure, made._build, *made._inputs)
 
 
-class TextLineDataset(Dataset):
-    """The lines of text files, without line breaks."""
-
-    def __init__(
-        self,
-        filenames: Any,
-        compression_type: Any = None,
-        buffer_size: Any = None,
-        num_parallel_reads: Any = None,
-        name: str | None = None,
-    ) -> None:
-        paths = _names(filenames)
-        super().__init__(
-            _file_structure(),
-            lambda: ops.text_line_dataset_op(
-                paths, compression_type or "", _int64(buffer_size or 0)
-            ),
-        )
-
-
-class TFRecordDataset(Dataset):
-    """The records of TFRecord files, as strings of bytes."""
+class TextLineDataset(_FileDataset):
+    """The lines of text files, without line breaks; ``filenames`` may be a dataset of names."""
 
     def __init__(
         self,
@@ -770,17 +880,38 @@ class TFRecordDataset(Dataset):
         num_parallel_reads: Any = None,
         name: str | None = None,
     ) -> None:
-        paths = _names(filenames)
-        super().__init__(
-            _file_structure(),
-            lambda: ops.tf_record_dataset_op(
-                paths, compression_type or "", _int64(buffer_size or 0)
-            ),
-        )
+        def read(names: Tensor) -> Tensor:
+            return ops.text_line_dataset_op(  # type: ignore[no-any-return]
+                names, compression_type or "", _int64(buffer_size or 0)
+            )
+
+        super().__init__(_of_files(filenames, read, num_parallel_reads))
 
 
-class FixedLengthRecordDataset(Dataset):
-    """Pieces of ``record_bytes`` of files, after ``header_bytes`` and before ``footer_bytes``."""
+class TFRecordDataset(_FileDataset):
+    """The records of TFRecord files, as strings of bytes; ``filenames`` may be a dataset of names."""
+
+    def __init__(
+        self,
+        filenames: Any,
+        compression_type: Any = None,
+        buffer_size: Any = None,
+        num_parallel_reads: Any = None,
+        name: str | None = None,
+    ) -> None:
+        def read(names: Tensor) -> Tensor:
+            return ops.tf_record_dataset_op(  # type: ignore[no-any-return]
+                names, compression_type or "", _int64(buffer_size or 0)
+            )
+
+        super().__init__(_of_files(filenames, read, num_parallel_reads))
+
+
+class FixedLengthRecordDataset(_FileDataset):
+    """Pieces of ``record_bytes`` of files, after ``header_bytes`` and before ``footer_bytes``.
+
+    ``filenames`` may be a dataset of names.
+    """
 
     def __init__(
         self,
@@ -793,14 +924,14 @@ class FixedLengthRecordDataset(Dataset):
         num_parallel_reads: Any = None,
         name: str | None = None,
     ) -> None:
-        paths = _names(filenames)
-        super().__init__(
-            _file_structure(),
-            lambda: ops.fixed_length_record_dataset_op(
-                paths,
+        def read(names: Tensor) -> Tensor:
+            return ops.fixed_length_record_dataset_op(  # type: ignore[no-any-return]
+                names,
                 _int64(header_bytes or 0),
                 _int64(record_bytes),
                 _int64(footer_bytes or 0),
                 _int64(buffer_size or 0),
-            ),
-        )
+                compression_type or "",
+            )
+
+        super().__init__(_of_files(filenames, read, num_parallel_reads))

@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.data.dataset import AUTOTUNE, Dataset, TextLineDataset
+from dataflow import dtypes
+from dataflow.data.dataset import AUTOTUNE, Dataset, TextLineDataset, TFRecordDataset
+from dataflow.data.options import OptimizationOptions, ThreadingOptions
+from dataflow.ops.sources import constant
 
 __all__ = [
     "AUTOTUNE",
     "CsvDataset",
+    "OptimizationOptions",
+    "ThreadingOptions",
     "batch_and_drop_remainder",
+    "dense_to_sparse_batch",
+    "get_structure",
     "ignore_errors",
+    "make_batched_features_dataset",
     "map_and_batch",
     "parallel_interleave",
+    "parse_example_dataset",
     "scan",
     "shuffle_and_repeat",
     "unbatch",
@@ -65,6 +74,92 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Callable[[Dataset
     return lambda d: d.scan(initial_state, scan_func)
 
 
+def get_structure(dataset_or_iterator: Any) -> Any:
+    """The specs of an element's components (`tf.TensorSpec` and its kin), in their nesting."""
+    return dataset_or_iterator._structure.nested_specs
+
+
+def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Callable[[Dataset], Dataset]:
+    """Batches of dense tensors of one rank and any size, each batch a `tf.SparseTensor`.
+
+    All values of an element are kept, zeros too. The dense shape is ``[batch_size, *row_shape]``;
+    where ``row_shape`` is None or -1 it is the largest of the batch. An element that is larger than
+    ``row_shape`` is an `InvalidArgumentError`.
+    """
+    from dataflow.ops.array import ones_like, reshape, shape, where
+    from dataflow.ops.assertions import assert_less_equal
+    from dataflow.ops.graph_scopes import control_dependencies
+    from dataflow.ops.sparse_tensor import SparseTensor
+    from dataflow.shapes import TensorShape
+
+    sizes = [-1 if d is None else int(d) for d in TensorShape(row_shape).as_list()]
+
+    def sparse(dense: Any) -> Any:
+        own = shape(dense, out_type=dtypes.int64)
+        whole = where([size >= 0 for size in sizes], constant(sizes, dtypes.int64), own)
+        message = f"an element is larger than row_shape {sizes}"
+        with control_dependencies([assert_less_equal(own, whole, message=message)]):
+            places = where(ones_like(dense, dtypes.bool_))
+        result = SparseTensor(places, reshape(dense, [-1]), whole)
+        result.static_dims = tuple(None if size < 0 else size for size in sizes)
+        return result
+
+    return lambda d: d.map(sparse).batch(batch_size)
+
+
+def parse_example_dataset(
+    features: Any, num_parallel_calls: Any = 1
+) -> Callable[[Dataset], Dataset]:
+    """Batches of serialized ``Example`` messages as dicts of tensors and `tf.SparseTensor`."""
+    from dataflow.ops.parsing import parse_example
+
+    return lambda d: d.map(lambda batch: parse_example(batch, features), num_parallel_calls)
+
+
+def make_batched_features_dataset(
+    file_pattern: Any,
+    batch_size: Any,
+    features: Any,
+    reader: Callable[..., Dataset] = TFRecordDataset,
+    label_key: str | None = None,
+    reader_args: Any = None,
+    num_epochs: int | None = None,
+    shuffle: bool = True,
+    shuffle_buffer_size: Any = 10000,
+    shuffle_seed: Any = None,
+    prefetch_buffer_size: Any = AUTOTUNE,
+    reader_num_threads: int = 1,
+    parser_num_threads: int = 2,
+    sloppy_ordering: bool = False,
+    drop_final_batch: bool = False,
+) -> Dataset:
+    """Batches of the ``Example`` messages in files, parsed by ``features``.
+
+    An element is a dict, or with ``label_key`` a pair of it and what stands under that key.
+    ``num_epochs`` None: for ever.
+    """
+    files = Dataset.list_files(file_pattern, shuffle=shuffle, seed=shuffle_seed)
+    records = files.interleave(
+        lambda name: reader(name, *(reader_args or [])), cycle_length=reader_num_threads
+    )
+    if shuffle:
+        records = records.shuffle(shuffle_buffer_size, shuffle_seed)
+    if num_epochs != 1:
+        records = records.repeat(num_epochs)
+    batches = records.batch(batch_size, drop_remainder=drop_final_batch or num_epochs is None)
+    parsed = batches.apply(parse_example_dataset(features, parser_num_threads))
+    if label_key is not None:
+        if label_key not in features:
+            raise ValueError(f"label_key {label_key!r} is none of the features {sorted(features)}.")
+        parsed = parsed.map(
+            lambda element: (
+                {key: value for key, value in element.items() if key != label_key},
+                element[label_key],
+            )
+        )
+    return parsed.prefetch(prefetch_buffer_size)
+
+
 def CsvDataset(
     filenames: Any,
     record_defaults: Any,
@@ -79,7 +174,6 @@ def CsvDataset(
     """The rows of CSV files as tuples; a dtype in ``record_defaults`` marks a required column."""
     from dataflow.dtypes import DType
     from dataflow.ops.parsing import decode_csv
-    from dataflow.ops.sources import constant
 
     defaults = [
         constant([], d)

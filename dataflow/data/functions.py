@@ -11,7 +11,7 @@ from dataflow.graph.graph import Graph
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.sources import placeholder_op
 from dataflow.runtime.fetches import FetchPlan
-from dataflow.runtime.plan import Plan
+from dataflow.runtime.plan import Plan, is_kept_by_function
 from dataflow.shapes import Dims
 
 
@@ -30,18 +30,16 @@ class FunctionGraph(Graph):
         self.inputs: list[Tensor] = []
         self.outputs: list[Tensor] = []
         self.captures = {}
+        self._variables: dict[str, Tensor] = {}
 
     def capture(self, tensor: Tensor) -> Tensor:
         """The input that stands for a tensor of the outer graph."""
         assert self.captures is not None
         found = self.captures.get(tensor)
         if found is None:
-            if tensor.dtype.is_ref:
-                raise ValueError(
-                    f"The function {self.name!r} assigns to the variable {tensor.op.name!r} of the "
-                    "outer graph. Functions of datasets may read variables, not change them."
-                )
             with self.as_default(), self.name_scope(None), self.control_dependencies(None):
+                if tensor.dtype.is_ref:
+                    return self._own_variable(tensor)
                 found = placeholder_op(
                     dtype=tensor.dtype.base_dtype,
                     shape=tensor.dims,
@@ -50,18 +48,36 @@ class FunctionGraph(Graph):
             self.captures[tensor] = found
         return found
 
+    def _own_variable(self, tensor: Tensor) -> Tensor:
+        """A node of this graph for a variable of the outer one, which the function assigns to.
+
+        Both are called alike to the session, which keeps one value for them.
+        """
+        op = tensor.op
+        found = self._variables.get(op.name)
+        if found is None:
+            attrs = {**op.attrs, "shared_name": op.attrs.get("shared_name") or op.name}
+            made = self.create_op(op.type, [], name=op.name, attrs=attrs)
+            found = self._variables[op.name] = made.outputs[0]
+        return found
+
     @property
     def captured(self) -> list[Tensor]:
         """Tensors of the outer graph that the function uses, in order of first use."""
         assert self.captures is not None
         return list(self.captures)
 
-    def bind(self, session: Any, captured_values: list[Any]) -> Callable[..., tuple[Any, ...]]:
-        """The function for a session: takes arrays, returns a tuple of arrays (or datasets)."""
+    def bind(self, context: Any, captured_values: list[Any]) -> Callable[..., tuple[Any, ...]]:
+        """The function for the op with this context: takes arrays, returns a tuple of such.
+
+        What its ops keep (streams of random numbers) begins anew each time; but in a function that
+        another one calls it goes on, as long as that is bound.
+        """
         assert self.captures is not None
         inside = list(self.captures.values())
         fetches = FetchPlan(self, self.outputs)
-        plan = Plan(session, fetches, [*self.inputs, *inside])
+        kept = context.state.setdefault("function", {}) if is_kept_by_function(context) else {}
+        plan = Plan(context.session, fetches, [*self.inputs, *inside], kept)
         plan.rewrite()
         values = list(captured_values)
         convert = plan.convert_feeds

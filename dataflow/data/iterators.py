@@ -9,6 +9,9 @@ from dataflow.data.structure import Structure, dims_like, flatten
 from dataflow.dtypes import as_dtype
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import dataset as ops
+from dataflow.ops.sparse_tensor import SparseTensor
+from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec
+from dataflow.shapes import TensorShape
 
 _WARN_AFTER_CALLS = 32
 
@@ -33,7 +36,7 @@ class Iterator:
         output_classes: Any = None,
     ) -> Iterator:
         """An iterator for any dataset of this structure; see `make_initializer`."""
-        structure = _structure(output_types, output_shapes)
+        structure = _structure(output_types, output_shapes, output_classes)
         resource = ops.iterator_op(
             shared_name=shared_name or "",
             output_types=structure.dtypes,
@@ -50,7 +53,7 @@ class Iterator:
         output_classes: Any = None,
     ) -> Iterator:
         """An iterator that is chosen in each run by the string that is fed (`string_handle`)."""
-        structure = _structure(output_types, output_shapes)
+        structure = _structure(output_types, output_shapes, output_classes)
         resource = ops.iterator_from_string_handle_op(
             string_handle, output_types=structure.dtypes, output_shapes=structure.dims
         )
@@ -77,14 +80,15 @@ class Iterator:
         Raises `TypeError` when the dataset's dtypes or shapes do not fit.
         """
         other = dataset._structure
-        if other.dtypes != self._structure.dtypes:
+        if other.dtypes != self._structure.dtypes or other.classes != self._structure.classes:
             raise TypeError(
                 f"Expected output types {self._structure.types!r} but got dataset with output types "
                 f"{other.types!r}."
             )
         from dataflow.shapes import compatible
 
-        if not all(compatible(a, b) for a, b in zip(self._structure.dims, other.dims, strict=True)):
+        pairs = zip(self._structure.component_dims, other.component_dims, strict=True)
+        if not all(compatible(a, b) for a, b in pairs):
             raise TypeError(
                 f"Expected output shapes compatible with {self._structure.shapes!r} but got dataset "
                 f"with output shapes {other.shapes!r}."
@@ -106,7 +110,7 @@ class Iterator:
             output_shapes=self._structure.dims,
             name=name,
         )
-        return self._structure.pack(list(flat))
+        return self._structure.decode(list(flat))
 
     def string_handle(self, name: str | None = None) -> Tensor:
         """A string that names this iterator, to be fed to `from_string_handle`."""
@@ -128,9 +132,16 @@ class Iterator:
         return self._structure.classes
 
 
-def _structure(output_types: Any, output_shapes: Any) -> Structure:
-    dtypes = [as_dtype(t).base_dtype for t in flatten(output_types)]
-    return Structure(output_types, dtypes, dims_like(output_types, output_shapes))
+def _structure(output_types: Any, output_shapes: Any, output_classes: Any) -> Structure:
+    types = [as_dtype(t).base_dtype for t in flatten(output_types)]
+    dims = dims_like(output_types, output_shapes)
+    if output_classes is None:
+        return Structure.of_tensors(output_types, types, dims)
+    specs: list[Any] = []
+    for kind, dtype, one in zip(flatten(output_classes), types, dims, strict=True):
+        spec = SparseTensorSpec if kind is SparseTensor else TensorSpec
+        specs.append(spec(TensorShape(one), dtype))
+    return Structure(output_types, specs)
 
 
 def make_initializable_iterator(dataset: Any, shared_name: str | None = None) -> Iterator:

@@ -1,24 +1,75 @@
-"""The structure of elements: tuples and dicts nest, everything else (lists too) is a tensor."""
+"""The structure of elements: tuples and dicts nest, everything else (lists too) is a component.
+
+Inside the engine each component is one tensor. A sparse tensor, a dataset and a `TensorArray` are
+encoded for that: `Structure.encode` and `Structure.decode` are the two ways across.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from dataflow import dtypes
 from dataflow.dtypes import DType
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.sparse_parts import (
+    deserialize_sparse,
+    serialize_many_sparse,
+    serialize_sparse,
+)
+from dataflow.ops.sparse_tensor import SparseTensor, SparseTensorValue
+from dataflow.ops.tensor_array import TensorArray
+from dataflow.ops.type_specs import SparseTensorSpec, TensorSpec, TypeSpec
 from dataflow.shapes import Dims, TensorShape, as_dims
 
 
+class DatasetSpec(TypeSpec):
+    """A component that is a dataset: ``structure`` is that of its elements."""
+
+    _parts = ("structure",)
+
+    def __init__(self, structure: Structure) -> None:
+        self._structure = structure
+        self.shape = TensorShape([])
+        self.dtype = dtypes.variant
+
+    @property
+    def structure(self) -> Structure:
+        """The structure of the dataset's elements."""
+        return self._structure
+
+    @property
+    def value_type(self) -> Any:
+        """What has this spec."""
+        from dataflow.data.dataset import Dataset
+
+        return Dataset
+
+
+class TensorArraySpec(TypeSpec):
+    """A component that is a `TensorArray`, kept as the stack of its elements."""
+
+    _parts = ("shape", "dtype")
+
+    def __init__(self, shape: Any, dtype: Any) -> None:
+        self._shape = self.shape = TensorShape(shape)
+        self._dtype = self.dtype = dtypes.as_dtype(dtype)
+
+    @property
+    def value_type(self) -> Any:
+        """What has this spec."""
+        return TensorArray
+
+
 def to_tensors(value: Any, name: str | None = None) -> Any:
-    """The same structure with a tensor for every leaf."""
-    if isinstance(value, Mapping):
-        pairs = [(k, _of_key(k, v, name)) for k, v in value.items()]
-        kind: Any = type(value)
-        return dict(pairs) if kind is dict else kind(pairs)
-    if isinstance(value, tuple):
+    """The same structure with a tensor (sparse tensor, dataset, `TensorArray`) for every leaf."""
+    if _is_nest(value):
+        if isinstance(value, Mapping):
+            pairs = [(k, _of_key(k, v, name)) for k, v in value.items()]
+            kind: Any = type(value)
+            return dict(pairs) if kind is dict else kind(pairs)
         parts = [to_tensors(v, name) for v in value]
         named: Any = type(value)
         return named(*parts) if hasattr(value, "_fields") else tuple(parts)
@@ -32,31 +83,112 @@ def _of_key(key: Any, value: Any, name: str | None) -> Any:
         raise ValueError(f"component {key!r}: {e}") from e
 
 
-def leaf_tensor(value: Any, name: str | None = None) -> Tensor:
+def leaf_tensor(value: Any, name: str | None = None) -> Any:
     """One component as a tensor; pandas' frames and columns are taken by their values."""
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor.from_value(value)
+    if isinstance(value, (SparseTensor, TensorArray)) or hasattr(value, "_as_variant_tensor"):
+        return value
     if hasattr(value, "to_numpy") and hasattr(value, "iloc"):
         value = value.to_numpy()
-    if type(value).__name__ in ("SparseTensor", "SparseTensorValue"):
-        raise TypeError(
-            "Datasets of sparse tensors are not supported: use tf.sparse_tensor_to_dense first, or "
-            "make the sparse tensor from dense components in map."
-        )
     return convert_to_tensor(value, name=name)
 
 
-class Structure:
-    """Types and shapes of an element in its nesting."""
+def _spec_of(value: Any) -> Any:
+    """The spec of what `leaf_tensor` gave."""
+    if isinstance(value, SparseTensor):
+        return SparseTensorSpec(value.shape, value.dtype.base_dtype)
+    if isinstance(value, TensorArray):
+        return TensorArraySpec(None, value.dtype)
+    if hasattr(value, "_as_variant_tensor"):
+        return DatasetSpec(value._structure)
+    return TensorSpec(TensorShape(value.dims), value.dtype.base_dtype)
 
-    def __init__(self, nesting: Any, dtypes: list[DType], dims: list[Dims]) -> None:
+
+def _encode(spec: Any, value: Any) -> Tensor:
+    if isinstance(spec, SparseTensorSpec):
+        return serialize_sparse(value, out_type=dtypes.variant)
+    if isinstance(spec, TensorArraySpec):
+        return value.stack()  # type: ignore[no-any-return]
+    if isinstance(spec, DatasetSpec):
+        return value._as_variant_tensor()  # type: ignore[no-any-return]
+    return value  # type: ignore[no-any-return]
+
+
+def _decode(spec: Any, tensor: Tensor) -> Any:
+    if isinstance(spec, SparseTensorSpec):
+        sparse = deserialize_sparse(tensor, spec.dtype, spec.shape.ndims)
+        sparse.static_dims = _dims(spec)
+        return sparse
+    if isinstance(spec, TensorArraySpec):
+        from dataflow.ops.array import shape
+
+        array = TensorArray(spec.dtype, size=shape(tensor)[0], infer_shape=False)
+        return array.unstack(tensor)
+    if isinstance(spec, DatasetSpec):
+        from dataflow.data.dataset import Dataset
+
+        return Dataset(spec.structure, lambda: tensor)
+    return tensor
+
+
+def _dims(spec: Any) -> Dims:
+    return as_dims(spec.shape)
+
+
+class Structure:
+    """What the components of an element are (`specs`), and their nesting.
+
+    ``dtypes`` and ``dims`` are those of the tensors that components are encoded in; ``types``,
+    ``shapes`` and ``classes`` what the user sees.
+    """
+
+    def __init__(self, nesting: Any, specs: list[Any]) -> None:
         self.nesting = nesting
-        self.dtypes = dtypes
-        self.dims = dims
+        self.specs = specs
 
     @classmethod
-    def of(cls, tensors: Any) -> Structure:
-        """The structure of nested tensors."""
-        flat = flatten(tensors)
-        return cls(tensors, [t.dtype.base_dtype for t in flat], [t.dims for t in flat])
+    def of_tensors(cls, nesting: Any, types: list[DType], dims: list[Dims]) -> Structure:
+        """Components that are tensors of these dtypes and shapes."""
+        pairs = zip(types, dims, strict=True)
+        return cls(nesting, [TensorSpec(TensorShape(d), t) for t, d in pairs])
+
+    @classmethod
+    def of(cls, values: Any) -> Structure:
+        """The structure of what `to_tensors` gave."""
+        return cls(values, [_spec_of(v) for v in flatten(values)])
+
+    @property
+    def dtypes(self) -> list[DType]:
+        """The dtypes of the encoded components."""
+        return [dtypes.variant if isinstance(s, SparseTensorSpec) else s.dtype for s in self.specs]
+
+    @property
+    def dims(self) -> list[Dims]:
+        """The shapes of the encoded components."""
+        return [None if isinstance(s, SparseTensorSpec) else _dims(s) for s in self.specs]
+
+    @property
+    def component_dims(self) -> list[Dims]:
+        """The shapes of the components; dense shapes of sparse ones."""
+        return [_dims(s) for s in self.specs]
+
+    def encode(self, values: Any) -> list[Tensor]:
+        """A tensor for each component of an element."""
+        return [_encode(s, v) for s, v in zip(self.specs, flatten(values), strict=True)]
+
+    def encode_rows(self, values: Any) -> list[Tensor]:
+        """Tensors whose rows are the encoded rows of the components (of specs with a batch axis)."""
+        return [
+            serialize_many_sparse(v, out_type=dtypes.variant)
+            if isinstance(s, SparseTensorSpec)
+            else v
+            for s, v in zip(self.specs, flatten(values), strict=True)
+        ]
+
+    def decode(self, flat: list[Any]) -> Any:
+        """The element whose components these tensors encode, in its nesting."""
+        return self.pack([_decode(s, t) for s, t in zip(self.specs, flat, strict=True)])
 
     def pack(self, flat: list[Any]) -> Any:
         """``flat`` in this nesting."""
@@ -65,25 +197,44 @@ class Structure:
     @property
     def types(self) -> Any:
         """Dtypes in the nesting."""
-        return self.pack(self.dtypes)
+        return self.pack([s.dtype for s in self.specs])
 
     @property
     def shapes(self) -> Any:
         """Shapes in the nesting."""
-        return self.pack([TensorShape(d) for d in self.dims])
+        return self.pack([s.shape for s in self.specs])
 
     @property
     def classes(self) -> Any:
-        """`Tensor` in the nesting."""
-        return self.pack([Tensor] * len(self.dtypes))
+        """`Tensor`, `SparseTensor` and their like in the nesting."""
+        return self.pack([s.value_type for s in self.specs])
+
+    @property
+    def nested_specs(self) -> Any:
+        """The specs in the nesting."""
+        return self.pack(self.specs)
 
     def with_dims(self, dims: list[Dims]) -> Structure:
-        """The same with other shapes."""
-        return Structure(self.nesting, self.dtypes, dims)
+        """The same with other shapes of its components."""
+        specs = [
+            s if isinstance(s, DatasetSpec) else type(s)(TensorShape(d), s.dtype)
+            for s, d in zip(self.specs, dims, strict=True)
+        ]
+        return Structure(self.nesting, specs)
+
+    def batched(self, size: int | None) -> Structure:
+        """``size`` elements stacked (None: unknown)."""
+        return self.with_dims([None if d is None else (size, *d) for d in self.component_dims])
+
+    def unbatched(self) -> Structure:
+        """A row of each component."""
+        return self.with_dims([None if d is None else d[1:] for d in self.component_dims])
 
 
 def _is_nest(value: Any) -> bool:
-    return isinstance(value, (tuple, Mapping)) and not isinstance(value, TensorShape)
+    return isinstance(value, (tuple, Mapping)) and not isinstance(
+        value, (TensorShape, SparseTensorValue)
+    )
 
 
 def flatten(value: Any) -> list[Any]:
@@ -116,19 +267,17 @@ def pack(nesting: Any, flat: list[Any]) -> Any:
     return build(nesting)
 
 
-def dims_like(nesting: Any, shapes: Any) -> list[Dims]:
+def dims_like(nesting: Any, shapes: Any, of_leaf: Callable[[Any], Any] = as_dims) -> list[Any]:
     """Flat dims from shapes given in the nesting (``None``: unknown for all leaves)."""
     if shapes is None:
         return [None] * len(flatten(nesting))
     if not _is_nest(nesting):
-        if isinstance(shapes, (list, tuple)):
-            shapes = [None if d == -1 else d for d in shapes]  # -1 is "unknown" in padded_shapes
-        return [as_dims(shapes)]
-    result: list[Dims] = []
+        return [of_leaf(shapes)]
+    result: list[Any] = []
     if isinstance(nesting, Mapping):
         for key in nest.ordered_keys(nesting):
-            result.extend(dims_like(nesting[key], shapes[key]))
+            result.extend(dims_like(nesting[key], shapes[key], of_leaf))
     else:
         for part, shape in zip(nesting, shapes, strict=True):
-            result.extend(dims_like(part, shape))
+            result.extend(dims_like(part, shape, of_leaf))
     return result

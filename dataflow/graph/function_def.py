@@ -157,9 +157,9 @@ class LibraryFunction:
             self._graph = self._import()
         return self._graph
 
-    def bind(self, session: Any, captured_values: list[Any]) -> Callable[..., Any]:
+    def bind(self, context: Any, captured_values: list[Any]) -> Callable[..., Any]:
         """As the function graph's: takes arrays, returns a tuple of arrays."""
-        return self.graph.bind(session, captured_values)  # type: ignore[no-any-return]
+        return self.graph.bind(context, captured_values)  # type: ignore[no-any-return]
 
     def _import(self) -> Any:
         from tensorboard.compat.proto import graph_pb2

@@ -1,5 +1,9 @@
 """Datasets at run time: objects that can be iterated again and again.
 
+An iteration goes on after an element that could not be computed: its error is raised once, and the
+next element follows. A Python generator ends with the error that leaves it, so iterations are made
+of `pulled` functions where an error may come from below.
+
 An element is a tuple of arrays. A dataset of rows (`Rows`) hands out row numbers as long as it
 can: shuffling, repeating and taking move numbers, and a batch gathers its rows in one go.
 """
@@ -8,6 +12,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import functools
 import itertools
 import os
 import queue
@@ -77,6 +82,35 @@ def _same_kind(source: Dataset, change: Callable[[Iterator[Any]], Iterator[Any]]
     return FromFunction(lambda: change(source.iterate()))
 
 
+_END: Any = object()
+
+
+def pulled(pull: Callable[[], Any]) -> Iterator[Any]:
+    """An iterator over what ``pull()`` returns until that is `_END`; it outlives errors."""
+    return iter(pull, _END)
+
+
+def _limited(elements: Iterator[Any], skip: int, count: int | None, step: int = 1) -> Iterator[Any]:
+    """`itertools.islice` that outlives errors: ``count`` elements after ``skip``, each ``step``-th."""
+    left = skip
+    done = 0
+
+    def pull() -> Any:
+        nonlocal left, done
+        if count is not None and done >= count:
+            return _END
+        while left:
+            left -= 1
+            if next(elements, _END) is _END:
+                return _END
+        element = next(elements, _END)
+        done += 1
+        left = step - 1
+        return element
+
+    return pulled(pull)
+
+
 def _scalar(value: Any) -> Any:
     return value.reshape(-1)[0] if isinstance(value, np.ndarray) else value
 
@@ -103,8 +137,9 @@ def tensor_slice_dataset_kernel(ctx: Any, components: list[Any]) -> Any:
 
 
 @kernel("GeneratorDataset", stateful=True, cpu_only="the generator is a Python function")
-def generator_dataset_kernel(ctx: Any, *, generator: Any) -> Any:
-    return FromFunction(lambda: iter(generator()))
+def generator_dataset_kernel(ctx: Any, init_args: list[Any], *, generator: Any) -> Any:
+    arguments = [np.asarray(value) for value in init_args]
+    return FromFunction(lambda: iter(generator(*arguments)))
 
 
 @kernel("RangeDataset", stateful=True, cpu_only="datasets live on the host")
@@ -159,7 +194,7 @@ def tf_record_dataset_kernel(
     return FromFunction(start)
 
 
-@kernel("FixedLengthRecordDataset", stateful=True, cpu_only="files are read by the host")
+@kernel("FixedLengthRecordDatasetV2", stateful=True, cpu_only="files are read by the host")
 def fixed_length_record_dataset_kernel(
     ctx: Any,
     filenames: Any,
@@ -167,13 +202,17 @@ def fixed_length_record_dataset_kernel(
     record_bytes: Any,
     footer_bytes: Any,
     buffer_size: Any,
+    compression_type: Any,
 ) -> Any:
+    from dataflow.formats.record_files import compression_name
+
+    compression = compression_name(text(compression_type).upper())
     paths, size = texts(filenames), int(record_bytes)
     header, footer = int(header_bytes), int(footer_bytes)
 
     def start() -> Iterator[Element]:
         for path in paths:
-            with _open(path) as file:
+            with _open(path, compression) as file:
                 data = file.read()
             body = data[header : len(data) - footer]
             if len(body) % size:
@@ -193,11 +232,20 @@ def fixed_length_record_dataset_kernel(
 
 @kernel("ZipDataset", cpu_only="datasets live on the host")
 def zip_dataset_kernel(xp: Any, input_datasets: list[Any]) -> Any:
+    def pull(sources: list[Iterator[tuple[Element | None, Exception | None]]]) -> Any:
+        pairs = [next(source, None) for source in sources]  # all go on, also beside an error
+        parts: list[Any] = []
+        for pair in pairs:
+            if pair is None:
+                return _END
+            parts.extend(pair[0] or ())
+        for _, error in pairs:  # type: ignore[misc]
+            if error is not None:
+                raise error
+        return tuple(parts)
+
     return FromFunction(
-        lambda: (
-            tuple(itertools.chain.from_iterable(parts))
-            for parts in zip(*[d.iterate() for d in input_datasets], strict=False)
-        )
+        lambda: pulled(functools.partial(pull, [_with_errors(d.iterate()) for d in input_datasets]))
     )
 
 
@@ -240,22 +288,23 @@ def batch_dataset_kernel(xp: Any, input_dataset: Any, batch_size: Any, drop_rema
     def start() -> Iterator[Element]:
         rows = input_dataset.rows()
         if rows is not None:
-            arrays, numbers = rows
-            while True:
-                chosen = list(itertools.islice(numbers, size))
-                if not chosen or (drop and len(chosen) < size):
-                    return
-                first, last = chosen[0], chosen[-1]
-                if last - first == len(chosen) - 1 and chosen == list(range(first, last + 1)):
-                    yield tuple([a[first : last + 1].copy() for a in arrays])
-                else:
-                    yield tuple([a[chosen] for a in arrays])
-        elements = input_dataset.iterate()
-        while True:
-            group = list(itertools.islice(elements, size))
-            if not group or (drop and len(group) < size):
-                return
-            yield tuple([stack(list(column)) for column in zip(*group, strict=True)])
+            return pulled(functools.partial(gathered, *rows))
+        return pulled(functools.partial(stacked, input_dataset.iterate()))
+
+    def gathered(arrays: tuple[Any, ...], numbers: Iterator[int]) -> Any:
+        chosen = list(itertools.islice(numbers, size))
+        if not chosen or (drop and len(chosen) < size):
+            return _END
+        first, last = chosen[0], chosen[-1]
+        if last - first == len(chosen) - 1 and chosen == list(range(first, last + 1)):
+            return tuple([a[first : last + 1].copy() for a in arrays])
+        return tuple([a[chosen] for a in arrays])
+
+    def stacked(elements: Iterator[Element]) -> Any:
+        group = list(itertools.islice(elements, size))
+        if not group or (drop and len(group) < size):
+            return _END
+        return tuple([stack(list(column)) for column in zip(*group, strict=True)])
 
     return FromFunction(start)
 
@@ -292,18 +341,14 @@ def padded_batch_dataset_kernel(
             out[where] = array
         return out
 
-    def start() -> Iterator[Element]:
-        elements = input_dataset.iterate()
-        while True:
-            group = list(itertools.islice(elements, size))
-            if not group or (drop and len(group) < size):
-                return
-            columns = zip(*group, strict=True)
-            yield tuple(
-                [pad(list(c), s, f) for c, s, f in zip(columns, wanted, fillers, strict=True)]
-            )
+    def padded(elements: Iterator[Element]) -> Any:
+        group = list(itertools.islice(elements, size))
+        if not group or (drop and len(group) < size):
+            return _END
+        columns = zip(*group, strict=True)
+        return tuple([pad(list(c), s, f) for c, s, f in zip(columns, wanted, fillers, strict=True)])
 
-    return FromFunction(start)
+    return FromFunction(lambda: pulled(functools.partial(padded, input_dataset.iterate())))
 
 
 @kernel("RepeatDataset", cpu_only="datasets live on the host")
@@ -311,13 +356,23 @@ def repeat_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
     times = int(count)
 
     def again(start: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-        for _ in itertools.count() if times < 0 else range(times):
-            found = False
-            for element in start():
-                found = True
-                yield element
-            if not found and times < 0:
-                return  # an empty dataset stays empty, however often it is repeated
+        current: Iterator[Any] = iter(())
+        num_started = 0
+        found = True
+
+        def pull() -> Any:
+            nonlocal current, num_started, found
+            while True:
+                element = next(current, _END)
+                if element is not _END:
+                    found = True
+                    return element
+                # An empty dataset stays empty, however often it is repeated.
+                if num_started == times or (times < 0 and not found):
+                    return _END
+                current, num_started, found = start(), num_started + 1, False
+
+        return pulled(pull)
 
     if isinstance(input_dataset, Rows):
         return Rows(input_dataset.arrays, lambda: again(input_dataset.numbers))
@@ -327,7 +382,7 @@ def repeat_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
 @kernel("TakeDataset", cpu_only="datasets live on the host")
 def take_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
     number = None if int(count) < 0 else int(count)
-    return _same_kind(input_dataset, lambda elements: itertools.islice(elements, number))
+    return _same_kind(input_dataset, lambda elements: _limited(elements, 0, number))
 
 
 @kernel("SkipDataset", cpu_only="datasets live on the host")
@@ -335,7 +390,7 @@ def skip_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
     number = int(count)
     if number < 0:
         return FromFunction(lambda: iter(()))
-    return _same_kind(input_dataset, lambda elements: itertools.islice(elements, number, None))
+    return _same_kind(input_dataset, lambda elements: _limited(elements, number, None))
 
 
 @kernel("ShardDataset", cpu_only="datasets live on the host")
@@ -345,9 +400,7 @@ def shard_dataset_kernel(xp: Any, input_dataset: Any, num_shards: Any, index: An
         raise InvalidArgumentError(
             None, None, f"index must be between 0 and {shards - 1} (num_shards - 1), got {start}"
         )
-    return _same_kind(
-        input_dataset, lambda elements: itertools.islice(elements, start, None, shards)
-    )
+    return _same_kind(input_dataset, lambda elements: _limited(elements, start, None, shards))
 
 
 @kernel("ShuffleDataset", stateful=True, cpu_only="datasets live on the host")
@@ -373,27 +426,38 @@ def shuffle_dataset_kernel(
         generator = np.random.Generator(
             np.random.Philox(np.random.SeedSequence([first & _MASK, second & _MASK, number]))
         )
-        buffer = list(itertools.islice(elements, size))
-        while buffer:
-            draws = generator.random(1024)
-            for draw in draws.tolist():
-                length = len(buffer)
-                if not length:
-                    return
-                chosen = int(draw * length)
-                element = buffer[chosen]
-                following = next(elements, _END)
-                if following is _END:
-                    buffer[chosen] = buffer[-1]
-                    buffer.pop()
+        buffer: list[Any] = []
+        draws: list[float] = []
+        free: int | None = None  # the place in the buffer of what was given last
+
+        def pull() -> Any:
+            nonlocal free, draws, elements
+            while free is not None or len(buffer) < size:
+                element = next(elements, _END)
+                if element is _END:
+                    elements = iter(())
+                    if free is not None:
+                        buffer[free] = buffer[-1]
+                        buffer.pop()
+                        free = None
+                    break
+                if free is None:
+                    buffer.append(element)
                 else:
-                    buffer[chosen] = following
-                yield element
+                    buffer[free] = element
+                    free = None
+            if not buffer:
+                return _END
+            if not draws:
+                draws = generator.random(1024)[::-1].tolist()
+            free = int(draws.pop() * len(buffer))
+            return buffer[free]
+
+        return pulled(pull)
 
     return _same_kind(input_dataset, shuffled)
 
 
-_END: Any = object()
 _MASK = (1 << 63) - 1
 
 
@@ -406,10 +470,7 @@ def cache_dataset_kernel(ctx: Any, input_dataset: Any, filename: Any) -> Any:
 
     def start() -> Iterator[Element]:
         nonlocal is_full, kept
-        if is_full:
-            yield from kept
-            return
-        if path and os.path.exists(path + ".npz"):
+        if not is_full and path and os.path.exists(path + ".npz"):
             with np.load(path + ".npz", allow_pickle=False) as stored:
                 count = int(stored["count"])
                 width = int(stored["width"])
@@ -419,16 +480,22 @@ def cache_dataset_kernel(ctx: Any, input_dataset: Any, filename: Any) -> Any:
                 ]
             with lock:
                 kept, is_full = loaded, True
-            yield from kept
-            return
-        seen: list[Element] = []
-        for element in input_dataset.iterate():
+        if is_full:
+            return iter(kept)
+        return pulled(functools.partial(pull, input_dataset.iterate(), []))
+
+    def pull(elements: Iterator[Element], seen: list[Element]) -> Any:
+        nonlocal is_full, kept
+        element = next(elements, _END)
+        if element is not _END:
             seen.append(element)
-            yield element
+            return element
         with lock:
-            kept, is_full = seen, True
-            if path:
-                _store(path + ".npz", seen)
+            if not is_full:
+                kept, is_full = seen, True
+                if path:
+                    _store(path + ".npz", seen)
+        return _END
 
     return FromFunction(start)
 
@@ -461,53 +528,92 @@ def prefetch_dataset_kernel(ctx: Any, input_dataset: Any, buffer_size: Any) -> A
     if size == 0:
         return input_dataset
 
-    def start() -> Iterator[Element]:
-        return _ahead(input_dataset.iterate, size)
-
-    return FromFunction(start)
+    return FromFunction(lambda: _Ahead(input_dataset.iterate, size))
 
 
-def _ahead(start: Callable[[], Iterator[Any]], size: int) -> Iterator[Any]:
-    """Makes elements in a thread, at most ``size`` ahead; ends with its consumer."""
-    ready: queue.Queue[Any] = queue.Queue(size)
-    stopped = threading.Event()
+class _Ahead:
+    """Makes elements in a thread, at most ``size`` ahead; the thread ends with its consumer."""
 
-    def put(item: Any) -> bool:
+    def __init__(self, start: Callable[[], Iterator[Any]], size: int) -> None:
+        self._ready: queue.Queue[Any] = queue.Queue(size)
+        self._stopped = threading.Event()
+        self._ended = False
+        # The thread does not hold this object, which is deleted when nobody reads on.
+        arguments = (start, self._ready, self._stopped)
+        threading.Thread(target=_make_ahead, args=arguments, name="prefetch", daemon=True).start()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._ended:
+            raise StopIteration
+        element, error = self._ready.get()
+        if element is _END:
+            self._ended = True
+        if error is not None:
+            raise error
+        if self._ended:
+            raise StopIteration
+        return element
+
+    def close(self) -> None:
+        """Ends the thread."""
+        self._stopped.set()
+
+    __del__ = close
+
+
+def _make_ahead(
+    start: Callable[[], Iterator[Any]], ready: queue.Queue[Any], stopped: threading.Event
+) -> None:
+    def put(element: Any, error: BaseException | None) -> None:
         while not stopped.is_set():
             try:
-                ready.put(item, timeout=0.2)
-                return True
+                ready.put((element, error), timeout=0.2)
+                return
             except queue.Full:
                 continue
-        return False
 
-    def work() -> None:
-        try:
-            for element in start():
-                if not put((element, None)):
-                    return
-            put((_END, None))
-        except BaseException as e:
-            put((_END, e))
-
-    threading.Thread(target=work, name="prefetch", daemon=True).start()
     try:
-        while True:
-            element, error = ready.get()
-            if error is not None:
-                raise error
+        elements = start()
+        while not stopped.is_set():
+            try:
+                element = next(elements, _END)
+            except Exception as e:
+                put(None, e)
+                continue
+            put(element, None)
             if element is _END:
                 return
-            yield element
-    finally:
-        stopped.set()
+    except BaseException as e:
+        put(_END, e)
 
 
 @kernel("UnbatchDataset", cpu_only="datasets live on the host")
 def unbatch_dataset_kernel(xp: Any, input_dataset: Any) -> Any:
-    return FromFunction(
-        lambda: (row for element in input_dataset.iterate() for row in zip(*element, strict=True))
-    )
+    def rows(element: Element) -> Iterator[Any]:
+        return zip(*element, strict=True)
+
+    return FromFunction(lambda: _flattened(map(rows, input_dataset.iterate())))
+
+
+def _flattened(iterators: Iterator[Iterator[Any]]) -> Iterator[Any]:
+    """The elements of one iterator after the other; `itertools.chain` that outlives errors."""
+    current: Iterator[Any] = iter(())
+
+    def pull() -> Any:
+        nonlocal current
+        while True:
+            element = next(current, _END)
+            if element is not _END:
+                return element
+            following = next(iterators, _END)
+            if following is _END:
+                return _END
+            current = following
+
+    return pulled(pull)
 
 
 @kernel("IgnoreErrorsDataset", cpu_only="datasets live on the host")
@@ -534,25 +640,46 @@ def window_dataset_kernel(
     span = (length - 1) * gap + 1
 
     def windows() -> Iterator[Element]:
-        elements = input_dataset.iterate()
-        held: collections.deque[Any] = collections.deque(itertools.islice(elements, span))
-        while held:
+        elements = _with_errors(input_dataset.iterate())
+        held: collections.deque[Any] = collections.deque()
+        surplus = 0  # elements between two windows, when they do not touch
+
+        def pull() -> Any:
+            nonlocal surplus
+            for _ in range(surplus):
+                next(elements, None)
+            held.extend(itertools.islice(elements, span - len(held)))
             chosen = list(held)[:span:gap]
-            if drop and len(chosen) < length:
-                return
-            columns = list(zip(*chosen, strict=True))
-            yield tuple(
+            if not chosen or (drop and len(chosen) < length):
+                return _END
+            surplus = max(step - len(held), 0)
+            for _ in range(min(step, len(held))):
+                held.popleft()
+            for _, error in chosen:
+                if error is not None:
+                    raise error
+            columns = zip(*[element for element, _ in chosen], strict=True)
+            return tuple(
                 FromFunction(lambda c=column: ((value,) for value in c))  # type: ignore[misc]
                 for column in columns
             )
-            for _ in range(step):
-                if held:
-                    held.popleft()
-                else:
-                    next(elements, None)
-            held.extend(itertools.islice(elements, span - len(held)))
+
+        return pulled(pull)
 
     return FromFunction(windows)
+
+
+def _with_errors(elements: Iterator[Any]) -> Iterator[tuple[Any, Exception | None]]:
+    """Pairs of an element and None, or of None and the error that came in its place."""
+
+    def pull() -> Any:
+        try:
+            element = next(elements, _END)
+        except Exception as e:
+            return None, e
+        return _END if element is _END else (element, None)
+
+    return pulled(pull)
 
 
 # ---- functions -------------------------------------------------------------------------------
@@ -562,12 +689,12 @@ def window_dataset_kernel(
 def map_dataset_kernel(
     ctx: Any, input_dataset: Any, other_arguments: list[Any], *, f: Any, num_parallel_calls: int
 ) -> Any:
-    function = f.bind(ctx.session, other_arguments)
+    function = f.bind(ctx, other_arguments)
     threads = num_parallel_calls if num_parallel_calls >= 0 else 2
     if threads <= 1:
         return FromFunction(lambda: itertools.starmap(function, input_dataset.iterate()))
 
-    return FromFunction(lambda: _map_in_threads(function, input_dataset.iterate(), threads))
+    return FromFunction(lambda: _ParallelMap(function, input_dataset.iterate(), threads))
 
 
 #: Seconds below which a function is called by the consumer itself: to hand an element to a thread
@@ -575,38 +702,55 @@ def map_dataset_kernel(
 _QUICK_CALL = 200e-6
 
 
-def _map_in_threads(
-    function: Callable[..., Element], elements: Iterator[Element], threads: int
-) -> Iterator[Element]:
+class _ParallelMap:
     """``function`` of the elements in order, ``threads`` at a time while that takes long."""
-    from concurrent.futures import ThreadPoolExecutor
 
-    took = _QUICK_CALL
+    def __init__(
+        self, function: Callable[..., Element], elements: Iterator[Element], threads: int
+    ) -> None:
+        from concurrent.futures import ThreadPoolExecutor
 
-    def timed(element: Element) -> Element:
-        nonlocal took
-        began = time.perf_counter()
-        result = function(*element)
-        took = time.perf_counter() - began
-        return result
+        self._elements = _with_errors(elements)
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads)
+        self._waiting: collections.deque[Any] = collections.deque()
+        self._took = took = [_QUICK_CALL]  # of the last call, in seconds
 
-    with ThreadPoolExecutor(threads) as pool:
-        waiting: collections.deque[Any] = collections.deque()
-        try:
-            for element in elements:
-                if took < _QUICK_CALL:
-                    while waiting:
-                        yield waiting.popleft().result()
-                    yield timed(element)
-                    continue
-                waiting.append(pool.submit(timed, element))
-                if len(waiting) >= threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
+        def timed(element: Element, error: Exception | None) -> Element:
+            if error is not None:
+                raise error
+            began = time.perf_counter()
+            result = function(*element)
+            took[0] = time.perf_counter() - began
+            return result
+
+        self._timed = timed
+
+    def __iter__(self) -> Iterator[Element]:
+        return self
+
+    def __next__(self) -> Element:
+        waiting = self._waiting
+        while len(waiting) < self._threads:
+            is_quick = self._took[0] < _QUICK_CALL
+            if is_quick and waiting:
+                break
+            pair = next(self._elements, None)
+            if pair is None:
+                break
+            if is_quick:
+                return self._timed(*pair)
+            waiting.append(self._pool.submit(self._timed, *pair))
+        if not waiting:
+            self.close()
+            raise StopIteration
+        return waiting.popleft().result()  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Ends the threads; calls that have begun come to their end."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    __del__ = close
 
 
 @kernel(
@@ -615,8 +759,8 @@ def _map_in_threads(
 def filter_dataset_kernel(
     ctx: Any, input_dataset: Any, other_arguments: list[Any], *, predicate: Any
 ) -> Any:
-    function = predicate.bind(ctx.session, other_arguments)
-    return FromFunction(lambda: (e for e in input_dataset.iterate() if bool(function(*e)[0])))
+    function = predicate.bind(ctx, other_arguments)
+    return FromFunction(lambda: filter(lambda e: bool(function(*e)[0]), input_dataset.iterate()))
 
 
 @kernel(
@@ -625,10 +769,12 @@ def filter_dataset_kernel(
 def flat_map_dataset_kernel(
     ctx: Any, input_dataset: Any, other_arguments: list[Any], *, f: Any
 ) -> Any:
-    function = f.bind(ctx.session, other_arguments)
-    return FromFunction(
-        lambda: (inner for e in input_dataset.iterate() for inner in function(*e)[0].iterate())
-    )
+    function = f.bind(ctx, other_arguments)
+
+    def inner(element: Element) -> Iterator[Element]:
+        return function(*element)[0].iterate()  # type: ignore[no-any-return]
+
+    return FromFunction(lambda: _flattened(map(inner, input_dataset.iterate())))
 
 
 @kernel(
@@ -643,27 +789,44 @@ def interleave_dataset_kernel(
     *,
     f: Any,
 ) -> Any:
-    function = f.bind(ctx.session, other_arguments)
+    function = f.bind(ctx, other_arguments)
     cycle, block = int(cycle_length), int(block_length)
 
     def start() -> Iterator[Element]:
         elements = input_dataset.iterate()
-        slots: list[Iterator[Element] | None] = []
-        for element in itertools.islice(elements, cycle):
-            slots.append(function(*element)[0].iterate())
-        while any(s is not None for s in slots):
-            for i in range(len(slots)):
-                for _ in range(block):
-                    source = slots[i]
-                    if source is None:
-                        break
-                    item = next(source, _END)
-                    if item is not _END:
-                        yield item
-                        continue
-                    following = next(elements, _END)
-                    slots[i] = None if following is _END else function(*following)[0].iterate()
-                    break
+        slots: list[Iterator[Element] | None] = [None] * cycle
+        at = num_given = 0  # the slot, and what it has given of its block
+        ended = False
+
+        def go_on() -> None:
+            nonlocal at, num_given
+            at, num_given = (at + 1) % cycle, 0
+
+        def pull() -> Any:
+            nonlocal num_given, ended
+            while True:
+                source = slots[at]
+                if source is None:
+                    following = _END if ended else next(elements, _END)
+                    if following is _END:
+                        ended = True
+                        if all(s is None for s in slots):
+                            return _END
+                        go_on()
+                    else:
+                        slots[at] = function(*following)[0].iterate()
+                    continue
+                item = next(source, _END)
+                if item is _END:
+                    slots[at] = None
+                    go_on()
+                    continue
+                num_given += 1
+                if num_given == block:
+                    go_on()
+                return item
+
+        return pulled(pull)
 
     return FromFunction(start)
 
@@ -677,15 +840,18 @@ def scan_dataset_kernel(
     *,
     f: Any,
 ) -> Any:
-    function = f.bind(ctx.session, other_arguments)
+    function = f.bind(ctx, other_arguments)
     width = len(initial_state)
 
     def start() -> Iterator[Element]:
         state = list(initial_state)
-        for element in input_dataset.iterate():
+
+        def step(element: Element) -> Element:
             results = function(*state, *element)
-            state = list(results[:width])
-            yield tuple(results[width:])
+            state[:] = results[:width]
+            return tuple(results[width:])
+
+        return map(step, input_dataset.iterate())
 
     return FromFunction(start)
 
@@ -701,7 +867,7 @@ def reduce_dataset_kernel(
     *,
     f: Any,
 ) -> Any:
-    function = f.bind(ctx.session, other_arguments)
+    function = f.bind(ctx, other_arguments)
     state = tuple(initial_state)
     for element in input_dataset.iterate():
         state = tuple(function(*state, *element))
@@ -761,7 +927,7 @@ def one_shot_iterator_kernel(ctx: Any, other_arguments: list[Any], *, dataset_fa
 
     def create() -> IteratorResource:
         resource = IteratorResource(ctx.resource_name)
-        (dataset,) = dataset_factory.bind(ctx.session, other_arguments)()
+        (dataset,) = dataset_factory.bind(ctx, other_arguments)()
         resource.elements = dataset.iterate()
         return resource
 

@@ -377,38 +377,62 @@ def sparse_fill_empty_rows_kernel(xp: Any, at: Any, values: Any, shape: Any, def
     return joined[order], together[order], empty, reverse[: len(at)]
 
 
-@kernel("SerializeSparse", cpu_only=_REASON)
-def serialize_sparse_kernel(xp: Any, at: Any, values: Any, shape: Any) -> Any:
+def _one_serialized(at: Any, values: Any, shape: Any, out_type: Any) -> Any:
+    """Three strings; as variants, the three arrays themselves."""
     from dataflow.kernels.tensor_messages import tensor_bytes
 
     out = np.empty(3, object)
-    out[:] = [tensor_bytes(at), tensor_bytes(values), tensor_bytes(shape)]
+    for i, part in enumerate((at, values, shape)):
+        out[i] = tensor_bytes(part) if out_type.kind == "S" else part
     return out
 
 
+@kernel("SerializeSparse", cpu_only=_REASON)
+def serialize_sparse_kernel(xp: Any, at: Any, values: Any, shape: Any, *, out_type: Any) -> Any:
+    return _one_serialized(at, values, shape, out_type)
+
+
 @kernel("SerializeManySparse", cpu_only=_REASON)
-def serialize_many_sparse_kernel(xp: Any, at: Any, values: Any, shape: Any) -> Any:
+def serialize_many_sparse_kernel(
+    xp: Any, at: Any, values: Any, shape: Any, *, out_type: Any
+) -> Any:
     rows = int(shape[0])
     out = np.empty((rows, 3), object)
+    order = np.argsort(at[:, 0], kind="stable")
+    ends = np.searchsorted(at[order, 0], np.arange(rows + 1))
     for i in range(rows):
-        inside = at[:, 0] == i
-        out[i] = serialize_sparse_kernel(xp, at[inside][:, 1:], values[inside], shape[1:])
+        inside = order[ends[i] : ends[i + 1]]
+        out[i] = _one_serialized(at[inside][:, 1:], values[inside], shape[1:], out_type)
     return out
 
 
 @kernel("DeserializeManySparse", cpu_only=_REASON)
 def deserialize_many_sparse_kernel(xp: Any, serialized: Any, *, dtype: Any) -> Any:
+    return deserialize_sparse_kernel(xp, serialized.reshape(-1, 3), dtype=dtype)
+
+
+@kernel("DeserializeSparse", cpu_only=_REASON)
+def deserialize_sparse_kernel(xp: Any, serialized: Any, *, dtype: Any) -> Any:
     from dataflow.kernels.tensor_messages import tensor_from_bytes
 
+    if not serialized.ndim or serialized.shape[-1] != 3:
+        raise ValueError(f"the last axis must hold 3 values, got shape {serialized.shape}")
+    if not serialized.size:
+        raise ValueError("there is nothing to deserialize")
+    batch = serialized.shape[:-1]
     indices, values, shapes = [], [], []
-    for i, row in enumerate(serialized.reshape(-1, 3).tolist()):
-        at, part, shape = (tensor_from_bytes(text) for text in row)
+    for place in np.ndindex(batch):
+        at, part, shape = (
+            tensor_from_bytes(text) if isinstance(text, bytes) else text
+            for text in serialized[place]
+        )
         if part.dtype != dtype.numpy:
-            raise ValueError(f"row {i} holds {part.dtype}, {dtype.name} was asked for")
-        indices.append(np.concatenate([np.full((len(at), 1), i, np.int64), at], 1))
+            raise ValueError(f"row {place} holds {part.dtype}, {dtype.name} was asked for")
+        front = np.broadcast_to(np.array(place, np.int64), (len(at), len(place)))
+        indices.append(np.concatenate([front, at], 1))
         values.append(part)
         shapes.append(shape)
-    if not shapes:
-        raise ValueError("there is nothing to deserialize")
-    whole = np.concatenate([[len(shapes)], np.max(shapes, 0)]).astype(np.int64)
+    if len({len(shape) for shape in shapes}) > 1:
+        raise ValueError("sparse tensors of different ranks cannot be batched")
+    whole = np.concatenate([batch, np.max(shapes, 0)]).astype(np.int64)
     return np.concatenate(indices), np.concatenate(values), whole

@@ -28,8 +28,8 @@ tensor_slice_dataset_op = declare_op(
 )
 generator_dataset_op = declare_op(
     "GeneratorDataset",
-    "-> handle: variant",
-    """What a Python generator yields; ``generator()`` is called anew for each iteration.
+    "init_args: list(Tinit_args) -> handle: variant",
+    """What ``generator(*init_args)`` yields; it is called anew for each iteration.
 
     Shape: scalar. Gradient: none.
     """,
@@ -71,9 +71,9 @@ tf_record_dataset_op = declare_op(
     stateful=True,
 )
 fixed_length_record_dataset_op = declare_op(
-    "FixedLengthRecordDataset",
+    "FixedLengthRecordDatasetV2",
     "filenames: string, header_bytes: int64, record_bytes: int64, footer_bytes: int64, "
-    "buffer_size: int64 -> handle: variant",
+    "buffer_size: int64, compression_type: string -> handle: variant",
     "Pieces of equal length of files. Shape: scalar. Gradient: none.",
     stateful=True,
 )

@@ -492,7 +492,25 @@ def deserialize_many_sparse_op(serialized_sparse: Tensor, *, dtype: DType) -> li
     return [(None, None), (None,), (None,)]
 
 
-not_differentiable(serialize_sparse_op, serialize_many_sparse_op, deserialize_many_sparse_op)
+@define_op(
+    "DeserializeSparse",
+    "serialized_sparse: Tserialized -> sparse_indices: int64, sparse_values: dtype, "
+    "sparse_shape: int64",
+)
+def deserialize_sparse_op(serialized_sparse: Tensor, *, dtype: DType) -> list[Dims]:
+    """What `SerializeSparse` wrote as a sparse tensor; axes before the last one are batch axes.
+
+    ``serialized_sparse`` has the shape [..., 3], strings or variants. Not differentiable.
+    """
+    return [(None, None), (None,), (None,)]
+
+
+not_differentiable(
+    serialize_sparse_op,
+    serialize_many_sparse_op,
+    deserialize_many_sparse_op,
+    deserialize_sparse_op,
+)
 
 
 def serialize_sparse(
@@ -520,6 +538,20 @@ def deserialize_many_sparse(
 ) -> SparseTensor:
     """The SparseTensor whose rows `serialize_sparse` wrote, with a batch axis in front."""
     indices, values, sizes = deserialize_many_sparse_op(serialized_sparse, dtype=dtype, name=name)
+    if rank is not None:
+        indices.set_shape([None, rank])
+        sizes.set_shape([rank])
+    return SparseTensor(indices, values, sizes)
+
+
+def deserialize_sparse(
+    serialized_sparse: Any, dtype: Any, rank: int | None = None, name: str | None = None
+) -> SparseTensor:
+    """The SparseTensor that `serialize_sparse` wrote, [..., 3], with its batch axes in front.
+
+    ``rank`` is that of the result, where it is known.
+    """
+    indices, values, sizes = deserialize_sparse_op(serialized_sparse, dtype=dtype, name=name)
     if rank is not None:
         indices.set_shape([None, rank])
         sizes.set_shape([rank])

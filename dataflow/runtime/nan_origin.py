@@ -306,7 +306,7 @@ def _binder(plan: Plan, again: bool) -> Callable[..., Any]:
             np, op.name, op.attrs, session.resources, session.cancellation, state, session, "cpu"
         )
         kernel = bind(found, context, op.attrs)
-        stream: Stream | None = session.op_state(op.name).get("stream")
+        stream: Stream | None = plan.op_state(op.name).get("stream")
         if stream is None:
             return kernel
         state["stream"] = stream.copy()

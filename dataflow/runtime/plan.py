@@ -40,6 +40,15 @@ LEAST_WATCHED = 8
 RUNS_BEFORE_REWRITING = 2
 
 
+class _FunctionState(dict[str, Any]):
+    """What an op of a bound function keeps."""
+
+
+def is_kept_by_function(context: Any) -> bool:
+    """Whether the op with this context is part of a bound function."""
+    return isinstance(context.state, _FunctionState)
+
+
 class Plan:
     """The compiled form of ``run(fetches, feeds)`` in one session.
 
@@ -47,8 +56,15 @@ class Plan:
     values in the order of ``feeds``.
     """
 
-    def __init__(self, session: Any, fetches: FetchPlan, feeds: list[Tensor]) -> None:
+    def __init__(
+        self,
+        session: Any,
+        fetches: FetchPlan,
+        feeds: list[Tensor],
+        kept_by_function: dict[str, dict[str, Any]] | None = None,
+    ) -> None:
         self.session = session
+        self._kept_by_function = kept_by_function
         self.fetches = fetches
         self.feeds = feeds
         with without_collecting():
@@ -319,11 +335,17 @@ class Plan:
             op.attrs,
             self.session.resources,
             self.session.cancellation,
-            self.session.op_state(op.name),
+            self.op_state(op.name),
             self.session,
             device,
         )
         return on_device(where, bind_node(found, context, op))
+
+    def op_state(self, op_name: str) -> dict[str, Any]:
+        """What an op keeps from run to run: for the session's life, or that of a bound function."""
+        if self._kept_by_function is None:
+            return self.session.op_state(op_name)  # type: ignore[no-any-return]
+        return self._kept_by_function.setdefault(op_name, _FunctionState())
 
     def bind_variable(self, op: Operation) -> Any:
         """The variable behind a VariableV2 node."""

@@ -105,7 +105,7 @@ SAMPLES = [
         np.array(b"one", dtype=object),
     ),
     Sample(
-        "FixedLengthRecordDataset",
+        "FixedLengthRecordDatasetV2",
         first(lambda tf: tf.data.FixedLengthRecordDataset([text_file(b"hABCDf")], 2, 1, 1)),
         (),
         np.array(b"AB", dtype=object),

@@ -251,6 +251,18 @@ SAMPLES = [
         gradient=(),
     ),
     Sample(
+        "DeserializeSparse",
+        lambda tf, v: raw(
+            tf,
+            "DeserializeSparse",
+            serialized_sparse=tf.serialize_sparse(_sparse(tf, v)),
+            dtype=tf.float32,
+        ),
+        (V,),
+        lambda v: [AT, v, SHAPE],
+        gradient=(),
+    ),
+    Sample(
         "DeserializeManySparse",
         lambda tf, v: _parts(
             tf.deserialize_many_sparse(tf.serialize_many_sparse(_sparse(tf, v)), tf.float32)

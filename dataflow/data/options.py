@@ -1,0 +1,94 @@
+"""`tf.data.Options`: how a dataset is computed, as programs of TensorFlow 1.14 and 1.15 say it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class _Group:
+    """Attributes of fixed names, None until they are set; an unknown name is an `AttributeError`."""
+
+    _names: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        for name in self._names:
+            object.__setattr__(self, name, None)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in self._names:
+            raise AttributeError(
+                f"Cannot set the property {name!r} on {type(self).__name__}; there are "
+                f"{', '.join(self._names)}."
+            )
+        object.__setattr__(self, name, value)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class OptimizationOptions(_Group):
+    """`tf.data.experimental.OptimizationOptions`: which rewrites of a dataset's graph are applied."""
+
+    _names = (
+        "apply_default_optimizations",
+        "autotune",
+        "autotune_buffers",
+        "autotune_cpu_budget",
+        "filter_fusion",
+        "filter_with_random_uniform_fusion",
+        "hoist_random_uniform",
+        "map_and_batch_fusion",
+        "map_and_filter_fusion",
+        "map_fusion",
+        "map_parallelization",
+        "map_vectorization",
+        "noop_elimination",
+        "parallel_batch",
+        "shuffle_and_repeat_fusion",
+    )
+
+
+class ThreadingOptions(_Group):
+    """`tf.data.experimental.ThreadingOptions`: how many threads a dataset has."""
+
+    _names = ("max_intra_op_parallelism", "private_threadpool_size")
+
+
+class Options(_Group):
+    """Options for `Dataset.with_options`.
+
+    They never change the elements here: elements come in order, and rewrites are the session's.
+    """
+
+    _names = (
+        "experimental_allow_stateful",
+        "experimental_deterministic",
+        "experimental_distribute",
+        "experimental_optimization",
+        "experimental_slack",
+        "experimental_stateful_whitelist",
+        "experimental_stats",
+        "experimental_threading",
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.experimental_optimization = OptimizationOptions()
+        self.experimental_threading = ThreadingOptions()
+
+    def merge(self, options: Options) -> Options:
+        """Both together, as new options; where both say something, ``options`` wins."""
+        result = Options()
+        for source in (self, options):
+            _overlay(result, source)
+        return result
+
+
+def _overlay(target: Any, source: Any) -> None:
+    for name, value in vars(source).items():
+        if isinstance(value, _Group):
+            _overlay(getattr(target, name), value)
+        elif value is not None:
+            setattr(target, name, value)
