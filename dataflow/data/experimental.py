@@ -76,7 +76,7 @@ def scan(initial_state: Any, scan_func: Callable[..., Any]) -> Callable[[Dataset
 
 def get_structure(dataset_or_iterator: Any) -> Any:
     """The specs of an element's components (`tf.TensorSpec` and its kin), in their nesting."""
-    return dataset_or_iterator._structure.nested_specs
+    return dataset_or_iterator.element_spec
 
 
 def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Callable[[Dataset], Dataset]:

@@ -131,6 +131,11 @@ class Iterator:
         """Classes of an element's components."""
         return self._structure.classes
 
+    @property
+    def element_spec(self) -> Any:
+        """The specs of an element's components (`TensorSpec` and its kin)."""
+        return self._structure.nested_specs
+
 
 def _structure(output_types: Any, output_shapes: Any, output_classes: Any) -> Structure:
     types = [as_dtype(t).base_dtype for t in flatten(output_types)]
