@@ -135,7 +135,7 @@ def test_saved_page_works_alone(bare: BarePage, chromium: Browser) -> None:
     with bare.page.expect_download() as download:
         bare.page.get_by_role("menuitem", name="HTML").click()
     path = download.value.path()
-    assert path.stat().st_size < 110_000
+    assert path.stat().st_size < 140_000
     context = chromium.new_context(offline=True)
     page = context.new_page()
     errors: list[str] = []
@@ -625,7 +625,7 @@ def test_a_step_on_another_task_says_who_waited_for_whom(bare: BarePage) -> None
         "worker 0 waited 200 µs for x.",
     ]
     assert node_locator(bare, "add_op").locator(".df-tag").text_content() == "worker 0"
-    assert node_locator(bare, "add_op").get_attribute("aria-label").endswith(", worker 0")
+    assert node_locator(bare, "add_op").get_attribute("aria-label").count(", worker 0") == 1
     assert bare.page.evaluate(CONTRAST) == []
 
 

@@ -34,6 +34,7 @@ def test_bfloat16_is_shown_as_numbers() -> None:
         "min": -2.0,
         "max": 1.5,
         "mean": plain(-0.25 / 3),
+        "std": plain(np.std([1.5, -2.0, 0.25])),
     }
     large = np.tile(array, (200, 200))
     summary = summarize(sample_of(large))

@@ -107,7 +107,10 @@ def plain(value: Any) -> Any:
 
 
 def statistics(array: np.ndarray) -> dict[str, Any]:
-    """Extremes and mean of the finite values; how many are not finite."""
+    """Extremes, mean and standard deviation of the finite values; how many are not finite.
+
+    The deviation is that of an even sample where there are many values.
+    """
     if not array.size:
         return {"nan": 0, "inf": 0}
     # Extremes tell whether anything is not finite: a NaN makes both of them NaN.
@@ -115,7 +118,10 @@ def statistics(array: np.ndarray) -> dict[str, Any]:
     if np.isfinite(lo) and np.isfinite(hi):
         with np.errstate(over="ignore", invalid="ignore"):  # extremes of float64 overflow the sum
             mean = array.sum(dtype=np.float64) / array.size
-        return {"nan": 0, "inf": 0, "min": plain(lo), "max": plain(hi), "mean": plain(mean)}
+            sample = array.reshape(-1)[:: max(1, array.size // SAMPLE_SIZE)]
+            spread = ((sample.astype(np.float64) - mean) ** 2).mean() ** 0.5
+        found = {"min": plain(lo), "max": plain(hi), "mean": plain(mean), "std": plain(spread)}
+        return {"nan": 0, "inf": 0} | found
     finite = array[np.isfinite(array)]
     result: dict[str, Any] = {
         "nan": int(np.isnan(array).sum()),

@@ -47,7 +47,7 @@ export function layoutDot(visible, model, { direction = "down", limited = false,
   const faces = new Map();
   const lines = ["digraph {"];
   const limits = limited ? " nslimit=1 nslimit1=1 mclimit=0.1 splines=line" : "";
-  lines.push(`graph [rankdir=${DIRECTIONS[direction] ?? "TB"} bgcolor=transparent nodesep=0.3 ranksep=0.38${limits}]`);
+  lines.push(`graph [rankdir=${DIRECTIONS[direction] ?? "TB"} bgcolor=transparent nodesep=0.3 ranksep=${visible.items.some((item) => item.room) ? 0.6 : 0.38}${limits}]`);
   lines.push('node [shape=box fixedsize=true label=""] edge [label="" arrowsize=0.7]');
   const write = (path, indent) => {
     for (const item of visible.items) {

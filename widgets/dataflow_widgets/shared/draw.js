@@ -6,7 +6,7 @@ import { QUIET, plural, s } from "./dom.js";
 function outline(look, x, y) {
   const { width: w, height: h, kind } = look;
   const box = (extra = {}) => s("rect", { class: "df-shape", x: x - w / 2, y: y - h / 2, width: w, height: h, rx: 6, ...extra });
-  if (kind === "const" || kind === "literal") return [box({ rx: h / 2 })];
+  if (kind === "const" || kind === "literal") return [box({ rx: Math.min(h / 2, 20) })];
   if (kind === "placeholder") {
     const d = 8;
     return [
@@ -81,7 +81,8 @@ export function draw(layout, visible, model, direction = "down") {
     const at = layout.nodes.get(item.id);
     if (!at) continue;
     const look = at;
-    const top = (look.detail ? at.y - 2 : at.y + 4) + (look.kind === "variable" ? 2 : 0);
+    const middle = look.room ? at.y - look.room.height / 2 - 1 : at.y;
+    const top = (look.detail ? middle - 2 : middle + 4) + (look.kind === "variable" ? 2 : 0);
     // Arrows end above a node, or left of it: the badge is where none can be.
     const below = direction !== "up";
     const group = s(
@@ -98,7 +99,8 @@ export function draw(layout, visible, model, direction = "down") {
       s("title", {}, item.group ? item.path ?? item.fold.base : model.nodes[item.index].name),
       ...outline(look, at.x, at.y),
       look.title && s("text", { class: "df-title", x: f(at.x), y: f(top), "text-anchor": "middle" }, look.title),
-      look.detail && s("text", { class: "df-detail", x: f(at.x), y: f(look.title ? top + 14 : at.y + 4), "text-anchor": "middle" }, look.detail),
+      look.detail && s("text", { class: "df-detail", x: f(at.x), y: f(look.title ? top + 14 : middle + 4), "text-anchor": "middle" }, look.detail),
+      look.room && s("g", { class: "df-value-at", transform: `translate(${f(at.x)},${f(at.y + look.height / 2 - look.room.height - 4)})` }),
       item.group && s("path", { class: "df-toggle", d: `M${f(at.x - look.width / 2 + 6)},${f(at.y)}h8m-4,-4v8` }),
       s("text", { class: "df-tag", x: f(at.x + look.width / 2 - 4), y: f(below ? at.y + look.height / 2 + 11 : at.y - look.height / 2 - 3), "text-anchor": "end" }),
     );

@@ -63,5 +63,8 @@ export function face(item, model) {
   detail = shorten(detail, 30);
   const inner = Math.max(textWidth(title), detail ? textWidth(detail, "small") : 0);
   const pad = item.group ? 34 : kind === "op" || kind === "gradient" ? 20 : 26;
-  return { title, detail, kind, width: Math.max(44, Math.ceil(inner + pad)), height: detail ? 40 : 30 };
+  const size = { width: Math.max(44, Math.ceil(inner + pad)), height: detail ? 40 : 30 };
+  const { room } = item; // for a picture of the value, under the text
+  if (!room) return { title, detail, kind, ...size };
+  return { title, detail, kind, room, width: Math.max(size.width, room.width + 18), height: size.height + room.height + 2 };
 }

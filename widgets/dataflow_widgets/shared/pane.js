@@ -17,7 +17,9 @@ export class GraphPane {
    *                onselect(item), onactivate(item), onlayout(result);
    *                word(item): what the widget itself says of an item, if anything;
    *                mayOpen(path): whether a scope may be open at first;
-   *                layers: true where machinery may be put aside
+   *                layers: true where machinery may be put aside;
+   *                room(item): {width, height} to leave for a picture in the node, or null;
+   *                steps: true where left and right belong to the widget (Shift moves the focus)
    */
   constructor(model, options = {}) {
     this.model = model;
@@ -123,7 +125,9 @@ export class GraphPane {
       if (folded.size) visible = visibleGraph(this.model, { open, only, shown, folded });
     }
     const blocks = foldBlocks(this.model, visible, { unfolded: this.unfolded });
-    return blocks.size ? visibleGraph(this.model, { open, only, shown, folded, blocks }) : visible;
+    if (blocks.size) visible = visibleGraph(this.model, { open, only, shown, folded, blocks });
+    if (this.options.room) for (const item of visible.items) item.room = this.options.room(item);
+    return visible;
   }
 
   /** The room for the drawing, in px. */
@@ -287,8 +291,9 @@ export class GraphPane {
     const k = this.shownScale();
     const { clientWidth: w, clientHeight: hgt, scrollLeft: x, scrollTop: y } = this.scroller;
     const [px, py] = [at.x * k, at.y * k];
-    if (px < x + 30 || px > x + w - 30) this.scroller.scrollLeft = px - w / 2;
-    if (py < y + 30 || py > y + hgt - 30) this.scroller.scrollTop = py - hgt / 2;
+    const [dx, dy] = [(at.width * k) / 2 + 10, (at.height * k) / 2 + 26]; // all of the node, and clear of the faded sides
+    if (px - dx < x || px + dx > x + w) this.scroller.scrollLeft = px - w / 2;
+    if (py - dy < y || py + dy > y + hgt) this.scroller.scrollTop = py - hgt / 2;
   }
 
   // Opening and closing
@@ -501,6 +506,7 @@ export class GraphPane {
   key(event) {
     const moves = { ArrowDown: [0, 1], ArrowUp: [0, -1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] };
     if (event.altKey || event.ctrlKey || event.metaKey || !this.layout) return;
+    if (this.options.steps && !event.shiftKey && (event.key === "ArrowLeft" || event.key === "ArrowRight")) return;
     const item = this.itemById(this.current);
     let used = true;
     if (moves[event.key]) {

@@ -1,8 +1,6 @@
 // A recorded run as positions 0 ... n: at position k the first k ops are done.  Pure data.
 
-import { bytes, seconds } from "./values.js";
-
-const isBad = (value) => value === "nan" || value === "inf" || value === "-inf";
+import { bytes, isBad, number, seconds } from "./values.js";
 
 /** Whether a value summary holds a NaN or an infinity. */
 export function notFinite(summary) {
@@ -144,6 +142,96 @@ export class Replay {
       aliveBytes += held.reduce((sum, summary) => sum + (summary.bytes ?? 0), 0);
     }
     return { done, ready, alive, aliveBytes, current: this.at ? this.steps[this.at - 1].i : null };
+  }
+
+  /** What is dead at this position: {ops, outputs}, outputs as "op:slot" of a Switch whose other side was taken. */
+  dead(graph) {
+    const ops = new Set();
+    const outputs = new Set();
+    for (const [index] of this.positions) {
+      if (!/^(Ref)?Switch$/.test(graph.nodes[index]?.op)) continue;
+      const step = this.lastStep(index);
+      if (!step) continue;
+      const empty = (step.out ?? []).findIndex((summary) => summary === null);
+      const condition = graph.inputs[index].filter((edge) => edge.slot >= 0)[1];
+      const taken = condition && this.valueOf(condition.from)?.[condition.slot]?.data?.[0];
+      if (empty >= 0) outputs.add(`${index}:${empty}`);
+      else if (typeof taken === "boolean") outputs.add(`${index}:${taken ? 0 : 1}`);
+    }
+    if (!outputs.size) return { ops, outputs };
+    const isDead = ({ from, slot }) => ops.has(from) || outputs.has(`${from}:${slot}`);
+    const queue = [...outputs].map((text) => Number(text.split(":")[0]));
+    for (let i = 0; i < queue.length; i++) {
+      for (const { to } of graph.consumers[queue[i]]) {
+        if (ops.has(to)) continue;
+        const edges = graph.inputs[to];
+        const merge = /^(Ref)?Merge$/.test(graph.nodes[to].op);
+        if (merge ? !edges.every(isDead) : !edges.some(isDead)) continue;
+        ops.add(to);
+        queue.push(to);
+      }
+    }
+    return { ops, outputs };
+  }
+
+  /** The while loops of the run: name scope -> {at: the present iteration, of: how many, over}. */
+  loops(graph) {
+    const found = new Map();
+    for (const [index, rounds] of this.positions) {
+      const node = graph.nodes[index];
+      const scope = node?.op === "Merge" && node.inputs.some((text) => /\/NextIteration(_\d+)?:/.test(text)) ? node.name.slice(0, Math.max(0, node.name.lastIndexOf("/"))) : "";
+      if (!scope || found.has(scope)) continue;
+      const enter = graph.inputs[index][0]?.from;
+      const entries = this.positions.get(enter) ?? [];
+      const entered = entries.filter((k) => k < this.at);
+      const [start, next] = entered.length ? [entered.at(-1), entries[entered.length] ?? Infinity] : [-1, entries[0] ?? -1];
+      const all = rounds.filter((k) => k > start && k < next);
+      const done = all.filter((k) => k < this.at).length;
+      // The loop's condition is asked once more than its body runs.
+      const of = all.length - 1;
+      if (done) found.set(scope, { at: Math.min(done, of), of, over: done > of });
+    }
+    return found;
+  }
+
+  /** Where the first NaN of the run comes from, and the first infinity: {what, k, i, text} or null each. */
+  origins(graph) {
+    return (this.found ??= this.findOrigins(graph)); // a run does not change
+  }
+
+  findOrigins(graph) {
+    const first = { nan: null, inf: null };
+    const has = (summary, what) => Boolean(summary && ((what === "nan" ? summary.stats?.nan : summary.stats?.inf) || summary.data?.some?.((v) => (what === "nan" ? v === "nan" : v === "inf" || v === "-inf"))));
+    for (const what of ["nan", "inf"]) {
+      for (const i of this.run.fed) {
+        if (!first[what] && (this.run.feed_values?.[i] ?? []).some((summary) => has(summary, what))) first[what] = { what, k: -1, i, text: "it was fed" };
+      }
+      const k = first[what] ? -1 : this.steps.findIndex((step) => (step.out ?? []).some((summary) => has(summary, what)));
+      if (k >= 0) first[what] = { what, k, i: this.steps[k].i, text: this.cause(graph, k, what) };
+    }
+    return first;
+  }
+
+  /** "log of -1", from the inputs of step k at the element that is not finite. */
+  cause(graph, k, what) {
+    const step = this.steps[k];
+    const was = this.at;
+    this.at = k + 1;
+    const inputs = (graph.inputs[step.i] ?? []).filter((edge) => edge.slot >= 0).map(({ from, slot }) => this.valueOf(from)?.[slot] ?? null);
+    this.at = was;
+    if (!inputs.length) return graph.nodes[step.i].op === "Const" ? "a constant" : "";
+    const out = step.out.find((summary) => notFinite(summary));
+    const place = out?.data?.findIndex((v) => (what === "nan" ? v === "nan" : v === "inf" || v === "-inf")) ?? -1;
+    const words = inputs.map((summary) => {
+      if (!summary) return "?";
+      if (summary.kind === "scalar") return number(summary.data[0]);
+      if (place >= 0 && summary.data && summary.size === out.size) return number(summary.data[place]);
+      const { stats } = summary;
+      if (stats?.min === undefined) return "not finite";
+      return stats.min === stats.max ? number(stats.min) : `${number(stats.min)} … ${number(stats.max)}`;
+    });
+    const sign = { Add: "+", AddV2: "+", Sub: "−", Mul: "×", RealDiv: "/", Div: "/", Pow: "to the power of" }[step.type];
+    return sign && words.length === 2 ? words.join(` ${sign} `) : `${step.type.toLowerCase()} of ${words.join(" and ")}`;
   }
 
   /** Ops whose present values differ from those that `other` has for them at its own position. */

@@ -2,6 +2,9 @@
 // they are few, a coarse grid and a histogram when they are many.
 import { h, s } from "./dom.js";
 
+/** Whether a value is a NaN or an infinity, which JSON holds as text. */
+export const isBad = (value) => value === "nan" || value === "inf" || value === "-inf";
+
 export function number(value) {
   if (typeof value === "string") return value === "nan" ? "NaN" : value === "inf" ? "∞" : value === "-inf" ? "−∞" : value;
   if (typeof value === "boolean") return value ? "True" : "False";
@@ -61,7 +64,7 @@ function table(data, rows, columns, caption) {
     const row = h("tr");
     for (let c = 0; c < columns; c++) {
       const value = data[r * columns + c];
-      row.append(h("td", { class: typeof value === "string" && /^(nan|-?inf)$/.test(value) ? "df-bad" : null }, number(value)));
+      row.append(h("td", { class: isBad(value) ? "df-bad" : null }, number(value)));
     }
     body.append(row);
   }
@@ -124,7 +127,7 @@ function histogram({ counts, lo, hi }) {
 export function statsLine(summary) {
   const { stats } = summary;
   if (!stats || stats.min === undefined) return "";
-  const parts = [`min ${number(stats.min)}`, `max ${number(stats.max)}`, `mean ${number(stats.mean)}`];
+  const parts = [`min ${number(stats.min)}`, `max ${number(stats.max)}`, `mean ${number(stats.mean)}${stats.std === undefined ? "" : ` ± ${number(stats.std)}`}`];
   if (stats.nan) parts.push(`${stats.nan} NaN`);
   if (stats.inf) parts.push(`${stats.inf} infinite`);
   if (stats.of) parts.push(`from a sample of ${stats.of}`);
@@ -137,7 +140,7 @@ export function renderValue(summary) {
   const kind = `${summary.dtype} ${summary.shape_text}`;
   const children = [];
   if (summary.kind === "scalar") {
-    const bad = typeof summary.data[0] === "string" && /^(nan|-?inf)$/.test(summary.data[0]);
+    const bad = isBad(summary.data[0]);
     children.push(h("div", { class: `df-number${bad ? " df-bad" : ""}` }, number(summary.data[0])));
   } else if (summary.kind === "text") children.push(h("pre", { class: "df-text" }, summary.data.join("\n")));
   else if (summary.kind === "table") children.push(table(summary.data, summary.rows, summary.columns, kind));

@@ -9,7 +9,7 @@ import numpy as np
 
 from dataflow_widgets.base import Widget, refuse_unknown
 from dataflow_widgets.static.draw import graph_svg
-from dataflow_widgets.stepper.trace_json import run_to_dict
+from dataflow_widgets.stepper.trace_json import add_source_text, run_to_dict
 from dataflow_widgets.values import shape_text
 from dataflow_widgets.words import plural
 
@@ -55,6 +55,7 @@ class Stepper(Widget):
         self._nodes = with_copies(nodes, first.copies, first.inputs)
         run = run_to_dict(first, self._nodes, "run 1")
         touched = {i for key in ("fetched", "fed", "needed") for i in run["marks"][key]}
+        add_source_text(self._nodes, touched)
         large = len(self._nodes) > _WHOLE_GRAPH and len(touched) < len(self._nodes)
         self._trace: dict[str, Any] = {"runs": [run], "only": sorted(touched) if large else []}
         super().__init__(

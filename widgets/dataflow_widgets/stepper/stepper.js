@@ -3,6 +3,7 @@
 import { branchForm } from "../shared/branch.js";
 import { QUIET, button, h, plural } from "../shared/dom.js";
 import { exporters } from "../shared/exports.js";
+import { lastPart } from "../shared/graph.js";
 import { Inspector } from "../shared/inspector.js";
 import { keptPicture, pictureKeeper } from "../shared/kept.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
@@ -11,7 +12,9 @@ import { Replay, branchTaken, parseCondition, travels } from "../shared/replay.j
 import { guarded, menu, shell } from "../shared/shell.js";
 import { adoptKept, openSnapshot } from "../shared/snapshot.js";
 import { dropStore, pack, scene, storeOf } from "../shared/store.js";
+import { SourceLight } from "../shared/source_light.js";
 import { brief, bytes, renderValue, seconds } from "../shared/values.js";
+import { Flow } from "./flow.js";
 
 const PATIENCE_MS = 6000;
 const MAX_CARDS = 40;
@@ -75,7 +78,12 @@ class StepperView {
     this.other = null; // the run that this one is compared with
     this.breaks = [];
     this.watches = new Set();
+    this.flow = new Flow(this.graph, { replays: () => this.replays, replay: () => this.replay });
+    this.light = new SourceLight(frame.element);
     this.pane = new GraphPane(this.graph, {
+      room: (item) => this.flow.room(item),
+      word: (item) => this.word(item),
+      steps: true,
       host: store.host,
       only: this.trace.only?.length ? new Set(this.trace.only) : null,
       ask: () => store.host.ask({ send: (message) => store.send(message) }),
@@ -83,9 +91,9 @@ class StepperView {
       onlayout: (result) => {
         frame.note(layoutNote(result));
         frame.element.dataset.drawn = String(result.nodes.size);
+        if (this.number !== undefined && this.now) this.paint();
         this.keep();
       },
-      onkey: (event) => this.key(event),
     });
     this.inspector = new Inspector(this.graph, {
       goto: (index) => this.expose(index, true),
@@ -97,6 +105,7 @@ class StepperView {
     });
     this.buildControls();
     this.buildSide();
+    frame.element.addEventListener("keydown", (event) => this.key(event));
     const forget = store.on((event, detail) => {
       if (event === "error") frame.fail(detail);
       if (event === "run") this.addRun(detail.run, detail.compare ?? null);
@@ -105,6 +114,8 @@ class StepperView {
     model.on("change:failure", failed);
     this.dispose = () => {
       this.playback.pause();
+      this.flow.dispose();
+      this.light.clear();
       this.keep.stop();
       forget();
       model.off("change:failure", failed);
@@ -142,7 +153,9 @@ class StepperView {
       standalone: true,
     });
     const saving = menu("Save ▾", "Save as SVG, PNG, DOT or HTML", exporters(pane, "stepper", frame, state, model));
-    frame.toolbar.append(...this.playback.elements, this.until, saving, pane.zoomBar);
+    this.playback.forward.title = "One step forward (→ or n)";
+    this.playback.back.title = "One step back (← or p)";
+    frame.toolbar.append(...this.playback.elements, h("span", { class: "df-hint df-keys" }, h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " step"), this.until, saving, pane.zoomBar);
 
     // Several runs: training steps and branches
     this.runSlider = h("input", { type: "range", class: "df-slider", min: 0, max: 0, value: 0, "aria-label": "run", oninput: () => this.switchTo(Number(this.runSlider.value)), ...QUIET });
@@ -162,18 +175,26 @@ class StepperView {
     const breakBox = h("details", { class: "df-break-box" }, h("summary", { tabindex: 0, ...QUIET }, "Breakpoints"), h("div", { class: "df-line-box" }, this.condition, button("Add", "Add the breakpoint", () => this.addBreak()), this.breaker), this.breakList);
     this.now = h("section", { class: "df-now", "aria-label": "the step just done" });
     this.watchList = h("div", { class: "df-watches" });
-    this.finished = h("section", { class: "df-finished", "aria-label": "values so far" });
+    this.finished = h("section", { class: "df-finished", "aria-label": "values alive" });
+    this.freedList = h("div");
+    this.freedTitle = h("summary", { tabindex: 0, ...QUIET });
+    this.freed = h("details", { class: "df-freed-box" }, this.freedTitle, this.freedList);
+    this.origin = h("p", { class: "df-origin-note", hidden: true });
     this.memory = h("div", { class: "df-memory" });
     this.listBreaks();
-    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.now, this.watchList, h("h4", {}, "Values so far"), this.memory, this.finished, breakBox, this.inspector.element);
+    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.origin, this.now, this.watchList, h("h4", {}, "Alive"), this.memory, this.finished, this.freed, breakBox, this.inspector.element);
     frame.body.append(pane.element, this.side);
+    const key = (name, words) => h("span", { class: "df-key" }, h("i", { class: `df-look-${name}` }), words);
+    const branches = this.graph.nodes.some((node) => /^(Ref)?Switch$/.test(node.op));
+    frame.body.after(h("div", { class: "df-legend", role: "note" }, key("alive", "alive"), key("freed", "freed: nothing reads it any more"), key("ready", "ready to run"), branches && key("dead", "dead: its branch is not taken")));
   }
 
   // Moving
 
   go(to) {
+    const before = this.replay.at;
     this.replay.go(to);
-    this.paint();
+    this.paint(this.replay.at === before + 1);
     if (this.pane.selected) this.show(this.pane.itemById(this.pane.selected));
   }
 
@@ -184,11 +205,26 @@ class StepperView {
     else this.frame.say(item ? "The selected node does not run in this trace: it was pruned or fed." : "Select a node first.");
   }
 
+  /** Keys that step wherever the focus is, except where they write or move a slider. */
   key(event) {
-    const actions = { n: () => this.go(this.replay.at + 1), p: () => this.go(this.replay.at - 1), r: () => this.runToNode() };
-    if (!actions[event.key]) return false;
-    actions[event.key]();
-    return true;
+    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const by = (steps) => () => this.go(this.replay.at + steps);
+    const action = { n: by(1), ArrowRight: by(1), p: by(-1), ArrowLeft: by(-1), r: () => this.runToNode() }[event.key];
+    if (!action) return;
+    const { target } = event;
+    if (target.closest("select, textarea") || (target.closest("input") && (target.type !== "range" || event.key.startsWith("Arrow")))) return;
+    action();
+    event.preventDefault();
+  }
+
+  /** What the picture says of an item beside its name. */
+  word(item) {
+    const has = (index) => item.members.includes(index);
+    const said = [];
+    for (const found of Object.values(this.origins ?? {})) if (found && has(found.i)) said.push(`first ${WORDS[found.what]}`);
+    if (!item.group && this.dead?.ops.has(item.index)) said.push("dead");
+    if (item.group && item.path) for (const [scope, loop] of this.loops ?? []) if (scope === item.path || scope.startsWith(`${item.path}/`)) said.push(iterationWords(loop));
+    return said.join(", ");
   }
 
   expose(index, focus = false) {
@@ -225,6 +261,7 @@ class StepperView {
     const replay = new Replay(run);
     replay.breaks = this.breaks;
     this.replays.push(replay);
+    if (this.flow.grow(replay)) guarded(this.frame, () => this.pane.update())();
     this.other = compare;
     this.listRuns();
     this.switchTo(this.replays.length - 1);
@@ -284,7 +321,7 @@ class StepperView {
     return `Step ${replay.at} of ${total}: ${step.type} '${this.nameOf(step.i)}'${where}${round ? `, iteration ${round} of ${replay.positions.get(step.i).length}` : ""}${time ? ` took ${time}` : ""}.${dead}${branch}${end}`;
   }
 
-  card(index, outputs, { pinned = false, open = true } = {}) {
+  card(index, outputs, { pinned = false, open = true, freed = false } = {}) {
     const shown = outputs ?? [];
     const theirs = this.compared()?.valueOf(index);
     const pair = (summary, slot) => {
@@ -295,7 +332,7 @@ class StepperView {
     const name = this.nameOf(index);
     return h(
       "div",
-      { class: "df-card", "data-op": name },
+      { class: `df-card${freed ? " df-card-freed" : ""}`, "data-op": name },
       h(
         "div",
         { class: "df-card-head" },
@@ -320,8 +357,11 @@ class StepperView {
     }
   }
 
-  paint() {
+  paint(forward = false) {
     const { replay, pane } = this;
+    this.origins = replay.origins(this.graph);
+    this.dead = replay.dead(this.graph);
+    this.loops = replay.loops(this.graph);
     const total = replay.steps.length;
     const state = replay.state();
     const sentence = this.sentence();
@@ -332,37 +372,82 @@ class StepperView {
     const different = other ? replay.differences(other) : new Set();
     const failed = replay.at === total && replay.run.failed !== undefined ? [replay.run.failed] : [];
     const classes = new Map();
-    const groups = { "df-done": state.done, "df-ready": state.ready, "df-current": state.current === null ? [] : [state.current], "df-watched": this.watches, "df-differs": different, "df-failed": failed };
+    const groups = { "df-done": state.done, "df-ready": state.ready, "df-current": state.current === null ? [] : [state.current], "df-watched": this.watches, "df-differs": different, "df-failed": failed, "df-dead": this.dead.ops, "df-alive": state.alive, "df-freed": [...state.done, ...replay.run.fed].filter((index) => !state.alive.has(index) && replay.valueOf(index)?.some(Boolean)), "df-origin": Object.values(this.origins).flatMap((found) => (found ? [found.i] : [])) };
     for (const [name, indices] of Object.entries(groups)) {
       for (const index of indices) {
         const item = pane.itemOf(index);
-        if (!item) continue;
+        if (!item || (item.group && OF_ONE.has(name))) continue;
         if (!classes.has(item.id)) classes.set(item.id, new Set());
         classes.get(item.id).add(name);
       }
     }
     this.tagPlaces();
     pane.setClasses(classes);
+    this.flow.paint(pane, state, this.dead, forward, this.playback.timer ? Number(this.playback.speed.value) : 1000);
+    this.paintLoops();
+    this.paintOrigin();
     this.frame.element.dataset.step = String(replay.at);
     const step = replay.current();
-    this.now.replaceChildren(...(step ? [this.card(step.i, step.out), ...travels(step, (index) => this.nameOf(index)).map((text) => h("p", { class: "df-travel" }, text))] : [ h("p", { class: "df-hint" }, "Step forward to run the first op.")]));
+    this.now.replaceChildren(...(step ? [this.card(step.i, step.out), this.sourceLine(step.i), ...travels(step, (index) => this.nameOf(index)).map((text) => h("p", { class: "df-travel" }, text))] : [ h("p", { class: "df-hint" }, "Step forward to run the first op.")]));
     this.watchList.replaceChildren(...[...this.watches].map((index) => this.card(index, replay.valueOf(index), { pinned: true })));
     const ready = state.ready.slice(0, 4).map((index) => this.nameOf(index)).join(", ");
     this.memory.textContent = `${plural(state.alive.size, "value")} alive, ${bytes(state.aliveBytes)}; ${plural(state.ready.length, "op")} ready${ready && ` (${ready}${state.ready.length > 4 ? " …" : ""})`}${other ? `; ${plural(different.size, "value")} ${different.size === 1 ? "differs" : "differ"} from ${this.trace.runs[this.other].label}` : ""}`;
+    if (!step) this.light.clear();
     const cards = [];
+    const freed = [];
     const seen = new Set(step ? [step.i] : []);
-    for (let k = replay.at - 2; k >= 0 && cards.length < MAX_CARDS; k--) {
+    for (let k = replay.at - 2; k >= 0 && cards.length + freed.length < MAX_CARDS; k--) {
       const { i, out } = replay.steps[k];
       if (seen.has(i) || this.watches.has(i)) continue;
       seen.add(i);
-      cards.push(this.card(i, out, { open: small(out) }));
+      if (state.alive.has(i)) cards.push(this.card(i, out, { open: small(out) }));
+      else if (out?.some(Boolean)) freed.push(this.card(i, out, { open: false, freed: true }));
     }
-    for (const index of replay.run.fed) cards.push(this.card(index, replay.valueOf(index), { open: small(replay.valueOf(index)) }));
+    for (const index of replay.run.fed) {
+      const value = replay.valueOf(index);
+      if (state.alive.has(index)) cards.push(this.card(index, value, { open: small(value) }));
+      else freed.push(this.card(index, value, { open: false, freed: true }));
+    }
     this.finished.replaceChildren(...cards);
+    this.freedList.replaceChildren(...freed);
+    this.freedTitle.textContent = `Freed: ${plural(freed.length, "value")}`;
+    this.freed.hidden = !freed.length;
     this.frame.say(sentence);
     this.keep();
     const item = step && pane.itemOf(step.i);
     if (item) pane.reveal(item.id);
+  }
+
+  /** The line of code that made an op, lit in the notebook too where that can be. */
+  sourceLine(index) {
+    const { source } = this.graph.nodes[index];
+    if (!source) return null;
+    const lit = this.light.show(source);
+    const place = source.cell ? `cell ${source.cell}, line ${source.line}` : source.file ? `${source.file.split(/[\\/]/).pop()}, line ${source.line}` : "";
+    return h("div", { class: "df-source", "data-lit": String(lit) }, h("small", {}, place), source.text && h("code", {}, source.text));
+  }
+
+  /** Frames of loops say which iteration they are in. */
+  paintLoops() {
+    for (const [path, element] of this.pane.drawing?.clusterElements ?? []) {
+      const loop = this.loops.get(path);
+      const label = element.querySelector(".df-cluster-label");
+      const words = loop ? `${lastPart(path)} · ${iterationWords(loop)}` : lastPart(path);
+      if (label.textContent !== words) label.textContent = words;
+    }
+  }
+
+  paintOrigin() {
+    const found = Object.values(this.origins).filter(Boolean).sort((a, b) => a.k - b.k);
+    this.origin.hidden = !found.length;
+    this.origin.replaceChildren(
+      ...found.flatMap(({ what, i, k, text }, n) => [
+        n ? "; " : "",
+        `first ${WORDS[what]}: `,
+        h("button", { type: "button", class: "df-link", title: "Go to where it is made", onclick: () => { this.go(k + 1); this.expose(i); }, ...QUIET }, this.nameOf(i)),
+        text && `, ${text}`,
+      ]),
+    );
   }
 
   /** In a run on several devices or tasks each op says where it runs. */
@@ -407,6 +492,9 @@ class StepperView {
 
 }
 
+const WORDS = { nan: "NaN", inf: "infinity" };
+const OF_ONE = new Set(["df-alive", "df-freed", "df-dead"]); // of values, which a closed scope has many of
+const iterationWords = ({ at, of, over }) => (over ? `ended after ${plural(of, "iteration")}` : `iteration ${at} of ${of}`);
 const small = (out) => (out ?? []).every((summary) => !summary || summary.kind === "scalar" || summary.size <= 12);
 
 export default { initialize, render };

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import linecache
 import re
 from collections.abc import Iterable
 from typing import Any
 
 from dataflow_widgets.values import summarize
 from dataflow_widgets.words import count_words
+
+_MOST_CODE_CHARS = 200
 
 
 def run_to_dict(recorded: Any, nodes: list[dict[str, Any]], label: str) -> dict[str, Any]:
@@ -70,6 +73,15 @@ def run_to_dict(recorded: Any, nodes: list[dict[str, Any]], label: str) -> dict[
         if op is not None and op.name in index:
             run["failed"] = index[op.name]
     return run
+
+
+def add_source_text(nodes: list[dict[str, Any]], touched: Iterable[int]) -> None:
+    """Puts the line of code itself (``"text"``) into the source of the nodes at ``touched``."""
+    for i in touched:
+        source = nodes[i]["source"]
+        text = linecache.getline(source["file"], source["line"]).strip() if source else ""
+        if text:
+            nodes[i]["source"] = source | {"text": text[:_MOST_CODE_CHARS]}
 
 
 def _add_travels(recorded: Any, steps: list[dict[str, Any]], index: dict[str, int]) -> None:
