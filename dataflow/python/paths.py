@@ -137,7 +137,7 @@ contrib.crf.python.ops.crf : contrib.crf
 contrib.image.python.ops.{image_ops dense_image_warp} : contrib.image
 contrib.opt.python.training.{external_optimizer lazy_adam_optimizer} : contrib.opt
 contrib.opt.python.training.{moving_average_optimizer nadam_optimizer} : contrib.opt
-contrib.graph_editor.{select subgraph transform util} : contrib.graph_editor
+contrib.graph_editor.util : contrib.graph_editor.elements
 contrib.cudnn_rnn.python.ops.cudnn_rnn_ops : contrib.cudnn_rnn
 contrib.cudnn_rnn.python.layers.cudnn_rnn : contrib.cudnn_rnn
 contrib.distributions.python.ops.{distribution normal categorical bernoulli} : contrib.distributions

@@ -1,0 +1,55 @@
+"""``tf.contrib.opt``: more optimizers, and SciPy's for a graph's loss."""
+
+from dataflow.contrib.opt.adam_variants import AdaMaxOptimizer, LazyAdamOptimizer, NadamOptimizer
+from dataflow.contrib.opt.external_optimizer import (
+    ExternalOptimizerInterface,
+    ScipyOptimizerInterface,
+)
+from dataflow.contrib.opt.lars_optimizer import LARSOptimizer
+from dataflow.contrib.opt.moving_average_optimizer import MovingAverageOptimizer
+from dataflow.contrib.opt.sign_optimizers import AddSignOptimizer, PowerSignOptimizer
+from dataflow.contrib.opt.sign_decay import (
+    get_cosine_decay_fn,
+    get_linear_decay_fn,
+    get_restart_decay_fn,
+)
+from dataflow.contrib.opt.weight_decay_optimizers import (
+    AdamWOptimizer,
+    DecoupledWeightDecayExtension,
+    MomentumWOptimizer,
+    extend_with_decoupled_weight_decay,
+)
+from dataflow.namespaces import explain_absent
+from dataflow.ops.clip import clip_by_global_norm
+
+__all__ = [
+    "AdaMaxOptimizer",
+    "AdamWOptimizer",
+    "AddSignOptimizer",
+    "DecoupledWeightDecayExtension",
+    "ExternalOptimizerInterface",
+    "LARSOptimizer",
+    "LazyAdamOptimizer",
+    "MomentumWOptimizer",
+    "MovingAverageOptimizer",
+    "NadamOptimizer",
+    "PowerSignOptimizer",
+    "ScipyOptimizerInterface",
+    "clip_gradients_by_global_norm",
+    "extend_with_decoupled_weight_decay",
+    "get_cosine_decay_fn",
+    "get_linear_decay_fn",
+    "get_restart_decay_fn",
+]
+
+
+def clip_gradients_by_global_norm(
+    gradients_variables: list[tuple[object, object]], clip_norm: float = 20.0
+) -> list[tuple[object, object]]:
+    """The pairs with their gradients scaled so that their norm together is at most ``clip_norm``."""
+    gradients, variables = zip(*gradients_variables, strict=True)
+    clipped, _ = clip_by_global_norm(list(gradients), clip_norm)
+    return list(zip(clipped, variables, strict=True))
+
+
+__getattr__ = explain_absent(__name__)

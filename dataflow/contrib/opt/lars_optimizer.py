@@ -1,0 +1,52 @@
+"""`LARSOptimizer`. Source: You, Gitman, Ginsburg, "Large batch training of convolutional networks", 2017."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dataflow.ops.array import where
+from dataflow.ops.math import greater, logical_and
+from dataflow.ops.optimizer_updates import apply_momentum
+from dataflow.ops.tensor_products import norm
+from dataflow.train.momentum import MomentumOptimizer
+
+
+class LARSOptimizer(MomentumOptimizer):
+    """Momentum with a rate for each variable: ``eeta * |w| / (|g| + weight_decay * |w| + epsilon)``.
+
+    Variables whose name holds a text of ``skip_list`` are trained with the plain rate and without decay.
+    """
+
+    def __init__(
+        self,
+        learning_rate: Any,
+        momentum: Any = 0.9,
+        weight_decay: float = 0.0001,
+        eeta: float = 0.001,
+        epsilon: float = 0.0,
+        name: str = "LARSOptimizer",
+        skip_list: Any = None,
+        use_nesterov: bool = False,
+    ) -> None:
+        if momentum < 0.0:
+            raise ValueError(f"momentum should be positive: {momentum}")
+        super().__init__(learning_rate, momentum, False, name, use_nesterov)
+        self._weight_decay, self._eeta, self._epsilon = weight_decay, eeta, epsilon
+        self._skip_list = skip_list or []
+
+    def _apply_dense(self, grad: Any, var: Any) -> Any:
+        inputs = self._inputs(var)
+        if not any(text in var.op.name for text in self._skip_list):
+            w_norm, g_norm = norm(var), norm(grad)
+            ratio = self._eeta * w_norm / (g_norm + self._weight_decay * w_norm + self._epsilon)
+            one = w_norm * 0.0 + 1.0
+            grows = logical_and(greater(w_norm, 0.0), greater(g_norm, 0.0))
+            inputs["lr"] = inputs["lr"] * where(grows, ratio, one)
+            grad = grad + self._weight_decay * var
+        return apply_momentum(var, grad=grad, **inputs, use_locking=self._use_locking).op
+
+    def _apply_sparse(self, grad: Any, var: Any) -> Any:
+        raise NotImplementedError(
+            f"LARSOptimizer cannot train {var.op.name!r} by rows: use tf.train.MomentumOptimizer for "
+            "embeddings."
+        )
