@@ -44,8 +44,9 @@ _CLOSE_SECONDS = 2.0
 class _Combination:
     """What a session knows of one combination of fetches and feeds."""
 
-    def __init__(self, fetches: FetchPlan, feeds: list[Tensor]) -> None:
+    def __init__(self, fetches: FetchPlan, feeds: list[Tensor], traced: bool = False) -> None:
         self.fetches = fetches
+        self.traced = traced
         self.feeds = feeds
         self.feed_names = [t.name for t in feeds]
         self.converters = [make_feed_converter(t) for t in feeds]
@@ -106,20 +107,22 @@ class RemoteSession:
             return None
         return RemotePlan(self._run, combination)
 
-    def _combination(self, fetches: Any, feed_dict: Any) -> tuple[_Combination, list[Any]]:
+    def _combination(
+        self, fetches: Any, feed_dict: Any, traced: bool = False
+    ) -> tuple[_Combination, list[Any]]:
         """The combination, kept from an earlier run where there was one, and the values to feed."""
         combination = None
         if self.graph.num_mutations != self._seen_mutations:
             self._combinations.clear()
             self._seen_mutations = self.graph.num_mutations
         try:
-            key = (cache_key(fetches), tuple(feed_dict) if feed_dict else ())
+            key = (cache_key(fetches), tuple(feed_dict) if feed_dict else (), traced)
             combination = self._combinations.get(key)
         except TypeError:
             key = None
         if combination is None:
             feeds = flatten_feeds(self.graph, feed_dict) if feed_dict else {}
-            combination = _Combination(FetchPlan(self.graph, fetches), list(feeds))
+            combination = _Combination(FetchPlan(self.graph, fetches), list(feeds), traced)
             values = list(feeds.values())
             if key is not None and len(feeds) == len(key[1]):
                 self._combinations[key] = combination
@@ -172,13 +175,10 @@ class RemoteSession:
 
         As `dataflow.runtime.stepper.record`. Nodes are in the order in which they began.
         """
-        feeds = flatten_feeds(self.graph, feed_dict) if feed_dict else {}
-        combination = _Combination(FetchPlan(self.graph, fetches), list(feeds))
-        arrays = [
-            convert(value)
-            for convert, value in zip(combination.converters, feeds.values(), strict=True)
-        ]
-        self.backend.prepare(combination, _deadline(self._timeout_seconds))
+        combination, given = self._combination(fetches, feed_dict, traced=True)
+        arrays = [convert(v) for convert, v in zip(combination.converters, given, strict=True)]
+        if combination.generation != self.backend.generation:
+            self._prepare(combination, self._timeout_seconds)
         tracers: dict[str, StepTracer] = {}
         result = error = None
         started = time.time()
@@ -280,7 +280,7 @@ class LocalMaster:
         """Cut the graph and register the partitions; see `MasterSession.prepare`."""
         fetches = combination.fetches
         prepared = self.master.prepare(
-            fetches.tensors, fetches.operations, combination.feeds, deadline
+            fetches.tensors, fetches.operations, combination.feeds, deadline, combination.traced
         )
         combination.prepared = prepared
         combination.needed = prepared.needed
@@ -436,6 +436,7 @@ class RemoteMaster:
             "fetches": [t.name for t in combination.fetches.tensors],
             "targets": [op.name for op in combination.fetches.operations],
             "feeds": combination.feed_names,
+            "traced": combination.traced,
         }
         return self._ask(method, head, deadline)
 

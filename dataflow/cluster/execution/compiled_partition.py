@@ -124,7 +124,9 @@ class CompiledSegment(NamedTuple):
 class CompiledPartition:
     """The functions of a partition's segments, and the tables that say who follows whom.
 
-    ``switches`` are those of the client's session; ``None``: nothing is rewritten. Raises
+    ``switches`` are those of the client's session; ``None``: nothing is rewritten. ``traced``: its
+    steps will be traced; the code for that is made here, for in a step it would look like the time
+    that a message took. Raises
     `InvalidArgumentError` for a pin that the task cannot keep, unless ``soft_placement`` lets it.
     """
 
@@ -134,6 +136,7 @@ class CompiledPartition:
         session: TaskSession,
         switches: Switches | None = None,
         soft_placement: bool = True,
+        traced: bool = False,
     ) -> None:
         self.plan = plan
         self.session = session
@@ -148,7 +151,7 @@ class CompiledPartition:
         #: What each segment runs now.
         self.functions = [segment.function for segment in self._segments]
         #: Whether it has run so few times that it may still be rewritten.
-        self.is_new = self.may_be_rewritten
+        self.is_new = self.may_be_rewritten and not traced
         self._runs_left = RUNS_BEFORE_REWRITING
         num_nodes = sum(len(segment.ops) for segment in plan.segments)
         self._rewriting = Gradual(self._rewrite_gradually(), nodes_per_run(num_nodes))
@@ -182,6 +185,9 @@ class CompiledPartition:
         #: Nothing in it waits on the thread that runs it, or takes long.
         self.is_quick = all(self.inline_safe) and self.num_blocking == sum(self.can_retry)
         self._traced: dict[int, CompiledSegment] = {}
+        if traced:
+            for number in range(len(plan.segments)):
+                self._traced_segment(number)
 
     def _place(self) -> Iterator[Placed]:
         """The segments with their copies. What no other task sees stays on the GPU between them."""

@@ -48,9 +48,15 @@ class RemotePartition:
     """A partition that was registered with another task."""
 
     def __init__(
-        self, task: str, address: str, partition: GraphPartition, feeds: Sequence[Tensor]
+        self,
+        task: str,
+        address: str,
+        partition: GraphPartition,
+        feeds: Sequence[Tensor],
+        traced: bool = False,
     ) -> None:
         self.task = task
+        self.traced = traced
         self.address = address
         #: To register it once more where the task was restarted.
         self.partition = partition
@@ -148,10 +154,11 @@ class MasterSession:
         fetch_operations: Sequence[Operation],
         feeds: Sequence[Tensor],
         deadline: float | None = None,
+        traced: bool = False,
     ) -> PreparedStep:
         """Cut the graph for these fetches and feeds and register its partitions with their tasks.
 
-        Raises DeadlineExceededError when these have not answered by the deadline, which is as
+        ``traced``: its steps will be traced, see `CompiledPartition`. Raises DeadlineExceededError when these have not answered by the deadline, which is as
         `time.monotonic` tells.
         """
         cut = self._cut(fetch_tensors, fetch_operations, feeds)
@@ -159,10 +166,10 @@ class MasterSession:
         own = partitions.pop(self.task, None)
         local = None
         if own is not None:
-            local = CompiledPartition(own, self._task_session, self._switches, self._soft)
+            local = CompiledPartition(own, self._task_session, self._switches, self._soft, traced)
         remotes = []
         for task, partition in partitions.items():
-            remote = RemotePartition(task, self.addresses[task], partition, feeds)
+            remote = RemotePartition(task, self.addresses[task], partition, feeds, traced)
             if own is None or not any(t.task == task for s in own.segments for t in s.transfers):
                 remote.waits = False
             else:
@@ -242,6 +249,7 @@ class MasterSession:
             "home": self.task,
             "rewrites": self._switches,
             "soft": self._soft,
+            "traced": remote.traced,
             "addresses": {
                 t.task: self.addresses[t.task] for s in partition.segments for t in s.transfers
             },

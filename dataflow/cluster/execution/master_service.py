@@ -102,7 +102,9 @@ class MasterService:
     ) -> dict[str, Any]:
         session = self._find(head)
         graph = session.graph
-        prepared = session.master.prepare(*_wanted(graph, head), _deadline(head))
+        prepared = session.master.prepare(
+            *_wanted(graph, head), _deadline(head), bool(head.get("traced", False))
+        )
         for name in session.stubs:
             if name in prepared.needed:
                 raise InvalidArgumentError(None, graph.op_by_name[name], session.stubs[name])

@@ -313,6 +313,7 @@ class WorkerService:
             self.task_session(session),
             None if switches is None else Switches(*switches),
             bool(head.get("soft", True)),
+            bool(head.get("traced", False)),
         )
         with self._lock:
             self._next_handle += 1
