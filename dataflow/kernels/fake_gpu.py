@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.cuda.precision import rounded_to_tf32, tf32_enabled
+from dataflow.kernels.subnormals import Computing
 
 #: Names of NumPy that CuPy (14.2) has not.
 LACKING = frozenset(
@@ -93,7 +94,7 @@ class Recording:
 
     def replay(self) -> None:
         """Every call again, into the arrays that it wrote first."""
-        with np.errstate(all="ignore"):  # as in any run
+        with Computing():  # as in any run
             for call, result in self.steps:
                 _write_into(result, call())
 

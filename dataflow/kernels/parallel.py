@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.blas import num_threads, single_threaded
+from dataflow.kernels.subnormals import Computing
 
 
 class _Helper(threading.Thread):
@@ -37,7 +38,7 @@ class _Helper(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        with np.errstate(all="ignore"):  # as in the thread that runs the plan
+        with Computing():  # as in the thread that runs the plan
             while True:
                 self.go.acquire()
                 part, self.part = self.part, None

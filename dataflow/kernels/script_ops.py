@@ -19,6 +19,7 @@ from dataflow.errors import (
     UnknownError,
 )
 from dataflow.kernels.registry import kernel
+from dataflow.kernels.subnormals import as_outside
 from dataflow.python_functions import find_function
 
 _ERRORS: tuple[tuple[type[BaseException], type[OpError]], ...] = (
@@ -93,7 +94,8 @@ def _make(token: str, tout: Any, convert: bool) -> Callable[..., Any]:
         if convert:
             arguments = [np.asarray(a).view(_WithNumpy) for a in arguments]
         try:
-            result = function(*arguments)
+            with as_outside():
+                result = function(*arguments)
         except OpError:
             raise
         except Exception as e:

@@ -10,6 +10,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.bfloat16 import bind_node
 from dataflow.kernels.loader import get_kernel
+from dataflow.kernels.subnormals import Computing
 from dataflow.ops.sources import make_constant
 from dataflow.rewrites.dedupe import can_merge
 from dataflow.rewrites.switches import MAX_FOLDED_BYTES
@@ -123,7 +124,7 @@ def compute(op: Operation) -> Any:
         else:
             arguments.append(next(values))
     try:
-        with np.errstate(all="ignore"):
+        with Computing():
             return np.asarray(bind_node(found, np, op)(*arguments))
     except Exception:  # the error belongs to the run, where it names the node
         return None

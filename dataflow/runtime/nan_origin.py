@@ -28,6 +28,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.loader import get_kernel
 from dataflow.kernels.registry import bind
+from dataflow.kernels.subnormals import Computing
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.places import OUTSIDE, places
 from dataflow.rewrites.prune import needed_operations
@@ -263,7 +264,7 @@ def _find(
         ops, [target], fed, _binder(plan, again), plan.bind_variable, trace=True
     ).generate()
     try:
-        with np.errstate(all="ignore"):
+        with Computing():
             generated.function(watch.hook, *feeds, *given.values())
     except _Found:
         pass

@@ -21,6 +21,7 @@ from dataflow.kernels.malloc_tuning import keep_freed_memory, without_collecting
 from dataflow.kernels.mutex import release_held
 from dataflow.kernels.parallel import limited_to
 from dataflow.kernels.registry import cpu_only_reason
+from dataflow.kernels.subnormals import Computing, begin_flushing, end_flushing
 from dataflow.kernels.xp import array_module, on_device
 from dataflow.placement.placer import log_placement, place
 from dataflow.placement.transfers import Placed, insert_copies
@@ -287,7 +288,7 @@ class Plan:
     @contextlib.contextmanager
     def _thread_context(self) -> Iterator[None]:
         """What a thread needs around lines of this plan."""
-        with np.errstate(all="ignore"), contextlib.ExitStack() as stack:
+        with Computing(), contextlib.ExitStack() as stack:
             for scope in self.thread_scopes:
                 stack.enter_context(scope())
             yield
@@ -369,6 +370,7 @@ class Plan:
         """Runs with converted feeds; returns the values of ``fetches.tensors``."""
         if self._runs_left >= 0:
             self._go_on_rewriting(arguments)
+        outside = begin_flushing()
         try:
             if self.captures is not None:
                 launched = self.captures.run(arguments)
@@ -390,6 +392,8 @@ class Plan:
         except BaseException:  # the cell was interrupted
             release_held()
             raise
+        finally:
+            end_flushing(outside)
         return [own(v) for v in results] if results else []
 
     def annotate_error(self, error: Exception) -> Exception:

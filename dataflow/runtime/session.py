@@ -415,6 +415,7 @@ class Session(BaseSession):
     On a CPU a result is a function of the graph, the feeds and the variables: it has the same bits in
     every run, whatever else is fetched, with rewrites on or off, and with any number of threads. On
     another processor, and for sums and products with and without llvmlite, last digits may differ.
+    Subnormal numbers (below 1.2e-38 in float32) count as zero in a run, as in TensorFlow.
     """
 
     def __init__(self, target: Any = "", graph: Any = None, config: Any = None) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from dataflow.graph.operation import Operation
 from dataflow.kernels.cuda.clock import DeviceClocks
 from dataflow.kernels.mutex import release_held
+from dataflow.kernels.subnormals import Computing
 from dataflow.kernels.xp import is_device_array, to_host
 from dataflow.ops.transfer import COPIES
 from dataflow.placement.transfers import Placed
@@ -117,7 +118,7 @@ def record(
     result: Any = None
     error: Exception | None = None
     try:
-        with np.errstate(all="ignore"), contextlib.ExitStack() as scopes:
+        with Computing(), contextlib.ExitStack() as scopes:
             for scope in plan.thread_scopes:
                 scopes.enter_context(scope())
             flat = generated.function(hook, *arguments)

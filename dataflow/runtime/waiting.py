@@ -21,10 +21,9 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.kernels.subnormals import Computing
 from dataflow.runtime.resources import Cancellation, Waiter, here, wait_for
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ class Overlap:
             def work() -> None:
                 value, error = None, None
                 try:
-                    with np.errstate(all="ignore"):
+                    with Computing():
                         value = kernel(*arguments)
                 except BaseException as e:
                     error = e

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from dataflow.kernels.jit import compiler
+from dataflow.kernels.subnormals import Computing
+
+
+@pytest.fixture(autouse=True)
+def computing() -> Iterator[None]:
+    """Kernels are called as in a run, whose threads take subnormal numbers for zero."""
+    with Computing():
+        yield
 
 
 @pytest.fixture

@@ -14,8 +14,6 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from dataflow.cluster.execution import prefetch
 from dataflow.cluster.execution.schedule import (
     SegmentChain,
@@ -30,6 +28,7 @@ from dataflow.cluster.transport.messages import Kind, Message
 from dataflow.cluster.transport.remote_errors import error_of
 from dataflow.cluster.transport.step_flags import ADOPT, ALL, LAST, PREFETCHED
 from dataflow.errors import DeadlineExceededError, UnavailableError
+from dataflow.kernels.subnormals import Computing
 
 if TYPE_CHECKING:
     from dataflow.cluster.execution.master import MasterSession, PreparedStep
@@ -136,7 +135,7 @@ class FastStep:
             if not may_run:  # its task is dead, as the general step will say
                 pool.give_unused(connection)
                 return None
-            with np.errstate(all="ignore"):
+            with Computing():
                 outcome = self._run(
                     connection, step, reads, values, seconds, count, load.num_updates
                 )

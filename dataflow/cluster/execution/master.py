@@ -15,8 +15,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from dataflow import errors
 from dataflow.cluster.execution import prefetch
 from dataflow.cluster.execution.compiled_partition import CompiledPartition, TaskSession
@@ -38,6 +36,7 @@ from dataflow.cluster.transport.step_flags import (
 from dataflow.errors import OpError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
+from dataflow.kernels.subnormals import Computing
 from dataflow.rewrites.switches import Switches
 
 #: How long a task may take to drop what a session registered, before the session goes on without.
@@ -323,7 +322,7 @@ class MasterSession:
             if self.closed:  # while the step was being prepared
                 run.cancel_from_outside()
                 self.close()
-            with np.errstate(all="ignore"):
+            with Computing():
                 return run.run(values, seconds)
         finally:
             self._active.discard(run)

@@ -15,8 +15,6 @@ from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-
 from dataflow.cluster.execution.compiled_partition import (
     CompiledPartition,
     current_step,
@@ -25,6 +23,7 @@ from dataflow.cluster.execution.schedule import SegmentChain, take_in
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.partition.partitioner import Segment
 from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.subnormals import compute_in_this_thread
 from dataflow.runtime.codegen import DEAD
 from dataflow.runtime.lending import Lender
 from dataflow.runtime.resources import Cancellation, Postponed, postponing
@@ -405,7 +404,8 @@ class _Worker(threading.Thread):
         self.work: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
     def run(self) -> None:
-        np.seterr(all="ignore")  # for this thread; a context for each segment costs a microsecond
+        # For this thread, once; a context for each segment costs a microsecond.
+        compute_in_this_thread()
         while True:
             function = self.work.get()
             function()

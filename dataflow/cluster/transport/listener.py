@@ -11,14 +11,13 @@ import threading
 import time
 from typing import Protocol
 
-import numpy as np
-
 from dataflow.cluster.transport import handshake
 from dataflow.cluster.transport.connection import Connection, max_message_bytes, split_address
 from dataflow.cluster.transport.leader_followers import LeaderFollowers, ShortWork, can_share_thread
 from dataflow.cluster.transport.messages import ProtocolError
 from dataflow.cluster.transport.refusals import Refusals
 from dataflow.errors import OpError, UnavailableError
+from dataflow.kernels.subnormals import compute_in_this_thread
 
 log = logging.getLogger("dataflow.cluster")
 
@@ -124,7 +123,7 @@ class Listener:
             raise
 
     def _serve(self, sock: socket.socket, source: str) -> None:
-        np.seterr(all="ignore")  # the handler computes on this thread
+        compute_in_this_thread()  # the handler does
         try:
             connection = Connection(sock, source, handshake.HANDSHAKE_MAX_BYTES)
         except OSError:

@@ -35,6 +35,7 @@ import numpy as np
 from dataflow.kernels.blas import num_threads
 from dataflow.kernels.jit.compiler import address_of, compile_source
 from dataflow.kernels.parallel import num_workers
+from dataflow.kernels.subnormals import compute_in_this_thread
 
 #: How long a member that has nothing to do waits in a loop; and a caller for the others' last call.
 #: (An unrolled LSTM beside TensorFlow on a quiet machine: 0.92 of its time with 30 us, 0.75 with 100,
@@ -69,11 +70,13 @@ class Team:
         self._set(_PATIENCE, max(1, int(_WAITING_SECONDS / _seconds_of_a_look(wait))))
         self._process = os.getpid()
         serving = ctypes.CFUNCTYPE(None, ctypes.c_int64)(serve)
+
+        def work() -> None:
+            compute_in_this_thread()
+            serving(self._memory)
+
         self._threads = [
-            threading.Thread(
-                target=serving, args=(self._memory,), name="dataflow-team", daemon=True
-            )
-            for _ in range(members)
+            threading.Thread(target=work, name="dataflow-team", daemon=True) for _ in range(members)
         ]
         for thread in self._threads:
             thread.start()
