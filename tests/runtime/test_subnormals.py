@@ -138,7 +138,7 @@ def test_a_helper() -> None:
         time.sleep(0.001)
         thread, makes = later()
         assert makes is (thread == here)
-        return thread != here
+        return bool(thread != here)
 
     until(found)
 
