@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from dataflow.cluster.execution.master import MasterSession, PreparedStep
 from dataflow.cluster.execution.step_tracer import StepTracer
 from dataflow.cluster.partition import graph_codec
 from dataflow.cluster.transport.connection import Connection
+from dataflow.cluster.transport.method_table import answers
 from dataflow.cluster.transport.remote_errors import describe_error
 from dataflow.errors import AbortedError, InvalidArgumentError
 from dataflow.graph.graph import Graph
@@ -39,17 +39,6 @@ class MasterService:
 
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.methods: dict[str, Callable[[Connection, dict[str, Any], list[Any]], Any]] = {
-            "session.create": self._create,
-            "session.extend": self._extend,
-            "session.prepare": self._prepare,
-            "session.placement": self._placement,
-            "session.explain": self._explain,
-            "session.devices": self._devices,
-            "session.run": self._run,
-            "session.close": self._close,
-            "cluster.reset": self._reset,
-        }
         self._sessions: dict[str, _ClientSession] = {}
         self._lock = threading.Lock()
 
@@ -72,6 +61,7 @@ class MasterService:
             )
         return session
 
+    @answers("session.create")
     def _create(
         self, connection: Connection, head: dict[str, Any], tensors: list[Any]
     ) -> dict[str, Any]:
@@ -87,6 +77,7 @@ class MasterService:
             self._sessions[master.name] = _ClientSession(master, connection)
         return {"session": master.name}
 
+    @answers("session.extend")
     def _extend(self, connection: Connection, head: dict[str, Any], tensors: list[Any]) -> None:
         session = self._find(head)
         if head.get("replace"):
@@ -97,6 +88,7 @@ class MasterService:
                 session.stubs[item["n"]] = str(item["why"])
         graph_codec.decode_operations(session.graph, head["ops"], tensors)
 
+    @answers("session.prepare")
     def _prepare(
         self, connection: Connection, head: dict[str, Any], tensors: list[Any]
     ) -> dict[str, Any]:
@@ -111,23 +103,27 @@ class MasterService:
         session.steps.append(prepared)
         return {"handle": len(session.steps) - 1, "needed": sorted(prepared.needed)}
 
+    @answers("session.explain")
     def _explain(
         self, connection: Connection, head: dict[str, Any], tensors: list[Any]
     ) -> dict[str, Any]:
         session = self._find(head)
         return {"tasks": session.master.explain(*_wanted(session.graph, head), _deadline(head))}
 
+    @answers("session.placement")
     def _placement(
         self, connection: Connection, head: dict[str, Any], tensors: list[Any]
     ) -> dict[str, Any]:
         step = self._find(head).steps[int(head["step"])]
         return {"tasks": step.task_of, "on_gpus": step.on_gpus}
 
+    @answers("session.devices")
     def _devices(
         self, connection: Connection, head: dict[str, Any], tensors: list[Any]
     ) -> dict[str, Any]:
         return {"devices": self.server.devices_of(self._find(head).master)}
 
+    @answers("session.run")
     def _run(self, connection: Connection, head: dict[str, Any], tensors: list[Any]) -> Any:
         session = self._find(head)
         try:
@@ -147,12 +143,14 @@ class MasterService:
             return _with_traces(results, tracers)
         return {}, results
 
+    @answers("session.close")
     def _close(self, connection: Connection, head: dict[str, Any], tensors: list[Any]) -> None:
         with self._lock:
             session = self._sessions.pop(str(head["session"]), None)
         if session is not None:
             self.server.end_master_session(session.master)
 
+    @answers("cluster.reset")
     def _reset(self, connection: Connection, head: dict[str, Any], tensors: list[Any]) -> None:
         self.server.reset_cluster([str(name) for name in head.get("containers", ())])
 

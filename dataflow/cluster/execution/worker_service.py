@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dataflow.cluster.execution.compiled_partition import (
@@ -30,6 +30,7 @@ from dataflow.cluster.partition.partition_codec import decode_partition
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.messages import Kind, Message, ProtocolError
+from dataflow.cluster.transport.method_table import MethodTable, answers
 from dataflow.cluster.transport.remote_errors import describe_error
 from dataflow.cluster.transport.shm_send import SHARE_FROM_BYTES
 from dataflow.cluster.transport.step_flags import (
@@ -58,21 +59,25 @@ _EARLY_SECONDS = 600.0
 
 
 class WorkerService:
-    """Holds a task's variables and runs partitions on them. ``methods`` answer calls by name."""
+    """Holds a task's variables and runs partitions on them.
 
-    def __init__(self, task: str, pool: ConnectionPool, resources: ResourceManager) -> None:
+    Calls are answered by its methods and those of ``services`` that are marked (`method_table.answers`).
+    """
+
+    def __init__(
+        self,
+        task: str,
+        pool: ConnectionPool,
+        resources: ResourceManager,
+        services: Sequence[object] = (),
+    ) -> None:
         self.task = task
         self.pool = pool
         self.resources = resources
         self.num_steps = 0
         self.load = TaskLoad()
         self.started = time.time()
-        self.methods: dict[str, Callable[[Connection, dict[str, Any], list[Any]], Any]] = {
-            "register": self._register,
-            "explain": self._explain,
-            "close_session": self.close_session,
-            "reset": self._reset,
-        }
+        self.methods = MethodTable(task, (self, *services))
         self.on_connection_closed: list[Callable[[Connection], None]] = []
         self._partitions: dict[int, Registered] = {}
         self._sessions: dict[str, TaskSession] = {}
@@ -271,14 +276,10 @@ class WorkerService:
 
     def _call(self, connection: Connection, message: Message) -> None:
         head = message.head or {}
-        method = self.methods.get(head.get("method", ""))
 
         def answer() -> None:
             try:
-                if method is None:
-                    raise NotFoundError(
-                        None, None, f"{self.task} has no method {head.get('method')!r}."
-                    )
+                method = self.methods.find(str(head.get("method", "")))
                 result = method(connection, head, message.tensors)
                 reply, tensors = result if isinstance(result, tuple) else (result, ())
                 connection.send(Kind.REPLY, 0, message.id, tensors, reply or {})
@@ -302,6 +303,7 @@ class WorkerService:
         else:
             answer()
 
+    @answers("register")
     def _register(
         self, connection: Connection, head: dict[str, Any], tensors: list[Any]
     ) -> dict[str, Any]:
@@ -323,6 +325,7 @@ class WorkerService:
             )
         return {"handle": handle, "on_gpus": partition.on_gpus}
 
+    @answers("explain")
     def _explain(
         self, connection: Connection, head: dict[str, Any], tensors: list[Any]
     ) -> dict[str, Any]:
@@ -332,6 +335,7 @@ class WorkerService:
             "code": code_of(plan, self.resources, None if switches is None else Switches(*switches))
         }
 
+    @answers("close_session")
     def close_session(
         self, connection: Connection, head: dict[str, Any], tensors: list[Any]
     ) -> None:
@@ -341,6 +345,7 @@ class WorkerService:
             for handle in [h for h, r in self._partitions.items() if r.session == session]:
                 del self._partitions[handle]
 
+    @answers("reset")
     def _reset(self, connection: Connection, head: dict[str, Any], tensors: list[Any]) -> None:
         self.resources.clear(head.get("containers") or None)
 

@@ -20,6 +20,7 @@ from dataflow.cluster.transport.connection import split_address
 from dataflow.cluster.transport.connection_pool import ConnectionPool
 from dataflow.cluster.transport.handshake import KEY_VARIABLE, default_key
 from dataflow.cluster.transport.listener import Listener
+from dataflow.cluster.transport.method_table import answers
 from dataflow.device_spec import DeviceSpec
 from dataflow.errors import InvalidArgumentError, OpError
 from dataflow.kernels.parallel import share_processors
@@ -63,7 +64,8 @@ class Server:
     ``server_or_cluster_def`` is what `ClusterSpec` takes, or a `ServerDef`. ``job_name`` and
     ``task_index`` may be left out where the cluster has only one. A port of 0 is replaced by a free
     one. ``key`` authenticates the tasks to each other: by default that of the cluster that was
-    launched, ``DATAFLOW_CLUSTER_KEY``, or one that belongs to this user on this machine.
+    launched, ``DATAFLOW_CLUSTER_KEY``, or one that belongs to this user on this machine. ``services`` are
+    objects whose marked methods (`cluster.transport.method_table`) answer calls beside the server's own.
 
     Raises ValueError or InvalidArgumentError for a job or task that is not in the spec,
     UnavailableError when the address is taken.
@@ -78,6 +80,7 @@ class Server:
         config: Any = None,
         start: bool = True,
         key: str | None = None,
+        services: Sequence[object] = (),
     ) -> None:
         if protocol not in (None, "grpc"):
             raise ValueError(f"Server: protocol must be 'grpc' (or left out), got {protocol!r}.")
@@ -92,6 +95,7 @@ class Server:
         self._spec = spec
         self._config = config
         self._key = key
+        self._services = services
         self._listener: Listener | None = None
         self._stopped = threading.Event()
         self._sessions: set[MasterSession] = set()
@@ -115,15 +119,9 @@ class Server:
         address = self._spec.task_address(self._job_name, self._task_index)
         key = self._key or registry.keys_by_address.get(address) or self._found_key(address)
         self._pool = ConnectionPool(key, self.task)
-        self.service = WorkerService(self.task, self._pool, self.resources)
         self.master_service = MasterService(self)
-        self.service.methods.update(self.master_service.methods)
-        self.service.methods["status"] = lambda connection, head, tensors: self.status()
-        self.service.methods["devices"] = lambda connection, head, tensors: {
-            "devices": self._devices()
-        }
-        self.service.methods["slow_down"] = self._slow_down
-        self.service.methods["shutdown"] = self._shutdown
+        services = (self.master_service, self, *self._services)
+        self.service = WorkerService(self.task, self._pool, self.resources, services)
         self.service.on_connection_closed.append(self.master_service.connection_closed)
         self._listener = Listener(address, key, self.task, self.service)
         self.address = self._listener.address
@@ -260,9 +258,23 @@ class Server:
         prefix = self.task.replace("/task:", "/replica:0/task:")
         return [device._replace(name=prefix + device.name) for device in list_local_devices()]
 
+    @answers("status")
+    def _answer_status(
+        self, connection: Any, head: dict[str, Any], tensors: list[Any]
+    ) -> dict[str, Any]:
+        return self.status()
+
+    @answers("devices")
+    def _answer_devices(
+        self, connection: Any, head: dict[str, Any], tensors: list[Any]
+    ) -> dict[str, Any]:
+        return {"devices": self._devices()}
+
+    @answers("slow_down")
     def _slow_down(self, connection: Any, head: dict[str, Any], tensors: list[Any]) -> None:
         self.service.load.delay_seconds = min(60.0, max(0.0, float(head["seconds"])))
 
+    @answers("shutdown")
     def _shutdown(self, connection: Any, head: dict[str, Any], tensors: list[Any]) -> None:
         threading.Thread(target=self.stop, name="dataflow stop", daemon=True).start()
 

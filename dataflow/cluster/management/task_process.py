@@ -14,6 +14,7 @@ from dataflow.cluster.management.server import Server
 from dataflow.cluster.management.spec import ClusterSpec
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.messages import Kind
+from dataflow.cluster.transport.method_table import answers
 from dataflow.errors import UnavailableError
 
 _KEPT_LINES = 1000
@@ -77,6 +78,7 @@ class TaskLog:
                     if connection in self._followers:
                         self._followers.remove(connection)
 
+    @answers("logs.follow")
     def follow(
         self, connection: Connection, head: dict[str, Any], tensors: list[Any]
     ) -> dict[str, Any]:
@@ -103,9 +105,10 @@ class TaskProcess:
         self.log = TaskLog()
         sys.stdout = LogStream("stdout", sys.stdout, self.log)
         sys.stderr = LogStream("stderr", sys.stderr, self.log)
-        self.server = Server({job: {index: f"{host}:{port}"}}, job, index, key=key)
-        self.server.service.methods["logs.follow"] = self.log.follow
-        self.server.service.methods["kill"] = self._kill
+        address = f"{host}:{port}"
+        self.server = Server(
+            {job: {index: address}}, job, index, key=key, services=(self, self.log)
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return where the task is: address, process, machine."""
@@ -132,6 +135,7 @@ class TaskProcess:
         """Stop the server; `wait` returns."""
         self.server.stop()
 
+    @answers("kill")
     def _kill(self, connection: Any, head: dict[str, Any], tensors: list[Any]) -> None:
         os._exit(1)
 
