@@ -444,6 +444,10 @@ class _Binder:
     bind_kernel: Any = Plan.bind_kernel
     bind_variable: Any = Plan.bind_variable
 
+    def op_state(self, op_name: str) -> dict[str, Any]:
+        """What an op keeps from step to step, for the session's life."""
+        return self.session.op_state(op_name)
+
     def place(
         self,
         ops: Sequence[Operation],
