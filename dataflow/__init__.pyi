@@ -346,7 +346,7 @@ from dataflow.ops.elementary import (
     tanh as tanh,
 )
 from dataflow.ops.functional import foldl as foldl, foldr as foldr, map_fn as map_fn, scan as scan
-from dataflow.ops.graph_scopes import (
+from dataflow.ops.graph_functions import (
     add_to_collection as add_to_collection,
     add_to_collections as add_to_collections,
     colocate_with as colocate_with,

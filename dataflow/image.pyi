@@ -69,4 +69,4 @@ from dataflow.ops.image_measures import (
     total_variation as total_variation,
 )
 from dataflow.ops.random import random_crop as random_crop
-from dataflow.ops.rearranging import extract_image_patches as extract_image_patches
+from dataflow.ops.permute import extract_image_patches as extract_image_patches

@@ -30,7 +30,7 @@ from dataflow.ops.candidate_sampling import (
     sampled_softmax_loss as sampled_softmax_loss,
     uniform_candidate_sampler as uniform_candidate_sampler,
 )
-from dataflow.ops.convolution import (
+from dataflow.ops.conv_functions import (
     atrous_conv2d as atrous_conv2d,
     atrous_conv2d_transpose as atrous_conv2d_transpose,
     conv1d as conv1d,
@@ -110,7 +110,7 @@ from dataflow.ops.quantized_refusals import (
     quantized_max_pool as quantized_max_pool,
     quantized_relu_x as quantized_relu_x,
 )
-from dataflow.ops.rearranging import (
+from dataflow.ops.permute import (
     depth_to_space as depth_to_space,
     space_to_batch as space_to_batch,
     space_to_depth as space_to_depth,

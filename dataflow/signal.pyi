@@ -1,4 +1,4 @@
-from dataflow.ops.frames import (
+from dataflow.ops.stft import (
     frame as frame,
     hamming_window as hamming_window,
     hann_window as hann_window,

@@ -12,7 +12,7 @@ from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops.conditionals import cond
 from dataflow.ops.control_flow import group, no_op
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import argmax, cast, equal, logical_and
 from dataflow.ops.queue import FIFOQueue, PaddingFIFOQueue
 from dataflow.shapes import TensorShape

@@ -20,7 +20,7 @@ from dataflow.ops import array
 from dataflow.ops.activation import softmax
 from dataflow.ops.bias import xw_plus_b
 from dataflow.ops.conditionals import cond
-from dataflow.ops.convolution import conv2d
+from dataflow.ops.conv_functions import conv2d
 from dataflow.ops.embedding import embedding_lookup
 from dataflow.ops.math import argmax, cast, reduce_sum, tanh
 from dataflow.ops.variable_scope import get_variable, get_variable_scope, variable_scope

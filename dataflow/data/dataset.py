@@ -181,7 +181,7 @@ class Dataset:
         from dataflow.ops.arithmetic import maximum
         from dataflow.ops.array import identity, shape, size
         from dataflow.ops.comparison import greater
-        from dataflow.ops.graph_scopes import control_dependencies
+        from dataflow.ops.graph_functions import control_dependencies
         from dataflow.ops.logging_ops import Assert
         from dataflow.ops.reader import matching_files
 

@@ -88,7 +88,7 @@ def dense_to_sparse_batch(batch_size: Any, row_shape: Any) -> Callable[[Dataset]
     """
     from dataflow.ops.array import ones_like, reshape, shape, where
     from dataflow.ops.assertions import assert_less_equal
-    from dataflow.ops.graph_scopes import control_dependencies
+    from dataflow.ops.graph_functions import control_dependencies
     from dataflow.ops.sparse_tensor import SparseTensor
     from dataflow.shapes import TensorShape
 

@@ -14,7 +14,7 @@ from dataflow.dtypes import DType
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.sparse_parts import (
+from dataflow.ops.sparse_reshape import (
     deserialize_sparse,
     serialize_many_sparse,
     serialize_sparse,

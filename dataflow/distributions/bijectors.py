@@ -14,7 +14,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
 from dataflow.ops.activation import softmax
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import abs_, exp, log, log1p, reduce_sum, sigmoid, square
 from dataflow.shapes import TensorShape
 

@@ -14,7 +14,7 @@ from dataflow.distributions.kullback_leibler import RegisterKL, kl_divergence
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops import array
 from dataflow.ops.activation import log_softmax, softmax
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import (
     abs_,
     add_n,

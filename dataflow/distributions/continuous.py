@@ -29,7 +29,7 @@ from dataflow.ops.assertions import (
     assert_less,
     assert_positive,
 )
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import (
     abs_,
     exp,

@@ -24,7 +24,7 @@ from dataflow.ops import array
 from dataflow.ops.activation import log_softmax, softmax
 from dataflow.ops.assertions import assert_less_equal, assert_near, assert_non_negative
 from dataflow.ops.casts import cast
-from dataflow.ops.graph_scopes import control_dependencies, name_scope
+from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.loss import (
     sigmoid_cross_entropy_with_logits,
     softmax_cross_entropy_with_logits_v2,

@@ -15,7 +15,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_positive, assert_same_float_dtype
-from dataflow.ops.graph_scopes import control_dependencies, name_scope
+from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.logging_ops import Assert
 from dataflow.ops.math import (
     exp,

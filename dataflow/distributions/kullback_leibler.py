@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.distributions.distribution import Distribution, after
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.logging_ops import Assert
 from dataflow.ops.math import is_nan, logical_not, reduce_all
 

@@ -18,7 +18,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_none_equal, assert_same_float_dtype
 from dataflow.ops.decompositions import cholesky
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import abs_, log, matmul, reduce_sum, square
 from dataflow.ops.matrix_diag import matrix_band_part, matrix_diag, matrix_diag_part
 from dataflow.ops.random import random_normal, random_uniform

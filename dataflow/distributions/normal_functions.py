@@ -10,7 +10,7 @@ import numpy as np
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops import array
 from dataflow.ops.activation import softplus_op
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import abs_, exp, expm1, log, log1p, maximum, minimum, square
 from dataflow.ops.special import erfc, ndtri as _ndtri
 from dataflow.shapes import normalize_axis

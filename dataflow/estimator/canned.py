@@ -16,7 +16,7 @@ from dataflow.layers.core import dense, dropout as dropout_layer
 from dataflow.layers.normalization import batch_normalization
 from dataflow.ops import array
 from dataflow.ops.control_flow import group
-from dataflow.ops.graph_scopes import control_dependencies
+from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.initializers import glorot_uniform_initializer, zeros_initializer
 from dataflow.ops.normalization import zero_fraction
 from dataflow.ops.partitioners import min_max_variable_partitioner

@@ -21,7 +21,7 @@ from dataflow.ops import array, lookup
 from dataflow.ops.activation import softmax
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_equal, less_equal
-from dataflow.ops.graph_scopes import control_dependencies
+from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.loss import (
     sigmoid_cross_entropy_with_logits,
     sparse_softmax_cross_entropy_with_logits,

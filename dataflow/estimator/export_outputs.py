@@ -118,7 +118,7 @@ def _joined(key: Any) -> str:
 def _tensor(value: Any) -> Any:
     """The update of a metric may be an operation, which a signature cannot hold."""
     from dataflow.graph.operation import Operation
-    from dataflow.ops.graph_scopes import control_dependencies
+    from dataflow.ops.graph_functions import control_dependencies
     from dataflow.ops.sources import constant
 
     if not isinstance(value, Operation):

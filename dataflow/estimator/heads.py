@@ -16,7 +16,7 @@ from dataflow.metrics import means
 from dataflow.ops import array
 from dataflow.ops.casts import cast
 from dataflow.ops.control_flow import group
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import add_n
 from dataflow.train.global_step import get_global_step
 

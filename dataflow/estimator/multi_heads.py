@@ -16,7 +16,7 @@ from dataflow.metrics import means, thresholds as threshold_metrics
 from dataflow.ops import array, lookup
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_equal, less_equal, logical_and
-from dataflow.ops.graph_scopes import control_dependencies
+from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.loss import sigmoid_cross_entropy_with_logits
 from dataflow.ops.math import add_n, sigmoid
 from dataflow.ops.reduce import reduce_mean

@@ -16,7 +16,7 @@ from dataflow.metrics import means
 from dataflow.ops import array
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_equal, less_equal
-from dataflow.ops.graph_scopes import control_dependencies
+from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.loss import log_poisson_loss, sigmoid_cross_entropy_with_logits
 from dataflow.ops.math import exp, sigmoid
 

@@ -21,7 +21,7 @@ from dataflow.ops import array, lookup
 from dataflow.ops.assertions import assert_greater_equal, assert_less
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_equal, less, logical_and
-from dataflow.ops.graph_scopes import control_dependencies
+from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.parsing import VarLenFeature
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.string import as_string, string_to_hash_bucket_fast

@@ -29,7 +29,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_equal
 from dataflow.ops.casts import cast
-from dataflow.ops.graph_scopes import control_dependencies
+from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.math import floordiv
 from dataflow.ops.parsing import VarLenFeature
 from dataflow.ops.segment import unsorted_segment_max

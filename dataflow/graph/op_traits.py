@@ -96,7 +96,7 @@ class OpTraits:
     operator: tuple[str, str] | None = None
     #: It computes something of all elements along the axes that its second input names.
     is_reduction: bool = False
-    #: It changes a variable, and its slots, by a rule and a dense gradient. `rewrites.updates` lets
+    #: It changes a variable, and its slots, by a rule and a dense gradient. `rewrites.multi_tensor_updates` lets
     #: one node make many of these.
     is_dense_update: bool = False
     #: It looks at the shapes of its inputs and never at their values.

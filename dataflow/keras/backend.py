@@ -18,7 +18,7 @@ from dataflow.ops import activation, array, elementary, math, random, reduce, te
 from dataflow.ops.clip import clip_by_value
 from dataflow.ops.comparison import equal, greater, less, not_equal
 from dataflow.ops.conditionals import cond
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.sources import constant, placeholder as make_placeholder, placeholder_with_default
 from dataflow.ops.state import assign, is_variable_initialized
 from dataflow.ops.variables import Variable, variables_initializer

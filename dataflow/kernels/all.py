@@ -12,6 +12,7 @@ from dataflow.kernels import (
     checkpoint as _checkpoint,  # noqa: F401
     comparison as _comparison,  # noqa: F401
     complex_numbers as _complex_numbers,  # noqa: F401
+    concat_split as _concat_split,  # noqa: F401
     conv as _conv,  # noqa: F401
     counting as _counting,  # noqa: F401
     ctc as _ctc,  # noqa: F401
@@ -25,7 +26,6 @@ from dataflow.kernels import (
     image as _image,  # noqa: F401
     image_color as _colors,  # noqa: F401
     image_files as _image_files,  # noqa: F401
-    joining as _joining,  # noqa: F401
     linalg as _linalg,  # noqa: F401
     logging_ops as _logging_ops,  # noqa: F401
     lookup as _lookup,  # noqa: F401
@@ -36,12 +36,12 @@ from dataflow.kernels import (
     normalization as _normalization,  # noqa: F401
     optimizer_updates as _training,  # noqa: F401
     parsing as _parsing,  # noqa: F401
+    permute as _permute,  # noqa: F401
     pooling as _pooling,  # noqa: F401
     quantize as _quantize,  # noqa: F401
     queue as _queue,  # noqa: F401
     random as _random,  # noqa: F401
     reader as _reader,  # noqa: F401
-    rearranging as _rearranging,  # noqa: F401
     reduce as _reduce,  # noqa: F401
     script_ops as _script_ops,  # noqa: F401
     segment as _segment,  # noqa: F401

@@ -177,10 +177,10 @@ def add_up_pieces(
         total += other
 
 
-class Later:
-    """A call that another thread may make meanwhile; `__call__` gives its result.
+class Future:
+    """A call that another thread may make in the meantime; `__call__` returns its result.
 
-    Whoever comes first makes it: a helper that was free and awake in time, else the caller.
+    A helper makes it if one was free and awake in time, else the caller does.
     """
 
     __slots__ = ("_function", "_part", "_result")

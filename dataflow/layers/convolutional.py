@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dataflow.layers.base import InputSpec, Layer, layer_function, pair
-from dataflow.ops import array, bias as bias_ops, convolution as convolution_ops
+from dataflow.ops import array, bias as bias_ops, conv_functions
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.shapes import TensorShape
 
@@ -119,7 +119,7 @@ class _Conv(Layer):
         layout = _format(self.data_format, self.rank)
         if self.rank == 2 and self.dilation_rate == (1, 1):
             strides = [1, *self.strides, 1] if layout == "NHWC" else [1, 1, *self.strides]
-            outputs = convolution_ops.conv2d(
+            outputs = conv_functions.conv2d(
                 inputs,
                 self.kernel,
                 strides,
@@ -128,7 +128,7 @@ class _Conv(Layer):
                 name="Conv2D",
             )
         else:
-            outputs = convolution_ops.convolution(
+            outputs = conv_functions.convolution(
                 inputs,
                 self.kernel,
                 padding=self.padding.upper(),
@@ -245,7 +245,7 @@ class _ConvTranspose(_Conv):
             strides = [1, *self.strides, 1]
             shape = [static[0], *known, self.filters]
         function = (
-            convolution_ops.conv2d_transpose if self.rank == 2 else convolution_ops.conv3d_transpose
+            conv_functions.conv2d_transpose if self.rank == 2 else conv_functions.conv3d_transpose
         )
         outputs = function(
             inputs,
@@ -356,7 +356,7 @@ class _SeparableConv(_Conv):
             pointwise = array.expand_dims(pointwise, 0)
             strides, dilation = strides * 2, [1, *dilation]
         full = [1, *strides, 1] if layout == "NHWC" else [1, 1, *strides]
-        outputs = convolution_ops.separable_conv2d(
+        outputs = conv_functions.separable_conv2d(
             inputs,
             depthwise,
             pointwise,

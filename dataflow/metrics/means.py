@@ -19,7 +19,7 @@ from dataflow.metrics.streaming import (
 )
 from dataflow.ops import array
 from dataflow.ops.arithmetic import div_no_nan
-from dataflow.ops.graph_scopes import control_dependencies
+from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.math import (
     abs_,
     cast,

@@ -12,7 +12,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.metrics.streaming import Pair, broadcast_weights, collect, metric_variable
 from dataflow.ops import array
 from dataflow.ops.arithmetic import div_no_nan
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import (
     add,
     cast,

@@ -1,7 +1,7 @@
 """The array family in one place: what other modules import when they shape and cut tensors.
 
-The ops themselves live in `array_basics` (shapes, fills), `joining` (concat, stack, split),
-`slicing`, `rearranging`, `gather_scatter` and `sequences`.
+The ops themselves live in `array_basics` (shapes, fills), `concat_split` (concat, stack, split),
+`slicing`, `permute`, `gather_scatter` and `sequences`.
 """
 
 from __future__ import annotations
@@ -30,6 +30,16 @@ from dataflow.ops.array_basics import (
     zeros,
     zeros_like,
 )
+from dataflow.ops.concat_split import (
+    concat,
+    parallel_stack,
+    repeat,
+    split,
+    stack,
+    stack_op,
+    tile,
+    unstack,
+)
 from dataflow.ops.gather_scatter import (
     batch_gather,
     boolean_mask,
@@ -49,17 +59,7 @@ from dataflow.ops.gather_scatter import (
     where,
     where_v2,
 )
-from dataflow.ops.joining import (
-    concat,
-    parallel_stack,
-    repeat,
-    split,
-    stack,
-    stack_op,
-    tile,
-    unstack,
-)
-from dataflow.ops.rearranging import (
+from dataflow.ops.permute import (
     batch_to_space,
     batch_to_space_nd,
     depth_to_space,

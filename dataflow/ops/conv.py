@@ -1,4 +1,4 @@
-"""Convolutions as ops: shape rules and gradients. The functions of `tf.nn` are in `convolution`.
+"""Convolutions as ops: shape rules and gradients. The functions of `tf.nn` are in `conv_functions`.
 
 A filter has shape [*taps, channels in, channels out]. ``strides``, ``dilations`` and
 ``explicit_paddings`` have one entry (or pair) for each axis of the input, in its data format.

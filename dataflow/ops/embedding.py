@@ -9,14 +9,14 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import identity, rank, reshape, shape, size, zeros_like
+from dataflow.ops.concat_split import concat, stack, tile
 from dataflow.ops.gather_scatter import (
     dynamic_partition,
     gather,
     parallel_dynamic_stitch,
     where,
 )
-from dataflow.ops.graph_scopes import colocate_with
-from dataflow.ops.joining import concat, stack, tile
+from dataflow.ops.graph_functions import colocate_with
 from dataflow.ops.sequences import range_, unique
 from dataflow.ops.slicing import slice_
 from dataflow.ops.sparse import (

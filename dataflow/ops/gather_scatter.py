@@ -24,9 +24,9 @@ from dataflow.ops.array_basics import (
     zeros_like,
 )
 from dataflow.ops.casts import cast, cast_op
+from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.indexed_slices import IndexedSlices
-from dataflow.ops.joining import concat, stack
-from dataflow.ops.rearranging import transpose
+from dataflow.ops.permute import transpose
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims

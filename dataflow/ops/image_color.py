@@ -15,8 +15,8 @@ from dataflow.ops import image as image_ops
 from dataflow.ops.arithmetic import maximum
 from dataflow.ops.array_basics import expand_dims, identity, shape
 from dataflow.ops.casts import cast, saturate_cast
+from dataflow.ops.concat_split import tile
 from dataflow.ops.image_geometry import as_image
-from dataflow.ops.joining import tile
 
 
 def convert_image_dtype(

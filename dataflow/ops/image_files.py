@@ -10,9 +10,9 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import image as image_ops
+from dataflow.ops.concat_split import unstack
 from dataflow.ops.image_color import convert_image_dtype
 from dataflow.ops.image_geometry import cut
-from dataflow.ops.joining import unstack
 
 decode_jpeg = image_ops.decode_jpeg_op
 decode_png = image_ops.decode_png_op
@@ -62,7 +62,7 @@ def extract_patches(
     images: Any, sizes: Any, strides: Any, rates: Any, padding: str, name: str | None = None
 ) -> Tensor:
     """Windows of images flattened into channels; see `tf.extract_image_patches`."""
-    from dataflow.ops.rearranging import extract_image_patches
+    from dataflow.ops.permute import extract_image_patches
 
     return extract_image_patches(images, sizes, strides, rates, padding, name)
 

@@ -14,9 +14,9 @@ from dataflow.ops import image as image_ops
 from dataflow.ops.arithmetic import maximum
 from dataflow.ops.array_basics import expand_dims, identity, reshape, shape, squeeze
 from dataflow.ops.casts import cast
+from dataflow.ops.concat_split import stack, unstack
 from dataflow.ops.elementary import floor
-from dataflow.ops.joining import stack, unstack
-from dataflow.ops.rearranging import reverse, transpose as transpose_axes
+from dataflow.ops.permute import reverse, transpose as transpose_axes
 from dataflow.ops.slicing import pad, slice_
 from dataflow.ops.static_value import static_value
 

@@ -13,9 +13,9 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops import image as image_ops
 from dataflow.ops.array_basics import reshape, shape
 from dataflow.ops.casts import cast
+from dataflow.ops.concat_split import concat
 from dataflow.ops.image_color import convert_image_dtype
 from dataflow.ops.image_geometry import as_image
-from dataflow.ops.joining import concat
 from dataflow.ops.seeds import seed_attrs
 from dataflow.ops.slicing import pad
 

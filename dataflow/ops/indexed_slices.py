@@ -97,7 +97,7 @@ class IndexedSlicesValue(NamedTuple):
 
 def concat_slices(parts: list[IndexedSlices]) -> IndexedSlices:
     """The sum of several sparse gradients of one tensor: all their rows."""
-    from dataflow.ops.joining import concat
+    from dataflow.ops.concat_split import concat
 
     return IndexedSlices(
         concat([p.values for p in parts], 0),

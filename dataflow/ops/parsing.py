@@ -356,7 +356,7 @@ def _parse(
 def _combine(found: dict[str, Any], feature: Any, single: bool) -> SparseTensor:
     """The SparseTensor of a `SparseFeature`: ids and values become coordinates and values."""
     from dataflow.ops.array_basics import expand_dims
-    from dataflow.ops.joining import concat
+    from dataflow.ops.concat_split import concat
     from dataflow.ops.sparse import sparse_reorder
 
     keys, sizes = feature.index_key, feature.size

@@ -12,7 +12,7 @@ from dataflow.graph.registry import Defaulted, OpDef, define_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops
 from dataflow.ops.conv import check_padding, check_rank, format_axes, pairs_of
-from dataflow.ops.convolution import explicit, spread, with_space_to_batch
+from dataflow.ops.conv_functions import explicit, spread, with_space_to_batch
 from dataflow.ops.costs import windows
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.static_value import static_dims

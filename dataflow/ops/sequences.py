@@ -222,7 +222,7 @@ def _sorted_last(values: Tensor, direction: str, stable: bool) -> Any:
 
 
 def _along(values: Any, axis: int, function: Any, name: str | None, default: str) -> Tensor:
-    from dataflow.ops.rearranging import transpose
+    from dataflow.ops.permute import transpose
 
     with op_scope(name, default, [values]):
         tensor = convert_to_tensor(values, name="values")
@@ -372,7 +372,7 @@ def listdiff(x: Any, y: Any, out_idx: Any = None, name: str | None = None) -> An
 
 def meshgrid(*args: Any, **kwargs: Any) -> list[Tensor]:
     """Coordinate grids of several vectors; ``indexing`` "xy" (default) or "ij"."""
-    from dataflow.ops.joining import stack
+    from dataflow.ops.concat_split import stack
 
     indexing = kwargs.pop("indexing", "xy")
     name = kwargs.pop("name", "meshgrid")

@@ -13,7 +13,7 @@ from dataflow.graph.registry import INDEX, define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import need_rank, ones_like, rank, reshape, shape
 from dataflow.ops.casts import cast
-from dataflow.ops.joining import concat, stack
+from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims

@@ -1,4 +1,4 @@
-"""The sparse family in one place; the ops live in `sparse_dense`, `sparse_sums`, `sparse_parts`."""
+"""The sparse family in one place; the ops live in `sparse_dense`, `sparse_reduce`, `sparse_reshape`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from dataflow.ops.sparse_dense import (
     sparse_tensor_to_dense,
     sparse_to_dense,
 )
-from dataflow.ops.sparse_parts import (
+from dataflow.ops.sparse_reduce import (
+    sparse_add,
+    sparse_maximum,
+    sparse_minimum,
+    sparse_reduce_max,
+    sparse_reduce_max_sparse,
+    sparse_reduce_sum,
+    sparse_reduce_sum_sparse,
+    sparse_softmax,
+)
+from dataflow.ops.sparse_reshape import (
     deserialize_many_sparse,
     serialize_many_sparse,
     serialize_sparse,
@@ -27,16 +37,6 @@ from dataflow.ops.sparse_parts import (
     sparse_split,
     sparse_to_indicator,
     sparse_transpose,
-)
-from dataflow.ops.sparse_sums import (
-    sparse_add,
-    sparse_maximum,
-    sparse_minimum,
-    sparse_reduce_max,
-    sparse_reduce_max_sparse,
-    sparse_reduce_sum,
-    sparse_reduce_sum_sparse,
-    sparse_softmax,
 )
 from dataflow.ops.sparse_tensor import (
     convert_to_tensor_or_sparse_tensor,

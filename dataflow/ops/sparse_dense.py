@@ -184,7 +184,7 @@ def sparse_tensor_dense_matmul_op(
 @sparse_tensor_dense_matmul_op.gradient
 def sparse_tensor_dense_matmul_gradient(op: Any, grad: Tensor) -> list[Any]:
     from dataflow.ops.math import reduce_sum
-    from dataflow.ops.rearranging import transpose
+    from dataflow.ops.permute import transpose
 
     indices, values, dense_shape, b = op.inputs
     adjoint_a, adjoint_b = op.attrs["adjoint_a"], op.attrs["adjoint_b"]

@@ -17,7 +17,7 @@ from dataflow.graph.declared_ops import declare_op
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import Array, Defaulted, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.shapes import Dims
 
 _RED = np.array([255, 0, 0, 255], np.uint8)

@@ -11,8 +11,8 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import Defaulted, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import need_rank, reshape, shape
+from dataflow.ops.concat_split import repeat, stack
 from dataflow.ops.gather_scatter import gather
-from dataflow.ops.joining import repeat, stack
 from dataflow.ops.sequences import range_
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.shapes import Dims

@@ -14,18 +14,18 @@ from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.folding import has_effects_behind
 from dataflow.rewrites.journal import Hit
-from dataflow.rewrites.symbolic_shapes import BROADCASTING, Shapes, Together, is_same
+from dataflow.rewrites.symbolic_shapes import BROADCASTING, EqualDims, Shapes, is_same
 from dataflow.rewrites.working_graph import WorkingGraph
 
 _PUZZLING = frozenset({"Reshape", "BroadcastTo", "Shape", "Size", "AddN", *BROADCASTING})
 
 
-def run(work: WorkingGraph, journal: list[Hit], together: Together) -> None:
-    """Takes them out. ``together``: sizes of feeds that are equal."""
+def run(work: WorkingGraph, journal: list[Hit], equal_dims: EqualDims) -> None:
+    """Takes them out. ``equal_dims``: sizes of feeds that are equal."""
     ops = work.needed()
     if not any(op.type in ("Reshape", "BroadcastTo", "Shape", "Size") for op in ops):
         return
-    shapes = Shapes(ops, work.feed_tensors, together)
+    shapes = Shapes(ops, work.feed_tensors, equal_dims)
     for op in ops:
         if op.type not in _PUZZLING or op.outputs[0] in work.fixed:
             continue

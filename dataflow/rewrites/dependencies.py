@@ -9,16 +9,16 @@ edges stay: one of them may be what keeps a node there.
 from __future__ import annotations
 
 from dataflow.graph.operation import Operation
-from dataflow.rewrites.dedupe import can_merge
+from dataflow.rewrites.common_subexpressions import can_merge
+from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
 from dataflow.rewrites.journal import Hit
-from dataflow.rewrites.places import OUTSIDE, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
 
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
     """Removes such edges, from the last node to the first, so that whole chains go."""
     ops = work.needed()
-    where = places(ops, work.feed_tensors)
+    where = positions(ops, work.feed_tensors)
     needed = set(ops)
     fetched = {t.op for t in work.fetch_tensors()} | work.fetch_operation_set()
     for op in reversed(ops):

@@ -10,11 +10,11 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 
 # The files of rules are loaded so that their rules are registered.
-from dataflow.rewrites import algebra, layout, loop_sums, neural, passes  # noqa: F401
+from dataflow.rewrites import algebra, layout, loop_accumulator_sinking, nn, passes  # noqa: F401
 from dataflow.rewrites.gradual import Steps, finish
 from dataflow.rewrites.journal import Hit, WatchedJournal
-from dataflow.rewrites.switches import Switches
-from dataflow.rewrites.symbolic_shapes import Together
+from dataflow.rewrites.options import RewriteOptions
+from dataflow.rewrites.symbolic_shapes import EqualDims
 from dataflow.rewrites.working_graph import WorkingGraph
 
 Watch = Callable[[WorkingGraph, Hit], None]
@@ -36,22 +36,30 @@ def apply(
     fetches: Sequence[Tensor],
     fetch_operations: Iterable[Operation],
     feeds: Sequence[Tensor],
-    switches: Switches,
+    options: RewriteOptions,
     watch: Watch | None = None,
-    together: Together | None = None,
-    guess: int | None = None,
+    equal_dims: EqualDims | None = None,
+    batch_size_hint: int | None = None,
     gpu_nodes: Collection[Operation] = (),
 ) -> Rewritten:
     """Rewrites the nodes of one plan; the originals stay as they are.
 
     ``watch(work, hit)`` is called after each rewrite, with the graph as it is then. The result is
-    for feeds whose sizes ``together`` are equal. ``guess`` is what sizes that are not known count as
-    when it is judged what is worth its while. ``gpu_nodes``: those of ``ops`` whose kernels run on a
-    GPU.
+    valid for feeds in which the dimensions of each group of ``equal_dims`` are equal.
+    ``batch_size_hint`` is the size assumed for unknown dimensions in cost estimates. ``gpu_nodes``:
+    those of ``ops`` whose kernels run on a GPU.
     """
     return finish(
         apply_gradually(
-            ops, fetches, fetch_operations, feeds, switches, watch, together, guess, gpu_nodes
+            ops,
+            fetches,
+            fetch_operations,
+            feeds,
+            options,
+            watch,
+            equal_dims,
+            batch_size_hint,
+            gpu_nodes,
         )
     )
 
@@ -61,19 +69,21 @@ def apply_gradually(
     fetches: Sequence[Tensor],
     fetch_operations: Iterable[Operation],
     feeds: Sequence[Tensor],
-    switches: Switches,
+    options: RewriteOptions,
     watch: Watch | None = None,
-    together: Together | None = None,
-    guess: int | None = None,
+    equal_dims: EqualDims | None = None,
+    batch_size_hint: int | None = None,
     gpu_nodes: Collection[Operation] = (),
 ) -> Steps[Rewritten]:
     """As `apply`, bit by bit."""
-    sums = loop_sums.find(ops, feeds, fetches) if switches.loop_sums else []
+    sums = loop_accumulator_sinking.find(ops, feeds, fetches) if options.loop_accumulators else []
     work = yield from WorkingGraph.made_gradually(ops, fetches, fetch_operations, feeds)
     journal: list[Hit] = []
     if watch is not None:
         journal = WatchedJournal(functools.partial(watch, work))
-    plan = passes.Rewriting(work, journal, switches, sums, together or [], guess, gpu_nodes)
+    plan = passes.Rewriting(
+        work, journal, options, sums, equal_dims or [], batch_size_hint, gpu_nodes
+    )
     yield from passes.run_all(plan)
     return _rewritten(work, journal)
 
@@ -100,10 +110,10 @@ def as_always(
     That is the only change of a graph after which values may be rounded otherwise. ``None`` where
     there is nothing to change, which is told before a node is copied.
     """
-    sums = loop_sums.find(ops, feeds, fetches)
+    sums = loop_accumulator_sinking.find(ops, feeds, fetches)
     if not sums:
         return None
     work = WorkingGraph(ops, fetches, fetch_operations, feeds)
     journal: list[Hit] = []
-    loop_sums.run(work, journal, sums)
+    loop_accumulator_sinking.run(work, journal, sums)
     return _rewritten(work, journal)

@@ -12,8 +12,8 @@ from dataflow.kernels.bfloat16 import bind_node
 from dataflow.kernels.loader import get_kernel
 from dataflow.kernels.subnormals import Computing
 from dataflow.ops.sources import make_constant
-from dataflow.rewrites.dedupe import can_merge
-from dataflow.rewrites.switches import MAX_FOLDED_BYTES
+from dataflow.rewrites.common_subexpressions import can_merge
+from dataflow.rewrites.options import MAX_FOLDED_BYTES
 from dataflow.shapes import num_elements
 
 #: A larger result than its inputs is worth keeping only while it is small.

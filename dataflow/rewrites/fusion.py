@@ -13,10 +13,10 @@ from dataflow.kernels.jit.expression import Program, Region
 from dataflow.kernels.jit.op_table import INSTRUCTIONS
 from dataflow.kernels.jit.regions import small
 from dataflow.ops.fused import fused_op
+from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
 from dataflow.rewrites.effects import Changes
 from dataflow.rewrites.gradual import NODES_PER_STEP, Steps
 from dataflow.rewrites.journal import Hit
-from dataflow.rewrites.places import OUTSIDE, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
 #: Sizes that nobody has seen yet count as this, when it is judged whether a result is large.
@@ -35,7 +35,10 @@ _refused: set[Program] = set()
 
 
 def run(
-    work: WorkingGraph, journal: list[Hit], guess: int | None = None, reductions: bool = False
+    work: WorkingGraph,
+    journal: list[Hit],
+    batch_size_hint: int | None = None,
+    reductions: bool = False,
 ) -> Steps[None]:
     """Finds the cones and puts a `_Fused` node in the place of each.
 
@@ -43,7 +46,7 @@ def run(
     otherwise than that of Sum or Mean alone.
     """
     ops = work.needed()
-    where = places(ops, work.feed_tensors)
+    where = positions(ops, work.feed_tensors)
     needed = set(ops)
     changes = Changes(ops)
     fetched = set(work.fetch_tensors())
@@ -81,7 +84,7 @@ def run(
         if reduction is not None and where.get(reduction) != where.get(root):
             reduction = None
         if len(members) < (1 if reduction is not None else 2) or not _worthwhile(
-            root.outputs[0], guess or _GUESSED_SIZE
+            root.outputs[0], batch_size_hint or _GUESSED_SIZE
         ):
             continue
         if len(members) + (reduction is not None) < 2:
@@ -115,12 +118,12 @@ def _is_general_power(op: Operation) -> bool:
     return bool(exponent.dims)
 
 
-def _worthwhile(tensor: Tensor, guess: int) -> bool:
+def _worthwhile(tensor: Tensor, batch_size_hint: int) -> bool:
     if tensor.dims is None:
         return True
     size = 1
     for d in tensor.dims:
-        size *= guess if d is None else d
+        size *= batch_size_hint if d is None else d
     return size >= _WORTHWHILE_ELEMENTS
 
 

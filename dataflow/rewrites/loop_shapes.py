@@ -14,7 +14,7 @@ from typing import Any
 
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.rewrites.places import OUTSIDE, places
+from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
 
 Symbols = tuple[Any, ...]
 #: Symbols, ``None`` for axes that differ; ``None``: not even the rank is known.
@@ -41,7 +41,7 @@ class LoopShapes:
         fresh: Callable[[Tensor], Symbols | None],
     ) -> None:
         self._of, self._fresh = of, fresh
-        self._where = places(ops, feeds)
+        self._where = positions(ops, feeds)
         self._ops = set(ops)
         #: True once something is known that an earlier round did not know.
         self.changed = False

@@ -12,25 +12,25 @@ from typing import Any, NamedTuple
 
 from dataflow.graph.operation import Operation
 from dataflow.rewrites import (
+    bias_relu_pool,
     broadcasting,
+    common_subexpressions,
+    control_dependency_gates,
     dead_branches,
     debug_ops,
-    dedupe,
     dependencies,
     fusion,
-    gates,
-    loop_sums,
-    packing,
-    pooling,
-    regions,
+    loop_accumulator_sinking,
+    multi_output_fusion,
+    multi_tensor_updates,
     repeated_rows,
     rules,
-    updates,
+    weight_prepacking,
 )
 from dataflow.rewrites.gradual import Steps
 from dataflow.rewrites.journal import Hit
-from dataflow.rewrites.switches import Switches
-from dataflow.rewrites.symbolic_shapes import Together
+from dataflow.rewrites.options import RewriteOptions
+from dataflow.rewrites.symbolic_shapes import EqualDims
 from dataflow.rewrites.working_graph import WorkingGraph
 
 #: How deep constant conditionals may be nested, each known only when the one around it is gone.
@@ -41,16 +41,16 @@ _MAX_ROUNDS = 4
 class Rewriting:
     """A plan while it is rewritten: what passes change, and what they may ask.
 
-    ``together``, ``guess`` and ``gpu_nodes`` are those of `engine.apply`; ``sums`` are the loop
-    variables that `loop_sums.find` told from the user's nodes.
+    ``equal_dims``, ``batch_size_hint`` and ``gpu_nodes`` are those of `engine.apply`; ``sums`` are the loop
+    variables that `loop_accumulator_sinking.find` told from the user's nodes.
     """
 
     work: WorkingGraph
     journal: list[Hit]
-    switches: Switches
+    options: RewriteOptions
     sums: list[Any] = field(default_factory=list)
-    together: Together = field(default_factory=list)
-    guess: int | None = None
+    equal_dims: EqualDims = field(default_factory=list)
+    batch_size_hint: int | None = None
     gpu_nodes: Collection[Operation] = ()
     #: How many hits each pass had when it was last its turn, by name.
     hits: dict[str, int] = field(default_factory=dict)
@@ -59,51 +59,63 @@ class Rewriting:
 class Pass(NamedTuple):
     """A row of the table.
 
-    Runs where one of ``switches``, fields of `Switches`, is on and ``condition`` holds. ``run`` is
+    Runs where one of ``options``, fields of `RewriteOptions`, is on and ``condition`` holds. ``run`` is
     a function or, where it takes long, a generator (`gradual.Steps`).
     """
 
     name: str
-    switches: tuple[str, ...]
+    options: tuple[str, ...]
     run: Callable[[Rewriting], Steps[None] | None]
     condition: Callable[[Rewriting], bool] = lambda plan: True
 
     def applies(self, plan: Rewriting) -> bool:
         """Whether it is to run now."""
-        return any(getattr(plan.switches, s) for s in self.switches) and self.condition(plan)
+        return any(getattr(plan.options, s) for s in self.options) and self.condition(plan)
 
 
 #: Once, on the nodes as the user made them.
 FIRST = (
-    Pass("loop_sums", ("loop_sums",), lambda p: loop_sums.run(p.work, p.journal, p.sums)),
+    Pass(
+        "loop_accumulator_sinking",
+        ("loop_accumulators",),
+        lambda p: loop_accumulator_sinking.run(p.work, p.journal, p.sums),
+    ),
     Pass("debug_ops", ("debug_ops",), lambda p: debug_ops.run(p.work, p.journal)),
 )
 #: What makes the graph smaller: all of it again after each hit of the last one, `dead_branches`, since
 #: walls have gone, and other predicates may be known.
 SIMPLIFICATION = (
     Pass("dependencies", ("dependencies",), lambda p: dependencies.run(p.work, p.journal)),
-    Pass("gates", ("dependencies",), lambda p: gates.run(p.work, p.journal)),
-    Pass("dedupe", ("common_subgraphs",), lambda p: dedupe.run(p.work, p.journal)),
+    Pass(
+        "control_dependency_gates",
+        ("dependencies",),
+        lambda p: control_dependency_gates.run(p.work, p.journal),
+    ),
+    Pass(
+        "common_subexpressions",
+        ("common_subgraphs",),
+        lambda p: common_subexpressions.run(p.work, p.journal),
+    ),
     Pass(
         "rules",
         ("arithmetic", "constant_folding"),
-        lambda p: rules.run(p.work, p.journal, p.switches),
+        lambda p: rules.run(p.work, p.journal, p.options),
     ),
     Pass(
         "broadcasting",
         ("arithmetic",),
-        lambda p: broadcasting.run(p.work, p.journal, p.together),
+        lambda p: broadcasting.run(p.work, p.journal, p.equal_dims),
     ),
     Pass(
         "rules",
         ("arithmetic", "constant_folding"),
-        lambda p: rules.run(p.work, p.journal, p.switches),
+        lambda p: rules.run(p.work, p.journal, p.options),
         condition=lambda p: bool(p.hits["broadcasting"]),
     ),
     Pass(
-        "dedupe",
+        "common_subexpressions",
         ("common_subgraphs",),
-        lambda p: dedupe.run(p.work, p.journal),
+        lambda p: common_subexpressions.run(p.work, p.journal),
         condition=lambda p: bool(p.journal),
     ),
     Pass("dead_branches", ("dead_branches",), lambda p: dead_branches.run(p.work, p.journal)),
@@ -116,19 +128,21 @@ FUSION = (
         lambda p: repeated_rows.run(p.work, p.journal, p.gpu_nodes),
         condition=lambda p: bool(p.gpu_nodes),
     ),
-    Pass("pooling", ("for_cpu",), lambda p: pooling.run(p.work, p.journal)),
-    Pass("packing", ("for_cpu",), lambda p: packing.run(p.work, p.journal)),
+    Pass("bias_relu_pool", ("for_cpu",), lambda p: bias_relu_pool.run(p.work, p.journal)),
+    Pass("weight_prepacking", ("for_cpu",), lambda p: weight_prepacking.run(p.work, p.journal)),
     Pass(
         "fusion",
         ("remapping",),
-        lambda p: fusion.run(p.work, p.journal, p.guess, reductions=bool(p.gpu_nodes)),
+        lambda p: fusion.run(p.work, p.journal, p.batch_size_hint, reductions=bool(p.gpu_nodes)),
     ),
     Pass(
-        "regions",
+        "multi_output_fusion",
         ("regions",),
-        lambda p: regions.run(p.work, p.journal, p.guess, p.gpu_nodes),
+        lambda p: multi_output_fusion.run(p.work, p.journal, p.batch_size_hint, p.gpu_nodes),
     ),
-    Pass("updates", ("for_cpu",), lambda p: updates.run(p.work, p.journal)),
+    Pass(
+        "multi_tensor_updates", ("for_cpu",), lambda p: multi_tensor_updates.run(p.work, p.journal)
+    ),
 )
 PASSES = (*FIRST, *SIMPLIFICATION, *FUSION)
 

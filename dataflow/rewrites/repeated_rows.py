@@ -14,9 +14,9 @@ from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.fused import sum_repeated_rows_op
+from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.journal import Hit
-from dataflow.rewrites.places import OUTSIDE, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
 #: Their inputs that have a row for each index.
@@ -31,7 +31,7 @@ def run(work: WorkingGraph, journal: list[Hit], gpu_nodes: Collection[Operation]
         return
     needed = set(ops)
     fetched = {*work.fetch_tensors(), *(t for op in work.fetch_operation_set() for t in op.outputs)}
-    where = places(ops, work.feed_tensors)
+    where = positions(ops, work.feed_tensors)
     for unique in uniques:
         sums = _sums(unique, needed)
         changes = _changes(unique, sums, ops, needed, fetched)

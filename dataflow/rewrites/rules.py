@@ -8,10 +8,10 @@ from dataflow.graph.default_stacks import use_graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
-from dataflow.rewrites import folding, gates
+from dataflow.rewrites import control_dependency_gates, folding
 from dataflow.rewrites.gradual import Steps, in_steps
 from dataflow.rewrites.journal import Hit
-from dataflow.rewrites.switches import Switches
+from dataflow.rewrites.options import RewriteOptions
 from dataflow.rewrites.working_graph import WorkingGraph
 
 Rule = Callable[[Tensor], Tensor | None]
@@ -38,35 +38,35 @@ def rewrite(*op_types: str) -> Callable[[Rule], Rule]:
     return register
 
 
-def run(work: WorkingGraph, journal: list[Hit], switches: Switches) -> Steps[None]:
+def run(work: WorkingGraph, journal: list[Hit], options: RewriteOptions) -> Steps[None]:
     """Applies rules from the sources down, again and again at a node while one fits.
 
     Constants are folded along the way (`folding.fold`), as rules make new ones.
     """
     ops = work.needed()
-    changed = gates.changed_variables(ops)
+    changed = control_dependency_gates.changed_variables(ops)
     for some in in_steps(ops):
         with use_graph(work.graph):
             for op in some:
                 if len(op.outputs) == 1 and op.outputs[0] not in work.fixed:
-                    _run_at(work, op.outputs[0], switches, journal, changed)
+                    _run_at(work, op.outputs[0], options, journal, changed)
         yield len(some)
 
 
 def _run_at(
     work: WorkingGraph,
     tensor: Tensor,
-    switches: Switches,
+    options: RewriteOptions,
     journal: list[Hit],
     changed: set[Operation],
 ) -> None:
     """``changed``: the variables that the plan may assign to."""
     for _ in range(_MAX_HITS_PER_NODE):
-        hit = _first_hit(work, tensor, switches)
+        hit = _first_hit(work, tensor, options)
         if hit is None:
             break
         rule, replacement = hit
-        if changed and gates.variable_read(replacement.op) in changed:
+        if changed and control_dependency_gates.variable_read(replacement.op) in changed:
             # A value computed from a variable stays when the variable changes.
             replacement = get_op("Identity")(replacement)
         work.replace(tensor, replacement)
@@ -77,15 +77,15 @@ def _run_at(
 
 
 def _first_hit(
-    work: WorkingGraph, tensor: Tensor, switches: Switches
+    work: WorkingGraph, tensor: Tensor, options: RewriteOptions
 ) -> tuple[Rule, Tensor] | None:
-    rules = _rules.get(tensor.op.type, []) if switches.arithmetic else []
-    if switches.constant_folding and folding.may_fold(tensor):
+    rules = _rules.get(tensor.op.type, []) if options.arithmetic else []
+    if options.constant_folding and folding.may_fold(tensor):
         rules = [folding.fold, *rules]
     for rule in rules:
         work.begin(tensor)
         if rule is folding.fold:
-            replacement = folding.fold(tensor, switches.max_folded_bytes)
+            replacement = folding.fold(tensor, options.max_folded_bytes)
         else:
             replacement = rule(tensor)
         if replacement is None or replacement is tensor:

@@ -16,7 +16,7 @@ from dataflow.rewrites.loop_shapes import NOTHING, LoopShapes, are_there
 
 Symbols = tuple[Any, ...]
 #: Axes of feeds that have one size: (number of the feed, axis).
-Together = list[list[tuple[int, int]]]
+EqualDims = list[list[tuple[int, int]]]
 
 #: Element-wise ops of two operands that broadcast.
 BROADCASTING = ("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum")
@@ -28,11 +28,11 @@ _MOST_ROUNDS = 12
 class Shapes:
     """Symbolic shapes of a plan's tensors: numbers, and symbols where a size is not known.
 
-    Sizes of ``together`` are one symbol; whoever says so sees to it that they are equal.
+    Sizes in one group of ``equal_dims`` share a symbol; the caller guarantees that they are equal.
     """
 
     def __init__(
-        self, ops: Sequence[Operation], feeds: Sequence[Tensor], together: Together | None = None
+        self, ops: Sequence[Operation], feeds: Sequence[Tensor], equal_dims: EqualDims | None = None
     ) -> None:
         self._own: dict[Tensor, Symbols | None] = {}
         self._of: dict[Tensor, Symbols | None] = {}
@@ -40,7 +40,7 @@ class Shapes:
         if are_there(ops):
             self._loops = LoopShapes(ops, feeds, self._of, self._fresh)
         fed = [self._fresh(tensor) for tensor in feeds]
-        for group in together or ():
+        for group in equal_dims or ():
             ((first, axis), *others) = group
             for i, other_axis in others:
                 symbols, shared = fed[i], fed[first]
@@ -221,7 +221,7 @@ class Shapes:
         return _along(first, numbers[-1], fresh) if kind == "ConcatV2" else None
 
 
-def sizes_together(feeds: Sequence[Tensor], values: Sequence[Any]) -> Together:
+def equal_dims_of(feeds: Sequence[Tensor], values: Sequence[Any]) -> EqualDims:
     """The sizes that no shape tells and that are equal in what was fed: those of a batch.
 
     Sizes of one are left out, which broadcast.
@@ -240,7 +240,7 @@ def sizes_together(feeds: Sequence[Tensor], values: Sequence[Any]) -> Together:
 def size_of_batch(feeds: Sequence[Tensor], values: Sequence[Any]) -> int | None:
     """The first size of most fed arrays whose first size no shape tells; ``None`` without such.
 
-    With it rewrites judge what is worth its while.
+    Rewrites assume it for unknown sizes when they estimate costs.
     """
     sizes = [
         value.shape[0]
@@ -250,9 +250,9 @@ def size_of_batch(feeds: Sequence[Tensor], values: Sequence[Any]) -> int | None:
     return max(sizes, key=sizes.count) if sizes else None
 
 
-def are_together(together: Together) -> Callable[[Sequence[Any]], bool]:
+def dims_are_equal(equal_dims: EqualDims) -> Callable[[Sequence[Any]], bool]:
     """A function of the fed values: whether all sizes of each group are equal."""
-    tests = [" == ".join(f"values[{i}].shape[{axis}]" for i, axis in group) for group in together]
+    tests = [" == ".join(f"values[{i}].shape[{axis}]" for i, axis in group) for group in equal_dims]
     return eval("lambda values: " + " and ".join(tests))  # type: ignore[no-any-return]
 
 

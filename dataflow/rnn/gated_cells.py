@@ -7,7 +7,7 @@ from typing import Any
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
-from dataflow.ops.convolution import convolution
+from dataflow.ops.conv_functions import convolution
 from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.math import matmul, reduce_mean, rsqrt, sigmoid, square, tanh
 from dataflow.ops.normalization import dropout

@@ -12,8 +12,8 @@ from typing import Any
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.bias import bias_add
+from dataflow.ops.concat_split import concat
 from dataflow.ops.initializers import zeros_initializer
-from dataflow.ops.joining import concat
 from dataflow.ops.matmul import matmul
 from dataflow.ops.variable_scope import get_variable
 

@@ -11,7 +11,7 @@ from dataflow.ops import array
 from dataflow.ops.activation import relu, softmax
 from dataflow.ops.bias import bias_add
 from dataflow.ops.clip import clip_by_value
-from dataflow.ops.convolution import conv2d
+from dataflow.ops.conv_functions import conv2d
 from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.math import exp, floormod, log, matmul, reduce_sum, sigmoid, tanh
 from dataflow.ops.random import random_uniform

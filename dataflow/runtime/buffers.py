@@ -31,7 +31,7 @@ from dataflow.rewrites.symbolic_shapes import Shapes
 
 if TYPE_CHECKING:
     from dataflow.runtime.codegen import Generator
-    from dataflow.runtime.concurrency import Part
+    from dataflow.runtime.concurrency import ParallelRegion
 
 #: Values of fewer elements keep their own buffer; an unknown dimension counts as this many.
 _WORTHWHILE_ELEMENTS = 65_536
@@ -57,7 +57,7 @@ class InPlace(NamedTuple):
 
 
 def write_in_place(
-    generator: Generator, drops: dict[int, list[str]], parts: Sequence[Part]
+    generator: Generator, drops: dict[int, list[str]], regions: Sequence[ParallelRegion]
 ) -> dict[str, str]:
     """Rewrites lines whose result takes over the buffer of an input that dies there.
 
@@ -74,8 +74,8 @@ def write_in_place(
             free.difference_update(line.reads)
         if line.op is not None and line.op.op_def.own_memory and len(line.sets) == 1:
             free.update(line.sets)
-    for part in parts:  # read by another thread, who knows when
-        free.difference_update(part.takes)
+    for region in regions:  # read by another thread, who knows when
+        free.difference_update(region.takes)
     for i, dying in drops.items():
         _hand_over(generator, i, dying, free)
     for i, operands in generator.operands.items():

@@ -22,9 +22,9 @@ from dataflow.errors import InvalidArgumentError
 from dataflow.graph.operation import Operation
 from dataflow.graph.printing import describe_tensor
 from dataflow.graph.tensor import Tensor
-from dataflow.kernels.parallel import Later
+from dataflow.kernels.parallel import Future
 from dataflow.rewrites.gradual import Steps, finish, in_steps
-from dataflow.runtime import control_structure, lending
+from dataflow.runtime import control_structure, output_allocator
 from dataflow.runtime.resources import uninitialized
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _NO_CODE = frozenset({"NoOp", "ControlTrigger"})
 _OWN = re.compile(r"[cfgkloprtuv]\d+(_\d+)?|_.*|nonfinite\d+")
 _RESERVED = frozenset(
     {*keyword.kwlist, *dir(builtins), "DEAD", "feed", "hook", "isfinite", "later", "run"}
-    | {"uninitialized", "value", lending.LENDER}
+    | {"uninitialized", "value", output_allocator.ALLOCATOR}
 )
 
 
@@ -93,7 +93,7 @@ class Generator:
     ``bind_kernel(op)`` gives the callable for a node, ``bind_variable(op)`` its
     `VariableResource`; with ``trace`` the function takes a hook first, called after each node as
     ``hook(node number, outputs)``; with ``reuse`` a value may take over the buffer of one that dies
-    (see `buffers`). Independent parts are shared by ``threads`` threads where that pays (see
+    (see `buffers`). Independent regions are shared by ``threads`` threads where that pays (see
     `concurrency`), each of whose kernels uses at most ``kernel_threads``, if that is not 0.
     """
 
@@ -111,7 +111,7 @@ class Generator:
         reuse: bool = False,
         threads: int = 1,
         kernel_threads: int = 0,
-        lent: Sequence[bool] | None = None,
+        preallocated: Sequence[bool] | None = None,
         check: Callable[[Generator], None] | None = None,
         overlap: Overlap | None = None,
     ) -> None:
@@ -128,8 +128,8 @@ class Generator:
         self._check = check
         #: Lets the other lines go on while an op waits, where the plan has such ops.
         self._overlap = overlap
-        #: Whether each fetch may be made in memory of a lender, an argument that there is then.
-        self._lent = lent
+        #: Which fetches may be written into a buffer of the caller (adds the argument `allocator`).
+        self._preallocated = preallocated
         self.values: dict[Tensor, Value] = {}
         self.globals: dict[str, Any] = {"uninitialized": uninitialized, "DEAD": DEAD}
         self.lines: list[Line] = []
@@ -168,10 +168,10 @@ class Generator:
                     self.emit_op(op)
                 yield 2 * len(some)
         self.reads = []
-        lent = self._lent or [False] * len(self.fetches)
+        preallocated = self._preallocated or [False] * len(self.fetches)
         results = [
-            self._read_into_loan(i, t) if lends and self.values[t].is_ref else self.use(t)
-            for i, (t, lends) in enumerate(zip(self.fetches, lent, strict=True))
+            self._read_into_allocated(i, t) if allocates and self.values[t].is_ref else self.use(t)
+            for i, (t, allocates) in enumerate(zip(self.fetches, preallocated, strict=True))
         ]
         comma = "," if len(results) == 1 else ""
         self.indent = 1
@@ -189,11 +189,11 @@ class Generator:
         self._fed_names.add(name)
         return name
 
-    def _read_into_loan(self, position: int, tensor: Tensor) -> str:
-        """The expression for a variable's value, in memory of the lender."""
+    def _read_into_allocated(self, position: int, tensor: Tensor) -> str:
+        """The expression for a variable's value, in memory of the allocator."""
         variable = self.use(tensor).partition(".")[0]
-        self.globals[f"r{position}"] = lending.reader(tensor)
-        return f"r{position}({lending.LENDER}, {variable})"
+        self.globals[f"r{position}"] = output_allocator.reader(tensor)
+        return f"r{position}({output_allocator.ALLOCATOR}, {variable})"
 
     def _find_assigned(self) -> None:
         """Variables that this plan itself initializes are looked at when used, not up front."""
@@ -402,7 +402,7 @@ class Generator:
             self._check(self)
         parameters = ["hook"] if self.trace else []
         parameters += self.parameters
-        parameters += [lending.LENDER] if self._lent else []
+        parameters += [output_allocator.ALLOCATOR] if self._preallocated else []
         text = [f"def run({', '.join(parameters)}):"]
         line_ops: dict[int, Operation] = {}
         for name in self._checked:
@@ -413,23 +413,27 @@ class Generator:
         overlap = self._overlap
         if overlap is not None and not overlap.prepare(self):
             overlap = None
-        parts: Sequence[concurrency.Part] = ()
+        regions: Sequence[concurrency.ParallelRegion] = ()
         if not self.structured and not self.trace:
             if self._threads > 1:
                 from dataflow.runtime import concurrency
 
-                parts = concurrency.find(self.lines, self._threads - 1, self._limit == 1)
+                regions = concurrency.find(self.lines, self._threads - 1, self._limit == 1)
                 yield len(self.lines)
-            if self._lent:
-                wanted = {t for t, lends in zip(self.fetches, self._lent, strict=True) if lends}
-                lending.write_to_loans(self, wanted)
+            if self._preallocated:
+                wanted = {
+                    t
+                    for t, allocates in zip(self.fetches, self._preallocated, strict=True)
+                    if allocates
+                }
+                output_allocator.write_to_allocated(self, wanted)
             if self._reuse:
                 from dataflow.runtime import buffers
 
-                self.reused = buffers.write_in_place(self, drops, parts)
-        if parts:
-            self.globals["later"] = functools.partial(Later, limit=self._limit)
-            concurrency.write(self.lines, drops, parts, text, line_ops)
+                self.reused = buffers.write_in_place(self, drops, regions)
+        if regions:
+            self.globals["future"] = functools.partial(Future, limit=self._limit)
+            concurrency.write(self.lines, drops, regions, text, line_ops)
         else:
             for i, line in enumerate(self.lines):
                 drop = drops.get(i)
@@ -453,7 +457,7 @@ class Generator:
             self.reused,
         )
         if overlap is not None:
-            overlap.generated, overlap.parts = generated, parts
+            overlap.generated, overlap.regions = generated, regions
         return generated
 
     def _last_uses_between_blocks(self) -> dict[int, list[str]]:

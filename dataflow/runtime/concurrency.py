@@ -1,20 +1,20 @@
-"""Parts of a plan that another thread computes meanwhile.
+"""Parallel regions: lines of a plan that another thread computes in the meantime.
 
-The lines of a plan run in one order. A *part* is a stretch of them that nothing needs for a while:
-it becomes a function of its own, which a helper thread may begin, and whose result is asked for
-where it is first used. When no helper was free by then, the part runs where it is asked for, so
-that a busy machine loses nothing but a function call.
+The lines of a plan run in one order. A *parallel region* is a run of consecutive lines whose results
+are first needed some lines later: it becomes a function of its own, a `Future` that a helper thread
+may start and whose result is taken where it is first used. If no helper was free by then, the region
+runs right there, so that a busy machine loses nothing but a function call.
 
-Only nodes without effects are in a part. It may read variables, if no line until its result is
+A region has only nodes without effects. It may read variables, if no line until its result is
 needed changes one; its buffers are its own. So results, state and the order of reads and writes are
 those of a run in one thread.
 
 Whether it pays is judged by a cost in microseconds, from static shapes. Kernels that use several
 threads themselves (large products, convolutions, large fused chains and updates) are neither in a
-part nor beside one: they need the helper. Measured on two cores, as shares of the time one after the
+region nor beside one: they need the helper. Measured on two cores, as shares of the time one after the
 other: two plain calls of 17 ms side by side on a quiet machine 0.51; while other processes ran, a
-plan of two towers of four 256 x 256 products 0.98, and parts of 0.17 ms 1.06, hence the least cost
-of a part.
+plan of two towers of four 256 x 256 products 0.98, and regions of 0.17 ms 1.06, hence the least
+cost of a region.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from dataflow.graph.operation import Operation
 from dataflow.kernels.jit.elementwise import SHARED_ELEMENTS
 from dataflow.kernels.parallel import LARGE_PRODUCT
 from dataflow.ops.costs import BLAS_RATE, largest_operand
-from dataflow.rewrites.dedupe import can_merge
+from dataflow.rewrites.common_subexpressions import can_merge
 
 if TYPE_CHECKING:
     from dataflow.runtime.codegen import Line
 
-#: What a part must cost, and what must be done beside it: waking a thread takes some 20 us.
+#: What a region must cost, and what must be done beside it: waking a thread takes some 20 us.
 LEAST_MICROSECONDS = 150.0
-#: Longer parts are not looked for: looking takes time, too.
+#: Longer regions are not looked for: looking takes time, too.
 _MOST_LINES = 64
 _LOCAL = re.compile(r"[tf]\d")
 _READ = re.compile(r"\bv\d+\.")
 
 
-class Part(NamedTuple):
+class ParallelRegion(NamedTuple):
     """Lines ``first`` to ``last`` (both included), whose result is first needed at ``needed``.
 
     ``takes`` are the locals that it reads from outside, ``gives`` those that are read later.
@@ -71,22 +71,22 @@ def microseconds(op: Operation, single: bool) -> float | None:
     return None if shares == "product" and taken * BLAS_RATE >= LARGE_PRODUCT else taken
 
 
-def find(lines: Sequence[Line], most: int, single: bool) -> list[Part]:
-    """Parts worth handing to another thread; at any time at most ``most`` of them are under way."""
+def find(lines: Sequence[Line], most: int, single: bool) -> list[ParallelRegion]:
+    """Regions worth handing to another thread; at any time at most ``most`` of them are under way."""
     search = _Search(lines, single)
     if most < 1 or search.done[-1] < 2 * LEAST_MICROSECONDS:
         return []
-    parts: list[Part] = []
+    regions: list[ParallelRegion] = []
     first = 0
     while first < len(lines):
         found = search.longest(first)
-        busy = 0 if found is None else sum(part.needed > found.first for part in parts)
+        busy = 0 if found is None else sum(region.needed > found.first for region in regions)
         if found is None or busy >= most:
             first += 1
             continue
-        parts.append(found)
+        regions.append(found)
         first = found.last + 1
-    return parts
+    return regions
 
 
 def _is_pure(op: Operation) -> bool:
@@ -94,30 +94,30 @@ def _is_pure(op: Operation) -> bool:
 
 
 class _Search:
-    """What is known of each line when parts are looked for."""
+    """What is known of each line when regions are looked for."""
 
     def __init__(self, lines: Sequence[Line], single: bool) -> None:
         self.lines = lines
         costs = [microseconds(x.op, single) if x.op is not None else 0.0 for x in lines]
         self.costs = [cost or 0.0 for cost in costs]
         self.pure = [x.op is not None and _is_pure(x.op) for x in lines]
-        self.in_part = [p and c is not None for p, c in zip(self.pure, costs, strict=True)]
+        self.in_region = [p and c is not None for p, c in zip(self.pure, costs, strict=True)]
         #: Microseconds, and changes of state, before each line.
         self.done = [0.0, *itertools.accumulate(self.costs)]
         self.changes = [0, *itertools.accumulate(not pure for pure in self.pure)]
         #: Kernels that use several threads, before each line.
         self.shared = [0, *itertools.accumulate(cost is None for cost in costs)]
-        #: The first line at or after each that can be in no part.
+        #: The first line at or after each that can be in no region.
         self.wall = [len(lines)] * (len(lines) + 1)
         for i in range(len(lines) - 1, -1, -1):
-            self.wall[i] = self.wall[i + 1] if self.in_part[i] else i
+            self.wall[i] = self.wall[i + 1] if self.in_region[i] else i
         self.uses: dict[str, list[int]] = {}
         for i, line in enumerate(lines):
             for name in line.reads:
                 self.uses.setdefault(name, []).append(i)
 
-    def longest(self, first: int) -> Part | None:
-        """The part from ``first`` with the most work, among those with as much beside them."""
+    def longest(self, first: int) -> ParallelRegion | None:
+        """The region from ``first`` with the most work, among those with as much beside them."""
         end = min(first + _MOST_LINES, self.wall[first])
         if self.done[end] - self.done[first] < LEAST_MICROSECONDS:
             return None
@@ -148,7 +148,7 @@ class _Search:
         read = {name for line in self.lines[first : last + 1] for name in line.reads}
         takes = sorted(name for name in read.difference(inside) if _LOCAL.match(name))
         gives = [name for name in dict.fromkeys(inside) if self._use_after(name, last)]
-        return Part(first, last, needed, tuple(takes), tuple(gives))
+        return ParallelRegion(first, last, needed, tuple(takes), tuple(gives))
 
     def _use_after(self, name: str, line: int) -> int:
         """The first line after ``line`` that reads a local; 0 when none does."""
@@ -160,21 +160,21 @@ class _Search:
 def write(
     lines: Sequence[Line],
     drops: dict[int, list[str]],
-    parts: Sequence[Part],
+    regions: Sequence[ParallelRegion],
     text: list[str],
     line_ops: dict[int, Operation],
 ) -> None:
-    """Appends the lines to ``text``, each part as a function that is handed out."""
-    starts = {part.first: part for part in parts}
-    wanted: dict[int, list[Part]] = {}
-    for part in parts:
-        wanted.setdefault(part.needed, []).append(part)
-    current: Part | None = None
+    """Appends the lines to ``text``, each region as a function that is handed out."""
+    starts = {region.first: region for region in regions}
+    wanted: dict[int, list[ParallelRegion]] = {}
+    for region in regions:
+        wanted.setdefault(region.needed, []).append(region)
+    current: ParallelRegion | None = None
     for i, line in enumerate(lines):
-        for part in wanted.get(i, ()):
-            comma = "," if len(part.gives) == 1 else ""
-            name = f"p{part.first}"
-            text.append(f"    {', '.join(part.gives)}{comma} = {name}(); del {name}")
+        for region in wanted.get(i, ()):
+            comma = "," if len(region.gives) == 1 else ""
+            name = f"p{region.first}"
+            text.append(f"    {', '.join(region.gives)}{comma} = {name}(); del {name}")
         if i in starts:
             current = starts[i]
             bound = ", ".join(f"{n}={n}" for n in current.takes)
@@ -190,5 +190,5 @@ def write(
             inside = {n for j in range(current.first, i + 1) for n in drops.get(j, ())}
             dead = [n for n in current.takes if n in inside]
             suffix = f"; del {', '.join(dead)}" if dead else ""
-            text.append(f"    p{current.first} = later(p{current.first}){suffix}")
+            text.append(f"    p{current.first} = future(p{current.first}){suffix}")
             current = None

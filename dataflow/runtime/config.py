@@ -89,7 +89,7 @@ class OptimizerOptions(Options):
 
 
 class RewriterConfig(Options):
-    """Switches for groups of rewrites: ``DEFAULT``, ``ON`` or ``OFF``.
+    """RewriteOptions for groups of rewrites: ``DEFAULT``, ``ON`` or ``OFF``.
 
     - ``disable_meta_optimizer``: True turns all of them off.
     - ``arithmetic_optimization``: equations such as ``x * 1 -> x``.

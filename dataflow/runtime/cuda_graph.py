@@ -62,7 +62,7 @@ def why_not(placed: Placed) -> str:
     return ""
 
 
-class Captures:
+class CudaGraphs:
     """The CUDA graphs of one plan, by the shapes of its feeds."""
 
     def __init__(self, plan: Any, placed: Placed) -> None:
@@ -164,7 +164,7 @@ class _Graph:
         self._arguments = list(arguments)  # their shapes are looked at
 
     def capture(self, variables: Sequence[Any]) -> None:
-        """Captures the plan's kernels. Raises `CaptureFailed`."""
+        """CudaGraphs the plan's kernels. Raises `CaptureFailed`."""
         # Aliases: whoever held the arrays themselves would make an update copy them first.
         aliases = [alias_of(v.array) for v in variables]
         self._seen = [buffer_of(a) for a in aliases]

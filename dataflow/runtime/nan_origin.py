@@ -29,8 +29,8 @@ from dataflow.graph.tensor import Tensor
 from dataflow.kernels.loader import get_kernel
 from dataflow.kernels.registry import bind
 from dataflow.kernels.subnormals import Computing
+from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
 from dataflow.rewrites.effects import variable_behind
-from dataflow.rewrites.places import OUTSIDE, places
 from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import DEAD, Generator, Line
 from dataflow.runtime.resources import KernelContext
@@ -277,7 +277,7 @@ def _computes(op: Operation) -> bool:
 
 
 def _refuse(ops: Iterable[Operation], fed: set[Tensor], again: bool) -> None:
-    where = places(list(ops), fed)
+    where = positions(list(ops), fed)
     for op in ops:
         if op.outputs and all(t in fed for t in op.outputs):
             continue

@@ -13,12 +13,12 @@ from dataflow.kernels.xp import is_device_array, to_host
 from dataflow.runtime.codegen import DEAD
 
 
-def own(value: Any) -> Any:
+def detach(value: Any) -> Any:
     """A result that the caller may keep and change: a copy where the engine still holds it."""
     if type(value) is np.ndarray:
         if not value.shape:
             value = value[()]
-            return value.copy() if type(value) is np.ndarray else own(value)
+            return value.copy() if type(value) is np.ndarray else detach(value)
         if value.dtype.hasobject and (plain := without_places(value)) is not value:
             return plain
         # References: the results tuple, the loop variable, this parameter, getrefcount's.
@@ -37,12 +37,12 @@ def own(value: Any) -> Any:
     if type(value) is TextLine:
         return bytes(value)
     if is_device_array(value):
-        return own(to_host(value))
+        return detach(to_host(value))
     return value
 
 
 def _measure_fresh() -> int:
-    """How many references `own` sees to an array that nobody else holds."""
+    """How many references `detach` sees to an array that nobody else holds."""
     seen = []
 
     def probe(value: Any) -> Any:

@@ -30,7 +30,7 @@ from dataflow.rewrites.prune import needed_operations
 from dataflow.runtime.codegen import GeneratedPlan, Generator
 from dataflow.runtime.feeds import make_feed_converter
 from dataflow.runtime.fetches import FetchPlan
-from dataflow.runtime.ownership import own
+from dataflow.runtime.ownership import detach
 from dataflow.runtime.resources import KernelContext
 from dataflow.runtime.run_errors import annotate_error
 from dataflow.runtime.waiting import HandedOver, Overlap
@@ -81,11 +81,11 @@ class Plan:
         #: Nodes that rewrites made or copied -> the user's nodes; empty before rewriting.
         self.origin: dict[Operation, Operation] = {}
         self._converters = [make_feed_converter(t) for t in feeds]
-        self._switches = session.rewrite_switches
+        self._options = session.rewrite_options
         devices = place(self.ops, session.local_devices, session.config)
         if session.config.log_device_placement:
             log_placement(devices)
-        self.captures: Any = None
+        self.cuda_graphs: Any = None
         #: Whether a warning was given that something fetched is NaN or infinite; one is enough.
         self.told_of_nan = False
         placed = self._from_the_beginning(devices)
@@ -93,7 +93,7 @@ class Plan:
         self._rebuild = fetches.rebuild
         self.thread_scopes = self._thread_scopes()
         #: Runs until rewriting begins; 0 while the runs do it, bit by bit, and -1 after that.
-        self._runs_left = RUNS_BEFORE_REWRITING if self._switches is not None else -1
+        self._runs_left = RUNS_BEFORE_REWRITING if self._options is not None else -1
         self._rewriting: Gradual | None = None
 
     def _from_the_beginning(self, devices: dict[Operation, str]) -> Placed:
@@ -124,24 +124,24 @@ class Plan:
     ) -> Steps[None]:
         """As `rewrite`, bit by bit; the plan stays as it is until all is done."""
         keep_freed_memory()
-        if self._switches is None or len(self.ops) < self._switches.min_nodes:
+        if self._options is None or len(self.ops) < self._options.min_nodes:
             return
         from dataflow.rewrites import engine
-        from dataflow.rewrites.symbolic_shapes import are_together, size_of_batch, sizes_together
+        from dataflow.rewrites.symbolic_shapes import dims_are_equal, equal_dims_of, size_of_batch
 
-        together: Any = []
-        guess = None if arguments is None else size_of_batch(self.feeds, arguments)
+        equal_dims: Any = []
+        batch_size_hint = None if arguments is None else size_of_batch(self.feeds, arguments)
         if arguments is not None and not self.session.has_gpu:  # CUDA graphs look at no sizes
-            together = sizes_together(self.feeds, arguments)
+            equal_dims = equal_dims_of(self.feeds, arguments)
         rewritten = yield from engine.apply_gradually(
             self.ops,
             self.fetches.tensors,
             self.fetches.operations,
             self.feeds,
-            self._switches.where(self.session.has_gpu),
+            self._options.where(self.session.has_gpu),
             watch,
-            together,
-            guess,
+            equal_dims,
+            batch_size_hint,
             {self.origin.get(op, op) for op in self.kernel_devices},
         )
         placed = self.place(
@@ -151,24 +151,24 @@ class Plan:
             rewritten.feeds,
             rewritten.origin,
         )
-        captures = self._captures(placed)
+        cuda_graphs = self._capturable(placed)
         generated = yield from self.generator(
             placed, final=not placed.kernel_devices
         ).generate_gradually()
         self.journal = rewritten.journal
-        self.captures = captures
-        self._use(placed, generated, are_together(together) if together else None)
+        self.cuda_graphs = cuda_graphs
+        self._use(placed, generated, dims_are_equal(equal_dims) if equal_dims else None)
 
     def _use(
         self,
         placed: Placed,
         generated: GeneratedPlan,
-        fits: Callable[[Sequence[Any]], bool] | None = None,
+        guard: Callable[[Sequence[Any]], bool] | None = None,
     ) -> None:
         """Runs this function from now on.
 
-        ``fits`` tells of which feeds the nodes are for; for others the plan is rewritten once
-        more, and runs as it was before until that is done.
+        ``guard`` is a predicate on feeds: where it is false, this specialization does not hold, and
+        the plan is rewritten once more and runs its earlier form until that is done.
         """
         self.origin = placed.origin
         self.compiled_ops = placed.ops
@@ -176,12 +176,12 @@ class Plan:
         self.kernel_devices = placed.kernel_devices
         self.generated = generated
         self.function = function = generated.function
-        if fits is None:
+        if guard is None:
             self._before = placed, generated
             return
 
         def checked(*arguments: Any) -> Any:
-            if fits(arguments):
+            if guard(arguments):
                 return function(*arguments)
             self._use(*self._before)
             self._runs_left = 0
@@ -206,14 +206,14 @@ class Plan:
                 if self._rewriting is rewriting:
                     self._runs_left, self._rewriting = -1, None
 
-    def _captures(self, placed: Placed) -> Any:
+    def _capturable(self, placed: Placed) -> Any:
         """The plan's CUDA graphs; ``None`` where it can have none."""
         config: Any = self.session.config
         if not placed.kernel_devices or not config.gpu_options.use_cuda_graphs:
             return None
-        from dataflow.runtime.cuda_graph import Captures, why_not
+        from dataflow.runtime.cuda_graph import CudaGraphs, why_not
 
-        return None if why_not(placed) else Captures(self, placed)
+        return None if why_not(placed) else CudaGraphs(self, placed)
 
     def place(
         self,
@@ -258,7 +258,7 @@ class Plan:
             self.bind_kernel,
             self.bind_variable,
             trace=trace,
-            reuse=final and self._switches.reuse,
+            reuse=final and self._options.reuse,
             threads=self._num_threads() if final else 1,
             kernel_threads=self.session.config.intra_op_parallelism_threads,
             check=None if trace else self._nan_check(placed),
@@ -372,10 +372,10 @@ class Plan:
             self._go_on_rewriting(arguments)
         outside = begin_flushing()
         try:
-            if self.captures is not None:
-                launched = self.captures.run(arguments)
+            if self.cuda_graphs is not None:
+                launched = self.cuda_graphs.run(arguments)
                 if launched is not None:
-                    return [own(v) for v in launched]
+                    return [detach(v) for v in launched]
             with np.errstate(all="ignore"):
                 try:
                     if self.thread_scopes:
@@ -394,7 +394,7 @@ class Plan:
             raise
         finally:
             end_flushing(outside)
-        return [own(v) for v in results] if results else []
+        return [detach(v) for v in results] if results else []
 
     def annotate_error(self, error: Exception) -> Exception:
         """The error of a run with the node, its inputs, and where it was built."""

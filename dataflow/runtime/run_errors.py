@@ -65,7 +65,7 @@ def _held_by(session: Any) -> str:
     variables = [] if session is None else session.resources.items("variable")
     held = [(n, v.array.nbytes) for n, v in variables if is_device_array(v.array)]
     for plan in list(getattr(session, "_plans", {}).values()):
-        if plan.captures is not None and (num_bytes := plan.captures.let_go()):
+        if plan.cuda_graphs is not None and (num_bytes := plan.cuda_graphs.let_go()):
             held.append((f"CUDA graph of {', '.join(plan.fetches.names)}", num_bytes))
     return (
         f"held by {describe_holders(held)}\n"
@@ -87,7 +87,7 @@ def _annotated(
         if found is not None:
             op, values, error = found
     if op.type == "_UpdateAll" and op in (origin or {}):
-        from dataflow.rewrites.updates import failing_update
+        from dataflow.rewrites.multi_tensor_updates import failing_update
 
         op, values = failing_update(op, values) or (op, values)
     lines = []

@@ -23,8 +23,8 @@ from dataflow.kernels.xp import gpus
 from dataflow.missing import unknown_argument
 from dataflow.placement.placer import local_devices
 from dataflow.providers import provided
+from dataflow.rewrites.options import RewriteOptions
 from dataflow.rewrites.prune import needed_operations
-from dataflow.rewrites.switches import Switches
 from dataflow.runtime import events
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.feeds import flatten_feeds
@@ -80,7 +80,7 @@ class BaseSession:
         self.resources = ResourceManager()
         self.cancellation = Cancellation()
         self._states: dict[str, dict[str, Any]] = {}
-        self.rewrite_switches = Switches.from_config(self.config)
+        self.rewrite_options = RewriteOptions.from_config(self.config)
         self.remote: Any = None
         if target:
             self.remote = provided("cluster").connect(target, graph, self.config)

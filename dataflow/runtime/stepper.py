@@ -17,9 +17,9 @@ from dataflow.kernels.subnormals import Computing
 from dataflow.kernels.xp import is_device_array, to_host
 from dataflow.ops.transfer import COPIES
 from dataflow.placement.transfers import Placed
-from dataflow.rewrites.switches import Switches
+from dataflow.rewrites.options import RewriteOptions
 from dataflow.runtime.codegen import DEAD, GeneratedPlan
-from dataflow.runtime.ownership import own
+from dataflow.runtime.ownership import detach
 from dataflow.runtime.plan import Plan
 from dataflow.runtime.run_errors import annotate_error
 from dataflow.runtime.value_sample import ValueSample, not_finite, sample_of, size_of
@@ -122,7 +122,7 @@ def record(
             for scope in plan.thread_scopes:
                 scopes.enter_context(scope())
             flat = generated.function(hook, *arguments)
-        result = plan.fetches.rebuild([own(v) for v in flat])
+        result = plan.fetches.rebuild([detach(v) for v in flat])
     except Exception as e:
         release_held()
         error = annotate_error(e, generated, origin, session)
@@ -187,8 +187,8 @@ def _traced(plan: Plan, everything: bool) -> _Traced:
 def _trace_plan(plan: Plan, everything: bool) -> _Traced:
     ops, fetches, feeds, origin = plan.ops, plan.fetches.tensors, plan.feeds, None
     fetch_operations = plan.fetches.operations
-    switches = plan.session.rewrite_switches
-    if not everything and switches is not None and switches.dependencies:
+    options = plan.session.rewrite_options
+    if not everything and options is not None and options.dependencies:
         from dataflow.rewrites import engine
 
         rewritten = engine.apply(ops, fetches, fetch_operations, feeds, _UNREAD_ONLY)
@@ -205,7 +205,7 @@ def numbers_on_gpus(placed: Placed) -> dict[int, str]:
 
 
 #: The rewrites that leave out nodes which only a control edge holds, and change no other.
-_UNREAD_ONLY = Switches.only("dependencies")
+_UNREAD_ONLY = RewriteOptions.only("dependencies")
 
 
 def _keeper(values: Keep) -> Callable[[Any], Any]:

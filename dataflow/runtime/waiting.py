@@ -28,7 +28,7 @@ from dataflow.runtime.resources import Cancellation, Waiter, here, wait_for
 
 if TYPE_CHECKING:
     from dataflow.runtime.codegen import GeneratedPlan, Generator, Line
-    from dataflow.runtime.concurrency import Part
+    from dataflow.runtime.concurrency import ParallelRegion
 
 
 class HandedOver(BaseException):
@@ -48,7 +48,7 @@ class Overlap:
         self.scopes = scopes
         #: The lines before any of them is written to work in place: later ones may run before them.
         self.lines: list[Line] = []
-        self.parts: Sequence[Part] = ()
+        self.regions: Sequence[ParallelRegion] = ()
         self.generated: GeneratedPlan
         self.plain_globals: dict[str, Any] = {}
         self._lock = threading.Lock()
@@ -253,10 +253,10 @@ class Rest:
         self.error: BaseException | None = None
         self.deadline = here.deadline
         self.values: dict[str, Any] = dict(frame.f_locals)
-        for part in overlap.parts:
-            begun = self.values.pop(f"p{part.first}", None)
+        for region in overlap.regions:
+            begun = self.values.pop(f"p{region.first}", None)
             if begun is not None:
-                self.values.update(zip(part.gives, begun(), strict=True))
+                self.values.update(zip(region.gives, begun(), strict=True))
         op = overlap.generated.line_ops[frame.f_lineno]
         lines = overlap.lines
         self.first = next(i for i, line in enumerate(lines) if line.op is op)

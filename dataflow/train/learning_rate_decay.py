@@ -15,7 +15,7 @@ from dataflow.ops.array import where
 from dataflow.ops.comparison import equal
 from dataflow.ops.conditionals import case, cond
 from dataflow.ops.elementary import ceil, cos, exp, floor, log, negative, sqrt
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import add, cast, divide, minimum, multiply, pow_
 
 

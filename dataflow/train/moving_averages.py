@@ -9,7 +9,7 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.ops.control_flow import group
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import cast, minimum, pow_
 from dataflow.ops.state import assign, assign_sub

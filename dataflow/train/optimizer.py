@@ -20,7 +20,7 @@ from dataflow.graph.registry import OpDef
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
 from dataflow.ops.control_flow import group, tuple_
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.math import cast
 from dataflow.ops.segment import unsorted_segment_sum

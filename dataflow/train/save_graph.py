@@ -15,7 +15,7 @@ from dataflow.ops.checkpoint import (
     sharded_filename,
 )
 from dataflow.ops.control_flow import group
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.sources import constant, placeholder_with_default
 from dataflow.train.saveables import SaveableObject
 

@@ -19,7 +19,7 @@ from dataflow.graph.tensor import Tensor
 from dataflow.ops.accumulator import ConditionalAccumulator, SparseConditionalAccumulator
 from dataflow.ops.array import fill
 from dataflow.ops.control_flow import group, no_op
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.queue import FIFOQueue
 from dataflow.ops.state import assign

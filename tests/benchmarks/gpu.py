@@ -331,7 +331,7 @@ def layer_norm(x: Any) -> Any:
 def say_captured(name: str, session: Any) -> None:
     """Whether a session's steps run as CUDA graphs; the reason where they do not."""
     reasons = [
-        p.captures.reason if p.captures is not None else "its nodes speak against it"
+        p.cuda_graphs.reason if p.cuda_graphs is not None else "its nodes speak against it"
         for p in session._plans.values()
         if len(p.compiled_ops) > 20 and p._runs_left < 0
     ]

@@ -23,11 +23,13 @@ def one_gpu() -> Iterator[None]:
 
 
 def plans(session: Any) -> list[Any]:
-    return [p for p in session._plans.values() if p.captures is not None]
+    return [p for p in session._plans.values() if p.cuda_graphs is not None]
 
 
 def num_captured(session: Any) -> int:
-    return sum(not isinstance(g, int) for p in plans(session) for g in p.captures._graphs.values())
+    return sum(
+        not isinstance(g, int) for p in plans(session) for g in p.cuda_graphs._graphs.values()
+    )
 
 
 def regression() -> tuple[Any, ...]:
@@ -109,7 +111,7 @@ def test_shapes_that_never_repeat_are_not_captured() -> None:
             (a, b) = batches(1, size)[0]
             session.run(loss, {x: a, t: b})
         (plan,) = plans(session)
-        assert "change too often" in plan.captures.reason
+        assert "change too often" in plan.cuda_graphs.reason
 
 
 def test_a_variable_with_a_new_buffer_is_captured_again() -> None:
@@ -127,9 +129,9 @@ def test_a_variable_with_a_new_buffer_is_captured_again() -> None:
         session.run([loss, step], feeds)
         assert num_captured(session) == 0
         session.run([loss, step], feeds)
-        graph = next(iter(plans(session)[0].captures._graphs.values()))
+        graph = next(iter(plans(session)[0].cuda_graphs._graphs.values()))
         session.run([loss, step], feeds)
-        assert next(iter(plans(session)[0].captures._graphs.values())) is graph  # kept
+        assert next(iter(plans(session)[0].cuda_graphs._graphs.values())) is graph  # kept
         assert (session.run(w) != before).any()
 
 
@@ -190,7 +192,7 @@ def test_what_cannot_be_captured_runs_as_usual(kind: str) -> None:
         assert num_captured(session) == 0
         if kind == "waits":
             assert (session.run(v) == 10).all()
-            reasons = [p.captures.reason for p in plans(session) if p.captures.reason]
+            reasons = [p.cuda_graphs.reason for p in plans(session) if p.cuda_graphs.reason]
             assert not reasons or "capturing" in reasons[0]
 
 

@@ -244,7 +244,7 @@ def train(kind: str, config: Any) -> tuple[list[float], Any]:
 @pytest.mark.parametrize("kind", ["batch", "weight decay", "convolution", "recurrent"])
 def test_networks_with_products_are_captured(cuda_on_host: Any, kind: str) -> None:
     losses, session = train(kind, None)
-    reasons = [p.captures.reason for p in session._plans.values() if p.captures]
+    reasons = [p.cuda_graphs.reason for p in session._plans.values() if p.cuda_graphs]
     assert num_captured(session) == 1, reasons
     want, _ = train(kind, tf.ConfigProto(device_count={"GPU": 0}))
     np.testing.assert_allclose(losses, want, rtol=1e-4)

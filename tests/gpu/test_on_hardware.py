@@ -226,7 +226,7 @@ def test_formulas(cupy: Any, name: str) -> None:
 def test_steps_on_rows_are_captured(name: str) -> None:
     optimizer = test_optimizer_updates_cuda.OPTIMIZERS[name]
     session, got, _ = test_sparse_steps_cuda.train(optimizer, np.float32, None)
-    reasons = [p.captures.reason for p in test_cuda_graphs.plans(session)]
+    reasons = [p.cuda_graphs.reason for p in test_cuda_graphs.plans(session)]
     assert test_cuda_graphs.num_captured(session) == 1, reasons
     want = test_sparse_steps_cuda.train(optimizer, np.float32, test_sparse_steps_cuda.ON_CPU)[1]
     np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)
@@ -252,7 +252,7 @@ def test_cublas_without_cupy(cupy: Any, name: str) -> None:
 @pytest.mark.parametrize("kind", ["batch", "weight decay", "convolution", "recurrent"])
 def test_networks_with_products_are_captured(kind: str) -> None:
     losses, session = test_matmul_cuda.train(kind, None)
-    reasons = [p.captures.reason for p in session._plans.values() if p.captures]
+    reasons = [p.cuda_graphs.reason for p in session._plans.values() if p.cuda_graphs]
     assert test_cuda_graphs.num_captured(session) == 1, reasons
     want, _ = test_matmul_cuda.train(kind, tf.ConfigProto(device_count={"GPU": 0}))
     np.testing.assert_allclose(losses, want, rtol=1e-3)

@@ -41,7 +41,7 @@ def train(optimizer: Any, dtype: Any, config: Any) -> tuple[Any, np.ndarray, int
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_captured_and_as_on_the_cpu(cuda_on_host: Any, name: str) -> None:
     session, got, waits = train(OPTIMIZERS[name], np.float32, None)
-    reasons = [p.captures.reason for p in plans(session)]
+    reasons = [p.cuda_graphs.reason for p in plans(session)]
     assert num_captured(session) == 1, reasons
     assert waits == 0
     np.testing.assert_allclose(

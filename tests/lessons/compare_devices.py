@@ -99,7 +99,7 @@ def compare(
     finally:
         seconds += time.perf_counter() - began
     num_graphs += 1
-    num_captured += bool(plan.captures is not None and plan.captures._graphs)
+    num_captured += bool(plan.cuda_graphs is not None and plan.cuda_graphs._graphs)
     tensors = [t for t in wanted if isinstance(t, Tensor)]
     for tensor, value, want in zip(tensors, values, expected, strict=True):
         _differ_in_value(tensor.name, value, want)

@@ -77,12 +77,12 @@ def _assigns(op: Any) -> bool:
 
 def _made(plan: Plan, fetches: list[Any], feeds: list[Any], *, rewritten: bool) -> Plan:
     session = plan.session
-    switches = session.rewrite_switches
-    session.rewrite_switches = switches if rewritten else None
+    options = session.rewrite_options
+    session.rewrite_options = options if rewritten else None
     try:
         made = Plan(session, FetchPlan(session.graph, fetches, session), feeds)
     finally:
-        session.rewrite_switches = switches
+        session.rewrite_options = options
     if rewritten:
         made.rewrite()
     return made

@@ -22,7 +22,7 @@ NO_VALUE = {
     "RefMerge",
     "RefNextIteration",
     "RefSwitch",
-    "_UpdateAll",  # of several variables: see tests/rewrites/test_updates.py
+    "_UpdateAll",  # of several variables: see tests/rewrites/test_multi_tensor_updates.py
 }
 #: Inputs that hold an update with the variable's shape (or rows of it).
 VALUES = {"value", "updates", "grad", "delta"}

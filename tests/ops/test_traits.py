@@ -266,10 +266,10 @@ BY_TYPE = {
     "introspect/offers.py": "Add AddV2 Exp Log Softmax Sub Sum",
     "rewrites/debug_ops.py": "CheckNumerics Print",
     # What rewrites make, and what is then added to.
-    "rewrites/dedupe.py": "_RoundsSum",
+    "rewrites/common_subexpressions.py": "_RoundsSum",
     "rewrites/fusion.py": "Mean Sum",
     "rewrites/loop_shapes.py": "TensorArrayScatterV3 TensorArraySplitV3 TensorArrayWriteV3",
-    "rewrites/loop_sums.py": "Add AddV2",
+    "rewrites/loop_accumulator_sinking.py": "Add AddV2",
     # What a picture of a learner's graph shows beside the model: initial values, files, settings.
     "introspect/node_roles.py": "Assign PlaceholderWithDefault Reshape Shape",
     "rewrites/symbolic_shapes.py": "Add AddV2 Maximum Minimum Mul RealDiv "

@@ -71,13 +71,13 @@ def test_cuda_graphs_are_among_the_holders_and_let_go() -> None:
         before = memories[0].used_bytes
         for _ in range(10):
             expected = session.run(y, {x: rows})
-        (plan,) = [p for p in session._plans.values() if p.captures is not None]
-        assert plan.captures._graphs
+        (plan,) = [p for p in session._plans.values() if p.cuda_graphs is not None]
+        assert plan.cuda_graphs._graphs
         # Its feeds, both products and what comes between them.
         with pytest.raises(tf.errors.ResourceExhaustedError) as e:
             session.run(tf.tile(w, [9, 1]))
         assert "'CUDA graph of second:0' 0.1 MB, 'w' 0.0 MB" in str(e.value)
-        assert "memory was used up" in plan.captures.reason
+        assert "memory was used up" in plan.cuda_graphs.reason
         np.testing.assert_array_equal(session.run(y, {x: rows}), expected)
         assert memories[0].used_bytes == before
 

@@ -9,9 +9,9 @@ import pytest
 
 import dataflow as tf
 from dataflow.graph.registry import get_op
-from dataflow.rewrites.symbolic_shapes import Shapes, are_together, sizes_together
+from dataflow.rewrites.symbolic_shapes import Shapes, dims_are_equal, equal_dims_of
 from dataflow.runtime.plan import RUNS_BEFORE_REWRITING
-from tests.rewrites.test_regions import both, same, types
+from tests.rewrites.test_multi_output_fusion import both, same, types
 
 
 def test_a_layer_with_an_unknown_batch_sums_its_bias_alone() -> None:
@@ -157,9 +157,9 @@ def test_sizes_that_were_equal_are_taken_to_stay_so() -> None:
 def test_only_sizes_of_one_axis_and_of_more_than_one_are_taken_together() -> None:
     feeds = [tf.placeholder(tf.float32, d) for d in ([None], [None, None], [3, None], None)]
     values = [np.zeros(s) for s in ((3,), (3, 3), (3, 3), (3,))]
-    assert sizes_together(feeds, values) == [[(0, 0), (1, 0)], [(1, 1), (2, 1)]]
-    assert sizes_together(feeds[:2], [np.zeros(1), np.zeros((1, 4))]) == []
-    fits = are_together([[(0, 0), (1, 0)], [(1, 1), (2, 1)]])
+    assert equal_dims_of(feeds, values) == [[(0, 0), (1, 0)], [(1, 1), (2, 1)]]
+    assert equal_dims_of(feeds[:2], [np.zeros(1), np.zeros((1, 4))]) == []
+    fits = dims_are_equal([[(0, 0), (1, 0)], [(1, 1), (2, 1)]])
     assert fits(values)
     assert not fits([values[0], np.zeros((3, 4)), *values[2:]])
 

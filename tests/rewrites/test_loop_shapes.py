@@ -9,7 +9,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.rewrites.symbolic_shapes import Shapes
-from tests.rewrites.test_regions import both, same, types
+from tests.rewrites.test_multi_output_fusion import both, same, types
 
 RNG = np.random.default_rng(0)
 

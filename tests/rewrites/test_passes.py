@@ -1,4 +1,4 @@
-"""The table of passes agrees with the files of passes, with the switches and with their options."""
+"""The table of passes agrees with the files of passes and with `RewriteOptions`."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ import pytest
 
 import dataflow as tf
 from dataflow.rewrites import engine, passes
+from dataflow.rewrites.options import RewriteOptions
 from dataflow.rewrites.passes import PASSES, Pass, Rewriting
 from dataflow.rewrites.prune import needed_operations
-from dataflow.rewrites.switches import Switches
 from dataflow.runtime.config import RewriterConfig
 
 FOLDER = Path(passes.__file__).parent
-ON_OR_OFF = {name for name, value in Switches._field_defaults.items() if isinstance(value, bool)}
-#: Switches that turn off no pass, and where they are looked at instead.
+ON_OR_OFF = {
+    name for name, value in RewriteOptions._field_defaults.items() if isinstance(value, bool)
+}
+#: Options that turn off no pass, and where they are looked at instead.
 NO_PASS = {"reuse"}  # runtime/codegen.py
 
 
@@ -36,18 +38,18 @@ def test_every_file_with_a_pass_is_in_the_table() -> None:
 
 
 def test_every_switch_has_a_pass_and_every_pass_a_switch() -> None:
-    assert {name for row in PASSES for name in row.switches} == ON_OR_OFF - NO_PASS
-    assert all(row.switches for row in PASSES)
+    assert {name for row in PASSES for name in row.options} == ON_OR_OFF - NO_PASS
+    assert all(row.options for row in PASSES)
 
 
 def test_every_switch_is_described() -> None:
-    source = (FOLDER / "switches.py").read_text(encoding="utf-8")
+    source = (FOLDER / "options.py").read_text(encoding="utf-8")
     described = set(re.findall(r"^    #: .*\n    (\w+): ", source, re.MULTILINE))
-    assert described == set(Switches._fields)
+    assert described == set(RewriteOptions._fields)
 
 
-def ran(monkeypatch: pytest.MonkeyPatch, switches: Switches, **settings: Any) -> list[str]:
-    """The names of the passes that run with these switches, in order; none of them finds anything."""
+def ran(monkeypatch: pytest.MonkeyPatch, options: RewriteOptions, **settings: Any) -> list[str]:
+    """The names of the passes that run with these options, in order; none of them finds anything."""
     names: list[str] = []
 
     def recorder(row: Pass) -> Callable[[Rewriting], None]:
@@ -60,18 +62,18 @@ def ran(monkeypatch: pytest.MonkeyPatch, switches: Switches, **settings: Any) ->
         with tf.Graph().as_default():
             fetch = tf.tanh(tf.constant(1.0))
             ops = needed_operations([fetch], [], [])
-            engine.apply(ops, [fetch], [], [], switches, **settings)
+            engine.apply(ops, [fetch], [], [], options, **settings)
     return names
 
 
-def rows(switches: Switches, leave_out: tuple[str, ...] = ()) -> list[str]:
+def rows(options: RewriteOptions, leave_out: tuple[str, ...] = ()) -> list[str]:
     """The table for a plan on the CPU that nothing has changed yet."""
-    again = {"rules", "dedupe"}  # their second rows wait for a hit
+    again = {"rules", "common_subexpressions"}  # their second rows wait for a hit
     names: list[str] = []
     for row in PASSES:
         if (row.name in names and row.name in again) or row.name in leave_out:
             continue
-        if any(getattr(switches, name) for name in row.switches):
+        if any(getattr(options, name) for name in row.options):
             names.append(row.name)
     return names
 
@@ -80,29 +82,29 @@ def rows(switches: Switches, leave_out: tuple[str, ...] = ()) -> list[str]:
 def test_a_switch_turns_its_passes_off_and_no_other(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    switches = Switches(debug_ops=True)._replace(**{name: False})
-    left = ran(monkeypatch, switches)
-    assert left == rows(switches, leave_out=("repeated_rows",))
-    gone = {row.name for row in PASSES if row.switches == (name,)} - {"repeated_rows"}
+    options = RewriteOptions(debug_ops=True)._replace(**{name: False})
+    left = ran(monkeypatch, options)
+    assert left == rows(options, leave_out=("repeated_rows",))
+    gone = {row.name for row in PASSES if row.options == (name,)} - {"repeated_rows"}
     assert not gone & set(left)
     assert bool(gone) == (name not in NO_PASS | {"constant_folding"})
 
 
 @pytest.mark.parametrize("name", sorted(ON_OR_OFF))
 def test_only_one_switch_is_on(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    switches = Switches.only(name)
-    assert {field for field in ON_OR_OFF if getattr(switches, field)} == {name}
-    assert set(ran(monkeypatch, switches)) == {
-        row.name for row in PASSES if name in row.switches
-    } - {"repeated_rows"}
+    options = RewriteOptions.only(name)
+    assert {field for field in ON_OR_OFF if getattr(options, field)} == {name}
+    assert set(ran(monkeypatch, options)) == {row.name for row in PASSES if name in row.options} - {
+        "repeated_rows"
+    }
 
 
 def test_rows_of_a_table_are_looked_at_again_only_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = tf.get_default_graph()
     with graph.as_default():
         node = tf.constant(1.0).op
-    assert "repeated_rows" in ran(monkeypatch, Switches(), gpu_nodes={node})
-    assert "repeated_rows" not in ran(monkeypatch, Switches())
+    assert "repeated_rows" in ran(monkeypatch, RewriteOptions(), gpu_nodes={node})
+    assert "repeated_rows" not in ran(monkeypatch, RewriteOptions())
 
 
 OPTIONS = {name for name, value in RewriterConfig._defaults.items()}
@@ -122,5 +124,5 @@ def test_the_options_that_change_something_are_those_described(option: str) -> N
     config = tf.ConfigProto()
     value = NOT_THE_DEFAULT.get(option, RewriterConfig.OFF)
     setattr(config.graph_options.rewrite_options, option, value)
-    changes = Switches.from_config(config) != Switches.from_config(tf.ConfigProto())
+    changes = RewriteOptions.from_config(config) != RewriteOptions.from_config(tf.ConfigProto())
     assert changes == (f"``{option}``: " in (RewriterConfig.__doc__ or ""))

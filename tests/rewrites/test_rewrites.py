@@ -423,14 +423,14 @@ def test_errors_in_fused_kernels_name_the_users_node_and_its_inputs(rows: int) -
 def test_a_chain_that_cannot_be_compiled_runs_unfused_with_one_warning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from dataflow.rewrites import fusion, regions
+    from dataflow.rewrites import fusion, multi_output_fusion
 
     def fail(program: Any) -> Any:
         raise RuntimeError("no compiler today")
 
     monkeypatch.setattr(fusion, "compile_program", fail)
     monkeypatch.setattr(fusion, "_refused", set())
-    monkeypatch.setattr(regions, "run", lambda *_: iter(()))
+    monkeypatch.setattr(multi_output_fusion, "run", lambda *_: iter(()))
     x = tf.placeholder(tf.float32, [None, 512])
     y = tf.tanh(x * 2.0 + 1.0)
     value = np.ones((300, 512), np.float32)

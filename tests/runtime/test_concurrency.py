@@ -56,7 +56,7 @@ def test_a_tower_of_products_is_a_part() -> None:
         s.run(tf.global_variables_initializer())
         plain = s.run(y, {x: value})
         plan = rewritten(y, [x], s)
-        assert plan.source.count("later(") == 1
+        assert plan.source.count("future(") == 1
         for _ in range(5):
             np.testing.assert_array_equal(plan.run([value]), plain)
 
@@ -66,14 +66,14 @@ def test_small_work_stays_in_one_thread(size: int) -> None:
     x = tf.placeholder(tf.float32, [size, size])
     with tf.Session() as s:
         plan = rewritten(tf.add_n(towers(x, size)), [x], s)
-    assert "later(" not in plan.source
+    assert "future(" not in plan.source
 
 
 def test_one_after_the_other_is_no_part() -> None:
     x = tf.placeholder(tf.float32, [192, 192])
     first, _ = towers(x, depth=8)
     with tf.Session() as s:
-        assert "later(" not in rewritten(first, [x], s).source
+        assert "future(" not in rewritten(first, [x], s).source
 
 
 def test_one_thread_is_strictly_serial(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def test_one_thread_is_strictly_serial(monkeypatch: pytest.MonkeyPatch) -> None:
     y = tf.add_n(towers(x))
     config = tf.ConfigProto(inter_op_parallelism_threads=1)
     with tf.Session(config=config) as s:
-        assert "later(" not in rewritten(y, [x], s).source
+        assert "future(" not in rewritten(y, [x], s).source
     config = tf.ConfigProto(inter_op_parallelism_threads=2, intra_op_parallelism_threads=1)
     seen: list[int] = []
     with tf.Session(config=config) as s:
@@ -111,11 +111,11 @@ def test_large_products_share_their_own_work_instead() -> None:
     W = tf.Variable(np.ones((512, 512), np.float32))
     y = tf.matmul(tf.matmul(x, W), W) + tf.matmul(tf.matmul(x, x), x)
     with tf.Session() as s:
-        assert "later(" not in rewritten(y, [x], s).source
+        assert "future(" not in rewritten(y, [x], s).source
     # With one thread for each kernel they are parts like any other.
     config = tf.ConfigProto(intra_op_parallelism_threads=1)
     with tf.Session(config=config) as s:
-        assert "later(" in rewritten(y, [x], s).source
+        assert "future(" in rewritten(y, [x], s).source
 
 
 def test_who_needs_the_helper_has_nothing_beside_it() -> None:
@@ -125,7 +125,7 @@ def test_who_needs_the_helper_has_nothing_beside_it() -> None:
     conv = tf.nn.conv2d(image, tf.ones([3, 3, 1, 1]), [1, 1, 1, 1], "SAME")
     y = one + tf.reshape(conv, [192, 192])
     with tf.Session() as s:
-        assert "later(" not in rewritten(y, [x], s).source
+        assert "future(" not in rewritten(y, [x], s).source
 
 
 def test_loops_branches_and_recorded_runs_have_no_parts(eager: None) -> None:
@@ -133,7 +133,7 @@ def test_loops_branches_and_recorded_runs_have_no_parts(eager: None) -> None:
     y = tf.cond(tf.reduce_sum(x) > 0, lambda: tf.exp(x), lambda: tf.sin(x))
     z = tf.add_n([tf.sin(tf.exp(y)), tf.cos(tf.exp(x))])
     with tf.Session() as s:
-        assert "later(" not in rewritten(z, [x], s).source
+        assert "future(" not in rewritten(z, [x], s).source
 
 
 def test_an_error_in_a_part_names_its_node(eager: None) -> None:
@@ -145,7 +145,7 @@ def test_an_error_in_a_part_names_its_node(eager: None) -> None:
     config.graph_options.rewrite_options.remapping = 2  # OFF
     with tf.Session(config=config) as s:
         plan = rewritten(z, [x, y], s)
-        assert "later(" in plan.source
+        assert "future(" in plan.source
         for _ in range(3):
             with pytest.raises(tf.errors.InvalidArgumentError) as e:
                 plan.run([np.ones((2, 3)), np.ones((2, 3))])
@@ -158,9 +158,9 @@ def test_an_error_in_a_part_names_its_node(eager: None) -> None:
 def test_who_is_not_helped_does_it_himself() -> None:
     released = threading.Event()
     helpers = parallel._helpers(os.getpid())
-    blockers = [parallel.Later(lambda: released.wait(10)) for _ in helpers]
+    blockers = [parallel.Future(lambda: released.wait(10)) for _ in helpers]
     caller = threading.current_thread()
-    assert parallel.Later(threading.current_thread)() is caller
+    assert parallel.Future(threading.current_thread)() is caller
     released.set()
     for blocker in blockers:
         blocker()
@@ -173,7 +173,7 @@ def test_a_helper_takes_over_and_hands_on_errors() -> None:
         started.set()
         return threading.current_thread()
 
-    later = parallel.Later(wait)
+    later = parallel.Future(wait)
     if started.wait(10):
         assert later() is not threading.current_thread()
 
@@ -182,7 +182,7 @@ def test_a_helper_takes_over_and_hands_on_errors() -> None:
         raise ValueError("mine")
 
     started.clear()
-    later = parallel.Later(fail)
+    later = parallel.Future(fail)
     started.wait(10)
     with pytest.raises(ValueError, match="mine"):
         later()
@@ -262,7 +262,7 @@ def test_sessions_and_threads_at_once(eager: None) -> None:
         for t in threads:
             t.join(60)
         (plan,) = [p for p in a._plans.values() if p.fetches.tensors == [y]]
-        assert "later(" in plan.source
+        assert "future(" in plan.source
     assert not problems
 
 

@@ -27,12 +27,12 @@ from dataflow.errors import CancelledError, OpError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.placement.placer import log_placement
-from dataflow.rewrites.switches import Switches
+from dataflow.rewrites.options import RewriteOptions
 from dataflow.runtime.config import ConfigProto
 from dataflow.runtime.devices import DeviceAttributes
 from dataflow.runtime.feeds import flatten_feeds, make_feed_converter
 from dataflow.runtime.fetches import FetchPlan, cache_key
-from dataflow.runtime.ownership import own
+from dataflow.runtime.ownership import detach
 from dataflow.runtime.stepper import Trace
 
 #: How long after a step's end its master may say what became of it: it knows which task was slow.
@@ -146,7 +146,7 @@ class RemoteSession:
             results = backend.run(combination, arrays, seconds, until=until)
         except OpError as error:
             raise self._with_node(error) from None
-        return combination.fetches.rebuild([own(value) for value in results])
+        return combination.fetches.rebuild([detach(value) for value in results])
 
     def _prepare(self, combination: _Combination, seconds: float | None) -> float | None:
         """Have the tasks prepare a step; return how much of its time is left then."""
@@ -186,7 +186,7 @@ class RemoteSession:
             flat = self.backend.run(
                 combination, arrays, self._timeout_seconds, tracers, keep_values=values
             )
-            result = combination.fetches.rebuild([own(value) for value in flat])
+            result = combination.fetches.rebuild([detach(value) for value in flat])
         except OpError as found:
             error = self._with_node(found)
             if not catch:
@@ -274,7 +274,7 @@ class LocalMaster:
 
     def __init__(self, server: Any, graph: Any, config: Any) -> None:
         self.server = server
-        self.master = server.new_master_session(config, _switches_of(config))
+        self.master = server.new_master_session(config, _rewrite_options_of(config))
 
     def prepare(self, combination: _Combination, deadline: float | None) -> None:
         """Cut the graph and register the partitions; see `MasterSession.prepare`."""
@@ -344,7 +344,7 @@ class RemoteMaster:
         self._options = {
             "device_filters": list(getattr(config, "device_filters", ()) or ()),
             "allow_soft_placement": bool(getattr(config, "allow_soft_placement", False)),
-            "rewrites": _switches_of(config),
+            "rewrites": _rewrite_options_of(config),
         }
         self._timeout_seconds = _timeout_of(config)
         self._control: Connection | None = None
@@ -527,8 +527,8 @@ def _timeout_of(config: Any) -> float | None:
     return milliseconds / 1000 or None
 
 
-def _switches_of(config: Any) -> Switches | None:
-    return Switches.from_config(config if config is not None else ConfigProto())
+def _rewrite_options_of(config: Any) -> RewriteOptions | None:
+    return RewriteOptions.from_config(config if config is not None else ConfigProto())
 
 
 def _encode_what_can_travel(ops: Sequence[Any]) -> tuple[list[dict[str, Any]], list[Any]]:

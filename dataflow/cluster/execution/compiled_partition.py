@@ -25,13 +25,13 @@ from dataflow.ops.transfer import COPIES
 from dataflow.placement.groups import reference_inputs
 from dataflow.placement.placer import local_devices, pin_within_task, place
 from dataflow.placement.transfers import CPU, Placed, insert_copies
-from dataflow.rewrites.dedupe import can_merge
+from dataflow.rewrites.common_subexpressions import can_merge
 from dataflow.rewrites.gradual import Gradual, Steps, finish, nodes_per_run
-from dataflow.rewrites.switches import Switches
+from dataflow.rewrites.options import RewriteOptions
 from dataflow.rewrites.working_graph import WorkingGraph
 from dataflow.runtime.codegen import GeneratedPlan, Generator
 from dataflow.runtime.config import ConfigProto
-from dataflow.runtime.lending import Lender, num_bytes
+from dataflow.runtime.output_allocator import OutputAllocator, num_bytes
 from dataflow.runtime.plan import (
     RUNS_BEFORE_REWRITING,
     Plan,
@@ -106,7 +106,7 @@ class TaskSession:
         self.config = ConfigProto(allow_soft_placement=True)
         self.local_devices = local_devices(self.config, len(gpus()), task)
         self.has_gpu = len(self.local_devices) > 1
-        self.rewrite_switches = Switches.from_config(self.config)
+        self.rewrite_options = RewriteOptions.from_config(self.config)
         self._states: dict[str, dict[str, Any]] = {}
 
     def op_state(self, op_name: str) -> dict[str, Any]:
@@ -124,7 +124,7 @@ class CompiledSegment(NamedTuple):
 class CompiledPartition:
     """The functions of a partition's segments, and the tables that say who follows whom.
 
-    ``switches`` are those of the client's session; ``None``: nothing is rewritten. ``traced``: its
+    ``options`` are those of the client's session; ``None``: nothing is rewritten. ``traced``: its
     steps will be traced; the code for that is made here, for in a step it would look like the time
     that a message took. Raises
     `InvalidArgumentError` for a pin that the task cannot keep, unless ``soft_placement`` lets it.
@@ -134,7 +134,7 @@ class CompiledPartition:
         self,
         plan: GraphPartition,
         session: TaskSession,
-        switches: Switches | None = None,
+        options: RewriteOptions | None = None,
         soft_placement: bool = True,
         traced: bool = False,
     ) -> None:
@@ -143,10 +143,10 @@ class CompiledPartition:
         #: What the rewrites did, by segment.
         self.journals: list[list[Any]] = [[] for _ in plan.segments]
         self._binder = _Binder(session, soft_placement)
-        self._switches = switches
+        self._options = options
         #: By segment: the memories in which its inputs come, and in which its outputs are left.
         self._places: list[tuple[list[str], list[str]]] = []
-        self._lent = _lent(plan)
+        self._preallocated = _preallocated(plan)
         self._segments = [self._compile(n, placed) for n, placed in enumerate(self._place())]
         #: What each segment runs now.
         self.functions = [segment.function for segment in self._segments]
@@ -225,7 +225,9 @@ class CompiledPartition:
         return changed.ops, changed.fetches, changed.feeds, places, changed.origin
 
     def _compile(self, number: int, placed: Placed, trace: bool = False) -> CompiledSegment:
-        generated = self._binder.generator(placed, trace, False, self._lent[number]).generate()
+        generated = self._binder.generator(
+            placed, trace, False, self._preallocated[number]
+        ).generate()
         return CompiledSegment(placed, generated, generated.function)
 
     @property
@@ -250,8 +252,8 @@ class CompiledPartition:
     @property
     def may_be_rewritten(self) -> bool:
         """Whether the client asks for it, and there is enough to rewrite."""
-        switches = self._switches
-        return switches is not None and switches.min_nodes <= sum(
+        options = self._options
+        return options is not None and options.min_nodes <= sum(
             len(segment.ops) for segment in self.plan.segments
         )
 
@@ -269,14 +271,14 @@ class CompiledPartition:
         from dataflow.rewrites import engine
 
         keep_freed_memory()
-        assert self._switches is not None
+        assert self._options is not None
         for number, segment in enumerate(self.plan.segments):
             rewritten = yield from engine.apply_gradually(
                 segment.ops,
                 segment.outputs,
                 _effects(segment.ops),
                 segment.inputs,
-                self._switches.where(self.session.has_gpu),
+                self._options.where(self.session.has_gpu),
             )
             placed = self._binder.place(
                 rewritten.ops,
@@ -286,17 +288,17 @@ class CompiledPartition:
                 rewritten.origin,
             )
             generated = yield from self._binder.generator(
-                placed, False, self._switches.reuse, self._lent[number]
+                placed, False, self._options.reuse, self._preallocated[number]
             ).generate_gradually()
             self.journals[number] = rewritten.journal
             self._segments[number] = CompiledSegment(placed, generated, generated.function)
             self.functions[number] = generated.function
 
-    def new_slots(self, lender: Lender | None = None) -> list[Any]:
-        """The slots of a step, empty; the last is the connection on which results are sent, which lends
-        them memory (`runtime.lending`)."""
+    def new_slots(self, allocator: OutputAllocator | None = None) -> list[Any]:
+        """The slots of a step, empty. The last holds the connection on which results are sent, which
+        allocates memory for them (`runtime.output_allocator`)."""
         slots: list[Any] = [None] * len(self.plan.slots)
-        slots.append(lender)
+        slots.append(allocator)
         return slots
 
     @property
@@ -334,11 +336,11 @@ class CompiledPartition:
         """The line of code that calls a segment's ``function`` with the values in its slots.
 
         It is written out for these very slots: a loop over them took longer than a small segment.
-        The last slot is the lender, for a function that takes one.
+        The last slot is the allocator, for a function that takes one.
         """
         segment = self.plan.segments[number]
         into = "".join(f"slots[{int(slot)}], " for slot in segment.output_slots)
-        sources = (*segment.input_slots, *([-1] if self._lent[number] else []))
+        sources = (*segment.input_slots, *([-1] if self._preallocated[number] else []))
         values = ", ".join(f"slots[{int(slot)}]" for slot in sources)
         return f"{into and f'{into}= '}{function}({values})"
 
@@ -359,7 +361,7 @@ def _on_slots(
     return scope["call"]  # type: ignore[no-any-return]
 
 
-def _lent(plan: GraphPartition) -> list[list[bool]]:
+def _preallocated(plan: GraphPartition) -> list[list[bool]]:
     """By segment, which outputs are computed in the connection's shared memory; empty if none are.
 
     They are sent once, and have no other use in this task.
@@ -368,11 +370,11 @@ def _lent(plan: GraphPartition) -> list[list[bool]]:
     times = Counter(n for s in plan.segments for t in s.transfers for n in t[2])
     found = []
     for s in plan.segments:
-        lent = [
+        preallocated = [
             times[slot] == 1 and slot not in others and num_bytes(tensor) >= SHARE_FROM_BYTES
             for slot, tensor in zip(s.output_slots, s.outputs, strict=True)
         ]
-        found.append(lent if any(lent) else [])
+        found.append(preallocated if any(preallocated) else [])
     return found
 
 
@@ -478,11 +480,11 @@ class _Binder:
         )
 
     def generator(
-        self, placed: Placed, trace: bool, final: bool, lent: Sequence[bool]
+        self, placed: Placed, trace: bool, final: bool, preallocated: Sequence[bool]
     ) -> Generator:
         """What writes the function of a segment; ``final`` with one value's buffer taken over by another.
 
-        ``lent``: the outputs that are made in memory of a lender, or none of them.
+        ``preallocated``: the outputs that are made in memory of an allocator, or none of them.
         """
         return generator_of(
             placed,
@@ -491,5 +493,5 @@ class _Binder:
             trace=trace,
             reuse=final and not placed.kernel_devices,
             # What a GPU makes is copied from it: no kernel of ours writes it here.
-            lent=[False] * len(lent) if placed.kernel_devices else lent,
+            preallocated=[False] * len(preallocated) if placed.kernel_devices else preallocated,
         )

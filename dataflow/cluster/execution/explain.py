@@ -9,18 +9,18 @@ from dataflow.cluster.execution.compiled_partition import (
     TaskSession,
 )
 from dataflow.cluster.partition.partitioner import GraphPartition, PartitionedGraph
-from dataflow.rewrites.switches import Switches
+from dataflow.rewrites.options import RewriteOptions
 from dataflow.runtime.resources import ResourceManager
 
 
 def code_of(
-    plan: GraphPartition, resources: ResourceManager, switches: Switches | None
+    plan: GraphPartition, resources: ResourceManager, options: RewriteOptions | None
 ) -> list[dict[str, Any]]:
     """Compile a partition as its task would and rewrite it; return source and journal by segment.
 
     Nothing runs, and nothing of it is kept.
     """
-    partition = CompiledPartition(plan, TaskSession(resources), switches)
+    partition = CompiledPartition(plan, TaskSession(resources), options)
     if partition.may_be_rewritten:
         partition.rewrite()
     return [

@@ -37,7 +37,7 @@ from dataflow.errors import OpError
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.subnormals import Computing
-from dataflow.rewrites.switches import Switches
+from dataflow.rewrites.options import RewriteOptions
 
 #: How long a task may take to drop what a session registered, before the session goes on without.
 _CLOSE_SECONDS = 1.0
@@ -118,7 +118,7 @@ class MasterSession:
         name: str,
         allow_soft_placement: bool = False,
         timeout_seconds: float | None = None,
-        switches: Switches | None = None,
+        options: RewriteOptions | None = None,
     ) -> None:
         self.task = task
         self.addresses = addresses
@@ -132,7 +132,7 @@ class MasterSession:
         self.closed = False
         self._task_session = task_session
         self._soft = allow_soft_placement
-        self._switches = switches
+        self._options = options
         #: Guards the machine.
         self.lock = threading.Lock()
         self._register_lock = threading.Lock()
@@ -165,7 +165,7 @@ class MasterSession:
         own = partitions.pop(self.task, None)
         local = None
         if own is not None:
-            local = CompiledPartition(own, self._task_session, self._switches, self._soft, traced)
+            local = CompiledPartition(own, self._task_session, self._options, self._soft, traced)
         remotes = []
         for task, partition in partitions.items():
             remote = RemotePartition(task, self.addresses[task], partition, feeds, traced)
@@ -205,12 +205,12 @@ class MasterSession:
         for task, partition in cut.partitions.items():
             if task == self.task:
                 resources = self._task_session.resources
-                codes[task] = code_of(partition, resources, self._switches)
+                codes[task] = code_of(partition, resources, self._options)
                 continue
             encoded, arrays = encode_partition(partition)
             connection = self.pool.take(self.addresses[task], task, deadline=deadline)
             reply = call(
-                connection, "explain", {"partition": encoded, "rewrites": self._switches}, arrays
+                connection, "explain", {"partition": encoded, "rewrites": self._options}, arrays
             )
             self.pool.give(connection)
             codes[task] = (reply.head or {})["code"]
@@ -246,7 +246,7 @@ class MasterSession:
             "partition": encoded,
             "session": self.name,
             "home": self.task,
-            "rewrites": self._switches,
+            "rewrites": self._options,
             "soft": self._soft,
             "traced": remote.traced,
             "addresses": {

@@ -16,7 +16,7 @@ from dataflow.errors import AbortedError, InvalidArgumentError
 from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
-from dataflow.rewrites.switches import Switches
+from dataflow.rewrites.options import RewriteOptions
 from dataflow.runtime.config import ConfigProto
 
 if TYPE_CHECKING:
@@ -69,9 +69,9 @@ class MasterService:
             device_filters=[str(text) for text in head.get("device_filters", ())],
             allow_soft_placement=bool(head.get("allow_soft_placement", False)),
         )
-        switches = head.get("rewrites")
+        options = head.get("rewrites")
         master = self.server.new_master_session(
-            config, None if switches is None else Switches(*switches)
+            config, None if options is None else RewriteOptions(*options)
         )
         with self._lock:
             self._sessions[master.name] = _ClientSession(master, connection)

@@ -242,10 +242,10 @@ class MasterStep:
             tracer = None
             if self.tracers is not None:
                 tracer = self.tracers[master.task] = StepTracer(bool(self.flags & VALUES))
-            # Only one other task: its connection lends memory for what it is sent.
-            lends = tracer is None and len(self.connections) == 1
-            lender = next(iter(self.connections.values())) if lends else None
-            self.local = PartitionRun(prepared.local, self.step, self, alone, tracer, lender)
+            # Only one other task: its connection allocates memory for what it is sent.
+            allocates = tracer is None and len(self.connections) == 1
+            allocator = next(iter(self.connections.values())) if allocates else None
+            self.local = PartitionRun(prepared.local, self.step, self, alone, tracer, allocator)
             self.local.start([values[position] for position in prepared.local_feeds])
             while self.reads:
                 self.local.deliver(*self.reads.pop(0))

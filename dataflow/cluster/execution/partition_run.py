@@ -25,7 +25,7 @@ from dataflow.cluster.partition.partitioner import Segment
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels.subnormals import compute_in_this_thread
 from dataflow.runtime.codegen import DEAD
-from dataflow.runtime.lending import Lender
+from dataflow.runtime.output_allocator import OutputAllocator
 from dataflow.runtime.resources import Cancellation, Postponed, postponing
 
 #: Results up to this size are sent on whatever thread made them possible: the socket has room.
@@ -75,13 +75,13 @@ class PartitionRun:
         transport: Transport,
         inline: bool = False,
         tracer: StepTracer | None = None,
-        lender: Lender | None = None,
+        allocator: OutputAllocator | None = None,
     ) -> None:
-        """``lender``: the connection on which all results are sent, where there is one such."""
+        """``allocator``: the connection on which all results are sent, where there is one such."""
         self.partition = partition
         self.step = step
         self.transport = transport
-        self.slots = partition.new_slots(lender)
+        self.slots = partition.new_slots(allocator)
         self.pending = partition.pending.copy()
         self.remaining = len(self.pending)
         self.cancellation: Cancellation | None = Cancellation() if partition.num_blocking else None

@@ -45,7 +45,7 @@ from dataflow.cluster.transport.step_flags import (
     WANT_NEXT,
 )
 from dataflow.errors import NotFoundError, OpError, UnavailableError
-from dataflow.rewrites.switches import Switches
+from dataflow.rewrites.options import RewriteOptions
 from dataflow.runtime.resources import ResourceManager
 
 log = logging.getLogger("dataflow.cluster")
@@ -184,8 +184,10 @@ class WorkerService:
         tracer = StepTracer(bool(flags & VALUES)) if flags & TRACE else None
         want_next = bool(flags & WANT_NEXT)
         transport = HomeTransport(self, registered, connection, step, want_next, tracer)
-        lender = connection if registered.sends_home and tracer is None else None
-        run = PartitionRun(registered.partition, step, transport, tracer=tracer, lender=lender)
+        allocator = connection if registered.sends_home and tracer is None else None
+        run = PartitionRun(
+            registered.partition, step, transport, tracer=tracer, allocator=allocator
+        )
         with self._lock:
             self._runs[step] = (run, connection)
             early = self._early.pop(step, None)
@@ -309,11 +311,11 @@ class WorkerService:
     ) -> dict[str, Any]:
         session = str(head["session"])
         plan = decode_partition(head["partition"], tensors)
-        switches = head.get("rewrites")
+        options = head.get("rewrites")
         partition = CompiledPartition(
             plan,
             self.task_session(session),
-            None if switches is None else Switches(*switches),
+            None if options is None else RewriteOptions(*options),
             bool(head.get("soft", True)),
             bool(head.get("traced", False)),
         )
@@ -329,10 +331,12 @@ class WorkerService:
     def _explain(
         self, connection: Connection, head: dict[str, Any], tensors: list[Any]
     ) -> dict[str, Any]:
-        switches = head.get("rewrites")
+        options = head.get("rewrites")
         plan = decode_partition(head["partition"], tensors)
         return {
-            "code": code_of(plan, self.resources, None if switches is None else Switches(*switches))
+            "code": code_of(
+                plan, self.resources, None if options is None else RewriteOptions(*options)
+            )
         }
 
     @answers("close_session")

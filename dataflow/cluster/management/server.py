@@ -24,7 +24,7 @@ from dataflow.cluster.transport.method_table import answers
 from dataflow.device_spec import DeviceSpec
 from dataflow.errors import InvalidArgumentError, OpError
 from dataflow.kernels.parallel import share_processors
-from dataflow.rewrites.switches import Switches
+from dataflow.rewrites.options import RewriteOptions
 from dataflow.runtime.devices import DeviceAttributes, list_local_devices
 from dataflow.runtime.resources import ResourceManager
 
@@ -281,7 +281,7 @@ class Server:
     # What the master service and clients in this process use
 
     def new_master_session(
-        self, config: Any = None, switches: Switches | None = None
+        self, config: Any = None, options: RewriteOptions | None = None
     ) -> MasterSession:
         """Return a session whose target is this server, with the rewrites that its client wants.
 
@@ -302,7 +302,7 @@ class Server:
             name,
             bool(getattr(config, "allow_soft_placement", False)),
             timeout / 1000 or None,
-            switches,
+            options,
         )
         with self._lock:
             self._sessions.add(session)

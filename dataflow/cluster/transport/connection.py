@@ -270,7 +270,7 @@ class Connection:
         before = self.largest_sent
         self.largest_sent = max(num_bytes, before - max(1, before // _FORGOTTEN_PART))
 
-    def lend(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
+    def allocate(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
         """An array to be written and sent on this connection, which then needs no copy.
 
         ``None`` where that is of no use: it is small, or the peer shares no memory.
@@ -278,7 +278,7 @@ class Connection:
         if not self.may_share:
             return None
         with self._send_lock:
-            return self._outgoing.lend(dtype, shape)
+            return self._outgoing.allocate(dtype, shape)
 
     def _send_buffers(
         self, buffers: list[Any], size: int, while_full: Callable[[], None] | None

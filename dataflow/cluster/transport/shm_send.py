@@ -1,9 +1,9 @@
 """The shared-memory segments that a connection writes to: tensors are copied there, or made there.
 
 A kernel that can write its result to a given array may get one in a free segment
-(`OutgoingSegments.lend`); its result is then sent without a copy. A segment is used again when
+(`OutgoingSegments.allocate`); its result is then sent without a copy. A segment is used again when
 both sides are done with it: the receiver has cleared its first byte (see `shm_receive`), and the
-last array over the loan is gone here.
+last array over the allocation is gone here.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _MOST_KINDS = 256
 
 
 class _Segment:
-    """One block of memory; ``lent`` while an array of this process lies in it."""
+    """One block of memory; ``allocated`` while an array of this process lies in it."""
 
-    __slots__ = ("address", "capacity", "fd", "lent", "mapping", "number")
+    __slots__ = ("address", "allocated", "capacity", "fd", "mapping", "number")
 
     def __init__(self, number: int, capacity: int) -> None:
         self.number = number
@@ -50,7 +50,7 @@ class _Segment:
             os.close(self.fd)
             raise
         self.address = address_of(self.mapping)
-        self.lent = False
+        self.allocated = False
 
     def fits(self, size: int) -> bool:
         """Whether an array of so many bytes may lie in it without much waste."""
@@ -75,7 +75,7 @@ class Place:
         self.mapping[0] = FREE
 
 
-class Loan:
+class Allocation:
     """Keeps a segment from being used again until the last array of this process over it is gone.
 
     It is the base of such an array.
@@ -87,10 +87,10 @@ class Loan:
         self.place = place
         self.is_sent = False
         self.__array_interface__ = place.interface
-        place.segment.lent = True
+        place.segment.allocated = True
 
     def __del__(self) -> None:
-        self.place.segment.lent = False
+        self.place.segment.allocated = False
 
 
 def put(places: list[Place], array: np.ndarray) -> Place | None:
@@ -98,13 +98,13 @@ def put(places: list[Place], array: np.ndarray) -> Place | None:
 
     It is copied, unless it was made in one of them. ``None``: none is free.
     """
-    loan: Any = array.base
-    if type(loan) is Loan and not loan.is_sent and loan.place in places:
-        loan.is_sent = True  # the peer clears the byte once
-        loan.place.mapping[0] = BUSY
-        return loan.place
+    allocation: Any = array.base
+    if type(allocation) is Allocation and not allocation.is_sent and allocation.place in places:
+        allocation.is_sent = True  # the peer clears the byte once
+        allocation.place.mapping[0] = BUSY
+        return allocation.place
     for place in places:
-        if place.mapping[0] == FREE and not place.segment.lent:
+        if place.mapping[0] == FREE and not place.segment.allocated:
             place.array[...] = array
             place.mapping[0] = BUSY
             return place
@@ -145,7 +145,7 @@ class OutgoingSegments:
             place = put(places, array)
         return place
 
-    def lend(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
+    def allocate(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
         """An array whose content is undefined, to be written and then `put`.
 
         ``None`` without room, and for one that is too small to be shared.
@@ -156,11 +156,11 @@ class OutgoingSegments:
                 return None
             places = self.places(dtype, shape)
         for place in places:
-            if place.mapping[0] == FREE and not place.segment.lent:
-                return np.asarray(Loan(place))
+            if place.mapping[0] == FREE and not place.segment.allocated:
+                return np.asarray(Allocation(place))
         if not self._make(math.prod(shape) * dtype.itemsize):
             return None
-        return np.asarray(Loan(places[-1]))
+        return np.asarray(Allocation(places[-1]))
 
     def _make(self, size: int) -> bool:
         """Make a segment for arrays of so many bytes; its places come last."""

@@ -19,7 +19,7 @@ from dataflow.losses import (
 from dataflow.ops import array
 from dataflow.ops.activation import relu
 from dataflow.ops.casts import cast
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 
 __all__ = [
     "absolute_difference",

@@ -16,7 +16,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.layers.core import Dense
 from dataflow.ops import array
 from dataflow.ops.activation import softmax
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.initializers import constant_initializer, ones_initializer, zeros_initializer
 from dataflow.ops.math import cast, matmul, multiply, rsqrt, square, tanh
 from dataflow.ops.reduce import argmax, reduce_sum

@@ -11,7 +11,7 @@ from dataflow.graph import nest
 from dataflow.layers.core import Dense
 from dataflow.ops import array
 from dataflow.ops.assertions import assert_equal
-from dataflow.ops.graph_scopes import control_dependencies, name_scope
+from dataflow.ops.graph_functions import control_dependencies, name_scope
 from dataflow.ops.math import matmul
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.rnn.cells import RNNCell

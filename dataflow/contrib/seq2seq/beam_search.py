@@ -20,7 +20,7 @@ from dataflow.ops import array
 from dataflow.ops.activation import log_softmax
 from dataflow.ops.comparison import equal, logical_not, logical_or
 from dataflow.ops.conditionals import cond
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import cast, floordiv, floormod, pow_
 from dataflow.ops.reduce import reduce_all, reduce_max
 from dataflow.ops.tensor_array import TensorArray

@@ -10,7 +10,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops import array
 from dataflow.ops.comparison import equal, greater, greater_equal, less
 from dataflow.ops.cumulative import cumsum
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import cast
 from dataflow.ops.reduce import reduce_max
 from dataflow.ops.tensor_array import TensorArray

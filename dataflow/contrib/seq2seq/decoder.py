@@ -10,7 +10,7 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array
 from dataflow.ops.comparison import greater_equal, logical_not, logical_or
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.reduce import reduce_all
 from dataflow.ops.static_value import static_value
 from dataflow.ops.tensor_array import TensorArray

@@ -17,7 +17,7 @@ from dataflow.ops import array
 from dataflow.ops.comparison import equal, greater_equal, less
 from dataflow.ops.conditionals import cond
 from dataflow.ops.embedding import embedding_lookup
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.math import cast
 from dataflow.ops.random import categorical, random_uniform
 from dataflow.ops.reduce import argmax, reduce_all

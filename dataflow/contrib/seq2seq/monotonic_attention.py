@@ -22,7 +22,7 @@ from dataflow.ops.clip import clip_by_value
 from dataflow.ops.comparison import greater
 from dataflow.ops.cumulative import cumprod, cumsum
 from dataflow.ops.functional import scan
-from dataflow.ops.graph_scopes import name_scope
+from dataflow.ops.graph_functions import name_scope
 from dataflow.ops.initializers import constant_initializer
 from dataflow.ops.math import cast, exp, log, sigmoid
 from dataflow.ops.random import random_normal

@@ -10,7 +10,7 @@ from dataflow.keras.layers.recurrent import LSTM
 from dataflow.layers.base import pair
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
-from dataflow.ops.convolution import conv2d
+from dataflow.ops.conv_functions import conv2d
 from dataflow.rnn.loops import dynamic_rnn
 from dataflow.shapes import TensorShape
 

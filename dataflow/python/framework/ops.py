@@ -11,7 +11,7 @@ from dataflow.graph.graph import Graph
 from dataflow.graph.operation import Operation
 from dataflow.graph.registry import RegisterGradient, not_differentiable as NotDifferentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.ops.graph_scopes import (
+from dataflow.ops.graph_functions import (
     add_to_collection,
     colocate_with,
     control_dependencies,

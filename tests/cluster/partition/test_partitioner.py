@@ -14,7 +14,7 @@ from dataflow.cluster.partition import graph_codec, pipeline
 from dataflow.cluster.partition.partition_codec import decode_partition, encode_partition
 from dataflow.cluster.partition.partitioner import partition_graph
 from dataflow.graph.graph import Graph
-from dataflow.rewrites.switches import Switches
+from dataflow.rewrites.options import RewriteOptions
 from dataflow.runtime.resources import ResourceManager
 
 TASKS = ["/job:ps/task:0", "/job:ps/task:1", "/job:worker/task:0", "/job:worker/task:1"]
@@ -64,7 +64,7 @@ def run_cut(cut, fetches, feeds, resources, seed, through_wire, rewritten=False)
         plan = partition
         if through_wire:
             plan = decode_partition(*encode_partition(partition))
-        compiled = CompiledPartition(plan, TaskSession(resources[task]), Switches())
+        compiled = CompiledPartition(plan, TaskSession(resources[task]), RewriteOptions())
         if rewritten:
             compiled.rewrite()
         runs[task] = PartitionRun(compiled, 1, MailTransport(mail, task))

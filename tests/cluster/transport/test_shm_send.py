@@ -12,7 +12,7 @@ from dataflow.cluster.execution import fast_path
 from dataflow.cluster.transport import shm_send
 from dataflow.cluster.transport.connection import Connection
 from dataflow.cluster.transport.messages import Kind
-from dataflow.cluster.transport.shm_send import Loan
+from dataflow.cluster.transport.shm_send import Allocation
 from dataflow.errors import ResourceExhaustedError
 from tests.results_of import results_of
 
@@ -44,8 +44,8 @@ def pass_on(ends, tensors, id=0):
     return message.tensors
 
 
-def lent(ends, value):
-    array = ends[0].lend(*KIND)
+def filled(ends, value):
+    array = ends[0].allocate(*KIND)
     array[...] = value
     return array
 
@@ -92,7 +92,7 @@ def test_a_frame_with_other_tensors_is_read_as_it_is(ends):
 def test_what_was_made_there_is_not_copied(ends):
     seen = set()
     for step in range(6):
-        array = lent(ends, step)
+        array = filled(ends, step)
         (got,) = pass_on(ends, [array])
         array[0] = 100 + step  # the very memory
         assert got[0] == 100 + step
@@ -103,40 +103,40 @@ def test_what_was_made_there_is_not_copied(ends):
 
 
 def test_memory_is_not_used_again_while_this_side_has_an_array(ends):
-    array = lent(ends, 1)
+    array = filled(ends, 1)
     part = array[5:10].reshape(5, 1)
     pass_on(ends, [array])
     del array
     gc.collect()
     for step in range(5):
-        other = lent(ends, 7)
+        other = filled(ends, 7)
         pass_on(ends, [other, np.full(KIND[1], step, np.float32)])
         del other
     assert part.tolist() == [[1]] * 5
 
 
 def test_memory_is_not_used_again_while_the_other_side_has_an_array(ends):
-    (got,) = pass_on(ends, [lent(ends, 1)])
+    (got,) = pass_on(ends, [filled(ends, 1)])
     part = got[5:10]
     del got
     for _ in range(5):
-        pass_on(ends, [lent(ends, 7), np.full(KIND[1], 8, np.float32)])
+        pass_on(ends, [filled(ends, 7), np.full(KIND[1], 8, np.float32)])
     assert part.tolist() == [1] * 5
 
 
 def test_sent_twice_it_lies_in_two_places(ends):
-    array = lent(ends, 1)
+    array = filled(ends, 1)
     (first,) = pass_on(ends, [array])
     (second,) = pass_on(ends, [array])
     assert address(first) != address(second)
     del first, array
     for _ in range(5):
-        pass_on(ends, [lent(ends, 7), np.full(KIND[1], 8, np.float32)])
+        pass_on(ends, [filled(ends, 7), np.full(KIND[1], 8, np.float32)])
     assert np.all(second == 1)
 
 
 def test_a_part_of_a_loan_and_another_link_get_copies(ends):
-    array = lent(ends, 1)
+    array = filled(ends, 1)
     array[0] = 5
     (part,) = pass_on(ends, [array[:-10]])
     (back,) = pass_on(ends[::-1], [array])
@@ -146,33 +146,33 @@ def test_a_part_of_a_loan_and_another_link_get_copies(ends):
 
 
 def test_what_is_not_sent_is_free_again(ends):
-    first = address(lent(ends, 1))
-    assert address(lent(ends, 2)) == first
+    first = address(filled(ends, 1))
+    assert address(filled(ends, 2)) == first
     ends[0].peer_limit_bytes = 100  # of the frame
     for _ in range(60):
         with pytest.raises(ResourceExhaustedError):
-            ends[0].send(Kind.DATA, tensors=[lent(ends, 3), np.zeros(1000)])
+            ends[0].send(Kind.DATA, tensors=[filled(ends, 3), np.zeros(1000)])
         with pytest.raises(TypeError):
-            ends[0].send(Kind.DATA, tensors=[lent(ends, 3), np.zeros(3, "M8[s]")])
-    assert address(lent(ends, 2)) == first
+            ends[0].send(Kind.DATA, tensors=[filled(ends, 3), np.zeros(3, "M8[s]")])
+    assert address(filled(ends, 2)) == first
     assert len(ends[0]._outgoing._segments) == 1
 
 
 def test_without_room_there_are_neither_loans_nor_places(ends, monkeypatch):
     monkeypatch.setattr(shm_send, "_MAX_SEGMENTS", 2)
-    loans = [lent(ends, n) for n in range(2)]
-    assert ends[0].lend(*KIND) is None
+    allocations = [filled(ends, n) for n in range(2)]
+    assert ends[0].allocate(*KIND) is None
     (got,) = pass_on(ends, [np.full(KIND[1], 3, np.float32)])
     assert np.all(got == 3)
-    assert [loan[0] for loan in loans] == [0, 1]
-    del loans[0]
-    assert np.all(lent(ends, 4) == 4)
+    assert [allocation[0] for allocation in allocations] == [0, 1]
+    del allocations[0]
+    assert np.all(filled(ends, 4) == 4)
 
 
 def test_nothing_is_lent_that_would_not_be_shared(ends):
-    assert ends[0].lend(np.dtype(np.float32), (10,)) is None
+    assert ends[0].allocate(np.dtype(np.float32), (10,)) is None
     ends[0].may_share = False
-    assert ends[0].lend(*KIND) is None
+    assert ends[0].allocate(*KIND) is None
 
 
 def test_how_large_messages_are_is_that_of_late(ends):
@@ -190,9 +190,9 @@ def test_how_large_messages_are_is_that_of_late(ends):
 
 
 def test_a_loan_outlives_its_link(ends):
-    array = lent(ends, 1)
+    array = filled(ends, 1)
     ends[0].close()
-    assert ends[0].lend(*KIND) is None
+    assert ends[0].allocate(*KIND) is None
     array += 1
     assert np.all(array == 2)
 
@@ -216,21 +216,21 @@ def parameters(size):
 
 @pytest.mark.parametrize("size", [9_000, 100_000])
 def test_a_step_gives_the_same_bits(cluster, used_reads, monkeypatch, size):
-    loans = results_of(monkeypatch, Connection, "lend")
+    allocations = results_of(monkeypatch, Connection, "allocate")
     x, step, seen, w, table = parameters(size)
     results = []
     for way in ("straight", "general", "copied"):
-        loans.clear()
+        allocations.clear()
         if way == "general":
             monkeypatch.setattr(fast_path.FastStep, "run", lambda *arguments: None)
         if way == "copied":
-            monkeypatch.setattr(Connection, "lend", lambda *arguments: None)
+            monkeypatch.setattr(Connection, "allocate", lambda *arguments: None)
         with tf.Session(cluster["worker:0"].target) as session:
             session.run(tf.global_variables_initializer())
             got = [session.run([seen, step], {x: 0.01 * n})[0] for n in range(12)]
             results.append([got, session.run(w).tolist(), session.run(table).tolist()])
-        lent = sum(type(loan.base) is Loan for loan in loans if loan is not None)
-        assert lent == 0 if way == "copied" else lent >= 20
+        num_shared = sum(type(a.base) is Allocation for a in allocations if a is not None)
+        assert num_shared == 0 if way == "copied" else num_shared >= 20
     assert results[0] == results[1] == results[2]
 
 

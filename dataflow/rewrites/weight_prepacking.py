@@ -14,10 +14,10 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.fused import packed_matrix_op, packed_product_op
+from dataflow.rewrites.control_dependency_gates import variable_read
+from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
 from dataflow.rewrites.effects import Changes
-from dataflow.rewrites.gates import variable_read
 from dataflow.rewrites.journal import Hit
-from dataflow.rewrites.places import OUTSIDE, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
 #: Outside loops so many products share one matrix, at least.
@@ -38,7 +38,7 @@ class _Shared(NamedTuple):
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
     """Finds products with one right matrix and packs it for them."""
     ops = work.needed()
-    where = places(ops, work.feed_tensors)
+    where = positions(ops, work.feed_tensors)
     groups: dict[_Shared, list[Operation]] = {}
     changes = Changes(ops)
     for op in ops:

@@ -1,6 +1,6 @@
 """Where nodes stand in control flow: in which loop, and in which branches.
 
-Nodes of one place run together or not at all, so they may become one node.
+Nodes of one place run equal_dims or not at all, so they may become one node.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """The names of the loops around a node, outermost first, and the (predicate, branch) pairs
     that must hold for it to run in an iteration."""
 
@@ -25,16 +25,16 @@ class Place(NamedTuple):
         return any((predicate, not branch) in self.branches for predicate, branch in self.branches)
 
 
-OUTSIDE = Place()
+OUTSIDE = Position()
 
 
-def places(ops: Sequence[Operation], fed: Iterable[Tensor]) -> dict[Operation, Place]:
+def positions(ops: Sequence[Operation], fed: Iterable[Tensor]) -> dict[Operation, Position]:
     """The place of each of ``ops``, which stand in an order that ignores loops' back edges.
 
     Empty where there is no control flow: then everything is `OUTSIDE`. (How the code is written
     follows from the same rules: `runtime.control_structure`.)
     """
-    found: dict[Operation, Place] = {}
+    found: dict[Operation, Position] = {}
     if not any(op.op_def.control_flow for op in ops):
         return found
     given = set(fed)
@@ -55,11 +55,11 @@ def places(ops: Sequence[Operation], fed: Iterable[Tensor]) -> dict[Operation, P
             branches = frozenset().union(*(p.branches for p in coming))
         for place in before:
             branches |= place.branches
-        found[op] = Place(loops, branches)
+        found[op] = Position(loops, branches)
     return found
 
 
-def _with_branch(t: Tensor, found: dict[Operation, Place]) -> Place:
+def _with_branch(t: Tensor, found: dict[Operation, Position]) -> Position:
     """The place of whoever uses a value."""
     place = _after(t.op, found)
     if t.op.op_def.control_flow == "switch" and t.op in found:
@@ -70,7 +70,7 @@ def _with_branch(t: Tensor, found: dict[Operation, Place]) -> Place:
     return place
 
 
-def _after(source: Operation, found: dict[Operation, Place]) -> Place:
+def _after(source: Operation, found: dict[Operation, Position]) -> Position:
     """The place of a value that a node hands on."""
     place = found.get(source, OUTSIDE)
     if source.op_def.control_flow == "exit":

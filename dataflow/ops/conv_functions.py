@@ -13,7 +13,7 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.tensor import Tensor
 from dataflow.ops import array as array_ops, conv, depthwise
 from dataflow.ops.elementary import neg_op
-from dataflow.ops.rearranging import (
+from dataflow.ops.permute import (
     batch_to_space_nd,
     required_space_to_batch_paddings,
     reverse,

@@ -1,13 +1,13 @@
-"""Results that are made where they are sent from: a kernel writes to memory that it is lent.
+"""Results written straight into the memory that they are sent from.
 
-What a task of a cluster makes for another one is copied into memory that both of them see. Here that
-copy is saved: the function of a segment takes one argument more, a *lender*, and a kernel that takes
-``out`` is given an array that the lender has for a result of that dtype and shape. A variable's value
+A result that one task of a cluster sends to another is copied into memory that both can read. This
+module saves the copy: the function of a segment takes one more argument, an *output allocator*, and a
+kernel with an ``out`` parameter writes into an array of that dtype and shape from the allocator. A variable's value
 is copied there as it is read, under the variable's lock, so that no update in the meantime has to
 leave the variable's array to its reader and make a new one.
 
-Without a lender, or where it has nothing to lend, or where the result turns out to have another shape
-than the graph says, everything is as without this: results have memory of their own.
+Without an allocator, when it returns ``None``, and when the result turns out to have another shape than
+the graph says, results have memory of their own as usual.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from dataflow.kernels.loader import get_kernel
 if TYPE_CHECKING:
     from dataflow.runtime.codegen import Generator
 
-#: The name of the argument.
-LENDER = "lender"
+#: The argument's name in the generated function.
+ALLOCATOR = "allocator"
 
 _OPERATORS = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide}
 
 
-class Lender(Protocol):
-    """Whoever sends the results."""
+class OutputAllocator(Protocol):
+    """What hands out buffers for results: the connection that sends them."""
 
-    def lend(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
+    def allocate(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
         """An array to write to, with undefined content; ``None`` for a result with its own memory."""
 
 
@@ -46,12 +46,12 @@ def num_bytes(tensor: Tensor) -> int:
     return math.prod(d or 0 for d in dims) * int(np.dtype(dtype.as_numpy_dtype).itemsize)
 
 
-def write_to_loans(generator: Generator, lent: set[Tensor]) -> None:
+def write_to_allocated(generator: Generator, preallocated: set[Tensor]) -> None:
     """Writes the lines that compute some values anew, where their kernels take ``out``."""
     for i, operands in list(generator.operands.items()):
         line = generator.lines[i]
         op = line.op
-        if op is None or len(op.outputs) != 1 or op.outputs[0] not in lent:
+        if op is None or len(op.outputs) != 1 or op.outputs[0] not in preallocated:
             continue
         number = generator.numbers[op]
         bound = generator.globals.get(f"k{number}")
@@ -71,22 +71,22 @@ def write_to_loans(generator: Generator, lent: set[Tensor]) -> None:
             continue
         del generator.operands[i]  # it takes over nobody's buffer
         generator.globals[f"l{number}"] = function
-        text = f"{line.sets[0]} = l{number}({LENDER}, {', '.join(operands)})"
+        text = f"{line.sets[0]} = l{number}({ALLOCATOR}, {', '.join(operands)})"
         generator.lines[i] = line._replace(text=text)
 
 
-def reader(tensor: Tensor) -> Callable[[Lender | None, Any], Any]:
-    """A function of the lender and a variable that gives the variable's value."""
+def reader(tensor: Tensor) -> Callable[[OutputAllocator | None, Any], Any]:
+    """A function of the allocator and a variable that gives the variable's value."""
     dtype, shape = _kind(tensor)
 
-    def read(lender: Lender | None, ref: Any) -> Any:
-        if lender is None:
+    def read(allocator: OutputAllocator | None, ref: Any) -> Any:
+        if allocator is None:
             return ref.read()
         with ref.lock:
             array = ref.read()
             if type(array) is not np.ndarray or array.shape != shape or array.dtype != dtype:
                 return array
-            out = lender.lend(dtype, shape)
+            out = allocator.allocate(dtype, shape)
             if out is None:
                 return array
             out[...] = array
@@ -103,10 +103,10 @@ def _kind(tensor: Tensor) -> tuple[np.dtype, tuple[int, ...]]:
 def _by_kernel(bound: Callable[..., Any], tensor: Tensor) -> Callable[..., Any]:
     dtype, shape = _kind(tensor)
 
-    def call(lender: Lender | None, *inputs: Any) -> Any:
-        if lender is None:
+    def call(allocator: OutputAllocator | None, *inputs: Any) -> Any:
+        if allocator is None:
             return bound(*inputs)
-        return bound(*inputs, out=lender.lend(dtype, shape))
+        return bound(*inputs, out=allocator.allocate(dtype, shape))
 
     return call
 
@@ -114,12 +114,12 @@ def _by_kernel(bound: Callable[..., Any], tensor: Tensor) -> Callable[..., Any]:
 def _by_ufunc(ufunc: Callable[..., Any], tensor: Tensor) -> Callable[..., Any]:
     dtype, shape = _kind(tensor)
 
-    def call(lender: Lender | None, *inputs: Any) -> Any:
+    def call(allocator: OutputAllocator | None, *inputs: Any) -> Any:
         shapes = [np.shape(x) for x in inputs]
-        if lender is None or not all(s == shape[len(shape) - len(s) :] for s in shapes):
+        if allocator is None or not all(s == shape[len(shape) - len(s) :] for s in shapes):
             return ufunc(*inputs)
         if shape not in shapes:
             return ufunc(*inputs)
-        return ufunc(*inputs, out=lender.lend(dtype, shape))
+        return ufunc(*inputs, out=allocator.allocate(dtype, shape))
 
     return call

@@ -353,7 +353,7 @@ def required_space_to_batch_paddings(
 
     ``base_paddings``: at least that much before and after; the rest goes after.
     """
-    from dataflow.ops.joining import stack
+    from dataflow.ops.concat_split import stack
 
     with op_scope(name, "required_space_to_batch_paddings", [input_shape, block_shape]):
         input_shape = convert_to_tensor(input_shape, dtypes.int32, "input_shape")

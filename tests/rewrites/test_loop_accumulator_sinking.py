@@ -11,7 +11,7 @@ import dataflow as tf
 from dataflow.errors import InvalidArgumentError
 from dataflow.kernels import loop_accumulator
 from tests.rewrites.rewritten import rewritten, types
-from tests.rewrites.test_regions import both, same
+from tests.rewrites.test_multi_output_fusion import both, same
 
 RNG = np.random.default_rng(0)
 

@@ -12,8 +12,8 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import OpDef, define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import reshape
+from dataflow.ops.concat_split import concat
 from dataflow.ops.gather_scatter import gather, gather_nd, scatter_nd
-from dataflow.ops.joining import concat
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sparse_dense import check_triple, rank_of
 from dataflow.ops.sparse_tensor import (

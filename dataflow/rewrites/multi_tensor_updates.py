@@ -13,12 +13,12 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.loader import get_kernel
 from dataflow.ops.fused import update_all_op
-from dataflow.rewrites import gates
+from dataflow.rewrites.control_dependency_gates import variable_read
+from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.fusion import FUSED_NODES
 from dataflow.rewrites.gradual import Steps
 from dataflow.rewrites.journal import Hit
-from dataflow.rewrites.places import OUTSIDE, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
 #: The names of their inputs that are gradients.
@@ -43,7 +43,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> Steps[None]:
 def _group(work: WorkingGraph, refused: set[Operation]) -> list[Operation]:
     """The next updates to be joined; each has been looked at when it was in one list."""
     ops = work.needed()
-    where = places(ops, work.feed_tensors)
+    where = positions(ops, work.feed_tensors)
     fetched = set(work.fetch_tensors())
     group: list[Operation] = []
     wanted: Any = None
@@ -105,7 +105,7 @@ def _rule_attrs(op: Operation) -> dict[str, Any]:
 
 def _variable_read(t: Tensor) -> Operation | None:
     """The variable whose value ``t`` is, if it is one's."""
-    return variable_behind(t.op) if t.dtype.is_ref else gates.variable_read(t.op)
+    return variable_behind(t.op) if t.dtype.is_ref else variable_read(t.op)
 
 
 def _join(work: WorkingGraph, journal: list[Hit], group: list[Operation]) -> None:

@@ -19,10 +19,10 @@ from dataflow.graph.operation import Operation
 from dataflow.graph.registry import get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.fused import add_product_op, add_rows_op, rounds_sum_op, rounds_total_op
-from dataflow.rewrites import gates
+from dataflow.rewrites.control_dependency_gates import may_be_opened
+from dataflow.rewrites.control_flow_positions import Position, positions
 from dataflow.rewrites.dependencies import wait_instead
 from dataflow.rewrites.journal import Hit
-from dataflow.rewrites.places import Place, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
 _SUMS = ("Add", "AddV2")
@@ -45,7 +45,7 @@ def find(
     """The sums among the user's nodes ``ops``, the needed ones of a plan."""
     if not any(op.op_def.control_flow == "next_iteration" for op in ops):
         return []
-    where, members, fetched = places(ops, feeds), set(ops), set(fetches)
+    where, members, fetched = positions(ops, feeds), set(ops), set(fetches)
     found = [_sum_of(op, where) for op in ops if op.type == "Merge"]
     return [
         s for s in found if s is not None and members.issuperset(s) and not _is_seen(s, fetched)
@@ -69,7 +69,7 @@ def _only(tensor: Tensor) -> Operation | None:
     return users[0] if len(users) == 1 and not tensor.op.control_outputs else None
 
 
-def _sum_of(head: Operation, where: dict[Operation, Place]) -> _Sum | None:
+def _sum_of(head: Operation, where: dict[Operation, Position]) -> _Sum | None:
     """The sum that ``head`` is the loop variable of; ``None`` where it is another one."""
     if len(head.inputs) != 2 or head.outputs[1].uses:
         return None
@@ -107,7 +107,7 @@ def _behind_gates(t: Tensor, user: Operation) -> Tensor | None:
     """The term that ``user`` adds, whose gradient may be gated: ``None`` where it is no such one,
     or somebody else looks at it."""
     while t.op.type == "Identity" and t.uses == [user] and not t.op.control_outputs:
-        if not gates.may_be_opened(t.op):
+        if not may_be_opened(t.op):
             return None
         user = t.op
         t = t.op.inputs[0]

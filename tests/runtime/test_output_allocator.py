@@ -1,4 +1,4 @@
-"""Results made in memory that a lender has: the same results, there or elsewhere."""
+"""Results made in memory that an allocator has: the same results, there or elsewhere."""
 
 from __future__ import annotations
 
@@ -25,25 +25,25 @@ def graph() -> Any:
 
 
 class Memory:
-    """A lender that remembers its loans."""
+    """An allocator that remembers what it gave out."""
 
     def __init__(self, *, has_room: bool = True) -> None:
-        self.loans: list[np.ndarray] = []
+        self.allocated: list[np.ndarray] = []
         self._has_room = has_room
 
-    def lend(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
+    def allocate(self, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray | None:
         if not self._has_room:
             return None
-        self.loans.append(np.zeros(shape, dtype))
-        self.loans[-1].fill(7)
-        return self.loans[-1]
+        self.allocated.append(np.zeros(shape, dtype))
+        self.allocated[-1].fill(7)
+        return self.allocated[-1]
 
     def holds(self, value: Any) -> bool:
-        return any(value is loan for loan in self.loans)
+        return any(value is array for array in self.allocated)
 
 
-def lent_function(session: Any, fetches: list[Any], feeds: list[Any]) -> Any:
-    """The function of the feeds and a lender that computes the fetches."""
+def function_with_allocator(session: Any, fetches: list[Any], feeds: list[Any]) -> Any:
+    """The function of the feeds and an allocator that computes the fetches."""
     plan = Plan(session, FetchPlan(session.graph, fetches, session), feeds)
     generator = Generator(
         plan.ops,
@@ -51,25 +51,25 @@ def lent_function(session: Any, fetches: list[Any], feeds: list[Any]) -> Any:
         feeds,
         plan.bind_kernel,
         plan.bind_variable,
-        lent=[t.dims is not None and None not in t.dims for t in plan.fetches.tensors],
+        preallocated=[t.dims is not None and None not in t.dims for t in plan.fetches.tensors],
     )
     return generator.generate().function
 
 
 def both(fetches: list[Any], feeds: dict[Any, Any]) -> tuple[Any, Memory]:
-    """What is computed with a lender, which is given as well; it is what is computed without."""
+    """What is computed with an allocator, which is given as well; it is what is computed without."""
     memory = Memory()
     with tf.Session() as session, np.errstate(all="ignore"):
         session.run(tf.global_variables_initializer())
-        function = lent_function(session, fetches, list(feeds))
+        function = function_with_allocator(session, fetches, list(feeds))
         plain = [np.array(value) for value in function(*feeds.values(), None)]
         full = function(*feeds.values(), Memory(has_room=False))
-        lent = function(*feeds.values(), memory)
-        for want, first, second in zip(plain, full, lent, strict=True):
+        results = function(*feeds.values(), memory)
+        for want, first, second in zip(plain, full, results, strict=True):
             np.testing.assert_array_equal(first, want)
             np.testing.assert_array_equal(second, want)
             assert np.asarray(second).dtype == want.dtype
-    return lent, memory
+    return results, memory
 
 
 #: What becomes of x, [3, n], and y, [n].
@@ -119,7 +119,7 @@ def test_only_what_is_asked_for_lies_there() -> None:
     inner = tf.exp(x)
     got, memory = both([tf.sin(inner), inner * 2.0], {x: A})
     assert all(memory.holds(value) for value in got)
-    assert len(memory.loans) == 2
+    assert len(memory.allocated) == 2
 
 
 def test_a_variable_is_copied_as_it_is_read() -> None:
@@ -128,7 +128,7 @@ def test_a_variable_is_copied_as_it_is_read() -> None:
     with tf.Session() as session:
         session.run(v.initializer)
         variable = session.resources.variable("", "v", tf.float32)
-        function = lent_function(session, [v.value()], [])
+        function = function_with_allocator(session, [v.value()], [])
         (got,) = function(memory)
         np.testing.assert_array_equal(got, A)
         assert memory.holds(got)
@@ -144,7 +144,7 @@ def test_a_result_of_another_shape_than_the_graph_says() -> None:
     memory = Memory()
     with tf.Session() as session:
         session.run(v.initializer)
-        function = lent_function(session, fetches, [])
+        function = function_with_allocator(session, fetches, [])
         session.run(other)
         for value, shape in zip(function(memory), [(2, 3), (2, 3), (2, 3), (3, 3)], strict=True):
             assert value.shape == shape
@@ -155,7 +155,7 @@ def test_an_error_names_its_node() -> None:
     x = tf.placeholder(tf.float32, [3, 4])
     rows = tf.placeholder(tf.int32, [2])
     with tf.Session() as session:
-        function = lent_function(session, [tf.gather(x, rows)], [x, rows])
+        function = function_with_allocator(session, [tf.gather(x, rows)], [x, rows])
         with pytest.raises(ValueError, match="is not in"):
             function(A, np.array([0, 3], np.int32), Memory())
 

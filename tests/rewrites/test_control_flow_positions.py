@@ -8,21 +8,21 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.rewrites.places import OUTSIDE, places
+from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
 from tests.rewrites.rewritten import rewritten
-from tests.rewrites.test_regions import both, same, types
+from tests.rewrites.test_multi_output_fusion import both, same, types
 
 VALUE = np.linspace(-1, 1, 24, dtype=np.float32).reshape(4, 6)
 
 
 def _place_of(tensor: Any) -> Any:
     ops = tensor.graph.get_operations()
-    return places(ops, []).get(tensor.op, OUTSIDE)
+    return positions(ops, []).get(tensor.op, OUTSIDE)
 
 
 def test_outside_there_are_no_places() -> None:
     x = tf.constant(1.0) * 2.0
-    assert places(x.graph.get_operations(), []) == {}
+    assert positions(x.graph.get_operations(), []) == {}
 
 
 def test_places_of_loops_and_branches() -> None:

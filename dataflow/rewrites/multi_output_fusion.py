@@ -20,11 +20,11 @@ from dataflow.kernels.jit.expression import SELECT_ROWS, Region
 from dataflow.kernels.jit.regions import EQUAL_SHAPES, fits, small_source
 from dataflow.ops.fused import fused_region_op
 from dataflow.ops.sources import make_constant
+from dataflow.rewrites.control_flow_positions import OUTSIDE, Position, positions
 from dataflow.rewrites.effects import Changes
 from dataflow.rewrites.fusion import FUSED_NODES
 from dataflow.rewrites.gradual import Steps, in_steps
 from dataflow.rewrites.journal import Hit
-from dataflow.rewrites.places import OUTSIDE, Place, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
 #: Machine code of more steps keeps too many values at once.
@@ -50,7 +50,7 @@ class _Key(NamedTuple):
     dims: tuple[Any, ...]
     dtype: str
     device: str
-    place: Place
+    place: Position
     on_gpu: bool
 
 
@@ -148,7 +148,7 @@ class _Search:
 def run(
     work: WorkingGraph,
     journal: list[Hit],
-    guess: int | None = None,
+    batch_size_hint: int | None = None,
     gpu_nodes: Collection[Operation] = (),
 ) -> Steps[None]:
     """Finds the regions and puts a `_FusedRegion` node in the place of each.
@@ -158,7 +158,7 @@ def run(
     ops = work.needed()
     if len(ops) > _MOST_NODES:
         return
-    where = places(ops, work.feed_tensors)
+    where = positions(ops, work.feed_tensors)
     search, changes = _Search(), Changes(ops)
     for some in in_steps(ops):
         for op in some:
@@ -176,13 +176,13 @@ def run(
             continue
         members.sort(key=place.__getitem__)
         results = _results(members, needed, fetched, key)
-        if results and _worthwhile(members, results, key, guess or _GUESSED_SIZE):
+        if results and _worthwhile(members, results, key, batch_size_hint or _GUESSED_SIZE):
             joins = _joins(results, needed, where, key)
             _fuse(work, journal, members, results, key, joins)
             yield _COST * len(members)
 
 
-def _key(op: Operation, changes: Changes, place: Place, on_gpu: bool) -> _Key | None:
+def _key(op: Operation, changes: Changes, place: Position, on_gpu: bool) -> _Key | None:
     """What the other nodes of a region must share; ``None`` for a node that fits into none."""
     if place.is_dead or len(op.outputs) != 1 or op.control_inputs or op.control_outputs:
         return None
@@ -236,7 +236,7 @@ def _results(
 
 
 def _joins(
-    results: list[Tensor], needed: set[Operation], where: dict[Operation, Place], key: _Key
+    results: list[Tensor], needed: set[Operation], where: dict[Operation, Position], key: _Key
 ) -> list[Operation]:
     """Nodes that do nothing but join results along the last axis: those are written there at once."""
     found: list[Operation] = []
@@ -260,12 +260,14 @@ def _joins(
     return found
 
 
-def _worthwhile(members: list[Operation], results: list[Tensor], key: _Key, guess: int) -> bool:
+def _worthwhile(
+    members: list[Operation], results: list[Tensor], key: _Key, batch_size_hint: int
+) -> bool:
     if key.on_gpu:  # where a launch takes longer than most of what it does
         return True
     size = 1
     for d in key.dims:
-        size *= guess if d is None else d
+        size *= batch_size_hint if d is None else d
     calls = sum(len(op.inputs) - 1 if op.type == "AddN" else 1 for op in members)
     alone = calls * (_CALL + size * _ELEMENT)
     return alone > _REGION_CALL + len(results) * (_RESULT + size * _ELEMENT)

@@ -12,7 +12,7 @@ import pytest
 
 import dataflow as tf
 from dataflow.errors import InvalidArgumentError
-from dataflow.rewrites.switches import Switches
+from dataflow.rewrites.options import RewriteOptions
 from tests.rewrites.rewritten import rewritten, types
 
 
@@ -176,9 +176,9 @@ def test_scalars_and_single_ops_stay() -> None:
 
 
 def test_what_only_the_cpu_has_is_not_for_gpus() -> None:
-    assert Switches().where(has_gpu=False).for_cpu
-    assert not Switches().where(has_gpu=True).for_cpu
-    assert Switches().where(has_gpu=True).regions
+    assert RewriteOptions().where(has_gpu=False).for_cpu
+    assert not RewriteOptions().where(has_gpu=True).for_cpu
+    assert RewriteOptions().where(has_gpu=True).regions
 
 
 def test_slices_give_back_their_gradients_joined() -> None:

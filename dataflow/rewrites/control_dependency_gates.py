@@ -8,10 +8,10 @@ values the gate goes, and with it a wall that no other rewrite can look through.
 from __future__ import annotations
 
 from dataflow.graph.operation import Operation
-from dataflow.rewrites.dedupe import can_merge
+from dataflow.rewrites.common_subexpressions import can_merge
+from dataflow.rewrites.control_flow_positions import Position, positions
 from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.journal import Hit
-from dataflow.rewrites.places import Place, places
 from dataflow.rewrites.working_graph import WorkingGraph
 
 
@@ -20,7 +20,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
     ops = work.needed()
     if any(op.op_def.has_side_effect or op.type == "ControlTrigger" for op in ops):
         return
-    where = places(ops, work.feed_tensors)
+    where = positions(ops, work.feed_tensors)
     gates: dict[Operation, set[Operation]] = {}
     changed = changed_variables(ops)
     for op in ops:
@@ -53,7 +53,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
         )
 
 
-def _goes_unseen(op: Operation, awaited: set[Operation], where: dict[Operation, Place]) -> bool:
+def _goes_unseen(op: Operation, awaited: set[Operation], where: dict[Operation, Position]) -> bool:
     """True for a gate in a loop or a branch whose control edges do not say where it stands, and
     that nobody with effects has to wait for in its place."""
     source = op.inputs[0].op

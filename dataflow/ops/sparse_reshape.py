@@ -13,8 +13,8 @@ from dataflow.graph.name_scopes import op_scope
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.array_basics import need_rank, reshape, shape, zeros
+from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.gather_scatter import gather, scatter_nd
-from dataflow.ops.joining import concat, stack
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sparse_dense import check_triple, rank_of, sparse_tensor_to_dense
 from dataflow.ops.sparse_tensor import (
@@ -179,7 +179,7 @@ def sparse_concat_op(
 def sparse_concat_gradient(op: Any, _: Any, grad: Tensor, __: Any) -> list[Any]:
     """Concatenates running numbers the same way, which tells where each value went."""
     from dataflow.ops.array_basics import size
-    from dataflow.ops.joining import split
+    from dataflow.ops.concat_split import split
     from dataflow.ops.sequences import invert_permutation, range_
 
     count = len(op.inputs) // 3

@@ -10,7 +10,7 @@ import pytest
 import dataflow as tf
 from dataflow.errors import InvalidArgumentError
 from tests.rewrites.rewritten import rewritten
-from tests.rewrites.test_regions import both, same, types
+from tests.rewrites.test_multi_output_fusion import both, same, types
 
 
 def numbers(*shape: int) -> Any:

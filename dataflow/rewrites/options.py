@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 MAX_FOLDED_BYTES = 10 * 1024 * 1024
 
 
-class Switches(NamedTuple):
+class RewriteOptions(NamedTuple):
     """Which groups of rewrites are on; `passes.PASSES` says which passes each of them is for.
 
     The comment on a field names the options of `RewriterConfig` and `OptimizerOptions` that turn it
@@ -20,11 +20,13 @@ class Switches(NamedTuple):
     #: `folding`: nodes of which all inputs are constants, and shapes that are known.
     #: ``constant_folding``, ``do_constant_folding``.
     constant_folding: bool = True
-    #: `dedupe`. ``common_subgraph_elimination``, ``do_common_subexpression_elimination``.
+    #: `common_subexpressions`. ``common_subgraph_elimination``,
+    #: ``do_common_subexpression_elimination``.
     common_subgraphs: bool = True
     #: `fusion`: one kernel for element-wise nodes with one result. ``remapping``.
     remapping: bool = True
-    #: Control edges that order nothing: `dependencies`, `gates`. ``dependency_optimization``.
+    #: Control edges that order nothing: `dependencies`, `control_dependency_gates`.
+    #: ``dependency_optimization``.
     dependencies: bool = True
     #: `dead_branches`, TensorFlow's loop optimizer. ``loop_optimization``.
     dead_branches: bool = True
@@ -33,27 +35,28 @@ class Switches(NamedTuple):
     #: TensorFlow's memory optimizer: a dying value's buffer is taken over by the next. No rewrite of
     #: the graph: `runtime.buffers` does it. ``memory_optimization``.
     reuse: bool = True
-    #: `regions` (kernels with several results), `repeated_rows`. ``remapping``.
+    #: `multi_output_fusion` (kernels with several results), `repeated_rows`. ``remapping``.
     regions: bool = True
     #: Rewrites to nodes that only the CPU has kernels for: packed weights, pooling with a bias, joined
     #: updates. ``remapping``; off in a session with a GPU.
     for_cpu: bool = True
-    #: `loop_sums`. No option: results would be rounded otherwise. Off in a session with a GPU.
-    loop_sums: bool = True
+    #: `loop_accumulator_sinking`. No option: results would be rounded otherwise. Off in a session with
+    #: a GPU.
+    loop_accumulators: bool = True
     #: Graphs of fewer nodes stay as they are. ``min_graph_nodes``.
     min_nodes: int = 0
     #: The largest constant that folding makes. ``max_folded_constant_in_bytes``.
     max_folded_bytes: int = MAX_FOLDED_BYTES
 
     @classmethod
-    def only(cls, *names: str) -> Switches:
+    def only(cls, *names: str) -> RewriteOptions:
         """All off but these."""
         off = {name: False for name, value in cls._field_defaults.items() if value is True}
         return cls(**off | dict.fromkeys(names, True))
 
     @classmethod
-    def from_config(cls, config: Any) -> Switches | None:
-        """The switches of a `ConfigProto`; ``None`` when everything is off."""
+    def from_config(cls, config: Any) -> RewriteOptions | None:
+        """The options of a `ConfigProto`; ``None`` when everything is off."""
         options = config.graph_options.optimizer_options
         rewriter = config.graph_options.rewrite_options
         if options.opt_level < 0 or rewriter.disable_meta_optimizer:
@@ -75,6 +78,6 @@ class Switches(NamedTuple):
             max_folded_bytes=options.max_folded_constant_in_bytes or MAX_FOLDED_BYTES,
         )
 
-    def where(self, has_gpu: bool) -> Switches:
+    def where(self, has_gpu: bool) -> RewriteOptions:
         """Those that are on in a session with or without a GPU."""
-        return self._replace(for_cpu=False, loop_sums=False) if has_gpu else self
+        return self._replace(for_cpu=False, loop_accumulators=False) if has_gpu else self
