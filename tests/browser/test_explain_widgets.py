@@ -11,11 +11,11 @@ import pytest
 import dataflow as tf
 from dataflow_widgets import RewritePlayer, Timeline
 from tests.browser.axe import serious_findings
-from tests.browser.bare_page import BarePage
+from tests.browser.bare_page import BarePage, graph_state
 from tests.browser.lab_page import screenshot_folder
 from tests.browser.test_widget_pages import CONTRAST
 from tests.widgets.graphs import EVIL
-from tests.widgets.test_timeline import made_up
+from tests.widgets.test_timeline import PS, WORKER, made_up
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -240,15 +240,17 @@ def test_hostile_names_and_equations_are_text(bare: BarePage) -> None:
 def test_lanes_bars_copies_and_waits(bare: BarePage) -> None:
     inside = show_timeline(bare)
     lanes = inside.locator(".df-lane-name").all_text_contents()
-    assert [lane[:8] for lane in lanes] == ["/job:ps/", "/job:wor"]
+    assert lanes == [f"{PS}ps:0", f"{WORKER}worker:0"], "the device is told on hover"
     assert inside.locator(".df-bar").count() == 4
     copies = inside.locator(".df-copy > title").all_text_contents()
-    assert copies[0].startswith("Send w from /job:ps/")
-    assert "Recv on /job:worker/" in copies[0]
+    assert copies[0].startswith("Send w from ps:0, Recv on worker:0: 3.9 KB")
     waits = inside.locator(".df-wait > title").all_text_contents()
     assert "waits for w, 40 µs" in waits
     assert "idle, 10 µs" in waits
-    assert "Critical path: 3 ops, 45 µs. 2 copies" in inside.locator(".df-status").text_content()
+    assert (
+        "3 ops, 45 µs and 2 messages between lanes, 60 µs. 2 copies"
+        in inside.locator(".df-status").text_content()
+    )
 
 
 def test_selecting_an_op_tells_all_of_it(bare: BarePage) -> None:
@@ -293,6 +295,76 @@ def test_zoom_and_pan_by_mouse(bare: BarePage) -> None:
         "([bar, w]) => Math.abs(document.querySelector(bar).getAttribute('width') - w) < 1",
         arg=[bar, width],
     )
+
+
+def late_message() -> Any:
+    """Ops of some µs, and 41 ms until a value of 8 bytes is there."""
+    metadata = made_up()
+    for node in metadata.step_stats.dev_stats[1].node_stats:
+        node.all_start_micros += 41_000
+    metadata.step_stats.dev_stats[0].node_stats[1].all_start_micros += 41_000
+    return metadata
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [620, 1280, 1700])
+def test_idle_time_is_cut_short_and_can_be_drawn_to_scale(
+    chromium: Browser, width: int, dark: bool
+) -> None:
+    bare = BarePage(chromium, dark=dark)
+    bare.page.set_viewport_size({"width": width, "height": 700})
+    bare.show(traits(Timeline(late_message())))
+    bare.page.locator('.df-widget[data-drawn="4"]').wait_for()
+    product = bare.page.locator('.df-bar[aria-label^="MatMul product"] > rect')
+    assert float(product.get_attribute("width")) > 50, "30 of 41,105 µs"
+    assert bare.page.locator(".df-cut > title").text_content() == "nothing ran for 41.03 ms"
+    texts = [
+        b
+        for e in bare.page.locator(".df-flame-svg > text, .df-cut > text").all()
+        if (b := e.bounding_box())
+    ]
+    for i, one in enumerate(texts):
+        for other in texts[i + 1 :]:
+            apart = one["x"] + one["width"] < other["x"] or other["x"] + other["width"] < one["x"]
+            assert apart, "ticks do not lie over each other"
+    status = bare.page.locator(".df-status").text_content()
+    assert "3 ops, 45 µs and 2 messages between lanes, 41.06 ms" in status
+    assert serious_findings(bare.page, "main") == []
+    bare.page.screenshot(path=str(screenshot_folder() / f"timeline_cut_{width}_{dark}.png"))
+    bare.page.get_by_role("button", name="Idle time cut").click()
+    bare.page.locator(".df-cut").wait_for(state="detached")
+    assert float(product.get_attribute("width")) < 2
+    bare.close()
+
+
+def test_a_click_finds_the_node_in_the_graph(bare: BarePage) -> None:
+    """In the view that draws the graph of the run, and in no other."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        with tf.name_scope("layer"):
+            x = tf.constant([1.0, 2.0], name="x")
+            y = tf.tanh(x * 2.0, name="y")
+        from dataflow.runtime.stepper import record
+        from dataflow_widgets import GraphView
+
+        state = traits(Timeline(record(session, y)))
+        right = graph_state(GraphView(session.graph).payload["nodes"])
+    other = graph_state([{"name": "layer/y", "op": "Tanh", "inputs": [], "outputs": []}])
+    bare.show(other)
+    bare.wait_drawn()
+    bare.show(right)
+    bare.wait_drawn()
+    bare.show(state)
+    bar = bare.page.locator('.df-bar[aria-label^="Tanh layer/y"]')
+    bar.click(force=True)
+    bare.page.locator(".df-widget:nth-child(1) .df-node.df-selected").wait_for()
+    views = bare.page.locator(".df-graph-view")
+    assert views.nth(1).locator(".df-node.df-selected > title").text_content() == "layer/y"
+    assert views.nth(0).locator(".df-node.df-selected").count() == 0
+    timeline = bare.page.locator(".df-timeline")
+    assert timeline.locator(".df-status").text_content().endswith("Shown in the graph.")
+    bare.page.evaluate("stops[1]()")
+    timeline.get_by_role("button", name="Show in the graph").click()
+    assert "No GraphView of this graph is open" in timeline.locator(".df-status").text_content()
 
 
 def test_the_timeline_by_keyboard_alone(bare: BarePage) -> None:
@@ -344,7 +416,7 @@ def test_the_table_says_the_same(bare: BarePage) -> None:
     rows.nth(3).wait_for()
     assert rows.count() == 4
     assert rows.nth(1).locator("th, td").all_text_contents() == [
-        *("product", "MatMul", "/job:worker/replica:0/task:0/device:CPU:0"),
+        *("product", "MatMul", "worker:0"),
         *("40 µs", "30 µs", "400 B", "yes"),
     ]
 
@@ -376,7 +448,7 @@ def test_hostile_names_in_a_timeline(bare: BarePage) -> None:
     bare.page.locator('.df-widget[data-drawn="4"]').wait_for()
     bare.page.locator(".df-bar").last.click()
     bare.page.locator(".df-as-table > summary").click()
-    assert EVIL in bare.page.locator(".df-lane-name").all_text_contents()
+    assert f"{EVIL}{EVIL}" in bare.page.locator(".df-lane-name").all_text_contents()
     assert bare.page.evaluate("window.hacked") is None
     assert bare.page.locator("main img, main script").count() == 0
 

@@ -1,7 +1,7 @@
 // The flame chart's arithmetic.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { byType, neighbour, panned, readRun, scopeBands, stack, ticks, zoomed } from "../../widgets/dataflow_widgets/shared/flame.js";
+import { axis, byType, neighbour, panned, readRun, scopeBands, stack, ticks, zoomed } from "../../widgets/dataflow_widgets/shared/flame.js";
 
 const names = [["a/b/x", "MatMul"], ["a/b/y", "Add"], ["a/z", "Add"], ["w", "Identity"]];
 const run = readRun({
@@ -66,3 +66,14 @@ test("arrows go along a lane and to the next lane that has ops", () => {
 });
 
 test("time by type", () => assert.deepEqual(byType(run), [["Identity", 20, 1], ["Add", 15, 2], ["MatMul", 10, 1]]));
+
+test("long idle times are cut short, and every time keeps its place in order", () => {
+  const long = readRun({ nodes: [{ name: "a", op: "A" }, { name: "b", op: "B" }], lanes: ["x", "y"], ops: [[0, 0, 0, 0, 100, 8, []], [1, 1, 0, 42000, 100, 8, [0]]], duration: 42100, copies: [], waits: [], critical: [0, 1] });
+  const cut = axis(long);
+  assert.deepEqual(cut.pieces.map((piece) => [piece.from, piece.to, piece.cut]), [[0, 100, false], [100, 42000, true], [42000, 42100, false]]);
+  assert.equal(cut.length, 216);
+  assert.deepEqual([0, 50, 100, 21050, 42000, 42100].map((t) => Math.round(cut.u(t))), [0, 50, 100, 108, 116, 216]);
+  for (const t of [0, 30, 100, 5000, 42000, 42099]) assert.ok(Math.abs(cut.t(cut.u(t)) - t) < 1e-6);
+  assert.deepEqual(axis(long, false).pieces, [{ from: 0, to: 42100, start: 0, end: 42100, cut: false }]);
+  assert.equal(axis(run).pieces.some((piece) => piece.cut), true, "30 of 100 µs in which nothing runs");
+});

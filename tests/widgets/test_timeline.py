@@ -14,7 +14,14 @@ import dataflow as tf
 from dataflow.python.client import timeline as chrome
 from dataflow.runtime.stepper import record
 from dataflow_widgets import Timeline
-from dataflow_widgets.timeline.analysis import TimedOp, analyse, critical_path
+from dataflow_widgets.timeline.analysis import (
+    TimedOp,
+    _lane_key,
+    _transits,
+    analyse,
+    critical_path,
+    short_names,
+)
 from dataflow_widgets.timeline.picture import duration_text
 from tests.widgets.graphs import EVIL
 
@@ -72,17 +79,18 @@ def test_the_widget_holds_what_the_chrome_trace_holds(make: Any) -> None:
     assert widget.to_chrome_trace() == json.dumps({"traceEvents": events}, indent=4)
     sent = widget.payload
     origin = min(e["ts"] for e in events if e["ph"] == "X")
+    lanes = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M"}
+    assert sorted(f"{lane} Compute" for lane in sent["lanes"]) == sorted(lanes.values())
+    place = {pid: sent["lanes"].index(n.removesuffix(" Compute")) for pid, n in lanes.items()}
     drawn = {
         (sent["nodes"][node]["name"], sent["nodes"][node]["op"], lane, row, start + origin, length)
         for node, lane, row, start, length, _, _ in sent["ops"]
     }
     assert drawn == {
-        (e["args"]["name"], e["name"], e["pid"], e["tid"], e["ts"], e["dur"])
+        (e["args"]["name"], e["name"], place[e["pid"]], e["tid"], e["ts"], e["dur"])
         for e in events
         if e["ph"] == "X"
     }
-    lanes = [e["args"]["name"] for e in events if e["ph"] == "M"]
-    assert [f"{lane} Compute" for lane in sent["lanes"]] == lanes
     arrows = {(e["name"].lstrip("^")) for e in events if e.get("cat") == "DataFlow"}
     sources = {sent["nodes"][sent["ops"][i][0]]["name"] for op in sent["ops"] for i in op[6]}
     assert sources == arrows
@@ -110,7 +118,33 @@ def test_copies_and_waits_between_tasks() -> None:
         (WORKER, 70, 80, "late", None),
     ]
     assert [names[i] for i in times.critical] == ["w", "product", "total"]
+    assert times.critical_waits == [0, 30, 30]
     assert times.duration == 105
+
+
+def test_messages_are_on_the_critical_path() -> None:
+    """A value of another task that comes late: the path goes there, and not along the ops that ran
+    meanwhile; what its reader's lane did in that time is not counted as waiting."""
+
+    def op(lane: int, start: int, duration: int, *inputs: int) -> TimedOp:
+        return TimedOp("op", "Op", lane, 0, start, duration, 4, inputs)
+
+    ops = [op(0, 0, 10), op(1, 0, 50), op(1, 90, 5), op(1, 95, 10, 0, 1, 2)]
+    waits = _transits(ops, 2)
+    assert waits == {(0, 3): 40}, "85 µs after the first op, 45 of them with other work"
+    assert critical_path(ops, waits) == [1, 3], "as long as the other, and ends later"
+    late = [op(0, 0, 30), op(1, 0, 5), op(1, 1000, 2, 0, 1)]
+    assert critical_path(late) == critical_path(late, _transits(late, 2)) == [0, 2]
+    assert _transits(late, 2) == {(0, 2): 970}
+
+
+def test_lanes_have_short_names_in_order() -> None:
+    job = "/job:{}/replica:0/task:{}/device:{}".format
+    lanes = [job("worker", 10, "CPU:0"), job("worker", 2, "GPU:0"), job("worker", 2, "CPU:0")]
+    lanes = sorted([*lanes, job("ps", 0, "CPU:0"), EVIL], key=_lane_key)
+    assert short_names(lanes) == ["ps:0", "worker:2 CPU:0", "worker:2 GPU:0", "worker:10", EVIL]
+    here = [job("localhost", 0, "CPU:0"), job("localhost", 0, "GPU:1")]
+    assert short_names(here) == ["CPU:0", "GPU:1"]
 
 
 def test_the_critical_path_is_the_chain_that_takes_longest() -> None:
@@ -154,15 +188,15 @@ def test_describe() -> None:
     lines = Timeline(made_up()).describe().splitlines()
     assert lines == [
         "Run of 105 µs: 4 ops on 2 lanes.",
-        f"  {PS}: 2 ops, busy 15 µs",
-        f"  {WORKER}: 2 ops, busy 32 µs",
+        "  ps:0: 2 ops, busy 15 µs",
+        "  worker:0: 2 ops, busy 32 µs",
         "Longest op types: MatMul 30 µs, Identity 10 µs, Sum 5 µs, Neg 2 µs.",
-        "Critical path: 3 ops, 45 µs in all, from w to total.",
-        f"  copy of w (4,000 bytes) from {PS} to {WORKER}: 30 µs until product began",
-        f"  copy of product (400 bytes) from {WORKER} to {PS}: 30 µs until total began",
-        f"  {PS} idle for 90 µs before total, waiting for product",
-        f"  {WORKER} idle for 40 µs before product, waiting for w",
-        f"  {WORKER} idle for 10 µs before late",
+        "Critical path: 3 ops, 45 µs and 2 messages between lanes, 60 µs, from w to total.",
+        "  copy of w (4,000 bytes) from ps:0 to worker:0: 30 µs until product began",
+        "  copy of product (400 bytes) from worker:0 to ps:0: 30 µs until total began",
+        "  ps:0 idle for 90 µs before total, waiting for product",
+        "  worker:0 idle for 40 µs before product, waiting for w",
+        "  worker:0 idle for 10 µs before late",
     ]
 
 

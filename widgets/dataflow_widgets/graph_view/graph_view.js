@@ -2,6 +2,7 @@
 import { QUIET, button, h, plural } from "../shared/dom.js";
 import { countWords, forwardOf, gradientsOf, FORMULAS, search } from "../shared/explain.js";
 import { exporters } from "../shared/exports.js";
+import { answerSearches } from "../shared/finding.js";
 import { Inspector } from "../shared/inspector.js";
 import { pictureKeeper } from "../shared/kept.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
@@ -267,7 +268,13 @@ function render({ model, el }) {
   if (model.get("failure")) frame.fail(model.get("failure"));
   guarded(frame, () => openSnapshot({ model, store, pane, frame, redraw, applyMarks }))();
 
+  const stopAnswering = answerSearches(store, (index, scroll) => {
+    if (scroll) frame.element.scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    guarded(frame, () => pane.expose(index))();
+  });
+
   return () => {
+    stopAnswering();
     keep.stop();
     forget();
     for (const [event, handler] of Object.entries(changes)) model.off(event, handler);

@@ -2,15 +2,17 @@
 // data, no DOM: runs under node.  Times are microseconds since the run began.
 
 /** Ops as objects from what the kernel sent: [name number, lane, row, start, duration, bytes, inputs]. */
-export function readRun({ nodes, lanes, ops, duration, copies, waits, critical }) {
+export function readRun({ nodes, lanes, lane_names = lanes, ops, duration, copies, waits, critical, critical_waits = critical.map(() => 0) }) {
   const read = ops.map(([node, lane, row, start, length, bytes, inputs], index) => ({ index, name: nodes[node].name, type: nodes[node].op, lane, row, start, duration: length, end: start + length, bytes, inputs, outputs: [], critical: false }));
   for (const op of read) for (const source of op.inputs) read[source].outputs.push(op.index);
   for (const index of critical) read[index].critical = true;
   return {
-    lanes,
+    lanes: lane_names,
+    devices: lanes,
     ops: read,
     duration,
     critical,
+    criticalWaits: critical_waits,
     copies: copies.map(([source, target, start, end, bytes]) => ({ source, target, start, end, bytes })),
     waits: waits.map(([lane, start, end, op, source]) => ({ lane, start, end, op, source })),
   };
@@ -51,6 +53,52 @@ export function stack(run, depth = 2) {
     return placed;
   });
   return { lanes, height: top };
+}
+
+const WIDE = 0.15; // a time in which no lane runs anything is cut if it is longer than this share of the rest
+const LONG = 0.03; // and than this share of the run
+const CUT = 0.08; // and takes this share of it then
+
+/**
+ * Times as places along an axis on which long idle times are cut short: {u(t), t(u), length,
+ * pieces: [{from, to, start, end, cut}]}, `from` and `to` in µs, `start` and `end` on the axis.
+ */
+export function axis(run, cutting = true) {
+  const busy = [];
+  for (const op of [...run.ops].sort((a, b) => a.start - b.start)) {
+    const last = busy.at(-1);
+    if (last && op.start <= last[1]) last[1] = Math.max(last[1], op.end);
+    else busy.push([op.start, op.end]);
+  }
+  const total = Math.max(1, busy.reduce((sum, [from, to]) => sum + to - from, 0));
+  const pieces = [];
+  let at = 0;
+  const put = (from, to, cut) => {
+    if (to <= from) return;
+    const last = pieces.at(-1);
+    const length = cut ? total * CUT : to - from;
+    if (last && !cut && !last.cut) Object.assign(last, { to, end: last.end + length });
+    else pieces.push({ from, to, start: at, end: at + length, cut });
+    at += length;
+  };
+  let before = 0;
+  for (const [from, to] of [...busy, [run.duration, run.duration]]) {
+    put(before, from, cutting && from - before > Math.max(total * WIDE, run.duration * LONG));
+    put(from, to, false);
+    before = to;
+  }
+  if (!pieces.length) put(0, Math.max(1, run.duration), false);
+  const along = (value, a, b, c, d) => {
+    let [low, high] = [0, pieces.length - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (value <= pieces[middle][b]) high = middle;
+      else low = middle + 1;
+    }
+    const piece = pieces[low];
+    return piece[c] + ((value - piece[a]) / (piece[b] - piece[a])) * (piece[d] - piece[c]);
+  };
+  return { pieces, length: at, u: (t) => along(t, "from", "to", "start", "end"), t: (u) => along(u, "start", "end", "from", "to") };
 }
 
 /** Round times for an axis of `width` px from `from` to `to`. */

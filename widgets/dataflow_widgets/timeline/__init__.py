@@ -57,7 +57,8 @@ class Timeline(Widget):
             f"Run of {duration_text(times.duration)}: {plural(len(ops), 'op')} on "
             f"{plural(len(times.lanes), 'lane')}."
         ]
-        for lane, name in enumerate(times.lanes):
+        names = times.lane_names
+        for lane, name in enumerate(names):
             mine = [op for op in ops if op.lane == lane]
             busy = sum(op.duration for op in mine)
             lines.append(f"  {name}: {plural(len(mine), 'op')}, busy {duration_text(busy)}")
@@ -67,21 +68,27 @@ class Timeline(Widget):
         longest = ", ".join(f"{t} {duration_text(d)}" for t, d in by_type.most_common(6))
         lines.append(f"Longest op types: {longest}.")
         chain = sum(ops[i].duration for i in times.critical)
+        waits = [wait for wait in times.critical_waits if wait]
+        travel = (
+            f" and {plural(len(waits), 'message')} between lanes, {duration_text(sum(waits))}"
+            if waits
+            else ""
+        )
         lines.append(
-            f"Critical path: {plural(len(times.critical), 'op')}, {duration_text(chain)} in all, "
+            f"Critical path: {plural(len(times.critical), 'op')}, {duration_text(chain)}{travel}, "
             f"from {ops[times.critical[0]].name} to {ops[times.critical[-1]].name}."
         )
         for copy in times.copies[:limit]:
             source, target = ops[copy.source], ops[copy.target]
             lines.append(
-                f"  copy of {source.name} ({copy.num_bytes:,} bytes) from {times.lanes[source.lane]} "
-                f"to {times.lanes[target.lane]}: {duration_text(copy.end - copy.start)} "
+                f"  copy of {source.name} ({copy.num_bytes:,} bytes) from {names[source.lane]} "
+                f"to {names[target.lane]}: {duration_text(copy.end - copy.start)} "
                 f"until {target.name} began"
             )
         for wait in times.waits[:limit]:
             cause = "" if wait.source is None else f", waiting for {ops[wait.source].name}"
             lines.append(
-                f"  {times.lanes[wait.lane]} idle for {duration_text(wait.end - wait.start)} "
+                f"  {names[wait.lane]} idle for {duration_text(wait.end - wait.start)} "
                 f"before {ops[wait.op].name}{cause}"
             )
         return "\n".join(lines)
@@ -100,6 +107,7 @@ class Timeline(Widget):
                 for name in self._names
             ],
             "lanes": times.lanes,
+            "lane_names": times.lane_names,
             "ops": [
                 [
                     self._names[op.name],
@@ -116,6 +124,7 @@ class Timeline(Widget):
             "copies": [list(copy) for copy in times.copies],
             "waits": [list(wait) for wait in times.waits],
             "critical": times.critical,
+            "critical_waits": times.critical_waits,
         }
 
     def _greet(self, version: int, num_runs: int) -> None:

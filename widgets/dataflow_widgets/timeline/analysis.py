@@ -7,12 +7,16 @@ differ. Times are microseconds since the run began.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 #: A lane that does nothing for longer than this share of the run is said to wait.
 _WAIT_SHARE = 0.01
 _COMPUTE = " Compute"
+_DEVICE = re.compile(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)/device:(\w+):(\d+)")
 
 
 class TimedOp(NamedTuple):
@@ -60,7 +64,12 @@ class Wait(NamedTuple):
 
 
 class RunTimes(NamedTuple):
-    """A run taken apart; ``duration`` is from the first start to the last end."""
+    """A run taken apart; ``duration`` is from the first start to the last end.
+
+    ``lane_names`` are short ("worker:0"); ``critical_waits`` holds, for each op of ``critical``, the
+    µs for which its lane had nothing to do after the op before it, on another lane, was done: Send,
+    Recv and waiting for them.
+    """
 
     lanes: list[str]
     ops: list[TimedOp]
@@ -68,6 +77,8 @@ class RunTimes(NamedTuple):
     copies: list[Copy]
     waits: list[Wait]
     critical: list[int]
+    lane_names: list[str]
+    critical_waits: list[int]
 
 
 def chrome_trace(step_stats: Any, **options: Any) -> str:
@@ -99,7 +110,10 @@ def step_stats_of(run: Any) -> Any:
 def analyse(step_stats: Any) -> RunTimes:
     """Takes a run apart. Raises `ValueError` when it has no ops."""
     events = json.loads(chrome_trace(step_stats, show_dataflow=False))["traceEvents"]
-    lanes = [e["args"]["name"].removesuffix(_COMPUTE) for e in events if e["ph"] == "M"]
+    given = [e["args"]["name"].removesuffix(_COMPUTE) for e in events if e["ph"] == "M"]
+    order = sorted(range(len(given)), key=lambda i: _lane_key(given[i]))
+    lane_of = {pid: lane for lane, pid in enumerate(order)}
+    lanes = [given[pid] for pid in order]
     done = sorted((e for e in events if e["ph"] == "X"), key=lambda e: (e["ts"], e["pid"]))
     if not done:
         raise ValueError(
@@ -120,7 +134,7 @@ def analyse(step_stats: Any) -> RunTimes:
             TimedOp(
                 name,
                 event["name"],
-                event["pid"],
+                lane_of[event["pid"]],
                 event["tid"],
                 event["ts"] - origin,
                 event["dur"],
@@ -130,9 +144,71 @@ def analyse(step_stats: Any) -> RunTimes:
         )
         latest[name] = i
     duration = max(op.end for op in ops)
+    transits = _transits(ops, len(lanes))
+    critical = critical_path(ops, transits)
     return RunTimes(
-        lanes, ops, duration, _copies(ops), _waits(ops, len(lanes), duration), critical_path(ops)
+        lanes,
+        ops,
+        duration,
+        _copies(ops),
+        _waits(ops, len(lanes), duration),
+        critical,
+        short_names(lanes),
+        [0, *(transits.get(pair, 0) for pair in pairwise(critical))],
     )
+
+
+def _lane_key(device: str) -> tuple[Any, ...]:
+    """Jobs by name, tasks by number, the CPU before GPUs; what is no device comes last."""
+    found = _DEVICE.fullmatch(device)
+    if found is None:
+        return (1, device)
+    job, task, kind, number = found.groups()
+    return (0, job, int(task), kind, int(number))
+
+
+def short_names(lanes: Sequence[str]) -> list[str]:
+    """``"worker:0"``, with the device where a task has several; ``"CPU:0"`` of a run of one process."""
+    parsed = [_DEVICE.fullmatch(lane) for lane in lanes]
+    tasks = [None if p is None else f"{p[1]}:{p[2]}" for p in parsed]
+    names = []
+    for lane, found, task in zip(lanes, parsed, tasks, strict=True):
+        if found is None:
+            names.append(lane)
+        elif found[1] == "localhost":
+            names.append(f"{found[3]}:{found[4]}")
+        else:
+            names.append(f"{task} {found[3]}:{found[4]}" if tasks.count(task) > 1 else str(task))
+    return names
+
+
+def _transits(ops: Sequence[TimedOp], num_lanes: int) -> dict[tuple[int, int], int]:
+    """For each (source, reader) on two lanes: how long the reader's lane ran nothing between the end
+    of the one and the start of the other, so that it waited for the value."""
+    starts: list[list[int]] = [[] for _ in range(num_lanes)]
+    sums: list[list[int]] = [[0] for _ in range(num_lanes)]
+    ends = [0] * num_lanes
+    for op in ops:  # in order of their starts
+        fresh = max(0, op.end - max(op.start, ends[op.lane]))
+        starts[op.lane].append(max(op.start, ends[op.lane]))
+        sums[op.lane].append(sums[op.lane][-1] + fresh)
+        ends[op.lane] = max(ends[op.lane], op.end)
+
+    def busy_until(lane: int, moment: int) -> int:
+        place = bisect_right(starts[lane], moment)
+        if not place:
+            return 0
+        last = sums[lane][place] - sums[lane][place - 1]
+        return sums[lane][place - 1] + min(last, moment - starts[lane][place - 1])
+
+    found = {}
+    for i, op in enumerate(ops):
+        for source in op.inputs:
+            end = ops[source].end
+            if ops[source].lane != op.lane and end < op.start:
+                busy = busy_until(op.lane, op.start) - busy_until(op.lane, end)
+                found[source, i] = max(0, op.start - end - busy)
+    return found
 
 
 def _sizes(step_stats: Any) -> dict[tuple[int, str], int]:
@@ -175,18 +251,26 @@ def _waits(ops: Sequence[TimedOp], num_lanes: int, duration: int) -> list[Wait]:
     return waits
 
 
-def critical_path(ops: Sequence[TimedOp]) -> list[int]:
-    """The chain of ops, each needing the one before, whose durations add up to the most.
+def critical_path(
+    ops: Sequence[TimedOp], transits: Mapping[tuple[int, int], int] | None = None
+) -> list[int]:
+    """The chain of ops, each needing the one before, that takes longest: their durations, and the
+    ``transits`` (in µs) of values from lane to lane between them.
 
-    The run cannot be shorter than that, however many devices there are. Loops are no trouble: an op
-    needs only what ran before it.
+    The run cannot be shorter than that, however many devices there are, unless its messages are
+    quicker. Loops are no trouble: an op needs only what ran before it.
     """
+    transits = transits or {}
     total = [0] * len(ops)
     before: list[int | None] = [None] * len(ops)
     for i, op in enumerate(ops):
-        longest = max(op.inputs, key=lambda s: total[s], default=None)
+        longest = max(
+            op.inputs, key=lambda s: (total[s] + transits.get((s, i), 0), ops[s].end), default=None
+        )
         before[i] = longest
-        total[i] = op.duration + (total[longest] if longest is not None else 0)
+        if longest is not None:
+            total[i] = total[longest] + transits.get((longest, i), 0)
+        total[i] += op.duration
     at: int | None = max(range(len(ops)), key=lambda i: total[i])
     path: list[int] = []
     while at is not None:

@@ -34,7 +34,7 @@ def timeline_svg(times: Any) -> str:
         f"height='{y + 16}' fill='#fff'/><g font-family='sans-serif' font-size='11' "
         "fill='#1f2328'>"
     ]
-    for name, top in zip(times.lanes, tops, strict=True):
+    for name, top in zip(times.lane_names, tops, strict=True):
         out.append(f"<text x='0' y='{top + 12}' font-weight='600'>{escape(name)}</text>")
     critical = set(times.critical)
     longest = sorted(range(len(times.ops)), key=lambda i: -times.ops[i].duration)[:_MOST_BARS]

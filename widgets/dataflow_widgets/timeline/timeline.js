@@ -1,7 +1,8 @@
 // Timeline: the ops of a recorded run on a lane for each device, as a flame chart.
 import { QUIET, button, download, h, plural, s } from "../shared/dom.js";
 import { png, standaloneHtml, standaloneSvg } from "../shared/exports.js";
-import { BAND, BAR, byType, neighbour, panned, readRun, stack, ticks, zoomed } from "../shared/flame.js";
+import { showElsewhere } from "../shared/finding.js";
+import { BAND, BAR, axis, byType, neighbour, panned, readRun, stack, ticks, zoomed } from "../shared/flame.js";
 import { pictureKeeper } from "../shared/kept.js";
 import { openWhenSent } from "../shared/opening.js";
 import { HUES } from "../shared/palette.js";
@@ -30,13 +31,17 @@ const render = openWhenSent({
 class TimelineView {
   constructor(model, store, frame) {
     Object.assign(this, { model, store, frame });
-    const isWhole = () => this.view[0] === 0 && this.view[1] === this.run.duration;
+    const isWhole = () => this.view[0] === 0 && this.view[1] === this.axis.length;
     this.keep = pictureKeeper(model, store, () => (isWhole() ? this.root : null)); // of the whole run
     this.run = readRun({ ...store.extra, nodes: store.graph.nodes });
     this.stack = stack(this.run);
     this.types = byType(this.run);
     this.hue = new Map(this.types.map(([type], i) => [type, HUES[i % HUES.length]]));
-    this.view = [0, this.run.duration];
+    const short = axis(this.run);
+    this.canCut = short.pieces.some((piece) => piece.cut);
+    this.cutting = this.canCut && short.length < this.run.duration / 2;
+    this.axis = axis(this.run, this.cutting);
+    this.view = [0, this.axis.length];
     this.current = this.run.ops[0];
     this.selected = null;
     this.matches = new Set();
@@ -68,6 +73,7 @@ class TimelineView {
       if (op) this.setCurrent(op, false);
     });
     this.critical = button("Critical path", "Mark the chain of ops that the run cannot be shorter than", () => this.togglePath(), { "aria-pressed": "false" });
+    this.cut = button("Idle time cut", "Cut short the times in which no lane runs anything, or draw them to scale", () => this.toggleCut(), { "aria-pressed": String(this.cutting), hidden: !this.canCut });
     this.find = h("input", { class: "df-search", type: "search", placeholder: "Search (/)", "aria-label": "search ops by name or type", ...QUIET });
     this.find.addEventListener("input", () => this.search());
     this.find.addEventListener("keydown", (event) => {
@@ -88,10 +94,11 @@ class TimelineView {
     frame.toolbar.append(
       button("−", "Zoom out", () => this.zoom(0.5)),
       button("+", "Zoom in", () => this.zoom(2)),
-      button("Fit", "Show the whole run", () => this.setView([0, this.run.duration])),
+      button("Fit", "Show the whole run", () => this.setView([0, this.axis.length])),
       button("◂", "Earlier", () => this.pan(-0.25)),
       button("▸", "Later", () => this.pan(0.25)),
       this.critical,
+      this.cut,
       this.find,
       saving,
     );
@@ -105,14 +112,23 @@ class TimelineView {
   sentence() {
     const { run } = this;
     const chain = run.critical.reduce((sum, index) => sum + run.ops[index].duration, 0);
+    const waits = run.criticalWaits.filter(Boolean);
+    const travel = waits.length ? ` and ${plural(waits.length, "message")} between lanes, ${time(waits.reduce((a, b) => a + b))}` : "";
     const copied = run.copies.length ? ` ${plural(run.copies.length, "copy", "copies")} between lanes.` : "";
-    return `${plural(run.ops.length, "op")} on ${plural(run.lanes.length, "lane")} in ${time(run.duration)}. Critical path: ${plural(run.critical.length, "op")}, ${time(chain)}.${copied}`;
+    return `${plural(run.ops.length, "op")} on ${plural(run.lanes.length, "lane")} in ${time(run.duration)}. Critical path: ${plural(run.critical.length, "op")}, ${time(chain)}${travel}.${copied}`;
   }
 
   // The view
 
   x(t) {
-    return ((t - this.view[0]) / (this.view[1] - this.view[0])) * this.width;
+    return ((this.axis.u(t) - this.view[0]) / (this.view[1] - this.view[0])) * this.width;
+  }
+
+  toggleCut() {
+    this.cutting = !this.cutting;
+    this.cut.setAttribute("aria-pressed", String(this.cutting));
+    this.axis = axis(this.run, this.cutting);
+    this.setView([0, this.axis.length]);
   }
 
   setView(view) {
@@ -122,14 +138,15 @@ class TimelineView {
   }
 
   zoom(factor, centre) {
-    const { current, view } = this;
-    const inside = current.start <= view[1] && current.end >= view[0];
-    const middle = centre ?? (inside ? Math.min(view[1], Math.max(view[0], (current.start + current.end) / 2)) : (view[0] + view[1]) / 2);
-    this.setView(zoomed(view, factor, middle, this.run.duration));
+    const { view } = this;
+    const [start, end] = [this.axis.u(this.current.start), this.axis.u(this.current.end)];
+    const inside = start <= view[1] && end >= view[0];
+    const middle = centre ?? (inside ? Math.min(view[1], Math.max(view[0], (start + end) / 2)) : (view[0] + view[1]) / 2);
+    this.setView(zoomed(view, factor, middle, this.axis.length));
   }
 
   pan(share) {
-    this.setView(panned(this.view, share * (this.view[1] - this.view[0]), this.run.duration));
+    this.setView(panned(this.view, share * (this.view[1] - this.view[0]), this.axis.length));
   }
 
   wheel(event) {
@@ -149,7 +166,7 @@ class TimelineView {
     this.dragged = false;
     const move = (e) => {
       if (Math.abs(e.clientX - from) > 4) this.dragged = true;
-      if (this.dragged) this.setView(panned(start, ((from - e.clientX) / this.width) * (start[1] - start[0]), this.run.duration));
+      if (this.dragged) this.setView(panned(start, ((from - e.clientX) / this.width) * (start[1] - start[0]), this.axis.length));
     };
     const stop = () => {
       removeEventListener("pointermove", move);
@@ -176,7 +193,7 @@ class TimelineView {
     const { run } = this;
     const lane = run.ops.filter((op) => op.lane === this.current.lane);
     const actions = {
-      "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5), 0: () => this.setView([0, run.duration]),
+      "+": () => this.zoom(2), "=": () => this.zoom(2), "-": () => this.zoom(0.5), 0: () => this.setView([0, this.axis.length]),
       "/": () => this.find.focus(), c: () => this.togglePath(), f: () => this.focusOn(this.current),
       Enter: () => this.select(this.current), " ": () => this.select(this.current), Escape: () => this.select(null),
       Home: () => this.setCurrent(lane[0], true), End: () => this.setCurrent(lane.at(-1), true),
@@ -191,15 +208,16 @@ class TimelineView {
 
   setCurrent(op, focus) {
     this.current = op;
-    const outside = op.end < this.view[0] || op.start > this.view[1];
-    if (outside) this.view = panned([op.start, op.start + this.view[1] - this.view[0]], -(this.view[1] - this.view[0]) / 3, this.run.duration);
+    const at = this.axis.u(op.start);
+    const outside = this.axis.u(op.end) < this.view[0] || at > this.view[1];
+    if (outside) this.view = panned([at, at + this.view[1] - this.view[0]], -(this.view[1] - this.view[0]) / 3, this.axis.length);
     if (outside || !this.bars.has(op.index)) this.draw();
     for (const [index, bar] of this.bars) bar.setAttribute("tabindex", index === op.index ? "0" : "-1");
     if (focus) this.bars.get(op.index)?.focus({ preventScroll: !outside });
   }
 
   focusOn(op) {
-    if (op) this.setView(panned([op.start - op.duration, op.end + op.duration], 0, this.run.duration));
+    if (op) this.setView(panned([this.axis.u(op.start) - op.duration, this.axis.u(op.end) + op.duration], 0, this.axis.length));
   }
 
   togglePath() {
@@ -241,11 +259,7 @@ class TimelineView {
     const height = this.stack.height + AXIS;
     const root = s("svg", { class: "df-svg df-flame-svg", viewBox: `0 0 ${this.width} ${height}`, width: this.width, height, role: "group", "aria-label": "ops by time, a lane for each device" });
     this.bars = new Map();
-    for (const t of ticks(...this.view, this.width)) {
-      const at = this.x(t);
-      const side = at > this.width - 50 ? { x: f(at - 2), "text-anchor": "end" } : { x: f(at + 2) }; // not cut off at the edge
-      root.append(s("path", { class: "df-tick", d: `M${f(at)},${AXIS - 4}V${height}` }), s("text", { class: "df-detail", ...side, y: 12 }, (time(t) || "0").replace(".00 ", " ")));
-    }
+    this.drawAxis(root, height);
     for (const copy of run.copies) this.drawCopy(root, copy);
     for (const wait of run.waits) this.drawWait(root, wait);
     for (const lane of this.stack.lanes) root.append(this.drawLane(lane));
@@ -253,6 +267,36 @@ class TimelineView {
     this.chart.replaceChildren(root);
     if (focused) this.bars.get(this.current.index)?.focus({ preventScroll: true });
     this.keep();
+  }
+
+  /** Ticks at round times of each piece; a cut is a band that says how long it is. */
+  drawAxis(root, height) {
+    let free = -60;
+    for (const piece of this.axis.pieces) {
+      const at = this.clip(piece.from, piece.to);
+      if (!at || at[1] - at[0] < 1) continue;
+      if (piece.cut) {
+        const words = `nothing ran for ${time(piece.to - piece.from)}`;
+        const middle = (at[0] + at[1]) / 2;
+        root.append(
+          s("g", { class: "df-cut" }, s("title", {}, words), s("rect", { x: f(at[0]), y: AXIS, width: f(at[1] - at[0]), height: height - AXIS }),
+            s("path", { d: `M${f(at[0])},${AXIS}V${height}M${f(at[1])},${AXIS}V${height}` }),
+            at[1] - at[0] > 24 ? s("text", { class: "df-detail", x: f(middle), y: 12, "text-anchor": "middle" }, `⫽ ${time(piece.to - piece.from)}`) : null),
+        );
+        free = Math.max(at[1], middle + 40) - 4;
+        continue;
+      }
+      const [from, to] = [Math.max(piece.from, this.axis.t(this.view[0])), Math.min(piece.to, this.axis.t(this.view[1]))];
+      const next = this.axis.pieces[this.axis.pieces.indexOf(piece) + 1];
+      const limit = next?.cut ? at[1] - 45 : this.width + 1;
+      for (const t of ticks(from, to, Math.max(1, at[1] - at[0]))) {
+        const x = this.x(t);
+        if (x < free || x > limit) continue;
+        free = x + 60;
+        const side = x > this.width - 50 ? { x: f(x - 2), "text-anchor": "end" } : { x: f(x + 2) }; // not cut off at the edge
+        root.append(s("path", { class: "df-tick", d: `M${f(x)},${AXIS - 4}V${height}` }), s("text", { class: "df-detail", ...side, y: 12 }, (time(t) || "0").replace(".00 ", " ")));
+      }
+    }
   }
 
   clip(start, end) {
@@ -268,7 +312,7 @@ class TimelineView {
 
   drawLane(lane) {
     const group = s("g", { class: "df-lane", transform: `translate(0,${AXIS})`, role: "group", "aria-label": `lane ${lane.name}, ${plural(lane.ops.length, "op")}` });
-    group.append(s("text", { class: "df-lane-name", x: 2, y: lane.top + 13 }, lane.name));
+    group.append(s("text", { class: "df-lane-name", x: 2, y: lane.top + 13 }, s("title", {}, this.run.devices[this.run.lanes.indexOf(lane.name)]), lane.name));
     lane.bands.forEach((bands, level) => {
       for (const band of bands) {
         const at = this.clip(band.start, band.end);
@@ -326,14 +370,27 @@ class TimelineView {
     const point = (op, t) => [f(this.x(t)), f(AXIS + this.stack.lanes[op.lane].y(op.row) + (BAR - 4) / 2)];
     const [[x1, y1], [x2, y2]] = [point(source, copy.start), point(target, copy.end)];
     const words = `Send ${source.name} from ${this.run.lanes[source.lane]}, Recv on ${this.run.lanes[target.lane]}: ${bytes(copy.bytes)}, at most ${time(copy.end - copy.start) || "0 µs"}`;
-    root.append(s("g", { class: "df-copy" }, s("title", {}, words), s("path", { d: `M${x1},${y1}C${f((x1 + x2) / 2)},${y1} ${f((x1 + x2) / 2)},${y2} ${x2},${y2}` }), s("circle", { cx: x1, cy: y1, r: 2.5 }), s("circle", { cx: x2, cy: y2, r: 2.5 })));
+    const place = this.path ? this.run.critical.indexOf(copy.target) : -1;
+    const critical = place > 0 && this.run.critical[place - 1] === copy.source;
+    root.append(s("g", { class: critical ? "df-copy df-critical" : "df-copy" }, s("title", {}, words), s("path", { d: `M${x1},${y1}C${f((x1 + x2) / 2)},${y1} ${f((x1 + x2) / 2)},${y2} ${x2},${y2}` }), s("circle", { cx: x1, cy: y1, r: 2.5 }), s("circle", { cx: x2, cy: y2, r: 2.5 })));
   }
 
   select(op) {
     this.selected = op;
     this.show(op);
     this.draw();
-    this.frame.say(op ? `${this.spoken(op)}.` : this.sentence());
+    const found = op ? showElsewhere(op.name, this.names) : 0;
+    this.frame.say(op ? `${this.spoken(op)}.${found ? " Shown in the graph." : ""}` : this.sentence());
+  }
+
+  /** The names that the graph of this run has, too. */
+  get names() {
+    return [...new Set(this.run.ops.filter((op) => !/Recv|Send|Copy/.test(op.type)).map((op) => op.name))];
+  }
+
+  /** Brings the graph into sight in which the node was found. */
+  goToGraph(op) {
+    if (!showElsewhere(op.name, this.names, true)) this.frame.say("No GraphView of this graph is open in this page: GraphView(graph) opens one.");
   }
 
   show(op) {
@@ -353,11 +410,18 @@ class TimelineView {
         ...row("output", op.bytes ? bytes(op.bytes) : "no bytes"),
         ...(op.inputs.length ? row("inputs ready", `${time(Math.max(0, op.start - inputsReady)) || "0 µs"} before it began`) : []),
         ...(waited ? row("lane idle", `${time(waited.end - waited.start)} before it${waited.source === null ? "" : `, for ${run.ops[waited.source].name}`}`) : []),
-        ...row("critical path", op.critical ? "on it" : "not on it"),
+        ...row("critical path", op.critical ? `on it${this.waitOf(op)}` : "not on it"),
         ...(copied.length ? row("copies", ...copied.map((copy) => h("div", {}, copy.source === op.index ? `Send to ${run.lanes[run.ops[copy.target].lane]}` : `Recv ${run.ops[copy.source].name}`, `, ${bytes(copy.bytes)}`))) : []),
         ...row("needs", ...links(op.inputs)), ...row("needed by", ...links(op.outputs)),
       ),
+      button("Show in the graph", "Bring the GraphView of this graph into sight, at this node", () => this.goToGraph(op)),
     );
+  }
+
+  waitOf(op) {
+    const { critical, criticalWaits, ops } = this.run;
+    const at = critical.indexOf(op.index);
+    return criticalWaits[at] ? `, ${time(criticalWaits[at])} after ${ops[critical[at - 1]].name} was done on ${this.run.lanes[ops[critical[at - 1]].lane]}` : "";
   }
 
   table() {
