@@ -6,6 +6,9 @@ part of that can go another way, so there is nothing to decide, and no state tha
 ask for. Whatever is not as it was (another fetch or feed, an old read, a traced step) is left to
 `MasterSession.run` before anything has happened; whatever comes instead of the answer (an error, a
 death, a time-out, a closed session) is a `Fallback`, with which the general step goes on.
+
+Its two halves are chains that `schedule.runner` compiles, as the stages of a `LinearRun` are. It is no
+`LinearRun`, as no segment of it may have to wait (`fast_step`): there is nothing to suspend or resume.
 """
 
 from __future__ import annotations

@@ -1,7 +1,10 @@
 """The decisions of the distributed runtime, without I/O: an event goes in, messages come out.
 
 `StepMachine` is a master's: which task a step waits for, when it is complete, what a death means.
-Masters drive it for every step, so that what is tested with random event orders is what runs.
+Masters drive it for every step, so that what is tested with random event orders is what runs: a general
+step starts by `start` and ends task by task, one of the fast path has `begin` and `finish` around its
+two messages. What a segment waits for within a task is not its business (`linear_run`, `partition_run`),
+nor are the steps that a parameter server repeats by itself (`server_loop`): to the machine they are one.
 `SyncMachine` is a model of synchronous training: which gradients count, when they are applied, who may
 begin the next step. The simulator runs it; in a cluster the accumulators and the token queue of
 `SyncReplicasOptimizer`, which are nodes of the graph, decide the same.

@@ -106,9 +106,7 @@ class TaskProcess:
         sys.stdout = LogStream("stdout", sys.stdout, self.log)
         sys.stderr = LogStream("stderr", sys.stderr, self.log)
         address = f"{host}:{port}"
-        self.server = Server(
-            {job: {index: address}}, job, index, key=key, services=(self, self.log)
-        )
+        self.server = Server({job: {index: address}}, job, index, key=key, services=(self.log,))
 
     def describe(self) -> dict[str, Any]:
         """Return where the task is: address, process, machine."""
@@ -134,10 +132,6 @@ class TaskProcess:
     def stop(self) -> None:
         """Stop the server; `wait` returns."""
         self.server.stop()
-
-    @answers("kill")
-    def _kill(self, connection: Any, head: dict[str, Any], tensors: list[Any]) -> None:
-        os._exit(1)
 
     def __repr__(self) -> str:
         return self.name

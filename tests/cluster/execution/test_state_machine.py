@@ -132,6 +132,24 @@ class StepEvents(RuleBasedStateMachine):
         elif tasks:
             assert decisions == [Run(task, step) for task in sorted(tasks)]
 
+    @rule(tasks=st.sets(tasks, min_size=1))
+    def begins_on_the_fast_path(self, tasks):
+        step = self.next_step
+        self.next_step += 1
+        may_run = self.machine.begin(step, tasks)
+        assert may_run == (not tasks & self.told_of_death)
+        if may_run:  # else a general step says why not
+            self.model[step] = set(tasks)
+
+    @precondition(lambda self: self.next_step)
+    @rule(data=st.data())
+    def finishes_on_the_fast_path(self, data):
+        step = data.draw(st.integers(0, self.next_step - 1))
+        running = self.model.pop(step, None) is not None
+        assert self.machine.finish(step) == running
+        if running:
+            self.ended[step] = "complete"
+
     @precondition(lambda self: self.next_step)
     @rule(data=st.data(), task=tasks)
     def done(self, data, task):
