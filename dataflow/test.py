@@ -510,7 +510,7 @@ def compute_gradient(
     """The Jacobian of ``y`` by ``x`` twice: from `tf.gradients`, and by central differences.
 
     Returns (theoretical, numeric), each of shape [elements of x, elements of y]; a list of pairs
-    when ``x`` is a list.
+    when ``x`` is a list. A complex number counts as two elements, its real and its imaginary part.
     """
     if isinstance(x, list):
         values = x_init_value or [None] * len(x)
@@ -531,28 +531,38 @@ def compute_gradient(
             session.run(target)
     if x_init_value is None:
         x_init_value = np.random.uniform(size=x_shape)
-    start = np.asarray(x_init_value, dtype=x.dtype.base_dtype.as_numpy_dtype)
+    start = np.array(x_init_value, dtype=x.dtype.base_dtype.as_numpy_dtype).reshape(x_shape)
     feeds = dict(extra_feed_dict or {})
     with default_graph().as_default():
         seed = placeholder(y.dtype.base_dtype, y_shape)
         (grad,) = gradients(y, x, seed)
-    x_size, y_size = int(np.prod(x_shape)), int(np.prod(y_shape))
-    theoretical = np.zeros((x_size, y_size), start.dtype)
-    for column in range(y_size):
-        direction = np.zeros(y_size, start.dtype)
-        direction[column] = 1
+    y_type = np.dtype(y.dtype.base_dtype.as_numpy_dtype)
+    direction = np.zeros(y_shape, y_type)
+    directions, moved_x = _as_reals(direction), _as_reals(start)
+    real = moved_x.dtype
+    theoretical = np.zeros((moved_x.size, directions.size), real)
+    for column in range(directions.size):
+        directions[:] = 0
+        directions[column] = 1
         if grad is not None:
-            value = session.run(grad, {**feeds, x: start, seed: direction.reshape(y_shape)})
-            theoretical[:, column] = np.asarray(value).reshape(-1)
-    numeric = np.zeros((x_size, y_size), start.dtype)
-    for row in range(x_size):
+            value = session.run(grad, {**feeds, x: start, seed: direction})
+            theoretical[:, column] = _as_reals(np.asarray(value, start.dtype))
+    numeric = np.zeros_like(theoretical)
+    for row in range(moved_x.size):
         moved = []
+        before = moved_x[row]
         for sign in (1, -1):
-            shifted = start.copy().reshape(-1)
-            shifted[row] += sign * delta
-            moved.append(session.run(y, {**feeds, x: shifted.reshape(x_shape)}))
-        numeric[row] = ((np.asarray(moved[0]) - moved[1]) / (2 * delta)).reshape(-1)
+            moved_x[row] = before + sign * delta
+            moved.append(_as_reals(np.asarray(session.run(y, {**feeds, x: start.copy()}), y_type)))
+        moved_x[row] = before
+        numeric[row] = (moved[0] - moved[1]) / (2 * delta)
     return theoretical, numeric
+
+
+def _as_reals(array: Any) -> Any:
+    """The elements as a vector, a view; complex ones as two each."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
 
 
 def compute_gradient_error(*args: Any, **kwargs: Any) -> float:

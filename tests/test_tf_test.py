@@ -224,3 +224,11 @@ def test_what_is_written_to_a_stream(case: Any, tmp_path: Path) -> None:
     assert captured.contents() == "inside"
     assert (tmp_path / "log").read_text() == "outside"
     assert os.path.isdir(case.create_tempdir("of_mine").full_path)
+
+
+def test_jacobians_of_complex_numbers_have_two_rows_and_columns_each() -> None:
+    with tf.Graph().as_default(), tf.Session():
+        z = tf.constant([1.0 + 2j])
+        theoretical, numeric = tf.test.compute_gradient(z, [1], tf.conj(z), [1])
+    np.testing.assert_array_equal(theoretical, [[1, 0], [0, -1]])  # TensorFlow's
+    np.testing.assert_allclose(numeric, theoretical, atol=1e-3)

@@ -245,11 +245,19 @@ class CheckpointReader:
         raise InvalidArgumentError(message=text + "\n" + "\n".join(wrong))
 
     def debug_string(self) -> bytes:
-        """One line for each tensor: name, dtype and shape."""
+        """One line for each tensor: its name, dtype and shape, as in ``w (DT_FLOAT) [784,10]``."""
         dtypes = self.dtype_names()
         shapes = self.get_variable_to_shape_map()
-        lines = [f"{name} ({dtypes[name]}) {shapes[name]}" for name in sorted(shapes)]
-        return "\n".join(lines).encode()
+        lines = [
+            f"{name} (DT_{_PROTO_NAMES.get(dtypes[name], dtypes[name].upper())}) "
+            f"[{','.join(map(str, shapes[name]))}]\n"
+            for name in sorted(shapes)
+        ]
+        return "".join(lines).encode()
+
+
+#: Dtypes that messages call otherwise than DT_ and their name.
+_PROTO_NAMES = {"float32": "FLOAT", "float64": "DOUBLE", "float16": "HALF"}
 
 
 def _fits(shape: list[int], needed: Any) -> bool:

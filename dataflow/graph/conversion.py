@@ -86,7 +86,7 @@ def internal_convert(
 
     A tensor of another dtype is returned as it is: the caller compares and words the error.
     """
-    if type(value) is Tensor:
+    if isinstance(value, Tensor):
         return value
     if type(value) in _NUMBERS and preferred is None:
         assert _make_constant is not None

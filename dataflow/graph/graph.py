@@ -48,6 +48,9 @@ class Graph:
     other modules keep about this graph, such as variable stores.
     """
 
+    #: What the outputs of nodes are.
+    tensor_class: type[Tensor] = Tensor
+
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self.operations: list[Operation] = []
@@ -143,9 +146,9 @@ class Graph:
             attrs = {**attrs, **self._attr_scope}
         op = Operation(self, name, op_def, inputs, control_inputs, attrs, device, frames)
         if len(dims) == 1:
-            op.outputs = [Tensor(op, 0, dtypes[0], dims[0])]
+            op.outputs = [self.tensor_class(op, 0, dtypes[0], dims[0])]
         else:
-            op.outputs = [Tensor(op, i, dtypes[i], d) for i, d in enumerate(dims)]
+            op.outputs = [self.tensor_class(op, i, dtypes[i], d) for i, d in enumerate(dims)]
         if self._device_is_dynamic and not self._colocation_stack:
             op.device = self._apply_device_functions(op)
         if self._gradient_override_map:

@@ -260,36 +260,97 @@ def crop_and_resize_kernel(
     method: str,
     extrapolation_value: float,
 ) -> Any:
-    height, width = crop_size.tolist()
-    h, w = image.shape[1:3]
     if box_ind.size and (int(box_ind.min()) < 0 or int(box_ind.max()) >= image.shape[0]):
         raise ValueError(f"box_ind must lie in [0, {image.shape[0]})")
+    crops = _Crops(boxes, image.shape[1:3], crop_size.tolist())
+    n = box_ind[:, None, None]
+    out = 0
+    for rows, columns, weight in crops.corners(method):
+        out = out + image[n, rows, columns] * weight[..., None]
+    return np.where(crops.inside[..., None], out, extrapolation_value).astype(np.float32)
 
-    def positions(low: Any, high: Any, size: int, out: int) -> Any:
+
+class _Crops:
+    """Where the pixels of crops lie in an image of ``size``: ``y`` [boxes, height], ``x`` [boxes, width]."""
+
+    def __init__(self, boxes: Any, size: Any, crop_size: Any) -> None:
+        (self.h, self.w), (height, width) = size, crop_size
+        self.y = self._positions(boxes[:, 0], boxes[:, 2], self.h, height)
+        self.x = self._positions(boxes[:, 1], boxes[:, 3], self.w, width)
+        in_rows = (self.y >= 0) & (self.y <= self.h - 1)
+        in_columns = (self.x >= 0) & (self.x <= self.w - 1)
+        self.inside = in_rows[:, :, None] & in_columns[:, None, :]
+
+    @staticmethod
+    def _positions(low: Any, high: Any, size: int, out: int) -> Any:
         low, high = low[:, None] * (size - 1), high[:, None] * (size - 1)
         if out == 1:
             return (low + high) / 2
         return low + np.arange(out, dtype=np.float32) * (high - low) / np.float32(out - 1)
 
-    y = positions(boxes[:, 0], boxes[:, 2], h, height)
-    x = positions(boxes[:, 1], boxes[:, 3], w, width)
-    inside = ((y >= 0) & (y <= h - 1))[:, :, None] & ((x >= 0) & (x <= w - 1))[:, None, :]
-    n = box_ind[:, None, None]
-    if method == "nearest":
-        rows = np.clip(np.floor(y + 0.5), 0, h - 1).astype(int)[:, :, None]
-        columns = np.clip(np.floor(x + 0.5), 0, w - 1).astype(int)[:, None, :]
-        out = image[n, rows, columns].astype(np.float32)
-    else:
+    def corners(self, method: str) -> list[tuple[Any, Any, Any]]:
+        """(rows, columns, weights) of the pixels that each pixel of a crop is made of."""
+        y, x, h, w = self.y, self.x, self.h, self.w
+        if method == "nearest":
+            rows = np.clip(np.floor(y + 0.5), 0, h - 1).astype(int)[:, :, None]
+            columns = np.clip(np.floor(x + 0.5), 0, w - 1).astype(int)[:, None, :]
+            return [(rows, columns, np.ones((1, 1, 1), np.float32))]
         top, left = np.floor(y), np.floor(x)
-        dy, dx = (y - top)[:, :, None, None], (x - left)[:, None, :, None]
+        dy, dx = (y - top)[:, :, None], (x - left)[:, None, :]
         y0 = np.clip(top, 0, h - 1).astype(int)[:, :, None]
         y1 = np.clip(np.ceil(y), 0, h - 1).astype(int)[:, :, None]
         x0 = np.clip(left, 0, w - 1).astype(int)[:, None, :]
         x1 = np.clip(np.ceil(x), 0, w - 1).astype(int)[:, None, :]
-        upper = image[n, y0, x0] * (1 - dx) + image[n, y0, x1] * dx
-        lower = image[n, y1, x0] * (1 - dx) + image[n, y1, x1] * dx
-        out = upper * (1 - dy) + lower * dy
-    return np.where(inside[..., None], out, extrapolation_value).astype(np.float32)
+        return [
+            (y0, x0, (1 - dy) * (1 - dx)),
+            (y0, x1, (1 - dy) * dx),
+            (y1, x0, dy * (1 - dx)),
+            (y1, x1, dy * dx),
+        ]
+
+
+@kernel("CropAndResizeGradImage", cpu_only=_REASON)
+def crop_and_resize_grad_image_kernel(
+    xp: Any, grads: Any, boxes: Any, box_ind: Any, image_size: Any, *, T: Any, method: str
+) -> Any:
+    size = image_size.tolist()
+    crops = _Crops(boxes, size[1:3], grads.shape[1:3])
+    grads = np.where(crops.inside[..., None], grads, 0)
+    out = np.zeros(size, np.float32)
+    for rows, columns, weight in crops.corners(method):
+        places = np.broadcast_arrays(box_ind[:, None, None], rows, columns)
+        np.add.at(out, tuple(places), grads * weight[..., None])
+    return out.astype(T.numpy)
+
+
+@kernel("CropAndResizeGradBoxes", cpu_only=_REASON)
+def crop_and_resize_grad_boxes_kernel(
+    xp: Any, grads: Any, image: Any, boxes: Any, box_ind: Any, *, method: str
+) -> Any:
+    h, w = image.shape[1:3]
+    height, width = grads.shape[1:3]
+    crops = _Crops(boxes, (h, w), (height, width))
+    n = box_ind[:, None, None]
+    upper_left, upper_right, lower_left, lower_right = (
+        image[n, rows, columns].astype(np.float32) for rows, columns, _ in crops.corners("bilinear")
+    )
+    dy = (crops.y - np.floor(crops.y))[:, :, None, None]
+    dx = (crops.x - np.floor(crops.x))[:, None, :, None]
+    by_y = (1 - dx) * (lower_left - upper_left) + dx * (lower_right - upper_right)
+    by_x = (1 - dy) * (upper_right - upper_left) + dy * (lower_right - lower_left)
+    grads = np.where(crops.inside[..., None], grads, 0)
+    rows, columns = (grads * by_y).sum((2, 3)), (grads * by_x).sum((1, 3))
+
+    def shares(size: int, count: int) -> tuple[Any, Any]:
+        """How far the low and the high edge of a box move each of ``count`` positions."""
+        if count == 1:
+            return np.full(1, (size - 1) / 2), np.full(1, (size - 1) / 2)
+        high = np.arange(count) * ((size - 1) / (count - 1))
+        return size - 1 - high, high
+
+    (low_y, high_y), (low_x, high_x) = shares(h, height), shares(w, width)
+    parts = [rows @ low_y, columns @ low_x, rows @ high_y, columns @ high_x]
+    return np.stack(parts, 1).astype(np.float32)
 
 
 # ---- boxes --------------------------------------------------------------------------------

@@ -31,15 +31,6 @@ _ERRORS: tuple[tuple[type[BaseException], type[OpError]], ...] = (
 )
 
 
-class _WithNumpy(np.ndarray):
-    """An array with the method that eager tensors have."""
-
-    def numpy(self) -> Any:
-        """The plain array, or the element of a scalar."""
-        plain = self.view(np.ndarray)
-        return plain if plain.ndim else plain[()]
-
-
 def _argument(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         if not value.ndim:
@@ -91,8 +82,6 @@ def _make(token: str, tout: Any, convert: bool) -> Callable[..., Any]:
                 "the node came from elsewhere.",
             )
         arguments = [_argument(v) for v in inputs]
-        if convert:
-            arguments = [np.asarray(a).view(_WithNumpy) for a in arguments]
         try:
             with as_outside():
                 result = function(*arguments)

@@ -182,9 +182,10 @@ def crop_and_resize_op(
     method: str = "bilinear",
     extrapolation_value: float = 0.0,
 ) -> Dims:
-    """Boxes [y1, x1, y2, x2] (0 to 1) cut out of images and resized. Not differentiable.
+    """Boxes [y1, x1, y2, x2] (0 to 1) cut out of images and resized.
 
-    Shape: [boxes, *crop_size, channels]; what lies outside is ``extrapolation_value``.
+    Shape: [boxes, *crop_size, channels]; what lies outside is ``extrapolation_value``. Gradient: for
+    images of floats, and with ``bilinear`` for boxes.
     """
     need_rank(image, 4, "image")
     need_rank(boxes, 2, "boxes")
@@ -196,7 +197,55 @@ def crop_and_resize_op(
     return (count, height, width, None if image.dims is None else image.dims[3])
 
 
-not_differentiable(resize_area_op, crop_and_resize_op)
+@define_op(
+    "CropAndResizeGradImage",
+    "grads: float32, boxes: float32, box_ind: int32, image_size: int32 -> output: T",
+    T=_FLOAT,
+)
+def crop_and_resize_grad_image_op(
+    grads: Tensor,
+    boxes: Tensor,
+    box_ind: Tensor,
+    image_size: Tensor,
+    *,
+    T: DType,
+    method: str = "bilinear",
+) -> Dims:
+    """The gradient of `CropAndResize` for images. Shape: ``image_size``. Not differentiable."""
+    return static_dims(image_size) or (None, None, None, None)
+
+
+@define_op(
+    "CropAndResizeGradBoxes",
+    "grads: float32, image: T, boxes: float32, box_ind: int32 -> output: float32",
+    T=_PIXELS,
+)
+def crop_and_resize_grad_boxes_op(
+    grads: Tensor, image: Tensor, boxes: Tensor, box_ind: Tensor, *, method: str = "bilinear"
+) -> Dims:
+    """The gradient of `CropAndResize` for boxes. Shape: that of ``boxes``. Not differentiable."""
+    return boxes.dims
+
+
+@crop_and_resize_op.gradient
+def crop_and_resize_gradient(op: Any, grad: Any) -> list[Any]:
+    from dataflow.ops.array import shape
+
+    image, boxes, box_ind, _ = op.inputs
+    method = op.attrs["method"]
+    by_image = None
+    if image.dtype.base_dtype.is_floating:
+        by_image = crop_and_resize_grad_image_op(
+            grad, boxes, box_ind, shape(image), T=image.dtype.base_dtype, method=method
+        )
+        by_image.set_shape(image.get_shape())
+    by_boxes = None
+    if method == "bilinear":
+        by_boxes = crop_and_resize_grad_boxes_op(grad, image, boxes, box_ind)
+    return [by_image, by_boxes, None, None]
+
+
+not_differentiable(resize_area_op, crop_and_resize_grad_image_op, crop_and_resize_grad_boxes_op)
 
 
 # ---- colors ------------------------------------------------------------------------------

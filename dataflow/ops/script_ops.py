@@ -7,11 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from dataflow.dtypes import DType, as_dtype
+from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
+from dataflow.graph.immediate import ImmediateGraph
 from dataflow.graph.registry import define_op, not_differentiable
 from dataflow.graph.tensor import Tensor
-from dataflow.python_functions import register_function
+from dataflow.ops.array_basics import zeros_like
+from dataflow.ops.casts import cast
+from dataflow.ops.sources import constant
+from dataflow.python_functions import find_function, register_function
 from dataflow.shapes import Dims
 
 
@@ -51,11 +56,73 @@ def py_func_stateless_op(input: list[Tensor], *, token: str, Tout: list[DType]) 
 def eager_py_func_op(
     input: list[Tensor], *, token: str, is_async: bool = False, Tout: list[DType]
 ) -> list[Dims]:
-    """As `PyFunc`; results are converted to the dtypes of ``Tout``. No gradient here."""
+    """As `PyFunc`; results are converted to the dtypes of ``Tout``.
+
+    Gradient: that of the ops which the function calls; it is called once more for it.
+    """
     return [None] * len(Tout)
 
 
-not_differentiable(py_func_op, py_func_stateless_op, eager_py_func_op)
+not_differentiable(py_func_op, py_func_stateless_op)
+
+
+class _Immediate:
+    """``function`` of tensors that have values, called with arrays: ops inside are run at once."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def __call__(self, *arrays: Any) -> Any:
+        graph = ImmediateGraph()
+        with graph.as_default():
+            result = self.function(*[constant(array) for array in arrays])
+            parts = nest.flatten(result)
+            tensors = [part for part in parts if isinstance(part, Tensor)]
+            values = iter(graph.values_of(tensors))
+            parts = [next(values) if isinstance(part, Tensor) else part for part in parts]
+        return nest.pack_like(result, parts)
+
+    def gradient(self, num_inputs: int) -> _Immediate:
+        """A function of the inputs and the gradients of the results: the gradients of the inputs."""
+
+        def backward(*tensors: Tensor) -> list[Tensor]:
+            from dataflow.gradients import gradients
+
+            inputs, grads = tensors[:num_inputs], tensors[num_inputs:]
+            results = nest.flatten(self.function(*inputs))
+            pairs = [
+                (y, g)
+                for y, g in zip(results, grads, strict=True)
+                if isinstance(y, Tensor) and g.dtype.is_floating
+            ]
+            ys = [y for y, _ in pairs]
+            found = gradients(ys, inputs, [cast(g, y.dtype) for y, g in pairs]) if ys else []
+            found = found or [None] * num_inputs
+            return [
+                zeros_like(x) if g is None else convert_to_tensor(g)
+                for x, g in zip(inputs, found, strict=True)
+            ]
+
+        return _Immediate(backward)
+
+
+@eager_py_func_op.gradient
+def eager_py_func_gradient(op: Any, *grads: Any) -> list[Any]:
+    function = find_function(op.attrs["token"])
+    if not isinstance(function, _Immediate):
+        raise LookupError(
+            f"The gradient of {op.name!r} (tf.py_function) needs its Python function, which is not in "
+            "this process: the node came from elsewhere."
+        )
+    given = [zeros_like(y) if g is None else g for y, g in zip(op.outputs, grads, strict=True)]
+    tout = [x.dtype.base_dtype for x in op.inputs]
+    token = f"pyfunc_{next(_numbers)}"
+    register_function(op.graph, token, function.gradient(len(op.inputs)))
+    found = eager_py_func_op([*op.inputs, *given], token=token, Tout=tout)
+    for x, grad in zip(op.inputs, found, strict=True):
+        grad.set_shape(x.get_shape())
+    return [g if g.dtype.is_floating or g.dtype.is_complex else None for g in found]
+
 
 _numbers = itertools.count()
 
@@ -101,5 +168,13 @@ def numpy_function(
 
 
 def py_function(func: Any = None, inp: Any = None, Tout: Any = None, name: Any = None) -> Any:
-    """As `py_func`; inputs have a method ``numpy()``, results are converted to ``Tout``."""
+    """A node that calls ``func`` with the values of ``inp`` as tensors that have values.
+
+    Ops that ``func`` calls are run at once: ``t.numpy()``, ``if t > 0:``, ``float(t)`` and NumPy's
+    functions take what they gave. ``func`` returns tensors or arrays, which are converted to
+    ``Tout``. Differentiable through the ops that it calls (not through NumPy's); for the gradient
+    it is called once more.
+    """
+    if callable(func):
+        func = _Immediate(func)
     return _build(eager_py_func_op, func, inp, Tout, name, "EagerPyFunc")

@@ -16,6 +16,7 @@ from dataflow.graph.default_stacks import (
     push_graph,
     push_session,
 )
+from dataflow.graph.immediate import register_runner
 from dataflow.graph.operation import Operation
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.cuda.memory import limit_memory
@@ -458,3 +459,11 @@ class InteractiveSession(BaseSession):
             if self._explicit_graph is not None:
                 pop_graph(self._explicit_graph)
         super().close()
+
+
+def _run_immediately(graph: Any, fetches: list[Any], fed: dict[Tensor, Any]) -> list[Any]:
+    with Session(graph=graph) as session:
+        return session.run(fetches, fed)  # type: ignore[no-any-return]
+
+
+register_runner(_run_immediately)

@@ -11,6 +11,8 @@ from dataflow.formats.atomic_files import write_atomically
 from dataflow.graph.collections import GraphKeys
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.import_graph import import_graph_def
+from dataflow.graph.registry import get_op, normalize_attr
+from dataflow.graph.serialize import set_attr
 from dataflow.ops.variables import Variable
 
 #: Collections whose items are variables, written as ``VariableDef``.
@@ -61,6 +63,9 @@ def export_meta_graph(
         if export_scope:
             graph_def = _scoped(graph_def, export_scope)
     meta.graph_def.MergeFrom(graph_def)
+    if strip_default_attrs:
+        _strip_default_attrs(meta.graph_def)
+        meta.meta_info_def.stripped_default_attrs = True
     if clear_devices:
         for node in meta.graph_def.node:
             node.device = ""
@@ -83,6 +88,21 @@ def export_meta_graph(
             os.makedirs(folder, exist_ok=True)
         write_atomically(os.fspath(filename), data)
     return meta
+
+
+def _strip_default_attrs(graph_def: Any) -> None:
+    """Takes out the attributes that have their default, so that older readers need not know them."""
+    for node in graph_def.node:
+        try:
+            specs = get_op(node.op).attrs
+        except KeyError:  # an op that only its producer knows
+            continue
+        for spec in specs:
+            if spec.name in node.attr and not spec.required:
+                default = type(node.attr[spec.name])()
+                set_attr(default, normalize_attr(spec.kind, spec.default), spec.kind)
+                if node.attr[spec.name] == default:
+                    del node.attr[spec.name]
 
 
 def _scoped(graph_def: Any, scope: str) -> Any:
@@ -158,6 +178,9 @@ def _registered() -> dict[str, Any]:
         registered[GraphKeys.QUEUE_RUNNERS] = QueueRunner
     except ImportError:
         pass
+    from dataflow.train.saver import Saver
+
+    registered[GraphKeys.SAVERS] = Saver
     return registered
 
 
@@ -204,6 +227,14 @@ def naming(path: Any) -> Iterator[None]:
         raise ValueError(f"{path}: {error}") from error
 
 
+def scope_of_import(import_scope: str | None) -> str:
+    """The full scope that an import goes to, new in the current one; "a/b/" is full already."""
+    graph = default_graph()
+    if not import_scope:
+        return graph.get_name_scope()
+    return graph.unique_name(import_scope)
+
+
 def import_scoped_meta_graph(
     meta_graph_or_file: Any,
     clear_devices: bool = False,
@@ -224,12 +255,9 @@ def import_scoped_meta_graph(
     if clear_devices:
         for node in meta.graph_def.node:
             node.device = ""
-    import_graph_def(
-        meta.graph_def, name=import_scope or "", input_map=input_map, return_elements=None
-    )
-    scope = import_scope
-    if scope and graph.get_name_scope():
-        scope = f"{graph.get_name_scope()}/{scope}"
+    scope = scope_of_import(import_scope)
+    absolute = f"{scope}/" if scope else ""
+    import_graph_def(meta.graph_def, name=absolute, input_map=input_map, return_elements=None)
     made: dict[bytes, Variable] = {}
     for key in sorted(meta.collection_def):
         try:

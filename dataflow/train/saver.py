@@ -140,9 +140,14 @@ class Saver:
 
     @staticmethod
     def from_proto(saver_def: Any, import_scope: str | None = None) -> Saver:
-        """The saver whose nodes a ``SaverDef`` names, below ``import_scope``."""
-        copy = type(saver_def)()
-        copy.CopyFrom(saver_def)
+        """The saver whose nodes a ``SaverDef`` (or its bytes) names, below ``import_scope``."""
+        if isinstance(saver_def, bytes):
+            from tensorboard.compat.proto.saver_pb2 import SaverDef
+
+            copy = SaverDef.FromString(saver_def)
+        else:
+            copy = type(saver_def)()
+            copy.CopyFrom(saver_def)
         if import_scope:
             for field in ("filename_tensor_name", "save_tensor_name", "restore_op_name"):
                 setattr(copy, field, f"{import_scope}/{getattr(copy, field)}")
@@ -234,6 +239,7 @@ class Saver:
                 meta_graph_suffix,
                 write_meta_graph,
                 write_state,
+                strip_default_attrs,
             )
 
     def _save(
@@ -245,6 +251,7 @@ class Saver:
         meta_graph_suffix: str,
         write_meta_graph: bool,
         write_state: bool,
+        strip_default_attrs: bool,
     ) -> str | None:
         if global_step is None:
             prefix = save_path
@@ -256,6 +263,11 @@ class Saver:
                 f"{save_path}-{number:08d}" if self._pad_step_number else f"{save_path}-{number}"
             )
         if self._is_empty:
+            if write_meta_graph:
+                write_atomically(
+                    f"{prefix}.{meta_graph_suffix}",
+                    self._meta_bytes(sess.graph, strip_default_attrs),
+                )
             return None
         folder = os.path.dirname(save_path)
         try:
@@ -268,7 +280,9 @@ class Saver:
             raise
         if write_meta_graph:
             # Before the state: what the state names is complete.
-            write_atomically(f"{prefix}.{meta_graph_suffix}", self._meta_bytes(sess.graph))
+            write_atomically(
+                f"{prefix}.{meta_graph_suffix}", self._meta_bytes(sess.graph, strip_default_attrs)
+            )
         if write_state:
             self._record(prefix)
             update_checkpoint_state(
@@ -285,13 +299,15 @@ class Saver:
         export_after_save(prefix)
         return prefix
 
-    def _meta_bytes(self, graph: Any) -> bytes:
+    def _meta_bytes(self, graph: Any, strip_default_attrs: bool) -> bytes:
         """The serialized graph; kept until the graph or a collection changes."""
         sizes = {k: len(graph.get_collection_ref(k)) for k in graph.get_all_collection_keys()}
-        key = (graph, graph.version, graph.num_mutations, sizes)
+        key = (graph, graph.version, graph.num_mutations, sizes, strip_default_attrs)
         if self._meta_cache is None or self._meta_cache[0] != key:
             with graph.as_default():
-                data = self.export_meta_graph().SerializeToString()
+                data = self.export_meta_graph(
+                    strip_default_attrs=strip_default_attrs
+                ).SerializeToString()
             self._meta_cache = (key, data)
         return self._meta_cache[1]
 
@@ -371,13 +387,14 @@ def import_meta_graph(
     `OSError` for a file that does not exist, `ValueError` for one that is damaged or has nodes
     that are not known.
     """
-    from dataflow.train.meta_graph import import_scoped_meta_graph, naming
+    from dataflow.train.meta_graph import import_scoped_meta_graph, naming, scope_of_import
 
     is_file = isinstance(meta_graph_or_file, (str, bytes, os.PathLike))
     with naming(os.fsdecode(meta_graph_or_file) if is_file else "import_meta_graph"):
+        scope = scope_of_import(import_scope)
         meta_graph, _ = import_scoped_meta_graph(
-            meta_graph_or_file, clear_devices, import_scope, **kwargs
+            meta_graph_or_file, clear_devices, f"{scope}/" if scope else None, **kwargs
         )
         if meta_graph.HasField("saver_def"):
-            return Saver.from_proto(meta_graph.saver_def, import_scope)
-        return Saver() if all_saveable_objects(import_scope) else None
+            return Saver.from_proto(meta_graph.saver_def, scope)
+        return Saver() if all_saveable_objects(scope) else None

@@ -118,8 +118,50 @@ SAMPLES = [
             x, [[0.0, 0.0, 1.0, 1.0], [0.2, 0.1, 0.7, 1.2]], [0, 1], [3, 4]
         ),
         (BATCH,),
+        second=False,
+        rtol=1e-4,
+        gradient_tolerance=3e-2,  # computes in float32; the oracle compares values
+    ),
+    Sample(
+        "CropAndResize",
+        lambda tf, boxes: tf.image.crop_and_resize(
+            BATCH, tf.cast(boxes, tf.float32), [0, 1], [3, 4]
+        ),
+        (np.array([[0.13, 0.03, 0.91, 0.83], [0.21, 0.11, 0.72, 1.2]], np.float32),),
+        second=False,
+        rtol=1e-4,
+        gradient_tolerance=1e-2,  # computes in float32
+        note="by boxes",
+    ),
+    Sample(
+        "CropAndResizeGradImage",
+        lambda tf, x: raw(
+            tf,
+            "CropAndResizeGradImage",
+            grads=x,
+            boxes=np.array([[0, 0, 1, 1], [0, 0, 1, 1]], np.float32),
+            box_ind=np.array([0, 0], np.int32),
+            image_size=np.array([1, *BATCH.shape[1:]], np.int32),
+            T=tf.float32,
+        ),
+        (BATCH,),
+        lambda x: x.sum(0, keepdims=True),  # crops of the whole image, in its own size
         gradient=(),
         rtol=1e-4,
+    ),
+    Sample(
+        "CropAndResizeGradBoxes",
+        lambda tf, x: raw(
+            tf,
+            "CropAndResizeGradBoxes",
+            grads=x,
+            image=np.ones_like(BATCH),
+            boxes=np.array([[0, 0, 1, 1], [0, 0, 1, 1]], np.float32),
+            box_ind=np.array([0, 1], np.int32),
+        ),
+        (BATCH,),
+        np.zeros((2, 4), np.float32),  # an even image looks the same everywhere
+        gradient=(),
     ),
     Sample("RGBToHSV", lambda tf, x: tf.image.rgb_to_hsv(x), (BATCH,), atol=1e-5),
     Sample("HSVToRGB", lambda tf, x: tf.image.hsv_to_rgb(x), (BATCH,), gradient=(), atol=1e-5),
