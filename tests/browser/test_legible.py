@@ -130,7 +130,38 @@ def test_the_first_picture_can_be_read(bare: BarePage, build: Callable[[], None]
         assert not over, f"{text!r} over {over}"
 
 
-@pytest.mark.parametrize("build", [mlp, lstm, deep])
+def thirteen() -> None:
+    """Layers in a row whose sizes differ, so that they are not one block."""
+    value = tf.placeholder(tf.float32, [None, 32, 32, 3], name="images")
+    for i in range(8):
+        value = tf.layers.conv2d(value, 8 * (i + 1), 3, activation=tf.nn.relu, name=f"conv{i}")
+    for i in range(4):
+        value = tf.layers.dense(value, 10 * (i + 1), tf.nn.relu, name=f"fc{i}")
+    tf.train.AdamOptimizer().minimize(tf.reduce_mean(value, name="loss"))
+
+
+def test_volumes_by_the_bar(bare: BarePage) -> None:
+    show(bare, cnn)
+    page = bare.page
+    before = page.locator(".df-node").count()
+    page.get_by_role("button", name="Volumes").click()
+    page.locator(".df-window").first.wait_for()
+    assert page.locator(".df-window.df-shape:not(.df-top):not(.df-end)").count() == 2  # kernels
+    assert page.get_by_text("24 × 24 × 8").is_visible()
+    texts = measure(bare)["texts"]
+    for i, (text, _, *box) in enumerate(texts):
+        assert not [t[0] for t in texts[i + 1 :] if overlap(box, t[2:])], text
+    page.get_by_role("button", name="Volumes").click()
+    page.locator(".df-window").first.wait_for(state="detached")
+    assert page.locator(".df-node").count() == before
+
+
+def test_volumes_are_offered_for_convolutions_alone(bare: BarePage) -> None:
+    show(bare, mlp)
+    assert not bare.page.get_by_role("button", name="Volumes").is_visible()
+
+
+@pytest.mark.parametrize("build", [mlp, cnn, lstm, deep, thirteen])
 def test_the_first_picture_is_whole(bare: BarePage, build: Callable[[], None]) -> None:
     assert show(bare, build)["whole"]
 

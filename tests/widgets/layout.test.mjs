@@ -3,6 +3,8 @@ import { afterEach, beforeEach, test } from "node:test";
 import { exportDot, findAside, findHubs, layoutDot } from "../../widgets/dataflow_widgets/shared/dot.js";
 import { GraphModel, visibleGraph } from "../../widgets/dataflow_widgets/shared/graph.js";
 import { layered } from "../../widgets/dataflow_widgets/shared/layered.js";
+import { pieces, stack } from "../../widgets/dataflow_widgets/shared/rows.js";
+import { addVolumes, dimensions, holdsLayers } from "../../widgets/dataflow_widgets/shared/volumes.js";
 import { layout, readJson0 } from "../../widgets/dataflow_widgets/shared/layout.js";
 import { DOT_EVIL, EVIL, layers, lesson, node } from "./graphs.mjs";
 
@@ -221,4 +223,77 @@ test("without Graphviz an open scope is a frame around what is in it, and nothin
       assert.ok((mine ? inside : outside)(result.nodes.get(item.id), cluster), `${item.id} and ${cluster.path}`);
     }
   }
+});
+
+/** `count` layers in a row, each reading a weight of its own, within the scope `around` if there is one. */
+function row(count, around = "") {
+  const nodes = [node(`${around}x`, "Placeholder")];
+  for (let i = 0; i < count; i++) {
+    nodes.push(node(`${around}weight_of_layer_${i}`, "VariableV2"), node(`${around}activation_${i}`, "MatMul", [i ? `${around}activation_${i - 1}:0` : `${around}x:0`, `${around}weight_of_layer_${i}:0`]));
+  }
+  return nodes;
+}
+
+for (const around of ["", "net/inner/"]) {
+  test(`a long row is cut into pieces with one edge between them ${around}`, () => {
+    const { model, visible } = shown(row(24, around));
+    const parts = pieces(visible, model, 900);
+    assert.ok(parts.length > 2);
+    assert.equal(parts.reduce((sum, part) => sum + part.items.length, 0), visible.items.length);
+    assert.equal(visible.edges.length - parts.reduce((sum, part) => sum + part.edges.length, 0), parts.length - 1);
+    const result = stack(visible, parts.map((part) => layered(part, model)));
+    assert.equal(result.nodes.size, visible.items.length);
+    assert.equal(new Set(result.edges.map((edge) => edge.id)).size, visible.edges.length);
+    for (const at of result.nodes.values()) assert.ok(at.x - at.width / 2 >= 0 && at.x + at.width / 2 <= result.width);
+    const boxes = [...result.nodes.values()];
+    boxes.forEach((a, i) => boxes.slice(i + 1).forEach((b) => assert.ok(Math.abs(a.x - b.x) >= (a.width + b.width) / 2 || Math.abs(a.y - b.y) >= (a.height + b.height) / 2)));
+  });
+}
+
+test("an open scope and a loop stay in one piece", () => {
+  const nodes = row(30).map((one) => (one.name.match(/_(\d+)$/)?.[1] >= 10 && one.name.match(/_(\d+)$/)[1] < 14 ? { ...one, name: `block/${one.name}` } : one));
+  const renamed = new Map(row(30).map((one, i) => [one.name, nodes[i].name]));
+  for (const one of nodes) one.inputs = one.inputs.map((text) => text.replace(/^[^:]+/, (name) => renamed.get(name)));
+  const { model, visible } = shown(nodes);
+  const parts = pieces(visible, model, 1200);
+  assert.ok(parts.length > 1);
+  assert.equal(parts.filter((part) => part.items.some((item) => item.cluster === "block")).length, 1);
+});
+
+const shaped = (shape) => ({ outputs: [{ dtype: "float32", shape }] });
+
+test("volumes are to scale, from the shapes of the graph", () => {
+  const nodes = [
+    node("x", "Placeholder", [], shaped("(?, 28, 28, 1)")),
+    node("conv/kernel", "VariableV2", [], shaped("(5, 5, 1, 32)")),
+    node("conv/Conv2D", "Conv2D", ["x:0", "conv/kernel:0"], shaped("(?, 28, 28, 32)")),
+    node("pool", "MaxPool", ["conv/Conv2D:0"], shaped("(?, 14, 14, 32)")),
+    node("flat", "Reshape", ["pool:0"], shaped("(?, 6272)")),
+    node("unknown", "Reshape", ["pool:0"], shaped("<unknown>")),
+  ];
+  const { model, visible } = shown(nodes, new Set());
+  addVolumes(visible, model);
+  const of = (id) => visible.items.find((item) => item.id === id).volume;
+  const [x, conv, pool] = [of("n:0"), of("s:conv"), of("n:3")];
+  assert.equal(conv.words, "28 × 28 × 32  (5 × 5)");
+  assert.equal(pool.box.high * 2, x.box.high);
+  assert.equal(pool.box.back * 2, x.box.back);
+  assert.ok(Math.abs(conv.window.high / conv.box.high - 5 / 28) < 1e-9);
+  assert.equal(conv.box.front, pool.box.front);
+  assert.equal(of("n:4").kind, "bar");
+  assert.equal(of("n:5"), undefined);
+  assert.equal(visible.edges.find((edge) => edge.from === "n:3").label, "");
+  assert.deepEqual(dimensions("(?, 28, 28, 1)"), [null, 28, 28, 1]);
+  assert.equal(dimensions("<unknown>"), null);
+  assert.ok(!holdsLayers(model, "conv"));
+});
+
+test("a closed scope of variables is a part of the closed scope that reads them", () => {
+  const nodes = [node("x", "Placeholder"), node("v/layer/w", "VariableV2"), node("v/v/layer/Conv2D", "Conv2D", ["x:0", "v/layer/w:0"]), node("other/w", "VariableV2"), node("loss", "Add", ["v/v/layer/Conv2D:0", "other/w:0"]), node("v/layer/note", "NoOp", [], { role: "saver" })];
+  const model = new GraphModel(nodes);
+  const open = new Set(["v", "v/v"]);
+  const visible = visibleGraph(model, { open, shown: new Set() });
+  assert.equal(visible.holder[1], visible.holder[2]);
+  assert.ok(visible.holder[3] !== visible.holder[4], "one that an operation reads stays");
+  assert.equal(visible.edges.filter((edge) => edge.from === edge.to).length, 0);
 });

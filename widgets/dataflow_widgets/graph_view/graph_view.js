@@ -9,6 +9,7 @@ import { GraphPane, layoutNote } from "../shared/pane.js";
 import { colouring, edgeWidths } from "../shared/palette.js";
 import { guarded, menu, shell } from "../shared/shell.js";
 import { openSnapshot } from "../shared/snapshot.js";
+import { hasConvolutions } from "../shared/volumes.js";
 import { dropStore, pack, scene, storeOf } from "../shared/store.js";
 
 const MOST_OPEN = 600;
@@ -139,6 +140,8 @@ function render({ model, el }) {
   const showRoles = () => {
     const counts = store.graph.roleCounts();
     layer.hidden = !counts.length;
+    volumes.hidden = !hasConvolutions(store.graph);
+    volumes.setAttribute("aria-pressed", String(Boolean(pane.volumes)));
     layer.value = pane.layer ?? store.graph.initialLayer();
     const { shown } = pane;
     roles.hidden = !shown || !counts.length;
@@ -157,8 +160,14 @@ function render({ model, el }) {
     if (focused) roles.querySelector(`[data-role="${focused}"]`)?.focus();
   };
 
+  const volumes = button("Volumes", "Draw tensors as boxes to scale: height, width and channels", () => {
+    guarded(frame, () => pane.setVolumes(!pane.volumes))();
+    volumes.setAttribute("aria-pressed", String(Boolean(pane.volumes)));
+  }, { hidden: true, "aria-pressed": "false" });
+
   frame.toolbar.append(
     layer,
+    volumes,
     button("Open all", "Open every scope", () => openAll()),
     button("Close all", "Close every scope", () => pane.closeAll()),
     back,

@@ -9,7 +9,7 @@ const inches = (px) => (px / 72).toFixed(3);
 const room = (width, height) =>
   `<<table border="0" cellborder="0" cellspacing="0" cellpadding="0" fixedsize="true" width="${Math.ceil(width)}" height="${height}"><tr><td></td></tr></table>>`;
 
-export const DIRECTIONS = { down: "TB", up: "BT", right: "LR" };
+export const DIRECTIONS = { down: "TB", up: "BT", right: "LR", rows: "LR" };
 
 function degrees(visible) {
   const degree = new Map();

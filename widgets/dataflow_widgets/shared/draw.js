@@ -2,9 +2,21 @@
 // drawing never depends on it, so that a highlight never moves anything.
 import { lastPart, tensorLabel } from "./graph.js";
 import { QUIET, plural, s } from "./dom.js";
+import { faces } from "./volumes.js";
+
+/** A tensor as a box, with the kernel that made it before it. */
+function solid({ box, window, drawn }, x, y) {
+  const left = x - drawn.width / 2;
+  const floor = y + drawn.height;
+  const shift = window ? window.front + window.back + 10 : 0;
+  const all = window ? faces(window, left, floor - (box.high - window.high) / 2 - box.back / 2).map(([name, d]) => [`${name} df-window`, d]) : [];
+  all.push(...faces(box, left + shift, floor));
+  return all.map(([name, d]) => s("path", { class: name, d }));
+}
 
 function outline(look, x, y) {
   const { width: w, height: h, kind } = look;
+  if (look.volume) return solid(look.volume, x, y - h / 2);
   const box = (extra = {}) => s("rect", { class: "df-shape", x: x - w / 2, y: y - h / 2, width: w, height: h, rx: 6, ...extra });
   if (kind === "const" || kind === "literal") return [box({ rx: Math.min(h / 2, 20) })];
   if (kind === "placeholder") {
@@ -82,7 +94,7 @@ export function draw(layout, visible, model, direction = "down") {
     if (!at) continue;
     const look = at;
     const middle = look.room ? at.y - look.room.height / 2 - 1 : at.y;
-    const top = (look.detail ? middle - 2 : middle + 4) + (look.kind === "variable" ? 2 : 0);
+    const top = look.volume ? at.y + look.height / 2 - 18 : (look.detail ? middle - 2 : middle + 4) + (look.kind === "variable" ? 2 : 0);
     // Arrows end above a node, or left of it: the badge is where none can be.
     const below = direction !== "up";
     const group = s(
@@ -101,7 +113,7 @@ export function draw(layout, visible, model, direction = "down") {
       look.title && s("text", { class: "df-title", x: f(at.x), y: f(top), "text-anchor": "middle" }, look.title),
       look.detail && s("text", { class: "df-detail", x: f(at.x), y: f(look.title ? top + 14 : middle + 4), "text-anchor": "middle" }, look.detail),
       look.room && s("g", { class: "df-value-at", transform: `translate(${f(at.x)},${f(at.y + look.height / 2 - look.room.height - 4)})` }),
-      item.group && s("path", { class: "df-toggle", d: `M${f(at.x - look.width / 2 + 6)},${f(at.y)}h8m-4,-4v8` }),
+      item.group && !look.volume && s("path", { class: "df-toggle", d: `M${f(at.x - look.width / 2 + 6)},${f(at.y)}h8m-4,-4v8` }),
       s("text", { class: "df-tag", x: f(at.x + look.width / 2 - 4), y: f(below ? at.y + look.height / 2 + 11 : at.y - look.height / 2 - 3), "text-anchor": "end" }),
     );
     elements.set(item.id, group);

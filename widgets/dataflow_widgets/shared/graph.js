@@ -267,6 +267,7 @@ export function visibleGraph(model, { open, only = null, folded = null, blocks =
     holder[index] = holder[owner];
     items.get(holder[owner]).members.push(index);
   }
+  if (shown) dockVariables(model, items, holder);
   tellApart(model, items);
   const edges = new Map();
   model.nodes.forEach((node, to) => {
@@ -295,6 +296,22 @@ export function visibleGraph(model, { open, only = null, folded = null, blocks =
     }
   }
   return { items: [...items.values()], edges: drawn, clusters: [...clusters.values()], holder };
+}
+
+/** A closed scope of variables alone, all read by one other closed scope, is a part of that: a layer and its weights. */
+function dockVariables(model, items, holder) {
+  for (const item of [...items.values()]) {
+    if (!(item.path || item.scopeTitle) || !item.members.slice(0, item.numDrawn).every((index) => kindOf(model.nodes[index]) === "variable")) continue;
+    const readers = new Set(item.members.flatMap((index) => model.consumers[index].map(({ to }) => holder[to])));
+    readers.delete(item.id);
+    readers.delete(null);
+    const [id] = readers;
+    const reader = items.get(id);
+    if (readers.size !== 1 || !reader.path) continue;
+    for (const index of item.members) holder[index] = id;
+    reader.members.push(...item.members);
+    items.delete(item.id);
+  }
 }
 
 /** Scope path -> the one op that a layer draws of it. */

@@ -4,6 +4,7 @@ import { findAside, findHubs, layoutDot } from "./dot.js";
 import { arrowHead, layered } from "./layered.js";
 import { face } from "./measure.js";
 import { components, inRows } from "./packing.js";
+import { pieces, stack } from "./rows.js";
 
 export const WATCHDOG_MS = 3000;
 
@@ -68,9 +69,19 @@ async function byParts(visible, model, hubs, width, place) {
   return inRows(layouts, width);
 }
 
+/** `place` of one part: whole, or in rows of at most `width` px where that is asked for and can be. */
+async function inOneOrRows(part, model, { direction, width }, place) {
+  const rows = direction === "rows" ? pieces(part, model, width) : null;
+  if (!rows) return place(part);
+  const layouts = [];
+  for (const row of rows) layouts.push(await place(row));
+  return stack(part, layouts);
+}
+
 /**
  * Lays `visible` out, parts without an edge between them in rows of at most `width` px. `host` is the
- * page's Graphviz (null: none to be had). Returns the layout with `attempt`: "graphviz", "limits", "hubs"
+ * page's Graphviz (null: none to be had). `direction` is "down", "up", "right", or "rows": to the right, and
+ * in rows where that is too long. Returns the layout with `attempt`: "graphviz", "limits", "hubs"
  * or "layered", and `hubs`, the items drawn without edges.
  */
 export async function layout(visible, model, host, { direction = "down", watchdog = WATCHDOG_MS, allEdges = false, width = 900 } = {}) {
@@ -91,11 +102,12 @@ export async function layout(visible, model, host, { direction = "down", watchdo
     for (const { attempt, ...options } of attempts) {
       if (attempt === "hubs" && !hubs.size) continue;
       try {
-        const result = await byParts(visible, model, options.hubs, width, async (part) => {
+        const place = async (part) => {
           const dot = layoutDot(part, model, { direction, ...options });
           const json = await host.layout(dot.text, { watchdog, size: part.items.length });
           return readJson0(json, part, dot.faces, options.hubs);
-        });
+        };
+        const result = await byParts(visible, model, options.hubs, width, (part) => inOneOrRows(part, model, { direction, width }, place));
         return { ...result, attempt, hubs: options.hubs ?? new Set(), failures };
       } catch (error) {
         failures.push(`${attempt}: ${error?.message ?? error}`);

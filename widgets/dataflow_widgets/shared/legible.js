@@ -3,9 +3,11 @@
 // makes of it is looked at by the pane, which closes what was opened last if it is too much.
 import { face } from "./measure.js";
 import { components, inRows } from "./packing.js";
+import { pieces } from "./rows.js";
 
 export const LEGIBLE = 0.96; // the smallest scale at which the smallest text keeps 11 px
-const SMALL = 30; // so many items are shown open even if that means scrolling
+const SMALL = 30; // so many items are shown open even if that means scrolling a little
+const NEARLY = 0.75; // of the drawing, by length, is in sight then
 const MOST_ITEMS = 200; // more than this is never opened, however large the pane is
 const GAP = { across: 22, along: 28, label: 16 };
 const MARGIN = { side: 24, head: 34 }; // what the frame of an open scope takes
@@ -38,7 +40,12 @@ export function ranks(visible) {
 
 /** About how large a drawing will be, in px, with parts in rows of `width`. */
 export function estimate(visible, model, direction, width) {
-  const sizes = components(visible).map((part) => sizeOf(part, model, direction));
+  const sizes = components(visible).map((part) => {
+    const rows = direction === "rows" ? pieces(part, model, width) : null;
+    if (!rows) return sizeOf(part, model, direction);
+    const each = rows.map((row) => sizeOf(row, model, direction));
+    return { width: Math.max(...each.map((one) => one.width)) + 52, height: each.reduce((sum, one) => sum + one.height - GAP.across + 34, 0) };
+  });
   const { width: w, height } = inRows(sizes.map((size) => ({ ...size, nodes: new Map(), edges: [], clusters: [] })), width);
   return { width: w, height };
 }
@@ -48,7 +55,7 @@ function sizeOf(visible, model, direction) {
   const across = [];
   const along = [];
   const frames = [];
-  const flat = direction === "right";
+  const flat = direction === "right" || direction === "rows";
   for (const item of visible.items) {
     const { width, height } = face(item, model);
     const at = rank.get(item.id);
@@ -90,7 +97,7 @@ export function mainPath(visible) {
  * Opens as much as can be read: everything if that fits, else scope by scope, those on the longest path
  * first and the largest that fits among them, never those that `mayOpen` refuses. `see(open)` gives the visible graph, `room` the pane's
  * size, `directions` what may be chosen from. Returns {open, order: what was opened, last at the end,
- * direction}.
+ * direction, least: the scale below which what was opened last is to be closed again}.
  */
 export function chooseOpen(model, { see, room, directions, mayOpen = () => true }) {
   const fits = (visible, direction) => {
@@ -105,17 +112,22 @@ export function chooseOpen(model, { see, room, directions, mayOpen = () => true 
       const size = estimate(visible, model, one, room.width);
       return Math.min(room.width / size.width, room.height / size.height);
     });
-    return directions[scale.indexOf(Math.max(...scale))];
+    const most = Math.max(...scale);
+    return { direction: directions[scale.indexOf(most)], scale: most };
   };
   for (const open of [new Set(scopes), plain]) {
     const visible = see(open);
     const direction = visible.items.length <= MOST_ITEMS ? best(visible) : null;
-    if (visible.items.length <= SMALL) return { open, order: [], direction: direction ?? bestScale(visible) };
+    if (visible.items.length <= SMALL) {
+      const most = bestScale(visible);
+      if (direction || most.scale >= NEARLY || !directions.includes("rows")) return { open, order: [], direction: direction ?? most.direction };
+    }
     if (direction) return { open, order: [...open].sort((a, b) => a.length - b.length), direction };
   }
   const open = new Set();
   const order = [];
   const refused = new Set();
+  let least = LEGIBLE;
   let visible = see(open);
   let direction = best(visible);
   for (let trial = 0; trial < MOST_TRIALS && direction; trial++) {
@@ -126,7 +138,11 @@ export function chooseOpen(model, { see, room, directions, mayOpen = () => true 
     if (!candidates.length) break;
     const chosen = candidates[0].path;
     const more = see(new Set([...open, chosen]));
-    const fitting = more.items.length <= MOST_ITEMS ? best(more) : null;
+    let fitting = more.items.length <= MOST_ITEMS ? best(more) : null;
+    if (!fitting && more.items.length <= SMALL && directions.includes("rows")) {
+      const most = bestScale(more);
+      if (most.scale >= NEARLY) [fitting, least] = [most.direction, NEARLY * LEGIBLE];
+    }
     if (!fitting) {
       refused.add(chosen);
       continue;
@@ -136,5 +152,5 @@ export function chooseOpen(model, { see, room, directions, mayOpen = () => true 
     visible = more;
     direction = fitting;
   }
-  return { open, order, direction: direction ?? bestScale(visible) };
+  return { open, order, direction: direction ?? bestScale(visible).direction, least };
 }

@@ -35,8 +35,8 @@ export function shorten(text, limit) {
   return `${letters.slice(0, head).join("")}…${letters.slice(-(limit - 1 - head)).join("")}`;
 }
 
-/** The one or two lines written in an item, its size in px, and the family it is drawn as. */
-export function face(item, model) {
+/** The lines written in an item, and the family it is drawn as. */
+export function titleOf(item, model) {
   let title;
   let detail = "";
   let kind;
@@ -49,9 +49,6 @@ export function face(item, model) {
     detail = plural(item.numDrawn, "op");
     const owner = model.get(item.path);
     kind = owner && kindOf(owner) === "variable" ? "variable" : "scope";
-  } else if (isLiteral(model, item.index)) {
-    const value = shorten(model.nodes[item.index].value, 24);
-    return { title: "", detail: value, kind: "literal", width: Math.max(24, Math.ceil(textWidth(value, "small") + 16)), height: 22 };
   } else {
     const node = model.nodes[item.index];
     kind = kindOf(node);
@@ -59,8 +56,17 @@ export function face(item, model) {
     if (kind === "const" && node.value) detail = node.value;
     else if (title.replace(/_\d+$/, "") !== node.op) detail = node.op;
   }
-  title = shorten(title, 28);
-  detail = shorten(detail, 30);
+  return { title: shorten(title, 28), detail: shorten(detail, 30), kind };
+}
+
+/** The one or two lines written in an item, its size in px, and the family it is drawn as. */
+export function face(item, model) {
+  if (!item.fold && !item.group && isLiteral(model, item.index)) {
+    const value = shorten(model.nodes[item.index].value, 24);
+    return { title: "", detail: value, kind: "literal", width: Math.max(24, Math.ceil(textWidth(value, "small") + 16)), height: 22 };
+  }
+  const { title, detail, kind } = titleOf(item, model);
+  if (item.volume) return { title, detail: item.volume.words, kind, volume: item.volume, width: item.volume.width, height: item.volume.height };
   const inner = Math.max(textWidth(title), detail ? textWidth(detail, "small") : 0);
   const pad = item.group ? 34 : kind === "op" || kind === "gradient" ? 20 : 26;
   const size = { width: Math.max(44, Math.ceil(inner + pad)), height: detail ? 40 : 30 };

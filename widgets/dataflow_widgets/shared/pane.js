@@ -6,6 +6,7 @@ import { FULL_LIMIT, LAYERS, foldBlocks, foldSeries, visibleGraph } from "./grap
 import { layout } from "./layout.js";
 import { LEGIBLE, chooseOpen } from "./legible.js";
 import { Minimap } from "./minimap.js";
+import { addVolumes, holdsLayers } from "./volumes.js";
 
 const CLOSINGS = 4; // so often what was opened last is closed again because the drawing is too large
 const STILL_LIMIT = 300; // above this many nodes, no transitions
@@ -102,6 +103,12 @@ export class GraphPane {
     return this.rechoose();
   }
 
+  /** Tensors as boxes to scale, as figures of convolutional networks have them, or as nodes. */
+  setVolumes(on) {
+    this.volumes = on;
+    return this.rechoose();
+  }
+
   rechoose() {
     this.chosen = null;
     this.touched = false;
@@ -127,6 +134,7 @@ export class GraphPane {
     const blocks = foldBlocks(this.model, visible, { unfolded: this.unfolded });
     if (blocks.size) visible = visibleGraph(this.model, { open, only, shown, folded, blocks });
     if (this.options.room) for (const item of visible.items) item.room = this.options.room(item);
+    if (this.volumes) addVolumes(visible, this.model);
     return visible;
   }
 
@@ -142,8 +150,9 @@ export class GraphPane {
   }
 
   choose() {
-    const directions = this.direction === "auto" ? ["down", "right"] : [this.direction];
-    this.chosen = chooseOpen(this.model, { see: (open) => this.see(open), room: this.room, directions, mayOpen: this.options.mayOpen });
+    const mayOpen = this.volumes ? (path) => holdsLayers(this.model, path) : this.options.mayOpen;
+    const directions = this.direction === "auto" ? ["down", "right", "rows"] : [this.direction];
+    this.chosen = chooseOpen(this.model, { see: (open) => this.see(open), room: this.room, directions, mayOpen });
     this.open = this.chosen.open;
   }
 
@@ -169,7 +178,7 @@ export class GraphPane {
       }
       const draw = () => layout(visible, this.model, host, { direction: this.shownDirection, watchdog: this.options.watchdog, allEdges: this.allEdges, width: this.room.width });
       let result = await draw();
-      for (let i = 0; i < CLOSINGS && !this.touched && this.fitScale(result) < LEGIBLE && this.chosen?.order.length; i++) {
+      for (let i = 0; i < CLOSINGS && !this.touched && this.fitScale(result) < (this.chosen?.least ?? LEGIBLE) && this.chosen?.order.length; i++) {
         for (const path of this.chosen.order.splice(-Math.ceil(this.chosen.order.length / 4))) this.open.delete(path);
         visible = this.see();
         result = await draw();

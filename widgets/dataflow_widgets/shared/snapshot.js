@@ -17,6 +17,7 @@ export async function restoreSnapshot(model, pane) {
   pane.layer = saved.layer ?? "everything"; // a page of before there were layers
   pane.added = new Set(saved.added ?? []);
   if (saved.direction) pane.direction = saved.direction;
+  pane.volumes = Boolean(saved.volumes);
   pane.knownScopes = new Set(pane.model.allScopes());
   pane.touched = true; // what was saved is shown, not chosen anew
   const visible = pane.see();

@@ -166,7 +166,7 @@ export function unpackLayout(packed, visible, model, face) {
 
 /** All that a saved page needs to draw `pane` as it is, without Graphviz. */
 export function scene(pane) {
-  return { nodes: [], open: [...pane.open], only: pane.only ? [...pane.only] : null, unfolded: [...pane.unfolded], layer: pane.layer ?? pane.model.initialLayer(), added: [...pane.added], direction: pane.shownDirection, layout: packLayout(pane.layout, pane.visible) };
+  return { nodes: [], open: [...pane.open], only: pane.only ? [...pane.only] : null, unfolded: [...pane.unfolded], layer: pane.layer ?? pane.model.initialLayer(), added: [...pane.added], direction: pane.shownDirection, volumes: Boolean(pane.volumes), layout: packLayout(pane.layout, pane.visible) };
 }
 
 /** The picture of `svg` as the notebook keeps it, or "" when it would make the notebook too fat. */
