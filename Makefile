@@ -27,7 +27,7 @@ PYTEST = $(BIN)/python -m pytest
 # PYTHONDONTWRITEBYTECODE is set each process would compile 85 modules. Takes 0.1 s when all are.
 COMPILE = $(BIN)/python -m compileall -q dataflow widgets/dataflow_widgets datasets || true
 
-.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu fuzz cycles binder book lint format clean
+.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu bench-widgets fuzz cycles binder book lint format clean
 
 help:
 	@echo "make lab            open the lessons in JupyterLab (PORT=, ARGS=)"
@@ -37,6 +37,7 @@ help:
 	@echo "make bench          time this against TensorFlow and PyTorch"
 	@echo "make bench-cluster  time clusters against TensorFlow's"
 	@echo "make bench-gpu      time a GPU against its copy bandwidth, and PyTorch where it is"
+	@echo "make bench-widgets  measure pictures in JupyterLab: text, room, crossings, time"
 	@echo "make fuzz           feed 10,000 broken inputs of each format to what reads them"
 	@echo "make cycles         launch and stop fifty clusters, and see what is left of them"
 	@echo "make binder         build what binder/ describes, and run lessons in it in 2 GB"
@@ -90,6 +91,10 @@ bench-cluster: tests/benchmarks/cluster.py $(VENV)/.installed-bench $(ORACLE_VEN
 bench-gpu: $(VENV)/.installed-bench
 	@$(COMPILE)
 	$(BIN)/python -m tests.benchmarks.gpu $(ARGS)
+
+bench-widgets: tests/benchmarks/widgets.py $(VENV)/.installed-test
+	@$(COMPILE)
+	$(BIN)/python -m tests.benchmarks.widgets $(ARGS)
 
 # Some 40 minutes; `make fuzz ARGS="--inputs 1000 png csv"` takes some formats of files alone.
 fuzz: $(VENV)/.installed-test

@@ -98,6 +98,15 @@ def inception_v3() -> None:
     train(logits, labels)
 
 
+def chain(num_nodes: int) -> None:
+    """Layers of five operations, each in a scope, until there are ``num_nodes``."""
+    value = tf.placeholder(tf.float32, [None, 8], name="x")
+    for i in range(num_nodes // 5):
+        with tf.name_scope(f"block_{i % 40}"):
+            for op in (tf.tanh, tf.square, tf.negative, tf.exp, tf.abs):
+                value = op(value)
+
+
 #: What `make bench-widgets` draws, by the name it prints.
 NETWORKS: dict[str, Callable[[], None]] = {
     "MLP": mlp,

@@ -307,7 +307,7 @@ function dockVariables(model, items, holder) {
     readers.delete(null);
     const [id] = readers;
     const reader = items.get(id);
-    if (readers.size !== 1 || !reader.path) continue;
+    if (readers.size !== 1 || !(reader.path || reader.scopeTitle)) continue;
     for (const index of item.members) holder[index] = id;
     reader.members.push(...item.members);
     items.delete(item.id);
