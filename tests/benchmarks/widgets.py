@@ -140,7 +140,7 @@ class Bench:
         output.scroll_into_view_if_needed()
         found: dict[str, Any] = output.evaluate(_MEASURE)
         found["seconds"] = found["drawn"] - float(self.lab.output_text(index).split()[0])
-        output.get_by_role("button", name="Save").click()
+        output.get_by_role("button", name="Save ▾").click()
         with self.lab.page.expect_download() as download:
             output.get_by_role("menuitem", name="DOT").click()
         found["dot"] = Path(download.value.path()).read_text(encoding="utf-8")
