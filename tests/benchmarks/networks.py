@@ -57,7 +57,7 @@ def lstm() -> None:
     """An LSTM unrolled over 20 steps."""
     x = tf.placeholder(tf.float32, [None, 20, 8], name="x")
     labels = tf.placeholder(tf.int64, [None], name="labels")
-    cell = tf.nn.rnn_cell.LSTMCell(16)
+    cell = tf.contrib.rnn.LSTMCell(16)
     outputs, _ = tf.nn.static_rnn(cell, tf.unstack(x, axis=1), dtype=tf.float32)
     train(tf.layers.dense(outputs[-1], 3, name="logits"), labels)
 
@@ -103,7 +103,7 @@ def chain(num_nodes: int) -> None:
     value = tf.placeholder(tf.float32, [None, 8], name="x")
     for i in range(num_nodes // 5):
         with tf.name_scope(f"block_{i % 40}"):
-            for op in (tf.tanh, tf.square, tf.negative, tf.exp, tf.abs):
+            for op in (tf.tanh, tf.square, tf.negative, tf.exp, tf.sigmoid):
                 value = op(value)
 
 
