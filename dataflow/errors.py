@@ -5,7 +5,7 @@ Every run-time error is an `OpError`; its ``error_code`` is the number that gRPC
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 OK = 0
 CANCELLED = 1
@@ -26,6 +26,24 @@ DATA_LOSS = 15
 UNAUTHENTICATED = 16
 
 
+class FailedInput(NamedTuple):
+    """An input of a node whose shapes or dtypes do not fit. ``argument`` is what the op calls it."""
+
+    argument: str
+    tensor: str
+    dtype: str
+    shape: str
+    is_wrong: bool
+
+
+class FailedNode(NamedTuple):
+    """A node whose shapes or dtypes do not fit: what a picture of the error shows."""
+
+    op_type: str
+    name: str
+    inputs: tuple[FailedInput, ...]
+
+
 class OpError(Exception):
     """An error that belongs to a node of a graph.
 
@@ -34,6 +52,8 @@ class OpError(Exception):
     """
 
     error_code: int = UNKNOWN
+    #: Set where shapes or dtypes do not fit.
+    failed_node: FailedNode | None = None
 
     def __init__(self, node_def: Any = None, op: Any = None, message: str = "", *_: Any) -> None:
         super().__init__(message)
@@ -60,7 +80,8 @@ class OpError(Exception):
         return self._message
 
     def __reduce__(self) -> Any:
-        return _rebuild, (type(self), self._message)
+        kept = {"failed_node": self.failed_node} if self.failed_node is not None else None
+        return _rebuild, (type(self), self._message), kept
 
 
 def _rebuild(error_class: type[OpError], message: str) -> OpError:

@@ -1,8 +1,9 @@
-"""Errors in a notebook without the engine's own frames.
+"""Errors without the engine's own frames, in a notebook and in a terminal.
 
 The message of an error says what was wrong and where the node was built; of the stack, the
-learner's own lines matter. `install` has IPython leave the frames of this package out of what it
-shows, also in errors that led to others; ``%tb`` shows the last error with all of them, and
+learner's own lines matter. `install` has IPython, or Python itself, leave the frames of this package
+out of what it shows, also in errors that led to others, and draw the node whose shapes or dtypes do
+not fit. ``%tb`` shows the last error of a notebook with all of its frames, and
 ``DATAFLOW_TRACEBACKS=full`` in the environment leaves errors as they are.
 """
 
@@ -12,19 +13,61 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from dataflow.error_picture import in_ascii, picture_svg, picture_text
+
+if TYPE_CHECKING:
+    from dataflow.errors import FailedNode
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _GENERATED = "<dataflow "  # the plans that the engine compiles
 
 
 def install() -> None:
-    """Does so in the IPython that runs this, if one does, unless it shows errors its own way."""
+    """Does so in the IPython that runs this, or else in Python, unless errors are shown another way."""
+    if os.environ.get("DATAFLOW_TRACEBACKS") == "full":
+        return
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
-    if shell is None or shell.custom_exceptions or os.environ.get("DATAFLOW_TRACEBACKS") == "full":
+    if shell is None:
+        if sys.excepthook is sys.__excepthook__:
+            sys.excepthook = _print
+    elif not shell.custom_exceptions:
+        shell.set_custom_exc((Exception, KeyboardInterrupt), _show)
+
+
+def _print(kind: type[BaseException], error: BaseException, frames: TracebackType | None) -> None:
+    """What `sys.excepthook` does, for an error that came through the engine."""
+    kept = without_engine(frames)
+    num_hidden, restore = _hide_in_chain(error)
+    num_hidden += _length(frames) - _length(kept)
+    if not num_hidden:
+        restore()
+        sys.__excepthook__(kind, error, frames)
         return
-    shell.set_custom_exc((Exception, KeyboardInterrupt), _show)
+    import traceback
+
+    try:
+        lines = traceback.format_exception(kind, error, kept)
+    finally:
+        restore()
+    if failed := _failed_node(error):
+        drawn = picture_text(failed) + "\n"
+        has_lines = (sys.stderr.encoding or "").lower().startswith("utf")
+        lines.append(drawn if has_lines else in_ascii(drawn))
+    print("".join(lines) + _left_out(num_hidden, "DATAFLOW_TRACEBACKS=full"), file=sys.stderr)
+
+
+def _failed_node(error: BaseException) -> FailedNode | None:
+    found: FailedNode | None = getattr(error, "failed_node", None)
+    return found
+
+
+def _left_out(num_hidden: int, how: str) -> str:
+    if num_hidden == 1:
+        return f"1 frame of the engine is left out: {how} shows it."
+    return f"{num_hidden} frames of the engine are left out: {how} shows them."
 
 
 def _show(
@@ -109,11 +152,12 @@ def _tell(
 
     from IPython.display import display
 
-    words = f"{num_hidden} frames of the engine are left out: %tb shows them."
-    if num_hidden == 1:
-        words = "1 frame of the engine is left out: %tb shows it."
+    words = _left_out(num_hidden, "%tb")
     text = "".join(traceback.format_exception(kind, error, frames))
     folded = (
         f"<details><summary>{html.escape(words)}</summary><pre>{html.escape(text)}</pre></details>"
     )
+    if failed := _failed_node(error):
+        words = f"{picture_text(failed)}\n{words}"
+        folded = picture_svg(failed) + folded
     display({"text/plain": words, "text/html": folded}, raw=True)  # type: ignore[no-untyped-call]

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
+import xml.etree.ElementTree
 
 import pytest
+
+import dataflow as tf
+from dataflow.error_picture import picture_svg, picture_text
+from dataflow.errors import FailedInput, FailedNode
 
 _SCRIPT = """
 import io, json, sys, contextlib
@@ -113,3 +119,68 @@ def test_a_handler_that_is_there_already_stays(own: str) -> None:
     handler = f"get_ipython().set_custom_exc((ValueError,), {own})"
     outputs = _run(handler, _BEGIN, "print(get_ipython().custom_exceptions)")
     assert outputs[2][0] == "(<class 'ValueError'>,)\n"
+
+
+def _in_a_terminal(program: str, **environment: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"PYTHONIOENCODING": "utf-8"} | environment,
+        encoding="utf-8",
+    )
+    assert done.returncode == 1
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "drawn"),
+    [
+        ("tf.matmul(x, w)", "✗ ones:0  float32[3, 5]   b ──┴─▶ MatMul 'MatMul'"),
+        ("session.run(tf.matmul(y, w), {y: [[1, 2]]})", "✗ ones:0  float32[3, 5]  y ──┴─▶ "),
+        ("tf.add(w, tf.ones([5], tf.int32))", "✗ ones_1:0  int32[5]       y ──┴─▶ Add 'Add'"),
+        ("tf.reduce_sum(tf.cast(w, tf.string))", ""),
+    ],
+)
+def test_a_terminal_shows_fifteen_lines_with_the_node_drawn(line: str, drawn: str) -> None:
+    begin = _BEGIN + "\ny = tf.placeholder(tf.float32, name='y')\n"
+    text = _in_a_terminal(begin + line)
+    assert drawn in text
+    assert "of the engine" in text
+    assert "dataflow/" not in text
+    assert len(text.splitlines()) <= 15, text
+
+
+def test_a_terminal_without_line_characters_has_others() -> None:
+    text = _in_a_terminal(_BEGIN + "\ntf.matmul(x, w)", PYTHONIOENCODING="latin-1")
+    assert "x ones:0  float32[3, 5]   b --+-> MatMul 'MatMul'" in text
+
+
+def test_a_terminal_shows_other_errors_and_all_frames_as_ever() -> None:
+    assert "left out" not in _in_a_terminal("import dataflow as tf\n1 / 0")
+    text = _in_a_terminal(_BEGIN + "\ntf.matmul(x, w)", DATAFLOW_TRACEBACKS="full")
+    assert "dataflow/" in text
+
+
+def test_the_picture_marks_the_input_that_does_not_fit() -> None:
+    with tf.Graph().as_default():
+        a, b = tf.ones([2, 3], name="a"), tf.ones([3, 3], name="b")
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            tf.concat([a, b], 1)
+    failed = caught.value.failed_node
+    assert failed is not None
+    assert [one.tensor for one in failed.inputs if one.is_wrong] == ["b:0"]
+    assert pickle.loads(pickle.dumps(caught.value)).failed_node == failed
+    svg = picture_svg(failed)
+    xml.etree.ElementTree.fromstring(svg)
+    assert "values[1] b:0: float32 [3, 3], which does not fit" in svg
+    hostile = failed._replace(name="<script>alert(1)</script>")
+    assert "<script" not in picture_svg(hostile)
+
+
+def test_a_picture_of_many_inputs_has_the_wrong_one() -> None:
+    inputs = tuple(FailedInput("", f"t{i}:0", "float32", "[2]", i == 30) for i in range(50))
+    text = picture_text(FailedNode("AddN", "sum", inputs))
+    assert len(text.splitlines()) == 4
+    assert "✗ t30:0" in text

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dataflow.errors import OpError
+from dataflow.errors import FailedInput, FailedNode, OpError
 from dataflow.graph import tracebacks
 from dataflow.shapes import list_dims
 
@@ -50,4 +51,41 @@ def build_error(
     text = f"{op_def.type} {name!r}: {message}\n{describe_inputs(op_def, inputs)}"
     if advice:
         text += f"  {advice}\n"
-    return error_class(None, None, text + f"  built at {tracebacks.where(frames)}")
+    error = error_class(None, None, text + f"  built at {tracebacks.where(frames)}")
+    error.failed_node = failed_node(op_def, name, inputs, _wrong_input(op_def, inputs, str(cause)))
+    return error
+
+
+def failed_node(
+    op_def: OpDef, name: str, inputs: Sequence[Tensor], wrong: int | None
+) -> FailedNode | None:
+    """What a picture of the error shows; ``wrong``: the number of the input that does not fit."""
+    if not inputs:
+        return None
+    labels = _input_labels(op_def, len(inputs))
+    return FailedNode(
+        op_def.type,
+        name,
+        tuple(
+            FailedInput(
+                label,
+                tensor.name,
+                tensor.dtype.base_dtype.name,
+                str(list_dims(tensor.dims)),
+                i == wrong,
+            )
+            for i, (label, tensor) in enumerate(zip(labels, inputs, strict=True))
+        ),
+    )
+
+
+def _wrong_input(op_def: OpDef, inputs: list[Tensor], cause: str) -> int | None:
+    """The input that the cause names, or else the last whose shape it says: those before it fit."""
+    if not inputs:
+        return None
+    for i, label in enumerate(_input_labels(op_def, len(inputs))):
+        if f"Did you mean {label} of shape" in cause:
+            return i
+    first_line = cause.partition("\n")[0]
+    said = [i for i, t in enumerate(inputs) if str(list_dims(t.dims)) in first_line]
+    return said[-1] if said else len(inputs) - 1

@@ -477,7 +477,7 @@ class OpDef(OpTraits):
     def _dtype_mismatch(
         self, op_name: str, arg: ArgSpec, tensor: Tensor, wanted: DType, before: list[Tensor]
     ) -> None:
-        from dataflow.graph.printing import describe_inputs
+        from dataflow.graph.printing import describe_inputs, failed_node
 
         got = tensor.dtype.base_dtype.name
         if arg.type_attr is None:
@@ -485,28 +485,33 @@ class OpDef(OpTraits):
         else:
             other = next((a.name for a in self.inputs if a.type_attr == arg.type_attr), arg.name)
             reason = f"that does not match type {wanted.name} of argument {other!r}"
-        raise DTypeError(
+        error = DTypeError(
             None,
             None,
             f"{self.type} {op_name!r}: input {arg.name!r} has type {got} {reason}.\n"
             + describe_inputs(self, [*before, tensor])
             + f"  Convert one of them with tf.cast(t, tf.{wanted.name}).",
         )
+        error.failed_node = failed_node(self, op_name, [*before, tensor], len(before))
+        raise error
 
     def _dtype_not_allowed(
         self, op_name: str, key: str, dtype: DType, allowed: Any, tensors: list[Tensor]
     ) -> None:
-        from dataflow.graph.printing import describe_inputs
+        from dataflow.graph.printing import describe_inputs, failed_node
 
         names = ", ".join(sorted(d.name for d in allowed))
         args = [a.name for a in self.inputs if a.type_attr == key]
         what = f"input {args[0]!r}" if args else f"attribute {key!r}"
-        raise DTypeError(
+        error = DTypeError(
             None,
             None,
             f"{self.type} {op_name!r}: {what} has type {dtype.name}, which is not in the list of "
             f"allowed values: {names}\n" + describe_inputs(self, tensors),
         )
+        wrong = next((i for i, t in enumerate(tensors) if t.dtype.base_dtype is dtype), None)
+        error.failed_node = failed_node(self, op_name, tensors, wrong)
+        raise error
 
     def output_dtypes(self, attrs: dict[str, Any]) -> list[DType]:
         """Dtypes of all outputs, given the node's attributes."""

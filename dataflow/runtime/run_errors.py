@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from typing import Any
 
 from dataflow.errors import (
+    FailedNode,
     InvalidArgumentError,
     OpError,
     ResourceExhaustedError,
@@ -13,6 +15,7 @@ from dataflow.errors import (
     UnknownError,
 )
 from dataflow.graph.operation import Operation
+from dataflow.graph.printing import failed_node
 from dataflow.graph.tensor import Tensor
 from dataflow.kernels.cuda.memory import (
     describe_holders,
@@ -115,9 +118,30 @@ def _annotated(
     if lines:
         message += "\n" + "\n".join(lines)
     message += f"\n  built at {op.built_at}"
+    failed = _failed_node(op, values, text)
     if origin:
         op = origin.get(op, op)
-    return error_class(op, op, message)
+    failure = error_class(op, op, message)
+    failure.failed_node = failed
+    return failure
+
+
+#: What an error of shapes says, ours or NumPy's.
+_OF_SHAPES = re.compile(r"\bshapes?\b|dimension|broadcast|mismatch", re.IGNORECASE)
+
+
+def _failed_node(op: Operation, values: list[Any], text: str) -> FailedNode | None:
+    """A node of a run whose inputs' shapes do not fit, with the shapes that they had."""
+    shapes = [getattr(value, "shape", None) for value in values]
+    if not _OF_SHAPES.search(text) or len(shapes) < 2 or None in shapes:
+        return None
+    node = failed_node(op.op_def, op.name, op.inputs, len(shapes) - 1)
+    if node is None:
+        return None
+    now = zip(node.inputs, shapes, strict=True)
+    return node._replace(
+        inputs=tuple(one._replace(shape=str(list(shape or ()))) for one, shape in now)
+    )
 
 
 def _value_of(tensor: Tensor, generated: Any, local_values: dict[str, Any]) -> Any:
