@@ -49,14 +49,18 @@ def _print(kind: type[BaseException], error: BaseException, frames: TracebackTyp
     import traceback
 
     try:
-        lines = traceback.format_exception(kind, error, kept)
+        text = "".join(traceback.format_exception(kind, error, kept))
+        message = "".join(traceback.format_exception_only(kind, error))
     finally:
         restore()
+    # The message stays last, where everybody looks for it.
+    note = f"  {_left_out(num_hidden, 'DATAFLOW_TRACEBACKS=full')}\n"
+    text = text.removesuffix(message) + note + message
     if failed := _failed_node(error):
         drawn = picture_text(failed) + "\n"
         has_lines = (sys.stderr.encoding or "").lower().startswith("utf")
-        lines.append(drawn if has_lines else in_ascii(drawn))
-    print("".join(lines) + _left_out(num_hidden, "DATAFLOW_TRACEBACKS=full"), file=sys.stderr)
+        text += drawn if has_lines else in_ascii(drawn)
+    print(text, end="", file=sys.stderr)
 
 
 def _failed_node(error: BaseException) -> FailedNode | None:

@@ -159,6 +159,8 @@ def test_a_terminal_without_line_characters_has_others() -> None:
 
 def test_a_terminal_shows_other_errors_and_all_frames_as_ever() -> None:
     assert "left out" not in _in_a_terminal("import dataflow as tf\n1 / 0")
+    last = _in_a_terminal("import dataflow as tf\ntf.nn.no_such").splitlines()[-1]
+    assert last.startswith("AttributeError: ")
     text = _in_a_terminal(_BEGIN + "\ntf.matmul(x, w)", DATAFLOW_TRACEBACKS="full")
     assert "dataflow/" in text
 
