@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { duration, logTicks, short, ticks, typed } from "../../widgets/dataflow_widgets/shared/numbers.js";
-import { Monitor, Rows, mistakes, rebin, smooth, toCsv } from "../../widgets/dataflow_widgets/training_monitor/data.js";
+import { chartsOf, sideOf, Monitor, Rows, mistakes, rebin, smooth, toCsv } from "../../widgets/dataflow_widgets/training_monitor/data.js";
 
 const rowsOf = (...values) => {
   const rows = new Rows();
@@ -115,4 +115,18 @@ test("CSV quotes names, also those that a spreadsheet would run", () => {
   const monitor = new Monitor();
   monitor.take(update([curve(0, 1, { name: '=cmd("x")' })], { whole: true }), [bytesOf(0, 1, 1, 1)]);
   assert.equal(toCsv(monitor), `run,metric,step,mean,lowest,highest\na,"'=cmd(""x"")",0,1,1,1\n`);
+});
+
+test("the same measure on training and other data is one chart", () => {
+  assert.deepEqual(sideOf("val_loss"), ["loss", "validation"]);
+  assert.deepEqual(sideOf("loss, seen digits"), ["loss", "seen"]);
+  assert.deepEqual(sideOf("accuracy/test"), ["accuracy", "test"]);
+  assert.deepEqual(sideOf("training time"), ["time", "training"]);
+  assert.deepEqual(sideOf("latest"), ["latest", ""]);
+  assert.deepEqual(chartsOf(["loss", "val_loss", "rate"]), [
+    { name: "loss", parts: [{ metric: "loss", side: "training" }, { metric: "val_loss", side: "validation" }] },
+    { name: "rate", parts: [{ metric: "rate", side: "" }] },
+  ]);
+  assert.deepEqual(chartsOf(["training time"]).map(({ name }) => name), ["training time"], "alone it keeps its name");
+  assert.deepEqual(chartsOf(["loss, seen digits", "loss, new digits"]).map(({ name, parts }) => [name, parts.map(({ side }) => side)]), [["loss", ["seen", "new"]]]);
 });

@@ -281,7 +281,7 @@ class TimelineView {
         root.append(
           s("g", { class: "df-cut" }, s("title", {}, words), s("rect", { x: f(at[0]), y: AXIS, width: f(at[1] - at[0]), height: height - AXIS }),
             s("path", { d: `M${f(at[0])},${AXIS}V${height}M${f(at[1])},${AXIS}V${height}` }),
-            at[1] - at[0] > 24 ? s("text", { class: "df-detail", x: f(middle), y: 12, "text-anchor": "middle" }, `⫽ ${time(piece.to - piece.from)}`) : null),
+            at[1] - at[0] > 24 ? s("text", { class: "df-detail", x: f(middle), y: 12, "text-anchor": "middle" }, `// ${time(piece.to - piece.from)}`) : null),
         );
         free = Math.max(at[1], middle + 40) - 4;
         continue;

@@ -3,7 +3,8 @@ import { QUIET, h, s, unique } from "../shared/dom.js";
 import { logTicks, short, ticks } from "../shared/numbers.js";
 import { HIGH, LOW, MEAN, STEP, smooth } from "./data.js";
 
-const [LEFT, TOP, RIGHT, BOTTOM] = [52, 8, 12, 22];
+const [LEFT, TOP, RIGHT, BOTTOM] = [66, 8, 12, 38];
+const DASHES = [null, "6 4", "2 3", "9 3 2 3"]; // tell training and validation of one run apart
 // Drawn around 0, 0: what tells runs apart where colours do not.
 const MARKERS = [
   "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",
@@ -19,14 +20,14 @@ export const marker = (index) => MARKERS[(index + Math.floor(index / NUM_COLOURS
 export class CurveChart {
   /** `view` holds what all panels share: {monitor, hidden, smoothing, isLog, range, cursor, changed(), say()}. */
   constructor(name, view) {
-    Object.assign(this, { name, view });
+    Object.assign(this, { name, view, parts: [{ metric: name, side: "" }] });
     this.width = 360;
     this.clip = unique("clip");
     this.root = s("svg", { class: "df-chart-svg", "aria-hidden": "true" });
     this.tip = h("div", { class: "df-tip", hidden: true });
     this.note = h("div", { class: "df-chart-note" });
     this.stage = h("div", { class: "df-chart-stage", tabindex: 0, role: "application", "aria-roledescription": "curves", ...QUIET }, this.root, this.tip);
-    this.element = h("section", { class: "df-panel" }, h("h4", {}, name), this.stage, this.note);
+    this.element = h("section", { class: "df-panel" }, h("h4", {}, name), (this.sides = h("p", { class: "df-chart-key", hidden: true })), this.stage, this.note);
     this.listen();
   }
 
@@ -100,7 +101,7 @@ export class CurveChart {
   /** The crosshair `by` rows further; what it meets is said. */
   walk(from, by) {
     const steps = new Set();
-    for (const { rows } of this.shown().map(([, curve]) => curve)) {
+    for (const [, { rows }] of this.shown()) {
       for (let i = 0; i < rows.length; i++) {
         const step = rows.at(i, STEP);
         if (step >= this.scale.x0 && step <= this.scale.x1) steps.add(step);
@@ -113,18 +114,28 @@ export class CurveChart {
     if (by < 0 && this.view.cursor === null) at += 1;
     const step = sorted[Math.min(sorted.length - 1, Math.max(0, at + by))];
     this.view.point(step);
-    this.view.say(`${this.name}, step ${short(step)}: ${this.readings(step).map(({ run, value }) => `${run} ${short(value)}`).join(", ")}`);
+    this.view.say(`${this.name}, step ${short(step)}: ${this.readings(step).map(({ label, value }) => `${label} ${short(value)}`).join(", ")}`);
   }
 
+  /** The curves that are not hidden: [[run, curve, side, number of the side]]. */
   shown() {
-    return [...(this.view.monitor.curves.get(this.name) ?? [])].filter(([run]) => !this.view.hidden.has(run));
+    const { monitor, hidden } = this.view;
+    const all = this.parts.flatMap(({ metric, side }, at) => [...(monitor.curves.get(metric) ?? [])].map(([run, curve]) => [run, curve, side, at]));
+    return all.filter(([run]) => !hidden.has(run));
+  }
+
+  /** Another measure of the same kind joins, or the only one is told by its own name again. */
+  setParts(parts) {
+    this.parts = parts;
+    this.sides.hidden = parts.length < 2;
+    this.sides.replaceChildren(...parts.map(({ side }, at) => h("span", { class: "df-key" }, s("svg", { viewBox: "0 -4 26 8", width: 26, height: 8, "aria-hidden": "true" }, s("path", { class: "df-side", d: "M0 0H26", "stroke-dasharray": DASHES[at % DASHES.length] })), side)));
   }
 
   readings(step) {
     return this.shown()
-      .map(([run, curve]) => {
+      .map(([run, curve, side]) => {
         const row = curve.rows.nearest(step);
-        return { run, row, step: curve.rows.at(row, STEP), value: curve.rows.at(row, MEAN) };
+        return { run, label: side ? `${run}, ${side}` : run, row, step: curve.rows.at(row, STEP), value: curve.rows.at(row, MEAN) };
       })
       .filter(({ row }) => row >= 0)
       .sort((a, b) => b.value - a.value);
@@ -134,7 +145,7 @@ export class CurveChart {
     let [x0, x1, y0, y1] = [Infinity, -Infinity, Infinity, -Infinity];
     const { range, isLog, smoothing } = this.view;
     let dropped = 0;
-    this.lines = this.shown().map(([run, curve]) => ({ run, curve, smoothed: smoothing > 0 ? smooth(curve.rows, smoothing) : null }));
+    this.lines = this.shown().map(([run, curve, side, at]) => ({ run, curve, side, at, smoothed: smoothing > 0 ? smooth(curve.rows, smoothing) : null }));
     for (const { curve } of this.lines) {
       for (let i = 0; i < curve.rows.length; i++) {
         const x = curve.rows.at(i, STEP);
@@ -194,19 +205,40 @@ export class CurveChart {
     }
     for (const tick of ticks(scale.x0, scale.x1, Math.max(2, this.width / 90))) {
       const x = scale.x(tick);
-      parts.push(s("text", { class: "df-axis", x: Math.min(x, this.width - 14), y: this.height - 6, "text-anchor": "middle" }, short(tick)));
+      parts.push(s("text", { class: "df-axis", x: Math.min(x, this.width - 14), y: this.height - 22, "text-anchor": "middle" }, short(tick)));
     }
+    const middle = TOP + scale.down / 2;
+    parts.push(
+      s("text", { class: "df-axis df-axis-title", x: LEFT + scale.across / 2, y: this.height - 5, "text-anchor": "middle" }, "step"),
+      s("text", { class: "df-axis df-axis-title", transform: `translate(13 ${middle}) rotate(-90)`, "text-anchor": "middle" }, this.name.length > 28 ? `${this.name.slice(0, 27)}…` : this.name),
+    );
     parts.push(s("path", { class: "df-baseline", d: `M${LEFT} ${TOP + scale.down + 0.5}h${scale.across}` }));
     const clip = s("clipPath", { id: this.clip }, s("rect", { x: LEFT, y: TOP - 4, width: scale.across + 6, height: scale.down + 8 }));
     const lines = s("g", { "clip-path": `url(#${this.clip})` });
     for (const line of this.lines) lines.append(...this.line(line));
+    parts.push(...this.flag());
     this.over = s("g");
     this.root.replaceChildren(clip, ...parts, lines, this.over);
     this.describe();
     this.paint();
   }
 
-  line({ run, curve, smoothed }) {
+  /** Where the first value that is no number came, of all curves. */
+  flag() {
+    const { x0, x1, x, down } = this.scale;
+    const bad = this.lines.filter(({ curve }) => curve.bad && curve.firstBad >= x0 && curve.firstBad <= x1);
+    if (!bad.length) return [];
+    const first = Math.min(...bad.map(({ curve }) => curve.firstBad));
+    const at = x(first);
+    const left = at > this.width - 130;
+    return [
+      s("g", { class: "df-nan-flag" }, s("title", {}, `first NaN or infinity: step ${short(first)}`), s("path", { d: `M${at.toFixed(1)} ${TOP}v${down}` }),
+        s("path", { class: "df-pennant", d: `M${at.toFixed(1)} ${TOP}l${left ? -9 : 9} 5l${left ? 9 : -9} 5z` }),
+        s("text", { class: "df-axis", x: at + (left ? -13 : 13), y: TOP + 9, "text-anchor": left ? "end" : "start" }, `first NaN, step ${short(first)}`)),
+    ];
+  }
+
+  line({ run, curve, side, at: number, smoothed }) {
     const { rows } = curve;
     const { scale, view } = this;
     const index = view.monitor.indexOf(run);
@@ -245,10 +277,11 @@ export class CurveChart {
       }
     }
     if (end && spots.at(-1) !== end) spots.push(end);
-    const group = s("g", { class: `df-line-of ${runClass(index)}`, "data-run": run });
+    const group = s("g", { class: `df-line-of ${runClass(index)}`, "data-run": run, "data-side": side || null });
+    const dashes = DASHES[number % DASHES.length];
     if (upper.length > 1) group.append(s("path", { class: "df-curve-band", d: `M${upper.join("L")}L${lower.reverse().join("L")}Z` }));
     if (smoothed) group.append(s("path", { class: "df-curve df-faint", d: faint }));
-    group.append(s("path", { class: "df-curve", d: path }));
+    group.append(s("path", { class: "df-curve", d: path, "stroke-dasharray": dashes }));
     const many = this.lines.length > 1;
     for (const [x, y] of many ? spots : spots.slice(-1)) group.append(s("path", { class: "df-spot", d: marker(index), transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` }));
     return [group];
@@ -279,8 +312,8 @@ export class CurveChart {
     }
     this.tip.replaceChildren(
       h("div", { class: "df-tip-step" }, `step ${short(nearest)}`),
-      ...readings.slice(0, 12).map(({ run, value }) =>
-        h("div", { class: "df-tip-row" }, swatch(view.monitor.indexOf(run)), h("span", { class: "df-tip-name" }, run), h("b", {}, short(value))),
+      ...readings.slice(0, 12).map(({ run, label, value }) =>
+        h("div", { class: "df-tip-row" }, swatch(view.monitor.indexOf(run)), h("span", { class: "df-tip-name" }, label), h("b", {}, short(value))),
       ),
     );
     this.tip.hidden = false;
@@ -295,13 +328,13 @@ export class CurveChart {
     const notes = [];
     if (this.dropped) notes.push(`${this.dropped} at or below 0 not shown on a logarithmic axis`);
     let stride = 1;
-    for (const [run, { bad, firstBad, stride: each }] of this.shown()) {
-      if (bad) notes.push(`${run}: ${bad} NaN or infinite, first at step ${short(firstBad)}`);
+    for (const [run, { bad, firstBad, stride: each }, side] of this.shown()) {
+      if (bad) notes.push(`${side ? `${run}, ${side}` : run}: ${bad} NaN or infinite, first at step ${short(firstBad)}`);
       stride = Math.max(stride, each);
     }
     if (stride > 1) notes.push(`lines are means of ${stride} points, bands their extremes`);
     this.note.textContent = notes.join("; ");
-    const words = this.shown().map(([run, { rows }]) => `${run} ${short(rows.at(rows.length - 1, MEAN))} at step ${short(rows.at(rows.length - 1, STEP))}`);
+    const words = this.shown().map(([run, { rows }, side]) => `${side ? `${run}, ${side}` : run} ${short(rows.at(rows.length - 1, MEAN))} at step ${short(rows.at(rows.length - 1, STEP))}`);
     this.stage.setAttribute("aria-label", `${this.name}: ${words.join(", ")}. Arrow keys read values, plus and minus zoom, 0 shows all.`);
   }
 }

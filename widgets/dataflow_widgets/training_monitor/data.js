@@ -3,6 +3,35 @@ import { typed } from "../shared/numbers.js";
 
 export const [STEP, MEAN, LOW, HIGH] = [0, 1, 2, 3];
 
+const SIDES = { train: "training", training: "training", seen: "seen", val: "validation", valid: "validation", validation: "validation", test: "test", eval: "evaluation", dev: "validation", new: "new" };
+const SIDE = "train|training|val|valid|validation|test|eval|dev";
+const BEFORE = new RegExp(`^(${SIDE})[ ,_/.-]+(.+)$`, "i");
+const AFTER = new RegExp(`^(.+?)[ ,_/.-]+(?:on[ _](?:the[ _])?)?(${SIDE}|seen|new)(?:[ _].*)?$`, "i");
+
+/** What a metric measures and on which data: "val_loss" -> ["loss", "validation"]. */
+export function sideOf(metric) {
+  const before = BEFORE.exec(metric);
+  if (before) return [before[2], SIDES[before[1].toLowerCase()]];
+  const after = AFTER.exec(metric);
+  return after ? [after[1], SIDES[after[2].toLowerCase()]] : [metric, ""];
+}
+
+/**
+ * The charts of some metrics, in their order: [{name, parts: [{metric, side}]}].  The same measure on
+ * training and on other data is one chart, for what is between the two curves is what they tell.
+ */
+export function chartsOf(metrics) {
+  const groups = new Map();
+  for (const metric of metrics) {
+    const [base, side] = sideOf(metric);
+    if (!groups.has(base)) groups.set(base, []);
+    groups.get(base).push({ metric, side });
+  }
+  return [...groups].flatMap(([name, parts]) =>
+    parts.length > 1 && new Set(parts.map((part) => part.side)).size === parts.length ? [{ name, parts: parts.map((part) => ({ ...part, side: part.side || "training" })) }] : parts.map(({ metric }) => ({ name: metric, parts: [{ metric, side: "" }] })),
+  );
+}
+
 /** Rows of step, mean, lowest, highest in one growing array. */
 export class Rows {
   constructor() {

@@ -56,7 +56,7 @@ function heat(names, counts, sums, words) {
 export function samplesPanel(shown) {
   const { predicted, true: truths, texts, step } = shown;
   const right = truths ? predicted.filter((name, i) => name === truths[i]).length : null;
-  const words = [plural(predicted.length, "sample"), step === null ? null : `at step ${short(step)}`, right === null ? null : `${right} right`].filter(Boolean).join(", ");
+  const words = [plural(predicted.length, right === 0 ? "mistake" : "sample"), step === null ? null : `at step ${short(step)}`, right ? `${right} right` : null].filter(Boolean).join(", ");
   const items = predicted.map((name, i) => {
     const good = truths ? truths[i] === name : null;
     const verdict = good === null ? null : h("span", { class: good ? "df-good" : "df-bad" }, good ? "✓ right" : "✗ wrong");

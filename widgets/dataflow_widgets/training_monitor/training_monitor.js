@@ -6,7 +6,7 @@ import { keptPicture } from "../shared/kept.js";
 import { guarded, menu, shell } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";
 import { CurveChart } from "./chart.js";
-import { Monitor, toCsv } from "./data.js";
+import { Monitor, chartsOf, toCsv } from "./data.js";
 import { confusionPanel, samplesPanel, valueTable } from "./details.js";
 import { RidgeChart } from "./ridge.js";
 import { RunRow } from "./run_row.js";
@@ -167,12 +167,19 @@ class MonitorView {
     const { monitor } = this;
     this.empty.hidden = monitor.runs.length > 0 || !monitor.seen;
     this.drawRuns();
-    for (const name of monitor.curves.keys()) {
+    const wanted = chartsOf(monitor.curves.keys());
+    for (const [name, chart] of this.charts) {
+      if (wanted.some((one) => one.name === name)) continue;
+      chart.element.remove(); // its metric has joined another chart
+      this.charts.delete(name);
+    }
+    for (const { name, parts } of wanted) {
       if (!this.charts.has(name)) {
         const chart = new CurveChart(name, this);
         this.charts.set(name, chart);
         this.grid.append(chart.element);
       }
+      this.charts.get(name).setParts(parts);
     }
     for (const chart of this.charts.values()) {
       chart.width = Math.max(220, chart.stage.clientWidth || 360);
