@@ -298,6 +298,17 @@ class TensorShape:
     def __add__(self, other: Any) -> TensorShape:
         return self.concatenate(other)
 
+    def __radd__(self, other: Any) -> TensorShape:
+        return TensorShape(other).concatenate(self)
+
+    def most_specific_compatible_shape(self, other: Any) -> TensorShape:
+        """The shape with all sizes that both agree on; unknown where the ranks differ."""
+        dims = as_dims(other)
+        if self._dims is None or dims is None or len(self._dims) != len(dims):
+            return TensorShape(None)
+        pairs = zip(self._dims, dims, strict=True)
+        return TensorShape([a if a == b else None for a, b in pairs])
+
     def __eq__(self, other: object) -> bool:
         try:
             dims = as_dims(other)

@@ -86,3 +86,10 @@ def test_slices_and_concatenation() -> None:
 def test_negative_sizes_are_refused() -> None:
     with pytest.raises(ValueError, match=">= 0"):
         tf.TensorShape([-1])
+
+
+def test_lists_before_shapes_and_what_two_have_in_common() -> None:
+    assert ([1] + tf.TensorShape([2])).as_list() == [1, 2]
+    common = tf.TensorShape([2, 3]).most_specific_compatible_shape([2, 4])
+    assert common.as_list() == [2, None]
+    assert tf.TensorShape([2]).most_specific_compatible_shape([2, 4]).ndims is None

@@ -14,7 +14,12 @@ import zlib
 from collections.abc import Iterator
 from typing import IO, Any
 
-from dataflow.errors import DataLossError, InvalidArgumentError, NotFoundError
+from dataflow.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+)
 from dataflow.formats.compression import max_unpacked_bytes, too_large, unpacked_file
 from dataflow.formats.crc32c import masked_crc32c
 
@@ -106,7 +111,7 @@ class TFRecordWriter:
                 "Encode text, and call SerializeToString() on a message."
             )
         if not self._files:
-            raise ValueError(f"{self._path}: the writer is closed.")
+            raise FailedPreconditionError(None, None, f"{self._path}: the writer is closed.")
         length = _LENGTH.pack(len(record))
         self._files[0].write(
             b"".join(

@@ -77,7 +77,8 @@ def reduce_join_kernel(xp: Any, x: Any, axes: Any, *, keep_dims: bool, separator
     kept = [i for i in range(x.ndim) if i not in order]
     sizes = [x.shape[i] for i in kept]
     count = int(np.prod([x.shape[i] for i in order], dtype=np.int64))
-    rows = x.transpose(*kept, *reversed(order)).reshape(-1, count) if x.ndim else x.reshape(1, 1)
+    number = int(np.prod([x.shape[i] for i in kept], dtype=np.int64))
+    rows = x.transpose(*kept, *reversed(order)).reshape(number, count)  # () is one row of one
     between = separator.encode()
     if keep_dims:
         sizes = [1 if i in order else d for i, d in enumerate(x.shape)]
@@ -239,7 +240,8 @@ def parse_number(text: bytes, dtype: Any) -> Any:
         if b"_" in text:
             raise ValueError
         if dtype.kind == "f":
-            return float(text)
+            is_hexadecimal = text.strip().lower().lstrip(b"+-").startswith(b"0x")
+            return float(int(text, 16)) if is_hexadecimal else float(text)
         number = int(text)
         info = np.iinfo(dtype)
         if not info.min <= number <= info.max:

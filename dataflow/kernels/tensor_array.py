@@ -28,6 +28,7 @@ class ArrayState:
         "element_shape",
         "elements",
         "gradients",
+        "has_alike_elements",
         "name",
         "shapes",
         "source",
@@ -47,6 +48,7 @@ class ArrayState:
     ) -> None:
         self.xp = xp
         self.name = name
+        self.has_alike_elements = False  # an element that was written tells the shape of all
         self.dtype = dtype
         self.elements: list[Any] = [None] * size
         self.shapes: list[Any] = [None] * size
@@ -142,9 +144,9 @@ class ArrayState:
             shape = self.element_shape
         if shape is None:
             known = next((s for s in self.shapes if s is not None), None)
-            if self.accumulates:
+            if self.accumulates or self.has_alike_elements:
                 shape = known
-        if shape is None or not (self.accumulates or self.element_shape is not None):
+        if shape is None:
             raise self.fail(
                 f"Could not read index {index} because it has not been written to yet, and its "
                 "shape is not known, so that it cannot be taken as zeros."
@@ -208,6 +210,7 @@ def tensor_array_kernel(
     element_shape: Any,
     dynamic_size: bool,
     clear_after_read: bool,
+    identical_element_shapes: bool,
 ) -> Any:
     if size < 0:
         raise InvalidArgumentError(None, None, f"Size should be >= 0, got {size}.")
@@ -220,6 +223,7 @@ def tensor_array_kernel(
         dynamic_size,
         clear_after_read,
     )
+    state.has_alike_elements = identical_element_shapes
     return state, _FLOW
 
 

@@ -133,6 +133,8 @@ def concat(values: Any, axis: Any = None, name: str = "concat", concat_dim: Any 
         raise ValueError("tf.concat needs an axis")
     if not isinstance(values, (list, tuple)):
         values = [values]
+    if not values:
+        raise ValueError("tf.concat needs at least one tensor, got an empty list")
     if len(values) == 1:
         with op_scope(name, "concat", values):
             need_rank(convert_to_tensor(axis, dtypes.int32, "concat_dim"), 0, "the axis")

@@ -89,6 +89,10 @@ def _build_cond(graph: Any, pred: Tensor, true_fn: Any, false_fn: Any, strict: b
         assert_same_structure(
             _without_operations(true_original), _without_operations(false_original), False
         )
+        if strict and type(true_original) is not type(false_original):
+            kinds = [type(v).__name__ for v in (true_original, false_original)]
+            if any(isinstance(v, (list, tuple, Mapping)) for v in (true_original, false_original)):
+                raise TypeError(f"true_fn returns a {kinds[0]}, false_fn a {kinds[1]}.")
     except ValueError as e:
         raise ValueError(
             f"Incompatible return types of true_fn and false_fn in {graph.get_name_scope()!r}: {e}"
@@ -248,9 +252,21 @@ def switch_case(
         items = sorted(branch_fns.items())
     else:
         items = [f if isinstance(f, tuple) else (i, f) for i, f in enumerate(branch_fns)]
+    if (
+        isinstance(branch_index, int)
+        or getattr(branch_index, "dtype", dtypes.int32) != dtypes.int32
+    ):
+        raise TypeError(
+            f"branch_index must be a Tensor of int32, got {branch_index!r}. Call the function itself "
+            "where the number is known, or write tf.constant(number)."
+        )
     for key, function in items:
         if not isinstance(key, int) or not callable(function):
             raise TypeError("branch_fns must map ints to callables, or be a list of callables.")
+    if sorted(key for key, _ in items) != list(range(len(items))):
+        raise ValueError(
+            f"branch indices must be 0, 1, ... without a gap, each once; got {[k for k, _ in items]}"
+        )
     graph = default_graph()
     with graph.name_scope(name or "switch_case"):
         index = convert_to_tensor(branch_index, name="branch_index")

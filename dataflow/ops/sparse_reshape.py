@@ -73,6 +73,8 @@ def sparse_reshape_op(input_indices: Tensor, input_shape: Tensor, new_shape: Ten
     count = None if input_indices.dims is None else input_indices.dims[0]
     rank = None if new_shape.dims is None else new_shape.dims[0]
     old, new = static_value(input_shape), static_value(new_shape)
+    if new is not None and np.count_nonzero(np.asarray(new) == -1) > 1:
+        raise ValueError(f"at most one size of the new shape may be -1, got {np.asarray(new)}")
     if old is not None and new is not None and (np.asarray(new) >= 0).all():
         if int(np.prod(old)) != int(np.prod(new)):
             raise ValueError(
@@ -124,7 +126,11 @@ def sparse_transpose(sp_input: Any, perm: Any = None, name: str | None = None) -
         turned = SparseTensor(
             gather(sp.indices, perm, axis=1), sp.values, gather(sp.dense_shape, perm)
         )
-        return sparse_reorder(turned)
+        result = sparse_reorder(turned)
+        if rank is not None and not isinstance(perm, Tensor):
+            dims = sp.shape.as_list()
+            result.static_dims = tuple(dims[axis] for axis in perm)
+        return result
 
 
 def sparse_expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> SparseTensor:
@@ -227,7 +233,19 @@ def sparse_concat(
         concat_dim=axis,
         name=name,
     )
-    return SparseTensor(*result)
+    joined = SparseTensor(*result)
+    shapes = [sp.shape for sp in inputs]
+    ranks = {shape.ndims for shape in shapes}
+    if len(ranks) == 1 and None not in ranks:
+        columns = list(zip(*[shape.as_list() for shape in shapes], strict=True))
+        at = axis % len(columns)
+        joined.static_dims = tuple(
+            (None if None in sizes else sum(sizes))
+            if i == at
+            else (None if expand else next((s for s in sizes if s is not None), None))
+            for i, sizes in enumerate(columns)
+        )
+    return joined
 
 
 @define_op(

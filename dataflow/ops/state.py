@@ -218,7 +218,12 @@ def assign(
     use_locking: Any = None,
     name: str | None = None,
 ) -> Tensor:
-    """Assigns ``value`` to the variable ``ref``; returns the variable's new value when run."""
+    """Assigns ``value`` to the variable ``ref``; returns the variable's new value when run.
+
+    ``ref`` may be a slice of a variable (``v[1:3]``): that part is assigned.
+    """
+    if isinstance(ref, Tensor) and not ref.dtype.is_ref and hasattr(ref, "assign"):
+        return ref.assign(value, name=name)  # type: ignore[no-any-return]
     return assign_op(  # type: ignore[no-any-return]
         _reference(ref),
         value,

@@ -76,6 +76,35 @@ class Template:
         """Its trainable variables."""
         return [] if self._scope is None else self._scope.trainable_variables()
 
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        """Its variables that are not trainable."""
+        trainable = {id(v) for v in self.trainable_variables}
+        return [v for v in self.variables if id(v) not in trainable]
+
+    @property
+    def global_variables(self) -> list[Any]:
+        """Its global variables."""
+        return self.variables
+
+    @property
+    def local_variables(self) -> list[Any]:
+        """Its local variables."""
+        return [] if self._scope is None else self._scope.local_variables()
+
+    @property
+    def variable_scope_name(self) -> str | None:
+        """The name of the scope of its variables, with a slash at its end."""
+        if self._scope is None:
+            return None
+        name = self._scope.name
+        return f"{name}/" if name and not name.endswith("/") else name
+
+    # The names that layers give to the same.
+    weights = variables
+    trainable_weights = trainable_variables
+    non_trainable_weights = non_trainable_variables
+
 
 def make_template(
     name_: str,
@@ -87,10 +116,11 @@ def make_template(
 ) -> Callable[..., Any]:
     """``func_`` with the arguments ``kwargs``, its variables under ``name_`` and shared by all calls.
 
-    ``unique_name_`` is used as it stands; ``name_`` gets a number where it is taken.
-
-
+    ``unique_name_`` is used as it stands; ``name_`` gets a number where it is taken. Raises
+    `ValueError` for a name that is None.
     """
+    if name_ is None:
+        raise ValueError("name cannot be None.")
     if kwargs:
         function = func_
 

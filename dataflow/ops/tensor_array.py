@@ -345,7 +345,11 @@ class TensorArray:
         """Cuts ``value`` along its first axis; piece i, of length ``lengths[i]``, is element i."""
         with default_graph().name_scope(name or "TensorArraySplit"):
             tensor = self._value(value)
-            count = convert_to_tensor(lengths, dtypes.int64)
+            count = convert_to_tensor(lengths, name="lengths")
+            if count.dtype.base_dtype is not dtypes.int64:
+                from dataflow.ops.casts import cast
+
+                count = cast(count, dtypes.int64)
             if self._infer_shape and tensor.dims is not None:
                 known = static_value(count)
                 first = None
@@ -360,6 +364,9 @@ class TensorArray:
         if not self._dynamic_size and self._size is not None:
             return convert_to_tensor(self._size, dtypes.int32)
         return tensor_array_size_op(self._handle, self._flow, name=name)  # type: ignore[no-any-return]
+
+    def mark_used(self) -> None:
+        """Does nothing: TensorFlow warns of arrays whose last write nobody used, until this is called."""
 
     def close(self, name: str | None = None) -> Any:
         """An operation that frees the elements."""

@@ -412,7 +412,7 @@ def _default_initializer(name: str, dtype: DType) -> Any:
 
     if dtype.is_floating:
         return initializers.glorot_uniform_initializer()
-    if dtype.is_integer or dtype.is_bool or dtype.is_complex:
+    if dtype.is_integer or dtype.is_bool or dtype.is_complex or dtype.kind == "S":
         return initializers.zeros_initializer()
     raise ValueError(f"An initializer for variable {name} of {dtype.name} is required")
 

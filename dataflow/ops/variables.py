@@ -412,6 +412,46 @@ class Variable(metaclass=_MadeByCreators):
         """Replaces the rows named by an `IndexedSlices`."""
         return self._scatter(state.scatter_update, sparse_delta, use_locking, name)
 
+    def scatter_mul(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Multiplies by the rows of an `IndexedSlices`."""
+        return self._scatter(state.scatter_mul, sparse_delta, use_locking, name)
+
+    def scatter_div(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Divides by the rows of an `IndexedSlices`."""
+        return self._scatter(state.scatter_div, sparse_delta, use_locking, name)
+
+    def scatter_min(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Keeps the smaller of each row and that of an `IndexedSlices`."""
+        return self._scatter(state.scatter_min, sparse_delta, use_locking, name)
+
+    def scatter_max(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """Keeps the larger of each row and that of an `IndexedSlices`."""
+        return self._scatter(state.scatter_max, sparse_delta, use_locking, name)
+
+    def gather_nd(self, indices: Any, name: str | None = None) -> Tensor:
+        """The slices of the variable that ``indices`` name."""
+        from dataflow.ops.array import gather_nd
+
+        return gather_nd(self._variable, indices, name=name)
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> Tensor:
+        """The rows of the variable that ``indices`` name."""
+        from dataflow.ops.array import gather
+
+        return gather(self._variable, indices, name=name)
+
+    def is_initialized(self, name: str | None = None) -> Tensor:
+        """Whether the variable has a value when the graph runs, a scalar bool."""
+        return state.is_variable_initialized(self._variable, name)
+
     def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Tensor:
         """Replaces slices."""
         return state.scatter_nd_update(self._variable, indices, updates, True, name)  # type: ignore[no-any-return]

@@ -15,6 +15,10 @@ def _fetch_sparse(sp: SparseTensor) -> Any:
 
 
 def _feed_sparse(sp: SparseTensor, value: Any) -> Any:
+    is_pair = isinstance(value, tuple) and len(value) == 2
+    if is_pair and sp.dense_shape.op.type != "Placeholder":  # the shape is known already
+        indices, values = value
+        return [(sp.indices, indices), (sp.values, values)]
     try:
         indices, values, dense_shape = sparse_parts(value)
     except (TypeError, ValueError):

@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from dataflow.errors import DataLossError, InvalidArgumentError, NotFoundError
+from dataflow.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    InvalidArgumentError,
+    NotFoundError,
+)
 from dataflow.formats.crc32c import masked_crc32c
 from dataflow.formats.record_files import (
     TFRecordCompressionType,
@@ -62,7 +67,7 @@ def test_flushed_records_can_be_read_before_close(tmp_path: Path, compression: s
     writer.close()
     writer.close()
     assert list(tf_record_iterator(path, compression)) == [b"one", b"two"]
-    with pytest.raises(ValueError, match="closed"):
+    with pytest.raises(FailedPreconditionError, match="the writer is closed"):
         writer.write(b"three")
 
 

@@ -177,3 +177,22 @@ def test_retain_and_reset_shape() -> None:
         assert larger.tolist() == [10, 9]
         with pytest.raises(ValueError, match="must not be smaller"):
             tf.sparse_reset_shape(sp, [3, 3])
+
+
+def test_a_pair_feeds_what_has_a_shape() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        fed = tf.sparse_placeholder(tf.float32, [2, 2])
+        pair = (np.array([[0, 1]]), np.array([3.0], np.float32))
+        assert sess.run(tf.sparse_tensor_to_dense(fed), {fed: pair}).tolist() == [[0, 3], [0, 0]]
+        with pytest.raises(TypeError, match="got tuple"):
+            sess.run(fed.values, {tf.sparse_placeholder(tf.float32): pair})
+
+
+def test_static_shapes_of_transposed_and_joined() -> None:
+    with tf.Graph().as_default():
+        sp = tf.SparseTensor([[0, 0], [1, 1]], [1.0, 2.0], [3, 4])
+        assert tf.sparse_transpose(sp).shape.as_list() == [4, 3]
+        assert tf.sparse_concat(0, [sp, sp]).shape.as_list() == [6, 4]
+        assert tf.sparse_concat(-1, [sp, sp]).shape.as_list() == [3, 8]
+        with pytest.raises(ValueError, match="at most one"):
+            tf.sparse_reshape(sp, [-1, -1])

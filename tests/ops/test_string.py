@@ -47,7 +47,7 @@ def test_fingerprints_over_all_lengths() -> None:
 SUMS = [329366898694538261542, 344744094260211600085, 323829503586529842819]
 
 
-@pytest.mark.parametrize("text", ["", "1.5.2", "1_000", "x", "0x10"])
+@pytest.mark.parametrize("text", ["", "1.5.2", "1_000", "x", "0xG"])
 def test_text_that_is_no_number_is_named(text: str) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
         with pytest.raises(tf.errors.InvalidArgumentError, match="could not correctly convert"):
@@ -120,3 +120,17 @@ def test_numbers_that_do_not_fit_are_named() -> None:
                 tf.errors.InvalidArgumentError, match=f"string: {text}\n.*{dtype.name}"
             ):
                 session.run(tf.string_to_number(["1", text], dtype))
+
+
+def test_nothing_is_joined_to_nothing() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        for shape, axis in (([0, 2], 0), ([2, 0], 1)):
+            joined = tf.reduce_join(tf.constant([], tf.string, shape=shape), axis)
+            assert sess.run(joined).tolist() == [b"", b""]
+
+
+def test_hexadecimal_numbers() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        assert sess.run(tf.string_to_number(["0xF", "1.5"])).tolist() == [15.0, 1.5]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="0xG"):
+            sess.run(tf.string_to_number(["0xG"]))

@@ -65,3 +65,24 @@ def test_parts_hold_the_rows_in_order():
         ("v/part_0:0", [3]),
         ("v/part_1:0", [2]),
     ]
+
+
+def test_variables_of_a_template_by_kind():
+    def function(x):
+        still = tf.get_variable("still", [], trainable=False)
+        local = tf.get_variable("local", [], collections=[tf.GraphKeys.LOCAL_VARIABLES])
+        return x * tf.get_variable("v", []) + still + local
+
+    template = tf.make_template("foo", function)
+    assert template.variable_scope_name is None
+    template(1.0)
+
+    def names(variables):
+        return [v.op.name for v in variables]
+
+    assert names(template.non_trainable_variables) == ["foo/still"]
+    assert names(template.local_variables) == ["foo/local"]
+    assert names(template.global_variables) == names(template.weights) == ["foo/still", "foo/v"]
+    assert template.variable_scope_name == "foo/"
+    with pytest.raises(ValueError, match="None"):
+        tf.make_template(None, function)

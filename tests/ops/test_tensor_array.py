@@ -175,3 +175,22 @@ def test_hessian_of_a_vector_of_unknown_size() -> None:
     (h,) = tf.hessians(tf.reduce_sum(x**3.0), x)
     with tf.Session() as session:
         np.testing.assert_allclose(session.run(h, {x: [1.0, 2.0]}), [[6, 0], [0, 12]])
+
+
+def test_an_element_that_was_not_written_is_zeros_of_the_shape_of_the_others() -> None:
+    written = tf.TensorArray(tf.float32, 3, clear_after_read=False).write(0, [1.0, 2.0])
+    any_shape = tf.TensorArray(tf.float32, 3, infer_shape=False).write(0, [1.0, 2.0])
+    with tf.Session() as sess:
+        assert sess.run(written.stack()).tolist() == [[1, 2], [0, 0], [0, 0]]
+        assert sess.run(written.read(1)).tolist() == [0, 0]
+        for unknown in (any_shape.read(1), tf.TensorArray(tf.float32, 3).read(1)):
+            with pytest.raises(tf.errors.InvalidArgumentError, match="not been written to yet"):
+                sess.run(unknown)
+
+
+def test_lengths_of_pieces_may_be_int32() -> None:
+    pieces = tf.TensorArray(tf.float32, 2, infer_shape=False)
+    pieces.mark_used()
+    piece = pieces.split([1.0, 2.0, 3.0], tf.constant([1, 2])).read(1)
+    with tf.Session() as sess:
+        assert sess.run(piece).tolist() == [2.0, 3.0]

@@ -241,3 +241,43 @@ def test_replication_is_kept_and_checked() -> None:
             tf.Variable(1.0, trainable=True, synchronization=tf.VariableSynchronization.ON_READ)
         with pytest.raises(ValueError, match="Invalid variable aggregation mode: sum"):
             tf.Variable(1.0, aggregation="sum")
+
+
+def test_a_slice_is_assigned_by_the_function_too() -> None:
+    v = tf.Variable([1.0, 2.0, 3.0])
+    part, first = tf.assign(v[1:3], [5.0, 6.0]), tf.assign(v[0], 9.0)
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        sess.run(part)
+        sess.run(first)
+        assert sess.run(v).tolist() == [9.0, 5.0, 6.0]
+
+
+def test_text_starts_empty() -> None:
+    v = tf.get_variable("text", [2], tf.string)
+    with tf.Session() as sess:
+        sess.run(v.initializer)
+        assert sess.run(v).tolist() == [b"", b""]
+
+
+@pytest.mark.parametrize(
+    ("method", "row"),
+    [
+        ("scatter_mul", [2.0, 6.0]),
+        ("scatter_div", [0.5, 2.0 / 3.0]),
+        ("scatter_min", [1.0, 2.0]),
+        ("scatter_max", [2.0, 3.0]),
+    ],
+)
+def test_rows_are_scattered_by_methods(method, row) -> None:
+    v = tf.get_variable("v", initializer=[[1.0, 2.0], [7.0, 7.0]])
+    rows = tf.IndexedSlices(tf.constant([[2.0, 3.0]]), tf.constant([0]))
+    with tf.Session() as sess:
+        is_initialized = v.is_initialized()
+        assert not sess.run(is_initialized)
+        sess.run(v.initializer)
+        assert sess.run(is_initialized)
+        sess.run(getattr(v, method)(rows))
+        np.testing.assert_allclose(sess.run(v), [row, [7.0, 7.0]])
+        assert sess.run(v.gather_nd([[1, 0]])).tolist() == [7.0]
+        assert sess.run(v.sparse_read([1])).tolist() == [[7.0, 7.0]]

@@ -227,3 +227,20 @@ def test_group_tuple_and_no_op() -> None:
         tf.group(3)
     with pytest.raises(ValueError):
         tf.tuple([None])
+
+
+def test_branches_that_are_no_sequence_of_numbers_are_refused() -> None:
+    one, two = (lambda: tf.constant(1)), (lambda: tf.constant(2))
+    with tf.Graph().as_default():
+        with pytest.raises(TypeError, match="branch_index"):
+            tf.switch_case(1, [one, two])
+        for branches in ({0: one, 2: two}, [(0, one), (0, two)]):
+            with pytest.raises(ValueError, match="without a gap"):
+                tf.switch_case(tf.constant(1), branches)
+        with pytest.raises(TypeError, match="list"):
+            tf.cond(tf.constant(True), lambda: [one()], lambda: (two(),), strict=True)
+        with pytest.raises(ValueError, match="at least one"):
+            tf.concat([], 0)
+        with tf.Session() as sess:
+            chosen = tf.switch_case(tf.constant(1), {1: two, 0: one})
+            assert sess.run(chosen) == sess.run(chosen.name.encode()) == 2
