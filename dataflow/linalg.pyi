@@ -20,7 +20,7 @@ from dataflow.ops.matrix_diag import (
     matrix_transpose as transpose,
 )
 from dataflow.ops.matrix_functions import matrix_exponential as expm, matrix_rank as matrix_rank
-from dataflow.ops.normalization import l2_normalize as l2_normalize
+from dataflow.ops.moments import l2_normalize as l2_normalize
 from dataflow.ops.solvers import (
     cholesky_solve as cholesky_solve,
     matrix_determinant as det,

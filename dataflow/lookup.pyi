@@ -1,7 +1,7 @@
-from dataflow.ops.lookup import (
+from dataflow.ops.lookup import StaticHashTable as StaticHashTable
+from dataflow.ops.table_initializers import (
     KeyValueTensorInitializer as KeyValueTensorInitializer,
-    StaticHashTable as StaticHashTable,
-    StaticVocabularyTable as StaticVocabularyTable,
     TextFileIndex as TextFileIndex,
     TextFileInitializer as TextFileInitializer,
 )
+from dataflow.ops.vocabulary_tables import StaticVocabularyTable as StaticVocabularyTable

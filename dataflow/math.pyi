@@ -79,7 +79,7 @@ from dataflow.ops.elementary import (
     tan as tan,
     tanh as tanh,
 )
-from dataflow.ops.normalization import l2_normalize as l2_normalize, zero_fraction as zero_fraction
+from dataflow.ops.moments import l2_normalize as l2_normalize, zero_fraction as zero_fraction
 from dataflow.ops.reduce import (
     argmax as argmax,
     argmin as argmin,

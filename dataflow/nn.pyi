@@ -26,9 +26,11 @@ from dataflow.ops.candidate_sampling import (
     fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler,
     learned_unigram_candidate_sampler as learned_unigram_candidate_sampler,
     log_uniform_candidate_sampler as log_uniform_candidate_sampler,
+    uniform_candidate_sampler as uniform_candidate_sampler,
+)
+from dataflow.ops.sampled_losses import (
     nce_loss as nce_loss,
     sampled_softmax_loss as sampled_softmax_loss,
-    uniform_candidate_sampler as uniform_candidate_sampler,
 )
 from dataflow.ops.conv_functions import (
     atrous_conv2d as atrous_conv2d,
@@ -79,11 +81,13 @@ from dataflow.ops.math import sigmoid as sigmoid, tanh as tanh
 from dataflow.ops.normalization import (
     batch_norm_with_global_normalization as batch_norm_with_global_normalization,
     batch_normalization as batch_normalization,
-    dropout as dropout,
     fused_batch_norm as fused_batch_norm,
-    l2_normalize as l2_normalize,
     local_response_normalization as local_response_normalization,
     lrn as lrn,
+)
+from dataflow.ops.dropout import dropout as dropout
+from dataflow.ops.moments import (
+    l2_normalize as l2_normalize,
     moments as moments,
     normalize_moments as normalize_moments,
     sufficient_statistics as sufficient_statistics,

@@ -14,9 +14,9 @@ from dataflow.layers.base import Layer, smart_cond
 from dataflow.namespaces import explain_absent
 from dataflow.ops import array
 from dataflow.ops.activation import relu
+from dataflow.ops.dropout import dropout as drop
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import tanh
-from dataflow.ops.normalization import dropout as drop
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.rnn.cells import BasicLSTMCell, BasicRNNCell, LSTMStateTuple
 from dataflow.rnn.loops import dynamic_rnn

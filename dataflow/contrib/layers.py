@@ -38,6 +38,7 @@ from dataflow.ops.embedding import (
     safe_embedding_lookup_sparse as safe_embedding_lookup_sparse,
 )
 from dataflow.ops.math import abs_, add_n, multiply, reduce_sum, sqrt, square
+from dataflow.ops.moments import moments
 from dataflow.ops.variable_scope import get_variable, variable_scope
 from dataflow.train.moving_averages import assign_moving_average
 
@@ -511,7 +512,7 @@ def layer_norm(
             beta = get_variable("beta", shape, dtype, initializers.zeros_initializer())
         if scale:
             gamma = get_variable("gamma", shape, dtype, initializers.ones_initializer())
-        mean, variance = normalization_ops.moments(inputs, axes, keep_dims=True)
+        mean, variance = moments(inputs, axes, keep_dims=True)
         epsilon = 1e-3 if dtype is dtypes.float16 else 1e-12  # the least that float16 can tell
         outputs = normalization_ops.batch_normalization(
             inputs, mean, variance, beta, gamma, epsilon

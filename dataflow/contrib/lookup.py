@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dataflow.namespaces import explain_absent
-from dataflow.ops.lookup import (
-    FastHashSpec,
-    HashTable,
-    IdTableWithHashBuckets,
+from dataflow.ops.lookup import HashTable, MutableDenseHashTable, MutableHashTable
+from dataflow.ops.table_initializers import (
     KeyValueTensorInitializer,
-    MutableDenseHashTable,
-    MutableHashTable,
-    StrongHashSpec,
     TextFileIdTableInitializer,
     TextFileIndex,
     TextFileInitializer,
     TextFileStringTableInitializer,
+)
+from dataflow.ops.vocabulary_tables import (
+    FastHashSpec,
+    IdTableWithHashBuckets,
+    StrongHashSpec,
     index_table_from_file,
     index_table_from_tensor,
     index_to_string_table_from_file,

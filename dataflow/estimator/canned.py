@@ -18,7 +18,7 @@ from dataflow.ops import array
 from dataflow.ops.control_flow import group
 from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.initializers import glorot_uniform_initializer, zeros_initializer
-from dataflow.ops.normalization import zero_fraction
+from dataflow.ops.moments import zero_fraction
 from dataflow.ops.partitioners import min_max_variable_partitioner
 from dataflow.ops.state import assign_add
 from dataflow.ops.summary import histogram, scalar

@@ -17,7 +17,7 @@ from dataflow.estimator.label_checks import check_labels
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.metrics import counts, means, thresholds
-from dataflow.ops import array, lookup
+from dataflow.ops import array
 from dataflow.ops.activation import softmax
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_equal, less_equal
@@ -28,6 +28,10 @@ from dataflow.ops.loss import (
 )
 from dataflow.ops.math import argmax, maximum, sigmoid, subtract
 from dataflow.ops.string import as_string
+from dataflow.ops.vocabulary_tables import (
+    index_table_from_tensor,
+    index_to_string_table_from_tensor,
+)
 
 
 class _ClassHead(Head):
@@ -60,7 +64,7 @@ class _ClassHead(Head):
                 raise ValueError(
                     f"Labels dtype should be string if there is a vocabulary. Instead got {labels}"
                 )
-            table = lookup.index_table_from_tensor(list(self._vocabulary), name="class_id_lookup")
+            table = index_table_from_tensor(list(self._vocabulary), name="class_id_lookup")
             labels = table.lookup(labels)
         elif not labels.dtype.is_integer and not (
             isinstance(self, BinaryClassHead) and labels.dtype.is_floating
@@ -85,7 +89,7 @@ class _ClassHead(Head):
     def _classes(self, class_ids: Tensor) -> Tensor:
         if self._vocabulary is None:
             return as_string(class_ids, name="str_classes")  # type: ignore[no-any-return]
-        table = lookup.index_to_string_table_from_tensor(
+        table = index_to_string_table_from_tensor(
             list(self._vocabulary), name="class_string_lookup"
         )
         return table.lookup(class_ids)  # type: ignore[no-any-return]

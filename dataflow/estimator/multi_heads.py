@@ -13,7 +13,7 @@ from dataflow.estimator.model_fn import ModeKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.tensor import Tensor
 from dataflow.metrics import means, thresholds as threshold_metrics
-from dataflow.ops import array, lookup
+from dataflow.ops import array
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_equal, less_equal, logical_and
 from dataflow.ops.graph_functions import control_dependencies
@@ -23,6 +23,7 @@ from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.sparse import sparse_to_indicator
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.string import as_string
+from dataflow.ops.vocabulary_tables import index_table_from_tensor
 
 
 class MultiLabelHead(Head):
@@ -92,9 +93,7 @@ class MultiLabelHead(Head):
             if values.dtype.base_dtype is dtypes.string:
                 if self._vocabulary is None:
                     raise ValueError("Labels that are strings need a label_vocabulary.")
-                table = lookup.index_table_from_tensor(
-                    list(self._vocabulary), name="class_id_lookup"
-                )
+                table = index_table_from_tensor(list(self._vocabulary), name="class_id_lookup")
                 values = table.lookup(values)
             ids = SparseTensor(labels.indices, cast(values, dtypes.int64), labels.dense_shape)
             return cast(sparse_to_indicator(ids, count), dtypes.int64)  # type: ignore[no-any-return]

@@ -17,7 +17,7 @@ from dataflow.feature_column.base import (
     check_dtype,
     to_sparse,
 )
-from dataflow.ops import array, lookup
+from dataflow.ops import array
 from dataflow.ops.assertions import assert_greater_equal, assert_less
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_equal, less, logical_and
@@ -25,6 +25,7 @@ from dataflow.ops.graph_functions import control_dependencies
 from dataflow.ops.parsing import VarLenFeature
 from dataflow.ops.sparse_tensor import SparseTensor
 from dataflow.ops.string import as_string, string_to_hash_bucket_fast
+from dataflow.ops.vocabulary_tables import index_table_from_file, index_table_from_tensor
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class VocabularyListColumn(KeyedCategoricalColumn):
         kind = self.dtype
         if kind.is_integer:
             values, kind = as_int64(values), dtypes.int64
-        table = lookup.index_table_from_tensor(
+        table = index_table_from_tensor(
             list(self.vocabulary_list),
             self.num_oov_buckets,
             self.default_value,
@@ -114,7 +115,7 @@ class VocabularyFileColumn(KeyedCategoricalColumn):
         kind = self.dtype
         if kind.is_integer:
             values, kind = as_int64(values), dtypes.int64
-        table = lookup.index_table_from_file(
+        table = index_table_from_file(
             self.vocabulary_file,
             self.num_oov_buckets,
             self.vocabulary_size,

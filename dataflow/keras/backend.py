@@ -406,7 +406,7 @@ def permute_dimensions(x: Any, pattern: Any) -> Any:
 
 def l2_normalize(x: Any, axis: Any = None) -> Any:
     """``x`` divided by its Euclidean norm."""
-    from dataflow.ops.normalization import l2_normalize as normalized
+    from dataflow.ops.moments import l2_normalize as normalized
 
     return normalized(x, axis)
 
@@ -430,7 +430,7 @@ def random_uniform(shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any 
 
 def dropout(x: Any, level: Any, noise_shape: Any = None, seed: Any = None) -> Any:
     """A part ``level`` of ``x`` set to 0, the rest scaled up."""
-    from dataflow.ops.normalization import dropout as drop
+    from dataflow.ops.dropout import dropout as drop
 
     return drop(x, rate=level, noise_shape=noise_shape, seed=seed)
 

@@ -17,7 +17,7 @@ from dataflow.ops.loss import (
     sparse_softmax_cross_entropy_with_logits,
 )
 from dataflow.ops.math import cast, maximum
-from dataflow.ops.normalization import l2_normalize
+from dataflow.ops.moments import l2_normalize
 from dataflow.ops.reduce import reduce_all, reduce_max, reduce_mean, reduce_sum
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.layers.base import InputSpec, Layer, layer_function, smart_cond
-from dataflow.ops import array, bias as bias_ops, normalization as normalization_ops
+from dataflow.ops import array, bias as bias_ops, dropout as dropout_ops
 from dataflow.ops.initializers import zeros_initializer
 from dataflow.ops.math import matmul
 from dataflow.ops.tensor_products import tensordot
@@ -109,7 +109,7 @@ class Dropout(Layer):
     def call(self, inputs: Any, training: Any = False) -> Any:
         return smart_cond(
             training,
-            lambda: normalization_ops.dropout(
+            lambda: dropout_ops.dropout(
                 inputs, rate=self.rate, noise_shape=self.noise_shape, seed=self.seed
             ),
             lambda: array.identity(inputs),

@@ -15,6 +15,7 @@ from dataflow.ops.arithmetic import maximum, minimum
 from dataflow.ops.casts import cast
 from dataflow.ops.elementary import sqrt
 from dataflow.ops.initializers import ones_initializer, zeros_initializer
+from dataflow.ops.moments import moments
 from dataflow.ops.reduce import reduce_mean
 from dataflow.ops.sources import constant
 from dataflow.shapes import TensorShape
@@ -199,7 +200,7 @@ class BatchNormalization(Layer):
             scale, offset = self._adjusted(array.shape(inputs), training, scale, offset)
         mean, variance = smart_cond(
             training,
-            lambda: normalization_ops.moments(inputs, reduction, keep_dims=keep),
+            lambda: moments(inputs, reduction, keep_dims=keep),
             lambda: (array.identity(self.moving_mean), array.identity(self.moving_variance)),
         )
         if self.renorm:

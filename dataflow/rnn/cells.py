@@ -18,12 +18,12 @@ from dataflow.ops import array
 from dataflow.ops.activation import relu
 from dataflow.ops.bias import bias_add
 from dataflow.ops.clip import clip_by_value
+from dataflow.ops.dropout import dropout
 from dataflow.ops.initializers import (
     constant_initializer,
     zeros_initializer,
 )
 from dataflow.ops.math import matmul, sigmoid, tanh
-from dataflow.ops.normalization import dropout
 from dataflow.ops.variable_scope import variable_scope
 from dataflow.shapes import TensorShape
 

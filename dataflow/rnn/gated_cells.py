@@ -8,9 +8,9 @@ from dataflow.graph.conversion import convert_to_tensor
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
 from dataflow.ops.conv_functions import convolution
+from dataflow.ops.dropout import dropout
 from dataflow.ops.initializers import constant_initializer, zeros_initializer
 from dataflow.ops.math import matmul, reduce_mean, rsqrt, sigmoid, square, tanh
-from dataflow.ops.normalization import dropout
 from dataflow.ops.variable_scope import get_variable, get_variable_scope, variable_scope
 from dataflow.rnn.cells import BasicLSTMCell, CellAround, LSTMStateTuple, RNNCell
 from dataflow.rnn.loops import bidirectional_dynamic_rnn, dynamic_rnn, static_bidirectional_rnn

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dataflow as tf
-from dataflow.ops import lookup
+from dataflow.ops import lookup, table_initializers, vocabulary_tables
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def vocabulary(tmp_path: Path) -> str:
 
 def test_a_table_must_be_filled_first_and_each_session_has_its_own() -> None:
     with tf.Graph().as_default():
-        table = lookup.index_table_from_tensor(["a", "b"])
+        table = vocabulary_tables.index_table_from_tensor(["a", "b"])
         ids = table.lookup(tf.constant(["b", "z"]))
         init = tf.tables_initializer()
         with tf.Session() as first, tf.Session() as second:
@@ -35,7 +35,7 @@ def test_a_table_must_be_filled_first_and_each_session_has_its_own() -> None:
 
 def test_words_out_of_vocabulary_share_buckets() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
-        table = lookup.index_table_from_tensor(["x", "y"], num_oov_buckets=5)
+        table = vocabulary_tables.index_table_from_tensor(["x", "y"], num_oov_buckets=5)
         ids = table.lookup(tf.constant(["x", "q", "r"]))
         session.run(tf.tables_initializer())
         assert session.run(ids).tolist() == [0, 5, 5]  # as TensorFlow 2.15.1's
@@ -44,9 +44,9 @@ def test_words_out_of_vocabulary_share_buckets() -> None:
 
 def test_tables_from_files(vocabulary: str) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
-        forward = lookup.index_table_from_file(vocabulary)
-        backward = lookup.index_to_string_table_from_file(vocabulary)
-        cut = lookup.index_table_from_file(vocabulary, vocab_size=2)
+        forward = vocabulary_tables.index_table_from_file(vocabulary)
+        backward = vocabulary_tables.index_to_string_table_from_file(vocabulary)
+        cut = vocabulary_tables.index_table_from_file(vocabulary, vocab_size=2)
         words = tf.SparseTensor([[0]], ["cherry"], [1])
         session.run(tf.tables_initializer())
         assert session.run(forward.lookup(words)).values.tolist() == [2]
@@ -57,10 +57,10 @@ def test_tables_from_files(vocabulary: str) -> None:
 
 def test_files_that_do_not_fit(vocabulary: str, tmp_path: Path) -> None:
     with tf.Graph().as_default(), tf.Session() as session:
-        missing = lookup.index_table_from_file(str(tmp_path / "none.txt"))
+        missing = vocabulary_tables.index_table_from_file(str(tmp_path / "none.txt"))
         with pytest.raises(tf.errors.NotFoundError, match=r"none\.txt"):
             session.run(missing.init)
-        short = lookup.index_table_from_file(vocabulary, vocab_size=9)
+        short = vocabulary_tables.index_table_from_file(vocabulary, vocab_size=9)
         with pytest.raises(tf.errors.InvalidArgumentError, match="expected 9 but got 3"):
             session.run(short.init)
 
@@ -82,15 +82,15 @@ def test_a_mutable_table_changes_as_the_graph_runs() -> None:
 
 def test_mistakes_are_found_when_the_table_is_made() -> None:
     with tf.Graph().as_default(), tf.Session() as session:
-        table = lookup.index_table_from_tensor(["a"])
+        table = vocabulary_tables.index_table_from_tensor(["a"])
         with pytest.raises(TypeError, match="must be string"):
             table.lookup(tf.constant([1]))
         with pytest.raises(ValueError, match="vocabulary_list"):
-            lookup.index_table_from_tensor(None)
+            vocabulary_tables.index_table_from_tensor(None)
         with pytest.raises(ValueError, match="oov_buckets"):
-            lookup.StaticVocabularyTable(None, 0)
+            vocabulary_tables.StaticVocabularyTable(None, 0)
         doubled = lookup.HashTable(
-            lookup.KeyValueTensorInitializer(["a", "a"], np.array([1, 2])), -1
+            table_initializers.KeyValueTensorInitializer(["a", "a"], np.array([1, 2])), -1
         )
         with pytest.raises(tf.errors.FailedPreconditionError, match="different value for same key"):
             session.run(doubled.init)

@@ -12,7 +12,7 @@ from dataflow.keras.base_layer import Layer, Node
 from dataflow.keras.serialization import serialize
 from dataflow.layers import core
 from dataflow.layers.base import smart_cond
-from dataflow.ops import array, normalization as normalization_ops
+from dataflow.ops import array, dropout as dropout_ops
 from dataflow.ops.comparison import greater, not_equal
 from dataflow.ops.math import cast
 from dataflow.ops.reduce import reduce_any
@@ -175,7 +175,7 @@ class Dropout(Layer):
             return inputs
         return smart_cond(
             training,
-            lambda: normalization_ops.dropout(
+            lambda: dropout_ops.dropout(
                 inputs, rate=self.rate, noise_shape=self._noise_shape(inputs), seed=self.seed
             ),
             lambda: array.identity(inputs),

@@ -8,7 +8,7 @@ from typing import Any
 from dataflow.keras.base_layer import Layer
 from dataflow.ops import array
 from dataflow.ops.math import matmul, maximum, minimum
-from dataflow.ops.normalization import l2_normalize
+from dataflow.ops.moments import l2_normalize
 
 
 class _Merge(Layer):

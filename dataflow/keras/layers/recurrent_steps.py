@@ -14,9 +14,9 @@ from dataflow.keras.layers.core import weight_settings
 from dataflow.layers.base import smart_cond
 from dataflow.ops import array
 from dataflow.ops.bias import bias_add
+from dataflow.ops.dropout import dropout as drop
 from dataflow.ops.initializers import Ones, Zeros
 from dataflow.ops.math import matmul
-from dataflow.ops.normalization import dropout as drop
 
 
 class RecurrentWeights(Layer):
