@@ -134,9 +134,9 @@ def test_a_helper() -> None:
         return threading.get_ident(), makes_subnormals()
 
     def found() -> bool:
-        later = parallel.Later(look)
+        future = parallel.Future(look)
         time.sleep(0.001)
-        thread, makes = later()
+        thread, makes = future()
         assert makes is (thread == here)
         return bool(thread != here)
 
