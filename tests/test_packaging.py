@@ -113,7 +113,7 @@ def test_nothing_else_is_in_it(names):
     assert strays == []
 
 
-def test_the_licence_is_in_it(names):
+def test_the_license_is_in_it(names):
     assert any(name.endswith("LICENSE") for name in names)
 
 

@@ -21,7 +21,7 @@ FILE = RemoteFile(
 INFO = DatasetInfo(
     name="analogies",
     title="19,544 word analogies in 14 groups",
-    licence="Apache-2.0 (Mikolov et al. 2013)",
+    license="Apache-2.0 (Mikolov et al. 2013)",
     files=(FILE,),
 )
 

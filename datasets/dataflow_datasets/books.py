@@ -32,7 +32,7 @@ FILES = {
 INFO = DatasetInfo(
     name="books",
     title="a novel and a selection of plays in English, 3.1 MB",
-    licence="public domain",
+    license="public domain",
     files=tuple(FILES.values()),
 )
 

@@ -31,7 +31,7 @@ TEST = RemoteFile(
 INFO = DatasetInfo(
     name="census",
     title="48,842 adults of the 1994 census: who earns more than $50,000?",
-    licence="CC BY 4.0 (UCI)",
+    license="CC BY 4.0 (UCI)",
     files=(TRAIN, TEST),
 )
 

@@ -8,7 +8,7 @@ from .scikit_tables import Split, load_split
 INFO = DatasetInfo(
     name="diabetes",
     title="442 patients, ten measurements, and how far the disease got in a year",
-    licence="free for research and teaching (Efron et al. 2004); scikit-learn's copy",
+    license="free for research and teaching (Efron et al. 2004); scikit-learn's copy",
 )
 
 

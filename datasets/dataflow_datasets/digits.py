@@ -12,7 +12,7 @@ from .tables import split_rows
 INFO = DatasetInfo(
     name="digits",
     title="1,797 handwritten digits, 8 x 8 pixels",
-    licence="CC BY 4.0 (UCI)",
+    license="CC BY 4.0 (UCI)",
 )
 
 Array = np.ndarray[Any, Any]
@@ -23,7 +23,7 @@ def load_data(
 ) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     """``(train_x, train_y), (test_x, test_y)``.
 
-    Images are float32 of shape ``[n, 8, 8]`` in [0, 1] (16 grey levels); labels int64, 0 to 9.
+    Images are float32 of shape ``[n, 8, 8]`` in [0, 1] (16 gray levels); labels int64, 0 to 9.
     """
     from sklearn.datasets import load_digits
 

@@ -27,7 +27,7 @@ FILE = RemoteFile(
 INFO = DatasetInfo(
     name="housing",
     title="20,640 Californian districts of 1990 and their median house value",
-    licence="public domain (StatLib)",
+    license="public domain (StatLib)",
     files=(FILE,),
 )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 INFO = DatasetInfo(
     name="iris",
     title="150 iris flowers of three species, four lengths each",
-    licence="public domain (Fisher 1936)",
+    license="public domain (Fisher 1936)",
 )
 
 CSV_COLUMN_NAMES = ["SepalLength", "SepalWidth", "PetalLength", "PetalWidth", "Species"]

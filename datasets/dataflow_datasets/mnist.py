@@ -63,7 +63,7 @@ FILES = {
 INFO = DatasetInfo(
     name="mnist",
     title="70,000 handwritten digits, 28 x 28 pixels",
-    licence="CC BY-SA 3.0 (LeCun, Cortes, Burges)",
+    license="CC BY-SA 3.0 (LeCun, Cortes, Burges)",
     files=tuple(FILES.values()),
 )
 

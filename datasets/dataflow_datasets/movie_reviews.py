@@ -34,7 +34,7 @@ POSITIVE = RemoteFile(
 INFO = DatasetInfo(
     name="movie_reviews",
     title="10,662 sentences from film reviews, half positive, half negative",
-    licence="free for research (Pang and Lee 2005)",
+    license="free for research (Pang and Lee 2005)",
     files=(NEGATIVE, POSITIVE),
 )
 

@@ -51,14 +51,14 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """A data set: its name, one line on what it holds, its licence, and its files.
+    """A data set: its name, one line on what it holds, its license, and its files.
 
     ``files`` is empty for sets that need no download.
     """
 
     name: str
     title: str
-    licence: str
+    license: str
     files: tuple[RemoteFile, ...] = ()
 
 
@@ -85,7 +85,7 @@ def info(name: str) -> DatasetInfo:
 
 
 def card(name: str) -> str:
-    """The set's data card as Markdown: source, licence, columns, units, rows."""
+    """The set's data card as Markdown: source, license, columns, units, rows."""
     if name not in NAMES:
         raise KeyError(f"No data set is called {name!r}. There are: {', '.join(NAMES)}.")
     return (Path(__file__).parent / "cards" / f"{name}.md").read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ from .registry import DatasetInfo
 INFO = DatasetInfo(
     name="synthetic",
     title="a made-up language whose word analogies hold by construction",
-    licence="made by this package; Apache-2.0",
+    license="made by this package; Apache-2.0",
 )
 
 ROLES = ("country", "capital", "people", "money")

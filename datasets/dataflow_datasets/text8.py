@@ -16,7 +16,7 @@ FILE = RemoteFile(
 INFO = DatasetInfo(
     name="text8",
     title="17 million words of Wikipedia, 2006",
-    licence="CC BY-SA 3.0 (Wikipedia), prepared by M. Mahoney",
+    license="CC BY-SA 3.0 (Wikipedia), prepared by M. Mahoney",
     files=(FILE,),
 )
 

@@ -8,7 +8,7 @@ from .scikit_tables import Split, load_split
 INFO = DatasetInfo(
     name="wine",
     title="178 wines of three growers, thirteen chemical measurements each",
-    licence="CC BY 4.0 (UCI)",
+    license="CC BY 4.0 (UCI)",
 )
 
 

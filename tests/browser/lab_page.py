@@ -214,7 +214,7 @@ class LabPage:
         return "".join(parts)
 
     def failures(self) -> list[str]:
-        """One text per failed cell: its index, and the error without terminal colours."""
+        """One text per failed cell: its index, and the error without terminal colors."""
         found = []
         for cell in self.cells():
             for output in cell["outputs"]:

@@ -1,4 +1,4 @@
-"""EmbeddingView in a real JupyterLab: search, neighbours, analogies, t-SNE, live, keyboard."""
+"""EmbeddingView in a real JupyterLab: search, neighbors, analogies, t-SNE, live, keyboard."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ known = [royal * (w in ("king", "queen", "prince", "princess")) * 2
          + young * (w in ("prince", "princess", "boy", "girl")) for w in words]"""
 
 WORDS = """groups = ["people"] * 8 + [["animals", "plants", "<b>tools</b>"][i % 3] for i in range(240)]
-centres = directions[3:]
-rest = [centres[i % 3] * 1.5 + rng.normal(size=24) * 0.6 for i in range(240)]
+centers = directions[3:]
+rest = [centers[i % 3] * 1.5 + rng.normal(size=24) * 0.6 for i in range(240)]
 labels = words + [f"{groups[8 + i]} {i}" for i in range(239)] + ["<img src=x onerror=hacked=1>"]
 vectors = np.array(known + rest) + rng.normal(size=(248, 24)) * 0.01
 view = EmbeddingView(vectors, labels, groups=groups, title="Words")
@@ -63,7 +63,7 @@ def near(view: Locator) -> list[str]:
 
 
 @pytest.mark.parametrize("theme", ["Light", "Dark"])
-def test_search_neighbours_and_looks(
+def test_search_neighbors_and_looks(
     lab_page: LabPage, jupyter_server: JupyterServer, theme: str
 ) -> None:
     view = open_view(lab_page, jupyter_server, WORDS)
@@ -75,7 +75,7 @@ def test_search_neighbours_and_looks(
     assert view.locator(".df-side h4").text_content() == "king"
     assert near(view)[:2] == ["queen", "prince"]
     assert "king: nearest queen" in view.locator(".df-status").text_content()
-    lab_page.run_code("assert [w for w, _ in view.neighbours('king', 2)] == ['queen', 'prince']")
+    lab_page.run_code("assert [w for w, _ in view.neighbors('king', 2)] == ['queen', 'prince']")
     lab_page.assert_no_cell_failed()
     view.locator(".df-scatter").scroll_into_view_if_needed()
     lab_page.page.wait_for_timeout(300)

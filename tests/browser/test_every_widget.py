@@ -81,7 +81,7 @@ def test_pictures_of_every_widget_in_both_themes(
         _pose(lab_page, widget)
     for theme in THEMES:
         lab_page.set_theme(f"JupyterLab {theme.capitalize()}")
-        lab_page.page.wait_for_timeout(800)  # until colours have settled
+        lab_page.page.wait_for_timeout(800)  # until colors have settled
         for index, widget in enumerate(WIDGETS, start=1):
             element = lab_page.output(index).locator(".df-widget")
             path = lab_page.screenshot(f"widget_{widget}_{theme}", element)

@@ -472,7 +472,7 @@ def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, which: str) ->
         inside.get_by_role("button", name="x ** 2 -> square(x)").click()
         wait_tag(bare, "after", "new")
         bare.page.locator(".df-node.df-comes").click()
-    bare.page.wait_for_timeout(400)  # until colours have settled
+    bare.page.wait_for_timeout(400)  # until colors have settled
     assert serious_findings(bare.page, "main") == []
     if which == "rewrite_player":
         assert bare.page.evaluate(CONTRAST) == []

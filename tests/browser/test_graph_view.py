@@ -77,7 +77,7 @@ def test_live_graph_and_live_runs(lab_page: LabPage, jupyter_server: JupyterServ
     lab_page.run_code("sess.run(late); None")
     wait_class(inside, "useless", "df-needed")
     wait_class(inside, "pow_op", "df-pruned")
-    lab_page.page.wait_for_timeout(1200)  # until colours have settled
+    lab_page.page.wait_for_timeout(1200)  # until colors have settled
     lab_page.screenshot("graph_view_light")
 
 
@@ -280,5 +280,5 @@ def test_themes(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
     dark = lab_page.page.evaluate(read)
     assert light != dark
     assert sum(map(int, dark[0][4:-1].split(","))) < 150, dark
-    lab_page.page.wait_for_timeout(1200)  # until colours have settled
+    lab_page.page.wait_for_timeout(1200)  # until colors have settled
     lab_page.screenshot("graph_view_dark")

@@ -43,7 +43,7 @@ def test_lesson_02(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
     assert "df-fetched" in classes(view, "pow_op")
     assert "1 pruned" in view.locator(".df-status").text_content()
     view.scroll_into_view_if_needed()
-    lab_page.page.wait_for_timeout(1200)  # until colours have settled
+    lab_page.page.wait_for_timeout(1200)  # until colors have settled
     lab_page.screenshot("lesson_02_pruned")
 
     lab_page.run_cell(useless_run)
@@ -70,7 +70,7 @@ def test_lesson_02(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
     wait_class(stepper, "pow_op", "df-current")
     assert stepper.locator(".df-now .df-number").text_content() == "15625"
     stepper.scroll_into_view_if_needed()
-    lab_page.page.wait_for_timeout(1200)  # until colours have settled
+    lab_page.page.wait_for_timeout(1200)  # until colors have settled
     lab_page.screenshot("lesson_02_stepper")
 
 

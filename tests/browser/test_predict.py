@@ -93,7 +93,7 @@ def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, answered: bool
     assert bare.page.locator(".df-predict").count() == len(FORMS)
     if not answered:
         bare.page.locator(".df-node").last.click()
-    bare.page.wait_for_timeout(400)  # until colours have settled
+    bare.page.wait_for_timeout(400)  # until colors have settled
     assert serious_findings(bare.page, "main") == []
     assert bare.failures() == []
     bare.close()
@@ -221,7 +221,7 @@ def test_a_question_of_placement_shows_its_part_colored_by_device(
     assert not [name for name in titles if "Initializer" in name or "Assign" in name]
     keys = bare.page.locator(".df-legend .df-key").all_text_contents()
     assert sorted(keys) == ["/job:worker/task:0 (4)", "/job:worker/task:1 (3)", "not pinned (1)"]
-    assert bare.page.locator(".df-node.df-coloured").count() == len(titles)
+    assert bare.page.locator(".df-node.df-colored").count() == len(titles)
     assert serious_findings(bare.page, "main") == []
     bare.close()
 
@@ -246,7 +246,7 @@ def test_nodes_by_mouse(lab_page: LabPage, jupyter_server: JupyterServer) -> Non
     assert "The real run took 5 steps" in verdict.text_content()
     wait_class(inside, "useless", "df-pruned")
     assert "right" in node(inside, "useless").get_attribute("aria-label")
-    lab_page.page.wait_for_timeout(800)  # until colours have settled
+    lab_page.page.wait_for_timeout(800)  # until colors have settled
     lab_page.screenshot("predict_nodes_right", inside)
     lab_page.run_code("assert [a['given'] for a in q.answers] == [['mul_op'], ['useless']]")
     # The same cell, run again, still shows the answers; "Begin again" forgets them.
@@ -361,7 +361,7 @@ def test_dark_theme_and_what_the_notebook_keeps(
     node(inside, "useless").click()
     check(inside)
     wait_state(inside, "right")
-    lab_page.page.wait_for_timeout(1700)  # until the picture is kept and colours have settled
+    lab_page.page.wait_for_timeout(1700)  # until the picture is kept and colors have settled
     lab_page.screenshot("predict_dark", inside)
     background = inside.locator(".df-predict").evaluate(
         "(e) => getComputedStyle(e).backgroundColor"

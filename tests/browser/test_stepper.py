@@ -57,7 +57,7 @@ def test_forward_and_back(lab_page: LabPage, jupyter_server: JupyterServer) -> N
     assert "The run is complete" in inside.locator(".df-status").text_content()
     assert inside.locator(".df-node.df-done").count() == 5
     assert "df-pruned" in node(inside, "useless").get_attribute("class")
-    lab_page.page.wait_for_timeout(1200)  # until colours have settled
+    lab_page.page.wait_for_timeout(1200)  # until colors have settled
     lab_page.screenshot("stepper_light")
     back.click()
     at_step(inside, 4)
@@ -135,7 +135,7 @@ Stepper(tf.Session(), both, feed)"""
     assert "min -1, max 1" in heat.get_attribute("aria-label")
     pixel = heat.evaluate("(c) => [...c.getContext('2d').getImageData(0, 0, 1, 1).data]")
     assert pixel[:3] == [178, 24, 43], "the first value is +1, the red end of a diverging map"
-    lab_page.page.wait_for_timeout(1200)  # until colours have settled
+    lab_page.page.wait_for_timeout(1200)  # until colors have settled
     lab_page.screenshot("stepper_heat")
     inside.locator(".df-now").get_by_role("button", name="All values").click()
     inside.locator(".df-all").wait_for()
@@ -171,7 +171,7 @@ def test_dark_theme(lab_page: LabPage, jupyter_server: JupyterServer) -> None:
     lab_page.page.wait_for_selector('body[data-jp-theme-light="false"]', state="attached")
     inside.get_by_role("slider", name="step").fill("4")
     at_step(inside, 4)
-    lab_page.page.wait_for_timeout(1200)  # until colours have settled
+    lab_page.page.wait_for_timeout(1200)  # until colors have settled
     lab_page.screenshot("stepper_dark")
     background = inside.locator(".df-now .df-card").evaluate(
         "(e) => getComputedStyle(e.closest('.df-widget')).backgroundColor"

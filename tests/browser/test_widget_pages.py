@@ -522,7 +522,7 @@ def test_edges_are_as_wide_as_what_they_carry(bare: BarePage) -> None:
     ]
     bare.show(graph_state(nodes, profile_data={"seconds": {}, "bytes": {"2": 120_000}}))
     bare.wait_drawn()
-    bare.page.get_by_label("colour by").select_option("memory")
+    bare.page.get_by_label("color by").select_option("memory")
     widths = bare.page.evaluate(
         """() => Object.fromEntries([...document.querySelectorAll('.df-edge')].map((e) =>
              [e.querySelector('title').textContent.split(':')[0],
@@ -563,7 +563,7 @@ def test_initialize_waits_for_nothing(bare: BarePage) -> None:
     assert result == "function", "what ends it, not a promise"
 
 
-def test_forced_colours(bare: BarePage) -> None:
+def test_forced_colors(bare: BarePage) -> None:
     bare.page.emulate_media(forced_colors="active")
     bare.show(shown_lesson(marks=lesson_marks()))
     bare.wait_drawn()
@@ -683,10 +683,10 @@ def test_isolate_and_back(bare: BarePage) -> None:
     bare.page.locator('.df-widget[data-drawn="6"]').wait_for()
 
 
-def test_colour_by_type_and_time(bare: BarePage) -> None:
+def test_color_by_type_and_time(bare: BarePage) -> None:
     bare.show(shown_lesson())
     bare.wait_drawn()
-    select = bare.page.get_by_label("colour by")
+    select = bare.page.get_by_label("color by")
     select.select_option("type")
     assert "Mul (2)" in bare.page.locator(".df-legend").text_content()
     fills = bare.page.locator(".df-node").evaluate_all(
@@ -733,7 +733,7 @@ def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, which: str) ->
     if which == "stepper":
         bare.page.get_by_role("button", name="One step forward").click()
     bare.page.locator(".df-node").last.click()
-    bare.page.wait_for_timeout(400)  # until colours have settled
+    bare.page.wait_for_timeout(400)  # until colors have settled
     assert serious_findings(bare.page, "main") == []
     bare.close()
 
@@ -742,10 +742,10 @@ def test_axe_finds_nothing_serious(chromium: Browser, dark: bool, which: str) ->
 # text against the node's fill.
 CONTRAST = """() => {
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
-  const rgb = (colour, under = [255, 255, 255]) => {
+  const rgb = (color, under = [255, 255, 255]) => {
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = `rgb(${under})`; canvas.fillRect(0, 0, 1, 1);
-    canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    canvas.fillStyle = color; canvas.fillRect(0, 0, 1, 1);
     return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3);
   };
   const light = (c) => {

@@ -29,7 +29,7 @@ class Server(ThreadingHTTPServer):
         self.content = CONTENT
         self.ranges: list[str | None] = []
         self.cut_at: int | None = None
-        self.honours_range = True
+        self.honors_range = True
         self.status: int | None = None
 
     @property
@@ -49,13 +49,13 @@ class Handler(BaseHTTPRequestHandler):
             return
         start = int(wanted.removeprefix("bytes=").rstrip("-")) if wanted else 0
         total = len(server.content)
-        if wanted and server.honours_range and start >= total:
+        if wanted and server.honors_range and start >= total:
             self.send_response(416)
             self.send_header("Content-Range", f"bytes */{total}")
             self.send_header("Content-Length", "0")
             self.end_headers()
             return
-        if not (wanted and server.honours_range):
+        if not (wanted and server.honors_range):
             start = 0
             self.send_response(200)
         else:
@@ -149,7 +149,7 @@ def test_server_without_ranges_starts_anew(server: Server, places: Path) -> None
     part = places / "cache" / "folder" / "file.bin.part"
     part.parent.mkdir(parents=True)
     part.write_bytes(b"something else")
-    server.honours_range = False
+    server.honors_range = False
     assert fetch.fetch(remote(server.url)).read_bytes() == CONTENT
 
 

@@ -20,9 +20,9 @@ def test_set_has_info_and_card(name: str) -> None:
     info = dataflow_datasets.info(name)
     assert info.name == name
     assert info.title
-    assert info.licence
+    assert info.license
     text = dataflow_datasets.card(name)
-    for needed in ("# ", "**Source**", "**Licence**", "**Rows**", "## Columns", "unit"):
+    for needed in ("# ", "**Source**", "**License**", "**Rows**", "## Columns", "unit"):
         assert needed in text, f"cards/{name}.md lacks {needed!r}"
     for file in info.files:
         assert file.name in text

@@ -92,7 +92,7 @@ def test_a_folder_is_learnt_from(tmp_path):
     assert history["acc"][-1] == 1.0
     tf.keras.backend.clear_session()
     with pytest.raises(ValueError, match="no folder"):
-        make.flow_from_directory(tmp_path, classes=["grey"])
+        make.flow_from_directory(tmp_path, classes=["gray"])
 
 
 def test_whitened_images_are_uncorrelated():

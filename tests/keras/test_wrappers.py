@@ -56,8 +56,8 @@ def test_a_classifier_is_searched_and_validated():
     two.set_params(epochs=25, verbose=0).fit(X, Y == "low")
     assert two.predict_proba(X).shape == (60, 2)
     assert two.score(X, Y == "low") > 0.9
-    with pytest.raises(ValueError, match="colour is not a legal parameter"):
-        keras.wrappers.scikit_learn.KerasClassifier(classifier, colour=1)
+    with pytest.raises(ValueError, match="color is not a legal parameter"):
+        keras.wrappers.scikit_learn.KerasClassifier(classifier, color=1)
     with pytest.raises(TypeError, match="build_fn"):
         keras.wrappers.scikit_learn.KerasClassifier()
 

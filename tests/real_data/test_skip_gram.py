@@ -46,19 +46,19 @@ KINDS = {
 
 
 def skip_grams(ids: Any, window: int) -> tuple[Any, Any]:
-    """All (word, neighbour) pairs of a text, up to ``window`` apart."""
-    words, neighbours = [], []
+    """All (word, neighbor) pairs of a text, up to ``window`` apart."""
+    words, neighbors = [], []
     for distance in range(1, window + 1):
         words += [ids[:-distance], ids[distance:]]
-        neighbours += [ids[distance:], ids[:-distance]]
-    return np.concatenate(words), np.concatenate(neighbours)
+        neighbors += [ids[distance:], ids[:-distance]]
+    return np.concatenate(words), np.concatenate(neighbors)
 
 
 def train_vectors(
     pairs: tuple[Any, Any], frequency: Any, size: int, batch_size: int, num_epochs: int
 ) -> Any:
     """Unit vectors [len(frequency), size], learnt from pairs of word numbers."""
-    words, neighbours = pairs
+    words, neighbors = pairs
     num_words = len(frequency)
     with tf.Graph().as_default(), tf.Session() as sess:
         tf.set_random_seed(0)
@@ -86,7 +86,7 @@ def train_vectors(
             order = rng.permutation(len(words))
             for start in range(0, len(order) - batch_size + 1, batch_size):
                 chosen = order[start : start + batch_size]
-                sess.run(train, {inputs: words[chosen], labels: neighbours[chosen][:, None]})
+                sess.run(train, {inputs: words[chosen], labels: neighbors[chosen][:, None]})
         return sess.run(normalized)
 
 
@@ -95,7 +95,7 @@ def test_nearest_words_of_two_books_are_of_the_same_kind(real_data: Path) -> Non
     vocabulary = [word for word, _ in Counter(text).most_common(3000)]
     ids = {word: i for i, word in enumerate(vocabulary)}
     numbers = np.array([ids[word] for word in text if word in ids])
-    # The most frequent words say little about their neighbours: some are left out (Mikolov 2013).
+    # The most frequent words say little about their neighbors: some are left out (Mikolov 2013).
     kept = np.sqrt(0.01 / (np.bincount(numbers) / len(numbers)))
     numbers = numbers[np.random.default_rng(0).random(len(numbers)) < kept[numbers]]
     vectors = train_vectors(
@@ -118,9 +118,9 @@ def test_analogies_that_hold_by_construction_are_answered() -> None:
     sentences = np.array([[ids[word] for word in sentence] for sentence in corpus.sentences])
     # Pairs within a sentence only.
     columns = [skip_grams(sentence, window=2) for sentence in sentences]
-    words, neighbours = (np.concatenate(parts) for parts in zip(*columns, strict=True))
+    words, neighbors = (np.concatenate(parts) for parts in zip(*columns, strict=True))
     frequency = np.bincount(sentences.ravel()) / sentences.size
-    vectors = train_vectors((words, neighbours), frequency, 32, 128, num_epochs=3)
+    vectors = train_vectors((words, neighbors), frequency, 32, 128, num_epochs=3)
     share = analogy_accuracy(vectors, vocabulary, corpus.questions)
     print(f"synthetic analogies: {share:.3f} of {len(corpus.questions):,}")
     assert share >= 0.9

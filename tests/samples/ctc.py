@@ -57,7 +57,7 @@ def _decoded(tf: Any, result: Any) -> list[Any]:
     return [*(p.values for p in paths), score]
 
 
-def _best_labellings(x: Any) -> list[Any]:
+def _best_labelings(x: Any) -> list[Any]:
     """The two most likely label sequences of each item, by enumeration of all paths."""
     y = np.exp(x.astype(np.float64))
     y /= y.sum(-1, keepdims=True)
@@ -113,7 +113,7 @@ SAMPLES = [
             ),
         ),
         (LOGITS,),
-        _best_labellings,
+        _best_labelings,
         gradient=(),
     ),
 ]

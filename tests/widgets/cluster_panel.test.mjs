@@ -1,7 +1,7 @@
 // What the panel says: states, rates, sparklines, announcements, traffic; without a page.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { History, allowed, cells, colourOf, heard, lineWidth, rate, sparkline, stateOf, summary, traffic, travelled } from "../../widgets/dataflow_widgets/cluster_panel/state.js";
+import { History, allowed, cells, colorOf, heard, lineWidth, rate, sparkline, stateOf, summary, traffic, traveled } from "../../widgets/dataflow_widgets/cluster_panel/state.js";
 
 const task = (name, state = "running", more = {}) => ({ name, state, stepsPerSecond: null, staleness: null, received: 0, sent: 0, receivedPerSecond: null, sentPerSecond: null, variables: 0, variableBytes: 0, memory: null, ...more });
 const cluster = (tasks, more = {}) => ({ id: "cluster 1", words: "1 ps and 1 worker", state: "running", tasks, ...more });
@@ -32,8 +32,8 @@ test("figures are short, and unknown ones a dash", () => {
   assert.equal(full.staleness, "0.63");
   assert.equal(full.received, "in 65 KB/s");
   assert.equal(full.sent, "out 0 B/s");
-  assert.equal(travelled(67000, 66000), "65 KB, 64 KB of it through shared memory");
-  assert.deepEqual([travelled(67000, 0), travelled(67000, null), travelled(null, null)], ["65 KB", "65 KB", "–"]);
+  assert.equal(traveled(67000, 66000), "65 KB, 64 KB of it through shared memory");
+  assert.deepEqual([traveled(67000, 0), traveled(67000, null), traveled(null, null)], ["65 KB", "65 KB", "–"]);
   assert.match(full.variables, /^2 · 31 KB/);
   assert.match(full.memory, /MB of memory$/);
 });
@@ -76,9 +76,9 @@ test("what a Recv carries", () => {
   assert.ok(lineWidth(1e6) > lineWidth(1e3) && lineWidth(1e12) <= 8);
 });
 
-test("a task keeps its colour, whatever is drawn", () => {
+test("a task keeps its color, whatever is drawn", () => {
   const tasks = ["ps:0", "worker:0", "worker:1"];
-  assert.equal(new Set(tasks.map((name) => colourOf(name, tasks))).size, 3);
-  assert.equal(colourOf("ps:0", tasks), colourOf("ps:0", [...tasks, "worker:2"]));
-  assert.notEqual(colourOf("gone:0", tasks), colourOf("ps:0", tasks));
+  assert.equal(new Set(tasks.map((name) => colorOf(name, tasks))).size, 3);
+  assert.equal(colorOf("ps:0", tasks), colorOf("ps:0", [...tasks, "worker:2"]));
+  assert.notEqual(colorOf("gone:0", tasks), colorOf("ps:0", tasks));
 });

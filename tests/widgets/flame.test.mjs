@@ -1,7 +1,7 @@
 // The flame chart's arithmetic.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { axis, byType, neighbour, panned, readRun, scopeBands, stack, ticks, zoomed } from "../../widgets/dataflow_widgets/shared/flame.js";
+import { axis, byType, neighbor, panned, readRun, scopeBands, stack, ticks, zoomed } from "../../widgets/dataflow_widgets/shared/flame.js";
 
 const names = [["a/b/x", "MatMul"], ["a/b/y", "Add"], ["a/z", "Add"], ["w", "Identity"]];
 const run = readRun({
@@ -20,7 +20,7 @@ test("ops know their ends, readers and the critical path", () => {
   assert.deepEqual(run.waits, [{ lane: 0, start: 15, end: 90, op: 3, source: 2 }]);
 });
 
-test("neighbouring ops of one scope are one band", () => {
+test("neighboring ops of one scope are one band", () => {
   const ops = run.ops.filter((op) => op.lane === 0);
   assert.deepEqual(scopeBands(ops, 0), [{ path: "a", start: 0, end: 100, count: 3 }]);
   assert.deepEqual(scopeBands(ops, 1), [{ path: "a/b", start: 0, end: 15, count: 2 }]);
@@ -57,12 +57,12 @@ test("ticks are round and not crowded", () => {
 
 test("arrows go along a lane and to the next lane that has ops", () => {
   const [x, y, w, z] = run.ops;
-  assert.equal(neighbour(run, x, "ArrowRight"), y);
-  assert.equal(neighbour(run, x, "ArrowLeft"), x);
-  assert.equal(neighbour(run, y, "ArrowDown"), w);
-  assert.equal(neighbour(run, w, "ArrowUp"), y);
-  assert.equal(neighbour(run, w, "ArrowDown"), w);
-  assert.equal(neighbour(run, z, "ArrowRight"), z);
+  assert.equal(neighbor(run, x, "ArrowRight"), y);
+  assert.equal(neighbor(run, x, "ArrowLeft"), x);
+  assert.equal(neighbor(run, y, "ArrowDown"), w);
+  assert.equal(neighbor(run, w, "ArrowUp"), y);
+  assert.equal(neighbor(run, w, "ArrowDown"), w);
+  assert.equal(neighbor(run, z, "ArrowRight"), z);
 });
 
 test("time by type", () => assert.deepEqual(byType(run), [["Identity", 20, 1], ["Add", 15, 2], ["MatMul", 10, 1]]));

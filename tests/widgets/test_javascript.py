@@ -65,7 +65,7 @@ def test_a_page_gets_at_most_a_megabyte() -> None:
 
 
 def test_nothing_is_loaded_from_elsewhere() -> None:
-    """No CDN: the built files hold no URL but names of XML namespaces and licences' homes."""
+    """No CDN: the built files hold no URL but names of XML namespaces and licenses' homes."""
     for name in ("library.js", "loader.js"):
         text = (PACKAGE / "built" / name).read_text(encoding="utf-8")
         hosts = {

@@ -18,7 +18,7 @@ from dataflow_widgets.timeline.analysis import (
     TimedOp,
     _lane_key,
     _transits,
-    analyse,
+    analyze,
     critical_path,
     short_names,
 )
@@ -168,7 +168,7 @@ def test_a_training_step_has_one_path_from_its_data_to_its_updates() -> None:
             options=tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE),
             run_metadata=metadata,
         )
-    times = analyse(metadata.step_stats)
+    times = analyze(metadata.step_stats)
     path = [times.ops[i] for i in times.critical]
     assert "MatMul" in {op.op_type for op in path}
     assert path[-1].name.startswith("Adam")

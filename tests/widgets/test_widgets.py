@@ -407,7 +407,7 @@ def test_displaying_without_anywidget(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "data:image/svg+xml" in data["text/html"]
 
 
-def test_profile_colours_by_time_and_memory() -> None:
+def test_profile_colors_by_time_and_memory() -> None:
     ops = lesson()
     view = GraphView()
     with tf.Session() as session:
@@ -625,7 +625,7 @@ def test_a_stepper_that_keeps_samples_alone() -> None:
     assert "doubled: float32 (200, 300)" in stepper.describe()
 
 
-def test_a_run_on_two_tasks_says_what_travelled() -> None:
+def test_a_run_on_two_tasks_says_what_traveled() -> None:
     w = tf.constant([[1.0, 2.0]], name="w")
     product = tf.multiply(w, 3.0, name="product")
     total = tf.reduce_sum(product, name="total")

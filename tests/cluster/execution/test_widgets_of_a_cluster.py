@@ -39,12 +39,12 @@ def test_a_lane_for_each_task_with_its_copies(total):
     )
     times = Timeline(metadata).times
     assert set(times.lanes) == {PS, WORKER}
-    travelled = {
+    traveled = {
         (times.ops[c.source].name, times.lanes[times.ops[c.target].lane], c.num_bytes)
         for c in times.copies
     }
-    assert ("weights/read", WORKER, 160_000) in travelled
-    assert ("product", PS, 160_000) in travelled
+    assert ("weights/read", WORKER, 160_000) in traveled
+    assert ("product", PS, 160_000) in traveled
     path = [times.ops[i].name for i in times.critical]
     assert path[-2:] == ["product", "total"]
 

@@ -54,10 +54,10 @@ def iris(part, parts):
 def word2vec(part, parts, words=200, dimensions=16):
     """Skip-gram with noise-contrastive estimation, the table cut in two."""
     rng = np.random.RandomState(2)
-    # Ten topics of twenty words; a word's neighbours are of its topic.
-    centre = rng.randint(0, words, 20_000)
-    neighbour = centre // 20 * 20 + rng.randint(0, 20, 20_000)
-    pairs = tf.constant(np.stack([centre, neighbour], 1)[part::parts])
+    # Ten topics of twenty words; a word's neighbors are of its topic.
+    center = rng.randint(0, words, 20_000)
+    neighbor = center // 20 * 20 + rng.randint(0, 20, 20_000)
+    pairs = tf.constant(np.stack([center, neighbor], 1)[part::parts])
     batch = tf.gather(pairs, tf.random_uniform([64], 0, 20_000 // parts, tf.int32, seed=3 + part))
     with tf.variable_scope("", partitioner=tf.fixed_size_partitioner(2)):
         start = tf.random_uniform_initializer(-0.5, 0.5, seed=4)

@@ -48,7 +48,7 @@ sums = {
     "number": m + 1.0,
     "minus": 1.0 - m,
     "scaled": m * 2.0 + b,
-    "centred": m - tf.reduce_mean(m, 0),
+    "centered": m - tf.reduce_mean(m, 0),
     "same_shape": m + m,
     "squared": tf.squared_difference(m, b),
     "same_squared": tf.squared_difference(m, m * 0.5),

@@ -120,7 +120,7 @@ class ClusterPanel(Widget):
         self._changed()
 
     def show_graph(self, session: Any, fetches: Any, feed_dict: Any = None) -> str:
-        """Draws what a run of ``fetches`` needs, coloured by task, with its Sends and Recvs.
+        """Draws what a run of ``fetches`` needs, colored by task, with its Sends and Recvs.
 
         Nothing is run. Returns the same in words. Raises ValueError for a session that is on no
         cluster, and for more than 600 nodes.

@@ -5,7 +5,7 @@ import { keptPicture } from "../shared/kept.js";
 import { guarded, shell } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";
 import { GraphBox } from "./graph_box.js";
-import { History, colourOf, heard, summary } from "./state.js";
+import { History, colorOf, heard, summary } from "./state.js";
 import { TaskRow } from "./task_row.js";
 import { TrainingBox } from "./training_box.js";
 
@@ -218,7 +218,7 @@ class PanelView {
         this.rows.set(key, row);
       }
       if (row.row.parentNode !== this.body) this.body.append(row.row, row.more);
-      row.update(task, chosen.launched, this.history.series.get(key), colourOf(task.name, tasks.map((t) => t.name)));
+      row.update(task, chosen.launched, this.history.series.get(key), colorOf(task.name, tasks.map((t) => t.name)));
       row.setOpen(this.opened === task.name, state.log?.task === task.name ? state.log.lines : null, chosen.launched);
     }
   }

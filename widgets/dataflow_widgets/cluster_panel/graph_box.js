@@ -1,10 +1,10 @@
-// The graph that runs on the cluster, coloured by task, with what its Sends and Recvs carry.
+// The graph that runs on the cluster, colored by task, with what its Sends and Recvs carry.
 import { h } from "../shared/dom.js";
 import { GraphModel } from "../shared/graph.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
 import { guarded } from "../shared/shell.js";
 import { bytes } from "../shared/values.js";
-import { colourOf, lineWidth, traffic } from "./state.js";
+import { colorOf, lineWidth, traffic } from "./state.js";
 
 const SEVERAL = "#d0d0d0";
 
@@ -12,7 +12,7 @@ export class GraphBox {
   constructor(store, frame, height) {
     this.frame = frame;
     this.transfers = new Map(); // by the name of the Send
-    this.tasks = []; // of the cluster, in its order: a task keeps its colour
+    this.tasks = []; // of the cluster, in its order: a task keeps its color
     this.pane = new GraphPane(new GraphModel(), {
       host: store.host,
       direction: "down",
@@ -62,8 +62,8 @@ export class GraphBox {
     if (!pane.drawing) return;
     const where = (item) => new Set(item.members.map((i) => pane.model.nodes[i].device));
     const homes = pane.visible.items.map((item) => [item.id, where(item)]);
-    pane.fills = new Map(homes.map(([id, tasks]) => [id, tasks.size === 1 ? colourOf([...tasks][0], this.tasks) : SEVERAL]));
-    const entries = [...new Set(pane.model.nodes.map((node) => node.device))].sort((a, b) => this.tasks.indexOf(a) - this.tasks.indexOf(b)).map((task) => [task, colourOf(task, this.tasks)]);
+    pane.fills = new Map(homes.map(([id, tasks]) => [id, tasks.size === 1 ? colorOf([...tasks][0], this.tasks) : SEVERAL]));
+    const entries = [...new Set(pane.model.nodes.map((node) => node.device))].sort((a, b) => this.tasks.indexOf(a) - this.tasks.indexOf(b)).map((task) => [task, colorOf(task, this.tasks)]);
     if (homes.some(([, tasks]) => tasks.size > 1)) entries.push(["several", SEVERAL]);
     pane.widths = new Map();
     for (const edge of pane.visible.edges) {

@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 _WIDTH, _ROW = 720, 26
 _COLUMNS = ((12, "task"), (130, "state"), (270, "steps/s"), (360, "staleness"), (460, "variables"))
-_COLOURS = {"running": "#0a7d33", "paused": "#9a4b00", "dead": "#b3261e", "silent": "#9a4b00"}
+_COLORS = {"running": "#0a7d33", "paused": "#9a4b00", "dead": "#b3261e", "silent": "#9a4b00"}
 
 
 def panel_svg(clusters: list[dict[str, Any]], title: str = "") -> str:
@@ -29,7 +29,7 @@ def panel_svg(clusters: list[dict[str, Any]], title: str = "") -> str:
         y += _ROW - 6
         for task in cluster["tasks"][: max(0, rows)]:
             rows -= 1
-            colour = _COLOURS.get(task["state"], "#4a4f55")
+            color = _COLORS.get(task["state"], "#4a4f55")
             delay = f", +{task['delay']:g} s" if task["delay"] else ""
             cells = (
                 task["name"],
@@ -39,7 +39,7 @@ def panel_svg(clusters: list[dict[str, Any]], title: str = "") -> str:
                 f"{task['variables'] or 0} ({task['variableBytes'] or 0:,} B)",
             )
             out.append(f"<path stroke='#e3e6ea' d='M12 {y - 17}H{_WIDTH - 12}'/>")
-            out.append(f"<circle cx='{_COLUMNS[1][0] - 10}' cy='{y - 4}' r='4' fill='{colour}'/>")
+            out.append(f"<circle cx='{_COLUMNS[1][0] - 10}' cy='{y - 4}' r='4' fill='{color}'/>")
             out += [_words(x, y, cell) for (x, _), cell in zip(_COLUMNS, cells, strict=True)]
             y += _ROW
         for notice in cluster["notices"][:3]:

@@ -220,7 +220,7 @@ def _notices(cluster: Any, tasks: Sequence[dict[str, Any]]) -> list[dict[str, An
             found.append(_notice("info", f"{name} runs, but has not answered for a second."))
         elif _was_restarted_lately(cluster, task["task"]):
             lost_words = (
-                " It has no variables of before: initialise them, or restore a checkpoint."
+                " It has no variables of before: initialize them, or restore a checkpoint."
                 if is_ps and not task["variables"]
                 else ""
             )

@@ -32,7 +32,7 @@ export const rate = (value) => (value === null || value === undefined ? dash : s
 export const size = (value) => (value === null || value === undefined ? dash : bytes(Math.round(value)));
 
 /** What a task received or sent, and how much of it went through shared memory. */
-export const travelled = (total, shared) => (shared ? `${size(total)}, ${size(shared)} of it through shared memory` : size(total));
+export const traveled = (total, shared) => (shared ? `${size(total)}, ${size(shared)} of it through shared memory` : size(total));
 
 const flow = (perSecond, total) => (perSecond === null || perSecond === undefined ? size(total) : `${size(perSecond)}/s`);
 
@@ -122,8 +122,8 @@ export function traffic(transfer, runsPerSecond) {
 /** Width of an edge that carries so many bytes, in px. */
 export const lineWidth = (count) => (count ? Math.min(8, 1 + Math.log2(count + 1) / 3) : 1);
 
-/** The colour of a task, by its place among the tasks of its cluster. */
-export function colourOf(task, tasks) {
+/** The color of a task, by its place among the tasks of its cluster. */
+export function colorOf(task, tasks) {
   const at = tasks.indexOf(task);
   return at < 0 ? "#e8e8e8" : HUES[at % HUES.length];
 }

@@ -1,6 +1,6 @@
 // One task: its figures, what can be done to it, and, opened, where it lives and what it printed.
 import { QUIET, h, s, unique } from "../shared/dom.js";
-import { allowed, cells, size, sparkline, stateOf, travelled } from "./state.js";
+import { allowed, cells, size, sparkline, stateOf, traveled } from "./state.js";
 
 const DELAYS = [0, 0.05, 0.2, 0.5, 1, 2];
 const WIDTH = 64;
@@ -66,8 +66,8 @@ export class TaskRow {
     if (atEnd) this.log.scrollTop = this.log.scrollHeight;
   }
 
-  update(task, launched, history, colour) {
-    this.swatch.style.background = colour;
+  update(task, launched, history, color) {
+    this.swatch.style.background = color;
     const look = stateOf(task.state);
     this.row.dataset.state = task.state;
     this.row.dataset.pid = task.pid ?? "";
@@ -114,8 +114,8 @@ export class TaskRow {
       ["address", task.address],
       ["process", task.pid],
       ["steps", task.steps],
-      ["received", travelled(task.received, task.sharedReceived)],
-      ["sent", travelled(task.sent, task.sharedSent)],
+      ["received", traveled(task.received, task.sharedReceived)],
+      ["sent", traveled(task.sent, task.sharedSent)],
       ["updates", task.updates || null],
       ["largest staleness", task.largestStaleness],
       ["late gradients dropped", task.dropped || null],

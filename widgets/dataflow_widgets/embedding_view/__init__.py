@@ -1,4 +1,4 @@
-"""`EmbeddingView`: vectors in two dimensions, with search, neighbours and analogies, live."""
+"""`EmbeddingView`: vectors in two dimensions, with search, neighbors and analogies, live."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class EmbeddingView(Widget):
     the picture moves to the new values. `follow` does the same with a background job, at less cost.
 
     ``labels`` are one text for each point (default: its number), ``groups`` one class for each, for
-    the colour. At most 20,000 points. The projection is a PCA of our own, or t-SNE (scikit-learn),
+    the color. At most 20,000 points. The projection is a PCA of our own, or t-SNE (scikit-learn),
     which takes a while and is computed in a background thread.
 
     Raises `ValueError` for what is no matrix, or labels and groups of another length.
@@ -214,11 +214,13 @@ class EmbeddingView(Widget):
         hint = f" Did you mean {', '.join(near)}?" if near else ""
         raise KeyError(f"no point is called {text!r}.{hint}")
 
-    def neighbours(self, item: Any, k: int = 10) -> list[tuple[str, float]]:
+    def neighbors(self, item: Any, k: int = 10) -> list[tuple[str, float]]:
         """The ``k`` points whose vectors have the largest cosine with that of ``item``."""
         at = self.index(item)
         found = projection.nearest(projection.unit(self._vectors), self._vectors[at], [at], k)
         return [(self._labels[i], cosine) for i, cosine in found]
+
+    neighbours = neighbors  # its former name, in notebooks of learners
 
     def analogy(self, a: Any, b: Any, c: Any, k: int = 5) -> list[tuple[str, float]]:
         """``a`` is to ``b`` as ``c`` is to what? The ``k`` best answers with their cosine."""
@@ -283,7 +285,7 @@ class EmbeddingView(Widget):
     # ---- showing ------------------------------------------------------------------------------
 
     def describe(self, limit: int = 10) -> str:
-        """The embedding in words: its size, how it is drawn, and neighbours of the first points."""
+        """The embedding in words: its size, how it is drawn, and neighbors of the first points."""
         n, d = self._vectors.shape
         how = "t-SNE"
         if self._method == "pca":
@@ -349,6 +351,6 @@ def _groups(groups: Sequence[Any] | None, n: int) -> tuple[np.ndarray | None, li
     if all(name.lstrip("-").isdigit() for name in names):
         names.sort(key=int)
     if len(names) > _MAX_GROUPS:
-        raise ValueError(f"{len(names)} groups are too many for colours (at most {_MAX_GROUPS})")
+        raise ValueError(f"{len(names)} groups are too many for colors (at most {_MAX_GROUPS})")
     number = {name: i for i, name in enumerate(names)}
     return np.array([number[text] for text in texts]), names

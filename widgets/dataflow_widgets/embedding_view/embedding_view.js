@@ -1,4 +1,4 @@
-// EmbeddingView: points with search, neighbours and analogies.  Where the kernel has sent the vectors
+// EmbeddingView: points with search, neighbors and analogies.  Where the kernel has sent the vectors
 // the page answers by itself, also while the kernel is busy.
 import { QUIET, button, download, h, plural } from "../shared/dom.js";
 import { keptPicture } from "../shared/kept.js";
@@ -9,7 +9,7 @@ import { swatch } from "../training_monitor/chart.js";
 import { answer, directions, search } from "./points.js";
 import { Scatter } from "./scatter.js";
 
-const NUM_NEIGHBOURS = 10;
+const NUM_NEIGHBORS = 10;
 const MAX_ROWS = 200;
 const METHODS = [["pca", "PCA"], ["tsne", "t-SNE"]];
 
@@ -56,7 +56,7 @@ class EmbeddingPage {
   constructor(model, store, data, frame) {
     Object.assign(this, { model, store, data, frame });
     this.selected = -1;
-    this.near = []; // indices that are lit: neighbours, or answers of an analogy
+    this.near = []; // indices that are lit: neighbors, or answers of an analogy
     this.picked = []; // up to three points of an analogy
     this.isAnalogy = false;
     this.hiddenGroups = new Set();
@@ -120,7 +120,7 @@ class EmbeddingPage {
     this.scatter.move(data.places);
     this.drawLegend();
     const share = data.explained[0] + data.explained[1];
-    const how = data.method === "pca" ? `PCA shows ${Math.round(share * 100)} % of the variance` : "t-SNE keeps neighbours together; distances between clusters mean little";
+    const how = data.method === "pca" ? `PCA shows ${Math.round(share * 100)} % of the variance` : "t-SNE keeps neighbors together; distances between clusters mean little";
     this.frame.note([data.working ? `${data.working} …` : how, data.bad ? `${plural(data.bad, "row")} not finite` : null, data.isLive ? `live, version ${data.version}` : null].filter(Boolean).join("; "));
     const words = `${plural(data.points, "point")} in ${plural(data.dimensions, "dimension")}`;
     this.scatter.element.setAttribute("aria-label", `${words}. Arrow keys go from point to point, Enter chooses one, plus and minus zoom, 0 shows all, slash searches.`);
@@ -226,14 +226,14 @@ class EmbeddingPage {
     const items = this.isAnalogy ? (this.picked.length === 3 ? [...this.picked] : []) : this.selected >= 0 ? [this.selected] : [];
     const ticket = (this.ticket = {});
     let found = [];
-    if (items.length && data.units) found = answer(data.units, data.dimensions, items, NUM_NEIGHBOURS);
+    if (items.length && data.units) found = answer(data.units, data.dimensions, items, NUM_NEIGHBORS);
     else if (items.length) {
-      const reply = await this.store.question({ kind: "nearest", items, k: NUM_NEIGHBOURS });
+      const reply = await this.store.question({ kind: "nearest", items, k: NUM_NEIGHBORS });
       if (ticket !== this.ticket) return;
-      if (!reply) this.frame.fail("The kernel has not answered: a cell keeps it busy, or it is gone. Neighbours of so many vectors need it.");
+      if (!reply) this.frame.fail("The kernel has not answered: a cell keeps it busy, or it is gone. Neighbors of so many vectors need it.");
       found = reply?.found ?? [];
     }
-    this.near = found.map(([i]) => i).slice(0, this.isAnalogy ? 3 : NUM_NEIGHBOURS);
+    this.near = found.map(([i]) => i).slice(0, this.isAnalogy ? 3 : NUM_NEIGHBORS);
     this.showSide(found);
     this.scatter.draw();
     if (aloud) this.speak(found);
@@ -268,7 +268,7 @@ class EmbeddingPage {
         h("p", { class: "df-chart-note" }, `Nearest by cosine, in all ${plural(this.data.dimensions, "dimension")}`),
         list,
       );
-    } else this.side.replaceChildren(h("p", { class: "df-hint" }, "Click a point, or search, to see its neighbours. Analogy takes three points."));
+    } else this.side.replaceChildren(h("p", { class: "df-hint" }, "Click a point, or search, to see its neighbors. Analogy takes three points."));
     if (focused) this.side.querySelector("button")?.focus();
   }
 

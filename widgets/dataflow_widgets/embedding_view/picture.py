@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from dataflow_widgets.palette import COLOURS
+from dataflow_widgets.palette import COLORS
 
 _WIDTH, _HEIGHT, _EDGE = 640, 420, 24
 _MAX_POINTS = 1500
@@ -21,7 +21,7 @@ def embedding_svg(
     group_names: Sequence[str],
     title: str,
 ) -> str:
-    """Points in the colour of their group, the first of them with labels that do not overlap."""
+    """Points in the color of their group, the first of them with labels that do not overlap."""
     step = max(1, -(-len(places) // _MAX_POINTS))
     lo, hi = places.min(axis=0), places.max(axis=0)
     span = np.where(hi > lo, hi - lo, 1)
@@ -43,7 +43,7 @@ def embedding_svg(
     for kind in np.unique(kinds):
         chosen = np.flatnonzero(kinds == kind)[::step]
         dots = "".join(f"M{x:.0f} {y:.0f}h0" for x, y in at[chosen])
-        out.append(f"<path d='{dots}' stroke='{COLOURS[int(kind) % len(COLOURS)]}'/>")
+        out.append(f"<path d='{dots}' stroke='{COLORS[int(kind) % len(COLORS)]}'/>")
     boxes: list[tuple[float, float, float, float]] = []
     for i in range(min(len(places), 20 * _MAX_LABELS)):
         if len(boxes) >= _MAX_LABELS:
@@ -57,7 +57,7 @@ def embedding_svg(
     for i, name in enumerate(group_names[:10]):
         y = top + 6 + 14 * i
         out.append(
-            f"<path d='M{_WIDTH - 120} {y - 3}h0' stroke='{COLOURS[i % len(COLOURS)]}'/>"
+            f"<path d='M{_WIDTH - 120} {y - 3}h0' stroke='{COLORS[i % len(COLORS)]}'/>"
             f"<text x='{_WIDTH - 112}' y='{y}'>{_text(name[:18])}</text>"
         )
     return "".join([*out, "</svg>"])

@@ -28,7 +28,7 @@ export function nearest(units, d, target, without, k) {
   return found.sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, k);
 }
 
-/** One item: its neighbours. Three, a b c: what is to c as b is to a (b - a + c). */
+/** One item: its neighbors. Three, a b c: what is to c as b is to a (b - a + c). */
 export function answer(units, d, items, k) {
   const row = (i) => units.subarray(i * d, (i + 1) * d);
   if (items.length === 1) return nearest(units, d, row(items[0]), items, k);

@@ -15,21 +15,21 @@ def pca(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The two directions in which ``vectors`` (n, d) spread most: places (n, 2), float32, and the
     share of the variance that each of the two explains.
 
-    By a singular value decomposition: of the centred data, or of their (d, d) covariance when that
+    By a singular value decomposition: of the centered data, or of their (d, d) covariance when that
     is smaller. The larger entries of each direction are made positive, so that the same data give
     the same picture.
     """
     n, d = vectors.shape
-    centred = vectors - vectors.mean(axis=0)
+    centered = vectors - vectors.mean(axis=0)
     if n > d:
-        _, variance, axes = np.linalg.svd(centred.T @ centred)
+        _, variance, axes = np.linalg.svd(centered.T @ centered)
     else:
-        _, singular, axes = np.linalg.svd(centred, full_matrices=False)
+        _, singular, axes = np.linalg.svd(centered, full_matrices=False)
         variance = singular**2
     axes = axes[:2]
     signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
     places = np.zeros((n, 2))
-    places[:, : len(axes)] = centred @ (axes * signs[:, None]).T
+    places[:, : len(axes)] = centered @ (axes * signs[:, None]).T
     total = float(variance.sum())
     share = np.zeros(2)
     if total > 0:
@@ -51,9 +51,11 @@ def tsne(vectors: np.ndarray, perplexity: float = 30.0, seed: int = 0) -> np.nda
         raise ValueError(f"t-SNE needs at least 4 points, got {n}")
     start, _ = pca(vectors)
     if d > _TSNE_DIMENSIONS:
-        centred = vectors - vectors.mean(axis=0)
-        _, _, axes = np.linalg.svd(centred.T @ centred if n > d else centred, full_matrices=False)
-        vectors = centred @ axes[:_TSNE_DIMENSIONS].T
+        centered = vectors - vectors.mean(axis=0)
+        _, _, axes = np.linalg.svd(
+            centered.T @ centered if n > d else centered, full_matrices=False
+        )
+        vectors = centered @ axes[:_TSNE_DIMENSIONS].T
     scale = float(start[:, 0].std()) or 1.0
     model = TSNE(
         perplexity=min(perplexity, (n - 1) / 3),

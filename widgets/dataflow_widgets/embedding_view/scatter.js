@@ -1,6 +1,6 @@
 // The drawing: points on a canvas that pans and zooms, labels where there is room.
 import { QUIET, h } from "../shared/dom.js";
-import { NUM_COLOURS, marker, runClass } from "../training_monitor/chart.js";
+import { NUM_COLORS, marker, runClass } from "../training_monitor/chart.js";
 import { beside, hit, place } from "./points.js";
 
 const EDGE = 28;
@@ -13,8 +13,8 @@ export class Scatter {
   constructor(owner, height) {
     Object.assign(this, { owner, height, zoom: 1, x: 0, y: 0, hover: -1 });
     this.canvas = h("canvas", { class: "df-points", "aria-hidden": "true" });
-    // Colours of the theme, as a canvas needs them: computed.
-    this.probes = ["df-probe-ink", "df-probe-paper", "df-probe-accent", ...Array.from({ length: NUM_COLOURS }, (_, i) => `df-probe-hue ${runClass(i)}`)].map((name) => h("i", { class: `df-probe ${name}` }));
+    // Colors of the theme, as a canvas needs them: computed.
+    this.probes = ["df-probe-ink", "df-probe-paper", "df-probe-accent", ...Array.from({ length: NUM_COLORS }, (_, i) => `df-probe-hue ${runClass(i)}`)].map((name) => h("i", { class: `df-probe ${name}` }));
     this.element = h("div", { class: "df-scatter", tabindex: 0, role: "application", "aria-roledescription": "scatter plot", style: `height:${height}px`, ...QUIET }, this.canvas, ...this.probes);
     this.shapes = Array.from({ length: 50 }, (_, i) => (typeof Path2D === "undefined" ? null : new Path2D(marker(i))));
     this.listen();
@@ -189,14 +189,14 @@ export class Scatter {
     const dot = (i, k, alpha) => {
       const group = groups?.[i] ?? 0;
       context.globalAlpha = alpha;
-      context.fillStyle = hues[group % NUM_COLOURS];
+      context.fillStyle = hues[group % NUM_COLORS];
       context.setTransform(ratio * k, 0, 0, ratio * k, at[2 * i] * ratio, at[2 * i + 1] * ratio);
       context.fill(this.shapes[group]);
     };
     const inside = (i) => at[2 * i] > -9 && at[2 * i + 1] > -9 && at[2 * i] < this.width + 9 && at[2 * i + 1] < this.height + 9;
     for (let i = 0; i < n; i++) if (inside(i) && !lit.has(i) && this.isShown(i)) dot(i, size, dim);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    // Lines from the chosen point to its neighbours, then an arrow for each pair of an analogy.
+    // Lines from the chosen point to its neighbors, then an arrow for each pair of an analogy.
     context.lineWidth = 1.2;
     context.strokeStyle = accent;
     context.globalAlpha = 0.55;

@@ -144,7 +144,7 @@ class GraphView(Widget):
         self._reword()
 
     def profile(self, session: Any, fetches: Any, feed_dict: Any = None) -> Any:
-        """Runs ``fetches`` once, op by op, so that the view can colour by time and by memory.
+        """Runs ``fetches`` once, op by op, so that the view can color by time and by memory.
 
         Returns the run's result. Seconds are those of each op's kernel; bytes those of its outputs.
         """

@@ -6,7 +6,7 @@ import { answerSearches } from "../shared/finding.js";
 import { Inspector } from "../shared/inspector.js";
 import { pictureKeeper } from "../shared/kept.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
-import { colouring, edgeWidths } from "../shared/palette.js";
+import { coloring, edgeWidths } from "../shared/palette.js";
 import { guarded, menu, shell } from "../shared/shell.js";
 import { openSnapshot } from "../shared/snapshot.js";
 import { hasConvolutions } from "../shared/volumes.js";
@@ -104,16 +104,16 @@ function render({ model, el }) {
     back.hidden = true;
     pane.isolate(only);
   }, { hidden: true });
-  const colour = h(
+  const color = h(
     "select",
-    { class: "df-select", "aria-label": "colour by", title: "Colour by", onchange: () => paintColours(), ...QUIET },
-    ...["kind", "type", "device", "time", "memory"].map((value) => h("option", { value }, `Colour: ${value}`)),
+    { class: "df-select", "aria-label": "color by", title: "Color by", onchange: () => paintColors(), ...QUIET },
+    ...["kind", "type", "device", "time", "memory"].map((value) => h("option", { value }, `Color: ${value}`)),
   );
   const legend = h("div", { class: "df-legend", hidden: true });
-  const paintColours = () => {
-    const { fills, entries, missing } = colouring(colour.value, pane, model.get("profile_data"));
+  const paintColors = () => {
+    const { fills, entries, missing } = coloring(color.value, pane, model.get("profile_data"));
     pane.fills = fills;
-    pane.widths = colour.value === "memory" ? edgeWidths(pane, model.get("profile_data")) : null;
+    pane.widths = color.value === "memory" ? edgeWidths(pane, model.get("profile_data")) : null;
     legend.hidden = !entries.length && !missing;
     legend.replaceChildren(...(missing ? [missing] : entries.map(([name, value]) => h("span", { class: "df-key" }, h("i", { style: `background:${value}` }), name))));
     pane.paint();
@@ -172,7 +172,7 @@ function render({ model, el }) {
     button("Close all", "Close every scope", () => pane.closeAll()),
     back,
     h("span", { class: "df-search-box" }, box, results),
-    colour,
+    color,
     saving,
     pane.zoomBar,
   );
@@ -244,7 +244,7 @@ function render({ model, el }) {
   const redraw = guarded(frame, async () => {
     pane.adopt();
     await pane.update();
-    paintColours();
+    paintColors();
     applyMarks();
   });
   const forget = store.on((event, detail) => {
@@ -263,7 +263,7 @@ function render({ model, el }) {
   });
   const changes = {
     "change:marks": applyMarks,
-    "change:profile_data": paintColours,
+    "change:profile_data": paintColors,
     "change:failure": () => frame.fail(model.get("failure")),
     "change:direction": () => {
       pane.direction = model.get("direction");

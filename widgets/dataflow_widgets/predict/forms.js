@@ -2,7 +2,7 @@
 // choice, a typed value.  Each form is { element, value(), set(given), lock(locked) }; `changed(words)`
 // tells what the last action did.
 import { QUIET, button, h, plural, s, unique } from "../shared/dom.js";
-import { colouring } from "../shared/palette.js";
+import { coloring } from "../shared/palette.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
 import { waveLevels } from "./wave.js";
 
@@ -62,7 +62,7 @@ function nodes(question, { store, frame, changed, settled }) {
     for (const [name, box] of boxes) box.checked = picked.has(name);
     if (!pane.visible) return;
     for (const index of solution?.solution ?? []) if (!rings.has(nameOf(index))) rings.set(nameOf(index), "missed");
-    const { fills, entries } = colouring(question.color || solution?.color || "kind", pane);
+    const { fills, entries } = coloring(question.color || solution?.color || "kind", pane);
     pane.fills = fills;
     legend.hidden = !entries.length;
     legend.replaceChildren(...entries.map(([name, value]) => h("span", { class: "df-key" }, h("i", { style: `background:${value}` }), name)));

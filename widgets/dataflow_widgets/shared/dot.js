@@ -34,7 +34,7 @@ export function findAside(visible, model) {
   return new Set(candidates.filter((item) => (degree.get(item.id) ?? 0) >= ASIDE_DEGREE).map((item) => item.id));
 }
 
-/** Items with so many neighbours that Graphviz's ranking explodes on them (gradients/, train/). */
+/** Items with so many neighbors that Graphviz's ranking explodes on them (gradients/, train/). */
 export function findHubs(visible, least = 12) {
   const degree = degrees(visible);
   const limit = Math.max(least, visible.items.length / 6);

@@ -1,4 +1,4 @@
-// Saving what is seen: SVG with its colours written in, PNG from that SVG, DOT, and one HTML file
+// Saving what is seen: SVG with its colors written in, PNG from that SVG, DOT, and one HTML file
 // that works with no kernel and no network.
 import { download, h } from "./dom.js";
 import { exportDot } from "./dot.js";
@@ -36,8 +36,8 @@ export function standaloneSvg(root, background = true) {
   copy.setAttribute("height", height);
   if (background) {
     const paper = document.createElementNS("http://www.w3.org/2000/svg", "rect");
-    const colour = getComputedStyle(root.closest(".df-widget") ?? document.body).backgroundColor;
-    for (const [key, value] of Object.entries({ x, y, width, height, fill: colour })) paper.setAttribute(key, value);
+    const color = getComputedStyle(root.closest(".df-widget") ?? document.body).backgroundColor;
+    for (const [key, value] of Object.entries({ x, y, width, height, fill: color })) paper.setAttribute(key, value);
     copy.prepend(paper);
   }
   return new XMLSerializer().serializeToString(copy);

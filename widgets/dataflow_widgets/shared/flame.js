@@ -111,10 +111,10 @@ export function ticks(from, to, width) {
   return found;
 }
 
-/** A view [from, to] zoomed by `factor` about `centre`, inside the run and at least 1 µs wide. */
-export function zoomed([from, to], factor, centre, duration) {
+/** A view [from, to] zoomed by `factor` about `center`, inside the run and at least 1 µs wide. */
+export function zoomed([from, to], factor, center, duration) {
   const width = Math.min(duration, Math.max(1, (to - from) / factor));
-  const start = centre - ((centre - from) / (to - from)) * width;
+  const start = center - ((center - from) / (to - from)) * width;
   return panned([start, start + width], 0, duration);
 }
 
@@ -125,7 +125,7 @@ export function panned([from, to], by, duration) {
 }
 
 /** The op that is next to `op` for an arrow key: in its lane by time, or in the lane above or below. */
-export function neighbour(run, op, key) {
+export function neighbor(run, op, key) {
   const lane = (n) => run.ops.filter((other) => other.lane === n).sort((a, b) => a.start - b.start || a.index - b.index);
   if (key === "ArrowLeft" || key === "ArrowRight") {
     const mine = lane(op.lane);

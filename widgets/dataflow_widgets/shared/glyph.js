@@ -155,9 +155,9 @@ function bars(glyph, words) {
   return group;
 }
 
-/** Black or white, whichever reads better on a colour "rgb(r,g,b)" or "#rrggbb". */
-function inkOn(colour) {
-  const [r, g, b] = colour.startsWith("#") ? [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16)) : colour.match(/\d+/g).map(Number);
+/** Black or white, whichever reads better on a color "rgb(r,g,b)" or "#rrggbb". */
+function inkOn(color) {
+  const [r, g, b] = color.startsWith("#") ? [1, 3, 5].map((i) => parseInt(color.slice(i, i + 2), 16)) : color.match(/\d+/g).map(Number);
   const [x, y, z] = [r, g, b].map((v) => ((v / 255) <= 0.04 ? v / 255 / 12.92 : (((v / 255) + 0.055) / 1.055) ** 2.4));
   return 0.2126 * x + 0.7152 * y + 0.0722 * z > 0.179 ? "#111" : "#fff";
 }

@@ -26,7 +26,7 @@ const STATE = /^(Assign|Scatter|Apply|ResourceApply|SparseApply|Restore|Save)/;
 const MOVES = new Set(["Send", "Recv", "_Send", "_Recv", "HostSend", "HostRecv", "_HostSend", "_HostRecv"]);
 const CONTROL = new Set(["Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch", "RefMerge", "While", "If"]);
 
-/** The family an op is drawn as; each has a shape and a colour in the style sheet. */
+/** The family an op is drawn as; each has a shape and a color in the style sheet. */
 export function kindOf(node) {
   const type = node.op;
   if (CONSTANTS.has(type)) return "const";

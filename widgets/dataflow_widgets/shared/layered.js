@@ -1,5 +1,5 @@
 // A plain layered drawing of our own, for when Graphviz cannot be had (no kernel to send it, no
-// worker allowed, layout failed): longest-path layers, two barycentre sweeps, straight edges. An open scope
+// worker allowed, layout failed): longest-path layers, two barycenter sweeps, straight edges. An open scope
 // is laid out by itself and stands as one box in what is around it.
 import { ranks } from "./legible.js";
 import { face } from "./measure.js";
@@ -8,7 +8,7 @@ const GAP_X = 26;
 const GAP_Y = 46;
 const FRAME = { side: 10, head: 24, foot: 10 };
 
-/** Sets `units` ({id, width, height}) in rows by the edges between them; gives each its centre `x` and `y`. */
+/** Sets `units` ({id, width, height}) in rows by the edges between them; gives each its center `x` and `y`. */
 function inLayers(units, edges) {
   const { rank, next, before } = ranks({ items: units, edges });
   const known = new Map(units.map((unit) => [unit.id, unit]));
@@ -17,11 +17,11 @@ function inLayers(units, edges) {
   const place = new Map();
   const settle = (row) => row.forEach((id, i) => place.set(id, i));
   rows.forEach(settle);
-  for (const [list, neighbours] of [[rows, before], [[...rows].reverse(), next]]) {
+  for (const [list, neighbors] of [[rows, before], [[...rows].reverse(), next]]) {
     for (const row of list) {
       const weight = new Map(
         row.map((id) => {
-          const around = neighbours.get(id).map((other) => place.get(other));
+          const around = neighbors.get(id).map((other) => place.get(other));
           return [id, around.length ? around.reduce((a, b) => a + b, 0) / around.length : place.get(id)];
         }),
       );

@@ -64,12 +64,12 @@ function sizeOf(visible, model, direction) {
     (frames[at] ??= new Set()).add(item.cluster);
   }
   let labels = 0;
-  const labelled = new Set();
+  const labeled = new Set();
   for (const edge of visible.edges) {
     const [a, b] = [rank.get(edge.from), rank.get(edge.to)];
     for (let at = a + 1; at < b; at++) across[at] = (across[at] ?? 0) + 12;
-    if (edge.label && !labelled.has(a)) {
-      labelled.add(a);
+    if (edge.label && !labeled.has(a)) {
+      labeled.add(a);
       labels += flat ? 50 : GAP.label;
     }
   }

@@ -1,4 +1,4 @@
-// Fill colours by op type, device, time or memory, with the legend that says them in words.
+// Fill colors by op type, device, time or memory, with the legend that says them in words.
 import { bytes, seconds } from "./values.js";
 
 export const HUES = ["#8ecae6", "#ffb703", "#95d5b2", "#f4a6a6", "#cdb4db", "#ffd6a5", "#a0c4ff", "#d4e09b", "#e5989b", "#b8c0ff", "#98f5e1", "#e9c46a"];
@@ -24,15 +24,15 @@ function byGroup(by, pane) {
   const entries = [...groups]
     .sort((a, b) => b[1].length - a[1].length)
     .map(([key, ids], i) => {
-      const colour = key === "several" ? SEVERAL : i < HUES.length ? HUES[i] : `hsl(${(i * 67) % 360} 55% 78%)`;
-      for (const id of ids) fills.set(id, colour);
-      return [`${key} (${ids.length})`, colour];
+      const color = key === "several" ? SEVERAL : i < HUES.length ? HUES[i] : `hsl(${(i * 67) % 360} 55% 78%)`;
+      for (const id of ids) fills.set(id, color);
+      return [`${key} (${ids.length})`, color];
     });
   return { fills, entries: entries.slice(0, 16), missing: "" };
 }
 
 /**
- * {fills: item id -> colour or null, entries: [[words, colour]], missing: what to do when there is
+ * {fills: item id -> color or null, entries: [[words, color]], missing: what to do when there is
  * nothing to show}.  `profile` = {seconds: {op index: s}, bytes: {op index: n}}.
  */
 const ITEM_BYTES = { bool: 1, int8: 1, uint8: 1, int16: 2, uint16: 2, float16: 2, bfloat16: 2, float64: 8, int64: 8, uint64: 8, complex64: 8, complex128: 16 };
@@ -62,12 +62,12 @@ export function edgeWidths(pane, profile) {
   return widths;
 }
 
-export function colouring(by, pane, profile) {
+export function coloring(by, pane, profile) {
   if (by === "kind" || !pane.visible) return { fills: null, entries: [], missing: "" };
   if (by === "type" || by === "device") return byGroup(by, pane);
   const measured = profile?.[by === "time" ? "seconds" : "bytes"];
   if (!measured || !Object.keys(measured).length) {
-    return { fills: null, entries: [], missing: `Nothing measured yet: call view.profile(session, fetches, feed_dict) to colour by ${by}.` };
+    return { fills: null, entries: [], missing: `Nothing measured yet: call view.profile(session, fetches, feed_dict) to color by ${by}.` };
   }
   const fills = new Map();
   const totals = pane.visible.items.map((item) => [item.id, item.members.reduce((sum, i) => sum + (measured[i] ?? 0), 0)]);

@@ -246,17 +246,17 @@ export class GraphPane {
         tag.textContent = [word, tag.textContent].filter(Boolean).join(", ");
         element.setAttribute("aria-label", `${element.getAttribute("aria-label")}, ${word}`);
       }
-      const colour = this.fills?.get(id);
-      if (colour) element.style.setProperty("--df-own-fill", colour);
+      const color = this.fills?.get(id);
+      if (color) element.style.setProperty("--df-own-fill", color);
       else element.style.removeProperty("--df-own-fill");
-      element.classList.toggle("df-coloured", Boolean(colour));
+      element.classList.toggle("df-colored", Boolean(color));
     }
-    for (const element of this.drawing.elements.values()) element.classList.remove("df-neighbour");
+    for (const element of this.drawing.elements.values()) element.classList.remove("df-neighbor");
     for (const edge of this.visible.edges) {
       const element = this.drawing.edgeElements.get(edge.id);
       const near = this.selected && (edge.from === this.selected || edge.to === this.selected);
       // A hub's edges are not drawn: what it touches is lit instead.
-      if (near && !element) this.drawing.elements.get(edge.from === this.selected ? edge.to : edge.from)?.classList.add("df-neighbour");
+      if (near && !element) this.drawing.elements.get(edge.from === this.selected ? edge.to : edge.from)?.classList.add("df-neighbor");
       element?.classList.toggle("df-near", Boolean(near));
       const width = this.widths?.get(edge.id);
       if (width) element?.style.setProperty("--df-width", `${width}px`);
@@ -465,7 +465,7 @@ export class GraphPane {
     this.options.onhover?.(id ? this.itemById(id) : null);
   }
 
-  // Keyboard: one node is in the tab order, arrows move to its neighbours
+  // Keyboard: one node is in the tab order, arrows move to its neighbors
 
   readingOrder() {
     if (!this.layout) return [];
@@ -492,7 +492,7 @@ export class GraphPane {
   }
 
   /** The nearest node in a direction; along an edge if one leads there. */
-  neighbour(dx, dy) {
+  neighbor(dx, dy) {
     const here = this.layout.nodes.get(this.current);
     if (!here) return null;
     const linked = new Set();
@@ -519,7 +519,7 @@ export class GraphPane {
     const item = this.itemById(this.current);
     let used = true;
     if (moves[event.key]) {
-      const id = this.neighbour(...moves[event.key]);
+      const id = this.neighbor(...moves[event.key]);
       if (id) this.setCurrent(id, true);
     } else if (event.key === "Home" || event.key === "End") {
       const order = this.readingOrder();
@@ -550,7 +550,7 @@ export function layoutNote(result) {
   const parts = [];
   if (result.attempt === "limits") parts.push("Large graph: drawn with straight edges to stay quick.");
   const { size } = result.hubs;
-  if (size) parts.push(`${plural(size, "item")} with many neighbours ${size === 1 ? "stands" : "stand"} aside without edges: select ${size === 1 ? "it" : "one"} to see what it touches.`);
+  if (size) parts.push(`${plural(size, "item")} with many neighbors ${size === 1 ? "stands" : "stand"} aside without edges: select ${size === 1 ? "it" : "one"} to see what it touches.`);
   return parts.join(" ");
 }
 

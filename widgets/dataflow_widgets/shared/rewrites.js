@@ -35,12 +35,12 @@ export class RewriteHistory {
     const added = new Set(step.put.map((node) => node.name).filter((name) => !before.has(name)));
     const rewired = new Set(step.put.map((node) => node.name).filter((name) => before.has(name)));
     const near = new Set([...gone, ...added, ...rewired]);
-    const centre = new Set(near);
+    const center = new Set(near);
     for (const state of [before, after]) {
       for (const node of state.values()) {
         const sources = node.inputs.map((text) => parseInput(text)[0]);
-        if (centre.has(node.name)) for (const name of sources) near.add(name);
-        else if (sources.some((name) => centre.has(name) && !rewired.has(name))) near.add(node.name);
+        if (center.has(node.name)) for (const name of sources) near.add(name);
+        else if (sources.some((name) => center.has(name) && !rewired.has(name))) near.add(node.name);
       }
     }
     return { before: new GraphModel([...before.values()]), after: new GraphModel([...after.values()]), gone, added, rewired, near };

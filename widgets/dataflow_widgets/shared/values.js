@@ -33,7 +33,7 @@ export function seconds(value) {
   return `${value.toFixed(2)} s`;
 }
 
-/** Colour of x between lo and hi: diverging around zero when the range holds it, else one ramp. */
+/** Color of x between lo and hi: diverging around zero when the range holds it, else one ramp. */
 export function shade(x, lo, hi) {
   if (typeof x === "string") return x === "nan" ? "#b000b0" : x === "inf" ? "#ff9f00" : "#0090ff";
   const mix = (a, b, t) => a.map((v, i) => Math.round(v + (b[i] - v) * t));

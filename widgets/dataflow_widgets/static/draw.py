@@ -45,7 +45,7 @@ def graph_svg(
     limit: int = 60,
     whole: bool = False,
 ) -> str:
-    """SVG of ``nodes`` (see `dataflow.introspect.graph_json`), pruned ones grey and dashed.
+    """SVG of ``nodes`` (see `dataflow.introspect.graph_json`), pruned ones gray and dashed.
 
     ``marks`` holds ``fetched``, ``fed`` and ``needed`` as lists of indices; ``only`` restricts the
     picture to some nodes; scopes are closed until at most ``limit`` boxes remain. ``whole``: also

@@ -24,7 +24,7 @@ class Stepper(Widget):
     The run happens when the stepper is made, with the effects of a run (variables are assigned);
     ``result`` is what `Session.run` returns. Forward, back, play, a slider, breakpoints and "run to
     node" then need no kernel. Values of finished operations show as a number, a table or a small
-    heat map; a large value is summarised, and fetched whole on demand while the kernel lives.
+    heat map; a large value is summarized, and fetched whole on demand while the kernel lives.
 
     `record` adds the next run (a training step), `branch` one with an edited value; the page scrubs
     over them and shows what differs.

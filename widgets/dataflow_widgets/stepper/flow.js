@@ -203,7 +203,7 @@ const main = (outputs) => outputs?.find(Boolean) ?? null;
 
 function smaller(glyph) {
   if (glyph?.kind === "numbers") {
-    // Small writing would be too small to read: such values travel as colours.
+    // Small writing would be too small to read: such values travel as colors.
     const { rows, columns } = glyph;
     return { ...glyph, kind: "heat", k: 1, width: Math.min(TOKEN.width, columns * 14), height: rows === 1 ? 14 : Math.min(TOKEN.height, rows * 10) };
   }

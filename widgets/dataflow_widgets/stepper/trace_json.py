@@ -87,9 +87,9 @@ def add_source_text(nodes: list[dict[str, Any]], touched: Iterable[int]) -> None
 def _add_travels(recorded: Any, steps: list[dict[str, Any]], index: dict[str, int]) -> None:
     if len({step.device for step in recorded.steps if step.device}) < 2:
         return
-    from dataflow_widgets.timeline.analysis import analyse, step_stats_of
+    from dataflow_widgets.timeline.analysis import analyze, step_stats_of
 
-    times = analyse(step_stats_of(recorded))
+    times = analyze(step_stats_of(recorded))
     lanes = [place_words(lane) for lane in times.lanes]
     by_op = {step["i"]: step for step in steps}
     for op in times.ops:

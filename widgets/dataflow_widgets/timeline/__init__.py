@@ -6,7 +6,7 @@ from collections import Counter
 from typing import Any
 
 from dataflow_widgets.base import Widget, refuse_unknown
-from dataflow_widgets.timeline.analysis import analyse, chrome_trace, step_stats_of
+from dataflow_widgets.timeline.analysis import analyze, chrome_trace, step_stats_of
 from dataflow_widgets.timeline.picture import duration_text, timeline_svg
 from dataflow_widgets.words import plural
 
@@ -29,7 +29,7 @@ class Timeline(Widget):
     def __init__(self, run: Any, **options: Any) -> None:
         refuse_unknown(Timeline, self._options, options)
         self._step_stats = step_stats_of(run)
-        self._times = analyse(self._step_stats)
+        self._times = analyze(self._step_stats)
         if len(self._times.ops) > _MOST_OPS:
             raise ValueError(
                 f"{len(self._times.ops)} ops are too many to draw (at most {_MOST_OPS}). "

@@ -107,7 +107,7 @@ def step_stats_of(run: Any) -> Any:
     return stats
 
 
-def analyse(step_stats: Any) -> RunTimes:
+def analyze(step_stats: Any) -> RunTimes:
     """Takes a run apart. Raises `ValueError` when it has no ops."""
     events = json.loads(chrome_trace(step_stats, show_dataflow=False))["traceEvents"]
     given = [e["args"]["name"].removesuffix(_COMPUTE) for e in events if e["ph"] == "M"]

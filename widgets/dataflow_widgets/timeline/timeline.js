@@ -2,7 +2,7 @@
 import { QUIET, button, download, h, plural, s } from "../shared/dom.js";
 import { png, standaloneHtml, standaloneSvg } from "../shared/exports.js";
 import { showElsewhere } from "../shared/finding.js";
-import { BAND, BAR, axis, byType, neighbour, panned, readRun, stack, ticks, zoomed } from "../shared/flame.js";
+import { BAND, BAR, axis, byType, neighbor, panned, readRun, stack, ticks, zoomed } from "../shared/flame.js";
 import { pictureKeeper } from "../shared/kept.js";
 import { openWhenSent } from "../shared/opening.js";
 import { HUES } from "../shared/palette.js";
@@ -137,11 +137,11 @@ class TimelineView {
     this.pending = requestAnimationFrame(() => this.draw());
   }
 
-  zoom(factor, centre) {
+  zoom(factor, center) {
     const { view } = this;
     const [start, end] = [this.axis.u(this.current.start), this.axis.u(this.current.end)];
     const inside = start <= view[1] && end >= view[0];
-    const middle = centre ?? (inside ? Math.min(view[1], Math.max(view[0], (start + end) / 2)) : (view[0] + view[1]) / 2);
+    const middle = center ?? (inside ? Math.min(view[1], Math.max(view[0], (start + end) / 2)) : (view[0] + view[1]) / 2);
     this.setView(zoomed(view, factor, middle, this.axis.length));
   }
 
@@ -199,7 +199,7 @@ class TimelineView {
       Home: () => this.setCurrent(lane[0], true), End: () => this.setCurrent(lane.at(-1), true),
     };
     if (event.shiftKey && /Arrow(Left|Right)/.test(event.key)) this.pan(event.key === "ArrowLeft" ? -0.25 : 0.25);
-    else if (event.key.startsWith("Arrow")) this.setCurrent(neighbour(run, this.current, event.key), true);
+    else if (event.key.startsWith("Arrow")) this.setCurrent(neighbor(run, this.current, event.key), true);
     else if (actions[event.key]) actions[event.key]();
     else return;
     event.preventDefault();

@@ -41,7 +41,7 @@ class TrainingMonitor(Widget):
     Numbers become curves, arrays histograms over time. Jobs can be paused, stopped and given
     another learning rate in the page. `hook` serves estimators and monitored sessions,
     `keras_callback` serves ``fit``. Curves of any length take bounded memory: beyond 1,000 rows
-    neighbours are merged, with their mean and extremes kept. The page gets at most ten updates a
+    neighbors are merged, with their mean and extremes kept. The page gets at most ten updates a
     second, also while a cell keeps the kernel busy.
     """
 

@@ -5,7 +5,7 @@ import { HIGH, LOW, MEAN, STEP, smooth } from "./data.js";
 
 const [LEFT, TOP, RIGHT, BOTTOM] = [66, 8, 12, 38];
 const DASHES = [null, "6 4", "2 3", "9 3 2 3"]; // tell training and validation of one run apart
-// Drawn around 0, 0: what tells runs apart where colours do not.
+// Drawn around 0, 0: what tells runs apart where colors do not.
 const MARKERS = [
   "M-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0z",
   "M-3.2 -3.2h6.4v6.4h-6.4z",
@@ -13,9 +13,9 @@ const MARKERS = [
   "M0 -4.6L4.6 0L0 4.6L-4.6 0z",
   "M-1.4 -4.2h2.8v2.8h2.8v2.8h-2.8v2.8h-2.8v-2.8h-2.8v-2.8h2.8z",
 ];
-export const NUM_COLOURS = 10;
-export const runClass = (index) => `df-run-${index % NUM_COLOURS}`;
-export const marker = (index) => MARKERS[(index + Math.floor(index / NUM_COLOURS)) % MARKERS.length];
+export const NUM_COLORS = 10;
+export const runClass = (index) => `df-run-${index % NUM_COLORS}`;
+export const marker = (index) => MARKERS[(index + Math.floor(index / NUM_COLORS)) % MARKERS.length];
 
 export class CurveChart {
   /** `view` holds what all panels share: {monitor, hidden, smoothing, isLog, range, cursor, changed(), say()}. */
@@ -243,7 +243,7 @@ export class CurveChart {
     const { scale, view } = this;
     const index = view.monitor.indexOf(run);
     const good = (v) => Number.isFinite(v) && !(view.isLog && v <= 0);
-    // Not more than two rows for a pixel: neighbours are joined into their extremes.
+    // Not more than two rows for a pixel: neighbors are joined into their extremes.
     const first = Math.max(0, rows.nearest(scale.x0) - 1);
     const last = Math.min(rows.length - 1, rows.nearest(scale.x1) + 1);
     const stride = Math.max(1, Math.floor((last - first + 1) / (scale.across * 1.5)));

@@ -1,6 +1,6 @@
 """Curves of any length in bounded memory.
 
-A curve has at most 1,000 rows. When they are used up, neighbours are merged two by two, and each
+A curve has at most 1,000 rows. When they are used up, neighbors are merged two by two, and each
 row then stands for twice as many points: their mean, lowest and highest value. Nothing is left out
 of that: a spike of one step stays visible as the edge of a band.
 """

@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from dataflow_widgets.palette import COLOURS
+from dataflow_widgets.palette import COLORS
 from dataflow_widgets.training_monitor.curves import HIGH, LOW, MEAN, STEP
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM, _RIGHT = 380, 210, 50, 28, 24, 14
@@ -40,7 +40,7 @@ def monitor_svg(runs: Sequence[Any], title: str = "") -> str:
         x = 12 + (i % (2 * columns)) * (_WIDTH // 2)
         y = (26 if title else 6) + 20 * (i // (2 * columns)) + 12
         out.append(
-            f"<rect x='{x}' y='{y - 5}' width='16' height='3' fill='{COLOURS[i % len(COLOURS)]}'/>"
+            f"<rect x='{x}' y='{y - 5}' width='16' height='3' fill='{COLORS[i % len(COLORS)]}'/>"
             f"<text x='{x + 22}' y='{y}'>{_text(run.name)}</text>"
         )
     if not names:
@@ -87,7 +87,7 @@ def _panel(name: str, runs: Sequence[Any], limit: int) -> str:
     for tick in ticks(x0, x1, 4):
         out.append(f"<text class='m' x='{at_x(tick):.1f}' y='{_HEIGHT - 8}'>{tick:.6g}</text>")
     for i, rows in lines:
-        colour = quoteattr(COLOURS[i % len(COLOURS)])
+        color = quoteattr(COLORS[i % len(COLORS)])
         path, pen = [], "M"
         for step, mean in zip(rows[:, STEP], rows[:, MEAN], strict=True):
             if math.isfinite(mean):
@@ -95,7 +95,7 @@ def _panel(name: str, runs: Sequence[Any], limit: int) -> str:
                 pen = "L"
             else:
                 pen = "M"
-        out.append(f"<path d='{''.join(path)}' fill='none' stroke={colour} stroke-width='1.6'/>")
+        out.append(f"<path d='{''.join(path)}' fill='none' stroke={color} stroke-width='1.6'/>")
     return "".join(out)
 
 
