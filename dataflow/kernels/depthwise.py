@@ -6,6 +6,7 @@ With few taps and one output for a channel all taps are one loop in machine code
 from __future__ import annotations
 
 import functools
+import operator
 from typing import Any
 
 import numpy as np
@@ -57,18 +58,22 @@ _FEW_CHANNELS = 32
 @functools.cache
 def _sum_of_taps(dtype: Any, taps: int) -> Mapping | None:
     """What the taps meet, and their weights -> the sum of the products."""
-    steps: list[tuple[str, tuple[Any, ...]]] = [("Mul", (0, taps))]
-    for tap in range(1, taps):
-        total = 2 * taps + len(steps) - 1
-        steps += [("Mul", (tap, taps + tap)), ("Add", (total, total + 1))]
-    return Mapping.of(dtype, tuple(steps), (2 * taps + len(steps) - 1,), at_once=True)
+
+    def total(xp: Any, *x: Any) -> Any:
+        products = [a * b for a, b in zip(x[:taps], x[taps:], strict=True)]
+        return functools.reduce(operator.add, products)
+
+    return Mapping.of_function(dtype, total, 2 * taps, at_once=True)
 
 
 @functools.cache
 def _products_of_taps(dtype: Any, taps: int) -> Mapping | None:
     """What the taps meet, and the gradient -> added up, the product for each tap."""
-    steps = tuple(("Mul", (tap, taps)) for tap in range(taps))
-    return Mapping.of(dtype, steps, tuple(range(taps + 1, 2 * taps + 1)), adds=True, at_once=True)
+
+    def products(xp: Any, *x: Any) -> Any:
+        return tuple(tap * x[-1] for tap in x[:-1])
+
+    return Mapping.of_function(dtype, products, taps + 1, adds=True, at_once=True)
 
 
 def _padded_taps(image: Any, windows: list[Window]) -> list[Any]:

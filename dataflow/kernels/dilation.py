@@ -27,15 +27,23 @@ _FEW_CHANNELS = 64
 @functools.cache
 def _larger(dtype: Any) -> Mapping | None:
     """(best, its tap, image, filter, this tap) -> (best, its tap)."""
-    steps = (("Add", (2, 3)), ("Greater", (5, 0)), ("Select", (6, 5, 0)), ("Select", (6, 4, 1)))
-    return Mapping.of(dtype, steps, (7, 8))
+
+    def larger(xp: Any, best: Any, tap: Any, image: Any, filter: Any, this_tap: Any) -> Any:
+        value = image + filter
+        takes = value > best
+        return xp.where(takes, value, best), xp.where(takes, this_tap, tap)
+
+    return Mapping.of_function(dtype, larger, 5)
 
 
 @functools.cache
 def _chosen(dtype: Any, adds: bool) -> Mapping | None:
     """(gradient, tap, this tap) -> the gradient where this tap was taken, added to the result."""
-    steps = (("Equal", (1, 2)), ("Const", (0.0,)), ("Select", (3, 0, 4)))
-    return Mapping.of(dtype, steps, (5,), adds=adds)
+
+    def chosen(xp: Any, grad: Any, tap: Any, this_tap: Any) -> Any:
+        return xp.where(tap == this_tap, grad, 0.0)
+
+    return Mapping.of_function(dtype, chosen, 3, adds=adds)
 
 
 def _run(mapping: Mapping | None, inputs: list[Any], outputs: list[Any]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
 from collections.abc import Iterator
 from typing import Any
 
@@ -67,8 +68,11 @@ def filter_gradient(x: Any, grad: Any, height: Window, width: Window, out: Any) 
 @functools.cache
 def _sum_of(count: int) -> Mapping | None:
     """The sum of so many arrays, from the first on."""
-    steps = [("Add", (count + i - 1 if i else 0, i + 1)) for i in range(count - 1)]
-    return Mapping.of(np.float32, tuple(steps), (2 * count - 2,))
+
+    def total(xp: Any, *x: Any) -> Any:
+        return functools.reduce(operator.add, x)
+
+    return Mapping.of_function(np.float32, total, count)
 
 
 class _FilterGradient:

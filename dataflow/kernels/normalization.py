@@ -16,6 +16,7 @@ from dataflow.kernels.cuda import batch_norm as cuda_channels, local_response
 from dataflow.kernels.cuda.source import can_run, sum_type
 from dataflow.kernels.jit.native_ufunc import ColumnSums, NativeUfunc, rows_joined
 from dataflow.kernels.parallel import matrix_product
+from dataflow.kernels.reduce import sums_of_rows
 from dataflow.kernels.registry import kernel
 
 
@@ -42,11 +43,15 @@ def _can_run(xp: Any, x: Any, scale: Any) -> bool:
     return can_run(xp, x) and scale.dtype == sum_type(x.dtype)
 
 
-_SUMS = ColumnSums((), (0,))
-#: x, mean
-_SQUARES = ColumnSums((("Sub", (0, 1)), ("Mul", (2, 2))), (3,))
-#: gradient, x, mean
-_GRADIENT_SUMS = ColumnSums((("Sub", (1, 2)), ("Mul", (0, 3))), (0, 4))
+@ColumnSums
+def _sums_of_squares(xp: Any, x: Any, mean: Any) -> Any:
+    centered = x - mean
+    return centered * centered
+
+
+@ColumnSums
+def _gradient_sums(xp: Any, grad: Any, x: Any, mean: Any) -> Any:
+    return grad, grad * (x - mean)
 
 
 @NativeUfunc
@@ -83,7 +88,7 @@ def _by_rows(function: NativeUfunc, xp: Any, kind: Any, operands: list[Any]) -> 
 
 def _column_means(xp: Any, rows: Any) -> Any:
     """Means over the rows."""
-    sums = _SUMS([rows]) if xp is np else None
+    sums = sums_of_rows([rows]) if xp is np else None
     if sums is not None:
         return sums[0] / rows.dtype.type(rows.shape[0])
     if xp is not np:  # CuPy keeps cuBLAS out of CUDA graphs
@@ -132,7 +137,7 @@ def fused_batch_norm_kernel(
     rows = _to_rows(xp, x, data_format).astype(kind, copy=False)
     if is_training:
         used_mean = _column_means(xp, rows)
-        squares = _SQUARES([rows], [used_mean]) if xp is np else None
+        squares = _sums_of_squares([rows], [used_mean]) if xp is np else None
         if squares is None:
             used_variance = _column_means(xp, xp.square(rows - used_mean))
         else:
@@ -183,7 +188,7 @@ def fused_batch_norm_grad_kernel(
     rows = _to_rows(xp, x, data_format).astype(kind, copy=False)
     grad = _to_rows(xp, y_backprop, data_format).astype(kind, copy=False)
     inverse = 1 / xp.sqrt(reserve_space_2 + kind.type(epsilon))
-    sums = _GRADIENT_SUMS([grad, rows], [reserve_space_1]) if xp is np else None
+    sums = _gradient_sums([grad, rows], [reserve_space_1]) if xp is np else None
     if sums is None:
         ones = xp.ones(rows.shape[0], kind)
         sums = [ones @ grad, ones @ (grad * (rows - reserve_space_1))]

@@ -206,26 +206,16 @@ def _max_pool_mapping(dtype: Any, taps: int, biased: bool) -> Mapping | None:
     """The maximum over all taps; ``biased``: of ``relu(tap + bias)``, with the bias as last input."""
     if not 2 <= taps <= _MAX_NATIVE_TAPS:
         return None
-    steps, (largest, *values) = _biased_steps(taps, taps + biased, biased)
-    for value in values:
-        steps.append(("Maximum", (largest, value)))
-        largest = taps + biased + len(steps) - 1
-    return Mapping.of(dtype, tuple(steps), (largest,))
+
+    def largest(xp: Any, *x: Any) -> Any:
+        return functools.reduce(xp.maximum, _rectified_taps(xp, x, taps, biased))
+
+    return Mapping.of_function(dtype, largest, taps + biased)
 
 
-def _biased_steps(
-    taps: int, num_inputs: int, biased: bool
-) -> tuple[list[tuple[str, tuple[Any, ...]]], list[int]]:
-    """The steps that make ``relu(tap + bias)`` of each tap, and the numbers of the results.
-
-    The bias is the last input. Without one there is nothing to do.
-    """
-    if not biased:
-        return [], list(range(taps))
-    steps: list[tuple[str, tuple[Any, ...]]] = []
-    for tap in range(taps):
-        steps += [("Add", (tap, num_inputs - 1)), ("Relu", (num_inputs + 2 * tap,))]
-    return steps, [num_inputs + 2 * tap + 1 for tap in range(taps)]
+def _rectified_taps(xp: Any, x: Sequence[Any], taps: int, biased: bool) -> list[Any]:
+    """``relu(tap + bias)`` of each tap; the bias is the last input. Without one the taps themselves."""
+    return [xp.maximum(tap + x[-1], 0.0) if biased else tap for tap in x[:taps]]
 
 
 @functools.cache
@@ -236,24 +226,18 @@ def _max_pool_gradient_mapping(dtype: Any, taps: int, biased: bool) -> Mapping |
     """
     if not 2 <= taps <= _MAX_NATIVE_TAPS:
         return None
-    y, grad, num_inputs = taps, taps + 1, taps + 2 + biased
-    steps, values = _biased_steps(taps, num_inputs, biased)
 
-    def step(op: str, *operands: Any) -> int:
-        steps.append((op, operands))
-        return num_inputs + len(steps) - 1
+    def gradients(xp: Any, *x: Any) -> Any:
+        y, grad = x[taps], x[taps + 1]
+        found, results = None, []
+        for value in _rectified_taps(xp, x, taps, biased):
+            equal = value == y
+            first = equal if found is None else equal & ~found
+            found = equal if found is None else equal | found
+            results.append(grad * first)
+        return tuple(results)
 
-    zero, one = step("Const", 0.0), step("Const", 1.0)
-    found, results = None, []
-    for value in values:
-        equal = step("Equal", value, y)
-        if found is None:
-            found = first = equal
-        else:
-            first = step("LogicalAnd", equal, step("LogicalNot", found))
-            found = step("LogicalOr", equal, found)
-        results.append(step("Mul", grad, step("Select", first, one, zero)))
-    return Mapping.of(dtype, tuple(steps), tuple(results))
+    return Mapping.of_function(dtype, gradients, taps + 2 + biased)
 
 
 def _tiled_maximum(xp: Any, x: Any, axis: int, w: Window) -> Any:

@@ -117,12 +117,14 @@ def row_sums(xp: Any, x: Any) -> Any:
     return x.sum(axis=-1, keepdims=True)
 
 
-_SUMS = ColumnSums((), (0,))
+@ColumnSums
+def sums_of_rows(xp: Any, x: Any) -> Any:
+    return x
 
 
 def column_sums(xp: Any, rows: Any) -> Any:
     """The sum over the rows of a matrix of single or double precision."""
-    sums = _SUMS([rows]) if xp is np and rows.flags.c_contiguous else None
+    sums = sums_of_rows([rows]) if xp is np and rows.flags.c_contiguous else None
     if sums is not None:
         return sums[0]
     if can_run(xp, rows):
@@ -145,7 +147,7 @@ def _sum(xp: Any, x: Any, axes: Any, keep_dims: bool) -> Any:
         total = row_sums(xp, x)
         return total if keep_dims else total[:, 0]
     if xp is np and x.size >= SMALL_ELEMENTS and axis == tuple(range(x.ndim - 1)):
-        sums = _SUMS([x.reshape(-1, x.shape[-1])]) if x.flags.c_contiguous else None
+        sums = sums_of_rows([x.reshape(-1, x.shape[-1])]) if x.flags.c_contiguous else None
         if sums is not None:
             return sums[0].reshape((1,) * len(axis) + sums[0].shape) if keep_dims else sums[0]
     if x.dtype.char == "e":  # half precision is summed in single

@@ -34,6 +34,7 @@ import numpy as np
 
 from dataflow.kernels.jit import ufunc_loops
 from dataflow.kernels.jit.loop_codegen import DATA_OFFSET, source
+from dataflow.kernels.jit.op_table import elementary_ops
 from dataflow.kernels.jit.step_codegen import Loop
 from dataflow.kernels.subnormals import Computing
 
@@ -188,7 +189,7 @@ _WRITTEN_OUT = (("Exp", "exp"), ("Log", "log"))
 
 def text_of(loop: Loop) -> str:
     """The loop in LLVM's assembly language, as it is best on this processor."""
-    ops = {"Exp" if op == "Sigmoid" else op for op, _ in loop.steps}
+    ops = frozenset().union(*(elementary_ops(op) for op, _ in loop.steps))
     if loop.dtype != "float32" or not ops.intersection(op for op, _ in _WRITTEN_OUT):
         return source(loop)
     return source(loop, inlined())

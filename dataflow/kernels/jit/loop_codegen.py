@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.jit import ufunc_loops
-from dataflow.kernels.jit.step_codegen import Loop, StepWriter
+from dataflow.kernels.jit.op_table import TABLE, TRUTHS
+from dataflow.kernels.jit.step_codegen import CALLED, Loop, StepWriter
 
 _VECTOR_BYTES = 64
 #: Bytes of the scratch memory, and elements of a tile.
@@ -45,7 +46,7 @@ class _Plan:
     def __init__(self, loop: Loop, inlined: frozenset[str]) -> None:
         self.called = frozenset(ufunc_loops.NAMES) - inlined
         self.inputs = len(loop.inputs)
-        self.steps, numbers = _with_sigmoids_written_out(loop)
+        self.steps, numbers = _with_calls_written_out(loop)
         self.results = tuple((numbers[value], letter) for value, letter in loop.results)
         self.stage = [0] * self.inputs
         found: list[_Call] = []
@@ -96,39 +97,41 @@ class _Plan:
         """The values that are truth values."""
         found = {i for i, letter in enumerate(loop.inputs) if letter in "bt"}
         for number, (op, operands) in enumerate(self.steps, self.inputs):
-            if op in _TRUTHS or (op in ("Select", "SelectV2") and operands[1] in found):
+            if op in TRUTHS or (op in ("Select", "SelectV2") and operands[1] in found):
                 found.add(number)
         return found
 
 
-_TRUTHS = frozenset(
-    {"Greater", "GreaterEqual", "Less", "LessEqual", "Equal", "NotEqual"}
-    | {"LogicalAnd", "LogicalOr", "LogicalNot"}
-)
-
-
-def _with_sigmoids_written_out(loop: Loop) -> tuple[_Steps, list[int]]:
-    """The steps, those of ``Sigmoid`` as NumPy's kernel does them, and the new numbers of values."""
+def _with_calls_written_out(loop: Loop) -> tuple[_Steps, list[int]]:
+    """The steps, those of ops made of NumPy's functions as their own steps, and the values' new numbers."""
     ops = {op for op, _ in loop.steps}
-    if "Sigmoid" not in ops:
+    if not ops & (CALLED - ufunc_loops.UFUNCS.keys()):
         return loop.steps, list(range(len(loop.inputs) + len(loop.steps)))
     if "Repeat" in ops:
-        raise ValueError("a loop with a repetition has no Sigmoid: steps within have fixed numbers")
+        raise ValueError(
+            "a loop with a repetition calls no function: steps within have fixed numbers"
+        )
     steps: list[tuple[str, tuple[Any, ...]]] = []
     numbers = list(range(len(loop.inputs)))
+    constants: dict[float, int] = {}
 
     def put(op: str, *operands: Any) -> int:
         steps.append((op, operands))
         return len(loop.inputs) + len(steps) - 1
 
+    def step(op: str, *operands: Any) -> int:
+        for o in operands:
+            if type(o) is float and o not in constants:
+                constants[o] = put("Const", o)
+        return put(op, *[constants[o] if type(o) is float else o for o in operands])
+
     for op, operands in loop.steps:
-        if op == "Sigmoid":
-            one, power = put("Const", 1.0), put("Exp", put("Neg", numbers[operands[0]]))
-            numbers.append(put("RealDiv", one, put("Add", power, one)))
+        items = operands if op == "Const" else [numbers[o] for o in operands]
+        row = TABLE.get(op)
+        if op in CALLED and row is not None and row.composed is not None:
+            numbers.append(row.composed.evaluate(list(items), step))
         else:
-            numbers.append(
-                put(op, *(operands if op == "Const" else [numbers[o] for o in operands]))
-            )
+            numbers.append(put(op, *items))
     return tuple(steps), numbers
 
 
@@ -141,7 +144,7 @@ def _needs(op: str, operands: tuple[Any, ...], number: int) -> set[int]:
     if op != "Repeat":
         return set(operands)
     start, steps, following, done, _ = operands
-    if any(inner in ufunc_loops.NAMES or inner == "Sigmoid" for inner, _ in steps):
+    if any(inner in ufunc_loops.NAMES or inner in CALLED for inner, _ in steps):
         raise ValueError("a repetition cannot call NumPy's functions")
     within = {o for inner, items in steps if inner != "Const" for o in items}
     return {*start, *(o for o in (*within, *following, done) if o < number)}

@@ -66,6 +66,19 @@ class Mapping:
             return None
         return cls(dtype, steps, results, adds, at_once)
 
+    @classmethod
+    def of_function(
+        cls,
+        dtype: Any,
+        function: Callable[..., Any],
+        num_inputs: int,
+        adds: bool = False,
+        at_once: bool = False,
+    ) -> Mapping | None:
+        """That of ``function(xp, *inputs)``, which gives one array or a tuple of them; as `of`."""
+        region = region_of(function, num_inputs, "float64")
+        return cls.of(dtype, region.steps, region.results, adds, at_once)
+
     def run(self, shape: tuple[int, ...], inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
         """Fills ``outputs``, of ``shape``; ``False`` where that is not possible (yet)."""
         arrays = [*inputs, *outputs]
@@ -256,8 +269,7 @@ class NativeUfunc:
     def __init__(self, function: Callable[..., Any], ufunc: np.ufunc | None = None) -> None:
         self.function, self.ufunc = function, ufunc
         num_inputs = function.__code__.co_argcount - 1
-        region = region_of(function, num_inputs, "float64")
-        found = {char: Mapping.of(char, region.steps, region.results) for char in "fd"}
+        found = {char: Mapping.of_function(char, function, num_inputs) for char in "fd"}
         self._mappings = {char: mapping for char, mapping in found.items() if mapping is not None}
 
     def __call__(
@@ -292,10 +304,6 @@ def rows_joined(rows: int, columns: int) -> int:
     return joined
 
 
-#: What sums may be of.
-_UFUNCS: dict[str, Any] = {"Sub": np.subtract, "Mul": np.multiply}
-
-
 def add_inner(x: Any, total: Any) -> None:
     """Adds to ``total``, whose axes of length 1 are summed over, element after element.
 
@@ -306,14 +314,18 @@ def add_inner(x: Any, total: Any) -> None:
 
 
 class ColumnSums:
-    """Sums over the rows of what steps make of matrices [rows, columns] and vectors [columns].
+    """Sums over the rows of what a function ``f(xp, *matrices, *vectors)`` makes of matrices [rows, columns]
+    and vectors [columns]: one array, or a tuple of them.
 
     One row after the other, by NumPy in the same order as by machine code.
     """
 
-    def __init__(self, steps: Steps, results: tuple[int, ...]) -> None:
-        self.steps, self.results = steps, results
-        self._mappings = {char: Mapping.of(char, steps, results, adds=True) for char in "fd"}
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        num_inputs = function.__code__.co_argcount - 1
+        self._mappings = {
+            char: Mapping.of_function(char, function, num_inputs, adds=True) for char in "fd"
+        }
 
     def __call__(self, matrices: list[Any], vectors: Sequence[Any] = ()) -> list[Any] | None:
         """One vector for each result; ``None`` for few numbers, and other types."""
@@ -332,12 +344,11 @@ class ColumnSums:
         shape = (shares, rows // joined // shares, joined * columns)
         wide = [m.reshape(shape) for m in matrices]
         operands = [*wide, *(np.tile(v, joined) for v in vectors)]
-        sums = [np.zeros((shares, 1, shape[2]), mapping.dtype) for _ in self.results]
+        sums = [np.zeros((shares, 1, shape[2]), mapping.dtype) for _ in mapping.results]
         if not mapping.run(shape, operands, sums):
-            for op, numbers in self.steps:
-                operands.append(_UFUNCS[op](*[operands[i] for i in numbers]))
-            for total, i in zip(sums, self.results, strict=True):
-                add_inner(operands[i], total)
+            made = self.function(np, *operands)
+            for total, x in zip(sums, made if isinstance(made, tuple) else (made,), strict=True):
+                add_inner(x, total)
         return [
             s.reshape(-1, columns).sum(0) if shares * joined > 1 else s.reshape(-1) for s in sums
         ]

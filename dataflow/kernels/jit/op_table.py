@@ -1,20 +1,53 @@
-"""The element-wise ops that can be fused: how each is written with ``out=``.
+"""Elementary ops: for each one row that says what it is in NumPy, in LLVM's language and in CUDA C.
 
-``{0}``, ``{1}``, ... are operands, ``{o}`` the output. An instruction of several statements reads
-its operands after it has begun to write, so its output never shares a buffer with them.
+An op that is made of others is written once, as a function ``f(xp, *x)`` of them; NumPy's
+statements, LLVM's and CUDA's follow from its steps.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+#: What the numbers in composed ops are called in NumPy's statements.
+_NUMBERS = {0.0: "zero", 1.0: "one", 6.0: "six"}
+
+
+class Composed(NamedTuple):
+    """An op made of others. Value i is input i or the result of a step; operands that are a
+    ``float`` are numbers."""
+
+    num_inputs: int
+    steps: tuple[tuple[str, tuple[Any, ...]], ...]
+
+    def evaluate(self, inputs: list[Any], step: Callable[..., Any]) -> Any:
+        """The last of the values that ``step(op, *operands)`` gives."""
+        values = list(inputs)
+        for op, operands in self.steps:
+            values.append(step(op, *[o if type(o) is float else values[o] for o in operands]))
+        return values[-1]
 
 
 class Instruction(NamedTuple):
-    """One fused op: its statements, whether the result is a truth value, and the ufunc that it is."""
+    """One elementary op.
 
-    statements: tuple[str, ...]
-    is_bool: bool = False
+    ``ufunc`` is NumPy's function. ``llvm`` is an instruction on operands ``{0}``, ``{1}``, ... of the type
+    ``{t}`` (truth values: ``{truth}``), or ``llvm.name`` for a function of LLVM's own; empty where the op is
+    ``composed``, or has no instruction. ``cuda`` is an expression of the type ``T``, empty for a composed one;
+    NaN and infinity come out as in NumPy. ``is_bool``: the result is a truth value.
+
+    ``statements`` are NumPy's, with ``{o}`` for the output. An instruction of several reads its operands after
+    it has begun to write, so its output never shares a buffer with them; one without any is not fused.
+    """
+
     ufunc: str = ""
+    llvm: str = ""
+    cuda: str = ""
+    is_bool: bool = False
+    composed: Composed | None = None
+    statements: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -27,88 +60,207 @@ class Instruction(NamedTuple):
         return len(self.statements) == 1
 
 
-def _unary(function: str) -> Instruction:
-    return Instruction((f"xp.{function}({{0}}, out={{o}})",), ufunc=function)
+def numbers_of(dtype: Any) -> dict[str, Any]:
+    """The numbers that statements name, in the type of the arrays."""
+    return {name: np.dtype(dtype).type(number) for number, name in _NUMBERS.items()}
 
 
-def _binary(function: str, is_bool: bool = False) -> Instruction:
-    return Instruction((f"xp.{function}({{0}}, {{1}}, out={{o}})",), is_bool, function)
+# ---- rows ----------------------------------------------------------------------------------------
 
 
-INSTRUCTIONS: dict[str, Instruction] = {
-    "Add": _binary("add"),
-    "AddV2": _binary("add"),
-    "BiasAdd": _binary("add"),
-    "Sub": _binary("subtract"),
-    "Mul": _binary("multiply"),
-    "RealDiv": _binary("divide"),
-    "Maximum": _binary("maximum"),
-    "Minimum": _binary("minimum"),
-    "Pow": _binary("power"),
-    "Atan2": _binary("arctan2"),
-    "Greater": _binary("greater", True),
-    "GreaterEqual": _binary("greater_equal", True),
-    "Less": _binary("less", True),
-    "LessEqual": _binary("less_equal", True),
-    "Equal": _binary("equal", True),
-    "NotEqual": _binary("not_equal", True),
-    "LogicalAnd": _binary("logical_and", True),
-    "LogicalOr": _binary("logical_or", True),
-    "LogicalNot": Instruction(("xp.logical_not({0}, out={o})",), True),
-    "Neg": _unary("negative"),
-    "Exp": _unary("exp"),
-    "Expm1": _unary("expm1"),
-    "Log": _unary("log"),
-    "Log1p": _unary("log1p"),
-    "Sqrt": _unary("sqrt"),
-    "Square": _unary("square"),
-    "Abs": _unary("absolute"),
-    "Tanh": _unary("tanh"),
-    "Sign": _unary("sign"),
-    "Rint": _unary("rint"),
-    "Sinh": _unary("sinh"),
-    "Cosh": _unary("cosh"),
-    "Asin": _unary("arcsin"),
-    "Acos": _unary("arccos"),
-    "Atan": _unary("arctan"),
-    "Asinh": _unary("arcsinh"),
-    "Acosh": _unary("arccosh"),
-    "Atanh": _unary("arctanh"),
-    "Sin": _unary("sin"),
-    "Cos": _unary("cos"),
-    "Tan": _unary("tan"),
-    "Floor": _unary("floor"),
-    "Ceil": _unary("ceil"),
-    "Reciprocal": _unary("reciprocal"),
-    "Inv": _unary("reciprocal"),
-    "Relu": Instruction(("xp.maximum({0}, zero, out={o})",)),
-    "Relu6": Instruction(("xp.maximum({0}, zero, out={o})", "xp.minimum({o}, six, out={o})")),
-    "Rsqrt": Instruction(("xp.sqrt({0}, out={o})", "xp.divide(one, {o}, out={o})")),
-    "SquaredDifference": Instruction(
-        ("xp.subtract({0}, {1}, out={o})", "xp.multiply({o}, {o}, out={o})")
-    ),
-    # Not `copyto` with a mask, which takes ten times as long where signs change at random.
-    "ReluGrad": Instruction(("xp.multiply({0}, xp.greater({1}, zero), out={o})",)),
-    "Sigmoid": Instruction(
-        (
-            "xp.negative({0}, out={o})",
-            "xp.exp({o}, out={o})",
-            "xp.add({o}, one, out={o})",
-            "xp.divide(one, {o}, out={o})",
-        )
-    ),
-    "SigmoidGrad": Instruction(
-        (
-            "xp.subtract(one, {0}, out={o})",
-            "xp.multiply({o}, {0}, out={o})",
-            "xp.multiply({o}, {1}, out={o})",
-        )
-    ),
-    "TanhGrad": Instruction(
-        (
-            "xp.multiply({0}, {0}, out={o})",
-            "xp.subtract(one, {o}, out={o})",
-            "xp.multiply({o}, {1}, out={o})",
-        )
-    ),
+def _call(ufunc: str, cuda: str = "", llvm: str = "", is_bool: bool = False) -> Instruction:
+    names = ["{0}", "{1}"][: getattr(np, ufunc).nin]
+    statement = f"xp.{ufunc}({', '.join(names)}, out={{o}})"
+    cuda = cuda or f"{ufunc}({', '.join(names)})"
+    return Instruction(ufunc, llvm, cuda, is_bool, None, (statement,))
+
+
+def _compare(ufunc: str, sign: str, llvm: str) -> Instruction:
+    return _call(ufunc, f"{{0}} {sign} {{1}}", f"fcmp {llvm} {{t}} {{0}}, {{1}}", True)
+
+
+def _arithmetic(ufunc: str, sign: str, llvm: str) -> Instruction:
+    return _call(ufunc, f"{{0}} {sign} {{1}}", f"{llvm} {{t}} {{0}}, {{1}}")
+
+
+_ADD = _arithmetic("add", "+", "fadd")
+_SELECT = Instruction(llvm="select {truth} {0}, {t} {1}, {t} {2}", cuda="{0} ? {1} : {2}")
+
+TABLE: dict[str, Instruction] = {
+    "Add": _ADD,
+    "AddV2": _ADD,
+    "BiasAdd": _ADD,
+    "Sub": _arithmetic("subtract", "-", "fsub"),
+    "Mul": _arithmetic("multiply", "*", "fmul"),
+    "RealDiv": _arithmetic("divide", "/", "fdiv"),
+    "Maximum": _call("maximum", "{0} != {0} || {0} > {1} ? {0} : {1}"),
+    "Minimum": _call("minimum", "{0} != {0} || {0} < {1} ? {0} : {1}"),
+    "Pow": _call("power", "pow({0}, {1})"),
+    "Atan2": _call("arctan2", "atan2({0}, {1})"),
+    "Greater": _compare("greater", ">", "ogt"),
+    "GreaterEqual": _compare("greater_equal", ">=", "oge"),
+    "Less": _compare("less", "<", "olt"),
+    "LessEqual": _compare("less_equal", "<=", "ole"),
+    "Equal": _compare("equal", "==", "oeq"),
+    "NotEqual": _compare("not_equal", "!=", "une"),
+    "LogicalAnd": _call("logical_and", "{0} && {1}", "and {truth} {0}, {1}", True),
+    "LogicalOr": _call("logical_or", "{0} || {1}", "or {truth} {0}, {1}", True),
+    "LogicalNot": _call("logical_not", "!{0}", "icmp eq {truth} {0}, {false}", True),
+    "Neg": _call("negative", "-{0}", "fneg {t} {0}"),
+    "Exp": _call("exp"),
+    "Expm1": _call("expm1"),
+    "Log": _call("log"),
+    "Log1p": _call("log1p"),
+    "Sqrt": _call("sqrt", llvm="llvm.sqrt"),
+    "Abs": _call("absolute", "fabs({0})", "llvm.fabs"),
+    "Tanh": _call("tanh"),
+    "Rint": _call("rint", llvm="llvm.rint"),
+    "Sinh": _call("sinh"),
+    "Cosh": _call("cosh"),
+    "Asin": _call("arcsin", "asin({0})"),
+    "Acos": _call("arccos", "acos({0})"),
+    "Atan": _call("arctan", "atan({0})"),
+    "Asinh": _call("arcsinh", "asinh({0})"),
+    "Acosh": _call("arccosh", "acosh({0})"),
+    "Atanh": _call("arctanh", "atanh({0})"),
+    "Sin": _call("sin"),
+    "Cos": _call("cos"),
+    "Tan": _call("tan"),
+    "Floor": _call("floor", llvm="llvm.floor"),
+    "Ceil": _call("ceil", llvm="llvm.ceil"),
+    "PowerOfArrays": Instruction(cuda="pow({0}, {1})"),
+    "Copysign": Instruction("copysign", "llvm.copysign", "copysign({0}, {1})"),
+    "Select": _SELECT,
+    "SelectV2": _SELECT,
 }
+
+#: The op that each function of ``xp`` is; of several the first.
+OP_OF = {row.ufunc: op for op, row in reversed(TABLE.items()) if row.ufunc} | {"where": "Select"}
+
+
+class _Recorder:
+    """Stands for ``xp`` while a composed op is written down."""
+
+    def __init__(self, num_inputs: int) -> None:
+        self.num_inputs = num_inputs
+        self.steps: list[tuple[str, tuple[Any, ...]]] = []
+
+    def __getattr__(self, name: str) -> Callable[..., int]:
+        def step(*operands: Any) -> int:
+            self.steps.append((OP_OF[name], operands))
+            return self.num_inputs + len(self.steps) - 1
+
+        return step
+
+
+def composed(*op_types: str, ufunc: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Makes the rows of ops from a function of others; ``ufunc``: NumPy has it as one."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        num_inputs = function.__code__.co_argcount - 1
+        recorder = _Recorder(num_inputs)
+        function(recorder, *range(num_inputs))
+        steps = Composed(num_inputs, tuple(recorder.steps))
+        statements = _call(ufunc).statements if ufunc else _statements(steps)
+        for op_type in op_types:
+            TABLE[op_type] = Instruction(ufunc, composed=steps, statements=statements)
+            if ufunc:
+                OP_OF.setdefault(ufunc, op_type)
+        return function
+
+    return register
+
+
+def _statements(steps: Composed) -> tuple[str, ...]:
+    """One for each step, all in the one output; a truth value stands in the step that needs it."""
+    statements: list[str] = []
+
+    def step(op: str, *operands: Any) -> str:
+        items = ", ".join(_NUMBERS[o] if type(o) is float else o for o in operands)
+        if TABLE[op].is_bool:
+            return f"xp.{TABLE[op].ufunc}({items})"
+        statements.append(f"xp.{TABLE[op].ufunc}({items}, out={{o}})")
+        return "{o}"
+
+    steps.evaluate(["{0}", "{1}"][: steps.num_inputs], step)
+    return tuple(statements)
+
+
+@composed("Square", ufunc="square")
+def _square(xp: Any, x: Any) -> Any:
+    return xp.multiply(x, x)
+
+
+@composed("Reciprocal", "Inv", ufunc="reciprocal")
+def _reciprocal(xp: Any, x: Any) -> Any:
+    return xp.divide(1.0, x)
+
+
+@composed("Sign", ufunc="sign")
+def _sign(xp: Any, x: Any) -> Any:
+    low = xp.where(xp.less(x, 0.0), -1.0, x)  # a NaN stays
+    return xp.add(xp.where(xp.greater(x, 0.0), 1.0, low), 0.0)  # not minus zero
+
+
+@composed("Relu")
+def _relu(xp: Any, x: Any) -> Any:
+    return xp.maximum(x, 0.0)
+
+
+@composed("Relu6")
+def _relu6(xp: Any, x: Any) -> Any:
+    return xp.minimum(xp.maximum(x, 0.0), 6.0)
+
+
+@composed("ReluGrad")
+def _relu_gradient(xp: Any, dy: Any, x: Any) -> Any:
+    # A factor, not a choice: an infinite gradient times zero is NaN, as unfused. (`copyto` with a mask takes
+    # ten times as long where signs change at random.)
+    return xp.multiply(dy, xp.greater(x, 0.0))
+
+
+@composed("Rsqrt")
+def _reciprocal_square_root(xp: Any, x: Any) -> Any:
+    return xp.divide(1.0, xp.sqrt(x))
+
+
+@composed("SquaredDifference")
+def _squared_difference(xp: Any, x: Any, y: Any) -> Any:
+    difference = xp.subtract(x, y)
+    return xp.multiply(difference, difference)
+
+
+@composed("Sigmoid")
+def _sigmoid(xp: Any, x: Any) -> Any:
+    return xp.divide(1.0, xp.add(xp.exp(xp.negative(x)), 1.0))
+
+
+@composed("SigmoidGrad")
+def _sigmoid_gradient(xp: Any, y: Any, dy: Any) -> Any:
+    return xp.multiply(xp.multiply(xp.subtract(1.0, y), y), dy)
+
+
+@composed("TanhGrad")
+def _tanh_gradient(xp: Any, y: Any, dy: Any) -> Any:
+    return xp.multiply(xp.subtract(1.0, xp.multiply(y, y)), dy)
+
+
+#: The ops that can be fused: those with statements.
+INSTRUCTIONS = {op: row for op, row in TABLE.items() if row.statements}
+#: Those whose result is a truth value.
+TRUTHS = frozenset(op for op, row in TABLE.items() if row.is_bool)
+
+
+def truths_among(op: str, operands: int) -> int:
+    """How many of an op's operands, from the first on, are truth values."""
+    return 1 if op.startswith("Select") else operands if op.startswith("Logical") else 0
+
+
+def elementary_ops(op: str) -> frozenset[str]:
+    """The ops that an op is made of; itself where it is composed of none."""
+    row = TABLE.get(op)
+    return (
+        frozenset({op})
+        if row is None or row.composed is None
+        else frozenset(step for step, _ in row.composed.steps)
+    )

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow.kernels.jit import masked_while, transcendental, ufunc_loops
+from dataflow.kernels.jit.op_table import TABLE, elementary_ops, truths_among
 
 
 class Loop(NamedTuple):
@@ -41,30 +42,23 @@ class Loop(NamedTuple):
         return self.inputs + "".join(letter for _, letter in self.results)
 
 
-_ARITHMETIC = {"Add": "fadd", "AddV2": "fadd", "Sub": "fsub", "Mul": "fmul", "RealDiv": "fdiv"}
-_COMPARISONS = {
-    "Greater": "ogt",
-    "GreaterEqual": "oge",
-    "Less": "olt",
-    "LessEqual": "ole",
-    "Equal": "oeq",
-    "NotEqual": "une",
-}
-_TRUTHS = {"LogicalAnd": "and", "LogicalOr": "or"}
-_UNARY = {"Sqrt": "sqrt", "Abs": "fabs", "Floor": "floor", "Ceil": "ceil", "Rint": "rint"}
-#: Ops made of others: operands are numbers of values, constants are floats.
-_COMPOSED = frozenset(
-    {
-        *("BiasAdd", "Square", "SquaredDifference", "Reciprocal", "Inv", "Rsqrt", "Relu", "Relu6"),
-        *("ReluGrad", "SigmoidGrad", "TanhGrad", "Maximum", "Minimum", "Neg", "Select"),
-        *("SelectV2", "LogicalNot", "Const", "Copysign", "Sign"),
-        *("Repeat", "Part"),
-    }
-)
+#: Steps that are none of `TABLE`, and those that differ among processors.
+_OTHERS = frozenset({"Const", "Repeat", "Part", "Maximum", "Minimum"})
+
+
+def _calls(op: str) -> bool:
+    """True for an op that is computed by NumPy's own function, or made of such."""
+    return not elementary_ops(op).isdisjoint(ufunc_loops.UFUNCS)
+
+
+def _is_written(op: str) -> bool:
+    return op in _OTHERS or bool(TABLE[op].llvm)
+
+
 #: The op types that steps of any type may have.
-OPS = frozenset({*_ARITHMETIC, *_COMPARISONS, *_TRUTHS, *_UNARY, *_COMPOSED})
+OPS = _OTHERS | {op for op in TABLE if all(map(_is_written, elementary_ops(op)))}
 #: Those that are computed by NumPy's own functions, between the loops over a tile (`loop_codegen`).
-CALLED = frozenset({*ufunc_loops.UFUNCS, "Sigmoid"})
+CALLED = frozenset(op for op in TABLE if _calls(op))
 #: Where operands are equal, zeros of both signs among them, NumPy on this processor takes the second;
 #: elsewhere the larger zero.
 _TAKES_SECOND = platform.machine().lower() in ("x86_64", "amd64", "i386", "i686")
@@ -90,6 +84,7 @@ class StepWriter:
         self.truth = "i1" if lanes == 1 else f"<{lanes} x i1>"
         self.intrinsic = self.letter if lanes == 1 else f"v{lanes}{self.letter}"
         self.lines: list[str] = []
+        self.truths: set[str] = set()
         self.declared: set[str] = set()
         self.count = 0
 
@@ -118,73 +113,44 @@ class StepWriter:
 
     def step(self, op: str, *x: Any) -> str:
         """One op on names or Python numbers."""
+        if op in ("Maximum", "Minimum"):
+            return self._furthest(op, *x)
+        row = TABLE[op]
+        if row.composed is not None:
+            return str(row.composed.evaluate(list(x), self._step_with_truths))
         x = tuple(self.constant(v) if isinstance(v, float) else v for v in x)
-        t = self.type
-        if op in _ARITHMETIC:
-            return self.put(f"{_ARITHMETIC[op]} {t} {x[0]}, {x[1]}")
-        if op in _COMPARISONS:
-            return self.put(f"fcmp {_COMPARISONS[op]} {t} {x[0]}, {x[1]}")
-        if op in _TRUTHS:
-            return self.put(f"{_TRUTHS[op]} {self.truth} {x[0]}, {x[1]}")
-        if op in _UNARY:
-            return self._intrinsic(_UNARY[op], *x)
-        if op in ("Select", "SelectV2"):
-            return self.put(f"select {self.truth} {x[0]}, {t} {x[1]}, {t} {x[2]}")
-        match op:
-            case "BiasAdd":
-                return self.step("Add", *x)
-            case "Neg":
-                return self.put(f"fneg {t} {x[0]}")
-            case "Copysign":
-                return self._intrinsic("copysign", *x)
-            case "Square":
-                return self.step("Mul", x[0], x[0])
-            case "SquaredDifference":
-                difference = self.step("Sub", *x)
-                return self.step("Mul", difference, difference)
-            case "Reciprocal" | "Inv":
-                return self.step("RealDiv", 1.0, x[0])
-            case "Rsqrt":
-                return self.step("RealDiv", 1.0, self.step("Sqrt", x[0]))
-            case "Relu":
-                return self._further("Maximum", x[0], 0.0)
-            case "Relu6":
-                return self._further("Minimum", self.step("Relu", x[0]), 6.0)
-            case "Maximum" | "Minimum" if not _TAKES_SECOND:
-                return self._intrinsic(op.lower(), *x)
-            case "Maximum" | "Minimum":  # the second operand where it is a NaN, or no less far out
-                order = "LessEqual" if op == "Maximum" else "GreaterEqual"
-                takes = self.step(
-                    "LogicalOr", self.step(order, *x), self.step("NotEqual", x[1], x[1])
-                )
-                return self.step("Select", takes, x[1], x[0])
-            case "ReluGrad":
-                # A factor, not a choice: an infinite gradient times zero is NaN, as unfused.
-                factor = self.step("Select", self.step("Greater", x[1], 0.0), 1.0, 0.0)
-                return self.step("Mul", x[0], factor)
-            case "SigmoidGrad":
-                slope = self.step("Mul", self.step("Sub", 1.0, x[0]), x[0])
-                return self.step("Mul", slope, x[1])
-            case "TanhGrad":
-                slope = self.step("Sub", 1.0, self.step("Mul", x[0], x[0]))
-                return self.step("Mul", slope, x[1])
-            case "Sign":  # a NaN stays
-                low = self.step("Select", self.step("Less", x[0], 0.0), -1.0, x[0])
-                high = self.step("Select", self.step("Greater", x[0], 0.0), 1.0, low)
-                return self.step("Add", high, 0.0)  # not minus zero
-            case "LogicalNot":
-                false = "false" if self.lanes == 1 else "zeroinitializer"
-                return self.put(f"icmp eq {self.truth} {x[0]}, {false}")
+        if row.llvm.startswith("llvm."):
+            return self._intrinsic(row.llvm.removeprefix("llvm."), *x)
+        if row.llvm:
+            false = "false" if self.lanes == 1 else "zeroinitializer"
+            name = self.put(row.llvm.format(*x, t=self.type, truth=self.truth, false=false))
+            if row.is_bool:
+                self.truths.add(name)
+            return name
         if self.element == "float" and op in ("Exp", "Log"):
             return transcendental.write(self, op, *x)
         raise ValueError(f"no machine code for the op type {op!r}")
 
-    def _further(self, op: str, x: str, number: float) -> str:
-        """The maximum or minimum of an element and a number; a NaN stays."""
+    def _step_with_truths(self, op: str, *x: Any) -> str:
+        """A step of a composed op: truth values that are computed with are one and zero."""
+        truths = truths_among(op, len(x))
+        return self.step(
+            op,
+            *(
+                self.step("Select", v, 1.0, 0.0) if i >= truths and v in self.truths else v
+                for i, v in enumerate(x)
+            ),
+        )
+
+    def _furthest(self, op: str, x: Any, y: Any) -> str:
+        """The maximum or minimum of two elements, or of one and a number; a NaN stays."""
         if not _TAKES_SECOND:
-            return self.step(op, x, number)
-        order = "LessEqual" if op == "Maximum" else "GreaterEqual"
-        return self.step("Select", self.step(order, x, number), number, x)
+            return self._intrinsic(op.lower(), x, self.constant(y) if isinstance(y, float) else y)
+        # The second operand where it is a NaN, or no less far out.
+        takes = self.step("LessEqual" if op == "Maximum" else "GreaterEqual", x, y)
+        if not isinstance(y, float):
+            takes = self.step("LogicalOr", takes, self.step("NotEqual", y, y))
+        return self.step("Select", takes, y, x)
 
     @property
     def whole_type(self) -> str:

@@ -14,16 +14,8 @@ from typing import Any
 import numpy as np
 
 from dataflow.kernels.jit.expression import Region
-from dataflow.kernels.jit.op_table import INSTRUCTIONS
+from dataflow.kernels.jit.op_table import OP_OF, TRUTHS, truths_among
 from dataflow.kernels.jit.ufunc_loops import POWER
-
-#: The op that each function of ``xp`` is; of several the first.
-_FUNCTIONS = {row.ufunc: op for op, row in reversed(INSTRUCTIONS.items()) if row.ufunc} | {
-    "abs": "Abs",
-    "copysign": "Copysign",
-    "where": "Select",
-}
-_TRUTHS = frozenset(op for op, row in INSTRUCTIONS.items() if row.is_bool)
 
 
 class Untraceable(Exception):
@@ -89,16 +81,16 @@ class Recorder:
 
     def step(self, op: str, *operands: Any) -> Value:
         """A new value; truth values that are computed with are one and zero."""
-        takes_truths = 1 if op == "Select" else 2 if op.startswith("Logical") else 0
+        takes_truths = truths_among(op, len(operands))
         numbers = []
         for i, x in enumerate(operands):
             if i >= takes_truths and isinstance(x, Value) and x.is_truth:
                 x = self.step("Select", x, 1.0, 0.0)
             numbers.append(self.number_of(x))
-        return Value(self, self.put(op, *numbers), op in _TRUTHS)
+        return Value(self, self.put(op, *numbers), op in TRUTHS)
 
     def __getattr__(self, name: str) -> Callable[..., Value]:
-        op = _FUNCTIONS.get(name)
+        op = OP_OF.get("absolute" if name == "abs" else name)
         if op is None:
             raise Untraceable(f"no machine code for {name!r}")
 
