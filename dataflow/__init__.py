@@ -18,6 +18,7 @@ from dataflow.ops import array as _array, operators as _operators
 from dataflow.runtime import composites as _composites, session as _session
 
 _provide(
+    ragged_math="dataflow.ops.ragged_math",
     # An op type that is not registered yet is looked for in all the files of ops.
     all_ops="dataflow.ops.all",
     # A function of a GraphDef's library becomes a graph of its own, which knows how to run.

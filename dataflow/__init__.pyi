@@ -38,6 +38,7 @@ from dataflow import (
     random as random,
     raw_ops as raw_ops,
     saved_model as saved_model,
+    ragged as ragged,
     sets as sets,
     signal as signal,
     sparse as sparse,
@@ -469,6 +470,7 @@ from dataflow.ops.reader import (
     WholeFileReader as WholeFileReader,
     write_file as write_file,
 )
+from dataflow.ops.ragged_tensor import RaggedTensor as RaggedTensor
 from dataflow.ops.reduce import (
     arg_max as arg_max,
     arg_min as arg_min,

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dataflow import dtypes, shapes
 from dataflow.dtypes import DType, as_dtype
 from dataflow.errors import DTypeError
+from dataflow.graph.conversion import CompositeOperand
 from dataflow.graph.default_stacks import default_graph, use_graph
 from dataflow.graph.op_traits import HOST_ARGUMENTS, TRAITS, OpTraits
 from dataflow.graph.tensor import Tensor
@@ -268,15 +269,20 @@ class OpDef(OpTraits):
                         return self.build(values, attrs, name)
                 break
         op_name = graph.unique_name(name or self.type)
-        if attrs or self.settled is None:
-            tensors, given = self._convert(graph, op_name, values, attrs)
-            return self._result(graph.make_op(self, op_name, tensors, given))
-        for value in values:
-            if type(value) is not Tensor:
+        try:
+            if attrs or self.settled is None:
                 tensors, given = self._convert(graph, op_name, values, attrs)
-                break
-        else:
-            tensors, given = list(values), {}
+                return self._result(graph.make_op(self, op_name, tensors, given))
+            for value in values:
+                if type(value) is not Tensor:
+                    tensors, given = self._convert(graph, op_name, values, attrs)
+                    break
+            else:
+                tensors, given = list(values), {}
+        except CompositeOperand as found:
+            if not self.elementwise:
+                raise
+            return found.composite.elementwise(self, values, attrs, name)
         key = tuple([tensor.dtype for tensor in tensors])
         known = self.settled.get(key)
         if known is None:
@@ -389,6 +395,8 @@ class OpDef(OpTraits):
                     allowed = self.allowed.get(arg.type_attr)
                     preferred = dtypes.int32 if allowed and dtypes.float32 not in allowed else None
             return internal_convert(value, dtype, arg.name, preferred, ref)
+        except CompositeOperand:
+            raise
         except DTypeError:
             raise
         except TypeError as e:

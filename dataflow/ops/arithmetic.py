@@ -19,6 +19,7 @@ from dataflow.ops.broadcasting import broadcast_dims, broadcast_gradients
 from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_equal_op, greater_op, less_equal_op, not_equal_op
 from dataflow.ops.indexed_slices import IndexedSlices, takes_slices
+from dataflow.ops.ragged_dispatch import maps_ragged
 from dataflow.ops.static_value import static_value
 from dataflow.shapes import Dims
 
@@ -310,6 +311,7 @@ QUOTIENT_DTYPES = {
 }
 
 
+@maps_ragged
 def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``x / y`` as Python 3 divides: small integers give float32, int32 and int64 float64."""
     graph = _graph_of(x, y)
@@ -328,11 +330,13 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
     return real_div_op(x, y, name=op_name + "/")  # type: ignore[no-any-return]
 
 
+@maps_ragged
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
     """The same as ``x / y``: see `truediv`."""
     return truediv(x, y, name)
 
 
+@maps_ragged
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``x / y`` as Python 2 divides: integers give the quotient rounded down."""
     graph = _graph_of(x, y)
@@ -347,6 +351,7 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     return floor_div_op(x, y, name=name or "floordiv")  # type: ignore[no-any-return]
 
 
+@maps_ragged
 def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
     """``x / y``, and 0 where y is 0; integers give what `truediv` gives."""
     with _graph_of(x, y).name_scope(name or "div_no_nan") as scope:

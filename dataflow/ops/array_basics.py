@@ -17,6 +17,7 @@ from dataflow.graph.registry import INDEX, define_op, get_op, not_differentiable
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.casts import cast
 from dataflow.ops.indexed_slices import IndexedSlices, takes_slices
+from dataflow.ops.ragged_dispatch import maps_ragged, takes_ragged
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_dims, static_value
@@ -136,6 +137,7 @@ def product_of(sizes: Any, name: str | None = None) -> Tensor:
     return get_op("Prod")(sizes, 0, name=name)  # type: ignore[no-any-return]
 
 
+@takes_ragged("size")
 def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
     """The number of elements of ``input``, a scalar of ``out_type``."""
     out_type = dtypes.int32 if out_type is None else as_dtype(out_type)
@@ -150,6 +152,7 @@ def size(input: Any, name: str | None = None, out_type: Any = None) -> Tensor:
         return size_op(tensor, out_type=out_type, name=scope)  # type: ignore[no-any-return]
 
 
+@takes_ragged("rank")
 def rank(input: Any, name: str | None = None) -> Tensor:
     """The number of axes of ``input``, an int32 scalar."""
     with op_scope(name, "Rank", [input]) as scope:
@@ -213,6 +216,7 @@ def identity_n(input: list[Tensor]) -> list[Dims]:
 
 
 @define_op("StopGradient", "input: T -> output: T", is_alias=True, shape_like=0)
+@maps_ragged
 def stop_gradient(input: Tensor) -> Dims:
     """The input itself, which counts as a constant for `tf.gradients`."""
     return input.dims
@@ -265,6 +269,7 @@ def prevent_gradient_gradient(op: Any, grad: Tensor) -> list[Any]:
     )
 
 
+@maps_ragged
 def identity(input: Any, name: str | None = None) -> Tensor:
     """A tensor with the value of ``input``; as a node of its own it can be named or controlled.
 
@@ -386,6 +391,7 @@ def fill(dims: Any, value: Any, name: str | None = None, layout: Any = None) -> 
     return fill_op(dims, value, name=name)  # type: ignore[no-any-return]
 
 
+@takes_ragged("zeros_like")
 def zeros_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
@@ -400,6 +406,7 @@ def zeros_like(
         return zeros_like_op(tensor, name=scope)  # type: ignore[no-any-return]
 
 
+@takes_ragged("ones_like")
 def ones_like(
     tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
 ) -> Tensor:
@@ -533,6 +540,7 @@ def squeeze_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [reshape(grad, shape(op.inputs[0]))]
 
 
+@takes_ragged("expand_dims")
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """``input`` with a new axis of size 1 at ``axis``. ``dim`` is the older name of ``axis``."""
     axis = renamed("axis", axis, "dim", dim)

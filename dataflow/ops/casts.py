@@ -12,6 +12,7 @@ from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.registry import define_op, get_op
 from dataflow.graph.tensor import Tensor
 from dataflow.ops.indexed_slices import IndexedSlices, takes_slices
+from dataflow.ops.ragged_dispatch import takes_ragged
 from dataflow.shapes import Dims
 
 
@@ -36,6 +37,7 @@ def cast_gradient(op: Any, grad: Any) -> list[Any]:
     return [None]
 
 
+@takes_ragged("ragged_cast")
 def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """``x`` with element type ``dtype``; returned as it is when it has that type already.
 

@@ -17,6 +17,7 @@ from dataflow.ops.casts import cast
 from dataflow.ops.comparison import greater_op, less_op
 from dataflow.ops.elementary import rsqrt, sqrt
 from dataflow.ops.indexed_slices import IndexedSlices
+from dataflow.ops.ragged_dispatch import maps_ragged
 from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.sources import constant
 from dataflow.ops.tensor_products import global_norm
@@ -60,6 +61,7 @@ def _like(t: Any, values: Any) -> Any:
     )
 
 
+@maps_ragged
 def clip_by_value(t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None) -> Any:
     """The elements of t, those outside [min, max] moved to the nearer end.
 

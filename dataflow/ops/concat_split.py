@@ -21,6 +21,7 @@ from dataflow.ops.array_basics import (
     shape,
 )
 from dataflow.ops.casts import cast
+from dataflow.ops.ragged_dispatch import takes_ragged
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims, Shape
 
@@ -117,6 +118,7 @@ def concat_v1_gradient(op: Any, grad: Tensor) -> list[Any]:
     return [None, *_concat_gradient(op.inputs[1:], op.inputs[0], grad)]
 
 
+@takes_ragged("concat")
 def concat(values: Any, axis: Any = None, name: str = "concat", concat_dim: Any = None) -> Tensor:
     """Joins tensors along ``axis``: ``tf.concat([a, b], 0)``.
 
@@ -199,6 +201,7 @@ def unstack_gradient(op: Any, *grads: Tensor) -> list[Any]:
     return [stack(list(grads), op.attrs["axis"])]
 
 
+@takes_ragged("stack")
 def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     """Tensors of one shape side by side along a new axis (before 1.0: ``tf.pack``).
 

@@ -14,11 +14,13 @@ from dataflow.ops import array as array_ops
 from dataflow.ops.arithmetic import mul_op, real_div_op, sub_op
 from dataflow.ops.comparison import greater_equal_op
 from dataflow.ops.math import cast
+from dataflow.ops.ragged_dispatch import maps_ragged
 from dataflow.ops.random import random_uniform
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.sources import constant
 
 
+@maps_ragged
 def dropout(
     x: Any,
     keep_prob: Any = None,

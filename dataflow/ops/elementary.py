@@ -19,6 +19,7 @@ from dataflow.ops.arithmetic import (
 )
 from dataflow.ops.casts import cast
 from dataflow.ops.indexed_slices import takes_slices
+from dataflow.ops.ragged_dispatch import maps_ragged
 from dataflow.shapes import Dims, merge
 
 
@@ -315,6 +316,7 @@ ceil = ceil_op
 rint = rint_op
 
 
+@maps_ragged
 def sign(x: Any, name: str | None = None) -> Tensor:
     """-1, 0 or 1, element by element; of complex numbers ``x / abs(x)``, and 0 for 0."""
     x = convert_to_tensor(x)
@@ -324,6 +326,7 @@ def sign(x: Any, name: str | None = None) -> Tensor:
     return sign_op(x, name=name)  # type: ignore[no-any-return]
 
 
+@maps_ragged
 def abs_(x: Any, name: str | None = None) -> Tensor:
     """The absolute value, element by element; of complex numbers too, which gives real ones."""
     x = convert_to_tensor(x, name="x")
@@ -332,6 +335,7 @@ def abs_(x: Any, name: str | None = None) -> Tensor:
     return abs_op(x, name=name)  # type: ignore[no-any-return]
 
 
+@maps_ragged
 def round_(x: Any, name: str | None = None) -> Tensor:
     """The nearest integers, halves to even; integers are returned as they are."""
     x = convert_to_tensor(x, name="x")

@@ -17,6 +17,7 @@ from dataflow.ops.gather_scatter import (
     where,
 )
 from dataflow.ops.graph_functions import colocate_with
+from dataflow.ops.ragged_dispatch import takes_ragged
 from dataflow.ops.sequences import range_, unique
 from dataflow.ops.slicing import slice_
 from dataflow.ops.sparse import (
@@ -57,6 +58,7 @@ def _clip_rows(rows: Tensor, ids: Tensor, max_norm: Any) -> Tensor:
     return clip_by_norm(rows, max_norm, axes=axes)  # type: ignore[no-any-return]
 
 
+@takes_ragged("lookup")
 def embedding_lookup(
     params: Any,
     ids: Any,

@@ -27,6 +27,7 @@ from dataflow.ops.casts import cast, cast_op
 from dataflow.ops.concat_split import concat, stack
 from dataflow.ops.indexed_slices import IndexedSlices
 from dataflow.ops.permute import transpose
+from dataflow.ops.ragged_dispatch import maps_ragged, takes_ragged
 from dataflow.ops.sources import constant
 from dataflow.ops.static_value import static_dims, static_value
 from dataflow.shapes import Dims
@@ -163,6 +164,7 @@ def _gather_axis_gradient(
     return reshape(back, whole)
 
 
+@takes_ragged("gather")
 def gather(
     params: Any,
     indices: Any,
@@ -382,6 +384,7 @@ def one_hot_op(
 not_differentiable(one_hot_op)
 
 
+@maps_ragged
 def one_hot(
     indices: Any,
     depth: Any,
@@ -507,6 +510,7 @@ def where_op(input: Tensor) -> Dims:
 not_differentiable(where_op)
 
 
+@maps_ragged
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
     """``x`` where the condition holds and ``y`` elsewhere; alone, the coordinates of true elements.
 
@@ -530,6 +534,7 @@ def where_v2(condition: Any, x: Any = None, y: Any = None, name: str | None = No
     return select_v2_op(condition, x, y, name=name)  # type: ignore[no-any-return]
 
 
+@takes_ragged("boolean_mask")
 def boolean_mask(
     tensor: Any, mask: Any, name: str | None = "boolean_mask", axis: Any = None
 ) -> Tensor:

@@ -21,6 +21,7 @@ from dataflow.ops.comparison import equal_op, is_finite_op, not_equal_op
 from dataflow.ops.complex_numbers import conj, real
 from dataflow.ops.cumulative import cumprod
 from dataflow.ops.elementary import exp_op, log_op, sqrt_op, square_op
+from dataflow.ops.ragged_dispatch import takes_ragged
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.segment import unsorted_segment_sum_op
 from dataflow.ops.sequences import all_axes
@@ -274,7 +275,7 @@ def _reduce_function(op: OpDef, what: str) -> Callable[..., Tensor]:
         "``keepdims=True`` leaves the axes in the shape, with size 1. ``reduction_indices`` and\n"
         "``keep_dims`` are older spellings. Raises `ValueError` for an axis that is not there.\n"
     )
-    return reduce
+    return takes_ragged(f"{op.type.lower()}{'' if op.type in ('Mean', 'Prod') else '_'}")(reduce)
 
 
 reduce_sum = _reduce_function(sum_op, "The sum")

@@ -1,10 +1,11 @@
-"""Feeds and fetches of values that are several tensors: SparseTensor and IndexedSlices."""
+"""Feeds and fetches of values that are several tensors: SparseTensor, RaggedTensor and IndexedSlices."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from dataflow.ops.indexed_slices import IndexedSlices, IndexedSlicesValue
+from dataflow.ops.ragged_tensor import RaggedTensor, RaggedTensorValue, is_value
 from dataflow.ops.sparse_tensor import SparseTensor, SparseTensorValue, sparse_parts
 from dataflow.runtime.feeds import register_feed_expander
 from dataflow.runtime.fetches import register_fetch_expander
@@ -55,6 +56,29 @@ def _feed_slices(slices: IndexedSlices, value: Any) -> Any:
     return pairs
 
 
+def _fetch_ragged(rt: RaggedTensor) -> Any:
+    def rebuild(parts: Any) -> Any:
+        values = parts[0]
+        for splits in reversed(parts[1:]):
+            values = RaggedTensorValue(values, splits)
+        return values
+
+    return [rt.flat_values, *rt.nested_row_splits], rebuild
+
+
+def _feed_ragged(rt: RaggedTensor, value: Any) -> Any:
+    if not is_value(value) or value.ragged_rank != rt.ragged_rank:
+        got = f"of ragged rank {value.ragged_rank}" if is_value(value) else type(value).__name__
+        raise TypeError(
+            f"The RaggedTensor {rt.name!r} is fed with a tf.ragged.RaggedTensorValue of ragged rank "
+            f"{rt.ragged_rank}, got {got}. tf.ragged.constant_value makes one of lists."
+        )
+    parts = zip(rt.nested_row_splits, value.nested_row_splits, strict=True)
+    return [(rt.flat_values, value.flat_values), *parts]
+
+
+register_fetch_expander(RaggedTensor, _fetch_ragged)
+register_feed_expander(RaggedTensor, _feed_ragged)
 register_fetch_expander(SparseTensor, _fetch_sparse)
 register_feed_expander(SparseTensor, _feed_sparse)
 register_fetch_expander(IndexedSlices, _fetch_slices)

@@ -1,0 +1,13 @@
+from dataflow.ops.ragged_math import (
+    boolean_mask as boolean_mask,
+    constant as constant,
+    constant_value as constant_value,
+    map_flat_values as map_flat_values,
+    placeholder as placeholder,
+    ragged_range as range,
+    row_splits_to_segment_ids as row_splits_to_segment_ids,
+    segment_ids_to_row_splits as segment_ids_to_row_splits,
+    stack as stack,
+    stack_dynamic_partitions as stack_dynamic_partitions,
+)
+from dataflow.ops.ragged_tensor import RaggedTensorValue as RaggedTensorValue

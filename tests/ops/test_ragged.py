@@ -1,0 +1,110 @@
+"""Ragged tensors: TensorFlow 2.15's values as recorded, feeds, gradients, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dataflow as tf
+
+HERE = Path(__file__).parent
+PROGRAM = HERE.parent / "oracle" / "programs" / "ragged.py"
+RECORDED = json.loads((HERE / "ragged_values.json").read_text())
+
+
+def error_of(function: Any) -> str:
+    try:
+        function()
+    except Exception as error:
+        return type(error).__mro__[0].__name__ + ": " + str(error)
+    return "nothing"
+
+
+@pytest.fixture(scope="module")
+def result() -> Any:
+    """What the oracle's program reports of this engine."""
+    found: dict[str, Any] = {}
+    with tf.Graph().as_default():
+        names = {"tf": tf, "np": np, "result": found, "error_of": error_of}
+        exec(compile(PROGRAM.read_text(), str(PROGRAM), "exec"), names)
+    return found
+
+
+@pytest.mark.parametrize("part", sorted(RECORDED))
+def test_values_are_tensorflows(result: Any, part: str) -> None:
+    assert json.loads(json.dumps(result[part])) == RECORDED[part]
+
+
+def test_gradients_reach_what_rows_were_looked_up(result: Any) -> None:
+    total, gradient = result["gradient"]
+    assert total == 156.0
+    wanted = np.zeros((10, 2))
+    wanted[[1, 2, 3, 4, 5, 9]] = [1, 2]
+    np.testing.assert_array_equal(gradient, wanted)
+
+
+def test_what_is_refused_says_why(result: Any) -> None:
+    assert "Inputs must have identical ragged splits" in result["other rows"]
+    assert result["inner index"] == "ValueError: Cannot index into an inner ragged dimension."
+    assert "same nesting depth" in result["too deep"]
+    assert "use sess.run(rt).to_list()" in result["to_list"]
+    with tf.Graph().as_default(), tf.Session() as sess:
+        rt = tf.ragged.constant([[1.0], [2.0, 3.0]])
+        with pytest.raises(TypeError, match=r"to_tensor\(\), or apply .*map_flat_values"):
+            tf.matmul(rt, rt)
+        with pytest.raises(ValueError, match="cannot be spread over a RaggedTensor"):
+            _ = rt + tf.ones([2, 2])
+        with pytest.raises(ValueError, match="ragged ranks 1 and 2"):
+            _ = rt + tf.ragged.constant([[[1.0]], []])
+        fed = tf.ragged.placeholder(tf.float32, 1, [])
+        with pytest.raises(
+            TypeError, match=r"fed with a tf\.ragged\.RaggedTensorValue of ragged rank 1, got"
+        ):
+            sess.run(fed, {fed: [[1.0]]})
+        with pytest.raises(ValueError, match="no keepdims"):
+            tf.reduce_sum(rt, 1, keepdims=True)
+        with pytest.raises(ValueError, match="not both"):
+            tf.RaggedTensor.from_tensor([[1]], lengths=[1], padding=0)
+        with pytest.raises(TypeError, match="truth value"):
+            bool(rt)
+
+
+def test_values_travel_both_ways() -> None:
+    with tf.Graph().as_default(), tf.Session() as sess:
+        rt = tf.ragged.constant([[[1], []], [[2, 3]]])
+        value = rt.eval()
+        assert isinstance(value, tf.ragged.RaggedTensorValue) and value.ragged_rank == 2
+        assert sess.run([rt, {"sum": tf.reduce_sum(rt)}])[1] == {"sum": 6}
+        assert sess.run(tf.concat([value, rt], 0)).to_list() == [[[1], []], [[2, 3]]] * 2
+        other = {rt: tf.ragged.constant_value([[[7, 8], []], [[9]]], np.int32)}
+        assert sess.run(rt * 2, other).to_list() == [[[14, 16], []], [[18]]]
+        empty = sess.run(tf.ragged.constant([[], []], tf.int32).to_tensor())
+        assert empty.shape == (2, 0)
+
+
+def test_a_model_of_words_learns_from_ragged_rows() -> None:
+    """Bags of words of different lengths: embeddings, their mean, a linear layer."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        words = tf.ragged.placeholder(tf.int64, 1, [])
+        label = tf.placeholder(tf.float32, [None])
+        table = tf.get_variable("table", [6, 4], initializer=tf.random_normal_initializer(seed=1))
+        mean = tf.reduce_mean(tf.nn.embedding_lookup(table, words), axis=1)
+        mean.set_shape([None, 4])
+        loss = tf.reduce_mean(
+            tf.nn.sigmoid_cross_entropy_with_logits(
+                labels=label, logits=tf.layers.dense(mean, 1)[:, 0]
+            )
+        )
+        step = tf.train.AdamOptimizer(0.1).minimize(loss)
+        sess.run(tf.global_variables_initializer())
+        feeds = {
+            words: tf.ragged.constant_value([[0, 1], [3, 4, 5], [1], [5, 3]]),
+            label: [1, 0, 1, 0],
+        }
+        for _ in range(60):
+            sess.run(step, feeds)
+        assert sess.run(loss, feeds) < 0.1
