@@ -24,7 +24,6 @@ from dataflow.ops.elementary import (
     square_op,
     tanh_op,
 )
-from dataflow.ops.ragged_dispatch import maps_ragged
 from dataflow.ops.reduce import reduce_sum
 from dataflow.ops.renamed_arguments import renamed
 from dataflow.ops.special import erf
@@ -311,7 +310,6 @@ softplus = softplus_op
 softsign = softsign_op
 
 
-@maps_ragged
 def leaky_relu(features: Any, alpha: Any = 0.2, name: str | None = None) -> Tensor:
     """x, or ``alpha * x`` where x < 0; integers are converted to float32."""
     with default_graph().name_scope(name or "LeakyRelu") as scope:
@@ -369,7 +367,6 @@ def l2_loss_gradient(op: Any, grad: Any) -> list[Any]:
 l2_loss = l2_loss_op
 
 
-@maps_ragged
 def log_sigmoid(x: Any, name: str | None = None) -> Tensor:
     """``log(sigmoid(x))`` as ``-softplus(-x)``, exact where the sigmoid is nearly 0."""
     with default_graph().name_scope(name or "LogSigmoid") as scope:
