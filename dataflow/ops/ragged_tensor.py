@@ -549,7 +549,7 @@ def flat_operands(values: list[Any]) -> list[Any]:
     of other shapes, and for ragged ranks that differ; where row splits differ, the run fails.
     """
     from dataflow.ops.assertions import assert_equal
-    from dataflow.ops.graph_scopes import control_dependencies
+    from dataflow.ops.graph_functions import control_dependencies
 
     values = [convert_to_ragged(v) if is_value(v) else v for v in values]
     first = self_like(values)
