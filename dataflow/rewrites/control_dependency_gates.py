@@ -153,7 +153,7 @@ def _passes_on(op: Operation) -> bool:
 
 
 def _is_read(op: Operation) -> bool:
-    """True for the Identity of a variable, whose value is taken by whoever uses it."""
+    """True for the Identity of a variable, whose value is read by each consumer."""
     return variable_read(op) is not None
 
 

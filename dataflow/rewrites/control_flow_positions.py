@@ -60,7 +60,7 @@ def positions(ops: Sequence[Operation], fed: Iterable[Tensor]) -> dict[Operation
 
 
 def _with_branch(t: Tensor, found: dict[Operation, Position]) -> Position:
-    """The place of whoever uses a value."""
+    """The position of a consumer of a value."""
     place = _after(t.op, found)
     if t.op.op_def.control_flow == "switch" and t.op in found:
         predicate = t.op.inputs[1]

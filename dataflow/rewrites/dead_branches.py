@@ -109,7 +109,7 @@ def _replace_merge(
     work.begin(output)
     # An identity, not the value itself: a variable's value is taken here, before what follows.
     new = taken if taken.dtype.is_ref else get_op("Identity")(taken)
-    work.replace(output, new)  # first, so that whoever waits for the Merge waits for its value
+    work.replace(output, new)  # first, so that nodes waiting for the Merge wait for its value
     if index.uses or index in work.fetch_tensors():
         work.begin(index)
         number = make_constant(np.array(alive[0], np.int32), index.dtype, None, "branch")

@@ -2,7 +2,7 @@
 
 Gradients of an op are gated: each waits until all are computed, also those that nothing uses, such
 as the gradient of the pictures that were fed. A node without effects, read by nobody, need not run
-for the sake of order; whoever waited for it waits for what it waited for. In a loop or a branch the
+for the sake of order; nodes that waited for it wait for its own inputs instead. In a loop or a branch the
 edges stay: one of them may be what keeps a node there.
 """
 

@@ -27,7 +27,7 @@ def foldable(op: Operation) -> bool:
         and bool(op.inputs)
         and not op.control_inputs
         and can_merge(op)
-        # A constant that waits for something keeps whoever uses it waiting.
+        # A constant that waits for something keeps its consumers waiting.
         and all(t.op.type == "Const" and not t.op.control_inputs for t in op.inputs)
         and op.outputs[0].dtype.is_numpy_compatible
     )

@@ -3,7 +3,7 @@
 A cone (`fusion`) has one result, which is what a large array needs. The small arrays of a step of
 training are used by the loss and by the gradient, so a region gives every value that somebody
 outside needs. It grows along the edges as long as nothing outside lies between two of its nodes:
-whoever waits for a result must not be waited for.
+a node that waits for a result must not be waited for.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class _Search:
         self.waits[op] = self._waits_of(op)
 
     def _wait(self, i: int, mask: int) -> None:
-        """Region i, and whoever waits for it, waits for those of ``mask``, too."""
+        """Region i, and every node that waits for it, also waits for those of ``mask``."""
         if mask & ~self.after[i]:
             self.after[i] |= mask
             for j, after in enumerate(self.after):

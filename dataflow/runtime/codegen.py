@@ -2,7 +2,7 @@
 
 Each node becomes one line ``t7 = k7(t3, c5)``: kernels, constants and variables are globals of the
 generated function, values are its local variables, deleted after their last use. Nodes that only
-pass a value on (Identity, a variable's read) cost nothing: whoever uses them uses the value itself.
+pass a value on (Identity, a variable's read) cost nothing: their consumers use the value itself.
 Loops and conditionals become Python's ``while`` and ``if`` (see `control_structure`).
 
 A variable's read is *late*: the line that uses the value looks at the variable. That is what

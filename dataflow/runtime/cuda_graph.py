@@ -165,7 +165,7 @@ class _Graph:
 
     def capture(self, variables: Sequence[Any]) -> None:
         """CudaGraphs the plan's kernels. Raises `CaptureFailed`."""
-        # Aliases: whoever held the arrays themselves would make an update copy them first.
+        # Aliases: references to the arrays themselves would make an update copy them first.
         aliases = [alias_of(v.array) for v in variables]
         self._seen = [buffer_of(a) for a in aliases]
         self._work = CapturedWork(

@@ -21,7 +21,7 @@ class VariableResource:
     """The value of one variable: ``array`` is ``None`` until it is assigned.
 
     Copy on write: an update in place happens only when nobody else holds the array (`exclusive`),
-    so whoever read the variable keeps what he saw.
+    so earlier readers of the variable keep the value that they saw.
     """
 
     __slots__ = ("__weakref__", "array", "dtype", "lock", "name")

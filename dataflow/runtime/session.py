@@ -179,7 +179,7 @@ class BaseSession:
         return result
 
     def _keep_remote(self, remote: Any, fetches: Any, feed_dict: Any) -> None:
-        """Let `run` find what was found out of such fetches and feeds on the cluster."""
+        """Cache the remote plan for these fetches and feeds, where `run` finds it."""
         with self.lock:
             if self._graph.num_mutations != self._seen_mutations:
                 self._plans.clear()

@@ -120,7 +120,7 @@ class ExternalBackend:
         """Nothing of its own to stop."""
 
     def need_starter(self, what: str) -> None:
-        """Raise UnimplementedError: whoever started the servers starts their processes."""
+        """Raise UnimplementedError: only the program that started the servers can start their processes."""
         raise UnimplementedError(
             None,
             None,
