@@ -38,7 +38,7 @@ with g.as_default():
     chain(40)
     last = g.get_operations()[-1].outputs[0]
     session = tf.Session()
-Stepper(session, last)"""
+Stepper(session, last, {"x:0": [[0.5] * 8]})"""
 
 # What is drawn, and where, in px of the page; edges as polylines.
 _MEASURE = """(output) => {

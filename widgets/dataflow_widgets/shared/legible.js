@@ -6,8 +6,9 @@ import { components, inRows } from "./packing.js";
 import { pieces } from "./rows.js";
 
 export const LEGIBLE = 0.96; // the smallest scale at which the smallest text keeps 11 px
-const SMALL = 30; // so many items are shown open even if that means scrolling a little
-const NEARLY = 0.75; // of the drawing, by length, is in sight then
+const SMALL = 30; // so many items are shown open even if that means scrolling, where there is no choice of direction
+const AROUND = 0.8; // a scope with so much of the graph is opened even if that means scrolling a little
+const NEARLY = 0.7; // of the drawing, by length, is in sight then
 const MOST_ITEMS = 200; // more than this is never opened, however large the pane is
 const GAP = { across: 22, along: 28, label: 16 };
 const MARGIN = { side: 24, head: 34 }; // what the frame of an open scope takes
@@ -118,10 +119,7 @@ export function chooseOpen(model, { see, room, directions, mayOpen = () => true 
   for (const open of [new Set(scopes), plain]) {
     const visible = see(open);
     const direction = visible.items.length <= MOST_ITEMS ? best(visible) : null;
-    if (visible.items.length <= SMALL) {
-      const most = bestScale(visible);
-      if (direction || most.scale >= NEARLY || !directions.includes("rows")) return { open, order: [], direction: direction ?? most.direction };
-    }
+    if (visible.items.length <= SMALL && (direction || !directions.includes("rows"))) return { open, order: [], direction: direction ?? bestScale(visible).direction };
     if (direction) return { open, order: [...open].sort((a, b) => a.length - b.length), direction };
   }
   const open = new Set();
@@ -139,7 +137,8 @@ export function chooseOpen(model, { see, room, directions, mayOpen = () => true 
     const chosen = candidates[0].path;
     const more = see(new Set([...open, chosen]));
     let fitting = more.items.length <= MOST_ITEMS ? best(more) : null;
-    if (!fitting && more.items.length <= SMALL && directions.includes("rows")) {
+    const whole = visible.items.reduce((sum, item) => sum + item.members.length, 0);
+    if (!fitting && more.items.length <= SMALL && candidates[0].members.length > AROUND * whole) {
       const most = bestScale(more);
       if (most.scale >= NEARLY) [fitting, least] = [most.direction, NEARLY * LEGIBLE];
     }

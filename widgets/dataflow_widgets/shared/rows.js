@@ -128,9 +128,10 @@ export function stack(visible, layouts) {
         tip = [b.x - b.width / 2, b.y];
         points.push([tip[0] - 7, b.y]);
       } else {
-        points.push([b.x, y]);
-        tip = [b.x, b.y - b.height / 2];
-        points.push([b.x, tip[1] - 7]);
+        // Between two columns nothing stands.
+        const beside = b.x - b.width / 2 - 13;
+        tip = [b.x - b.width / 2, b.y - b.height / 4];
+        points.push([beside, y], [beside, tip[1]], [tip[0] - 7, tip[1]]);
       }
       const path = `M${points.map(([px, py]) => `${f(px)},${f(py)}`).join("L")}`;
       all.edges.push({ id: edge.id, path, arrow: arrowHead(null, tip, points.at(-1)), label: [width / 2, y - 5] });
