@@ -14,11 +14,20 @@ import importlib
 from typing import Any
 
 _HOMES = {
+    "AttentionExplorer": "dataflow_widgets.explorer.attention",
+    "BoundaryExplorer": "dataflow_widgets.explorer.boundary",
     "ClusterPanel": "dataflow_widgets.cluster_panel",
+    "ConvolutionExplorer": "dataflow_widgets.explorer.convolution",
     "EmbeddingView": "dataflow_widgets.embedding_view",
+    "Explorer": "dataflow_widgets.explorer",
+    "GradientFlowExplorer": "dataflow_widgets.explorer.gradient_flow",
     "GraphView": "dataflow_widgets.graph_view",
+    "OptimizerExplorer": "dataflow_widgets.explorer.optimizer",
+    "PipelineExplorer": "dataflow_widgets.explorer.pipeline",
     "Predict": "dataflow_widgets.predict",
+    "RooflineExplorer": "dataflow_widgets.explorer.roofline",
     "RewritePlayer": "dataflow_widgets.rewrite_player",
+    "StalenessExplorer": "dataflow_widgets.explorer.staleness",
     "Stepper": "dataflow_widgets.stepper",
     "Timeline": "dataflow_widgets.timeline",
     "TrainingMonitor": "dataflow_widgets.training_monitor",
