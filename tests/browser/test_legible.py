@@ -281,3 +281,18 @@ def test_a_tensor_that_is_read_twice_is_drawn_twice(bare: BarePage) -> None:
 
     show(bare, twice)
     assert bare.page.locator(".df-edge .df-arrow").count() == 2
+
+
+def test_only_what_was_added_since_a_cell(bare: BarePage) -> None:
+    nodes = nodes_of(lambda: tf.negative(tf.placeholder(tf.float32, [], name="left"), name="right"))
+    for cell, each in zip((3, 5), nodes, strict=True):
+        each["source"] = {"file": "", "line": 1, "cell": cell}
+    bare.show(graph_state(nodes))
+    bare.wait_drawn(attempt="graphviz")
+    since = bare.page.get_by_label("show what was added since a cell")
+    assert since.locator("option").all_inner_texts() == ["All cells", "Since cell 5"]
+    since.select_option("5")
+    bare.page.locator('.df-widget[data-drawn="1"]').wait_for()
+    assert measure(bare)["names"] == ["right"]
+    since.select_option("")
+    bare.page.locator('.df-widget[data-drawn="2"]').wait_for()

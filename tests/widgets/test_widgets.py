@@ -734,3 +734,23 @@ def test_about_an_op() -> None:
     titles = {title: text for title, text, _ in about_op("MatMul")}
     assert {"What it does", "Shape rule", "Gradient", "Kernel"} <= titles.keys()
     assert "def " in titles["Kernel"]
+
+
+def test_a_frozen_view_stays_as_it_is() -> None:
+    with tf.Graph().as_default() as graph:
+        x = tf.constant(1.0, name="x")
+        view, other = GraphView(graph), GraphView(graph)
+        view.freeze()
+        y = tf.negative(x, name="y")
+        tf.Session().run(y)
+        view._receive(None, {"kind": "opened"}, [])
+        view._receive(None, {"kind": "hello", "version": 1}, [])
+    assert "y: Neg" in other.describe()
+    assert other.marks["fetched"] == [1]
+    assert view.describe().splitlines() == [
+        "Graph with 1 operation.",
+        "  x: Const = 1. -> float32 ()",
+    ]
+    assert view.marks == {}
+    for one in (view, other):
+        one.close()

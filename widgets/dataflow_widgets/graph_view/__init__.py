@@ -49,6 +49,7 @@ class GraphView(Widget):
         self._graph, self._nodes = graph_and_nodes(graph)
         self._is_live = bool(options.pop("is_live", True)) and self._graph is not None
         self._seen_mutations = getattr(self._graph, "num_mutations", 0)
+        self._is_frozen = False
         self._lock = threading.RLock()
         self._last_run: Any = None
         self._held_marks: dict[str, Any] | None = None
@@ -189,7 +190,7 @@ class GraphView(Widget):
         self._send_new()
 
     def _send_new(self) -> None:
-        if self._graph is None:
+        if self._graph is None or self._is_frozen:
             return
         from dataflow.introspect.graph_json import graph_to_dict
         from dataflow.introspect.node_roles import assign_roles
@@ -285,6 +286,15 @@ class GraphView(Widget):
             self.refresh()
         else:
             live.forget(self)
+
+    def freeze(self) -> None:
+        """Keeps the view as it is now: later cells and runs no longer change it.
+
+        Scopes still open and close; `highlight` and `profile` still mark it.
+        """
+        self.refresh()
+        self._is_live, self._is_frozen = False, True
+        live.forget(self)
 
     def close(self) -> None:
         """Ends the view: it no longer follows the graph."""

@@ -165,8 +165,25 @@ function render({ model, el }) {
     volumes.setAttribute("aria-pressed", String(Boolean(pane.volumes)));
   }, { hidden: true, "aria-pressed": "false" });
 
+  // Only what was added since a cell
+  const since = h("select", { class: "df-select", "aria-label": "show what was added since a cell", title: "Show only what was added since a cell", onchange: () => guarded(frame, () => showSince())(), ...QUIET });
+  const showSince = () => {
+    const cell = Number(since.value);
+    const added = store.graph.nodes.flatMap((node, i) => (node.source?.cell >= cell ? [i] : []));
+    return pane.isolate(cell ? new Set(added) : only);
+  };
+  const listCells = () => {
+    const cells = [...new Set(store.graph.nodes.map((node) => node.source?.cell).filter(Boolean))].sort((a, b) => a - b);
+    since.hidden = cells.length < 2;
+    const chosen = since.value;
+    since.replaceChildren(h("option", { value: "" }, "All cells"), ...cells.slice(1).map((cell) => h("option", { value: cell }, `Since cell ${cell}`)));
+    since.value = chosen && cells.includes(Number(chosen)) ? chosen : "";
+  };
+  listCells();
+
   frame.toolbar.append(
     layer,
+    since,
     volumes,
     button("Open all", "Open every scope", () => openAll()),
     button("Close all", "Close every scope", () => pane.closeAll()),
@@ -242,6 +259,7 @@ function render({ model, el }) {
   }
 
   const redraw = guarded(frame, async () => {
+    listCells();
     pane.adopt();
     await pane.update();
     paintColors();
