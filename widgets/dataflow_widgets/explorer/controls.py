@@ -26,8 +26,7 @@ def control_spec(name: str, control: Any) -> dict[str, Any]:
         return common | {"form": "slider", **limits, "log": False, "whole": whole}
     if isinstance(control, ipywidgets.Dropdown | ipywidgets.ToggleButtons):
         form = "choice" if isinstance(control, ipywidgets.Dropdown) else "toggles"
-        texts = [str(text) for text in control._options_labels]
-        return common | {"form": form, "options": texts}
+        return common | {"form": form, "options": labels(control)}
     if isinstance(control, ipywidgets.Checkbox):
         return common | {"form": "check"}
     raise TypeError(
@@ -36,11 +35,14 @@ def control_spec(name: str, control: Any) -> dict[str, Any]:
     )
 
 
+def labels(control: Any) -> list[str]:
+    """The texts of a choice's options, which are values, pairs (text, value), or a dictionary."""
+    return [str(o[0]) if isinstance(o, tuple) and len(o) == 2 else str(o) for o in control.options]
+
+
 def shown_value(control: Any) -> Any:
     """The value as the page holds it: of a choice, the text of the option."""
-    if hasattr(control, "_options_labels"):
-        return str(control.label)
-    return control.value
+    return str(control.label) if hasattr(control, "options") else control.value
 
 
 def accept(name: str, control: Any, value: Any) -> Any:
@@ -48,9 +50,8 @@ def accept(name: str, control: Any, value: Any) -> Any:
 
     A slider's value is brought within its limits. Raises `ValueError` for what is no value of it.
     """
-    if hasattr(control, "_options_labels"):
-        texts = [str(text) for text in control._options_labels]
-        text = str(value)
+    if hasattr(control, "options"):
+        texts, text = labels(control), str(value)
         if text not in texts:
             raise ValueError(f"{name} is one of {', '.join(texts)}; got {value!r}")
         control.index = texts.index(text)
