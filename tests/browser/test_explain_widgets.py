@@ -123,6 +123,32 @@ def test_pruning_is_shown_first_then_each_rewrite(bare: BarePage) -> None:
     assert inside.locator(".df-column:not([hidden])").count() == 1
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("width", [620, 1280, 1700])
+def test_before_and_after_are_side_by_side_where_both_fit(
+    chromium: Browser, width: int, dark: bool
+) -> None:
+    bare = BarePage(chromium, dark=dark)
+    bare.page.set_viewport_size({"width": width, "height": 1000})
+    inside = show_player(bare)
+    inside.get_by_role("button", name="x ** 2 -> square(x)").click()
+    wait_tag(bare, "after", "new")
+    arranged = inside.locator(".df-body[data-arrange]")
+    arranged.wait_for()
+    assert arranged.get_attribute("data-arrange") in ("beside", "below")
+    boxes = [column.bounding_box() for column in inside.locator(".df-column").all()]
+    assert boxes[0] and boxes[1]
+    assert boxes[0]["y"] == boxes[1]["y"], "both can be seen at once"
+    assert boxes[0]["x"] + boxes[0]["width"] <= boxes[1]["x"] + 1
+    cut = bare.page.evaluate(
+        "[...document.querySelectorAll('.df-scroller')].filter((e) => e.scrollWidth > e.clientWidth + 1).length"
+    )
+    assert cut == 0, "no graph is cut"
+    assert inside.locator(".df-saved").text_content()
+    bare.page.screenshot(path=str(screenshot_folder() / f"rewrites_{width}_{dark}.png"))
+    bare.close()
+
+
 def test_what_goes_comes_and_is_rewired_is_said_in_words(bare: BarePage) -> None:
     inside = show_player(bare)
     inside.get_by_role("button", name="x ** 2 -> square(x)").click()

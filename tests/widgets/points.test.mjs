@@ -1,7 +1,7 @@
 // Neighbors, analogies, search, hit testing and labels of an embedding, without a page.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { answer, beside, directions, hit, nearest, place, search } from "../../widgets/dataflow_widgets/embedding_view/points.js";
+import { answer, beside, directions, follow, hit, nearest, place, search } from "../../widgets/dataflow_widgets/embedding_view/points.js";
 
 // man, woman, king, queen: royal and female are the two directions.
 const vectors = Float32Array.from([1, 0.1, 0, 1, 0.1, 1, 1, 2, 0, 1, 2, 1]);
@@ -59,4 +59,20 @@ test("labels never overlap, the first in order win, all stay inside", () => {
     for (const b of out) assert.ok(a === b || Math.abs(a.y - b.y) >= 13 || a.x + 50 < b.x || b.x + 50 < a.x);
   }
   assert.deepEqual(place(at, [], () => 1, options), []);
+});
+
+test("points that follow a target that moves on never stop on the way, and arrive", () => {
+  const [places, speeds] = [new Float32Array([0]), new Float32Array([0])];
+  let before = 0;
+  for (let frame = 0; frame < 60; frame++) {
+    follow(places, speeds, [1 + Math.floor(frame / 6)], 1 / 60); // a new place ten times a second
+    assert.ok(places[0] > before, `frame ${frame} moves on`);
+    before = places[0];
+  }
+  let frames = 0;
+  while (follow(places, speeds, [11], 1 / 60) && frames < 300) frames += 1;
+  assert.ok(frames > 5 && frames < 120);
+  assert.ok(Math.abs(places[0] - 11) < 0.02);
+  follow(places, speeds, [0], 60);
+  assert.ok(places[0] > 5, "a page that was hidden for a minute does not jump");
 });

@@ -52,3 +52,11 @@ test("sentences", () => {
   assert.equal(history.sentence(1), "Step 1 of 3: what no fetch needs -> nothing. 1 node goes, no nodes are new, no nodes are rewired, 5 left.");
   assert.equal(history.sentence(3), "Step 3 of 3, at far:0 and 1 more: Neg . Exp -> one kernel. 2 nodes go, 1 node is new, no nodes are rewired, 2 left.");
 });
+
+test("what a rewrite saves: ops that compute, and the bytes of their values", () => {
+  assert.deepEqual(history.saves(1), { ops: 1, size: 4 });
+  assert.deepEqual(history.saves(2), { ops: 1, size: 4 }, "the constant costs nothing");
+  assert.deepEqual(history.saves(3), { ops: 1, size: 4 });
+  const open = new RewriteHistory([{ ...node("x", "Neg"), outputs: [{ dtype: "float32", shape: "(?, 3)" }] }], [{ ...steps[0], removed: ["x"] }]);
+  assert.ok(Number.isNaN(open.saves(1).size), "no bytes are claimed of what has no known size");
+});

@@ -1,10 +1,9 @@
 // The drawing: points on a canvas that pans and zooms, labels where there is room.
 import { QUIET, h } from "../shared/dom.js";
 import { NUM_COLORS, marker, runClass } from "../training_monitor/chart.js";
-import { beside, hit, place } from "./points.js";
+import { beside, follow, hit, place } from "./points.js";
 
 const EDGE = 28;
-const GLIDE_MS = 450;
 const MAX_GLIDING = 6000;
 const [MAX_LABELS, MAX_TRIED] = [60, 1500];
 
@@ -118,23 +117,27 @@ export class Scatter {
     this.draw();
   }
 
-  /** New places: points glide there, unless they are many or motion is unwelcome. */
+  /** New places: points move there smoothly, unless they are many or motion is unwelcome. */
   move(places) {
     const before = this.places;
-    cancelAnimationFrame(this.frame);
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (!before || before.length !== places.length || calm || places.length > 2 * MAX_GLIDING) {
+      cancelAnimationFrame(this.frame);
+      this.frame = null;
       this.places = places;
       return this.draw();
     }
-    const start = performance.now();
-    const from = Float32Array.from(before);
+    this.target = places;
+    if (this.frame) return; // on the way already: the springs go to the new target
+    this.places = Float32Array.from(before);
+    this.speeds = new Float32Array(before.length);
+    let last = performance.now();
     const tick = (now) => {
-      const t = Math.min(1, Math.max(0, (now - start) / GLIDE_MS));
-      const ease = t * t * (3 - 2 * t);
-      this.places = t < 1 ? from.map((v, i) => v + (places[i] - v) * ease) : places;
+      const moves = follow(this.places, this.speeds, this.target, Math.max(0, now - last) / 1000);
+      last = now;
+      if (!moves) this.places = this.target;
       this.draw();
-      if (t < 1) this.frame = requestAnimationFrame(tick);
+      this.frame = moves ? requestAnimationFrame(tick) : null;
     };
     this.frame = requestAnimationFrame(tick);
   }
@@ -209,11 +212,13 @@ export class Scatter {
     if (owner.picked.length) {
       const [a, b, c] = owner.picked;
       context.lineWidth = 2;
-      if (b !== undefined) line(a, b);
-      context.setLineDash([6, 4]);
-      if (c !== undefined && owner.near.length) line(c, owner.near[0]);
-      context.setLineDash([]);
-    } else if (owner.selected >= 0) for (const j of owner.near) line(owner.selected, j);
+      if (c === undefined && b !== undefined) line(a, b);
+      if (c !== undefined) this.parallelogram(context, owner.picked, owner.near[0], accent);
+      else delete this.element.dataset.parallelogram;
+    } else {
+      delete this.element.dataset.parallelogram;
+      if (owner.selected >= 0) for (const j of owner.near) line(owner.selected, j);
+    }
     for (const i of lit) dot(i, Math.max(1.25, size * 1.4), 1);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.globalAlpha = 1;
@@ -227,6 +232,39 @@ export class Scatter {
     }
     this.write(context, lit, ink, paper, labels, n);
     this.element.dataset.drawn = String(n);
+  }
+
+  /** What is to c as b is to a lies at b - a + c; a dotted line leads from there to the point that is nearest. */
+  parallelogram(context, [a, b, c], found, accent) {
+    const { at } = this;
+    const corner = (i) => [at[2 * i], at[2 * i + 1]];
+    const [from, to, start] = [a, b, c].map(corner);
+    const end = [to[0] - from[0] + start[0], to[1] - from[1] + start[1]];
+    const path = (dashes, ...points) => {
+      context.setLineDash(dashes);
+      context.beginPath();
+      points.forEach((point, k) => context[k ? "lineTo" : "moveTo"](...point));
+      context.stroke();
+    };
+    const arrow = (p, q) => {
+      path([], p, q);
+      const angle = Math.atan2(q[1] - p[1], q[0] - p[0]);
+      const wing = (turn) => [q[0] - 11 * Math.cos(angle + turn), q[1] - 11 * Math.sin(angle + turn)];
+      path([], wing(0.4), q, wing(-0.4));
+    };
+    context.globalAlpha = 0.12;
+    context.fillStyle = accent;
+    context.beginPath();
+    [from, to, end, start].forEach((point, k) => context[k ? "lineTo" : "moveTo"](...point));
+    context.fill();
+    context.globalAlpha = 0.8;
+    arrow(from, to);
+    arrow(start, end);
+    path([6, 4], from, start);
+    path([6, 4], to, end);
+    if (found !== undefined) path([2, 3], end, corner(found));
+    context.setLineDash([]);
+    this.element.dataset.parallelogram = JSON.stringify([from, to, end, start].map((point) => point.map(Math.round)));
   }
 
   write(context, lit, ink, paper, labels, n) {

@@ -4,13 +4,17 @@ import { exporters } from "../shared/exports.js";
 import { Inspector } from "../shared/inspector.js";
 import { pictureKeeper } from "../shared/kept.js";
 import { openWhenSent } from "../shared/opening.js";
+import { LEGIBLE } from "../shared/legible.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
 import { Playback } from "../shared/playback.js";
 import { RewriteHistory } from "../shared/rewrites.js";
+import { bytes } from "../shared/values.js";
 import { guarded, menu } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";
 
 const MOST_NEARBY = 60;
+const SIDE_PX = 320; // the list of rewrites beside the graphs
+const FRAME_PX = 40; // around each of them
 const NEARBY_FROM = 15; // larger graphs show what a rewrite touches, at first
 
 function initialize({ model }) {
@@ -34,7 +38,10 @@ class RewriteView {
     this.position = Math.min(1, this.history.steps.length);
     this.panes = ["before", "after"].map((side) => this.makePane(side));
     this.build();
+    this.sizes = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => this.arrange());
+    this.sizes?.observe(frame.body);
     this.dispose = () => {
+      this.sizes?.disconnect();
       this.playback.pause();
       this.keep.stop();
       for (const pane of this.panes) pane.dispose();
@@ -89,6 +96,7 @@ class RewriteView {
       ...[["+", "Zoom in", (pane) => pane.zoom(1.25)], ["−", "Zoom out", (pane) => pane.zoom(0.8)], ["Fit", "Fit the graphs to the width", (pane) => pane.fit()]].map(([label, words, act]) => button(label, words, () => this.panes.forEach(act))),
     );
     this.equation = h("p", { class: "df-equation" });
+    this.saved = h("p", { class: "df-saved" });
     this.rule = h("p", { class: "df-rule" });
     this.kernel = h("details", { class: "df-kernel", hidden: true }, h("summary", { tabindex: 0, ...QUIET }, "The fused kernel, generated"), h("pre", { class: "df-text", tabindex: 0, ...QUIET }));
     this.list = h("ol", { class: "df-rules" });
@@ -101,7 +109,7 @@ class RewriteView {
       ask: (message) => store.question(message),
     });
     const plan = h("details", {}, h("summary", { tabindex: 0, ...QUIET }, "The plan as Python"), h("pre", { class: "df-text", tabindex: 0, ...QUIET }, store.extra.plan ?? ""));
-    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.rule, this.equation, this.kernel, this.inspector.element, h("h4", {}, "Rewrites and their hits"), this.list, ...this.offers(), plan);
+    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.rule, this.equation, this.saved, this.kernel, this.inspector.element, h("h4", {}, "Rewrites and their hits"), this.list, ...this.offers(), plan);
     this.columns = this.panes.map((pane, i) => h("section", { class: "df-column", "aria-label": i ? "after" : "before" }, h("h4", {}, i ? "After" : "Before"), pane.element));
     frame.body.append(h("div", { class: "df-columns" }, this.columns), this.side);
     this.listRules();
@@ -153,6 +161,7 @@ class RewriteView {
     frame.element.dataset.step = String(position);
     this.rule.textContent = step ? `${step.rule.replaceAll("_", " ")}${step.at ? `, at ${step.at}` : ""}` : "";
     this.equation.textContent = step ? step.equation : "The graph as it was built";
+    this.saved.textContent = step ? savedWords(history.saves(position)) : "";
     this.kernel.hidden = !step?.kernel;
     if (step?.kernel) {
       this.kernel.lastChild.textContent = step.kernel;
@@ -171,7 +180,17 @@ class RewriteView {
     this.swap.disabled = this.mode.disabled = this.extent.disabled = !change;
     const models = change ? [change.before, change.after] : [history.graphAtStart(), null];
     await Promise.all(this.panes.map((pane, i) => (this.columns[i].hidden ? null : this.fill(pane, models[i], change))));
+    this.arrange();
     if (position === this.position) this.keep();
+  }
+
+  /** Side by side wherever both graphs fit so; the list of rewrites goes below where it takes their room. */
+  arrange() {
+    const shown = this.panes.filter((pane, i) => !this.columns[i].hidden && pane.layout);
+    const needed = shown.reduce((sum, pane) => sum + pane.layout.width * LEGIBLE + FRAME_PX, 0);
+    const width = this.frame.body.clientWidth;
+    const how = needed <= width - SIDE_PX ? "beside" : needed <= width ? "below" : "stacked";
+    if (this.frame.body.dataset.arrange !== how) this.frame.body.dataset.arrange = how;
   }
 
   async fill(pane, graph, change) {
@@ -198,6 +217,15 @@ class RewriteView {
     const first = [...pane.classes.keys()][0];
     if (first) pane.reveal(first);
   }
+}
+
+/** What a rewrite saves in each run, in words. */
+function savedWords({ ops, size }) {
+  const parts = [];
+  if (ops > 0) parts.push(plural(ops, "op"));
+  if (size > 0) parts.push(`${bytes(size)} of values`);
+  if (parts.length) return `Saves ${parts.join(" and ")} in each run.`;
+  return ops < 0 ? `Costs ${plural(-ops, "op")} more.` : "As many ops as before, of a cheaper kind.";
 }
 
 export default { initialize, render };

@@ -2,6 +2,9 @@
 // Pure data, no DOM: runs under node.
 import { GraphModel, parseInput } from "./graph.js";
 import { plural } from "./dom.js";
+import { staticBytes } from "./palette.js";
+
+const FREE = new Set(["Const", "Placeholder", "PlaceholderWithDefault", "Variable", "VariableV2", "VarHandleOp", "NoOp", "Identity"]);
 
 export class RewriteHistory {
   /** steps: [{rule, equation, at, after, removed: [names], put: [nodes], num_hits, kernel}] */
@@ -44,6 +47,18 @@ export class RewriteHistory {
       }
     }
     return { before: new GraphModel([...before.values()]), after: new GraphModel([...after.values()]), gone, added, rewired, near };
+  }
+
+  /** What step `position` saves in each run: ops that compute something, and the bytes of their outputs where sizes are known. */
+  saves(position) {
+    const { before, after, gone, added } = this.change(position);
+    const cost = (graph, names) => {
+      const nodes = [...names].map((name) => graph.get(name)).filter((node) => node && !FREE.has(node.op));
+      const sizes = nodes.flatMap((node) => (node.outputs ?? []).map((output) => staticBytes(`${output.dtype} ${output.shape}`)));
+      return { ops: nodes.length, size: sizes.some((size) => size === null) ? NaN : sizes.reduce((a, b) => a + b, 0) };
+    };
+    const [less, more] = [cost(before, gone), cost(after, added)];
+    return { ops: less.ops - more.ops, size: less.size - more.size };
   }
 
   /** The rules with the positions of their steps: [{equation, rule, hits, positions}], in order. */
