@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[1]
 _BRITISH = re.compile(
     r"colour|neighbour|behaviour|favour|honour|rigour|centred|centring|centre\b|centres|\bgrey(?!s_)|licence|"
     r"analyse|(?:initial|normal|optim|serial|recogn|organ|general|minim|maxim|regular|vector|"
-    r"synchron|summar|parallel|util)is(?:e|ed|er|ers|es|ing|ation)\b|labelled|labelling|modelling|"
+    r"synchron|summar|parallel|util)is(?:e|ed|er|ers|es|ing|ation)\b|labelled(?!by)|labelling|modelling|"
     r"travelled|travelling",
     re.IGNORECASE,
 )
@@ -48,5 +48,7 @@ def test_everything_is_spelled_as_tensorflow_is() -> None:
 def test_words_that_only_look_british_pass() -> None:
     assert british_words("Colour of the centre, initialised") == ["Colour", "centre", "initialised"]
     assert british_words("Grey, initialisers, travelled") == ["Grey", "initialisers", "travelled"]
-    assert not british_words("color, center, promise, exercise, parallelism, precise, otherwise")
+    assert not british_words(
+        "color, center, promise, exercise, parallelism, precise, otherwise, aria-labelledby"
+    )
     assert not british_words('cmap="Greys_r", neighbors, a license, analysis')

@@ -1,12 +1,13 @@
-"""How GraphView and Stepper look and how quick they are, in a real JupyterLab in Chromium.
+"""How GraphView, Stepper and explorers look and how quick they are, in a JupyterLab in Chromium.
 
 ``make bench-widgets`` prints, for networks of the sizes that learners write, at 1280 x 900: the
 smallest text of the first picture, the part of the pane that the picture takes and how much of
 it is in sight, crossings of edges beside those of Graphviz's own drawing of all that is shown,
 seconds from the start of a cell to the picture; and of a Stepper the milliseconds from a click to
-the next step's text. Medians of ``--repeat`` runs; goals stand beside them.
+the next step's text; and of each explorer the time to its first picture and the frames a second
+while a control is dragged and while it plays. Medians of ``--repeat`` runs; goals stand beside them.
 
-Usage: ``python -m tests.benchmarks.widgets [--repeat 3] [--only CNN]``. The clock is the page's, so
+Usage: ``python -m tests.benchmarks.widgets [--repeat 3] [--only CNN] [--explorers]``. The clock is the page's, so
 that other programs' turns on a busy machine count.
 """
 
@@ -83,6 +84,45 @@ _CLICKS = """async (output) => {
   }
   return times;
 }"""
+
+# Sets a value of an explorer as often as the page is painted, for a while; frames a second.
+_DRAG = """async (output, [name, values]) => {
+  const shown = output.querySelector(".df-explorer");
+  const { panel } = shown.querySelector(".df-explorer-panel");
+  const [start, before] = [performance.now(), Number(shown.dataset.frames)];
+  for (let i = 0; performance.now() - start < 3000; i++) {
+    panel.set(name, values[i % values.length]);
+    await new Promise((resolve) => requestAnimationFrame(resolve));
+  }
+  return (Number(shown.dataset.frames) - before) / (performance.now() - start) * 1000;
+}"""
+_PLAY = """async (output) => {
+  const shown = output.querySelector(".df-explorer");
+  const [start, before] = [performance.now(), Number(shown.dataset.frames)];
+  shown.querySelector(".df-play").click();
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  const rate = (Number(shown.dataset.frames) - before) / (performance.now() - start) * 1000;
+  shown.querySelector(".df-play").click();
+  return rate;
+}"""
+_WATCH_FRAMES = """() => {
+  window.framed = 0;
+  new MutationObserver((changes) => {
+    for (const { target } of changes) if (target.dataset?.frames && !window.framed) window.framed = Date.now() / 1000;
+  }).observe(document.body, { subtree: true, attributes: true, attributeFilter: ["data-frames"] });
+}"""
+# What is made, the value that is dragged, where it is dragged to, and the frames a second to reach.
+EXPLORERS: dict[str, tuple[str, list[Any], int]] = {
+    "OptimizerExplorer()": ("rate", [0.01 + 0.002 * i for i in range(50)], 20),
+    "BoundaryExplorer()": ("penalty", [0.002 * i for i in range(50)], 20),
+    "ConvolutionExplorer()": ("window", [[i % 13, i // 13] for i in range(160)], 20),
+    "ConvolutionExplorer(size='128')": ("window", [[i, i] for i in range(120)], 10),
+    "GradientFlowExplorer()": ("rate", [0.001 + 0.01 * i for i in range(50)], 20),
+    "AttentionExplorer()": ("sharpness", [0.1 * i for i in range(100)], 20),
+    "RooflineExplorer()": ("peak", [0.1 + 0.5 * i for i in range(100)], 20),
+    "StalenessExplorer()": ("rate", [0.01 + 0.005 * i for i in range(100)], 20),
+    "PipelineExplorer()": ("transfer", [0.02 * i for i in range(50)], 20),
+}
 
 
 def crossings(lines: list[list[list[float]]]) -> int:
@@ -180,6 +220,34 @@ class Bench:
             f"step click: {statistics.median(times):.1f} ms, longest {max(times):.1f} ms (goal 50 ms)"
         )
 
+    def explorers(self) -> None:
+        """Time to the first picture of each explorer, and its frames a second."""
+        self.lab.run_code("import dataflow_widgets\nfrom dataflow_widgets import *")
+        self.lab.page.evaluate(_WATCH_FRAMES)
+        print(
+            "explorer                          first picture  dragged  playing   goal", flush=True
+        )
+        for made, (name, values, goal) in EXPLORERS.items():
+            firsts, dragged, playing = [], [], []
+            for _ in range(self.repeat):
+                self.lab.page.evaluate("window.framed = 0")
+                index = self.lab.run_code(f"print(time.time())\n{made}", timeout_seconds=120)
+                output = self.lab.output(index)
+                shown = output.locator(".df-explorer[data-frames]")
+                shown.wait_for()
+                start = float(self.lab.output_text(index).split()[0])
+                firsts.append(self.lab.page.evaluate("window.framed") - start)
+                output.scroll_into_view_if_needed()
+                dragged.append(output.evaluate(_DRAG, [name, values]))
+                if shown.get_by_role("button", name="Play").count():
+                    playing.append(output.evaluate(_PLAY))
+            played = f"{statistics.median(playing):6.1f}/s" if playing else "       -"
+            print(
+                f"{made:34} {statistics.median(firsts) * 1000:10.0f} ms "
+                f"{statistics.median(dragged):6.1f}/s {played} {goal:4}/s, 1000 ms",
+                flush=True,
+            )
+
 
 def main() -> None:
     """Prints the tables."""
@@ -190,6 +258,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--only", nargs="*", choices=list(NETWORKS), default=list(NETWORKS))
+    parser.add_argument("--explorers", action="store_true", help="the explorers alone")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         server = JupyterServer(Path(folder))
@@ -201,9 +270,11 @@ def main() -> None:
             context = browser.new_context(viewport={"width": 1280, "height": 900})
             context.set_default_timeout(120_000)
             bench = Bench(LabPage(context.new_page(), server, Path(folder)), server, options.repeat)
-            bench.networks(options.only)
-            bench.sizes()
-            bench.clicks()
+            if not options.explorers:
+                bench.networks(options.only)
+                bench.sizes()
+                bench.clicks()
+            bench.explorers()
             browser.close()
         finally:
             server.stop()

@@ -43,6 +43,15 @@ _KERNEL_STATUS = """() => {
 }"""
 
 
+def kept_states(notebook: dict[str, Any]) -> dict[str, Any]:
+    """The states of widgets that a saved notebook holds, by model; without the library, which is
+    kept once for all of them (105 kB as text).
+    """
+    bundle = notebook["metadata"].get("widgets", {})
+    states = bundle.get("application/vnd.jupyter.widget-state+json", {}).get("state", {})
+    return {key: m for key, m in states.items() if m["state"].get("kind") != "library"}
+
+
 def leaves_loopback(url: str) -> bool:
     """Whether a request for this URL would leave the machine."""
     parts = urlsplit(url)

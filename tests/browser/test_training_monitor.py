@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.browser.axe import serious_findings
+from tests.browser.lab_page import kept_states
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
@@ -260,7 +261,7 @@ def test_reopened_without_a_kernel(lab_page: LabPage, jupyter_server: JupyterSer
     saved = json.loads((jupyter_server.folder / "monitor.ipynb").read_text(encoding="utf-8"))
     output = saved["cells"][1]["outputs"][0]["data"]
     assert "data:image/svg+xml" in "".join(output["text/html"])
-    kept = json.dumps(output) + json.dumps(saved["metadata"].get("widgets", {}))
+    kept = json.dumps(output) + json.dumps(kept_states(saved))
     assert len(kept) < 60_000
     lab_page.open_notebook("monitor.ipynb")  # a new kernel knows nothing of this widget
     image = lab_page.output(1).locator("img").first

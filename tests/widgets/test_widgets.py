@@ -322,7 +322,9 @@ def test_the_bundle_for_where_no_widget_runs() -> None:
     data, _ = GraphView()._repr_mimebundle_()
     assert "application/vnd.jupyter.widget-view+json" in data
     html = data["text/html"]
-    assert html.startswith('<div class="df-static-') and '<img alt="Graph with 6 operations."' in html
+    assert (
+        html.startswith('<div class="df-static-') and '<img alt="Graph with 6 operations."' in html
+    )
     assert "data:image/svg+xml" in data["text/html"]
     assert "pow_op: Pow" in data["text/plain"]
 

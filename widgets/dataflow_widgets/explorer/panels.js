@@ -81,7 +81,7 @@ class Panel {
     this.heading = h("figcaption", { class: "df-panel-title", id: unique("panel") });
     this.stage = h("div", { class: "df-panel-stage" });
     this.remark = h("p", { class: "df-hint", hidden: true });
-    this.element = h("figure", { class: `df-explorer-panel df-panel-${kind}`, role: "group", "aria-labeledby": this.heading.id }, this.heading, this.stage, this.remark);
+    this.element = h("figure", { class: `df-explorer-panel df-panel-${kind}`, role: "group", "aria-labelledby": this.heading.id }, this.heading, this.stage, this.remark);
     this.element.panel = this; // for tests, and for the curious
   }
 
@@ -141,6 +141,13 @@ class Panel {
       window.addEventListener("pointercancel", end);
     });
   }
+}
+
+/** Fills of `count` groups, hatched from the second on: a color is never the only cue. */
+function hatched(panel, count) {
+  panel.hatch ??= unique("hatch");
+  const defs = Array.from({ length: Math.max(0, count - 1) }, (_, i) => s("pattern", { id: `${panel.hatch}-${i + 1}`, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: `rotate(${45 + 60 * i})` }, s("rect", { width: 6, height: 6, fill: COLORS[(i + 1) % COLORS.length] }), s("path", { class: "df-hatch", d: "M0 0V6" })));
+  return { defs: s("defs", {}, defs), of: (group) => (group ? `url(#${panel.hatch}-${group})` : COLORS[0]) };
 }
 
 function axes(x, y, box, spec) {
@@ -420,6 +427,8 @@ class Bars extends Panel {
     const x = axis([0, spec.labels.length], false, box.left, box.right);
     const parts = axes(Object.assign((v) => x(v), { ticks: () => [] }), y, box, spec);
     const base = spec.log_y ? box.bottom : y(0);
+    const fills = hatched(this, groups.length);
+    parts.push(fills.defs);
     const room = (x(1) - x(0)) * 0.8;
     groups.forEach(([, values], g) => {
       let d = "";
@@ -430,14 +439,14 @@ class Bars extends Panel {
         const left = x(i) + room * 0.12 + (g * room) / groups.length;
         d += `M${left.toFixed(1)} ${base.toFixed(1)}V${top.toFixed(1)}h${(room / groups.length - 1).toFixed(1)}V${base.toFixed(1)}z`;
       }
-      parts.push(s("path", { d, fill: COLORS[g % COLORS.length], class: "df-panel-bars" }));
+      parts.push(s("path", { d, fill: fills.of(g), class: "df-panel-bars" }));
     });
     const longest = Math.max(...spec.labels.map((label) => String(label).length), 1);
     const every = Math.max(1, Math.ceil((longest * 7 + 6) / Math.max(1, x(1) - x(0))));
     spec.labels.forEach((label, i) => {
       if (i % every === 0) parts.push(s("text", { class: "df-axis", x: x(i + 0.5), y: box.bottom + 14, "text-anchor": "middle" }, label));
     });
-    rows.forEach((row, r) => row.forEach(({ name, at, index }) => parts.push(s("rect", { x: at, y: height - 16 * rows.length + 16 * r, width: 12, height: 10, fill: COLORS[index % COLORS.length] }), s("text", { class: "df-axis", x: at + 18, y: height - 16 * rows.length + 16 * r + 9 }, name))));
+    rows.forEach((row, r) => row.forEach(({ name, at, index }) => parts.push(s("rect", { x: at, y: height - 16 * rows.length + 16 * r, width: 12, height: 10, fill: fills.of(index) }), s("text", { class: "df-axis", x: at + 18, y: height - 16 * rows.length + 16 * r + 9 }, name))));
     this.svg(width, height, parts);
   }
 }
@@ -496,16 +505,17 @@ class Lanes extends Panel {
     const bottom = 6 + dy * spec.lanes.length;
     const height = bottom + 34 + 16 * rows.length;
     const x = axis(limitsOf(spec.spans.map(([, start, end]) => [start, end]), spec.x_range), false, left, width - 10);
+    const fills = hatched(this, Math.max(1, spec.group_names?.length ?? 0));
     const parts = spec.lanes.map((lane, i) => s("text", { class: "df-axis", x: left - 8, y: 6 + dy * (i + 0.5) + 4, "text-anchor": "end" }, lane));
-    parts.push(s("path", { class: "df-axis-line", d: `M${left} 6V${bottom}H${width - 10}` }));
+    parts.push(fills.defs, s("path", { class: "df-axis-line", d: `M${left} 6V${bottom}H${width - 10}` }));
     for (const v of x.ticks(Math.max(2, Math.floor(width / 90)))) parts.push(s("text", { class: "df-axis", x: x(v), y: bottom + 14, "text-anchor": "middle" }, short(v)));
     for (const [lane, start, end, label, group] of spec.spans) {
       const [a, b] = [x(start), x(end)];
-      parts.push(s("rect", { class: "df-lane-span", x: a.toFixed(1), y: 8 + dy * lane, width: Math.max(0.5, b - a - 1).toFixed(1), height: dy - 4, rx: 2, fill: COLORS[group % COLORS.length], "fill-opacity": group % 2 ? 0.75 : 1 }, s("title", {}, `${label || (spec.group_names?.[group] ?? "")}: ${short(start)} to ${short(end)}`)));
+      parts.push(s("rect", { class: "df-lane-span", x: a.toFixed(1), y: 8 + dy * lane, width: Math.max(0.5, b - a - 1).toFixed(1), height: dy - 4, rx: 2, fill: fills.of(group) }, s("title", {}, `${label || (spec.group_names?.[group] ?? "")}: ${short(start)} to ${short(end)}`)));
       if (label && b - a > 8 + 6.6 * label.length) parts.push(s("text", { class: "df-lane-label", x: (a + b) / 2, y: 6 + dy * (lane + 0.5) + 4, "text-anchor": "middle" }, label));
     }
     if (spec.x_label) parts.push(s("text", { class: "df-axis", x: (left + width) / 2, y: bottom + 29, "text-anchor": "middle" }, spec.x_label));
-    rows.forEach((row, r) => row.forEach(({ name, at, index }) => parts.push(s("rect", { x: at, y: height - 16 * rows.length + 16 * r + 2, width: 12, height: 10, fill: COLORS[index % COLORS.length] }), s("text", { class: "df-axis", x: at + 18, y: height - 16 * rows.length + 16 * r + 11 }, name))));
+    rows.forEach((row, r) => row.forEach(({ name, at, index }) => parts.push(s("rect", { x: at, y: height - 16 * rows.length + 16 * r + 2, width: 12, height: 10, fill: fills.of(index) }), s("text", { class: "df-axis", x: at + 18, y: height - 16 * rows.length + 16 * r + 11 }, name))));
     this.svg(width, height, parts);
   }
 }

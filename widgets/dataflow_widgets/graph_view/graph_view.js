@@ -113,7 +113,7 @@ function render({ model, el }) {
   const paintColors = () => {
     const { fills, entries, missing } = coloring(color.value, pane, model.get("profile_data"));
     pane.fills = fills;
-    pane.widths = color.value === "memory" ? edgeWidths(pane, model.get("profile_data")) : null;
+    pane.widths = color.value === "memory" ? edgeWidths(pane, model.get("profile_data"), 3, 8) : edgeWidths(pane, model.get("profile_data"));
     legend.hidden = !entries.length && !missing;
     legend.replaceChildren(...(missing ? [missing] : entries.map(([name, value]) => h("span", { class: "df-key" }, h("i", { style: `background:${value}` }), name))));
     pane.paint();

@@ -46,8 +46,8 @@ export function staticBytes(label) {
   return dims.reduce((product, dim) => product * Number(dim), ITEM_BYTES[match[1].replace("_ref", "")] ?? 4);
 }
 
-/** Edge id -> line width in px, growing with the logarithm of the bytes that travel along it. */
-export function edgeWidths(pane, profile) {
+/** Edge id -> line width in px: one more for `per` doublings of the bytes that travel along it. */
+export function edgeWidths(pane, profile, per = 9, most = 4) {
   const widths = new Map();
   const measured = profile?.bytes ?? {};
   for (const edge of pane.visible?.edges ?? []) {
@@ -57,7 +57,7 @@ export function edgeWidths(pane, profile) {
       const from = pane.model.indexOf.get(name.slice(0, name.lastIndexOf(":")));
       total += staticBytes(label) ?? measured[from] ?? 0;
     }
-    widths.set(edge.id, total ? Math.min(8, 0.8 + Math.log2(total + 1) / 3) : 1);
+    widths.set(edge.id, total ? Math.min(most, 1 + Math.log2(total + 1) / per) : 1);
   }
   return widths;
 }

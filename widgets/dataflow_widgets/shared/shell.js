@@ -1,6 +1,7 @@
 // What every widget has around it: the error bar, the status line that screen readers hear, and the
 // keyboard guard.
 import { QUIET, h } from "./dom.js";
+import { pinButton } from "./pin.js";
 
 export function shell(kind, label, title = "") {
   const status = h("div", { class: "df-status", role: "status", "aria-live": "polite" });
@@ -8,8 +9,10 @@ export function shell(kind, label, title = "") {
   const failure = h("div", { class: "df-failure", role: "alert", hidden: true });
   const toolbar = h("div", { class: "df-toolbar", role: "toolbar", "aria-label": `${label} tools` });
   const body = h("div", { class: "df-body" });
+  const foot = h("div", { class: "df-foot" }, status, note);
   if (title) toolbar.append(h("strong", { class: "df-heading" }, title));
-  const element = h("div", { class: `df-widget df-${kind}`, role: "group", "aria-label": label, ...QUIET }, failure, toolbar, body, h("div", { class: "df-foot" }, status, note));
+  const element = h("div", { class: `df-widget df-${kind}`, role: "group", "aria-label": label, ...QUIET }, failure, toolbar, body, foot);
+  foot.append(pinButton(element, title || label));
   // Jupyter listens on the document: what a widget has used must not go on to delete a cell.
   element.addEventListener("keydown", (event) => {
     if (!event.ctrlKey && !event.metaKey && event.key !== "Tab") event.stopPropagation();

@@ -1,5 +1,7 @@
 // The style sheet travels inside the library and is put into the page once (or into the shadow root
 // that a front end draws widgets in).
+import { unpin } from "./pin.js";
+
 let librarySource = "";
 
 /** Called by the loader with the library's own text, which saved web pages carry. */
@@ -27,7 +29,12 @@ export function useStyle(widget) {
         const root = context.el.getRootNode();
         if (root instanceof ShadowRoot) styleIn(root);
       });
-      return widget.render(context);
+      const end = widget.render(context);
+      const [element] = context.el.children; // its place while it is pinned
+      return () => {
+        unpin(element);
+        Promise.resolve(end).then((stop) => stop?.());
+      };
     },
   };
 }
