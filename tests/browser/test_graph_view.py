@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.browser.lab_page import kept_states
+
 if TYPE_CHECKING:
     from playwright.sync_api import Locator
 
@@ -187,8 +189,7 @@ def test_a_saved_notebook_stays_small_and_reopens_without_a_kernel(
     widgets = notebook["metadata"].get("widgets", {})
     for bundle in widgets.values():
         assert "state" in bundle, "GitHub refuses widget metadata without state"
-    # Once for all widgets: the library, 105 kB as text.
-    assert len(json.dumps(static)) + len(json.dumps(widgets)) < 60_000 + 110_000
+    assert len(json.dumps(static)) + len(json.dumps(kept_states(notebook))) < 60_000
     assert_nbconvert_shows_pictures(lab_page, jupyter_server.folder / "graph_view.ipynb", tmp_path)
 
     # A new kernel knows nothing of these widgets: what shows is what the notebook kept, and it works.

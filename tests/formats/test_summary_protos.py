@@ -22,6 +22,7 @@ from dataflow.formats.summary_protos import (
     scalar_summary,
     text_summary,
 )
+from dataflow.kernels.subnormals import as_outside
 
 
 def pixels(value: Any) -> np.ndarray[Any, Any]:
@@ -57,8 +58,9 @@ def test_buckets_at_their_limits() -> None:
     values = np.concatenate(
         [limits, np.nextafter(inner, np.inf), np.nextafter(inner, -np.inf), [5e-324, -5e-324, -0.0]]
     )
-    wanted = np.minimum(np.searchsorted(limits, values, side="right"), len(limits) - 1)
-    np.testing.assert_array_equal(summary_protos._buckets(values), wanted)
+    with as_outside():  # where subnormal numbers are no zeros
+        wanted = np.minimum(np.searchsorted(limits, values, side="right"), len(limits) - 1)
+        np.testing.assert_array_equal(summary_protos._buckets(values), wanted)
 
 
 def test_histogram_of_what_is_not_finite() -> None:
