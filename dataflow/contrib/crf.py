@@ -142,8 +142,8 @@ class _TagCell(RNNCell):
         return self._num_tags
 
 
-class CrfForwardRnnCell(_TagCell):
-    """One step of the forward algorithm: states and outputs are log sums [batch, tags]."""
+class _TransitionCell(_TagCell):
+    """A cell that scores every transition from one tag to the next."""
 
     def __init__(self, transition_params: Any) -> None:
         super().__init__()
@@ -151,23 +151,25 @@ class CrfForwardRnnCell(_TagCell):
         self._transitions = array.expand_dims(transitions, 0)
         self._num_tags = transitions.shape[0].value
 
+    def _scores(self, state: Any) -> Any:
+        """[batch, tag before, tag]: the state's score with that of the transition."""
+        return array.expand_dims(state, 2) + self._transitions
+
+
+class CrfForwardRnnCell(_TransitionCell):
+    """One step of the forward algorithm: states and outputs are log sums [batch, tags]."""
+
     def call(self, inputs: Any, state: Any) -> Any:
-        scores = array.expand_dims(state, 2) + self._transitions
+        scores = self._scores(state)
         new = inputs + reduce_logsumexp(scores, [1])
         return new, new
 
 
-class CrfDecodeForwardRnnCell(_TagCell):
+class CrfDecodeForwardRnnCell(_TransitionCell):
     """One step of Viterbi's algorithm: best scores as states, where they came from as outputs."""
 
-    def __init__(self, transition_params: Any) -> None:
-        super().__init__()
-        transitions = convert_to_tensor(transition_params)
-        self._transitions = array.expand_dims(transitions, 0)
-        self._num_tags = transitions.shape[0].value
-
     def call(self, inputs: Any, state: Any) -> Any:
-        scores = array.expand_dims(state, 2) + self._transitions
+        scores = self._scores(state)
         return cast(argmax(scores, 1), dtypes.int32), inputs + reduce_max(scores, [1])
 
 

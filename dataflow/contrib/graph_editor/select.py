@@ -150,6 +150,23 @@ def get_backward_walk_ops(
     return _walk(seeds, neighbors, inclusive, within_ops, within_ops_fn)
 
 
+def _both_walks(
+    forward: tuple[Any, bool],
+    backward: tuple[Any, bool],
+    within: tuple[Any, Any],
+    control_inputs: bool,
+    control_outputs: Any,
+    control_ios: Any,
+) -> tuple[list[Any], list[Any]]:
+    """The walk forward from some seeds and the one backward from others, each (seeds, inclusive)."""
+    if control_ios is not None:
+        control_inputs, control_outputs = True, control_ios
+    return (
+        get_forward_walk_ops(*forward, *within, control_outputs=control_outputs),
+        get_backward_walk_ops(*backward, *within, control_inputs=control_inputs),
+    )
+
+
 def get_walks_intersection_ops(
     forward_seed_ops: Any,
     backward_seed_ops: Any,
@@ -162,25 +179,16 @@ def get_walks_intersection_ops(
     control_ios: Any = None,
 ) -> list[Any]:
     """The operations on the ways from the first seeds to the second."""
-    if control_ios is not None:
-        control_inputs, control_outputs = True, control_ios
-    ahead = get_forward_walk_ops(
-        forward_seed_ops,
-        forward_inclusive,
-        within_ops,
-        within_ops_fn,
-        control_outputs=control_outputs,
+    ahead, back = _both_walks(
+        (forward_seed_ops, forward_inclusive),
+        (backward_seed_ops, backward_inclusive),
+        (within_ops, within_ops_fn),
+        control_inputs,
+        control_outputs,
+        control_ios,
     )
-    back = set(
-        get_backward_walk_ops(
-            backward_seed_ops,
-            backward_inclusive,
-            within_ops,
-            within_ops_fn,
-            control_inputs=control_inputs,
-        )
-    )
-    return [op for op in ahead if op in back]
+    behind = set(back)
+    return [op for op in ahead if op in behind]
 
 
 def get_walks_union_ops(
@@ -195,21 +203,13 @@ def get_walks_union_ops(
     control_ios: Any = None,
 ) -> list[Any]:
     """The operations of both walks."""
-    if control_ios is not None:
-        control_inputs, control_outputs = True, control_ios
-    ahead = get_forward_walk_ops(
-        forward_seed_ops,
-        forward_inclusive,
-        within_ops,
-        within_ops_fn,
-        control_outputs=control_outputs,
-    )
-    back = get_backward_walk_ops(
-        backward_seed_ops,
-        backward_inclusive,
-        within_ops,
-        within_ops_fn,
-        control_inputs=control_inputs,
+    ahead, back = _both_walks(
+        (forward_seed_ops, forward_inclusive),
+        (backward_seed_ops, backward_inclusive),
+        (within_ops, within_ops_fn),
+        control_inputs,
+        control_outputs,
+        control_ios,
     )
     return unique([*ahead, *back])
 
