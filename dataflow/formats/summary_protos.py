@@ -106,13 +106,20 @@ def _buckets(values: _Array) -> _Array:
 
 @functools.cache
 def _first_buckets() -> _Array:
-    """For each prefix of a double the bucket of the least value that begins with it."""
+    """For each prefix of a double the bucket of the least value that begins with it.
+
+    Compared as integers, not as doubles: the first call may be one of a run, where subnormal
+    numbers count as zero, and the table serves all later calls.
+    """
+    sign, rest = np.uint64(1 << 63), np.uint64((1 << (64 - _PREFIX_BITS)) - 1)
     bits = np.arange(1 << _PREFIX_BITS, dtype=np.uint64) << np.uint64(64 - _PREFIX_BITS)
-    rest = np.uint64((1 << (64 - _PREFIX_BITS)) - 1)
-    negative = bits >> np.uint64(63) == 1  # the least of them has all other bits set
-    least = np.where(negative, bits | rest, bits).view(np.float64)
+    least = np.where(bits & sign, bits | rest, bits)  # of negative values that with all other bits
     limits = _bucket_limits()
-    return np.minimum(np.searchsorted(limits, least, side="right"), len(limits) - 1)
+    limit_bits, least_bits = (
+        np.where(b & sign, ~b, b | sign) for b in (limits.view(np.uint64), least)
+    )
+    buckets = np.searchsorted(limit_bits, least_bits, side="right")
+    return np.minimum(buckets, len(limits) - 1)
 
 
 def image_summary(
