@@ -28,6 +28,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dataflow.shim import six_module
+
 #: NumPy's removed names, and what they were.
 _NUMPY_NAMES: dict[str, Any] = {
     "float": float,
@@ -306,6 +308,9 @@ _GONE: dict[str, Callable[[], types.ModuleType]] = {
     "sklearn.grid_search": _named("sklearn.model_selection"),
     "sklearn.externals.joblib": _named("joblib"),
     "scipy.misc": lambda: _module("scipy.misc"),
+    "six": six_module.six,
+    "six.moves": six_module.moves,
+    **{name: _named(target) for name, target in six_module.moved_modules().items()},
 }
 
 

@@ -1,3 +1,3 @@
 """``tensorflow.examples.tutorials.mnist``."""
 
-from dataflow.examples.tutorials.mnist import input_data
+from dataflow.examples.tutorials.mnist import input_data, mnist
