@@ -10,6 +10,7 @@ import numpy as np
 
 from dataflow.kernels.cuda import softmax as cuda_rows
 from dataflow.kernels.cuda.source import can_run
+from dataflow.kernels.jit import op_table
 from dataflow.kernels.jit.native_ufunc import SMALL_ELEMENTS, NativeUfunc
 from dataflow.kernels.reduce import row_maxima, row_sums
 from dataflow.kernels.registry import kernel
@@ -19,9 +20,8 @@ SELU_SCALE = 1.0507009873554805
 SELU_ALPHA = 1.6732632423543772
 
 
-@NativeUfunc
-def _relu(xp: Any, x: Any) -> Any:
-    return xp.maximum(x, 0)
+_relu = NativeUfunc(op_table.relu)
+_relu_gradient = NativeUfunc(op_table.relu_gradient)
 
 
 @kernel("Relu", factory=True)
@@ -30,11 +30,6 @@ def relu_kernel(xp: Any) -> Any:
     if xp is not np:
         return lambda x: maximum(x, 0)
     return lambda x: maximum(x, 0) if x.size < SMALL_ELEMENTS else _relu(np, x)
-
-
-@NativeUfunc
-def _relu_gradient(xp: Any, dy: Any, x: Any) -> Any:
-    return xp.multiply(dy, xp.greater(x, 0))
 
 
 @kernel("ReluGrad", factory=True)
@@ -55,9 +50,7 @@ def _element_wise_kernel(op_type: str) -> Callable[[Callable[..., Any]], NativeU
     return register
 
 
-@_element_wise_kernel("Relu6")
-def _relu6(xp: Any, x: Any) -> Any:
-    return xp.minimum(xp.maximum(x, 0), 6)
+_element_wise_kernel("Relu6")(op_table.relu6)
 
 
 @_element_wise_kernel("Relu6Grad")

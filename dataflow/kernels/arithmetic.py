@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.jit.op_table import squared_difference
 from dataflow.kernels.registry import kernel, ufunc_kernel
 
 ufunc_kernel("AddV2", "add")
@@ -131,10 +132,10 @@ def pow_kernel(xp: Any, x: Any, y: Any) -> Any:
 
 @kernel("SquaredDifference")
 def squared_difference_kernel(xp: Any, x: Any, y: Any) -> Any:
-    difference = x - y
-    if difference.dtype.kind == "c":
+    if x.dtype.kind == "c":
+        difference = x - y
         return (difference * difference.conj()).astype(difference.dtype, copy=False)
-    return difference * difference
+    return squared_difference(xp, x, y)
 
 
 @kernel("AddN", "AccumulateNV2")

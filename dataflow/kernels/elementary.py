@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dataflow.dtypes import DType
+from dataflow.kernels.jit import op_table
 from dataflow.kernels.jit.native_ufunc import NativeUfunc
 from dataflow.kernels.jit.step_codegen import can_write
 from dataflow.kernels.registry import kernel, ufunc_kernel
@@ -80,12 +81,7 @@ def rsqrt_kernel(xp: Any) -> Any:
     return lambda x: reciprocal(sqrt(x))
 
 
-@NativeUfunc
-def _sigmoid(xp: Any, x: Any) -> Any:
-    t = xp.negative(x)
-    xp.exp(t, out=t)  # infinite for very negative x, which gives the right 0 below
-    t += 1
-    return xp.divide(1, t, out=t)  # quicker than `reciprocal`, and the same number
+_sigmoid = NativeUfunc(op_table.sigmoid)
 
 
 @kernel("Sigmoid")
@@ -114,15 +110,7 @@ def reciprocal_grad_kernel(xp: Any, y: Any, dy: Any) -> Any:
     return -dy * (y * y)
 
 
-@NativeUfunc
-def _tanh_grad(xp: Any, y: Any, dy: Any) -> Any:
-    return dy * (1 - y * y)
-
-
-@NativeUfunc
-def _sigmoid_grad(xp: Any, y: Any, dy: Any) -> Any:
-    return (1 - y) * y * dy  # the factors in the order that a fused chain has
-
-
-kernel("TanhGrad", factory=True)(lambda xp: functools.partial(_tanh_grad, xp))
-kernel("SigmoidGrad", factory=True)(lambda xp: functools.partial(_sigmoid_grad, xp))
+_tanh_gradient = NativeUfunc(op_table.tanh_gradient)
+_sigmoid_gradient = NativeUfunc(op_table.sigmoid_gradient)
+kernel("TanhGrad", factory=True)(lambda xp: functools.partial(_tanh_gradient, xp))
+kernel("SigmoidGrad", factory=True)(lambda xp: functools.partial(_sigmoid_gradient, xp))

@@ -1,7 +1,7 @@
-"""Elementary ops: for each one row that says what it is in NumPy, in LLVM's language and in CUDA C.
+"""Elementary ops: one row for each, with its form in NumPy, LLVM assembly and CUDA C.
 
-An op that is made of others is written once, as a function ``f(xp, *x)`` of them; NumPy's
-statements, LLVM's and CUDA's follow from its steps.
+An op that is composed of others is written once, as a function ``f(xp, *x)``; its NumPy statements,
+LLVM code and CUDA C are derived from its steps, and its kernel calls the same function.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: What the numbers in composed ops are called in NumPy's statements.
+#: The names of the constants of composed ops in NumPy's statements.
 _NUMBERS = {0.0: "zero", 1.0: "one", 6.0: "six"}
 
 
 class Composed(NamedTuple):
-    """An op made of others. Value i is input i or the result of a step; operands that are a
-    ``float`` are numbers."""
+    """An op composed of others. Value i is input i or the result of a step; an operand of type
+    ``float`` is a constant."""
 
     num_inputs: int
     steps: tuple[tuple[str, tuple[Any, ...]], ...]
 
     def evaluate(self, inputs: list[Any], step: Callable[..., Any]) -> Any:
-        """The last of the values that ``step(op, *operands)`` gives."""
+        """The last value, where ``step(op, *operands)`` computes one step."""
         values = list(inputs)
         for op, operands in self.steps:
             values.append(step(op, *[o if type(o) is float else values[o] for o in operands]))
@@ -34,12 +34,13 @@ class Instruction(NamedTuple):
     """One elementary op.
 
     ``ufunc`` is NumPy's function. ``llvm`` is an instruction on operands ``{0}``, ``{1}``, ... of the type
-    ``{t}`` (truth values: ``{truth}``), or ``llvm.name`` for a function of LLVM's own; empty where the op is
-    ``composed``, or has no instruction. ``cuda`` is an expression of the type ``T``, empty for a composed one;
-    NaN and infinity come out as in NumPy. ``is_bool``: the result is a truth value.
+    ``{t}`` (bool: ``{truth}``), or ``llvm.name`` for an intrinsic; empty where the op is ``composed``, or
+    has no instruction. ``cuda`` is an expression of the type ``T``, empty for a composed op; NaN and
+    infinity come out as in NumPy. ``is_bool``: the result is bool.
 
-    ``statements`` are NumPy's, with ``{o}`` for the output. An instruction of several reads its operands after
-    it has begun to write, so its output never shares a buffer with them; one without any is not fused.
+    ``statements`` are NumPy's, with ``{o}`` for the output. An instruction with several
+    reads its operands after it has begun to write, so its output must not share a buffer with them. One
+    without any is not fused.
     """
 
     ufunc: str = ""
@@ -61,7 +62,7 @@ class Instruction(NamedTuple):
 
 
 def numbers_of(dtype: Any) -> dict[str, Any]:
-    """The numbers that statements name, in the type of the arrays."""
+    """The constants that statements refer to, in the arrays' type."""
     return {name: np.dtype(dtype).type(number) for number, name in _NUMBERS.items()}
 
 
@@ -134,32 +135,41 @@ TABLE: dict[str, Instruction] = {
     "SelectV2": _SELECT,
 }
 
-#: The op that each function of ``xp`` is; of several the first.
+#: The op that computes each function of ``xp``; the first if there are several.
 OP_OF = {row.ufunc: op for op, row in reversed(TABLE.items()) if row.ufunc} | {"where": "Select"}
 
 
+class _Index(int):
+    """The index of a value, where a plain number would be a constant."""
+
+
 class _Recorder:
-    """Stands for ``xp`` while a composed op is written down."""
+    """Stands for ``xp`` while the steps of a composed op are recorded."""
 
     def __init__(self, num_inputs: int) -> None:
         self.num_inputs = num_inputs
         self.steps: list[tuple[str, tuple[Any, ...]]] = []
 
-    def __getattr__(self, name: str) -> Callable[..., int]:
-        def step(*operands: Any) -> int:
-            self.steps.append((OP_OF[name], operands))
-            return self.num_inputs + len(self.steps) - 1
+    def __getattr__(self, name: str) -> Callable[..., _Index]:
+        def step(*operands: Any, out: Any = None) -> _Index:
+            recorded = tuple(int(o) if isinstance(o, _Index) else float(o) for o in operands)
+            self.steps.append((OP_OF[name], recorded))
+            return _Index(self.num_inputs + len(self.steps) - 1)
 
         return step
 
 
 def composed(*op_types: str, ufunc: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Makes the rows of ops from a function of others; ``ufunc``: NumPy has it as one."""
+    """Add the rows of ops that ``function(xp, *arrays)`` computes; kernels call the same function.
+
+    Its constants are whole numbers, which keep the type of integer arrays, and what it writes to with
+    ``out=`` it does not read again. ``ufunc``: NumPy has it as one.
+    """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         num_inputs = function.__code__.co_argcount - 1
         recorder = _Recorder(num_inputs)
-        function(recorder, *range(num_inputs))
+        function(recorder, *map(_Index, range(num_inputs)))
         steps = Composed(num_inputs, tuple(recorder.steps))
         statements = _call(ufunc).statements if ufunc else _statements(steps)
         for op_type in op_types:
@@ -172,7 +182,7 @@ def composed(*op_types: str, ufunc: str = "") -> Callable[[Callable[..., Any]], 
 
 
 def _statements(steps: Composed) -> tuple[str, ...]:
-    """One for each step, all in the one output; a truth value stands in the step that needs it."""
+    """One statement for each step, all with the same output; a bool is nested in the step that uses it."""
     statements: list[str] = []
 
     def step(op: str, *operands: Any) -> str:
@@ -193,71 +203,74 @@ def _square(xp: Any, x: Any) -> Any:
 
 @composed("Reciprocal", "Inv", ufunc="reciprocal")
 def _reciprocal(xp: Any, x: Any) -> Any:
-    return xp.divide(1.0, x)
+    return xp.divide(1, x)
 
 
 @composed("Sign", ufunc="sign")
 def _sign(xp: Any, x: Any) -> Any:
-    low = xp.where(xp.less(x, 0.0), -1.0, x)  # a NaN stays
-    return xp.add(xp.where(xp.greater(x, 0.0), 1.0, low), 0.0)  # not minus zero
+    low = xp.where(xp.less(x, 0), -1, x)  # a NaN stays
+    return xp.add(xp.where(xp.greater(x, 0), 1, low), 0)  # not minus zero
 
 
 @composed("Relu")
-def _relu(xp: Any, x: Any) -> Any:
-    return xp.maximum(x, 0.0)
+def relu(xp: Any, x: Any) -> Any:
+    return xp.maximum(x, 0)
 
 
 @composed("Relu6")
-def _relu6(xp: Any, x: Any) -> Any:
-    return xp.minimum(xp.maximum(x, 0.0), 6.0)
+def relu6(xp: Any, x: Any) -> Any:
+    return xp.minimum(xp.maximum(x, 0), 6)
 
 
 @composed("ReluGrad")
-def _relu_gradient(xp: Any, dy: Any, x: Any) -> Any:
-    # A factor, not a choice: an infinite gradient times zero is NaN, as unfused. (`copyto` with a mask takes
-    # ten times as long where signs change at random.)
-    return xp.multiply(dy, xp.greater(x, 0.0))
+def relu_gradient(xp: Any, dy: Any, x: Any) -> Any:
+    # A factor, not a choice: an infinite gradient times zero is NaN. (`copyto` with a mask takes ten
+    # times as long where signs change at random.)
+    return xp.multiply(dy, xp.greater(x, 0))
 
 
 @composed("Rsqrt")
 def _reciprocal_square_root(xp: Any, x: Any) -> Any:
-    return xp.divide(1.0, xp.sqrt(x))
+    return xp.divide(1, xp.sqrt(x))
 
 
 @composed("SquaredDifference")
-def _squared_difference(xp: Any, x: Any, y: Any) -> Any:
+def squared_difference(xp: Any, x: Any, y: Any) -> Any:
     difference = xp.subtract(x, y)
     return xp.multiply(difference, difference)
 
 
 @composed("Sigmoid")
-def _sigmoid(xp: Any, x: Any) -> Any:
-    return xp.divide(1.0, xp.add(xp.exp(xp.negative(x)), 1.0))
+def sigmoid(xp: Any, x: Any) -> Any:
+    t = xp.negative(x)
+    t = xp.exp(t, out=t)  # infinite for very negative x, which gives the right 0 below
+    t = xp.add(t, 1, out=t)
+    return xp.divide(1, t, out=t)  # faster than `reciprocal`, and the same number
 
 
 @composed("SigmoidGrad")
-def _sigmoid_gradient(xp: Any, y: Any, dy: Any) -> Any:
-    return xp.multiply(xp.multiply(xp.subtract(1.0, y), y), dy)
+def sigmoid_gradient(xp: Any, y: Any, dy: Any) -> Any:
+    return xp.multiply(xp.multiply(xp.subtract(1, y), y), dy)
 
 
 @composed("TanhGrad")
-def _tanh_gradient(xp: Any, y: Any, dy: Any) -> Any:
-    return xp.multiply(xp.subtract(1.0, xp.multiply(y, y)), dy)
+def tanh_gradient(xp: Any, y: Any, dy: Any) -> Any:
+    return xp.multiply(xp.subtract(1, xp.multiply(y, y)), dy)
 
 
 #: The ops that can be fused: those with statements.
 INSTRUCTIONS = {op: row for op, row in TABLE.items() if row.statements}
-#: Those whose result is a truth value.
+#: The ops whose result is bool.
 TRUTHS = frozenset(op for op, row in TABLE.items() if row.is_bool)
 
 
 def truths_among(op: str, operands: int) -> int:
-    """How many of an op's operands, from the first on, are truth values."""
+    """How many of an op's first operands are bool."""
     return 1 if op.startswith("Select") else operands if op.startswith("Logical") else 0
 
 
 def elementary_ops(op: str) -> frozenset[str]:
-    """The ops that an op is made of; itself where it is composed of none."""
+    """The ops that an op is composed of; the op itself if it is not composed."""
     row = TABLE.get(op)
     return (
         frozenset({op})
