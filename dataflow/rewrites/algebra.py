@@ -28,8 +28,8 @@ def _either_neutral(t: Tensor, number: float) -> Tensor | None:
 def _neutral(t: Tensor, other: Tensor, kept: Tensor, number: float) -> Tensor | None:
     """``kept`` when ``other`` is the neutral constant and its shape does not widen the result.
 
-    Not for complex numbers: each part of their product has both parts of the factors in it, so that
-    an infinite one gives NaN.
+    Not for complex numbers: each part of a product mixes both parts of the factors, so an infinite part
+    gives NaN.
     """
     if not is_all(other, number) or t.dtype.base_dtype.kind == "c":
         return None

@@ -1,9 +1,9 @@
-"""A bias, a rectifier and the pooling that follows them, with its gradient, in one pass each.
+"""Fuses adding a bias, ReLU and max pooling into one kernel, and their gradient into another.
 
-The larger arrays between them are never written: the gradient adds the bias once more to look for
-the element that gave the maximum. Every number is computed as by the three nodes, so that of equal
-maxima the same one gets the gradient. (To pool first would be less work, but where two sums are
-rounded alike the gradient would reach the other one.)
+The larger intermediate arrays are never written: the gradient adds the bias again to find the
+element that gave the maximum. Every number is computed as by the three separate nodes, so among
+equal maxima the same element gets the gradient. (Pooling first would be less work, but where two
+sums round to the same number the gradient could reach the other element.)
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from dataflow.rewrites.working_graph import WorkingGraph
 
 _ATTRS = ("ksize", "strides")
 _DTYPES = ("float32", "float64")
-#: For larger windows other loops are quicker.
+#: For larger windows the separate kernels are faster.
 _MOST_TAPS = 9
 
 
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
-    """Moves them, with the pooling's gradients, wherever nobody else needs the larger arrays."""
+    """Fuses them, with the pooling's gradients, wherever no other node needs the larger arrays."""
     ops = work.needed()
     needed = set(ops)
     fetched = {*work.fetch_tensors(), *(t for op in work.fetch_operation_set() for t in op.outputs)}
@@ -37,7 +37,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
 def _found(
     pool: Operation, needed: set[Operation], fetched: set[Tensor]
 ) -> tuple[Operation, Tensor, list[Operation]] | None:
-    """The node that adds a bias, what it is added to, and the gradients of the pooling."""
+    """The node that adds the bias, the tensor it is added to, and the pooling's gradient nodes."""
     rectified = pool.inputs[0]
     relu = rectified.op
     if relu.type != "Relu" or relu.inputs[0].op.type not in ("BiasAdd", "Add", "AddV2"):
@@ -47,7 +47,7 @@ def _found(
     if bias.dims is None or len(bias.dims) != 1 or x.dims is None or len(x.dims) != 4:
         return None
     if x.dims[3] is None or bias.dims[0] not in (1, x.dims[3]):
-        return None  # x may be enlarged
+        return None  # x may be broadcast
     formats = {node.attrs.get("data_format", "NHWC") for node in (pool, biased.op)}
     if formats != {"NHWC"} or not _is_tiled(pool, x.dims) or x.dtype.name not in _DTYPES:
         return None
@@ -69,7 +69,7 @@ def _found(
 
 
 def _is_tiled(pool: Operation, dims: tuple[int | None, ...]) -> bool:
-    """True when its windows cover height and width without overlap, gap or padding, and are small."""
+    """True when small windows tile height and width without overlap, gap or padding."""
     taps, strides = pool.attrs["ksize"], pool.attrs["strides"]
     if taps != strides or taps[0] != 1 or taps[3] != 1 or not 1 < taps[1] * taps[2] <= _MOST_TAPS:
         return False

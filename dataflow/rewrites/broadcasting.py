@@ -1,8 +1,8 @@
-"""Sums, reshapes and enlargements of gradients that change nothing, whatever the batch.
+"""Removes the sums, reshapes and broadcasts in gradients that have no effect at any batch size.
 
-The gradient of an op that broadcasts is summed over the axes that were enlarged, which only the
-shapes of a run tell: four nodes for each operand. Where symbolic shapes say that an operand has
-the result's shape in every run, there is nothing to sum.
+The gradient of a broadcasting op is summed over the broadcast axes, which are known only from the
+shapes in a run: four nodes for each operand. Where symbolic shapes show that an operand has the
+result's shape in every run, there is nothing to sum.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PUZZLING = frozenset({"Reshape", "BroadcastTo", "Shape", "Size", "AddN", *BROAD
 
 
 def run(work: WorkingGraph, journal: list[Hit], equal_dims: EqualDims) -> None:
-    """Takes them out. ``equal_dims``: sizes of feeds that are equal."""
+    """Removes such nodes. ``equal_dims``: groups of feed dimensions that are equal."""
     ops = work.needed()
     if not any(op.type in ("Reshape", "BroadcastTo", "Shape", "Size") for op in ops):
         return
@@ -34,7 +34,7 @@ def run(work: WorkingGraph, journal: list[Hit], equal_dims: EqualDims) -> None:
             work.begin(tensor)
             for equation, replacement in _replacements(tensor, shapes, work.feed_tensors):
                 if any(t.op.control_inputs for t in op.inputs):
-                    continue  # what it waits for must still happen before
+                    continue  # its control inputs must still run first
                 work.replace(tensor, replacement)
                 shapes.put_in_place(tensor, replacement)
                 journal.append(
@@ -51,11 +51,11 @@ def run(work: WorkingGraph, journal: list[Hit], equal_dims: EqualDims) -> None:
 
 
 def _replacements(t: Tensor, shapes: Shapes, feeds: list[Tensor]) -> Iterator[tuple[str, Tensor]]:
-    """What can stand in the place of ``t``, and why; of several the first."""
+    """The replacements for ``t``, each with its equation, best first."""
     x, *rest = t.op.inputs
     if t.op.type in ("Shape", "Size"):
         if x not in feeds and not x.dtype.is_ref and not has_effects_behind(x.op):
-            for feed in feeds:  # it is there, so nothing waits for x
+            for feed in feeds:  # a feed is there from the start, so nothing waits for x
                 if shapes.same(x, feed):
                     equation = f"{t.op.type.lower()}(x) -> that of a fed array of its shape"
                     yield equation, get_op(t.op.type)(feed, out_type=t.dtype)
@@ -82,9 +82,9 @@ def _replacements(t: Tensor, shapes: Shapes, feeds: list[Tensor]) -> Iterator[tu
 
 
 def _without_enlarged_terms(t: Tensor, shapes: Shapes) -> Iterator[tuple[str, Tensor]]:
-    """Sums of gradients, one of which comes from a reduction: that is added as it is.
+    """Sums of gradients in which a term is broadcast: it is added without broadcasting it first.
 
-    In the order of the sum, so that all roundings are the same.
+    The terms are added in the same order, so rounding does not change.
     """
     if not t.dtype.is_floating:
         return
@@ -99,7 +99,7 @@ def _without_enlarged_terms(t: Tensor, shapes: Shapes) -> Iterator[tuple[str, Te
 
 
 def _not_summed(t: Tensor, shapes: Shapes) -> Tensor | None:
-    """x of ``sum(x, axes that the gradient of a broadcast is summed over)``, if those are of size 1."""
+    """x of ``sum(x, broadcast axes)`` where every such axis has size 1, otherwise ``None``."""
     if t.op.type != "Sum":
         return None
     x, axes = t.op.inputs

@@ -12,7 +12,7 @@ from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
 _MAX_CONSTANT_BYTES = 64
-#: They give what others add to: each its own.
+#: Their results are accumulators that other nodes add to, so each must be separate.
 _GIVES_ITS_OWN = frozenset({"_RoundsSum"})
 
 
@@ -52,7 +52,7 @@ def can_merge(op: Operation) -> bool:
 
 
 def run(work: WorkingGraph, journal: list[Hit]) -> Steps[None]:
-    """Keeps the first of equal nodes and sends the others' consumers to it."""
+    """Keeps the first of several equal nodes and gives it the consumers of the others."""
     seen: dict[Any, Operation] = {}
     for some in in_steps(work.needed()):
         for op in some:

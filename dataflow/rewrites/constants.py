@@ -1,4 +1,4 @@
-"""What rules ask of a constant."""
+"""Questions that rules ask about constants."""
 
 from __future__ import annotations
 

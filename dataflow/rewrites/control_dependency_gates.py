@@ -1,8 +1,8 @@
-"""Gates on values: ``identity(x)`` that waits for others before it hands x on.
+"""Removes gates: an ``identity(x)`` with control inputs, which delays x until other nodes have run.
 
 Gradients of an op are gated so that no optimizer changes a variable that another gradient still
-reads. Only what changes variables needs to wait for that, and only for what reads them; between
-values the gate goes, and with it a wall that no other rewrite can look through.
+reads. Only nodes that change variables need to wait, and only for nodes that read them. Between
+pure values the gate is removed, as no other rewrite can see through it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataflow.rewrites.working_graph import WorkingGraph
 
 
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
-    """Opens the gates and lets what has effects wait in their place."""
+    """Removes the gates, and adds control edges to the nodes with effects that relied on them."""
     ops = work.needed()
     if any(op.op_def.has_side_effect or op.type == "ControlTrigger" for op in ops):
         return
@@ -26,7 +26,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
     for op in ops:
         if op.type == "Identity" and not op.inputs[0].dtype.is_ref:
             if changed and variable_read(op.inputs[0].op) in changed:
-                continue  # the copy of a variable's value, taken here, before it changes
+                continue  # it copies a variable's value here, before the variable changes
             awaited = _pure_members(op.control_inputs)
             if awaited is not None and (not where or _goes_unseen(op, awaited, where)):
                 gates[op] = awaited
@@ -54,8 +54,8 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
 
 
 def _goes_unseen(op: Operation, awaited: set[Operation], where: dict[Operation, Position]) -> bool:
-    """True for a gate in a loop or a branch whose control edges do not say where it stands, and
-    that nobody with effects has to wait for in its place."""
+    """True for a gate in a loop or branch whose position does not depend on its control edges, and
+    for which no node with effects has to wait instead."""
     source = op.inputs[0].op
     return (
         not source.op_def.control_flow and where.get(source) == where[op] and not _readers(awaited)
@@ -63,16 +63,16 @@ def _goes_unseen(op: Operation, awaited: set[Operation], where: dict[Operation, 
 
 
 def may_be_opened(op: Operation) -> bool:
-    """True for an identity in a loop that may as well hand its value on at once.
+    """True for an identity in a loop that may pass its value on without waiting.
 
-    All that it waits for is free of effects, and reads no variable that others wait to change.
+    Everything it waits for is free of effects and reads no variable that the plan changes.
     """
     awaited = _pure_members(op.control_inputs)
     return awaited is not None and not _readers(awaited)
 
 
 def _stop_waiting(op: Operation, fetched: set[Operation]) -> None:
-    """Takes off a node's control inputs, and those of no-ops that nobody waits for any more."""
+    """Removes a node's control inputs, and those of no-ops that are then unused."""
     for control in list(op.control_inputs):
         op.remove_control_edge(control)
         if control.type == "NoOp" and not control.control_outputs and control not in fetched:
@@ -80,7 +80,7 @@ def _stop_waiting(op: Operation, fetched: set[Operation]) -> None:
 
 
 def _pure_members(controls: list[Operation]) -> set[Operation] | None:
-    """What the control inputs stand for, if all of it is free of effects."""
+    """The nodes behind the control inputs, if all of them are free of effects, else ``None``."""
     members: set[Operation] = set()
     for control in controls:
         if control.type == "NoOp":
@@ -98,7 +98,7 @@ def _pure_members(controls: list[Operation]) -> set[Operation] | None:
 
 
 def _let_effects_wait(ops: list[Operation], gates: dict[Operation, set[Operation]]) -> None:
-    """Nodes with effects behind a gate wait for those of its members that read a variable."""
+    """Makes nodes with effects behind a gate wait for its members that read a variable."""
     reading: dict[int, list[Operation]] = {}
     bits: dict[Operation, int] = {}
     for gate, members in gates.items():
@@ -108,7 +108,7 @@ def _let_effects_wait(ops: list[Operation], gates: dict[Operation, set[Operation
     if not bits:
         return
     behind: dict[Operation, int] = {}
-    awaited: dict[int, list[Operation]] = {}  # by mask: many nodes have the same gates behind them
+    awaited: dict[int, list[Operation]] = {}  # by mask: many nodes are behind the same gates
     for op in ops:
         mask = bits.get(op, 0)
         for tensor in op.inputs:
@@ -121,7 +121,7 @@ def _let_effects_wait(ops: list[Operation], gates: dict[Operation, set[Operation
         if op.type != "NoOp" and not can_merge(op):
             waiting_for = set(op.control_inputs)
             sources = {t.op for t in op.inputs}
-            for source in sources:  # who waits for it waits for what it waits for
+            for source in sources:  # waiting is transitive
                 if source not in gates and not can_merge(source):
                     waiting_for.update(source.control_inputs)
             if mask not in awaited:
@@ -133,14 +133,14 @@ def _let_effects_wait(ops: list[Operation], gates: dict[Operation, set[Operation
 
 
 def _joined(mask: int, other: int) -> int:
-    """All bits of both; one of the two itself where it has them all, as there may be thousands."""
+    """``mask | other``, returning an operand itself where it has all bits: there may be thousands."""
     if mask is other or not other:
         return mask
     return mask | other if mask else other
 
 
 def _readers(members: set[Operation]) -> list[Operation]:
-    """Members that look at a variable when they run."""
+    """Members that read a variable when they run."""
     return sorted(
         (op for op in members if any(_is_read(t.op) or t.dtype.is_ref for t in op.inputs)),
         key=lambda op: op.index,
@@ -148,17 +148,17 @@ def _readers(members: set[Operation]) -> list[Operation]:
 
 
 def _passes_on(op: Operation) -> bool:
-    """True for a node whose value is that of its input, where no loop is begun or ended."""
+    """True for a node that returns its input unchanged and does not enter or leave a loop."""
     return op.op_def.is_alias and not op.op_def.control_flow
 
 
 def _is_read(op: Operation) -> bool:
-    """True for the Identity of a variable, whose value is read by each consumer."""
+    """True for the Identity that reads a variable, where each consumer reads the value itself."""
     return variable_read(op) is not None
 
 
 def variable_read(op: Operation) -> Operation | None:
-    """The variable (or what hands on its reference) whose value a chain of identities gives."""
+    """The variable (or the node that forwards its reference) that a chain of identities reads."""
     while _passes_on(op):
         if op.inputs[0].dtype.is_ref:
             return variable_behind(op.inputs[0].op)

@@ -1,6 +1,6 @@
 """Where nodes stand in control flow: in which loop, and in which branches.
 
-Nodes of one place run equal_dims or not at all, so they may become one node.
+Nodes at the same position run equally often or not at all, so they may become one node.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Position(NamedTuple):
 
     @property
     def is_dead(self) -> bool:
-        """True where two branches of one predicate would have to be taken."""
+        """True where both branches of one predicate would have to be taken."""
         return any((predicate, not branch) in self.branches for predicate, branch in self.branches)
 
 
@@ -29,10 +29,10 @@ OUTSIDE = Position()
 
 
 def positions(ops: Sequence[Operation], fed: Iterable[Tensor]) -> dict[Operation, Position]:
-    """The place of each of ``ops``, which stand in an order that ignores loops' back edges.
+    """The position of each of ``ops``, which are in topological order but for loops' back edges.
 
-    Empty where there is no control flow: then everything is `OUTSIDE`. (How the code is written
-    follows from the same rules: `runtime.control_structure`.)
+    Empty where there is no control flow: then everything is `OUTSIDE`. (`runtime.control_structure`
+    generates code by the same rules.)
     """
     found: dict[Operation, Position] = {}
     if not any(op.op_def.control_flow for op in ops):
@@ -71,7 +71,7 @@ def _with_branch(t: Tensor, found: dict[Operation, Position]) -> Position:
 
 
 def _after(source: Operation, found: dict[Operation, Position]) -> Position:
-    """The place of a value that a node hands on."""
+    """The position of a consumer of an output of ``source``."""
     place = found.get(source, OUTSIDE)
     if source.op_def.control_flow == "exit":
         return place._replace(loops=place.loops[:-1])
@@ -79,7 +79,7 @@ def _after(source: Operation, found: dict[Operation, Position]) -> Position:
 
 
 def _original(predicate: Tensor) -> Tensor:
-    """What a predicate is a copy of."""
+    """The tensor that a predicate is a copy of, behind identities."""
     while predicate.op.type == "Identity" and not predicate.op.inputs[0].dtype.is_ref:
         predicate = predicate.op.inputs[0]
     return predicate

@@ -1,10 +1,10 @@
-"""Conditionals whose predicate is known: only the branch that is taken stays.
+"""Conditionals with a constant predicate: only the branch that is taken is kept.
 
-A ``Switch`` on a constant hands its value to one branch; the other branch is *dead*, and so is all
-that hangs on it, up to the ``Merge`` that joins the two. The Switches and Merges become identities
-(which keep the order that control edges ask for), and with them the walls that other rewrites
-cannot look through. A dead node that is fetched stays, with the Switch above it, so that the run
-says what it says without rewrites.
+A ``Switch`` on a constant passes its value to one branch. The other branch is *dead*, and so is
+everything that depends on it, up to the ``Merge`` that joins the two. The Switches and Merges, which
+other rewrites cannot see through, become identities (which keep the order that control edges ask
+for). A dead node that is fetched is kept, with the Switch above it, so that the run raises the same
+error as without rewrites.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from dataflow.rewrites.working_graph import WorkingGraph
 
 
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
-    """Takes out what can never run."""
+    """Removes nodes that can never run."""
     ops = work.needed()
     known = {op: branch for op in ops if (branch := _known_branch(op)) is not None}
     if not known:
@@ -50,8 +50,8 @@ def _known_branch(op: Operation) -> bool | None:
 
 
 def _dead_tensors(ops: list[Operation], known: dict[Operation, bool]) -> set[Tensor]:
-    """Outputs that never have a value. A node is dead when something that it needs is; a Merge
-    when nothing that it could take is alive."""
+    """Outputs that never have a value. A node is dead when any of its inputs is; a Merge when all
+    of its inputs are."""
     dead: set[Tensor] = set()
     dead_ops: set[Operation] = set()
     for op in ops:
@@ -81,7 +81,7 @@ def _replace_switch(
     new = source
     if waits:
         new = get_op("Identity")(source)
-        if predicate.op.control_inputs:  # what the predicate waits for is still waited for
+        if predicate.op.control_inputs:  # keep the control inputs of the predicate
             new.op.add_control_edge(predicate.op)
     work.replace(output, new)
     journal.append(
@@ -107,7 +107,7 @@ def _replace_merge(
     if taken.dtype.is_ref and op.control_inputs:
         return
     work.begin(output)
-    # An identity, not the value itself: a variable's value is taken here, before what follows.
+    # An identity, not the value itself: a variable's value is read here, before it may change.
     new = taken if taken.dtype.is_ref else get_op("Identity")(taken)
     work.replace(output, new)  # first, so that nodes waiting for the Merge wait for its value
     if index.uses or index in work.fetch_tensors():

@@ -1,4 +1,4 @@
-"""The debug stripper: assertions, checks and prints go, when ``debug_stripper`` is switched on."""
+"""The debug stripper: removes assertions, checks and prints when ``debug_stripper`` is on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PASSING_ON = frozenset({"CheckNumerics", "Print"})
 
 
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
-    """Whoever waited for such a node waits for what it waited for; a value passes through."""
+    """Removes such nodes: their consumers take the input, and inherit the control inputs."""
     with use_graph(work.graph):
         for op in work.needed():
             if op.type == "Assert" and op not in work.fetch_operation_set():

@@ -1,9 +1,9 @@
-"""Control edges onto nodes that nobody reads: the edge goes, and with it the work.
+"""Removes control edges from nodes whose outputs are unused, so that these need not run.
 
-Gradients of an op are gated: each waits until all are computed, also those that nothing uses, such
-as the gradient of the pictures that were fed. A node without effects, read by nobody, need not run
-for the sake of order; nodes that waited for it wait for its own inputs instead. In a loop or a branch the
-edges stay: one of them may be what keeps a node there.
+Gradients of an op are gated: each waits until all are computed, including unused ones such as the
+gradient of a fed image. A node without effects and without consumers need not run for the sake of
+order; nodes that waited for it wait for its inputs instead. In a loop or a branch the edges are kept:
+one of them may be what places a node there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataflow.rewrites.working_graph import WorkingGraph
 
 
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
-    """Removes such edges, from the last node to the first, so that whole chains go."""
+    """Removes such edges, from the last node to the first, so that whole chains disappear."""
     ops = work.needed()
     where = positions(ops, work.feed_tensors)
     needed = set(ops)
@@ -48,7 +48,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
 
 
 def wait_instead(waiter: Operation, op: Operation, before: list[Operation]) -> None:
-    """``waiter`` no longer waits for ``op`` but for the nodes ``before`` it."""
+    """Makes ``waiter`` wait for the nodes ``before`` ``op`` instead of for ``op``."""
     waiter.remove_control_edge(op)
     sources = {t.op for t in waiter.inputs}
     for earlier in before:

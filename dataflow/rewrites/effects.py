@@ -19,9 +19,9 @@ class Changes:
                     self._of.setdefault(variable_behind(tensor.op), set()).add(op)
 
     def are_over(self, reference: Tensor) -> bool:
-        """True when nothing changes the variable after ``reference`` was handed on.
+        """True when nothing changes the variable after ``reference`` was passed on.
 
-        Its value can then be read later than by the node that the user let read it.
+        Its value may then be read later than the user's node would read it.
         """
         passed: set[Operation] = set()
         op = reference.op
@@ -32,7 +32,7 @@ class Changes:
 
 
 def variable_behind(op: Operation) -> Operation:
-    """The node that makes the reference that ``op`` hands on."""
+    """The node that creates the reference that ``op`` passes on."""
     while op.inputs and op.inputs[0].dtype.is_ref:
         op = op.inputs[0].op
     return op

@@ -1,4 +1,4 @@
-"""The rewrite engine: the only code that changes a working graph, and it writes down every hit."""
+"""The rewrite engine: copies a plan's nodes, runs the passes, and returns nodes and journal."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def apply_gradually(
     batch_size_hint: int | None = None,
     gpu_nodes: Collection[Operation] = (),
 ) -> Steps[Rewritten]:
-    """As `apply`, bit by bit."""
+    """As `apply`, in steps (`gradual.Steps`)."""
     sums = loop_accumulator_sinking.find(ops, feeds, fetches) if options.loop_accumulators else []
     work = yield from WorkingGraph.made_gradually(ops, fetches, fetch_operations, feeds)
     journal: list[Hit] = []
@@ -105,10 +105,10 @@ def as_always(
     fetch_operations: Iterable[Operation],
     feeds: Sequence[Tensor],
 ) -> Rewritten | None:
-    """What a plan runs from the beginning, and with the rewrites off: `apply` begins with it.
+    """The rewrites that every plan gets, from its first run and with all options off.
 
-    That is the only change of a graph after which values may be rounded otherwise. ``None`` where
-    there is nothing to change, which is told before a node is copied.
+    `apply` begins with them. They are the only ones that may change how values are rounded. ``None``
+    where there is nothing to change, which is found out before any node is copied.
     """
     sums = loop_accumulator_sinking.find(ops, feeds, fetches)
     if not sums:

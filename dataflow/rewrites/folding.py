@@ -1,4 +1,4 @@
-"""Constant folding: what depends on constants alone is computed once, when the plan is made."""
+"""Constant folding: nodes that depend only on constants are computed once, when the plan is made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dataflow.rewrites.common_subexpressions import can_merge
 from dataflow.rewrites.options import MAX_FOLDED_BYTES
 from dataflow.shapes import num_elements
 
-#: A larger result than its inputs is worth keeping only while it is small.
+#: A result may be larger than its inputs only up to this size.
 _MAX_GROWTH_BYTES = 64 * 1024
 
 
@@ -27,14 +27,14 @@ def foldable(op: Operation) -> bool:
         and bool(op.inputs)
         and not op.control_inputs
         and can_merge(op)
-        # A constant that waits for something keeps its consumers waiting.
+        # A constant with control inputs makes its consumers wait.
         and all(t.op.type == "Const" and not t.op.control_inputs for t in op.inputs)
         and op.outputs[0].dtype.is_numpy_compatible
     )
 
 
 def may_fold(tensor: Tensor) -> bool:
-    """A quick test that spares most nodes the whole question."""
+    """A cheap test that rules out most nodes."""
     op = tensor.op
     return op.op_def.shape_only or (bool(op.inputs) and op.inputs[0].op.type == "Const")
 
@@ -42,14 +42,14 @@ def may_fold(tensor: Tensor) -> bool:
 def fold(tensor: Tensor, max_bytes: int = MAX_FOLDED_BYTES) -> Tensor | None:
     """f(constants) -> a constant
 
-    Not when it would be larger than ``max_bytes``, nor much larger than what it is made of.
+    Not when it would be larger than ``max_bytes``, or much larger than its inputs.
     """
     op = tensor.op
     value = _static_answer(tensor)
     if value is not None:
         constant = make_constant(value, tensor.dtype.base_dtype, None, "folded")
         source = op.inputs[0].op
-        if has_effects_behind(source):  # they must happen although the value is not looked at
+        if has_effects_behind(source):  # they must happen although the value is not used
             constant.op.add_control_edge(source)
         return constant
     if not foldable(op):
@@ -66,7 +66,7 @@ def fold(tensor: Tensor, max_bytes: int = MAX_FOLDED_BYTES) -> Tensor | None:
 
 
 def has_effects_behind(op: Operation) -> bool:
-    """True when something that ``op`` needs, or itself, does more than compute a value."""
+    """True when ``op``, or any node that it depends on, does more than compute a value."""
     known: dict[Operation, bool] = op.graph.attachments.setdefault("effects behind", {})
     stack = [(op, False)]
     while stack:
@@ -82,7 +82,7 @@ def has_effects_behind(op: Operation) -> bool:
 
 
 def _goes_unnoticed(op: Operation) -> bool:
-    """True for a node that cannot be merged, but that nobody runs makes no difference."""
+    """True for a node that cannot be merged, but may be left out without anyone noticing."""
     op_def = op.op_def
     passes_on = op_def.control_flow or op_def.is_alias or op_def.is_variable
     return bool(passes_on) or op.type in ("Placeholder", "NoOp")
@@ -94,7 +94,7 @@ def _static_answer(tensor: Tensor) -> Any:
     source = tensor.op.inputs[tensor.value_index]
     dims = source.dims
     if source.op.control_inputs or (source.op.op_def.outputs and source.dtype.is_ref):
-        return None  # what it waits for, or assigns, must still happen
+        return None  # its control inputs, or its assignment, must still run
     if dims is None or (tensor.op.type != "Rank" and None in dims):
         return None
     dtype = tensor.dtype.as_numpy_dtype
@@ -126,5 +126,5 @@ def compute(op: Operation) -> Any:
     try:
         with Computing():
             return np.asarray(bind_node(found, np, op)(*arguments))
-    except Exception:  # the error belongs to the run, where it names the node
+    except Exception:  # raised again in the run, where the error names the node
         return None

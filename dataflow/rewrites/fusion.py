@@ -19,18 +19,18 @@ from dataflow.rewrites.gradual import NODES_PER_STEP, Steps
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
-#: Sizes that nobody has seen yet count as this, when it is judged whether a result is large.
+#: Assumed for unknown dimensions when estimating whether a result is large.
 _GUESSED_SIZE = 256
 _WORTHWHILE_ELEMENTS = 32_768
 _MAX_STEPS = 32
 _REDUCTIONS = ("Sum", "Mean")
-#: Exponents for which the kernel of Pow has its own ways: those numbers, if they are scalars.
+#: Scalar exponents that the kernel of Pow treats specially.
 _OTHER_POWERS = (1, 2, 3, 4)
-#: The attribute of a fused node with the user's nodes, one for each step.
+#: The attribute of a fused node that lists the user's nodes, one for each step.
 FUSED_NODES = "_nodes"
-#: Putting a node into a kernel takes as long as looking at so many.
+#: The cost of fusing one node, in nodes looked at.
 _COST = 10
-#: Programs that could not be compiled; one warning each.
+#: Programs that could not be compiled; each is warned about once.
 _refused: set[Program] = set()
 
 
@@ -40,10 +40,10 @@ def run(
     batch_size_hint: int | None = None,
     reductions: bool = False,
 ) -> Steps[None]:
-    """Finds the cones and puts a `_Fused` node in the place of each.
+    """Replaces each cone by a `_Fused` node.
 
-    With ``reductions`` a sum or mean of the result is made by its kernel, too, which rounds
-    otherwise than that of Sum or Mean alone.
+    With ``reductions`` the kernel also computes a sum or mean of the result, which rounds differently
+    from a separate Sum or Mean.
     """
     ops = work.needed()
     where = positions(ops, work.feed_tensors)
@@ -111,7 +111,7 @@ def _fits(op: Operation, changes: Changes) -> bool:
 
 
 def _is_general_power(op: Operation) -> bool:
-    """True where the kernel of a Pow is NumPy's own, whatever the exponent will be."""
+    """True where Pow is computed by NumPy's own function, whatever the exponent turns out to be."""
     exponent = op.inputs[1]
     if exponent.op.type == "Const" and not exponent.op.control_inputs:
         return exponent.dims != () or exponent.op.attrs["value"].item() not in _OTHER_POWERS
@@ -130,7 +130,7 @@ def _worthwhile(tensor: Tensor, batch_size_hint: int) -> bool:
 def _reduction_of(
     root: Operation, needed: set[Operation], fetched: set[Tensor]
 ) -> Operation | None:
-    """A Sum or Mean of all elements, or of rows, that alone uses the cone's result."""
+    """A Sum or Mean of all elements, or of rows, that is the only consumer of the cone's result."""
     output = root.outputs[0]
     consumers = [c for c in dict.fromkeys(output.uses) if c in needed]
     if len(consumers) != 1 or output in fetched or root.control_outputs:
@@ -148,7 +148,7 @@ def _reduction_of(
 
 
 def _axes(op: Operation, rank: int) -> set[int]:
-    """Those that a reduction with constant axes goes along."""
+    """The axes that a reduction with constant axes sums over."""
     axes = op.inputs[1].op.attrs["value"].reshape(-1)
     return {int(a) % rank for a in axes} if rank else set()
 
@@ -202,7 +202,7 @@ def _fuse(
         replacement = fused_op(
             list(inputs), program=program, T=target.dtype, output_shape=target.dims, name="fused"
         )
-        # Whom an error in the kernel is reported for.
+        # The nodes that an error in the kernel is reported for.
         replacement.op._set_attr(FUSED_NODES, tuple(work.origin[op] for op in members))
         work.replace(target, replacement)
     names = tuple(op.name for op in members) + ((reduction.name,) if reduction else ())
@@ -220,9 +220,9 @@ def _fuse(
 
 
 def failing_step(op: Operation, inputs: list[Any]) -> tuple[Operation, list[Any], Exception] | None:
-    """The user's node whose step of a fused kernel fails, its operands, and its own error.
+    """The user's node whose step of a fused kernel fails, its operands, and the error.
 
-    Computes the steps one by one; ``None`` when none of them fails alone.
+    Computes the steps one by one; ``None`` when none of them fails by itself.
     """
     what, nodes = op.attrs.get("program") or op.attrs["region"], op.attrs.get(FUSED_NODES, ())
     values = list(inputs)

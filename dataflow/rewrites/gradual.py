@@ -1,8 +1,8 @@
-"""Work that is done bit by bit: rewriting a large plan must not stop the run that begins it.
+"""Incremental work: rewriting a large plan must not hold up the run that starts it.
 
-Such work is a generator that gives, now and then, how many nodes it has looked at since. What may
-be done between two runs is counted in nodes, not in seconds, so that the same run is the first one
-with the rewritten plan in every process, on a busy machine as on a quiet one.
+Such work is a generator that yields, from time to time, how many nodes it has looked at since. The
+budget between two runs is counted in nodes, not in seconds, so that the rewritten plan is first used
+in the same run in every process, on a busy machine as on an idle one.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from dataflow.kernels.malloc_tuning import without_collecting
 
 Result = TypeVar("Result")
 
-#: Gives the numbers of nodes looked at, and at the end its result.
+#: Yields numbers of nodes looked at, and returns the result.
 Steps = Generator[int, None, Result]
 
-#: Nodes that are looked at from one step to the next: a few milliseconds.
+#: Nodes looked at in one step: a few milliseconds.
 NODES_PER_STEP = 500
-#: Nodes looked at between two runs, at least; some 0.1 s. A plan is looked through some twenty
-#: times, so one of a thousand nodes is done at once.
+#: The smallest budget between two runs, about 0.1 s. A plan is traversed about twenty times, so one
+#: of a thousand nodes is rewritten at once.
 LEAST_NODES_PER_RUN = 25_000
 
 
 def nodes_per_run(num_nodes: int) -> int:
-    """How much may be done in each run of a plan of so many nodes: less than its first run took.
+    """The budget for each run of a plan of ``num_nodes``: less time than its first run took.
 
-    Making a plan costs some 50 us a node, looking at a node some 5 us.
+    Making a plan costs about 50 us for each node, looking at a node about 5 us.
     """
     return max(LEAST_NODES_PER_RUN, num_nodes // 2)
 
 
 def finish(steps: Steps[Result]) -> Result:
-    """Does all of it now."""
+    """Runs all steps and returns the result."""
     while True:
         try:
             next(steps)
@@ -43,15 +43,15 @@ def finish(steps: Steps[Result]) -> Result:
 
 
 def in_steps(items: Sequence[Any]) -> Generator[Sequence[Any], None, None]:
-    """``items`` in slices of `NODES_PER_STEP`, of which the last is shorter."""
+    """Yields ``items`` in slices of `NODES_PER_STEP`; the last one may be shorter."""
     for first in range(0, len(items), NODES_PER_STEP):
         yield items[first : first + NODES_PER_STEP]
 
 
 class Gradual:
-    """Steps of which each run does some, until all are done.
+    """Steps that are spread over several runs, until all are done.
 
-    What a step takes beyond what is allowed is taken off the next run's.
+    What a step exceeds the budget by is taken off the next run's.
     """
 
     def __init__(self, steps: Steps[Any], nodes_per_run: int) -> None:
@@ -62,9 +62,9 @@ class Gradual:
         self.done = False
 
     def go_on(self) -> bool:
-        """Does what one run may do; True once all is done.
+        """Spends one run's budget; returns True once all steps are done.
 
-        Does nothing while another thread is at it. An error of a step is raised here, once.
+        Does nothing while another thread is doing so. An error in a step is raised here, once.
         """
         if not self._lock.acquire(blocking=False):
             return False

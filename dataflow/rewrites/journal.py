@@ -1,4 +1,4 @@
-"""The journal of rewrites: what fitted where, in words that a widget can replay."""
+"""The journal of rewrites: which rule matched where, in a form that a widget can replay."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Hit(NamedTuple):
 
     @classmethod
     def of(cls, rule: Any, tensor: Tensor, replacement: Tensor) -> Hit:
-        """The entry for a rule's hit."""
+        """The entry for an application of a rule."""
         equation = (rule.__doc__ or rule.__name__).strip().splitlines()[0]
         return cls(
             rule.__name__,
@@ -39,13 +39,13 @@ class Hit(NamedTuple):
 
 
 class WatchedJournal(list[Hit]):
-    """A journal that calls ``tell(hit)`` after each entry; every rewrite is made before its entry."""
+    """A journal that calls ``tell(hit)`` after each entry, when the rewrite has been made."""
 
     def __init__(self, tell: Callable[[Hit], None]) -> None:
         super().__init__()
         self._tell = tell
 
     def append(self, hit: Hit) -> None:
-        """Writes a hit down, and tells."""
+        """Adds the entry and calls ``tell``."""
         super().append(hit)
         self._tell(hit)

@@ -1,4 +1,4 @@
-"""Moves of data that cancel or are not needed: transposes, reshapes, casts of shape."""
+"""Data movement that cancels out or is not needed: transposes, reshapes, broadcasts."""
 
 from __future__ import annotations
 

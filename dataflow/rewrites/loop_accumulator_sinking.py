@@ -1,12 +1,12 @@
-"""Sums over the rounds of a loop whose terms can wait: they are made when the loop is over.
+"""Sums over the iterations of a loop are computed in one go after the loop.
 
-The gradient of weights in a loop is a loop variable to which each round adds a product (or, for a
-bias, a sum of rows). Nobody looks at it before the last round, so the rounds only note the factors
-(`kernels.rounds_sum`).
+The gradient of weights in a loop is a loop variable to which each iteration adds a product (or, for a
+bias, a sum of rows). Its value is not used before the last iteration, so the iterations only record
+the factors (`kernels.rounds_sum`).
 
-One product rounds otherwise than a sum of many. So that a value does not depend on how it is run,
-every plan has these sums, from its first run on and with the rewrites off, and what is one is told
-from the user's graph alone: not from what is fetched, nor from what other rewrites made of it.
+One large product rounds differently from a sum of many. So that a value does not depend on how it is
+run, every plan has these sums, from its first run and with all rewrites off, and they are recognized
+in the user's graph alone: neither the fetches nor other rewrites make a difference.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _SUMS = ("Add", "AddV2")
 
 
 class _Sum(NamedTuple):
-    """The nodes of one loop variable to which a term is added in each round."""
+    """The nodes of one loop variable to which each iteration adds a term."""
 
     enter: Operation
     head: Operation
@@ -53,24 +53,24 @@ def find(
 
 
 def run(work: WorkingGraph, journal: list[Hit], found: list[_Sum]) -> None:
-    """Lets the terms of sums that `find` found wait."""
+    """Defers the terms of the sums that `find` returned."""
     for sum_ in found:
         _put_off(work, journal, _Sum(*(work.copy_of(op) for op in sum_)))
 
 
 def _is_seen(found: _Sum, fetched: set[Tensor]) -> bool:
-    """True where a value within the loop is kept, as in a partial run."""
+    """True where a value inside the loop is fetched, as in a partial run."""
     return any(t in fetched for op in found[1:-1] for t in op.outputs)
 
 
 def _only(tensor: Tensor) -> Operation | None:
-    """The one node that uses a value, where nothing else waits for it."""
+    """The only consumer of a value, where nothing else waits for it."""
     users = tensor.uses
     return users[0] if len(users) == 1 and not tensor.op.control_outputs else None
 
 
 def _sum_of(head: Operation, where: dict[Operation, Position]) -> _Sum | None:
-    """The sum that ``head`` is the loop variable of; ``None`` where it is another one."""
+    """The sum whose loop variable is ``head``; ``None`` where it is no such variable."""
     if len(head.inputs) != 2 or head.outputs[1].uses:
         return None
     enter, back = (t.op for t in head.inputs)
@@ -88,7 +88,7 @@ def _sum_of(head: Operation, where: dict[Operation, Position]) -> _Sum | None:
         return None
     if _only(add.outputs[0]) is not back or where.get(add) != where.get(head):
         return None
-    # The variable itself is one operand, what is added the other one.
+    # One operand is the variable itself, the other the term.
     terms = [t for t in (_behind_gates(t, add) for t in add.inputs) if t is not None]
     if len(terms) != 1 or where.get(terms[0].op) != where.get(head):
         return None
@@ -104,8 +104,8 @@ def _sum_of(head: Operation, where: dict[Operation, Position]) -> _Sum | None:
 
 
 def _behind_gates(t: Tensor, user: Operation) -> Tensor | None:
-    """The term that ``user`` adds, whose gradient may be gated: ``None`` where it is no such one,
-    or somebody else looks at it."""
+    """The term that ``user`` adds, behind the gate of a gradient; ``None`` where it is something else
+    or has other consumers."""
     while t.op.type == "Identity" and t.uses == [user] and not t.op.control_outputs:
         if not may_be_opened(t.op):
             return None
@@ -113,7 +113,7 @@ def _behind_gates(t: Tensor, user: Operation) -> Tensor | None:
         t = t.op.inputs[0]
     if t.op.type not in ("MatMul", "BiasAddGrad") or t.uses != [user]:
         return None
-    # Its own gate waits for it.
+    # Only its own gate waits for it.
     return t if all(c.type == "NoOp" for c in t.op.control_outputs) else None
 
 
@@ -135,9 +135,9 @@ def _put_off(work: WorkingGraph, journal: list[Hit], found: _Sum) -> None:
             noted = add_product_op(go_on, *term.inputs, name="term", **transposed)
         else:
             noted = add_rows_op(go_on, *term.inputs, name="term")
-        for waiting in list(term.control_outputs):  # nothing is left to wait for but its inputs
+        for waiting in list(term.control_outputs):  # only its inputs are left to wait for
             wait_instead(waiting, term, [t.op for t in term.inputs])
-        # Whom an error is reported for.
+        # The node that an error is reported for.
         work.origin[noted.op] = work.origin[term]
         noted.op.frames = work.origin[term].frames
         work.set_input(value.op, 1, get_op("NextIteration")(noted, name="NextIteration"))

@@ -1,10 +1,10 @@
-"""Symbolic shapes of what goes round in loops, lies on their lists, and in arrays of tensors.
+"""Symbolic shapes of loop variables, and of the elements of tensor lists and tensor arrays.
 
-A loop variable has the shape that it enters with where the body gives that shape back. Nobody can
-tell before the body has been looked at, so it is assumed, and where it turns out to be wrong, an
-axis gets a symbol of its own, and all is looked at again (`symbolic_shapes.Shapes` repeats until
-nothing changes). What comes off a list has the shape of what was put on it: axes that are the same
-in every round, for the round in which it was put there is another one.
+A loop variable keeps the shape that it enters the loop with if the body returns that shape. This is
+known only after the body has been analyzed, so it is assumed first; where it turns out to be wrong,
+the axis gets a symbol of its own and the analysis is repeated (`symbolic_shapes.Shapes` iterates to a
+fixed point). An element taken from a list has the shape of those that were pushed, as far as it is
+the same in every iteration: it may have been pushed in another one.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.control_flow_positions import OUTSIDE, positions
 
 Symbols = tuple[Any, ...]
-#: Symbols, ``None`` for axes that differ; ``None``: not even the rank is known.
+#: Symbols, with ``None`` for axes that differ between elements; ``None`` if the rank is unknown.
 Element = tuple[Any, ...] | None
-#: The element of what nothing has been put on yet.
+#: The element of an empty list or array.
 NOTHING: Any = ("nothing",)
 
-#: Ops on arrays of tensors that bring elements, and the input that brings them.
+#: Ops that write elements to tensor arrays, and the input that holds them.
 _WRITES = {"TensorArrayWriteV3": 2, "TensorArrayScatterV3": 2, "TensorArraySplitV3": 1}
 
 
@@ -43,9 +43,9 @@ class LoopShapes:
         self._of, self._fresh = of, fresh
         self._where = positions(ops, feeds)
         self._ops = set(ops)
-        #: True once something is known that an earlier round did not know.
+        #: True once this round has learned something that earlier ones did not know.
         self.changed = False
-        #: Nodes of which nothing can be told.
+        #: Nodes whose shapes cannot be inferred.
         self.given_up: set[Operation] = set()
         self._elements: dict[Any, Element] = {}
         #: Axes of Merges whose inputs differ.
@@ -53,12 +53,12 @@ class LoopShapes:
         self._symbols_inside: set[str] = set()
 
     def born(self, tensor: Tensor, symbol: str) -> None:
-        """A symbol of a tensor's own: inside a loop it is another size in each round."""
+        """Notes that ``symbol`` is the tensor's own: in a loop its size may differ in each iteration."""
         if self._where.get(tensor.op, OUTSIDE).loops:
             self._symbols_inside.add(symbol)
 
     def can_tell(self, op: Operation) -> bool:
-        """False while an input waits for what comes round in a loop."""
+        """False while an input depends on a loop variable that has not been analyzed."""
         if op in self.given_up:
             return False
         if op.op_def.control_flow == "merge":
@@ -150,7 +150,7 @@ class LoopShapes:
                 self._note(source, _join(found, self._lasting(brought)))
             return ()
         element = None if source is None else self._elements.get(source, NOTHING)
-        if source is not None and source[1]:  # what was never written reads as zeros
+        if source is not None and source[1]:  # an element that was never written reads as zeros
             element = _join(element, self._elements.get((source[0], False), NOTHING))
         if kind == "TensorArrayReadV3":
             return self._taken(output, element)
@@ -165,16 +165,16 @@ class LoopShapes:
                 return (number, *inner)
         return own
 
-    # ---- what elements are ----------------------------------------------------------------
+    # ---- elements -----------------------------------------------------------------------
 
     def _lasting(self, symbols: Symbols | None) -> Element:
-        """What holds of an element in later rounds, too."""
+        """What holds for an element in later iterations, too."""
         if symbols is None:
             return None
         return tuple(None if s in self._symbols_inside else s for s in symbols)
 
     def _taken(self, output: Tensor, element: Element) -> Symbols | None:
-        """The symbols of an element that is taken out."""
+        """The symbols of an element that is read."""
         own = self._fresh(output)
         if element is NOTHING:
             return element  # type: ignore[no-any-return]
@@ -183,7 +183,7 @@ class LoopShapes:
         return tuple(o if e is None else e for o, e in zip(own, element, strict=True))
 
     def _note(self, of: Any, element: Element) -> None:
-        """Joins what is known of the elements of a list (its tensor) or an array (its node)."""
+        """Merges what is known about the elements of a list (its tensor) or an array (its node)."""
         before = self._elements.get(of, NOTHING)
         joined = _join(before, element)
         if of not in self._elements or joined != before:
@@ -202,7 +202,7 @@ def are_there(ops: Sequence[Operation]) -> bool:
 
 
 def _join(a: Element, b: Element) -> Element:
-    """What holds of elements of both kinds."""
+    """What holds for elements of both kinds."""
     if a is NOTHING or a == b:
         return b
     if b is NOTHING:

@@ -1,9 +1,8 @@
 """Regions: connected element-wise nodes of one shape become one kernel with several results.
 
-A cone (`fusion`) has one result, which is what a large array needs. The small arrays of a step of
-training are used by the loss and by the gradient, so a region gives every value that somebody
-outside needs. It grows along the edges as long as nothing outside lies between two of its nodes:
-a node that waits for a result must not be waited for.
+A cone (`fusion`) has one result, which suits large arrays. The small arrays of a training step are
+used by both the loss and the gradient, so a region returns every value that is used outside it. It
+grows along the edges as long as no path leaves the region and comes back: that would be a cycle.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ from dataflow.rewrites.gradual import Steps, in_steps
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
-#: Machine code of more steps keeps too many values at once.
+#: With more steps machine code would need too many registers.
 _MAX_STEPS = 40
-#: Sizes that nobody has seen yet count as this.
+#: Assumed for unknown dimensions.
 _GUESSED_SIZE = 64
-#: Microseconds that a call of NumPy takes, what an element costs in it, and what the call of a
-#: region takes, and each of its results (measured on one core).
+#: Microseconds for a NumPy call, for each element in it, for the call of a region, and for each of
+#: its results (measured on one core).
 _CALL, _ELEMENT, _REGION_CALL, _RESULT = 0.6, 0.0002, 2.5, 0.4
-#: Numbers are one where their bits are: 0 and -0 are two.
+#: Numbers are compared by their bits: 0 and -0 differ.
 _BITS = {"float32": np.uint32, "float64": np.uint64}
-#: With more nodes than this the search is not worth its time.
+#: With more nodes than this the search takes too long.
 _MOST_NODES = 20_000
 
 
-#: Putting a node into a kernel takes as long as looking at so many.
+#: The cost of fusing one node, in nodes looked at.
 _COST = 10
 
 
@@ -55,22 +54,22 @@ class _Key(NamedTuple):
 
 
 class _Search:
-    """Regions while they grow: number i has the nodes ``members[i]``.
+    """Regions while they grow: region i has the nodes ``members[i]``.
 
-    ``after[i]`` is a bit mask of the regions that region i waits for. A region that was joined to
-    another stays as a number that waits for it.
+    ``after[i]`` is a bit mask of the regions that region i depends on. A region that was merged into
+    another keeps its number and depends on that one.
     """
 
     def __init__(self) -> None:
         self.members: list[list[Operation]] = []
         self.keys: list[_Key] = []
         self.after: list[int] = []
-        #: The regions that a node outside waits for, or its own region.
+        #: The regions that a node outside depends on, or a node's own region.
         self.waits: dict[Operation, int] = {}
         self.number: dict[Operation, int] = {}
 
     def closure(self, mask: int) -> int:
-        """All regions that one that waits for those of ``mask`` waits for."""
+        """The regions of ``mask`` and all that these depend on."""
         result = mask
         while mask:
             lowest = mask & -mask
@@ -79,7 +78,7 @@ class _Search:
         return result
 
     def add(self, op: Operation, key: _Key) -> None:
-        """Puts ``op`` into a region of one of its inputs, or begins one."""
+        """Adds ``op`` to the region of one of its inputs, or to a new one."""
         sources = {t.op for t in op.inputs}
         near = sorted({self.number[s] for s in sources if s in self.number})
         near = [i for i in near if self.keys[i] == key]
@@ -116,11 +115,11 @@ class _Search:
         return mask
 
     def pass_by(self, op: Operation) -> None:
-        """A node that is in no region."""
+        """Notes a node that is in no region."""
         self.waits[op] = self._waits_of(op)
 
     def _wait(self, i: int, mask: int) -> None:
-        """Region i, and every node that waits for it, also waits for those of ``mask``."""
+        """Makes region i, and every region that depends on it, depend on those of ``mask``."""
         if mask & ~self.after[i]:
             self.after[i] |= mask
             for j, after in enumerate(self.after):
@@ -128,7 +127,7 @@ class _Search:
                     self.after[j] = after | mask
 
     def _join(self, i: int, j: int) -> None:
-        """Region j goes into region i where neither waits for the other."""
+        """Merges region j into region i where neither depends on the other."""
         if self.after[i] >> j & 1 or self.after[j] >> i & 1:
             return
         if len(self.members[i]) + len(self.members[j]) > _MAX_STEPS:
@@ -151,7 +150,7 @@ def run(
     batch_size_hint: int | None = None,
     gpu_nodes: Collection[Operation] = (),
 ) -> Steps[None]:
-    """Finds the regions and puts a `_FusedRegion` node in the place of each.
+    """Replaces each region by a `_FusedRegion` node.
 
     ``gpu_nodes``: the user's nodes whose kernels run on a GPU.
     """
@@ -183,11 +182,11 @@ def run(
 
 
 def _key(op: Operation, changes: Changes, place: Position, on_gpu: bool) -> _Key | None:
-    """What the other nodes of a region must share; ``None`` for a node that fits into none."""
+    """What all nodes of a region must share; ``None`` for a node that cannot be in one."""
     if place.is_dead or len(op.outputs) != 1 or op.control_inputs or op.control_outputs:
         return None
     output = op.outputs[0]
-    if not output.dims:  # scalars are quicker as Python's operators
+    if not output.dims:  # Python's operators are faster for scalars
         return None
     if op.type == "BiasAdd" and op.attrs.get("data_format", "NHWC") not in ("NHWC", b"NHWC"):
         return None
@@ -217,10 +216,9 @@ def _chooses_rows(op: Operation) -> bool:
 def _results(
     members: list[Operation], needed: set[Operation], fetched: set[Tensor], key: _Key
 ) -> list[Tensor]:
-    """The values that others need.
+    """The values that are used outside the region.
 
-    A truth value that others need is computed once more for them, by its own node, which takes
-    results of the region.
+    A bool that is used outside is computed again by its own node, from results of the region.
     """
     inside = set(members)
     results = []
@@ -238,7 +236,7 @@ def _results(
 def _joins(
     results: list[Tensor], needed: set[Operation], where: dict[Operation, Position], key: _Key
 ) -> list[Operation]:
-    """Nodes that do nothing but join results along the last axis: those are written there at once."""
+    """Nodes that only concatenate results along the last axis: the kernel writes these in place."""
     found: list[Operation] = []
     taken: set[Tensor] = set()
     for result in results:
@@ -263,7 +261,7 @@ def _joins(
 def _worthwhile(
     members: list[Operation], results: list[Tensor], key: _Key, batch_size_hint: int
 ) -> bool:
-    if key.on_gpu:  # where a launch takes longer than most of what it does
+    if key.on_gpu:  # where most of a small kernel's time is its launch
         return True
     size = 1
     for d in key.dims:
@@ -274,10 +272,10 @@ def _worthwhile(
 
 
 def _with_numbers(inputs: list[Tensor], members: list[Operation], key: _Key) -> list[Tensor]:
-    """A number in place of a constant array all of whose elements are that number.
+    """``inputs`` with a scalar in place of each constant array whose elements are all equal.
 
-    Only beside an input that has the shape of the results, which would else not be told, and
-    where every step that takes it broadcasts, and has its result's shape from another operand.
+    Only where another input has the shape of the results, and where every step that uses the scalar
+    broadcasts and gets its result's shape from another operand.
     """
     strict = {
         t
@@ -288,7 +286,7 @@ def _with_numbers(inputs: list[Tensor], members: list[Operation], key: _Key) -> 
             other.op.type != "Const" and other.dims == op.outputs[0].dims for other in op.inputs
         )
     }
-    # In a branch the constant also says that the branch was taken.
+    # In a branch the constant also shows that the branch was taken.
     whole = (
         None not in key.dims
         and not key.place.branches
@@ -335,7 +333,7 @@ def _fuse(
             steps.append((SELECT_ROWS, (choosing[op], *values)))
             numbers[op.outputs[0]] = len(conditions) + len(numbers)
             continue
-        # Where the shapes are known to be one, nothing is left to check.
+        # Where the shapes are known to be equal, there is nothing to check.
         op_type = "SelectV2" if op.type == "Select" and known else op.type
         steps.append((op_type, tuple(numbers[t] for t in op.inputs)))
         numbers[op.outputs[0]] = len(conditions) + len(numbers)
@@ -354,7 +352,7 @@ def _fuse(
             name="fused",
         )
         kernel = replacements[0].op
-        # Whom an error in the kernel is reported for.
+        # The nodes that an error in the kernel is reported for.
         kernel._set_attr(FUSED_NODES, tuple(work.origin[op] for op in members))
         for op, new in zip(joins, replacements[len(results) :], strict=True):
             work.replace(op.outputs[0], new)

@@ -1,7 +1,7 @@
-"""Updates: the variables that an optimizer changes by one rule are changed by one node.
+"""Multi-tensor updates: one node updates all variables to which an optimizer applies one rule.
 
-Each of a dozen small updates costs more to call than to make. Together they are called once, and the
-team's threads share them.
+For each of a dozen small updates the call costs more than the arithmetic. Together they are called
+once, and the threads of the pool share them.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from dataflow.rewrites.gradual import Steps
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
-#: The names of their inputs that are gradients.
+#: The names of the inputs that are gradients.
 _GRADIENTS = ("grad", "delta")
-#: Each group is looked for from the beginning.
+#: At most so many groups, as the search for each starts from the first node.
 _MOST_GROUPS = 10
 
 
 def run(work: WorkingGraph, journal: list[Hit]) -> Steps[None]:
-    """Finds updates of one kind that do not wait for each other, and joins them."""
+    """Joins updates of one kind that do not depend on each other."""
     refused: set[Operation] = set()
     for _ in range(_MOST_GROUPS):
         group = _group(work, refused)
@@ -41,14 +41,14 @@ def run(work: WorkingGraph, journal: list[Hit]) -> Steps[None]:
 
 
 def _group(work: WorkingGraph, refused: set[Operation]) -> list[Operation]:
-    """The next updates to be joined; each has been looked at when it was in one list."""
+    """The next updates to be joined; ``refused`` gets each that was in a group."""
     ops = work.needed()
     where = positions(ops, work.feed_tensors)
     fetched = set(work.fetch_tensors())
     group: list[Operation] = []
     wanted: Any = None
     changed: set[Operation] = set()
-    after: set[Operation] = set()  # what waits for one of the group
+    after: set[Operation] = set()  # nodes that depend on the group
     for op in ops:
         if any(t.op in after for t in op.inputs) or any(c in after for c in op.control_inputs):
             after.add(op)
@@ -56,13 +56,13 @@ def _group(work: WorkingGraph, refused: set[Operation]) -> list[Operation]:
         if not op.op_def.is_dense_update or op in refused or where.get(op, OUTSIDE) != OUTSIDE:
             continue
         if op.outputs[0].uses or op.outputs[0] in fetched:
-            continue  # somebody looks at the variable when just this update has been made
+            continue  # a node reads the variable right after this update
         key = _key(op)
         variables = {variable_behind(t.op) for t in _refs(op)}
         read = {v for t in op.inputs[len(_refs(op)) :] if (v := _variable_read(t)) is not None}
         if wanted is not None and key != wanted:
             continue
-        # A value that is a variable is read when the node runs, which is then another time.
+        # An input that is a variable is read when the node runs, and joined nodes run at another time.
         if len(variables) < len(_refs(op)) or variables & changed or read & (changed | variables):
             continue
         if any(_variable_read(t) in variables for g in group for t in g.inputs[len(_refs(g)) :]):
@@ -79,7 +79,7 @@ def _refs(op: Operation) -> list[Tensor]:
 
 
 def _gradient(op: Operation) -> int:
-    """Which input is the gradient."""
+    """The index of the input that is the gradient."""
     return next(i for i, arg in enumerate(op.op_def.inputs) if arg.name in _GRADIENTS)
 
 
@@ -97,14 +97,14 @@ def _key(op: Operation) -> Any:
 
 
 def _rule_attrs(op: Operation) -> dict[str, Any]:
-    """The attributes that say what is computed."""
+    """The attributes that determine the result."""
     found = get_kernel(op.type)
     assert found is not None
     return {name: op.attrs[name] for name in found.attrs}
 
 
 def _variable_read(t: Tensor) -> Operation | None:
-    """The variable whose value ``t`` is, if it is one's."""
+    """The variable that ``t`` is the value of, else ``None``."""
     return variable_behind(t.op) if t.dtype.is_ref else variable_read(t.op)
 
 
@@ -122,7 +122,7 @@ def _join(work: WorkingGraph, journal: list[Hit], group: list[Operation]) -> Non
             place=_gradient(first) - len(_refs(first)),
             name="together",
         )
-        # Whom an error in the kernel is reported for.
+        # The nodes that an error in the kernel is reported for.
         out.op.attrs[FUSED_NODES] = tuple(work.origin[op] for op in group)
         for op in group:
             work.replace(op.outputs[0], out)
@@ -139,9 +139,9 @@ def _join(work: WorkingGraph, journal: list[Hit], group: list[Operation]) -> Non
 
 
 def failing_update(op: Operation, values: list[Any]) -> tuple[Operation, list[Any]] | None:
-    """The user's node of a group that cannot be made, with the values of its inputs.
+    """The user's node in a group whose update fails, with the values of its inputs.
 
-    ``None`` where each variable has its slots' and its gradient's shape.
+    ``None`` where each variable has the shape of its slots and its gradient.
     """
     nodes = op.attrs[FUSED_NODES]
     num_refs = op.attrs["R"]

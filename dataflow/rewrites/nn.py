@@ -21,9 +21,9 @@ def relu_of_relu(t: Tensor) -> Tensor | None:
 def relu_gradient_before_pooling(t: Tensor) -> Tensor | None:
     """relu_grad(max_pool_grad(x, y, dy), x) -> max_pool_grad(x, y, relu_grad(dy, y))
 
-    A gradient reaches an element of x only where that is its window's maximum y, so that the two
-    are positive together; and y has a fraction of the elements. Not where windows overlap: there an
-    element may get a sum, whose sign is that of its product with 0.
+    A gradient reaches an element of x only where it is the maximum y of its window, so x > 0 exactly
+    where y > 0, and y has a fraction of the elements. Not where windows overlap: there an element
+    may get a sum, and its sign decides which zero a product with 0 is.
     """
     pooled, x = t.op.inputs
     op = pooled.op
@@ -43,8 +43,8 @@ def relu_gradient_before_pooling(t: Tensor) -> Tensor | None:
 def sum_of_products(t: Tensor) -> Tensor | None:
     """a1 b1 + a2 b2 + ... -> one node that adds each product as soon as it is made.
 
-    The gradient of a weight that is used in every step of an unrolled loop. Other terms are added
-    after them, so these must come first: a sum is rounded after each of its terms.
+    Such is the gradient of a weight that is used in every step of an unrolled loop. The products must
+    be the first terms of the sum, as it is rounded after each term.
     """
     products: list[Tensor] = []
     others: list[Tensor] = []

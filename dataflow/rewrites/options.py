@@ -1,4 +1,4 @@
-"""Which groups of rewrites a session applies; light, as every session looks at it."""
+"""Which groups of rewrites a session applies. Imports little, as every session loads it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class RewriteOptions(NamedTuple):
 
     #: Rules (`rules.rewrite`) and `broadcasting`. ``arithmetic_optimization``.
     arithmetic: bool = True
-    #: `folding`: nodes of which all inputs are constants, and shapes that are known.
+    #: `folding`: nodes whose inputs are all constants, and known shapes.
     #: ``constant_folding``, ``do_constant_folding``.
     constant_folding: bool = True
     #: `common_subexpressions`. ``common_subgraph_elimination``,
@@ -32,15 +32,15 @@ class RewriteOptions(NamedTuple):
     dead_branches: bool = True
     #: `debug_ops`, TensorFlow's debug stripper. Off unless ``debug_stripper`` turns it on.
     debug_ops: bool = False
-    #: TensorFlow's memory optimizer: a dying value's buffer is taken over by the next. No rewrite of
-    #: the graph: `runtime.buffers` does it. ``memory_optimization``.
+    #: TensorFlow's memory optimizer: the buffer of a value after its last use is reused for the next.
+    #: Not a rewrite of the graph: `runtime.buffers` does it. ``memory_optimization``.
     reuse: bool = True
     #: `multi_output_fusion` (kernels with several results), `repeated_rows`. ``remapping``.
     regions: bool = True
-    #: Rewrites to nodes that only the CPU has kernels for: packed weights, pooling with a bias, joined
+    #: Rewrites to nodes that have CPU kernels only: packed weights, pooling with a bias, joined
     #: updates. ``remapping``; off in a session with a GPU.
     for_cpu: bool = True
-    #: `loop_accumulator_sinking`. No option: results would be rounded otherwise. Off in a session with
+    #: `loop_accumulator_sinking`. No option, as results would be rounded differently. Off in a session with
     #: a GPU.
     loop_accumulators: bool = True
     #: Graphs of fewer nodes stay as they are. ``min_graph_nodes``.
@@ -50,7 +50,7 @@ class RewriteOptions(NamedTuple):
 
     @classmethod
     def only(cls, *names: str) -> RewriteOptions:
-        """All off but these."""
+        """Only the named groups are on."""
         off = {name: False for name, value in cls._field_defaults.items() if value is True}
         return cls(**off | dict.fromkeys(names, True))
 
@@ -79,5 +79,5 @@ class RewriteOptions(NamedTuple):
         )
 
     def where(self, has_gpu: bool) -> RewriteOptions:
-        """Those that are on in a session with or without a GPU."""
+        """The options for a session with or without a GPU."""
         return self._replace(for_cpu=False, loop_accumulators=False) if has_gpu else self

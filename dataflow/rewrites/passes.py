@@ -33,16 +33,16 @@ from dataflow.rewrites.options import RewriteOptions
 from dataflow.rewrites.symbolic_shapes import EqualDims
 from dataflow.rewrites.working_graph import WorkingGraph
 
-#: How deep constant conditionals may be nested, each known only when the one around it is gone.
+#: How deep constant conditionals may be nested: a round resolves one level.
 _MAX_ROUNDS = 4
 
 
 @dataclass
 class Rewriting:
-    """A plan while it is rewritten: what passes change, and what they may ask.
+    """A plan while it is rewritten: what passes change, and what they may consult.
 
     ``equal_dims``, ``batch_size_hint`` and ``gpu_nodes`` are those of `engine.apply`; ``sums`` are the loop
-    variables that `loop_accumulator_sinking.find` told from the user's nodes.
+    variables that `loop_accumulator_sinking.find` found among the user's nodes.
     """
 
     work: WorkingGraph
@@ -52,7 +52,7 @@ class Rewriting:
     equal_dims: EqualDims = field(default_factory=list)
     batch_size_hint: int | None = None
     gpu_nodes: Collection[Operation] = ()
-    #: How many hits each pass had when it was last its turn, by name.
+    #: How many hits each pass had when it last ran, by name.
     hits: dict[str, int] = field(default_factory=dict)
 
 
@@ -60,7 +60,7 @@ class Pass(NamedTuple):
     """A row of the table.
 
     Runs where one of ``options``, fields of `RewriteOptions`, is on and ``condition`` holds. ``run`` is
-    a function or, where it takes long, a generator (`gradual.Steps`).
+    a function or, if it may take long, a generator (`gradual.Steps`).
     """
 
     name: str
@@ -69,7 +69,7 @@ class Pass(NamedTuple):
     condition: Callable[[Rewriting], bool] = lambda plan: True
 
     def applies(self, plan: Rewriting) -> bool:
-        """Whether it is to run now."""
+        """Whether the pass runs for this plan now."""
         return any(getattr(plan.options, s) for s in self.options) and self.condition(plan)
 
 
@@ -82,8 +82,8 @@ FIRST = (
     ),
     Pass("debug_ops", ("debug_ops",), lambda p: debug_ops.run(p.work, p.journal)),
 )
-#: What makes the graph smaller: all of it again after each hit of the last one, `dead_branches`, since
-#: walls have gone, and other predicates may be known.
+#: Passes that make the graph smaller. All are repeated after a hit of the last one, `dead_branches`,
+#: which may make other predicates known.
 SIMPLIFICATION = (
     Pass("dependencies", ("dependencies",), lambda p: dependencies.run(p.work, p.journal)),
     Pass(
@@ -120,7 +120,7 @@ SIMPLIFICATION = (
     ),
     Pass("dead_branches", ("dead_branches",), lambda p: dead_branches.run(p.work, p.journal)),
 )
-#: Once, on what is left: one kernel does the work of several nodes.
+#: Once, on what is left: several nodes become one kernel.
 FUSION = (
     Pass(
         "repeated_rows",
@@ -148,7 +148,7 @@ PASSES = (*FIRST, *SIMPLIFICATION, *FUSION)
 
 
 def run_all(plan: Rewriting) -> Steps[None]:
-    """Runs the passes of the table in order, bit by bit."""
+    """Runs the passes of the table in order, in steps (`gradual.Steps`)."""
     yield from _run(FIRST, plan)
     yield from _run(SIMPLIFICATION, plan)
     for _ in range(_MAX_ROUNDS):

@@ -14,7 +14,7 @@ def needed_operations(
     """Every node that the fetches depend on, walking back and stopping at fed tensors.
 
     Sorted by creation, which is an execution order except for edges that were changed afterwards
-    (`topological_order` sees to those).
+    (`topological_order` handles those).
     """
     fed_set = set(fed)
     seen: set[Operation] = set(fetch_operations)
@@ -38,7 +38,7 @@ def needed_operations(
 
 
 def topological_order(ops: set[Operation], fed: set[Tensor]) -> list[Operation]:
-    """``ops`` in an order in which each comes after what it needs; back edges of loops ignored."""
+    """``ops`` in topological order, ignoring the back edges of loops."""
     ordered = sorted(ops, key=lambda op: op.index)
     if all(
         t.op.index < op.index or t in fed or t.op.op_def.control_flow == "next_iteration"

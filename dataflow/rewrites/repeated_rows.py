@@ -1,9 +1,9 @@
-"""Gradients of rows that are named more than once, summed on a GPU without a wait for the host.
+"""Sums gradients of rows that are indexed more than once, on a GPU without waiting for the host.
 
-Before most optimizers change rows they add up what belongs to the same one: the different indices,
-by `Unique`, and a sum for each. How many there are depends on values, so a GPU's host would have to
-wait for them, and no CUDA graph could hold the step. Here as many rows as there were indices come
-out, and those that are too many have the index -1, which a GPU's kernels leave out.
+Before most optimizers update rows they add up the gradients for each row: `Unique` gives the distinct
+indices, and there is one sum for each. Their number depends on values, so the host would have to wait
+for the GPU, and the step could not be captured in a CUDA graph. Here the result has as many rows as
+there are indices, and surplus rows have the index -1, which the GPU's kernels skip.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from dataflow.rewrites.effects import variable_behind
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
-#: Their inputs that have a row for each index.
+#: The names of the inputs that have a row for each index.
 _ROWS = ("grad", "updates")
 
 
 def run(work: WorkingGraph, journal: list[Hit], gpu_nodes: Collection[Operation]) -> None:
-    """Finds such sums; ``gpu_nodes`` are the user's nodes whose kernels run on a GPU."""
+    """Replaces such sums; ``gpu_nodes`` are the user's nodes whose kernels run on a GPU."""
     ops = work.needed()
     uniques = [op for op in ops if op.type == "Unique"]
     if not uniques:
@@ -48,7 +48,7 @@ def _users(tensor: Tensor, needed: set[Operation]) -> list[Operation]:
 
 
 def _sums(unique: Operation, needed: set[Operation]) -> list[Operation]:
-    """The sums over the rows of each different index; none where something else looks at which."""
+    """The sums over the rows of each distinct index; none where something else uses the positions."""
     indices, which = unique.outputs
     found = _users(which, needed)
     for op in found:
@@ -63,7 +63,7 @@ def _sums(unique: Operation, needed: set[Operation]) -> list[Operation]:
 
 
 def _is_length(count: Tensor, vector: Tensor) -> bool:
-    """Whether ``count`` is how many elements a vector has."""
+    """Whether ``count`` is the number of elements of a vector."""
     op = count.op
     if op.type == "Size":
         return op.inputs[0] is vector
@@ -80,11 +80,11 @@ def _changes(
     needed: set[Operation],
     fetched: set[Tensor],
 ) -> list[Operation]:
-    """The changes of variables by the sums; none where one of the sums ends elsewhere."""
+    """The updates of variables by the sums; none where a sum is also used elsewhere."""
     indices = unique.outputs[0]
     rows = {op.outputs[0] for op in sums}
     made, found = set(sums), []
-    for op in ops:  # in an order in which they can run
+    for op in ops:  # in topological order
         if op.type in ("Gather", "GatherV2") and op.inputs[1] is indices and _goes_along_rows(op):
             pass
         elif _makes_rows_of_rows(op) and not rows.isdisjoint(op.inputs):
@@ -107,12 +107,12 @@ def _changes(
 
 
 def _makes_rows_of_rows(op: Operation) -> bool:
-    """Whether each row of the result is made of one row, here of operands that are rows or numbers."""
+    """Whether each row of the result depends on the same row of the operands, or on scalars."""
     return op.op_def.elementwise or (op.op_def.is_alias and not op.op_def.control_flow)
 
 
 def _takes(op: Operation, indices: Tensor, rows: set[Tensor]) -> bool:
-    """Whether a change is by these indices and by rows that belong to them."""
+    """Whether an update uses these indices and the rows that belong to them."""
     named = dict(zip([arg.name for arg in op.op_def.inputs], op.inputs, strict=True))
     by = [named[name] for name in _ROWS if name in named]
     others = [t for name, t in named.items() if name not in (*_ROWS, "indices")]
@@ -122,7 +122,7 @@ def _takes(op: Operation, indices: Tensor, rows: set[Tensor]) -> bool:
 def _only_for_length(
     op: Operation, sums: list[Operation], needed: set[Operation], fetched: set[Tensor]
 ) -> bool:
-    """Whether a node looks at the indices only to tell the sums how many there are."""
+    """Whether a node uses the indices only to give the sums their number."""
     if op.type not in ("Shape", "Size"):
         return False
     waiting = [op]
@@ -139,7 +139,7 @@ def _only_for_length(
 
 
 def _goes_along_rows(op: Operation) -> bool:
-    """Whether a gather takes rows, along the first axis."""
+    """Whether a gather takes rows, that is along the first axis."""
     if op.type == "Gather":
         return True
     axis = op.inputs[2].op
@@ -166,7 +166,7 @@ def _sum_on_gpu(
                 num_rows=(dims[0] if dims else None) or 0,
                 name="summed",
             )
-            # Where the variable is: what is left over has the index -1 on a GPU only.
+            # On the variable's device: only GPU kernels skip the index -1.
             summed.op._set_attr("_class", [f"loc:@{variable.name}"])
             work.replace(op.outputs[0], summed)
             journal.append(

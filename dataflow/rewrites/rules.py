@@ -16,10 +16,10 @@ from dataflow.rewrites.working_graph import WorkingGraph
 
 Rule = Callable[[Tensor], Tensor | None]
 
-#: Rules by the op type of the tensor that they look at, in order of registration.
+#: Rules by the op type of the tensor that they match, in order of registration.
 _rules: dict[str, list[Rule]] = {}
 _MAX_HITS_PER_NODE = 8
-#: How far above a node its rules look.
+#: How many levels above a node its rules look.
 _MOST_LEVELS = 3
 
 
@@ -39,9 +39,9 @@ def rewrite(*op_types: str) -> Callable[[Rule], Rule]:
 
 
 def run(work: WorkingGraph, journal: list[Hit], options: RewriteOptions) -> Steps[None]:
-    """Applies rules from the sources down, again and again at a node while one fits.
+    """Applies rules from the sources down, at each node until none matches.
 
-    Constants are folded along the way (`folding.fold`), as rules make new ones.
+    Constants are folded along the way (`folding.fold`), as rules create new ones.
     """
     ops = work.needed()
     changed = control_dependency_gates.changed_variables(ops)
@@ -67,7 +67,7 @@ def _run_at(
             break
         rule, replacement = hit
         if changed and control_dependency_gates.variable_read(replacement.op) in changed:
-            # A value computed from a variable stays when the variable changes.
+            # A computed value does not change when the variable does.
             replacement = get_op("Identity")(replacement)
         work.replace(tensor, replacement)
         journal.append(Hit.of(rule, tensor, replacement))
@@ -102,13 +102,13 @@ def _first_hit(
 
 
 def _loses_order(tensor: Tensor, replacement: Tensor) -> bool:
-    """True when a node that a rule looks through waits for something, and would go with it."""
+    """True when a node that the rule would remove has control inputs, which would be lost."""
     waiting = {op for op in _cone(tensor) if op is not tensor.op and op.control_inputs}
     return bool(waiting) and not waiting <= _cone(replacement)
 
 
 def _cone(tensor: Tensor) -> set[Operation]:
-    """The nodes down to which rules look, above ``tensor``."""
+    """The nodes above ``tensor`` that rules look at."""
     result = {tensor.op}
     edge = [tensor.op]
     for _ in range(_MOST_LEVELS):

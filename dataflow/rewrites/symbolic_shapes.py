@@ -1,7 +1,7 @@
-"""Symbolic shapes: which tensors of a plan have one shape, whatever is fed.
+"""Symbolic shapes: which tensors of a plan have the same shape, whatever is fed.
 
-A size that is not known when the plan is made is a *symbol*. Two tensors have the same symbol where
-the size of one follows from that of the other.
+A size that is unknown when the plan is made is a *symbol*. Two tensors share a symbol where their
+sizes must be equal.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from dataflow.graph.tensor import Tensor
 from dataflow.rewrites.loop_shapes import NOTHING, LoopShapes, are_there
 
 Symbols = tuple[Any, ...]
-#: Axes of feeds that have one size: (number of the feed, axis).
+#: Groups of feed axes of equal size: (index of the feed, axis).
 EqualDims = list[list[tuple[int, int]]]
 
 #: Element-wise ops of two operands that broadcast.
 BROADCASTING = ("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum")
 _ENTROPIES = frozenset({"SoftmaxCrossEntropyWithLogits", "SparseSoftmaxCrossEntropyWithLogits"})
-#: Rounds over the nodes of a plan with loops until all is known, at most.
+#: At most so many rounds over the nodes of a plan with loops, until nothing changes.
 _MOST_ROUNDS = 12
 
 
 class Shapes:
-    """Symbolic shapes of a plan's tensors: numbers, and symbols where a size is not known.
+    """Symbolic shapes of a plan's tensors: numbers, and symbols where a size is unknown.
 
     Sizes in one group of ``equal_dims`` share a symbol; the caller guarantees that they are equal.
     """
@@ -54,7 +54,7 @@ class Shapes:
             self._settle(self._loops, ops, given)
 
     def _look_at(self, ops: Sequence[Operation], given: set[Tensor]) -> None:
-        """One round over all nodes, with what is known of the rounds before."""
+        """One round over all nodes, using what earlier rounds found out."""
         loops, own = self._loops, self._of
         for op in ops:
             for tensor in op.outputs:
@@ -69,20 +69,20 @@ class Shapes:
                         loops.changed = True
 
     def _settle(self, loops: LoopShapes, ops: Sequence[Operation], given: set[Tensor]) -> None:
-        """Looks at everything again until nothing changes."""
+        """Repeats the analysis until nothing changes."""
         rounds = 0
         while loops.changed:
             loops.changed = False
             self._look_at(ops, given)
             rounds += 1
-            if not loops.changed:  # what hangs on nothing has any shape
+            if not loops.changed:  # a shape that depends on nothing may be anything
                 for op in ops:
                     for tensor in op.outputs:
                         if tensor not in self._of:
                             self._of[tensor] = self._fresh(tensor)
                             loops.given_up.add(op)
                             loops.changed = True
-            if rounds == _MOST_ROUNDS:  # nothing is known for sure
+            if rounds == _MOST_ROUNDS:  # no fixed point: nothing is certain
                 for tensor in [t for t in self._of if t not in given]:
                     self._of[tensor] = self._fresh(tensor)
                 return
@@ -96,11 +96,11 @@ class Shapes:
         return self._of.get(tensor)
 
     def put_in_place(self, old: Tensor, new: Tensor) -> None:
-        """A new tensor has the shape of the one that it stands for."""
+        """Gives a new tensor the shape of the one that it replaces."""
         self._of.setdefault(new, self._of.get(old))
 
     def told_by(self, shape: Tensor) -> Symbols | None:
-        """The symbols of what has the shape that a tensor holds, where that is known."""
+        """The symbols of an array whose shape is the value of ``shape``, where that is known."""
         while shape.op.type == "Enter" and shape.op.attrs["is_constant"]:
             shape = shape.op.inputs[0]
         if shape.op.type == "Shape":
@@ -129,7 +129,7 @@ class Shapes:
         return told[begin[0]] if -len(told) <= begin[0] < len(told) else None
 
     def _fresh(self, tensor: Tensor) -> Symbols | None:
-        """Symbols of its own for each size of a tensor that its shape does not tell."""
+        """A new symbol for each unknown dimension of a tensor."""
         if tensor not in self._own:
             if tensor.dims is None:
                 self._own[tensor] = None
@@ -157,7 +157,7 @@ class Shapes:
             return found
         if len(found) != len(fresh):
             return fresh
-        # What the shape rule knows as a number is one.
+        # A dimension that the shape rule knows is a number.
         return tuple(
             f if known is None else known for f, known in zip(found, output.dims or (), strict=True)
         )
@@ -190,7 +190,7 @@ class Shapes:
     def _of_first(
         self, op: Operation, inputs: list[Symbols | None], first: Symbols, fresh: Symbols | None
     ) -> Symbols | None:
-        """For ops whose first input has axes."""
+        """For ops whose result has axes of the first input."""
         kind = op.type
         if kind == "MatMul" and inputs[1]:
             rows = first[1 if op.attrs["transpose_a"] else 0]
@@ -222,9 +222,9 @@ class Shapes:
 
 
 def equal_dims_of(feeds: Sequence[Tensor], values: Sequence[Any]) -> EqualDims:
-    """The sizes that no shape tells and that are equal in what was fed: those of a batch.
+    """The statically unknown sizes that are equal in what was fed: those of a batch.
 
-    Sizes of one are left out, which broadcast.
+    Sizes of 1 are left out, as they broadcast.
     """
     found: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for i, (tensor, value) in enumerate(zip(feeds, values, strict=True)):
@@ -238,7 +238,7 @@ def equal_dims_of(feeds: Sequence[Tensor], values: Sequence[Any]) -> EqualDims:
 
 
 def size_of_batch(feeds: Sequence[Tensor], values: Sequence[Any]) -> int | None:
-    """The first size of most fed arrays whose first size no shape tells; ``None`` without such.
+    """The most frequent first size of fed arrays whose first dimension is unknown; ``None`` without such.
 
     Rewrites assume it for unknown sizes when they estimate costs.
     """
@@ -278,7 +278,7 @@ def _along(
 
 
 def _split(before: Symbols | None, after: Symbols | None) -> Symbols | None:
-    """Of a reshape whose one unknown size must be that of its input."""
+    """The symbols of a reshape whose one unknown size must be that of its input."""
     if before is None or after is None:
         return None
     known = [d for d in before if isinstance(d, int)]
@@ -292,7 +292,7 @@ def _split(before: Symbols | None, after: Symbols | None) -> Symbols | None:
 
 
 def _broadcast(shapes: list[Symbols | None]) -> Symbols | None:
-    """The shape that all broadcast to; ``None`` when it cannot be told."""
+    """The shape that all broadcast to; ``None`` when it is not known."""
     if not shapes or any(s is None for s in shapes):
         return None
     rank = max(len(s) for s in shapes if s is not None)

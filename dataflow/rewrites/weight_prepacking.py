@@ -1,8 +1,8 @@
-"""Weights that many products of a plan have in common are packed once.
+"""Weights that many matrix products of a plan share are packed once.
 
-A product reads its right matrix in panels, into which it is copied first. For a few rows of the left
-matrix, as in the steps of a recurrent network, that takes as long as the product itself. Weights do
-not change within a loop, nor from step to step of an unrolled one.
+A product first copies its right matrix into panels. With few rows in the left matrix, as in the steps
+of a recurrent network, that takes as long as the product itself. Weights do not change within a loop,
+or from step to step of an unrolled one.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from dataflow.rewrites.effects import Changes
 from dataflow.rewrites.journal import Hit
 from dataflow.rewrites.working_graph import WorkingGraph
 
-#: Outside loops so many products share one matrix, at least.
+#: Outside loops at least so many products must share a matrix.
 _LEAST_PRODUCTS = 4
-#: Smaller matrices are quicker as they lie.
+#: Products with smaller matrices are faster without packing.
 _LEAST_ELEMENTS = 2048
 
 
 class _Shared(NamedTuple):
-    """What products have in common: the matrix outside all loops, how it is read, and the node that
+    """What products share: the matrix outside all loops, whether it is transposed, and the node that
     carries it into their loop."""
 
     matrix: Tensor
@@ -36,7 +36,7 @@ class _Shared(NamedTuple):
 
 
 def run(work: WorkingGraph, journal: list[Hit]) -> None:
-    """Finds products with one right matrix and packs it for them."""
+    """Packs the right matrices that several products share."""
     ops = work.needed()
     where = positions(ops, work.feed_tensors)
     groups: dict[_Shared, list[Operation]] = {}
@@ -65,7 +65,7 @@ def run(work: WorkingGraph, journal: list[Hit]) -> None:
 
 
 def _stays(matrix: Tensor, changes: Changes) -> bool:
-    """False for the value of a variable that may be read before a change and after it."""
+    """False for the value of a variable that the plan may change between the products."""
     if matrix.dtype.is_ref:
         return changes.are_over(matrix)
     return variable_read(matrix.op) is None or not matrix.op.control_inputs

@@ -29,7 +29,7 @@ class _Arg(OpTraits):
 
 
 _ARG: Any = _Arg()
-#: To look for one among so many inputs, for each of them, takes too long.
+#: From so many inputs on, their positions are indexed: a linear search for each takes too long.
 _MANY_INPUTS = 64
 
 
@@ -37,7 +37,7 @@ class WorkingGraph:
     """The nodes of one plan, copied; names, places of origin and attributes are the originals'.
 
     ``fixed``: tensors that must stay (they are fed, or references to variables). ``origin`` maps a
-    copied or new node to the user's node that it comes from, for error messages.
+    copied or new node to the user's node that it stems from, for error messages.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class WorkingGraph:
         fetch_operations: Iterable[Operation],
         feeds: Sequence[Tensor],
     ) -> Steps[WorkingGraph]:
-        """As the constructor, bit by bit."""
+        """As the constructor, in steps (`gradual.Steps`)."""
         work = cls.__new__(cls)
         yield from work._fill(ops, fetches, fetch_operations, feeds)
         return work
@@ -87,7 +87,7 @@ class WorkingGraph:
             self._new[tensor] = new
             self.fixed.add(new)
             if tensor.op.type == "Placeholder":
-                self._ops[tensor.op] = op  # who waits for it waits for the feed
+                self._ops[tensor.op] = op  # control edges from it come from the feed
         self.feed_tensors = [self._new[t] for t in feeds]
         back_edges: list[tuple[Operation, int, Tensor]] = []
         for some in in_steps(ops):
@@ -101,7 +101,7 @@ class WorkingGraph:
             self._new[tensor].uses.append(new_op)
         self._needed: list[Operation] | None = None
         self._forgotten: set[Operation] = set()
-        #: Where each input of a node is, for nodes of very many.
+        #: The positions of each input, for nodes with very many.
         self._positions: dict[Operation, dict[Tensor, list[int]]] = {}
         self._fetches = [self._new[t] for t in fetches]
         self._fetch_operations = [self._ops[op] for op in fetch_operations]
@@ -131,10 +131,10 @@ class WorkingGraph:
         for i, tensor in enumerate(op.inputs):
             new = self._new.get(tensor)
             if new is None and tensor.dtype.is_ref and tensor.op not in members:
-                # The node that hands the reference on runs before this plan: a task's nodes are
-                # several plans, one for each message that it waits for.
+                # The node that passes the reference on runs before this plan: a task runs its nodes
+                # as several plans, one for each message that it waits for.
                 new = self._new.get(variable_behind(tensor.op).outputs[0])
-            if new is None:  # the back edge of a loop: closed when its node is there
+            if new is None:  # the back edge of a loop: connected once its node exists
                 back_edges.append((None, i, tensor))  # type: ignore[arg-type]
                 new = inputs[0]
             inputs.append(new)
@@ -157,13 +157,13 @@ class WorkingGraph:
     # ---- changing -------------------------------------------------------------------------
 
     def begin(self, tensor: Tensor) -> None:
-        """A rule is about to look at ``tensor``: nodes that it adds belong to its origin."""
+        """Starts a rewrite of ``tensor``: nodes that it adds have the same origin."""
         self._started = len(self.graph.operations)
         self.graph.current_device = tensor.op.device
         self.graph.name_stack = tensor.op.name + "/rewritten"
 
     def roll_back(self) -> None:
-        """Takes back the nodes that a rule added before it gave up."""
+        """Removes the nodes that a rule added before it gave up."""
         graph = self.graph
         for op in reversed(graph.operations[self._started :]):
             for tensor in reversed(op.inputs):
@@ -172,7 +172,7 @@ class WorkingGraph:
         del graph.operations[self._started :]
 
     def replace(self, old: Tensor, new: Tensor) -> None:
-        """Consumers of ``old`` take ``new``; the new nodes keep the old one's control inputs."""
+        """Gives the consumers of ``old`` to ``new``, whose new nodes inherit the control inputs of ``old``."""
         origin = self.origin[old.op]
         for op in self.graph.operations[self._started :]:
             if op not in self.origin:
@@ -208,7 +208,7 @@ class WorkingGraph:
         self._forget(old.op)
 
     def _take_positions(self, op: Operation, old: Tensor, new: Tensor) -> list[int]:
-        """Where ``old`` is among the inputs of ``op``, in whose place ``new`` comes now."""
+        """Positions of ``old`` among the inputs of ``op``, which are noted as those of ``new`` from now on."""
         if len(op.inputs) < _MANY_INPUTS:
             return [i for i, tensor in enumerate(op.inputs) if tensor is old]
         positions = self._positions.get(op)
@@ -221,7 +221,7 @@ class WorkingGraph:
         return found
 
     def _forget(self, op: Operation) -> None:
-        """Takes a node that nobody needs any more off the lists of its inputs' consumers."""
+        """Removes an unused node from its inputs' lists of consumers."""
         dead = [op]
         while dead:
             op = dead.pop()
@@ -241,7 +241,7 @@ class WorkingGraph:
                 dead.append(control)
 
     def set_input(self, op: Operation, index: int, tensor: Tensor) -> None:
-        """Input ``index`` of ``op`` becomes ``tensor``."""
+        """Sets input ``index`` of ``op`` to ``tensor``."""
         op.inputs[index].uses.remove(op)
         op.inputs[index] = tensor
         tensor.uses.append(op)
@@ -249,18 +249,18 @@ class WorkingGraph:
         self.changed()
 
     def set_fetch(self, old: Tensor, new: Tensor) -> None:
-        """What was fetched as ``old`` is fetched as ``new``."""
+        """Fetches ``new`` instead of ``old``."""
         if old in self._fetched:
             self._fetches = [new if t is old else t for t in self._fetches]
             self._fetched = set(self._fetches)
         self.changed()
 
     def changed(self) -> None:
-        """Edges have changed; call this after changing one without `replace`."""
+        """Drops cached orders; call it after changing an edge without `replace`."""
         self._needed = None
 
     def add_unary(self, op_def: Any, tensor: Tensor, name: str) -> Tensor:
-        """A new node with one input and one output like it; it belongs to the input's origin."""
+        """Adds a node with one input and one output like it; its origin is the input's."""
         base = name
         while name.lower() in self.graph.names_in_use:
             self.graph.names_in_use[base.lower()] += 1
@@ -278,7 +278,7 @@ class WorkingGraph:
         return self._ops[op]
 
     def needed(self) -> list[Operation]:
-        """The nodes that are still needed, in an order in which they can run; not to be changed."""
+        """The nodes that are still needed, in topological order; do not modify the list."""
         if self._needed is None:
             self._needed = needed_operations(
                 self._fetches, self._fetch_operations, self.feed_tensors
@@ -287,7 +287,7 @@ class WorkingGraph:
 
     @property
     def size(self) -> int:
-        """About how many nodes there are."""
+        """The approximate number of nodes."""
         return len(self.origin_ops)
 
     def fetch_operations(self) -> list[Operation]:

@@ -1,1 +1,1 @@
-"""Machine code made while a program runs: loops over elements, rows and windows, in LLVM's language."""
+"""Just-in-time machine code: loops over elements, rows and windows, written in LLVM assembly."""

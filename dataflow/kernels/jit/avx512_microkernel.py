@@ -1,12 +1,12 @@
 """The innermost loop of sums of products in the processor's own assembly language (AVX-512).
 
 A tile of ``rows`` times ``vectors`` results stays in registers while a sum runs: each step loads the
-vectors of a row of the right matrix and multiplies them with one number from each row of the left
-one. LLVM, given the same loop, moves the left numbers ahead of their use and then has to keep
-results in memory; written out, all 32 registers can be used.
+vectors of a row of the right matrix and multiplies them by one number from each row of the left
+one. Given the same loop, LLVM hoists the loads of the left numbers and spills results to memory;
+written by hand, the loop can use all 32 registers.
 
-A sum consists of segments of equal length, between which both matrices are left by a distance of
-their own: matrix products have one segment, convolutions one for each line that a window meets.
+A sum consists of segments of equal length; between segments the addresses in both matrices advance
+by given distances. Matrix products have one segment, convolutions one for each line of a window.
 """
 
 from __future__ import annotations
@@ -16,22 +16,22 @@ import itertools
 
 #: Numbers (float32) in a vector, and its bytes.
 LANES, NUMBER_BYTES, VECTOR_BYTES = 16, 4, 64
-#: Rows of the largest tile, by its vectors: 24 results leave registers for the factors.
+#: The most rows of a tile, by its number of vectors: 24 results leave registers for the factors.
 MOST_ROWS = {1: 12, 2: 12, 3: 8}
-#: What a tile looks up, all of 64 bits: the left strides from row to row and from step to step, the
-#: right one from step to step and the output's from row to row, in bytes; a bit for each column of
-#: the last vector that is read and stored; 1 where the sums are added to what the output holds, else
-#: 0; the steps of a segment; where the distances are, two for each segment (left, right), by which
-#: the addresses grow after it; and how many segments there are (at least 1).
+#: The table of a tile, fields of 64 bits: the strides in bytes (left from row to row and from step to
+#: step, right from step to step, output from row to row); a bit for each column of the last vector
+#: that is read and stored; 1 where the sums are added to the output, else 0; the steps of a segment;
+#: the address of the distances, two for each segment (left, right), which are added to the addresses
+#: after it; and the number of segments (at least 1).
 TILE_FIELDS = (
     *("row", "step", "right_step", "out_row", "mask", "adds"),
     *("count", "segments", "num_segments"),
 )
 _REGISTERS = 32
-#: Each addresses three rows of the left matrix: itself, one and two row strides on.
+#: Each addresses three rows of the left matrix, at offsets of 0, 1 and 2 row strides.
 _ROW_POINTERS = ("rax", "rcx", "rdx", "r14")
 _ROWS_A_POINTER = 3
-#: So many registers take turns with the left numbers.
+#: The number of registers that hold left numbers in rotation.
 _MOST_SPREAD = 4
 
 

@@ -1,12 +1,12 @@
-"""Machine code kept on disk: the next process that wants the same loop need not compile it.
+"""A cache of machine code on disk: the next process that needs the same loop need not compile it.
 
-Compiling a loop takes 12 ms and the products of matrices 90 ms; to load what is here, 1.5 ms.
+Compiling a loop takes 12 ms, and the matrix products 90 ms; loading from the cache takes 1.5 ms.
 
 A file is named by everything that its code depends on (the text, the processor, LLVM's version) and
-begins with the SHA-256 of what follows, so that half a file, or a file of something else, is not
-taken for code. The folder is `DATAFLOW_KERNEL_CACHE`, or ``dataflow/kernels`` in the user's cache;
-with an empty `DATAFLOW_KERNEL_CACHE` nothing is kept. Code is only taken from a folder that nobody
-but the user can write to. Where a file cannot be read or written, the loop is compiled as usual.
+begins with the SHA-256 of what follows, so that a truncated or foreign file is not
+mistaken for code. The folder is `DATAFLOW_KERNEL_CACHE`, or ``dataflow/kernels`` in the user's cache;
+with an empty `DATAFLOW_KERNEL_CACHE` nothing is cached. Code is loaded only from a folder that no
+other user can write to. Where a file cannot be read or written, the loop is compiled as usual.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dataflow.errors import OpError
 from dataflow.user_cache import cache_folder
 
 VARIABLE = "DATAFLOW_KERNEL_CACHE"
-#: The files used last, up to so many bytes, are kept.
+#: The size limit; the least recently used files are deleted first.
 MOST_BYTES = 64 << 20
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
@@ -41,7 +41,7 @@ def load(key: str) -> bytes | None:
     path = folder / f"{key}.o"
     try:
         content = path.read_bytes()
-        os.utime(path)  # it is among those used last
+        os.utime(path)  # mark it as recently used
     except OSError:
         return None
     digest, code = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
@@ -49,7 +49,7 @@ def load(key: str) -> bytes | None:
 
 
 def store(key: str, code: bytes) -> None:
-    """Keeps the code under that name; the files that have not been used for longest make room."""
+    """Stores the code under that name, and deletes the least recently used files over the limit."""
     folder = _folder(os.environ.get(VARIABLE))
     if folder is None:
         return
@@ -58,14 +58,14 @@ def store(key: str, code: bytes) -> None:
     content = hashlib.sha256(code).digest() + code
     try:
         write_atomically(str(folder / f"{key}.o"), content, durable=False)
-    except (OSError, OpError):  # no room, or no longer ours to write to
+    except (OSError, OpError):  # no space, or no longer writable
         return
     _make_room(folder)
 
 
 @functools.cache
 def _folder(wanted: str | None) -> Path | None:
-    """The folder, made if need be; ``None`` where nothing is kept."""
+    """The folder, created if needed; ``None`` where nothing is cached."""
     if wanted == "":
         return None
     try:
@@ -84,7 +84,7 @@ def _folder(wanted: str | None) -> Path | None:
 def _make_room(folder: Path) -> None:
     files = []
     for path in folder.glob("*.o"):
-        with contextlib.suppress(OSError):  # another process makes room as well
+        with contextlib.suppress(OSError):  # another process may delete it too
             status = path.stat()
             files.append((status.st_mtime_ns, status.st_size, path))
     total = sum(size for _, size, _ in files)

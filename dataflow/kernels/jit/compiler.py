@@ -1,23 +1,23 @@
 """Loops in machine code: a chain of arithmetic over any number of arrays in one pass.
 
-NumPy makes one pass over memory for each op; even in blocks that stay in the cache, Adam's twelve
-passes cost four times what the one pass does that it could be. A `Loop` says what one element
-needs, and LLVM (the optional package ``llvmlite``) turns it into vector instructions. The text of
-the loop is written here, vectors and all, so no optimizer has to find them again.
+NumPy makes one pass over memory for each op; even in blocks that stay in the cache, the twelve
+passes of Adam cost four times as much as a single one. A `Loop` says what is done to one element, and
+LLVM (the optional package ``llvmlite``) compiles it. The text already has vector instructions, so
+it does not depend on LLVM's vectorizer.
 
 Measured on one core, 3.3 million float32 variables: Adam 4.4 ms in NumPy's blocks, 1.2 ms here;
-a numba version 5.8 ms, since its bounds and aliasing keep it from vectors, and numba takes 0.5 s to
-compile it (with the interpreter's lock held) where this takes 10 ms (without it).
+a numba version 5.8 ms, as bounds checks and aliasing keep it from vectorizing, and numba takes 0.5 s
+to compile it (with the interpreter's lock held) where this takes 10 ms (without it).
 
 Results are bit for bit those of the NumPy ops in the same order (`step_codegen`, and `ufunc_loops` for
-functions as ``exp``), so it does not matter when a loop takes their place: it is compiled in the
-background once it was asked for often enough (loading llvmlite takes 0.1 s, a loop 10 ms, both
-without the interpreter's lock for the most part), or comes from the disk, where an earlier process
-left it (`code_cache`). Until it is there, and where llvmlite is not installed, `JitEntry.get` gives
-``None`` and the caller goes on with NumPy.
+functions such as ``exp``), so it does not matter when a loop replaces them: it is compiled in the
+background once it has been requested often enough (loading llvmlite takes 0.1 s, compiling a loop
+10 ms, both mostly without the interpreter lock), or loaded from disk, where an earlier process has
+stored it (`code_cache`). Until then, and where llvmlite is not installed, `JitEntry.get` returns
+``None`` and the caller uses NumPy.
 
-What rounds otherwise than NumPy (sums in an order of their own) is compiled by the first call that
-asks for it (``at_once``), so that all calls give the same.
+Code that rounds differently from NumPy (sums in another order) is compiled by the first call that
+requests it (``at_once``), so that all calls give the same result.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from dataflow.kernels.jit.op_table import elementary_ops
 from dataflow.kernels.jit.step_codegen import Loop
 from dataflow.kernels.subnormals import Computing
 
-#: Times that a loop is asked for before it is compiled: a graph that runs twice is not worth it.
+#: Requests before a loop is compiled: a graph that runs only twice is not worth it.
 _ASKED_BEFORE_COMPILING = 20
-#: Lengths and strides that a function is prepared for; where they change all the time, anew.
+#: How many prepared calls are kept for different lengths and strides; beyond that, all are dropped.
 _MOST_PREPARED = 64
 
 Compiled = TypeVar("Compiled")
@@ -49,9 +49,9 @@ Compiled = TypeVar("Compiled")
 class Function:
     """A loop's machine code.
 
-    It takes a table: the lengths of the axes, the addresses of inputs and results (for ``n`` the
-    number itself, as a double), and the strides in bytes (all of one array together, none for
-    ``n``). Loops with an ``r`` among the letters are `table_rows.RowFunction`.
+    Its argument is a table: the lengths of the axes, the addresses of inputs and results (for ``n``
+    the number itself, as a double), and the strides in bytes (array by array, none for ``n``). Loops
+    with an ``r`` among the letters are `table_rows.RowFunction`.
     """
 
     __slots__ = (
@@ -61,7 +61,7 @@ class Function:
 
     def __init__(self, loop: Loop, address: int, objects_address: int) -> None:
         self.letters = loop.letters
-        #: Where the code is, a function of a `table`.
+        #: The address of the code, a function of a `table`.
         self.address = address
         kind = ctypes.CFUNCTYPE(None, ctypes.c_char_p)
         self._code, self._objects = kind(address), kind(objects_address)
@@ -73,20 +73,20 @@ class Function:
         self._prepared: dict[Any, Callable[[list[Any]], None]] = {}
 
     def table(self, *fields: Any) -> bytes:
-        """What the code takes."""
+        """The packed argument."""
         return self._pack(*fields)
 
     def __call__(self, *fields: Any) -> None:
-        """Runs it, without the interpreter's lock."""
+        """Runs the code, without the interpreter lock."""
         self._code(self._pack(*fields))
 
     def prepared(
         self, lengths: tuple[int, ...], strides: tuple[int, ...] = ()
     ) -> Callable[[list[Any]], None]:
-        """The loop for given lengths and strides.
+        """A function that runs the loop for given lengths and strides.
 
-        What it returns takes a list: a number for each ``n``, and the ``id`` of each NumPy array,
-        which is where the array's own record lies; the machine code looks up its address there.
+        It takes a list: a number for each ``n``, and the ``id`` of each NumPy array, which is the
+        address of the array object; the machine code reads the data's address from there.
         """
         found = self._prepared.get((lengths, strides))
         if found is not None:
@@ -105,10 +105,10 @@ class Function:
 
 
 class JitEntry(Generic[Compiled]):
-    """What ``build`` compiles, in the background, once `get` was called often enough.
+    """A function that ``build`` compiles in the background, once `get` has been called often enough.
 
-    The caller takes another way until then, and must get the same bits by it. Where it cannot,
-    ``at_once``: the first call compiles and waits.
+    Until then the caller computes the same bits in another way. Where it cannot, ``at_once`` makes
+    the first call compile and wait.
     """
 
     __slots__ = ("_asked", "_at_once", "_begun", "_done", "build", "function")
@@ -134,18 +134,18 @@ class JitEntry(Generic[Compiled]):
                 self.compile()
             self._done.wait()
         elif begins:
-            # No daemon: a process that ends waits for it. LLVM's own clean-up would take away
-            # what it works with, and a program that had done its work would end in an abort.
+            # No daemon thread: the process waits for it at exit. Otherwise LLVM's clean-up would free
+            # what the thread is using, and a program that had finished would abort.
             threading.Thread(target=self.compile, name="dataflow-compile").start()
         return self.function
 
     @property
     def is_at_once(self) -> bool:
-        """True where the first call compiles."""
+        """True if the first call compiles."""
         return self._at_once
 
     def compile(self) -> None:
-        """Compiles now; where that fails, `get` gives ``None`` from then on."""
+        """Compiles now; if that fails, `get` returns ``None`` from then on."""
         try:
             self.function = self.build()
         except ImportError:
@@ -164,10 +164,10 @@ _engines: list[Any] = []
 
 
 def jit_entry(loop: Loop, at_once: bool = False) -> JitEntry[Function]:
-    """The one `JitEntry` of a loop.
+    """The `JitEntry` of a loop, shared by all its users.
 
-    One with a repetition is compiled at once: NumPy would take longer for one call, and goes on with
-    all elements until the last is done.
+    A loop with a `masked_while` is compiled at once: a single call takes longer in NumPy, which
+    repeats the steps for all elements until the last has converged.
     """
     at_once = at_once or any(op == "Repeat" for op, _ in loop.steps)
     found = _lazy.get((loop, at_once))
@@ -183,12 +183,12 @@ def compile_loop(loop: Loop) -> Function:
     return Function(loop, address, objects_address)
 
 
-#: What may be written out, and so is several times as quick, where it gives NumPy's bits.
+#: Functions that are written inline, several times as fast, where they give NumPy's bits.
 _WRITTEN_OUT = (("Exp", "exp"), ("Log", "log"))
 
 
 def text_of(loop: Loop) -> str:
-    """The loop in LLVM's assembly language, as it is best on this processor."""
+    """The loop in LLVM assembly, for this processor."""
     ops = frozenset().union(*(elementary_ops(op) for op, _ in loop.steps))
     if loop.dtype != "float32" or not ops.intersection(op for op, _ in _WRITTEN_OUT):
         return source(loop)
@@ -197,9 +197,9 @@ def text_of(loop: Loop) -> str:
 
 @functools.cache
 def inlined() -> frozenset[str]:
-    """The functions of single precision that are written out: those whose steps give the bits that
-    NumPy gives here, for some numbers of every size."""
-    # About 64 of each sign and exponent, the smallest, infinite and undefined numbers among them.
+    """The single-precision functions that are written inline: those whose steps give the same bits as
+    NumPy on this processor, for a sample of numbers of every magnitude."""
+    # About 64 numbers of each sign and exponent, including subnormals, infinities and NaN.
     x = np.arange(0, 1 << 32, 131_071, dtype=np.uint32).view(np.float32)
     got = np.empty_like(x)
     found = set()
@@ -216,14 +216,14 @@ def inlined() -> frozenset[str]:
 
 
 def compile_source(text: str, *names: str) -> list[int]:
-    """The addresses of functions in LLVM's assembly language, as machine code.
+    """Compiles functions in LLVM assembly and returns their addresses.
 
-    It comes from `code_cache` where it is there.
+    The code comes from `code_cache` if it is there.
     """
     import llvmlite
     import llvmlite.binding as llvm
 
-    from dataflow.kernels.jit import code_cache  # files and hashes, which cost 10 ms to load
+    from dataflow.kernels.jit import code_cache  # its imports take 10 ms to load
 
     functions = ufunc_loops.addresses(text)
     with _lock:
@@ -263,7 +263,7 @@ def table_fields(kinds: Mapping[str, str]) -> list[str]:
 
 
 def address_of(array: Any) -> int:
-    """Where the first element of a NumPy array lies."""
+    """The address of the first element of a NumPy array."""
     return _pointer_at(id(array) + DATA_OFFSET).value or 0
 
 

@@ -1,14 +1,14 @@
 """The generator of fused element-wise kernels.
 
-A large result is computed in blocks that stay in the processor's cache: every op of the chain runs
-over one block, with intermediate values in a few scratch buffers, before the next block is begun.
-Memory is read and written once, whatever the length of the chain. A small result is computed by
-plain calls, because there is nothing to save.
+A large result is computed in blocks that fit in the processor's cache: every op of the chain runs
+over one block, with intermediate values in a few scratch buffers, before the next block is started.
+Memory is read and written once, however long the chain is. A small result is computed by plain
+calls, as blocks would save nothing.
 
 Measured on two cores, 4 million floats, eight ops (milliseconds): NumPy op by op 11.1, these blocks
 6.0 (3.4 when two threads share them), numba 8.4 (34 with its parallel target), numexpr with two
 threads 23. So the back end is NumPy itself, until a chain has run often: then it becomes machine
-code of the same bits, where llvmlite is installed (`native_ufunc`) and all its ops can be written so
+code that gives the same bits, where llvmlite is installed (`native_ufunc`) and all its ops can be written so
 (`step_codegen.can_write`). NaN and infinity behave as in the unfused ops.
 """
 
@@ -28,7 +28,7 @@ from dataflow.kernels.jit.op_table import INSTRUCTIONS, numbers_of
 from dataflow.kernels.parallel import run_pieces
 from dataflow.kernels.registry import kernel
 
-#: With half of it, two threads spend their time on handing over the interpreter's lock.
+#: With half of it, two threads spend their time passing the interpreter lock to each other.
 BLOCK_ELEMENTS = 65_536
 #: From this size on, another thread takes a share of the blocks; waking it takes about 0.1 ms.
 SHARED_ELEMENTS = 1 << 20
@@ -116,7 +116,7 @@ def _generate(program: Program, xp: Any) -> Compiled:
 
 
 def small_step(op_type: str, operands: list[str], value: str) -> list[str]:
-    """The lines that compute one step in a call of its own (or a few), into a new array."""
+    """The lines that compute one step into a new array, by one call or a few."""
     instruction = INSTRUCTIONS[op_type]
     if instruction.in_place and "[...]" not in instruction.statements[0]:
         call = instruction.statements[0].format(*operands, o="@").replace(", out=@", "")
@@ -138,7 +138,7 @@ def _release(
 
 
 def _scratch(count: int, flags: int, dtype: Any) -> tuple[list[Any], list[Any]]:
-    """Buffers of one block, kept for each thread."""
+    """Scratch buffers of one block, kept for each thread."""
     pools = _local.__dict__.setdefault("pools", {})
     buffers = pools.setdefault(dtype, [])
     while len(buffers) < count:
@@ -152,7 +152,7 @@ def _scratch(count: int, flags: int, dtype: Any) -> tuple[list[Any], list[Any]]:
 def run_blocks(
     program: Program, compiled: Compiled, inputs: list[Any], reused: int | None = None
 ) -> Any:
-    """Computes a large result block by block, over input number ``reused`` when that fits."""
+    """Computes a large result block by block, in the buffer of input ``reused`` if that fits."""
     shape = np.broadcast_shapes(*[np.shape(x) for x in inputs])
     size = int(np.prod(shape))
     dtype = np.dtype(program.dtype)
@@ -253,5 +253,5 @@ def _bind_on_gpu(xp: Any, program: Program) -> Callable[..., Any]:
         return lambda inputs: total(chain(inputs), axis=-1, keepdims=program.keep_dims)
     if can_compile(xp):
         return bind_fused(xp, program)
-    small = compile_program(program, xp).small  # a pretend GPU without a compiler: op by op
+    small = compile_program(program, xp).small  # a fake GPU without a compiler: op by op
     return lambda inputs: small(*inputs)

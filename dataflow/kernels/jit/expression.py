@@ -1,4 +1,4 @@
-"""What a fused kernel computes, apart from how."""
+"""What a fused kernel computes, independent of the back end."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 
 #: `Select` by a truth value for each row: a step of a region whose first operand is an input.
 SELECT_ROWS = "SelectRows"
-#: Steps that machine code and CUDA C have other steps for.
+#: Steps that machine code and CUDA C express by others.
 _JOINED = frozenset({"AddN", "ZerosLike", SELECT_ROWS})
 
 
 class Program(NamedTuple):
     """A chain in static single assignment: value i is input i, or the result of a step.
 
-    ``steps`` are (op type, operand numbers); ``dtype`` the NumPy dtype of all values that are no
-    truth values; ``reduction`` is ``""``, ``"Sum"`` or ``"Mean"``, over all elements or, with
+    ``steps`` are (op type, operand indices); ``dtype`` is the NumPy dtype of all values that are not
+    bool; ``reduction`` is ``""``, ``"Sum"`` or ``"Mean"``, over all elements or, with
     ``over_rows``, along the last axis (which stays, with ``keep_dims``).
     """
 
@@ -34,7 +34,7 @@ class Program(NamedTuple):
 
 
 class Region(NamedTuple):
-    """Steps as those of a `Program`; ``results`` are the numbers of the values that are stored."""
+    """Steps as those of a `Program`; ``results`` are the indices of the values that are stored."""
 
     num_inputs: int
     steps: tuple[tuple[str, tuple[int, ...]], ...]
@@ -43,16 +43,16 @@ class Region(NamedTuple):
 
     @property
     def rows(self) -> set[int]:
-        """The inputs that hold a truth value for each row."""
+        """The inputs that hold a bool for each row."""
         return {operands[0] for op_type, operands in self.steps if op_type == SELECT_ROWS}
 
 
 def elementary_steps(
     region: Region,
 ) -> tuple[tuple[tuple[str, tuple[Any, ...]], ...], tuple[int, ...]]:
-    """The steps as those of machine code and CUDA C, and what numbers the results have there.
+    """The steps in terms of the ops of machine code and CUDA C, and the indices of the results.
 
-    Sums of several are sums of two; ``("Const", (number,))`` is a number.
+    Sums of several terms become sums of two; ``("Const", (number,))`` is a constant.
     """
     if not any(op_type in _JOINED for op_type, _ in region.steps):
         return region.steps, region.results

@@ -1,13 +1,13 @@
 """Matrix products in single precision on processors with AVX-512.
 
-The right matrix is packed, a panel of up to three vectors of columns and `_MOST_STEPS` rows at a
-time, into a buffer that stays in the core's first cache; then all tiles of rows of the left matrix
-(`avx512_microkernel`) meet it, which is read where it lies, whatever its strides. One function serves
-all shapes; it is compiled once for a right matrix as it is, and once for a transposed one.
+The right matrix is packed, one panel of up to three vectors of columns and `_MOST_STEPS` rows at a
+time, into a buffer that stays in the L1 cache; then all tiles of rows of the left matrix are
+multiplied by it (`avx512_microkernel`). The left matrix is read in place, whatever its strides. One
+function serves all shapes; it is compiled once for a plain right matrix, and once for a transposed one.
 
 Measured on one core beside OpenBLAS (microseconds): 128 x 784 x 256 201 (218); times a transposed
 matrix, 128 x 512 x 156, 86 (113); 50 x 3136 x 1024 1480 (2170), the gradient of its weights 1210
-(1660); 1024 x 1024 x 1024 8250 (8310), 99 % of what the core can do.
+(1660); 1024 x 1024 x 1024 8250 (8310), 99 % of the core's peak.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
 from dataflow.kernels.jit.llvm_builder import ALL_LANES, DECLARED, Writer, pack_rows, pack_turned
 from dataflow.kernels.jit.thread_pool import run_calls
 
-#: With fewer multiplications, packing and calling cost more than is saved.
+#: With fewer multiplications, packing and the call cost more than they save.
 SMALL_PRODUCT = 1 << 20
-#: A packed panel (48 KB) serves at least so many rows, and is not mostly padding.
+#: The fewest rows and columns: a packed panel (48 KB) must be reused, and not be mostly padding.
 _LEAST_ROWS, _LEAST_COLUMNS = 4, LANES
-#: Rows of the right matrix in a panel; rows of the left one that stay in the second cache.
+#: Rows of the right matrix in a panel; rows of the left one that stay in the L2 cache.
 _MOST_STEPS, _MOST_ROWS = 256, 512
-#: Multiplications of a product whose steps are divided, at least, and into how many shares: as many
-#: on all machines, since they decide how the sums round.
+#: The fewest multiplications for which the steps of the sum are divided among threads, and the number
+#: of shares: the same on all machines, as it determines how the sums round.
 _LEAST_DIVIDED, _STEP_SHARES = 3 << 20, 4
 _ADDRESSES = ("left", "right", "out", "panel")
 _FIELDS = (
     *(*_ADDRESSES, "rows", "columns", "steps", "left_row", "left_step"),
     *("right_row", "right_column", "out_row", "most_rows", "most_steps", "kept"),
 )
-#: What is done with panels: one buffer serves all of them; each has its own place, where it stays;
-#: they are where they were put.
+#: Packing of panels: into one buffer that is reused; each into a place of its own, to be kept; already
+#: packed.
 _IN_PASSING, _TO_STAY, _THERE = range(3)
 _PANEL_BYTES = max(MOST_ROWS) * VECTOR_BYTES * _MOST_STEPS
 _pack_addresses = struct.Struct("q" * len(_ADDRESSES)).pack
@@ -58,13 +58,13 @@ _local = threading.local()
 
 
 def compile_gemm(transposed: bool) -> int:
-    """Compiles at once, and gives the address. Raises `ImportError` where `is_available` is false."""
+    """Compiles now and returns the address. Raises `ImportError` where `is_available` is false."""
     if not is_available():
         raise ImportError("llvmlite is not installed, or the processor has no AVX-512")
     return compile_source(source(transposed), "loop")[0]
 
 
-#: The machine code for a right matrix as it lies, and for a transposed one.
+#: The machine code for a plain right matrix, and for a transposed one.
 compiled_loops = {
     transposed: JitEntry(functools.partial(compile_gemm, transposed), at_once=True)
     for transposed in (False, True)
@@ -74,11 +74,11 @@ compiled_loops = {
 def multiply(a: Any, b: Any, out: Any, parts: int = 1) -> bool:
     """``out = a @ b``, for matrices; ``False`` where it is left to BLAS.
 
-    That is: until the code is there, for small products, other types than float32, and layouts in
+    That is: until the code is compiled, for small products, types other than float32, and layouts in
     which neither rows nor columns of ``b``, or not the rows of ``out``, are contiguous.
 
-    The team's threads share so many ``parts`` of it: columns, rows where there are more of these,
-    or steps of the sum.
+    The pool's threads share ``parts`` of it: ranges of columns, of rows where there are more of
+    these, or of steps of the sum.
     """
     layout = _layout_of(a, b, out, parts)
     if layout is None:
@@ -91,19 +91,19 @@ def multiply(a: Any, b: Any, out: Any, parts: int = 1) -> bool:
 
 
 class PackedMatrix:
-    """A right matrix that many products have in common: it is packed once, by the first of them.
+    """A right matrix that many products share: it is packed once, by the first of them.
 
-    Measured (microseconds, two threads): 50 x 256 times 256 x 512 52 as it lies and 36 packed, 8 x
+    Measured (microseconds, two threads): 50 x 256 times 256 x 512 52 unpacked and 36 packed, 8 x
     256 times a transposed matrix 31 and 12.
     """
 
     def __init__(self, b: Any) -> None:
         self.matrix = b
-        #: For each number of parts where its packed columns begin; the buffer must live.
+        #: By number of parts: where the packed columns of each begin, and the buffer, kept alive.
         self._packed: dict[int, tuple[list[int], Any]] = {}
 
     def multiply(self, a: Any, out: Any, parts: int) -> bool:
-        """``out = a @ b``; ``False`` as `multiply`, or where packing is not worth its while."""
+        """``out = a @ b``; ``False`` as `multiply`, or where packing does not pay off."""
         b = self.matrix
         (rows, steps), columns = a.shape, b.shape[1]
         if not _LEAST_ROWS <= rows <= _MOST_ROWS or columns < parts * _LEAST_COLUMNS:
@@ -135,10 +135,10 @@ class PackedMatrix:
 
     @staticmethod
     def _make_room(layout: Sequence[Any], steps: int, columns: int) -> tuple[list[int], Any]:
-        steps = -(-steps // LANES) * LANES  # a turned panel is written in blocks of so many rows
+        steps = -(-steps // LANES) * LANES  # transposed panels are written in blocks of that many
         buffer = np.empty(steps * (columns + LANES) * NUMBER_BYTES + VECTOR_BYTES, np.uint8)
         start = -(-address_of(buffer) // VECTOR_BYTES) * VECTOR_BYTES
-        # Columns before a part are whole vectors.
+        # The columns before a part fill whole vectors.
         return [start + out_at * steps for _, out_at, _ in layout], buffer
 
 
@@ -152,7 +152,7 @@ def _lay_out_columns(
     parts: int,
     kept: int,
 ) -> tuple[tuple[int, int, bytes], ...]:
-    """Parts of the columns: (bytes to the first in the right matrix and in the output, fields)."""
+    """Parts of the columns: (byte offsets in the right matrix and in the output, fields)."""
     rows, steps, columns = sizes
     blocks = -(-steps // _MOST_STEPS)
     most_steps = -(-steps // (blocks * LANES)) * LANES
@@ -172,8 +172,8 @@ def _lay_out_columns(
 class _Layout(NamedTuple):
     """How matrices of certain shapes and strides are multiplied.
 
-    Each part is (bytes to its first element in the left, right and output matrix, the number of the
-    matrix that it writes, the fields of its table after those of `_ADDRESSES`).
+    Each part is (byte offsets of its first element in the left, right and output matrix, the index of
+    the matrix that it writes, the fields of its table after those of `_ADDRESSES`).
     """
 
     function: int
@@ -181,7 +181,7 @@ class _Layout(NamedTuple):
     parts: tuple[tuple[int, int, int, int, bytes], ...]
 
     def calls(self, a: Any, b: Any, outs: Sequence[Any]) -> list[tuple[int, bytes]]:
-        """What the threads have to call."""
+        """The calls that the threads have to make."""
         left, right, to = address_of(a), address_of(b), [address_of(x) for x in outs]
         return [
             (
@@ -194,7 +194,7 @@ class _Layout(NamedTuple):
 
 
 def _layout_of(a: Any, b: Any, out: Any, parts: int, by_steps: bool = True) -> _Layout | None:
-    """How a product is made; ``None`` where it is left to BLAS."""
+    """How a product is computed; ``None`` where it is left to BLAS."""
     (rows, steps), columns = a.shape, b.shape[1]
     if (
         rows * steps * columns < SMALL_PRODUCT
@@ -237,9 +237,9 @@ def lay_out(
     """
     rows, steps, columns = sizes
     (left_row, left_step), (right_row, right_column) = left_strides, right_strides
-    # Of a matrix of weights, larger than the results, each thread has its rows: those that it
-    # writes when the weights' gradient is made (rows of that) and when they are updated. A cache
-    # of another core is three times as far as one's own.
+    # Of a weight matrix that is larger than the results, each thread gets the rows that it also
+    # writes when the weights' gradient is computed and when they are updated: reading from another
+    # core's cache takes three times as long.
     by_steps = (
         by_steps
         and rows * steps * columns >= _LEAST_DIVIDED
@@ -274,7 +274,7 @@ def lay_out(
 
 
 def _shares(length: int, parts: int) -> Iterator[slice]:
-    """Parts that begin at multiples of a vector's length."""
+    """Parts that start at multiples of the vector length."""
     size = -(-length // parts)
     size = -(-size // LANES) * LANES
     for i in range(0, length, size):
@@ -322,15 +322,15 @@ def source(transposed: bool) -> str:
         def step_block(first_step: str) -> str:
             steps = w.least(w.op("sub", field["steps"], first_step), field["most_steps"])
             first_left = w.at(left, (first_step, field["left_step"]))
-            # Where each panel has its own place, those before it take as much room as they have numbers.
+            # Where each panel has its own place, it comes right after the panels before it.
             all_vectors = w.op("mul", w.quotient_up(field["columns"], LANES), VECTOR_BYTES)
             before = w.op("mul", first_step, all_vectors)
-            # A turned panel is written in blocks of so many rows.
+            # A transposed panel is written in blocks of so many rows.
             whole_steps = w.op("mul", w.quotient_up(steps, LANES), LANES)
             adds = w.put(f"zext i1 {w.put(f'icmp ne i64 {first_step}, 0')} to i64")
 
             def panel(column: str) -> str:
-                # Three vectors of columns, but two and two rather than three and one.
+                # Three vectors of columns, but rather two and two than three and one.
                 remaining = w.op("sub", field["columns"], column)
                 vectors = w.quotient_up(remaining, LANES)
                 four = w.put(f"icmp eq i64 {vectors}, 4")

@@ -1,12 +1,12 @@
 """Sums of products over strided arrays by lists of steps, in machine code: for convolutions.
 
-A step says where tiles (`avx512_microkernel`) lie in the left array, in the packed right one and in the
-output, and along which axes they follow each other; other steps pack filters and pad lines of an
-image. Nothing is expanded: where the next number lies is a matter of strides and of the distances
-between segments, so the same code makes convolutions and their gradients, for all sizes.
+A step says where tiles (`avx512_microkernel`) lie in the left array, in the packed right one and in
+the output, and along which axes they repeat; other steps pack filters and pad lines of an image. No
+image is unfolded (as ``im2col`` does): strides and the distances between segments say where the next
+number lies, so the same code computes convolutions and their gradients, for all sizes.
 
-A list is made once for a problem and holds distances only; a call brings the addresses of the
-arrays. Threads take pieces of the list, and stay in machine code from a piece's begin to its end.
+A list is made once for a problem and holds offsets only; a call supplies the addresses of the
+arrays. Threads take pieces of the list, and stay in machine code for the whole of a piece.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from dataflow.kernels.jit.compiler import JitEntry, address_of, compile_source
 from dataflow.kernels.jit.llvm_builder import ALL_LANES, DECLARED, Writer, pack_rows, pack_turned
 from dataflow.kernels.jit.thread_pool import run_calls
 
-#: What a step does.
+#: The kinds of steps.
 _TILES, _PAD, _PACK_ROWS, _PACK_TURNED = range(4)
 _AXES = 3
-#: The arrays that a step names; the call brings their addresses.
+#: The arrays that a step refers to; the call supplies their addresses.
 IMAGE, PADDED, FILTERS, RIGHT, OUT = range(5)
 _FIELDS = (
     *("kind", "from_array", "from", "right_array", "right", "to", "tile"),
@@ -48,7 +48,7 @@ _pack_call = struct.Struct("q" * (2 + 5)).pack
 
 
 class Axis(NamedTuple):
-    """Tiles that follow each other: how many, and the bytes from one to the next."""
+    """A repetition of tiles: how many, and the bytes from one to the next."""
 
     length: int
     left: int
@@ -56,14 +56,14 @@ class Axis(NamedTuple):
 
 
 class Code(NamedTuple):
-    """Where the machine code is: the function of a call's table, and each size of tile."""
+    """Addresses of machine code: the function that takes a call's table, and the tiles by size."""
 
     walk: int
     tiles: dict[tuple[int, int], int]
 
 
 def compile_code() -> Code:
-    """Compiles at once. Raises `ImportError` where `is_available` is false."""
+    """Compiles now. Raises `ImportError` where `is_available` is false."""
     if not is_available():
         raise ImportError("llvmlite is not installed, or the processor has no AVX-512")
     sizes = [(r, v) for v, most in MOST_ROWS.items() for r in range(1, most + 1)]
@@ -73,12 +73,12 @@ def compile_code() -> Code:
     return Code(walk, dict(zip(sizes, addresses.tolist(), strict=True)))
 
 
-#: The one code for all sizes of problems.
+#: The same code serves all sizes of problems.
 code: JitEntry[Code] = JitEntry(compile_code, at_once=True)
 
 
 class Panel(NamedTuple):
-    """Columns of a right matrix that are worked on together: up to three vectors."""
+    """Columns of a right matrix that are processed together: up to three vectors."""
 
     first: int
     vectors: int
@@ -91,7 +91,7 @@ class Panel(NamedTuple):
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row when it is packed."""
+        """Bytes of a packed row."""
         return self.vectors * VECTOR_BYTES
 
 
@@ -117,7 +117,7 @@ class Strip(NamedTuple):
 
 
 def strips_of(rows: int, vectors: int) -> list[Strip]:
-    """One or two strips that together have so many rows."""
+    """One or two strips that together have ``rows`` rows."""
     most = MOST_ROWS[vectors]
     each = -(-rows // -(-rows // most))
     whole, rest = divmod(rows, each)
@@ -126,7 +126,7 @@ def strips_of(rows: int, vectors: int) -> list[Strip]:
 
 
 class Steps:
-    """A list of steps in pieces, which threads may do in any order."""
+    """A list of steps, in pieces that threads may run in any order."""
 
     def __init__(self, tiles: dict[tuple[int, int], int]) -> None:
         self._tiles = tiles
@@ -136,7 +136,7 @@ class Steps:
         self._table: Any = None
 
     def end_piece(self) -> None:
-        """What was added since the last piece is one."""
+        """Ends a piece: the steps added since the last one."""
         if len(self._rows) > self._ends[-1]:
             self._ends.append(len(self._rows))
 
@@ -153,7 +153,7 @@ class Steps:
         )  # fmt: skip
 
     def pack(self, panel: Panel, rows: int, at: int, to: int, stride: int, turned: bool) -> None:
-        """Packs rows of the filters; ``stride`` leads to the next row, or column if ``turned``."""
+        """Packs rows of the filters; ``stride`` leads to the next row, or column if ``turned`` (transposed)."""
         self._add(
             kind=_PACK_TURNED if turned else _PACK_ROWS, **{"from": at}, to=to,
             length0=rows, left_by0=panel.vectors, out_by0=panel.last, length1=panel.mask,
@@ -177,9 +177,9 @@ class Steps:
         adds: bool,
         axes: Sequence[Axis] = (),
     ) -> None:
-        """Sums for so many rows; ``left`` and ``right`` are (array, bytes from its start).
+        """Computes the sums of ``rows`` rows; ``left`` and ``right`` are (array, byte offset).
 
-        ``axes`` are at most two, the outermost first; along a third one lie the tiles of the rows.
+        ``axes`` are at most two, the outermost first; the tiles of the rows form a third one.
         """
         found = self._segments.get(segments)
         if found is None:
@@ -199,7 +199,7 @@ class Steps:
             )  # fmt: skip
 
     def run(self, walk: int, arrays: Sequence[int]) -> None:
-        """Does all steps; ``arrays`` are the addresses of those from `IMAGE` to `OUT`."""
+        """Runs all steps; ``arrays`` are the addresses of those from `IMAGE` to `OUT`."""
         if self._table is None:
             self.end_piece()
             self._table = np.array(self._rows, np.int64)

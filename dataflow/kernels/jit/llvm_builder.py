@@ -1,6 +1,6 @@
-"""Loops in LLVM's assembly language for products: what they are written with, and packed panels.
+"""A builder for loops in LLVM assembly, and the packing of panels for matrix products.
 
-A panel is what `avx512_microkernel` reads as its right matrix: row by row, up to three vectors wide.
+A panel is the right matrix as `avx512_microkernel` reads it: row by row, up to three vectors wide.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ALL_LANES = (1 << LANES) - 1
 
 
 class Writer:
-    """Writes loops in LLVM's assembly language; all scalars are of 64 bits."""
+    """Writes a function with loops in LLVM assembly; all scalars have 64 bits."""
 
     def __init__(self, signature: str) -> None:
         self.lines = [f"define {signature} {{", "entry:"]
@@ -30,7 +30,7 @@ class Writer:
         return f"{start}{self.count}"
 
     def put(self, text: str) -> str:
-        """A new name for what ``text`` computes."""
+        """Adds the instruction ``text`` and returns the name of its result."""
         name = self.name("%x")
         self.lines.append(f"  {name} = {text}")
         return name
@@ -39,7 +39,7 @@ class Writer:
         return self.put(f"{kind} i64 {a}, {b}")
 
     def at(self, start: str, *offsets: tuple[str, str]) -> str:
-        """``start`` plus the products of pairs."""
+        """``start`` plus the sum of ``index * stride``."""
         for index, stride in offsets:
             start = self.op("add", start, self.op("mul", index, stride))
         return start
@@ -55,11 +55,11 @@ class Writer:
         self.block = label
 
     def loop(self, limit: str, body: Callable[[str], str | int]) -> None:
-        """``body(i)`` for i from 0 while it is below ``limit``; it gives the step to the next."""
+        """Runs ``body(i)`` for i from 0 while i < ``limit``; it returns the increment of i."""
         self._repeat(limit, lambda i, _: (body(i), ""))
 
     def fold(self, limit: str, kind: str, start: str, body: Callable[[str, str], str]) -> str:
-        """What ``body(i, value)`` makes of ``start``, one i after the other up to ``limit``."""
+        """Folds ``value = body(i, value)`` over i from 0 to ``limit``, beginning with ``start``."""
         return self._repeat(limit, lambda i, value: (1, body(i, value)), kind, start)
 
     def _repeat(
@@ -102,7 +102,7 @@ class Writer:
         return self.put(f"inttoptr i64 {address} to ptr")
 
     def mask(self, lanes: str) -> str:
-        """The first ``lanes`` of a vector."""
+        """The mask of the first ``lanes`` lanes of a vector."""
         bits = self.put(f"trunc i64 {lanes} to i{LANES}")
         return self.put(f"bitcast i{LANES} {bits} to <{LANES} x i1>")
 
@@ -114,7 +114,7 @@ class Writer:
         )
 
     def prefetch(self, address: str) -> None:
-        """Asks for a line of memory, for the second cache; it may lie beyond the array."""
+        """Prefetches a cache line into L2; it may lie beyond the array."""
         place = self.pointer(address)
         self.lines.append(f"  call void {_PREFETCH}(ptr {place}, i32 0, i32 2, i32 1)")
 
@@ -134,13 +134,13 @@ DECLARED = (
 
 
 def _signature(name: str) -> str:
-    """``last`` columns in the last of ``vectors``, for which ``mask`` has bits; bytes in ``stride``."""
+    """``last``: columns in the last of ``vectors``, ``mask``: its bits; ``stride``: in bytes."""
     numbers = ", ".join(f"i64 %{x}" for x in ("from", "to", "steps", "vectors", "last", "mask"))
     return f"internal void @{name}({numbers}, i64 %stride) noinline"
 
 
 def pack_rows(name: str) -> str:
-    """Copies rows of the right matrix, zeros after the last column."""
+    """Copies rows of the right matrix, padded with zeros after the last column."""
     w = Writer(_signature(name))
     mask = w.mask("%mask")
     every = f"<{', '.join(['i1 true'] * LANES)}>"
@@ -163,9 +163,9 @@ def pack_rows(name: str) -> str:
 
 
 def pack_turned(name: str) -> str:
-    """Packs a transposed matrix: blocks of 16 x 16 numbers are turned round.
+    """Packs a transposed matrix: transposes blocks of 16 x 16 numbers.
 
-    After the last column comes that one again, and after the last row there may be up to 15 more.
+    The last column is repeated as padding, and up to 15 rows may be written after the last one.
     """
     w = Writer(_signature(name))
     row_bytes = w.op("mul", "%vectors", VECTOR_BYTES)
@@ -183,7 +183,7 @@ def pack_turned(name: str) -> str:
             corner = w.at(start, (first, "%stride"))
             starts = [w.at(corner, (w.least(str(i), last), "%stride")) for i in range(LANES)]
             lines = [w.load(at, mask) for at in starts]
-            for at in starts:  # each on a page of its own, where the processor expects nothing
+            for at in starts:  # each on a page of its own, beyond the hardware prefetcher
                 w.prefetch(w.op("add", at, 2 * VECTOR_BYTES))
             to = w.at(target, (v, str(VECTOR_BYTES)))
             for i, line in enumerate(turned_block(w, lines)):
@@ -198,7 +198,7 @@ def pack_turned(name: str) -> str:
 
 
 def turned_block(w: Writer, lines: list[str]) -> list[str]:
-    """The columns of 16 vectors: pairs of numbers change places, then twos, fours and eights."""
+    """The transpose of 16 vectors: swaps single numbers, then groups of 2, 4 and 8."""
     for distance in (1, 2, 4, 8):
         following = list(lines)
         for i in range(LANES):

@@ -1,10 +1,10 @@
-"""A loop in LLVM's assembly language: axes around, and vectors along the innermost one.
+"""Writes a `Loop` in LLVM assembly: nested axes, with vectors along the innermost one.
 
 Functions that processors have no instruction for are NumPy's own (`ufunc_loops`), which take an array
-and not a vector. A loop with such steps goes along the innermost axis in tiles that stay in the
-core's first cache, and through each tile in stages: a stage computes, vector by vector, all that
-needs no further call, and leaves in scratch memory what later stages and the calls after it need.
-All results are stored by the last stage, since they may lie where the inputs are.
+rather than a vector. A loop with such steps processes the innermost axis in tiles that stay in the L1
+cache, and each tile in stages: a stage computes, vector by vector, everything that needs no further
+call, and saves in scratch memory what later stages and the calls after it need. The last stage
+stores all results, as they may overwrite the inputs.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from dataflow.kernels.jit.op_table import TABLE, TRUTHS
 from dataflow.kernels.jit.step_codegen import CALLED, Loop, StepWriter
 
 _VECTOR_BYTES = 64
-#: Bytes of the scratch memory, and elements of a tile.
+#: Bytes of scratch memory, and the fewest and most elements of a tile.
 _SCRATCH_BYTES, _LEAST_TILE, _MOST_TILE = 1 << 15, 64, 1024
-#: Where in the record of a NumPy array the address of its data is: the first thing after what all
-#: objects have (NumPy's C interface, `PyArrayObject`, the same since 1.0).
+#: The offset of the data's address in a NumPy array object: the first field after the object header
+#: (NumPy's C interface, `PyArrayObject`, unchanged since 1.0).
 DATA_OFFSET = object.__basicsize__
 
 _Steps = tuple[tuple[str, tuple[Any, ...]], ...]
 
 
 class _Call(NamedTuple):
-    """A call of NumPy's function: the value that it gives, and its operands."""
+    """A call of a NumPy function: the value that it computes, and its operands."""
 
     value: int
     op: str
@@ -37,10 +37,10 @@ class _Call(NamedTuple):
 
 
 class _Plan:
-    """What each stage of a loop computes, and where the values that outlive it lie.
+    """What each stage of a loop computes, and where values that later stages need are saved.
 
-    ``stage``: for each value the first that knows it. ``calls``: those after each stage. ``slots``:
-    the place in the scratch memory, by value. ``kept``: by stage, the values that it leaves there.
+    ``stage``: for each value, the first stage in which it is available. ``calls``: the calls after each
+    stage. ``slots``: positions in scratch memory, by value. ``kept``: the values each stage saves there.
     """
 
     def __init__(self, loop: Loop, inlined: frozenset[str]) -> None:
@@ -71,7 +71,7 @@ class _Plan:
         self._keep((value for value, _ in self.results), self.last)
         for stage, calls in enumerate(self.calls):
             for o in {o for call in calls for o in call.operands}:
-                # NumPy reads an input where it is; all else has to lie in the scratch memory.
+                # NumPy reads an input in place; everything else must be in scratch memory.
                 if not (o < self.inputs and loop.inputs[o] in "vr") and o not in called:
                     self._slot(o)
                     at = stage if self._is_everywhere(o) else self.stage[o]
@@ -82,11 +82,11 @@ class _Plan:
         self.slots.setdefault(value, len(self.slots))
 
     def _is_everywhere(self, value: int) -> bool:
-        """True for inputs and constants, which every stage has without the scratch memory."""
+        """True for inputs and constants, which every stage can get without scratch memory."""
         return value < self.inputs or self.steps[value - self.inputs][0] == "Const"
 
     def _keep(self, values: Iterable[int], stage: int) -> None:
-        """The values are needed in that stage."""
+        """Notes that ``stage`` needs the values."""
         for value in values:
             own = self.stage[value]
             if own < stage and not self._is_everywhere(value) and value not in self.slots:
@@ -94,7 +94,7 @@ class _Plan:
                 self.kept[own].append(value)
 
     def truths(self, loop: Loop) -> set[int]:
-        """The values that are truth values."""
+        """The values of type bool."""
         found = {i for i, letter in enumerate(loop.inputs) if letter in "bt"}
         for number, (op, operands) in enumerate(self.steps, self.inputs):
             if op in TRUTHS or (op in ("Select", "SelectV2") and operands[1] in found):
@@ -103,7 +103,7 @@ class _Plan:
 
 
 def _with_calls_written_out(loop: Loop) -> tuple[_Steps, list[int]]:
-    """The steps, those of ops made of NumPy's functions as their own steps, and the values' new numbers."""
+    """The steps, with composed ops that call NumPy expanded into theirs, and the values' new indices."""
     ops = {op for op, _ in loop.steps}
     if not ops & (CALLED - ufunc_loops.UFUNCS.keys()):
         return loop.steps, list(range(len(loop.inputs) + len(loop.steps)))
@@ -136,7 +136,7 @@ def _with_calls_written_out(loop: Loop) -> tuple[_Steps, list[int]]:
 
 
 def _needs(op: str, operands: tuple[Any, ...], number: int) -> set[int]:
-    """The values that a step, whose own value has that number, is made of."""
+    """The values that a step uses; ``number`` is the index of its own value."""
     if op == "Const":
         return set()
     if op == "Part":
@@ -151,7 +151,7 @@ def _needs(op: str, operands: tuple[Any, ...], number: int) -> set[int]:
 
 
 class _StageText:
-    """Writes one stage: the loop over a tile's vectors, and then what is left at its end."""
+    """Writes one stage: the loop over a tile's vectors, and then the remainder."""
 
     def __init__(self, loop: Loop, plan: _Plan, number: int, lanes: int, tile: int) -> None:
         self.loop, self.plan, self.number, self.tile = loop, plan, number, tile
@@ -162,7 +162,7 @@ class _StageText:
         self.prefix, self.lanes = prefix, lanes
 
     def lines(self, before: str, length: str, outside: str) -> list[str]:
-        """From the block ``before`` on to ``outside``; ``length`` is that of the axis or the tile."""
+        """The lines between the blocks ``before`` and ``outside``; ``length``: of the axis or the tile."""
         p, lanes = self.prefix, self.lanes
         self.body(self.wide, f"%{p}v")
         self.body(self.rest, f"%{p}whole")
@@ -184,7 +184,7 @@ class _StageText:
             f"  %{p}left = sub i64 {length}, %{p}whole",
             f"  %{p}some = icmp sgt i64 %{p}left, 0",
             f"  br i1 %{p}some, label %{p}last, label %{outside}",
-            # A vector, too, of which a mask names the first elements.
+            # The remainder is a vector, too, with a mask for its elements.
             f"{p}last:",
             f"  %{p}left.one = insertelement <{lanes} x i64> poison, i64 %{p}left, i64 0",
             f"  %{p}left.all = shufflevector <{lanes} x i64> %{p}left.one, <{lanes} x i64> poison, "
@@ -195,15 +195,15 @@ class _StageText:
         ]
 
     def body(self, w: StepWriter, place: str) -> None:
-        """One vector, at a place of the tile."""
+        """Writes one vector, at position ``place`` of the tile."""
         plan, stage = self.plan, self.number
-        # That of the whole axis.
+        # The position along the whole axis.
         index = w.put(f"add i64 %tile.begin, {place}") if plan.last else place
         values = [""] * len(plan.stage)
         parts: dict[int, list[str]] = {}
 
         def need(number: int) -> str:
-            """The name of a value; those of earlier stages come from the scratch memory."""
+            """The name of a value; values of earlier stages are loaded from scratch memory."""
             if not values[number]:
                 if number < plan.inputs:
                     values[number] = w.input(number, index)
@@ -229,7 +229,7 @@ class _StageText:
         return w.put(f"getelementptr {w.element}, ptr %scratch, i64 {at}")
 
     def to_scratch(self, w: StepWriter, value: int, name: str, place: str) -> None:
-        """A whole vector: a tile is a number of them."""
+        """Saves a whole vector: a tile consists of whole vectors."""
         address = self._scratch(w, value, place)
         if value in self.truths:
             kind = f"<{self.lanes} x i8>"
@@ -276,7 +276,7 @@ def _calls(plan: _Plan, stage: int, element: str, tile: int) -> tuple[list[str],
 def _innermost(
     loop: Loop, inlined: frozenset[str], before: str, outside: str
 ) -> tuple[list[str], list[str], set[str]]:
-    """What is done along the innermost axis, what the function begins with, and declarations."""
+    """The code along the innermost axis, the function's prologue, and declarations."""
     plan = _Plan(loop, inlined)
     size = np.dtype(loop.dtype).itemsize
     lanes = _VECTOR_BYTES // size
@@ -325,10 +325,10 @@ def _innermost(
 
 
 def source(loop: Loop, inlined: frozenset[str] = frozenset()) -> str:
-    """The loop in LLVM's assembly language, with steps in place of the functions ``inlined``.
+    """The loop in LLVM assembly, with the functions ``inlined`` written out as steps.
 
-    The table of one with rows ends with the address of the row numbers (along the first axis) and
-    how many rows there are. It returns the place of a number that is none of them, else -1.
+    The table of a loop with rows ends with the address of the row indices (along the first axis) and
+    the number of rows. It returns the position of an index that is out of range, else -1.
     """
     element = "float" if loop.dtype == "float32" else "double"
     letters = loop.letters
@@ -394,7 +394,7 @@ def source(loop: Loop, inlined: frozenset[str] = frozenset()) -> str:
     return "\n".join([*lines, *_for_objects(loop), ""])
 
 
-#: The numbers of rows are looked at before anything is changed.
+#: All row indices are checked before anything is changed.
 _CHECK = (
     "  br label %check",
     "check:",
@@ -416,7 +416,7 @@ _CHECKED = (
 
 
 def _row_number(loop: Loop, name: str, place: str) -> list[str]:
-    """The number of a row, at a place of the index."""
+    """Loads the row index at a position of the index array."""
     lines = [f"  %{name}.at = getelementptr {loop.index_type}, ptr %rows, i64 {place}"]
     if loop.index_type == "i64":
         return [*lines, f"  %{name} = load i64, ptr %{name}.at"]
@@ -425,7 +425,7 @@ def _row_number(loop: Loop, name: str, place: str) -> list[str]:
 
 
 def _for_objects(loop: Loop) -> list[str]:
-    """A function whose table has the arrays' records in place of their addresses."""
+    """A function whose table has the array objects in place of the data's addresses."""
     letters = loop.letters
     fields = loop.rank + 1 + len(letters) + loop.rank * (len(letters) - letters.count("n"))
     fields += 2 * ("r" in letters)

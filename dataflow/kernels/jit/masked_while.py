@@ -1,11 +1,11 @@
-"""A repetition within a loop in machine code: steps that are done again until all lanes are ready.
+"""A while loop inside a loop in machine code: steps are repeated until all lanes are done.
 
-In a loop's steps it is ``("Repeat", (start, steps, next, done, most))``. ``start`` are the numbers
-of the values that its state begins with. ``steps`` have numbers of their own that go on from there:
-how often it was begun (1, 2, ...), the state, and then their results; ``next`` of these are the
-state after it, and ``done`` tells whether that was the last time for an element. It ends when all
-elements of a vector are done, or after ``most`` times. Its value is the first part of the state;
-``("Part", (number, i))`` is part i of repetition ``number``. Repetitions have none within them.
+Among a loop's steps it is ``("Repeat", (start, steps, next, done, most))``. ``start`` holds the indices
+of the state's initial values. Inside, indices continue with the iteration's number (1, 2, ...), the
+state, and then the results of ``steps``; ``next`` holds the indices of the new state, and ``done`` that
+of a bool: whether an element is finished. The loop ends when all elements of a vector are done, or
+after ``most`` iterations. Its value is the first part of the state; ``("Part", (number, i))`` is part i
+of the loop whose value has index ``number``. Such loops cannot be nested.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 
 class _Writer(Protocol):
-    """What writes single steps (`compiler`)."""
+    """The part of `step_codegen.StepWriter` that is used here."""
 
     type: str
     truth: str
@@ -39,7 +39,7 @@ def write(
     done: int,
     most: int,
 ) -> list[str]:
-    """The names of the parts of the state at the end."""
+    """Writes the loop and returns the names of the parts of the final state."""
     name = f"{w.prefix}repeat{w.count}"
     w.lines += [f"  br label %{name}.before", f"{name}.before:", f"  br label %{name}", f"{name}:"]
     first = len(w.lines)

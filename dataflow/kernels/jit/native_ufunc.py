@@ -13,13 +13,13 @@ from dataflow.kernels.jit.step_codegen import Loop, can_write
 from dataflow.kernels.jit.thread_pool import run_calls
 from dataflow.kernels.jit.tracer import region_of
 
-#: Below this NumPy's calls cost no more than finding and calling a loop.
+#: With fewer elements NumPy's calls cost no more than looking up and calling a loop.
 SMALL_ELEMENTS = 4096
-#: With more bytes than this to move, the team's threads share the work.
+#: With more bytes than this to move, the pool's threads share the work.
 _SHARED_BYTES = 1 << 20
 _PIECE_BYTES = 2 << 20
 _MAX_RANK = 3
-#: Layouts that are remembered; where shapes change all the time, they are found anew.
+#: How many layouts are cached; beyond that, all are dropped.
 _MOST_LAYOUTS = 64
 
 Steps = tuple[tuple[str, tuple[Any, ...]], ...]
@@ -28,7 +28,7 @@ Steps = tuple[tuple[str, tuple[Any, ...]], ...]
 class Mapping:
     """Steps (as those of a `Loop`) over arrays that are broadcast to one shape.
 
-    ``at_once``: the first call compiles, since the other way gives other bits.
+    ``at_once``: the first call compiles, as NumPy would give other bits.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Mapping:
         self.results = results
         self._loops: dict[tuple[str, int], JitEntry[Function]] = {}
         self._layouts: dict[tuple[Any, ...], Layout | None] = {}
-        #: What shapes are broadcast to, and how many elements that has.
+        #: The broadcast shape and its number of elements, by the inputs' shapes.
         self.shapes: dict[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], int]] = {}
 
     @classmethod
@@ -59,8 +59,8 @@ class Mapping:
     ) -> Mapping | None:
         """The mapping; ``None`` where machine code has no such op or type.
 
-        With ``adds`` results are added to the outputs, which then may be broadcast, too: all that
-        falls on one element is added up, by one thread.
+        With ``adds`` results are added to the outputs, which may then be broadcast, too: everything that
+        falls on one element is summed, by one thread.
         """
         if np.dtype(dtype).char not in "fd" or not all(can_write(op, dtype) for op, _ in steps):
             return None
@@ -75,12 +75,12 @@ class Mapping:
         adds: bool = False,
         at_once: bool = False,
     ) -> Mapping | None:
-        """That of ``function(xp, *inputs)``, which gives one array or a tuple of them; as `of`."""
+        """As `of`, for ``function(xp, *inputs)``, which returns one array or a tuple of arrays."""
         region = region_of(function, num_inputs, "float64")
         return cls.of(dtype, region.steps, region.results, adds, at_once)
 
     def run(self, shape: tuple[int, ...], inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
-        """Fills ``outputs``, of ``shape``; ``False`` where that is not possible (yet)."""
+        """Computes ``outputs``, of ``shape``; ``False`` where there is no machine code (yet)."""
         arrays = [*inputs, *outputs]
         key = (shape, *[(x.shape, x.strides, x.dtype) for x in arrays])
         try:
@@ -110,7 +110,7 @@ class Mapping:
             letters.append("v" if x.dtype == self.dtype else "b")
             strides.append(x.strides if x.shape == shape else np.broadcast_to(x, shape).strides)
         axes = merged_axes(shape, strides)
-        if not axes and math.prod(shape) == 1:  # one element lies side by side with itself
+        if not axes and math.prod(shape) == 1:  # a single element counts as contiguous
             axes = [
                 (1, tuple(x.itemsize for x, a in zip(arrays, letters, strict=True) if a != "n"))
             ]
@@ -126,7 +126,7 @@ class Mapping:
             elif step != arrays[i].itemsize:
                 return None
         size_bytes = math.prod(shape) * self.dtype.itemsize * len(arrays)
-        # Sums that are made along the first axis are one thread's work.
+        # Sums along the first axis are computed by one thread.
         apart = len(axes) > 1 and all(axes[0][1][num_inputs - letters.count("n") :])
         return Layout(
             self._loop("".join(letters), num_inputs, len(axes) - 1),
@@ -152,7 +152,7 @@ _Axis = tuple[int, tuple[int, ...]]
 
 
 def merged_axes(shape: tuple[int, ...], strides: list[tuple[int, ...]]) -> list[_Axis]:
-    """The axes, those joined that are one axis in all arrays; none where there is no element."""
+    """The axes, merged where they are contiguous in all arrays; none where there are no elements."""
     axes: list[_Axis] = []
     for length, *steps in zip(shape, *strides, strict=True):
         if length == 0:
@@ -170,8 +170,8 @@ class Layout:
     """How arrays of certain shapes and strides are passed to their loop.
 
     ``numbers`` says which are passed as numbers (``None``: none); ``strides`` are those of the
-    outer axes. A ``shared`` one is cut along its first axis, whose strides are ``first_strides``,
-    into pieces of ``step``.
+    outer axes. A ``shared`` layout is split along its first axis, whose strides are
+    ``first_strides``, into pieces of ``step``.
     """
 
     __slots__ = ("first_strides", "lengths", "loop", "numbers", "shared", "step", "strides")
@@ -185,7 +185,7 @@ class Layout:
     ) -> None:
         self.loop = loop
         self.lengths = tuple(length for length, _ in axes)
-        # All of one array together.
+        # Grouped by array.
         outer = [steps for _, steps in axes[:-1]]
         self.strides = tuple(s for steps in zip(*outer, strict=True) for s in steps)
         self.numbers = numbers
@@ -209,7 +209,7 @@ class Layout:
 
 
 def _call_shared(function: Function, layout: Layout, arrays: list[Any]) -> None:
-    """One call for each piece of the first axis, by all threads."""
+    """Makes one call for each piece of the first axis, on all threads."""
     values = [
         x.item() if letter == "n" else address_of(x)
         for x, letter in zip(arrays, function.letters, strict=True)
@@ -236,8 +236,8 @@ def mapped(
 ) -> Any:
     """The result of a mapping with one result, or of ``otherwise(inputs)`` where it cannot run.
 
-    It is written to ``out``, or over input number ``reused``, where that has its shape and type;
-    nobody else may look at that input.
+    It is written to ``out``, or over input ``reused``, if that has its shape and type; that input must
+    not be used elsewhere.
     """
     shapes = tuple([x.shape for x in inputs])
     try:
@@ -261,9 +261,9 @@ def mapped(
 class NativeUfunc:
     """An element-wise function that is written once, ``f(xp, *arrays)``.
 
-    Arrays of float32 and float64 are computed by machine code where there is some, others, few
-    elements, and CuPy's by the function itself, to the same bits. ``ufunc`` is NumPy's own where
-    the function is one: then ``out`` is written to in any case.
+    Large float32 and float64 arrays are computed by machine code where there is some; other types,
+    few elements and CuPy's arrays by the function itself, with the same bits. ``ufunc`` is NumPy's
+    own if the function is one; then ``out`` is always written to.
     """
 
     def __init__(self, function: Callable[..., Any], ufunc: np.ufunc | None = None) -> None:
@@ -290,14 +290,14 @@ class NativeUfunc:
         return self.function(np, *inputs)
 
 
-#: A matrix is read in rows of at least so many numbers, for sums over its rows.
+#: For sums over its rows a matrix is read in rows of at least so many numbers.
 _WIDE_ROW = 256
-#: Shares of the rows that are added up apart, at most, and numbers in one of them, at least.
+#: The most shares of rows that are summed separately, and the fewest numbers in one.
 _MOST_SHARES, _LEAST_SHARE = 8, 1 << 16
 
 
 def rows_joined(rows: int, columns: int) -> int:
-    """How many rows of a contiguous matrix are taken as one, so that a loop along it is long."""
+    """How many rows of a contiguous matrix are treated as one, so that the inner loop is long."""
     joined = 1
     while joined * columns < _WIDE_ROW and rows % (2 * joined) == 0:
         joined *= 2
@@ -305,19 +305,19 @@ def rows_joined(rows: int, columns: int) -> int:
 
 
 def add_inner(x: Any, total: Any) -> None:
-    """Adds to ``total``, whose axes of length 1 are summed over, element after element.
+    """Adds ``x`` to ``total``, summing over the axes in which ``total`` has length 1, in order.
 
-    The last axis is none of these, so NumPy adds whole rows, in order.
+    The last axis is not one of these, so NumPy adds whole rows, in order.
     """
     axes = tuple(i for i, size in enumerate(total.shape) if size == 1 and x.shape[i] > 1)
     total += np.add.reduce(x, axis=axes, keepdims=True) if axes else x
 
 
 class ColumnSums:
-    """Sums over the rows of what a function ``f(xp, *matrices, *vectors)`` makes of matrices [rows, columns]
-    and vectors [columns]: one array, or a tuple of them.
+    """Sums over the rows of ``f(xp, *matrices, *vectors)``, which maps matrices [rows, columns] and
+    vectors [columns] to one array or a tuple of arrays.
 
-    One row after the other, by NumPy in the same order as by machine code.
+    Rows are added one after the other, by NumPy in the same order as by machine code.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -328,14 +328,14 @@ class ColumnSums:
         }
 
     def __call__(self, matrices: list[Any], vectors: Sequence[Any] = ()) -> list[Any] | None:
-        """One vector for each result; ``None`` for few numbers, and other types."""
+        """One vector for each result; ``None`` for small matrices and other types."""
         rows, columns = matrices[0].shape
         mapping = self._mappings.get(matrices[0].dtype.char)
         if mapping is None or rows * columns < SMALL_ELEMENTS:
             return None
-        # Several rows as one: otherwise each addition waits for the one before.
+        # Several rows as one: otherwise each addition depends on the one before.
         joined = rows_joined(rows, columns)
-        # Shares of the rows have sums of their own: threads add them up.
+        # Each share of the rows has a sum of its own, so threads can compute them.
         shares = 1
         while shares < _MOST_SHARES and rows * columns // shares >= _LEAST_SHARE:
             if rows // joined % (2 * shares):

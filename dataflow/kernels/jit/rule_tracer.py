@@ -1,5 +1,7 @@
-"""Optimizers' rules as loops (`tracer`): a rule changes arrays in place, and what the variable and its
-slots hold at the end is stored. A rule that looks at the value of a scalar stays with NumPy.
+"""Turns optimizers' update rules into loops (`tracer`).
+
+A rule changes arrays in place; the loop stores what the variable and its slots hold at the end. A
+rule that depends on the value of a scalar is left to NumPy.
 """
 
 from __future__ import annotations
@@ -17,9 +19,9 @@ from dataflow.kernels.jit.tracer import Recorder, Untraceable, Value
 
 
 class Traced(NamedTuple):
-    """A rule as a loop, written down (``spec``) and compiled (``loop``, or ``rows`` of it).
+    """A rule as a loop (``spec``), and compiled for whole arrays (``loop``) and for rows (``rows``).
 
-    ``changed``: which of its arrays it changes, in the order of the loop's results.
+    ``changed``: the arrays that it changes, in the order of the loop's results.
     """
 
     spec: Loop
@@ -38,9 +40,9 @@ def trace(
 ) -> Traced | None:
     """The loop of ``rule(xp, scratch, *arrays, grad, *scalars)``; ``None`` for one with branches.
 
-    ``char`` is NumPy's letter of the arrays' type. ``scalars`` has an ellipsis for each number,
-    which becomes an input, and the flags as they are. With ``by_rows`` the arrays are changed in the
-    rows that an index names.
+    ``char`` is NumPy's character code of the arrays' type. ``scalars`` has an ellipsis for each number,
+    which becomes an input, and flags as they are. With ``by_rows`` only the rows given by an index are
+    changed.
     """
     numbers = sum(s is ... for s in scalars)
     recorder = Recorder(num_arrays + 1 + numbers)
@@ -68,8 +70,7 @@ def trace(
 def trace_call(
     rule: Callable[..., None], arrays: list[Any], scalars: tuple[Any, ...], by_rows: bool
 ) -> tuple[Traced | None, list[Any]]:
-    """What `trace` makes of a rule called with ``arrays`` and ``scalars``, and those of them that
-    are numbers."""
+    """The traced rule for ``arrays`` and ``scalars``, and the scalars that are numbers."""
     kinds: list[Any] = []
     numbers: list[Any] = []
     for scalar in scalars:

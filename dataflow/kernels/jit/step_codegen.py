@@ -1,7 +1,7 @@
-"""What one step of a loop is in LLVM's assembly language.
+"""Writes single steps of a loop in LLVM assembly.
 
 Results are bit for bit those of the NumPy ops in the same order: every step is one IEEE operation,
-and none are contracted or put in another order.
+and none are contracted or reordered.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from dataflow.kernels.jit.op_table import TABLE, elementary_ops, truths_among
 
 
 class Loop(NamedTuple):
-    """What is done to each element, in static single assignment.
+    """What is done to each element, in static single assignment form.
 
-    ``inputs`` has a letter for each array: ``v`` for elements that lie side by side along the
-    innermost axis, ``u`` for one element for the whole innermost axis, ``r`` as ``v`` in the row
-    that the index names, ``n`` for one number for all, ``b`` for truth values side by side, ``t`` for one
-    truth value for the whole innermost axis. A result
-    may be ``+``: as ``v``, but added to what is there. Value i is input i, or the result of a step; ``steps`` are (op type,
-    operand numbers), ``("Const", (number,))``, or those of a `masked_while`; ``results`` are (value, letter) of what is
-    stored; ``rank`` counts the axes around the innermost one; ``index_type`` is LLVM's type of row
-    numbers.
+    ``inputs`` has a letter for each array:
+
+    - ``v``: contiguous along the innermost axis; ``r``: the same, in the row given by an index;
+    - ``u``: one element for the whole innermost axis; ``n``: one number for all elements;
+    - ``b``: bool, contiguous; ``t``: one bool for the whole innermost axis.
+
+    A result may be ``+``: as ``v``, but added to the array. Value i is input i or the result of a step;
+    ``steps`` are (op type, operand indices), ``("Const", (number,))``, or those of a `masked_while`;
+    ``results`` are (value, letter) of what is stored; ``rank`` is the number of axes around the innermost
+    one; ``index_type`` is LLVM's type of row indices.
     """
 
     dtype: str
@@ -38,16 +40,16 @@ class Loop(NamedTuple):
 
     @property
     def letters(self) -> str:
-        """Those of the inputs, then those of the results."""
+        """The letters of the inputs, then those of the results."""
         return self.inputs + "".join(letter for _, letter in self.results)
 
 
-#: Steps that are none of `TABLE`, and those that differ among processors.
+#: Steps that are not in `TABLE`, and those whose code depends on the processor.
 _OTHERS = frozenset({"Const", "Repeat", "Part", "Maximum", "Minimum"})
 
 
 def _calls(op: str) -> bool:
-    """True for an op that is computed by NumPy's own function, or made of such."""
+    """True for an op that calls a NumPy function, itself or in one of its steps."""
     return not elementary_ops(op).isdisjoint(ufunc_loops.UFUNCS)
 
 
@@ -55,12 +57,12 @@ def _is_written(op: str) -> bool:
     return op in _OTHERS or bool(TABLE[op].llvm)
 
 
-#: The op types that steps of any type may have.
+#: The op types that steps of both dtypes may have.
 OPS = _OTHERS | {op for op in TABLE if all(map(_is_written, elementary_ops(op)))}
-#: Those that are computed by NumPy's own functions, between the loops over a tile (`loop_codegen`).
+#: The op types that call NumPy's own functions, between the loops over a tile (`loop_codegen`).
 CALLED = frozenset(op for op in TABLE if _calls(op))
-#: Where operands are equal, zeros of both signs among them, NumPy on this processor takes the second;
-#: elsewhere the larger zero.
+#: Of equal operands, such as zeros of both signs, NumPy's maximum and minimum take the second on this
+#: processor; elsewhere +0 counts as larger than -0.
 _TAKES_SECOND = platform.machine().lower() in ("x86_64", "amd64", "i386", "i686")
 
 
@@ -72,7 +74,7 @@ def can_write(op: str, dtype: Any) -> bool:
 class StepWriter:
     """Writes the steps for one width: a vector of elements, or a single one.
 
-    With a ``mask``, only the elements that it names are read and stored.
+    With a ``mask``, only the elements that it selects are read and stored.
     """
 
     def __init__(self, loop: Loop, lanes: int, prefix: str, mask: str = "") -> None:
@@ -89,7 +91,7 @@ class StepWriter:
         self.count = 0
 
     def put(self, text: str) -> str:
-        """A new name for what ``text`` computes."""
+        """Adds the instruction ``text`` and returns the name of its result."""
         name = f"%{self.prefix}{self.count}"
         self.count += 1
         self.lines.append(f"  {name} = {text}")
@@ -103,7 +105,7 @@ class StepWriter:
         return "<" + ", ".join([f"{self.element} {text}"] * self.lanes) + ">"
 
     def spread(self, scalar: str, element: str = "") -> str:
-        """A vector all of whose elements are one."""
+        """A vector whose elements all equal ``scalar``."""
         if self.lanes == 1:
             return scalar
         kind = f"<{self.lanes} x {element or self.element}>"
@@ -112,7 +114,7 @@ class StepWriter:
         return self.put(f"shufflevector {kind} {first}, {kind} poison, {mask}")
 
     def step(self, op: str, *x: Any) -> str:
-        """One op on names or Python numbers."""
+        """Writes one op on names or Python numbers; returns the name of its result."""
         if op in ("Maximum", "Minimum"):
             return self._furthest(op, *x)
         row = TABLE[op]
@@ -132,7 +134,7 @@ class StepWriter:
         raise ValueError(f"no machine code for the op type {op!r}")
 
     def _step_with_truths(self, op: str, *x: Any) -> str:
-        """A step of a composed op: truth values that are computed with are one and zero."""
+        """A step of a composed op, where a bool in arithmetic counts as 1 or 0."""
         truths = truths_among(op, len(x))
         return self.step(
             op,
@@ -143,10 +145,10 @@ class StepWriter:
         )
 
     def _furthest(self, op: str, x: Any, y: Any) -> str:
-        """The maximum or minimum of two elements, or of one and a number; a NaN stays."""
+        """The maximum or minimum of two elements, or of one and a number; NaN is propagated."""
         if not _TAKES_SECOND:
             return self._intrinsic(op.lower(), x, self.constant(y) if isinstance(y, float) else y)
-        # The second operand where it is a NaN, or no less far out.
+        # The second operand if it is NaN, or at least as large (as small).
         takes = self.step("LessEqual" if op == "Maximum" else "GreaterEqual", x, y)
         if not isinstance(y, float):
             takes = self.step("LogicalOr", takes, self.step("NotEqual", y, y))
@@ -154,19 +156,19 @@ class StepWriter:
 
     @property
     def whole_type(self) -> str:
-        """That of whole numbers as wide as the elements."""
+        """The type of integers as wide as the elements."""
         bits = "i32" if self.element == "float" else "i64"
         return bits if self.lanes == 1 else f"<{self.lanes} x {bits}>"
 
     def whole(self, number: int) -> str:
-        """A whole number, for each element."""
+        """An integer, for each element."""
         if self.lanes == 1:
             return str(number)
         bits = "i32" if self.element == "float" else "i64"
         return "<" + ", ".join([f"{bits} {number}"] * self.lanes) + ">"
 
     def call(self, name: str, *x: Any) -> str:
-        """One of LLVM's own functions on names or Python numbers."""
+        """Calls an LLVM intrinsic on names or Python numbers."""
         return self._intrinsic(name, *(self.constant(v) if isinstance(v, float) else v for v in x))
 
     def _intrinsic(self, name: str, *x: str) -> str:
@@ -179,7 +181,7 @@ class StepWriter:
         return self.put(f"getelementptr {kind}, ptr %row{number}, i64 {index}")
 
     def load(self, kind: str, address: str, align: int) -> str:
-        """The elements at an address."""
+        """Loads the elements at an address."""
         if not self.mask:
             return self.put(f"load {kind}, ptr {address}, align {align}")
         name = f"@llvm.masked.load.v{self.lanes}{'i8' if align == 1 else self.letter}.p0"
@@ -202,7 +204,7 @@ class StepWriter:
         )
 
     def input(self, number: int, index: str) -> str:
-        """An input's element at a place of the innermost axis."""
+        """Loads an input's element at a position of the innermost axis."""
         letter = self.loop.inputs[number]
         if letter in "un":
             return self.spread(f"%u{number}")
@@ -215,12 +217,12 @@ class StepWriter:
         return self.load(self.type, self.element_address(number, index, self.element), self.align)
 
     def truth_of(self, byte: str) -> str:
-        """The truth values that bytes stand for."""
+        """The bools that bytes represent."""
         kind, zero = ("i8", "0") if self.lanes == 1 else (f"<{self.lanes} x i8>", "zeroinitializer")
         return self.put(f"icmp ne {kind} {byte}, {zero}")
 
     def store_result(self, number: int, letter: str, value: str, index: str) -> None:
-        """Stores array ``number``'s element at a place of the innermost axis, or adds to it."""
+        """Stores an element of array ``number`` at a position of the innermost axis, or adds to it."""
         address = self.element_address(number, index, self.element)
         if letter == "+":
             before = self.load(self.type, address, self.align)
@@ -228,7 +230,7 @@ class StepWriter:
         self.store(value, address, self.align)
 
     def values_of(self, steps: Any, values: list[str]) -> None:
-        """Writes steps one after the other; their names are added to those of ``values``."""
+        """Writes steps one after the other, and appends the names of their results to ``values``."""
         parts: dict[int, list[str]] = {}
         for op, operands in steps:
             values.append(self.value_of(op, operands, values, parts))
@@ -236,7 +238,7 @@ class StepWriter:
     def value_of(
         self, op: str, operands: Any, values: list[str], parts: dict[int, list[str]]
     ) -> str:
-        """Writes a step whose operands are among ``values``; ``parts`` are those of repetitions."""
+        """Writes a step whose operands are among ``values``; ``parts`` are the states of inner loops."""
         if op == "Const":
             return self.constant(operands[0])
         if op == "Repeat":

@@ -1,18 +1,18 @@
-"""Threads that run machine code together, without the interpreter.
+"""A pool of threads that run machine code together, without the interpreter.
 
-A `parallel._Helper` must wake and then take the interpreter's lock before it can begin, which takes
-0.1 ms where the products of a small network take 0.05 to 0.2 ms. A member of the team never holds
-that lock: it waits inside machine code for the next list of calls, first in a loop (for a moment,
-`_WAITING_SECONDS`, without offering the processor to others: on a busy machine an offer costs
-milliseconds), then asleep. The caller takes part; calls are handed out one by one as threads become
-free, so one that is busy elsewhere does fewer of them.
+A `parallel._Helper` must wake up and take the interpreter lock before it can start, which takes
+0.1 ms, while the products of a small network take 0.05 to 0.2 ms. A member of this pool (a `Team`)
+never holds that lock: it waits inside machine code for the next list of calls, first spinning for
+`_WAITING_SECONDS` (without yielding the processor: on a busy machine a yield costs milliseconds),
+then asleep on a futex. The caller takes part; calls are handed out one by one as threads become free,
+so a thread that is busy elsewhere makes fewer of them.
 
 Measured on two cores, the product of 128 x 784 and 784 x 256, microseconds: 240 by one thread, 245
-by two with a helper that is asleep, 140 here, and 160 where the member had gone to sleep.
+by two with a sleeping helper, 140 here, and 160 where the member was asleep.
 
-The list is published in one 64-bit word: its number, how many calls it has, and the next one to be
-made. Whoever raises the last of these by one, in a single step, makes that call; the word holds all
-that has to be looked at together, so nobody can take a call of a list that is over.
+The list is published in one 64-bit word: its number, its length, and the index of the next call. A
+thread that increments that index atomically makes the call. As the word holds everything that must
+be read together, no thread can take a call of a list that is finished.
 
 Linux on x86-64 and 64-bit ARM, with llvmlite; elsewhere `run_calls` makes the calls one by one.
 """
@@ -37,19 +37,20 @@ from dataflow.kernels.jit.compiler import address_of, compile_source
 from dataflow.kernels.parallel import num_workers
 from dataflow.kernels.subnormals import compute_in_this_thread
 
-#: How long a member that has nothing to do waits in a loop; and a caller for the others' last call.
-#: (An unrolled LSTM beside TensorFlow on a quiet machine: 0.92 of its time with 30 us, 0.75 with 100,
-#: 0.70 with 400; to wake a member that sleeps takes the caller 40 us.)
+#: How long an idle member spins, and a caller that waits for the others' last calls. (An unrolled LSTM
+#: on an idle machine takes 0.92 of TensorFlow's time with 30 us, 0.75 with 100, 0.70 with 400; waking
+#: a sleeping member takes the caller 40 us.)
 _WAITING_SECONDS = 300e-6
-#: Calls in a list at most: their number has 16 bits of the word.
+#: The most calls in a list: their number has 16 bits in the word.
 MOST_CALLS = (1 << 16) - 1
 
-#: Where things lie in the team's memory, in bytes. What different threads write lies apart.
+#: Offsets in the team's memory, in bytes. Fields written by different threads are on separate cache
+#: lines.
 _WORD, _DONE, _SLEEPERS, _CALLER_SLEEPS, _CALLS = 0, 64, 128, 192, 256
 _PATIENCE, _MEMBERS, _STOPPED, _EACH, _JOINED = 264, 272, 280, 288, 320
 _MEMORY_BYTES = 384
 
-#: The numbers of the system call `futex`, and the instruction that waits a moment.
+#: The number of the system call `futex`, and the instruction for a short pause.
 _MACHINES = {"x86_64": (202, "pause"), "aarch64": (98, "yield")}
 
 Call = tuple[int, bytes]
@@ -80,13 +81,13 @@ class Team:
         ]
         for thread in self._threads:
             thread.start()
-        atexit.register(self.stop)  # the machine code goes when the interpreter does
+        atexit.register(self.stop)  # the machine code is freed with the interpreter
 
     def _set(self, place: int, number: int) -> None:
         ctypes.c_int64.from_address(self._memory + place).value = number
 
     def run(self, calls: Sequence[Call], each: int, members: int) -> None:
-        """As `run_calls`, with at most so many members; the caller holds `busy`."""
+        """As `run_calls`, with at most ``members`` members; the caller holds `busy`."""
         count = len(calls)
         offset = 16 * count
         places: list[int] = []
@@ -99,7 +100,7 @@ class Team:
         self._run(self._memory, members, each, count // each, b"".join(tables))
 
     def stop(self) -> None:
-        """Ends the threads; nothing in a process forked from the team's."""
+        """Ends the threads; does nothing in a forked process."""
         if os.getpid() != self._process:
             return
         with self.busy:
@@ -110,7 +111,7 @@ class Team:
 
 
 def _seconds_of_a_look(wait: int) -> float:
-    """The least of some measurements: a thread that is held up takes any time."""
+    """The duration of one spin: the minimum of several measurements, as a thread may be interrupted."""
     function, count = ctypes.CFUNCTYPE(None, ctypes.c_int64)(wait), 200
 
     def measured() -> float:
@@ -133,10 +134,10 @@ def _team(_process: int) -> Team | None:
 def run_calls(calls: Sequence[Call], each: int = 1) -> None:
     """Calls ``function(table)`` for each (address of machine code, its table), in any order.
 
-    With ``each``, so many of them belong together: one thread makes them, in order.
+    With ``each``, so many consecutive calls belong together: one thread makes them, in order.
 
-    By the team where this thread may use several threads (`parallel.limited_to`) and nobody else
-    has the team at work; else by this thread alone. Tables are whole numbers of 8 bytes long.
+    The team makes them if this thread may use several threads (`parallel.limited_to`) and no other
+    thread is using the team; otherwise this thread does. A table's length is a multiple of 8 bytes.
     """
     members = min(num_workers(), len(calls)) - 1
     if members > 0 and len(calls) <= MOST_CALLS:
@@ -166,9 +167,9 @@ _WAIT, _WAKE, _ALL = 128, 129, 0x7FFFFFFF  # futex: those of this process
 def source(futex: int, moment: str) -> str:
     """The functions in LLVM's assembly language.
 
-    ``serve(memory)`` is a member's life. ``run(memory, members, each, count, list)``
-    publishes a list, takes part, and returns when all its calls are made; the list begins with pairs (address of a
-    function, place of its table in the list). ``wait(count)`` looks at nothing so many times.
+    ``serve(memory)`` is a member's main loop. ``run(memory, members, each, count, list)`` publishes a
+    list, takes part, and returns when all its calls are made; the list begins with pairs (address of a
+    function, offset of its table in the list). ``wait(count)`` only spins, to measure how long it takes.
     """
     pause = f'  call void asm sideeffect "{moment}", ""()'
 
@@ -185,7 +186,7 @@ def source(futex: int, moment: str) -> str:
         )
 
     def idle(looks: str) -> list[str]:
-        """Waits a moment before the next look, or is out of patience."""
+        """Pauses before the next look, or goes to sleep after too many."""
         return [
             "idle:",
             f"  %{looks}.next = add i64 %{looks}, 1",
@@ -196,7 +197,7 @@ def source(futex: int, moment: str) -> str:
             "  br label %wait",
         ]
 
-    # Makes calls of the list number %epoch until none is left; gives how many.
+    # Makes calls of list number %epoch until none is left; returns how many.
     take = [
         "define internal i64 @take(ptr %memory, i64 %epoch) {",
         "entry:",

@@ -1,9 +1,9 @@
-"""Functions of arrays as steps: a function is run once on stand-ins that write down what it does.
+"""Traces functions of arrays: a function is run once on stand-ins that record its steps.
 
-A function ``f(xp, *arrays)`` is arithmetic, comparisons, ``xp.where`` and the like, also in place
-(``x += y``, ``xp.exp(x, out=x)``): each stand-in knows which value it holds now. NumPy and CuPy run
-the same function on arrays; of its steps machine code and CUDA C are made. One that looks at a value
-(``if power == -0.5``) cannot be written down: `Untraceable`.
+A function ``f(xp, *arrays)`` consists of arithmetic, comparisons, ``xp.where`` and the like, also in
+place (``x += y``, ``xp.exp(x, out=x)``): each stand-in knows which value it currently holds. NumPy
+and CuPy run the same function on arrays; machine code and CUDA C are generated from its steps. A
+function that depends on a value (``if power == -0.5``) cannot be traced: `Untraceable`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Untraceable(Exception):
 
 
 def region_of(function: Callable[..., Any], num_inputs: int, dtype: str) -> Region:
-    """The steps of ``function(xp, *arrays)``, which gives one result or a tuple of them."""
+    """The steps of ``function(xp, *arrays)``, which returns one result or a tuple of results."""
     recorder = Recorder(num_inputs)
     results = function(recorder, *recorder.inputs())
     results = results if isinstance(results, tuple) else (results,)
@@ -32,16 +32,16 @@ def region_of(function: Callable[..., Any], num_inputs: int, dtype: str) -> Regi
 
 
 def is_recorder(xp: Any) -> bool:
-    """Whether ``xp`` writes a function down: then no value may be looked at."""
+    """Whether ``xp`` is recording a function, so that values are not known."""
     return isinstance(xp, Recorder)
 
 
 def repeated(
     xp: Any, step: Callable[..., tuple[tuple[Any, ...], Any]], state: tuple[Any, ...], most: int
 ) -> tuple[Any, ...]:
-    """The state after ``step`` was done 1, 2, ... times, until all elements are done.
+    """The state after repeating ``step`` for i = 1, 2, ... until all elements are done.
 
-    ``step(i, *state)`` gives the next state, and where it is precise enough.
+    ``step(i, *state)`` returns the next state, and for which elements it is precise enough.
     """
     if isinstance(xp, Recorder):
         return xp.repeated(step, state, most)
@@ -53,7 +53,7 @@ def repeated(
 
 
 class Recorder:
-    """Stands for ``xp``, and writes down steps as those of a `Loop`."""
+    """Stands for ``xp``, and records steps as those of a `Loop`."""
 
     inf, nan = float("inf"), float("nan")
 
@@ -67,12 +67,12 @@ class Recorder:
         return [Value(self, i) for i in range(self.num_inputs)]
 
     def put(self, op: str, *operands: Any) -> int:
-        """The number of the value of a new step."""
+        """Adds a step and returns the index of its value."""
         self.steps.append((op, operands))
         return self._first + len(self.steps) - 1
 
     def number_of(self, x: Any) -> int:
-        """That of the value of a stand-in or of a number."""
+        """The index of the value of a stand-in or of a constant."""
         if isinstance(x, Value):
             return x.number
         if isinstance(x, (int, float, np.number)):
@@ -80,7 +80,7 @@ class Recorder:
         raise Untraceable
 
     def step(self, op: str, *operands: Any) -> Value:
-        """A new value; truth values that are computed with are one and zero."""
+        """Adds a step and returns its value; a bool in arithmetic counts as 1 or 0."""
         takes_truths = truths_among(op, len(operands))
         numbers = []
         for i, x in enumerate(operands):
@@ -139,13 +139,13 @@ class Recorder:
 
 
 class Value:
-    """Stands for an array or a scalar: the number of the value that it holds."""
+    """Stands for an array or a scalar; ``number`` is the index of the value that it holds."""
 
     def __init__(self, recorder: Recorder, number: int, is_truth: bool = False) -> None:
         self.recorder, self.number, self.is_truth = recorder, number, is_truth
 
     def take(self, other: Value) -> Value:
-        """Holds the other's value from now on."""
+        """Takes over the other's value, as an assignment in place does."""
         self.number, self.is_truth = other.number, other.is_truth
         return self
 

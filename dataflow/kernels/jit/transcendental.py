@@ -1,26 +1,26 @@
-"""Exponentials and logarithms in steps that every processor has, for loops in machine code.
+"""Exponentials and logarithms by elementary instructions, for loops in machine code.
 
 Single precision. ``exp`` and ``log`` are computed as NumPy computes them on x86-64 processors with
-fused multiplication and addition (its ``loops_exponent_log``: the same reduction, quotient of
-polynomials and order of steps), so that they have the same bits there, which `compiler.inlined` makes
-sure of. NaN, infinity, overflow and the smallest numbers come out as IEEE 754 has them.
+fused multiply-add (its ``loops_exponent_log``: the same range reduction, rational approximation and
+order of operations), so that they give the same bits there; `compiler.inlined` checks this. NaN,
+infinity, overflow and subnormal numbers follow IEEE 754.
 """
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
-#: Up to the first exp(x) is 0, from the second on infinity.
+#: exp(x) is 0 below the first, and infinity above the second.
 _LOWEST, _HIGHEST = -103.97208404541015625, 88.72283935546875
 _LOG2_E = 1.44269504088896341
-#: Minus ln 2 in two parts, and exp(r) as a quotient, by powers of r from the highest on.
+#: -ln 2 in two parts, and exp(r) as a quotient of polynomials, from the highest power of r on.
 _EXP_LN2 = (-6.93145752e-1, -1.42860677e-6)
 _EXP_ABOVE = (
     *(5.082762527590693718096e-04, 6.757896990527504603057e-03, 5.114512081637298353406e-02),
     *(2.473615434895520810817e-01, 7.257664613233124478488e-01, 9.999999999980870924916e-01),
 )
 _EXP_BELOW = (2.159509375685829852307e-02, -2.742335390411667452936e-01, 1.0)
-#: ln(1 + r) likewise.
+#: ln(1 + r), likewise.
 _LOG_ABOVE = (
     *(2.589979117907922693523e-02, 3.808837741388407920751e-01, 1.480000633576506585156e00),
     *(2.112677543073053063722e00, 9.999999999999998702752e-01, 0.0),
@@ -30,17 +30,17 @@ _LOG_BELOW = (
     *(2.453006071784736363091e00, 2.612677543073109236779e00, 1.0),
 )
 _LN2 = 0.693147180559945309
-#: A number added to this, and then taken off, is whole.
+#: Adding this and subtracting it again rounds to an integer.
 _MAGIC, _MAGIC_BITS = 1.5 * 2.0**23, 0x4B400000
 _SQRT_HALF = 0.707106781186547524
 _SMALLEST_NORMAL, _RAISE, _RAISED_BITS = 2.0**-126, 2.0**23, 23.0
 _EXPONENT_BIAS, _EXPONENT_SHIFT = 127, 23
-#: The digits of a number, and the exponent of those in [0.5, 1).
+#: The mantissa bits of a number, and the exponent bits of numbers in [0.5, 1).
 _DIGITS, _HALF_BITS = 0x007FFFFF, 0x3F000000
 
 
 class Steps(Protocol):
-    """What writes single steps (`compiler`)."""
+    """The part of `step_codegen.StepWriter` that is used here."""
 
     type: str
 
@@ -54,7 +54,7 @@ class Steps(Protocol):
 
 
 def write(steps: Steps, op: str, x: str) -> str:
-    """The name of the result."""
+    """Writes the steps of ``op`` on ``x`` and returns the name of the result."""
     match op:
         case "Exp":
             return _exp(steps, x)
@@ -77,7 +77,7 @@ def _power_of_two(steps: Steps, whole: str) -> str:
 
 
 def _exp(steps: Steps, x: str) -> str:
-    """2^n exp(r) with n a whole number and abs(r) at most half of ln 2."""
+    """2^n exp(r), where n is an integer and abs(r) <= ln(2) / 2."""
     shifted = steps.step("Add", steps.step("Mul", x, _LOG2_E), _MAGIC)
     n = steps.step("Sub", shifted, _MAGIC)
     rest = steps.call("fma", n, _EXP_LN2[0], x)
@@ -96,7 +96,7 @@ def _exp(steps: Steps, x: str) -> str:
 
 
 def _log(steps: Steps, x: str) -> str:
-    """e ln 2 + ln(m) where x is m 2^e, and m lies around 1."""
+    """e ln 2 + ln(m), where x = m 2^e and m is near 1."""
     tiny = steps.step("Less", x, _SMALLEST_NORMAL)
     raised = steps.step("Select", tiny, steps.step("Mul", x, _RAISE), x)
     bits = steps.put(f"bitcast {steps.type} {raised} to {steps.whole_type}")
@@ -116,7 +116,7 @@ def _log(steps: Steps, x: str) -> str:
 
 
 def _logarithm_at_the_ends(steps: Steps, x: str, total: str) -> str:
-    """A logarithm ``total``, and what it is of infinity, NaN, zero and negative numbers."""
+    """The logarithm ``total``, corrected for infinity, NaN, zero and negative numbers."""
     infinity = float("inf")
     total = steps.step("Select", steps.step("Less", x, infinity), total, x)  # and NaN
     total = steps.step("Select", steps.step("Equal", x, 0.0), -infinity, total)

@@ -1,14 +1,14 @@
-"""The inner loops of NumPy's ufuncs, for machine code to call.
+"""The inner loops of NumPy's ufuncs, which machine code calls.
 
-No processor has an instruction for ``exp``, and every library rounds it in its own way. Machine code
-that called another than NumPy's would change a result in its last digit when it takes NumPy's place.
-So it calls NumPy's own: a ufunc has a function for each type, ``void(char **args, npy_intp *dims,
-npy_intp *steps, void *data)``, and the table of them is part of its C structure
-(`PyUFuncObject`, public since NumPy 1.0).
+No processor has an instruction for ``exp``, and every library rounds it in its own way. If machine
+code called another library's, results would change in the last digit when it replaces NumPy. So it
+calls NumPy's own: a ufunc has a function for each type, ``void(char **args, npy_intp *dims,
+npy_intp *steps, void *data)``, and the table of these is part of its C structure (`PyUFuncObject`,
+public since NumPy 1.0).
 
-A table that is not as expected, or a function that gives other bits than the ufunc for some of the
-numbers it is tried on, is not used; then the ufunc itself is (`ImportError` in a build, see
-`compiler.JitEntry`).
+If the table is not as expected, or a function gives other bits than the ufunc for any of the numbers
+that it is tested with, it is not used: the build fails with `ImportError` (see `compiler.JitEntry`),
+and the ufunc itself is called.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from dataflow.kernels.subnormals import Computing
 
 #: The ufunc of each op type.
 UFUNCS = {"Exp": "exp", "Expm1": "expm1", "Log": "log", "Log1p": "log1p", "Tanh": "tanh"}
-#: The power of two arrays, side by side in memory both. The op type ``Pow`` is none of these: where
-#: the exponent is one number, ``power`` takes shortcuts that depend on how it is passed.
+#: The power of two contiguous arrays. The op type ``Pow`` is not among these: for a scalar exponent
+#: ``power`` takes shortcuts that depend on how it is passed.
 POWER = "PowerOfArrays"
 #: The ufunc of each op type that loops call.
 NAMES = {**UFUNCS, POWER: "power"}
 _PREFIX = "dataflow_numpy_"
 _PATTERN = re.compile(rf"@{_PREFIX}(\w+)_([fd])\b")
-#: Elements of the arrays that a function is tried on, and some lengths of its calls.
+#: Elements of the arrays that a function is tested with, and lengths of the calls.
 _TRIED, _LENGTHS = 2048, (1, 2, 3, 7, 16, 33, 257)
 
 
 class _UFunc(ctypes.Structure):
-    """The beginning of `PyUFuncObject`, after what all objects have."""
+    """The beginning of `PyUFuncObject`, after the object header."""
 
     _fields_ = (
         ("nin", ctypes.c_int),
@@ -57,12 +57,12 @@ _INNER_LOOP = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4)
 
 
 def symbol(op: str, char: str) -> str:
-    """What the function is called in LLVM's assembly language; ``char`` is NumPy's letter of its type."""
+    """The function's name in LLVM assembly; ``char`` is NumPy's character code of its type."""
     return f"@{_PREFIX}{NAMES[op]}_{char}"
 
 
 def addresses(text: str) -> dict[str, int]:
-    """Where the functions are that a text calls, by symbol. Raises `ImportError` without one."""
+    """The addresses of the functions that ``text`` calls, by symbol. Raises `ImportError` if one is missing."""
     found = {}
     for name, char in set(_PATTERN.findall(text)):
         address = inner_loop(name, char)
@@ -81,7 +81,7 @@ def inner_loop(name: str, char: str) -> int | None:
 
 
 def _from_table(ufunc: Any, number: int) -> int | None:
-    """The function whose types are all of one number; ``None`` where the table is another."""
+    """The function whose types all have number ``number``; ``None`` where the table is unexpected."""
     if sys.implementation.name != "cpython" or type(ufunc) is not np.ufunc:
         return None
     head = object.__basicsize__
@@ -99,13 +99,13 @@ def _from_table(ufunc: Any, number: int) -> int | None:
     wanted = bytes([number] * fields.nargs)
     for i in range(fields.ntypes):
         if types[i * fields.nargs : (i + 1) * fields.nargs] == wanted:
-            # One with data is a general loop that is told what to compute; none of ours is.
+            # A function with data is a generic loop; ours have none.
             return None if fields.data[i] else fields.functions[i]
     return None
 
 
 def _gives_the_same(ufunc: Any, char: str, address: int) -> bool:
-    """True when the function gives the ufunc's bits, for calls of any length at any place."""
+    """True if the function gives the same bits as the ufunc, for calls of several lengths and offsets."""
     size = np.dtype(char).itemsize
     with Computing():
         inputs = [_numbers(char, seed) for seed in range(ufunc.nin)]
@@ -128,10 +128,10 @@ def _gives_the_same(ufunc: Any, char: str, address: int) -> bool:
 
 
 def _numbers(char: str, seed: int) -> Any:
-    """Small, usual and large numbers of both signs, and those that are special."""
+    """Small, ordinary and large numbers of both signs, and special ones."""
     quarter = _TRIED // 4
     large = 80.0 if char == "f" else 700.0
-    # Far apart from each other, and others for each seed; `np.random` takes 40 ms to load.
+    # Spread out, and different for each seed; `np.random` takes 40 ms to load.
     spread = np.arange(quarter) * (0.6180339887498949 + 0.1 * seed) % 1.0
     wide = (2.0 * spread - 1.0) * large
     special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e-40, -1e-40, 3e38, 89.0, -104.0]
