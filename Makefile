@@ -13,6 +13,7 @@ VENV ?= .venv
 ORACLE_VENV ?= .venv-oracle
 TORCH_VENV ?= .venv-torch
 BINDER_VENV ?= .venv-binder
+MUTATE_VENV ?= .venv-mutate
 PORT ?=
 ARGS ?=
 # Two: the browser, JupyterLab and its kernels, or Ray, run beside the tests.
@@ -27,7 +28,7 @@ PYTEST = $(BIN)/python -m pytest
 # PYTHONDONTWRITEBYTECODE is set each process would compile 85 modules. Takes 0.1 s when all are.
 COMPILE = $(BIN)/python -m compileall -q dataflow widgets/dataflow_widgets datasets || true
 
-.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu bench-widgets fuzz cycles binder book lint format clean
+.PHONY: help lab doctor test oracle bench bench-cluster bench-gpu bench-widgets fuzz mutate cycles binder book lint format clean
 
 help:
 	@echo "make lab            open the lessons in JupyterLab (PORT=, ARGS=)"
@@ -39,6 +40,7 @@ help:
 	@echo "make bench-gpu      time a GPU against its copy bandwidth, and PyTorch where it is"
 	@echo "make bench-widgets  measure pictures in JupyterLab: text, room, crossings, time"
 	@echo "make fuzz           feed 10,000 broken inputs of each format to what reads them"
+	@echo "make mutate         change the engine at random places, and see whether a test notices"
 	@echo "make cycles         launch and stop fifty clusters, and see what is left of them"
 	@echo "make binder         build what binder/ describes, and run lessons in it in 2 GB"
 	@echo "make book           the lessons with their outputs, as a site"
@@ -57,6 +59,9 @@ $(TORCH_VENV)/.installed-torch: tools/install.sh
 
 $(BINDER_VENV)/.installed-binder: pyproject.toml binder/requirements.txt tools/install.sh
 	@$(INSTALL) "$(BINDER_VENV)" binder
+
+$(MUTATE_VENV)/.installed-mutate: pyproject.toml tools/install.sh
+	@$(INSTALL) "$(MUTATE_VENV)" mutate
 
 .PRECIOUS: $(VENV)/.installed-%
 
@@ -101,6 +106,10 @@ fuzz: $(VENV)/.installed-test
 	@$(COMPILE)
 	$(if $(ARGS),,DATAFLOW_FUZZ_INPUTS=10000 $(PYTEST) -rP tests/hostile/test_frames.py)
 	$(BIN)/python -m tests.hostile $(ARGS)
+
+# `make mutate ARGS="dataflow/placement --sample 80"`; see tools/mutate.py.
+mutate: $(MUTATE_VENV)/.installed-mutate
+	$(MUTATE_VENV)/bin/python -m tools.mutate $(ARGS)
 
 cycles: $(VENV)/.installed-test
 	DATAFLOW_LAUNCHES=50 $(PYTEST) -rP tests/cluster/management/test_cycles.py $(ARGS)

@@ -2,7 +2,8 @@
 # install.sh ENVIRONMENT EXTRA: make a virtual environment and install into it, once.
 #
 # EXTRA is an extra of pyproject.toml, or what gets an environment of its own: a peer (oracle:
-# TensorFlow; torch: PyTorch), or binder (what binder/ describes). Writes ENVIRONMENT/.installed-EXTRA when done. Needs a
+# TensorFlow; torch: PyTorch), mutate (the tests, and what `make mutate` needs), or binder (what
+# binder/ describes). Writes ENVIRONMENT/.installed-EXTRA when done. Needs a
 # POSIX shell and Python 3.11 or newer; PYTHON= names one, else the newest found is taken.
 set -eu
 
@@ -108,6 +109,7 @@ case $extra in
         fi
         ;;
     torch) set -- torch numpy ;; # which PyTorch hands arrays over to, and does not bring
+    mutate) set -- --editable ".[test]" cosmic-ray coverage ;;
     # As repo2docker installs: pip, in the root of the repository.
     binder) set -- --requirement binder/requirements.txt ;;
     *) set -- --editable ".[$extra]" ;;
