@@ -657,6 +657,7 @@ from dataflow.ops.type_specs import (
 )
 from dataflow.ops.variable_scope import (
     AUTO_REUSE as AUTO_REUSE,
+    create_partitioned_variables as create_partitioned_variables,
     get_local_variable as get_local_variable,
     get_variable as get_variable,
     get_variable_scope as get_variable_scope,

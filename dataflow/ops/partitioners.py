@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from dataflow.dtypes import as_dtype
-from dataflow.shapes import as_dims
+from dataflow.dtypes import DType, as_dtype
+from dataflow.shapes import TensorShape, as_dims
 
 Partitioner = Callable[..., list[int]]
 
@@ -78,3 +78,29 @@ def min_max_variable_partitioner(
         return parts
 
     return partitioner
+
+
+def partitions_of(name: str, dims: Any, dtype: DType, partitioner: Any) -> list[int]:
+    """How many parts ``partitioner`` wants along each axis; raises `ValueError`."""
+    if not callable(partitioner):
+        raise ValueError(f"Partitioner must be callable, but received: {partitioner!r}")
+    if dims is None or None in dims:
+        raise ValueError(
+            f"Shape of a new partitioned variable ({name}) must be fully defined, but instead was "
+            f"{TensorShape(dims)}."
+        )
+    if not dims:
+        raise ValueError(f"A partitioned variable must have rank at least 1: {name} is a scalar.")
+    partitions = partitioner(shape=TensorShape(dims), dtype=dtype)
+    if not isinstance(partitions, (list, tuple)):
+        raise ValueError(f"Partitioner must return a list of numbers, but got {partitions!r}.")
+    if len(partitions) != len(dims) or any(p < 1 for p in partitions):
+        raise ValueError(
+            f"The partitioner returned {partitions} for shape {TensorShape(dims)}: "
+            "it must say a positive number for every axis."
+        )
+    if sum(p > 1 for p in partitions) > 1:
+        raise ValueError(
+            f"Variables can be cut along one axis only, the partitioner said {partitions}."
+        )
+    return list(partitions)

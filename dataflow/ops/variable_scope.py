@@ -13,6 +13,7 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import array_of
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.ops.partitioners import partitions_of
 from dataflow.ops.variables import (
     PartitionedVariable,
     SaveSliceInfo,
@@ -262,14 +263,17 @@ def _true_getter(
     synchronization: Any = None,
     aggregation: Any = None,
 ) -> Any:
-    if partitioner is not None:
+    is_scalar = shape is not None and shapes.as_dims(shape) == ()  # cannot be cut
+    shares_parts = reuse is True and partitioner is None and name in variable_store().partitioned
+    if (partitioner is not None and not is_scalar) or shares_parts:
         return _get_partitioned(
             name, shape, as_dtype(dtype), initializer, regularizer, reuse, trainable, collections,
             caching_device, partitioner, validate_shape, constraint, synchronization, aggregation,
         )  # fmt: skip
-    if name in variable_store().partitioned:
+    if f"{name}/part_0" in variable_store().variables:
         raise ValueError(
-            f"The variable {name} exists as a partitioned variable; pass the same partitioner to share it."
+            f"No partitioner was provided, but a partitioned version of the variable was found: "
+            f"{name}/part_0. Pass reuse=True, or the same partitioner, to share it."
         )
     return _get_single(
         name, shape, as_dtype(dtype), initializer, regularizer, reuse, trainable, collections,
@@ -425,6 +429,32 @@ class _PartitionInfo:
         self.var_offset = var_offset
 
 
+def _check_shared_parts(
+    found: PartitionedVariable, dims: Any, dtype: DType, partitions: list[int] | None, reuse: Any
+) -> None:
+    """Raises `ValueError` where ``found`` is not what `get_variable` was asked for."""
+    if not reuse:
+        raise ValueError(
+            f"Partitioned variable with name {found.name} already exists. Did you mean to set "
+            "reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
+        )
+    if not shapes.compatible(dims, shapes.as_dims(found.shape)):
+        raise ValueError(
+            f"Trying to reuse partitioned variable {found.name}, but specified shape "
+            f"{TensorShape(dims)} and found shape {found.shape}."
+        )
+    if not dtype.is_compatible_with(found.dtype):
+        raise ValueError(
+            f"Trying to reuse partitioned variable {found.name}, but specified dtype {dtype.name} "
+            f"and found dtype {found.dtype.name}."
+        )
+    if partitions is not None and partitions != found._partitions:
+        raise ValueError(
+            f"Trying to reuse partitioned variable {found.name}, but specified partitions "
+            f"{partitions} and found partitions {found._partitions}."
+        )
+
+
 def _get_partitioned(
     name: str,
     shape: Any,
@@ -442,31 +472,27 @@ def _get_partitioned(
     aggregation: Any,
 ) -> Any:
     store = variable_store()
+    if name in store.variables:
+        raise ValueError(
+            f"A partitioner was provided, but an unpartitioned version of the variable was found: "
+            f"{name}. Leave the partitioner out to share it."
+        )
     dims = shapes.as_dims(shape)
     if dims is None and initializer is not None and hasattr(initializer, "shape"):
         dims = shapes.as_dims(initializer.shape)
-    if dims is None or None in dims:
-        raise ValueError(
-            f"A partitioned variable needs a fully defined shape, got {TensorShape(dims)}"
-        )
+    partitions = None
+    if partitioner is not None:
+        partitions = partitions_of(name, dims, dtype, partitioner)
     found = store.partitioned.get(name)
     if found is not None:
-        if not reuse:
-            raise ValueError(
-                f"Partitioned variable with name {name} already exists. Did you mean to set "
-                "reuse=True or reuse=tf.AUTO_REUSE in VarScope?"
-            )
+        _check_shared_parts(found, dims, dtype, partitions, reuse)
         return found
-    partitions = list(partitioner(shape=TensorShape(dims), dtype=dtype))
-    if len(partitions) != len(dims) or any(p < 1 for p in partitions):
+    if reuse is True:
         raise ValueError(
-            f"The partitioner returned {partitions} for shape {TensorShape(dims)}: "
-            "it must say a positive number for every axis."
+            f"PartitionedVariable {name} does not exist, or was not created with "
+            "tf.get_variable(). Did you mean to set reuse=False or reuse=tf.AUTO_REUSE in VarScope?"
         )
-    if sum(p > 1 for p in partitions) > 1:
-        raise ValueError(
-            f"Variables can be cut along one axis only, the partitioner said {partitions}."
-        )
+    assert partitions is not None and dims is not None
     axis = next((i for i, p in enumerate(partitions) if p > 1), 0)
     count = partitions[axis]
     size, extra = divmod(dims[axis] or 0, count)
@@ -553,6 +579,36 @@ def get_variable(
         caching_device, partitioner, validate_shape, use_resource, custom_getter, constraint,
         synchronization, aggregation,
     )  # fmt: skip
+
+
+def create_partitioned_variables(
+    shape: Any,
+    slicing: Any,
+    initializer: Any,
+    dtype: Any = dtypes.float32,
+    trainable: bool = True,
+    collections: Any = None,
+    name: str | None = None,
+    reuse: Any = None,
+) -> list[Variable]:
+    """The parts of one variable of ``shape``, cut into ``slicing[i]`` parts along axis i.
+
+    The old way to write `get_variable` with a ``partitioner``. ``name``: the variable's name, by
+    default "PartitionedVariable", made unique.
+
+    Raises `ValueError` where ``slicing`` has another length than ``shape``, or cuts two axes.
+    """
+    if len(shape) != len(slicing):
+        raise ValueError(f"shape {shape} and slicing {slicing} must have the same length.")
+    with (
+        variable_scope(name, "PartitionedVariable", reuse=reuse) as scope,
+        default_graph().name_scope(None),
+    ):
+        whole = _get_partitioned(
+            scope.name, shape, as_dtype(dtype), initializer, None, scope.reuse, trainable,
+            collections, None, lambda **_: list(slicing), True, None, None, None,
+        )  # fmt: skip
+    return list(whole)
 
 
 def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:

@@ -625,14 +625,19 @@ class PartitionedVariable:
         return axes or [0]
 
     def as_tensor(self) -> Tensor:
-        """The parts put together."""
-        from dataflow.ops.array import concat
+        """The parts put together; the node is named as the whole is."""
+        from dataflow.ops.array import concat, identity
 
         graph = self._variable_list[0].graph
-        with graph.control_dependencies(None), graph.name_scope(self._name + "/ConcatPartitions/"):
+        with graph.control_dependencies(None):
             if len(self._variable_list) == 1:
-                return self._variable_list[0].value()
-            return concat([v.value() for v in self._variable_list], self._partition_axes()[0])
+                whole = self._variable_list[0].value()
+            else:
+                with graph.name_scope(self._name + "/ConcatPartitions/"):
+                    parts = [v.value() for v in self._variable_list]
+                    whole = concat(parts, self._partition_axes()[0])
+            with graph.name_scope(None):
+                return identity(whole, name=self._name)
 
     def _dense_var_to_tensor(
         self, dtype: DType | None = None, name: str | None = None, as_ref: bool = False

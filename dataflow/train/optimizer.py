@@ -119,22 +119,19 @@ class Optimizer:
     ) -> list[tuple[Any, Any]]:
         """Pairs (gradient, variable); the gradient is a tensor, an `IndexedSlices` or ``None``.
 
-        ``var_list``: by default the trainable variables. ``grad_loss``: what is used as the
-        gradient of the loss, by default 1.
+        ``loss``: a tensor, or a function without arguments that builds it. ``var_list``: by default
+        the trainable variables (of a function those that it reads). ``grad_loss``: what is used as
+        the gradient of the loss, by default 1.
 
         Raises `ValueError` for no variables and for a loss that is not floating.
         """
-        if callable(loss) and not isinstance(loss, Tensor):
-            raise RuntimeError(
-                "`loss` passed to Optimizer.compute_gradients should be a Tensor: functions as "
-                "losses belong to eager execution."
-            )
+        given_as_function = callable(loss) and not isinstance(loss, Tensor)
         if gate_gradients not in (self.GATE_NONE, self.GATE_OP, self.GATE_GRAPH):
             raise ValueError(
                 "gate_gradients must be one of: Optimizer.GATE_NONE, Optimizer.GATE_OP, "
                 f"Optimizer.GATE_GRAPH. Not {gate_gradients}"
             )
-        loss = convert_to_tensor(loss)
+        loss = convert_to_tensor(loss() if given_as_function else loss)
         self._assert_valid_dtypes([loss])
         if grad_loss is not None:
             grad_loss = convert_to_tensor(grad_loss)
@@ -163,6 +160,8 @@ class Optimizer:
         if gate_gradients == self.GATE_GRAPH:
             grads = tuple_(grads)
         pairs = list(zip(grads, variables, strict=True))
+        if given_as_function and var_list is None:  # what the function reads, not all there are
+            pairs = [(g, v) for g, v in pairs if g is not None]
         self._assert_valid_dtypes([v for g, v in pairs if g is not None])
         return pairs
 

@@ -281,3 +281,44 @@ def test_rows_are_scattered_by_methods(method, row) -> None:
         np.testing.assert_allclose(sess.run(v), [row, [7.0, 7.0]])
         assert sess.run(v.gather_nd([[1, 0]])).tolist() == [7.0]
         assert sess.run(v.sparse_read([1])).tolist() == [[7.0, 7.0]]
+
+
+def test_partitioned_variables_are_shared_without_the_partitioner() -> None:
+    two = tf.fixed_size_partitioner(2)
+    with tf.variable_scope("a", partitioner=two):
+        assert tf.get_variable("scalar", []).name == "a/scalar:0"
+        v = tf.get_variable("v", [5, 3])
+    assert v.as_tensor().name == "a/v:0"
+    with tf.variable_scope("a", reuse=True):
+        assert tf.get_variable("v") is v
+        with pytest.raises(ValueError, match=r"specified shape \(4, 3\)"):
+            tf.get_variable("v", [4, 3])
+        with pytest.raises(ValueError, match="specified dtype int32"):
+            tf.get_variable("v", [5, 3], tf.int32)
+        with pytest.raises(ValueError, match=r"specified partitions \[3, 1\]"):
+            tf.get_variable("v", [5, 3], partitioner=tf.fixed_size_partitioner(3))
+        with pytest.raises(ValueError, match="does not exist"):
+            tf.get_variable("w", [5, 3], partitioner=two)
+    with pytest.raises(ValueError, match="partitioned version of the variable was found"):
+        tf.get_variable("a/v", [5, 3])
+    tf.get_variable("whole", [4])
+    with pytest.raises(ValueError, match="an unpartitioned version"):
+        tf.get_variable("whole", [4], partitioner=two)
+
+
+@pytest.mark.parametrize("partitioner", [3, lambda shape, dtype: 2, lambda shape, dtype: [0]])
+def test_what_is_no_partitioner_is_refused(partitioner) -> None:
+    with pytest.raises(ValueError, match="artitioner"):
+        tf.get_variable("v", [4], partitioner=partitioner)
+
+
+def test_create_partitioned_variables() -> None:
+    parts = tf.create_partitioned_variables([3, 4], [1, 2], tf.constant_initializer(2.0), name="p")
+    assert [(v.name, v.shape.as_list()) for v in parts] == [
+        ("p/part_0:0", [3, 2]),
+        ("p/part_1:0", [3, 2]),
+    ]
+    with pytest.raises(ValueError, match="one axis only"):
+        tf.create_partitioned_variables([4, 4], [2, 2], tf.zeros_initializer())
+    with pytest.raises(ValueError, match="same length"):
+        tf.create_partitioned_variables([4, 4], [2], tf.zeros_initializer())

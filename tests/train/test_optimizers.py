@@ -255,3 +255,15 @@ def test_shapes_that_do_not_fit_are_found_when_the_node_is_made():
         apply_gradient_descent(x, 0.1, tf.ones([3]))
     with pytest.raises(ValueError, match="alpha must be a scalar"):
         apply_gradient_descent(x, tf.ones([1]), tf.ones([2]))
+
+
+def test_loss_given_as_a_function() -> None:
+    read, _ = tf.Variable(3.0), tf.Variable(5.0, name="not_read")
+    optimizer = tf.train.GradientDescentOptimizer(0.1)
+    pairs = optimizer.compute_gradients(lambda: read * read)
+    assert [v for _, v in pairs] == [read]
+    step = optimizer.minimize(lambda: read * read, var_list=[read])
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        sess.run(step)
+        assert sess.run(read) == pytest.approx(2.4)
