@@ -5,14 +5,11 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-import numpy as np
-
 from dataflow.dtypes import as_dtype
 from dataflow.graph import nest
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.keras import backend as K, constraints, initializers, regularizers
-from dataflow.keras.serialization import serialize
 from dataflow.layers import base
 from dataflow.ops.variables import Variable
 from dataflow.shapes import TensorShape
@@ -49,6 +46,7 @@ class Node:
         self.outputs = outputs
         self.kwargs = kwargs
         layer._nodes.append(self)
+        layer.remember_call(inputs, outputs)
         for index, tensor in enumerate(nest.flatten(outputs)):
             tag(tensor, "history", (layer, self, index))
 
@@ -62,13 +60,7 @@ class Layer(base.Layer):
     """
 
     supports_masking = False
-    _arguments: tuple[tuple[Any, ...], dict[str, Any]]
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        # The arguments are kept for get_config, so that a layer need not repeat them.
-        self = super().__new__(cls)
-        object.__setattr__(self, "_arguments", (args, kwargs))
-        return self
+    shared_arguments = (*base.Layer.shared_arguments, *_COMMON)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         common = {key: kwargs.pop(key) for key in _COMMON if key in kwargs}
@@ -143,9 +135,9 @@ class Layer(base.Layer):
         with default_graph().name_scope(self._layer_name):
             self._make_sure_of_weights(inputs)
             outputs = self.call(inputs, *args, **kwargs)
-            if self._activity_regularizer is not None:
+            if self.activity_regularizer is not None:
                 for output in nest.flatten(outputs):
-                    self.add_loss(self._activity_regularizer(output))
+                    self.add_loss(self.activity_regularizer(output))
         outputs = self._distinct(inputs, outputs)
         mask = self.compute_mask(inputs, kwargs.get("mask", self._mask_of(inputs)))
         if mask is not None:
@@ -187,7 +179,7 @@ class Layer(base.Layer):
         if self._dtype is None and flat and flat[0].dtype.is_floating:
             self._dtype = flat[0].dtype.base_dtype
         if self.input_spec is not None and not isinstance(self.input_spec, (list, tuple)):
-            self.input_spec.check(self, flat[0].dims)
+            self.input_spec.check(self, flat[0])
         if not self.built:
             shapes = nest.map_structure(lambda t: t.shape, inputs)
             with default_graph().control_dependencies(None):
@@ -208,36 +200,6 @@ class Layer(base.Layer):
         return self._layer_name
 
     @property
-    def activity_regularizer(self) -> Any:
-        """The penalty on outputs."""
-        return self._activity_regularizer
-
-    def _one(self, what: str) -> Any:
-        if not self._nodes:
-            raise AttributeError(f"Layer {self.name} has never been called: it has no {what}.")
-        return getattr(self._nodes[0], what + "s")
-
-    @property
-    def input(self) -> Any:
-        """The tensor (or list) of the first call; raises `AttributeError` before it."""
-        return self._one("input")
-
-    @property
-    def output(self) -> Any:
-        """What the first call returned; raises `AttributeError` before it."""
-        return self._one("output")
-
-    @property
-    def input_shape(self) -> Any:
-        """The shape of `input`, as a tuple."""
-        return nest.map_structure(K.int_shape, self.input)
-
-    @property
-    def output_shape(self) -> Any:
-        """The shape of `output`, as a tuple."""
-        return nest.map_structure(K.int_shape, self.output)
-
-    @property
     def inbound_nodes(self) -> list[Node]:
         """The calls."""
         return self._nodes
@@ -246,35 +208,6 @@ class Layer(base.Layer):
     def updates(self) -> list[Any]:
         """Ops that `fit` runs with each training step; none while the layer is frozen."""
         return list(self._updates) if self.trainable else []
-
-    def get_updates_for(self, inputs: Any) -> list[Any]:
-        """The same as `updates`."""
-        return self.updates
-
-    def get_losses_for(self, inputs: Any) -> list[Any]:
-        """The same as `losses`."""
-        return self.losses
-
-    # ---- values ---------------------------------------------------------------------------
-
-    def get_weights(self) -> list[np.ndarray[Any, Any]]:
-        """The values of all variables."""
-        return K.batch_get_value(self.weights)
-
-    def set_weights(self, weights: Any) -> None:
-        """Gives all variables values, in the order of `get_weights`.
-
-        Raises `ValueError` for another number of arrays or another shape.
-        """
-        variables = self.weights
-        weights = list(weights)
-        if len(weights) != len(variables):
-            raise ValueError(
-                f"set_weights: layer {self.name!r} has {len(variables)} weights, got "
-                f"{len(weights)} arrays.\n  it has: "
-                + ", ".join(f"{v.name} {v.shape.as_list()}" for v in variables)
-            )
-        K.batch_set_value(list(zip(variables, weights, strict=True)))
 
     # ---- config ---------------------------------------------------------------------------
 
@@ -286,25 +219,8 @@ class Layer(base.Layer):
         if self._dtype is not None:
             config["dtype"] = self._dtype.name
         if type(self).get_config is Layer.get_config:
-            config.update(self._own_config())
+            config.update(self.own_config())
         return config
-
-    def _own_config(self) -> dict[str, Any]:
-        args, kwargs = self._arguments
-        signature = inspect.signature(type(self).__init__)
-        bound = signature.bind(self, *args, **kwargs)
-        bound.apply_defaults()
-        own = {}
-        for index, (key, value) in enumerate(bound.arguments.items()):
-            kind = signature.parameters[key].kind
-            if index == 0 or key in ("name", "trainable", "dtype", *_COMMON):
-                continue
-            if kind is inspect.Parameter.VAR_KEYWORD:
-                skipped = ("name", "trainable", "dtype", *_COMMON)
-                own.update({k: serialize(v) for k, v in value.items() if k not in skipped})
-            elif kind is not inspect.Parameter.VAR_POSITIONAL:
-                own[key] = serialize(value)
-        return own
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Any:

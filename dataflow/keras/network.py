@@ -13,6 +13,7 @@ from dataflow.keras import backend as K
 from dataflow.keras.base_layer import Layer, Node, tag_of
 from dataflow.keras.serialization import serialize
 from dataflow.keras.training import Training
+from dataflow.layers.layer_calls import shapes_of
 
 
 def _list(value: Any) -> list[Any]:
@@ -108,6 +109,16 @@ class Model(Training, Layer):
     def output(self) -> Any:
         """The output tensor, or the list of them."""
         return self.outputs[0] if len(self.outputs) == 1 else self._outputs_structure
+
+    @property
+    def input_shape(self) -> Any:
+        """The shape of `input`, as a tuple."""
+        return shapes_of(self.input)
+
+    @property
+    def output_shape(self) -> Any:
+        """The shape of `output`, as a tuple."""
+        return shapes_of(self.output)
 
     @property
     def input_names(self) -> list[str]:

@@ -15,6 +15,8 @@ from dataflow.graph.collections import GraphKeys
 from dataflow.graph.conversion import convert_to_tensor
 from dataflow.graph.default_stacks import default_graph
 from dataflow.graph.tensor import Tensor
+from dataflow.layers.layer_calls import LayerCalls
+from dataflow.layers.layer_config import Configurable
 from dataflow.ops.conditionals import cond
 from dataflow.ops.static_value import static_value
 from dataflow.ops.variable_scope import get_variable, variable_scope
@@ -41,35 +43,42 @@ class InputSpec:
         self.min_ndim = min_ndim
         self.axes = axes or {}
 
-    def check(self, layer: Layer, dims: shapes.Dims) -> None:
-        """Raises `ValueError` when ``dims`` do not fit."""
+    def check(self, layer: Layer, tensor: Tensor) -> None:
+        """Raises `ValueError` when ``tensor``, an input of ``layer``, does not fit."""
+        dims = tensor.dims
+        if self.dtype is not None and tensor.dtype.base_dtype is not as_dtype(self.dtype):
+            self._refuse(layer, f"dtype={as_dtype(self.dtype).name}, found {tensor.dtype.name}")
         if dims is None:
-            if self.ndim is not None or self.min_ndim is not None:
+            if any(n is not None for n in (self.ndim, self.min_ndim, self.max_ndim)):
                 raise ValueError(
                     f"Input of layer {layer.name!r} has no known rank; use set_shape on it first."
                 )
             return
         rank = len(dims)
+        found = f"Full shape received: {list(dims)}"
         if self.ndim is not None and rank != self.ndim:
-            raise ValueError(
-                f"Input 0 of layer {layer.name} is incompatible with the layer: expected "
-                f"ndim={self.ndim}, found ndim={rank}. Full shape received: {list(dims)}"
-            )
+            self._refuse(layer, f"ndim={self.ndim}, found ndim={rank}. {found}")
         if self.min_ndim is not None and rank < self.min_ndim:
-            raise ValueError(
-                f"Input 0 of layer {layer.name} is incompatible with the layer: expected "
-                f"min_ndim={self.min_ndim}, found ndim={rank}. Full shape received: {list(dims)}"
-            )
+            self._refuse(layer, f"min_ndim={self.min_ndim}, found ndim={rank}. {found}")
+        if self.max_ndim is not None and rank > self.max_ndim:
+            self._refuse(layer, f"max_ndim={self.max_ndim}, found ndim={rank}. {found}")
         for axis, size in self.axes.items():
             if size is not None and dims[axis] not in (size, None):
-                raise ValueError(
-                    f"Input 0 of layer {layer.name} is incompatible with the layer: expected axis "
-                    f"{axis} of input shape to have value {size} but received input with shape "
-                    f"{list(dims)}"
+                self._refuse(
+                    layer,
+                    f"axis {axis} of input shape to have value {size} but received input with "
+                    f"shape {list(dims)}",
                 )
+        if self.shape is not None and not shapes.compatible(shapes.as_dims(self.shape), dims):
+            self._refuse(layer, f"shape={TensorShape(self.shape)}, found shape={list(dims)}")
+
+    def _refuse(self, layer: Layer, expected: str) -> None:
+        raise ValueError(
+            f"Input 0 of layer {layer.name} is incompatible with the layer: expected {expected}"
+        )
 
 
-class Layer:
+class Layer(Configurable, LayerCalls):
     """A part of a network with its own variables, made when it is first called.
 
     Subclasses define ``build(input_shape)``, which calls `add_variable` and ends with
@@ -84,11 +93,12 @@ class Layer:
         activity_regularizer: Any = None,
         **kwargs: Any,
     ) -> None:
+        super().__init__()
         self.trainable = trainable
         self.built = False
         self.input_spec: InputSpec | None = None
         self._dtype = None if dtype is None else as_dtype(dtype).base_dtype
-        self._activity_regularizer = activity_regularizer
+        self.activity_regularizer = activity_regularizer
         self._base_name = name or snake_case(type(self).__name__)
         self._given_name = name
         self._reuse = kwargs.pop("_reuse", None)
@@ -113,6 +123,7 @@ class Layer:
         result._scope = None
         result._trainable_weights, result._non_trainable_weights = [], []
         result._updates, result._losses = [], []
+        LayerCalls.__init__(result)
         return result
 
     def build(self, input_shape: Any) -> None:
@@ -143,16 +154,22 @@ class Layer:
         """A variable of this layer, found again when the layer reuses another one's."""
         trainable = True if trainable is None else trainable
         before = set(default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES))
-        variable = get_variable(
-            name,
-            shape=shape,
-            dtype=dtype or self._dtype,
-            initializer=initializer,
-            regularizer=regularizer,
-            trainable=trainable and self.trainable,
-            constraint=constraint,
-            partitioner=kwargs.get("partitioner"),
-        )
+        self._set_scope(None)
+        reuse = self.built or self._reuse
+        with (
+            variable_scope(self._scope, reuse=reuse, auxiliary_name_scope=False) as scope,
+            default_graph().name_scope(scope.original_name_scope),
+        ):
+            variable = get_variable(
+                name,
+                shape=shape,
+                dtype=dtype or self._dtype,
+                initializer=initializer,
+                regularizer=regularizer,
+                trainable=trainable and self.trainable,
+                constraint=constraint,
+                partitioner=kwargs.get("partitioner"),
+            )
         for loss in default_graph().get_collection(GraphKeys.REGULARIZATION_LOSSES):
             if loss not in before:
                 self._losses.append(loss)
@@ -185,19 +202,20 @@ class Layer:
             graph = default_graph()
             with graph.name_scope(scope.original_name_scope):
                 flat = nest.flatten(inputs)
-                if self._dtype is None and flat and not flat[0].dtype.base_dtype.is_integer:
+                if self._dtype is None and flat:
                     self._dtype = flat[0].dtype.base_dtype
                 if self.input_spec is not None:
-                    self.input_spec.check(self, flat[0].dims)
+                    self.input_spec.check(self, flat[0])
                 if not self.built:
                     self.build(nest.map_structure(lambda t: t.shape, inputs))
                     self.built = True
                     if self.input_spec is not None:
-                        self.input_spec.check(self, flat[0].dims)
+                        self.input_spec.check(self, flat[0])
                 outputs = self.call(inputs, *args, **kwargs)
-                if self._activity_regularizer is not None:
+                if self.activity_regularizer is not None:
                     with graph.name_scope("ActivityRegularizer"):
-                        self.add_loss(self._activity_regularizer(outputs))
+                        self.add_loss(self.activity_regularizer(outputs))
+        self.remember_call(inputs, outputs)
         return outputs
 
     apply = __call__
@@ -264,6 +282,37 @@ class Layer:
     def losses(self) -> list[Any]:
         """Losses of the layer."""
         return list(self._losses)
+
+    # ---- values and settings --------------------------------------------------------------
+
+    def get_weights(self) -> list[Any]:
+        """The values of all variables, in the default session or else in that of `tf.keras`."""
+        from dataflow.keras import backend
+
+        return backend.batch_get_value(self.weights)
+
+    def set_weights(self, weights: Any) -> None:
+        """Gives all variables values, in the order of `get_weights`.
+
+        Raises `ValueError` for another number of arrays or another shape.
+        """
+        from dataflow.keras import backend
+
+        variables = self.weights
+        weights = list(weights)
+        if len(weights) != len(variables):
+            raise ValueError(
+                f"set_weights: layer {self.name!r} has {len(variables)} weights, got "
+                f"{len(weights)} arrays.\n  it has: "
+                + ", ".join(f"{v.name} {v.shape.as_list()}" for v in variables)
+            )
+        backend.batch_set_value(list(zip(variables, weights, strict=True)))
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments, as JSON can hold them; `from_config` makes the same layer from them."""
+        dtype = None if self._dtype is None else self._dtype.name
+        shared = {"name": self.name, "trainable": self.trainable, "dtype": dtype}
+        return {**shared, **self.own_config()}
 
     def count_params(self) -> int:
         """The number of values in all variables; raises `ValueError` before the first call."""

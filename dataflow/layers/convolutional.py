@@ -320,27 +320,29 @@ class _SeparableConv(_Conv):
             **kwargs,
         )
         self.depth_multiplier = depth_multiplier
-        self._depthwise = (depthwise_initializer, depthwise_regularizer, depthwise_constraint)
-        self._pointwise = (pointwise_initializer, pointwise_regularizer, pointwise_constraint)
+        self.depthwise_initializer = depthwise_initializer
+        self.depthwise_regularizer = depthwise_regularizer
+        self.depthwise_constraint = depthwise_constraint
+        self.pointwise_initializer = pointwise_initializer
+        self.pointwise_regularizer = pointwise_regularizer
+        self.pointwise_constraint = pointwise_constraint
 
     def build(self, input_shape: Any) -> None:
         channels = self._channels(input_shape)
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={self._channel_axis: channels})
-        initializer, regularizer, constraint = self._depthwise
         self.depthwise_kernel = self.add_variable(
             "depthwise_kernel",
             [*self.kernel_size, channels, self.depth_multiplier],
-            initializer=initializer,
-            regularizer=regularizer,
-            constraint=constraint,
+            initializer=self.depthwise_initializer,
+            regularizer=self.depthwise_regularizer,
+            constraint=self.depthwise_constraint,
         )
-        initializer, regularizer, constraint = self._pointwise
         self.pointwise_kernel = self.add_variable(
             "pointwise_kernel",
             [1] * self.rank + [channels * self.depth_multiplier, self.filters],
-            initializer=initializer,
-            regularizer=regularizer,
-            constraint=constraint,
+            initializer=self.pointwise_initializer,
+            regularizer=self.pointwise_regularizer,
+            constraint=self.pointwise_constraint,
         )
         self.bias = self._add_bias()
         self.built = True

@@ -51,11 +51,12 @@ class Dense(Layer):
         self.input_spec = InputSpec(min_ndim=2)
 
     def build(self, input_shape: Any) -> None:
-        size = TensorShape(input_shape)[-1].value
-        if size is None:
-            raise ValueError(
-                "The last dimension of the inputs to `Dense` should be defined. Found `None`."
+        if self._dtype is not None and not (self._dtype.is_floating or self._dtype.is_complex):
+            raise TypeError(
+                f"Unable to build a Dense layer with non-floating point dtype {self._dtype.name}: "
+                "cast the inputs to tf.float32."
             )
+        size = self._size_of(input_shape)
         self.input_spec = InputSpec(min_ndim=2, axes={-1: size})
         self.kernel = self.add_variable(
             "kernel",
@@ -86,8 +87,20 @@ class Dense(Layer):
             outputs = bias_ops.bias_add(outputs, self.bias)
         return outputs if self.activation is None else self.activation(outputs)
 
+    @staticmethod
+    def _size_of(input_shape: Any) -> int:
+        """The last size of the inputs; raises `ValueError` where it is not known."""
+        size = TensorShape(input_shape).with_rank_at_least(1)[-1].value
+        if size is None:
+            raise ValueError(
+                "The last dimension of the inputs to `Dense` should be defined. Found `None`."
+            )
+        return int(size)
+
     def compute_output_shape(self, input_shape: Any) -> TensorShape:
-        return TensorShape(input_shape)[:-1].concatenate([self.units])  # type: ignore[no-any-return]
+        shape = TensorShape(input_shape).with_rank_at_least(2)
+        self._size_of(shape)
+        return shape[:-1].concatenate([self.units])  # type: ignore[no-any-return]
 
 
 class Dropout(Layer):

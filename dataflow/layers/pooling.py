@@ -23,13 +23,18 @@ class _Pooling(Layer):
     ) -> None:
         super().__init__(name=name, **kwargs)
         self.pool_size = pair(pool_size, self.rank, "pool_size")
-        self.strides = pair(pool_size if strides is None else strides, self.rank, "strides")
+        self.strides = pair(strides, self.rank, "strides")
         self.padding = padding.lower()
         if self.padding not in ("valid", "same"):
             raise ValueError(
                 f'The `padding` argument must be one of "valid", "same". Received: {padding}'
             )
         self.data_format = data_format.lower()
+        if self.data_format not in ("channels_last", "channels_first"):
+            raise ValueError(
+                "The `data_format` argument must be one of channels_first, channels_last. "
+                f"Received: {data_format}"
+            )
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
     def call(self, inputs: Any) -> Any:

@@ -448,10 +448,10 @@ def _check_shared_parts(
             f"Trying to reuse partitioned variable {found.name}, but specified dtype {dtype.name} "
             f"and found dtype {found.dtype.name}."
         )
-    if partitions is not None and partitions != found._partitions:
+    if partitions is not None and partitions != found.partitions:
         raise ValueError(
             f"Trying to reuse partitioned variable {found.name}, but specified partitions "
-            f"{partitions} and found partitions {found._partitions}."
+            f"{partitions} and found partitions {found.partitions}."
         )
 
 

@@ -647,6 +647,11 @@ class PartitionedVariable:
         return self.as_tensor()
 
     @property
+    def partitions(self) -> list[int]:
+        """The number of parts along each axis."""
+        return list(self._partitions)
+
+    @property
     def name(self) -> str:
         """The name of the whole."""
         return self._name

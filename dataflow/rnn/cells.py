@@ -377,6 +377,33 @@ class CellAround(RNNCell):
 class _Wrapper(CellAround):
     """Without variables or a scope of its own."""
 
+    def get_config(self) -> dict[str, Any]:
+        """The arguments, the cell inside as its class and settings; `from_config` reads them."""
+        config = super().get_config()
+        visitor = config.pop("dropout_state_filter_visitor", None)
+        if visitor is not None:
+            raise ValueError(
+                "dropout_state_filter_visitor is a function, which no config can hold: keep the code "
+                "that makes the cell instead."
+            )
+        if config.get("residual_fn", 0) is None:
+            del config["residual_fn"]
+        return config
+
+    @classmethod
+    def from_config(
+        cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
+    ) -> Any:
+        """The wrapper that `get_config` described; ``custom_objects``: your own cells by name."""
+        from dataflow.keras.serialization import deserialize
+
+        known = {name: c for name, c in globals().items() if isinstance(c, type)}
+        known.update(custom_objects or {})
+        return cls(
+            deserialize("cell", config["cell"], known),
+            **{k: v for k, v in config.items() if k != "cell"},
+        )
+
     @property
     def wrapped_cell(self) -> RNNCell:
         """The cell inside."""

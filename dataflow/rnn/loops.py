@@ -26,15 +26,27 @@ def _swap(x: Any) -> Any:
 
 def _initial_state(cell: Any, initial_state: Any, dtype: Any, batch_size: Any) -> Any:
     if initial_state is not None:
-        return nest.map_structure(convert_to_tensor, initial_state)
+        return nest.map_structure(
+            lambda s: s if isinstance(s, TensorArray) else convert_to_tensor(s), initial_state
+        )
     if dtype is None:
         raise ValueError("If there is no initial_state, you must give a dtype.")
     return cell.zero_state(batch_size, dtype)
 
 
+def _lengths(sequence_length: Any) -> Tensor:
+    """The lengths as an int32 vector; raises `ValueError` for another rank."""
+    lengths = cast(convert_to_tensor(sequence_length), dtypes.int32)
+    if lengths.shape.ndims not in (None, 1):
+        raise ValueError(
+            f"sequence_length must be a vector of length batch_size, but saw shape: {lengths.shape}"
+        )
+    return lengths  # type: ignore[no-any-return]
+
+
 def _copy_through(active: Any, new: Any, old: Any) -> Any:
-    """Rows of sequences that have ended keep the old value."""
-    if old.shape.ndims == 0:
+    """Rows of sequences that have ended keep the old value; scalars and arrays have no rows."""
+    if isinstance(old, TensorArray) or old.shape.ndims == 0:
         return new
     result = array.where(active, new, old)
     result.set_shape(new.shape)
@@ -67,13 +79,7 @@ def dynamic_rnn(
         static_batch = first.shape[1].value
         batch = static_batch if static_batch is not None else array.shape(first)[1]
         if sequence_length is not None:
-            sequence_length = cast(convert_to_tensor(sequence_length), dtypes.int32)
-            if sequence_length.shape.ndims not in (None, 1):
-                raise ValueError(
-                    "sequence_length must be a vector of length batch_size, but saw shape: "
-                    f"{sequence_length.shape}"
-                )
-            sequence_length = array.identity(sequence_length, name="sequence_length")
+            sequence_length = array.identity(_lengths(sequence_length), name="sequence_length")
         state = _initial_state(cell, initial_state, dtype, batch)
         outputs, last = _loop(
             cell, inputs, flat, state, sequence_length, parallel_iterations, swap_memory, dtype
@@ -240,7 +246,7 @@ def static_rnn(
         batch = static_batch if static_batch is not None else array.shape(first)[0]
         state = _initial_state(cell, initial_state, dtype, batch)
         if sequence_length is not None:
-            sequence_length = cast(convert_to_tensor(sequence_length), dtypes.int32)
+            sequence_length = _lengths(sequence_length)
         for time, step in enumerate(inputs):
             if time > 0:
                 var_scope.reuse_variables()

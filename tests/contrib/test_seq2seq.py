@@ -599,3 +599,42 @@ def test_a_small_model_learns_to_reverse() -> None:
         got = session.run(greedy)
     assert (got == target).mean() > 0.9
     assert len(list(itertools.chain(*got))) == 64 * length
+
+
+def test_coverage_penalty_of_finished_beams() -> None:
+    """Of what ended, the score loses where a place of the memory got little attention."""
+    memory = tf.constant(random(2, STEPS, 3))
+    cell = tf.contrib.seq2seq.AttentionWrapper(
+        tf.nn.rnn_cell.BasicRNNCell(4), tf.contrib.seq2seq.LuongAttention(4, memory)
+    )
+    table, layer = tf.constant(random(SYMBOLS, 2)), tf.layers.Dense(SYMBOLS)
+    found = []
+    for weight in (0.0, 0.5):
+        decoder = tf.contrib.seq2seq.BeamSearchDecoder(
+            cell, table, [1, 1], END, cell.zero_state(2, tf.float32), 1, layer,
+            coverage_penalty_weight=weight,
+        )  # fmt: skip
+        _, inputs, state = decoder.initialize()
+        _, state, inputs, _ = decoder.step(0, inputs, state)
+        before = state.accumulated_attention_probs
+        state = state._replace(finished=tf.constant([[True], [False]]))
+        outputs, state, _, _ = decoder.step(1, inputs, state)
+        found.append((outputs.scores, before, state.accumulated_attention_probs))
+    (plain, empty, _), (scores, before, after) = found
+    assert empty == ()
+    plain, scores, before, after = run(plain, scores, before, after)
+    np.testing.assert_allclose(before.sum(2), 1.0, rtol=1e-5)
+    np.testing.assert_allclose(after.sum(2), [[1.0], [2.0]], rtol=1e-5)
+    covered = np.log(np.minimum(after[0, 0], 1.0)).sum()
+    np.testing.assert_allclose(scores[0, 0], plain[0, 0] + 0.5 * covered, rtol=1e-5)
+    np.testing.assert_allclose(scores[1, 0], plain[1, 0], rtol=1e-5)
+
+
+def test_coverage_penalty_needs_attention() -> None:
+    cell = tf.nn.rnn_cell.BasicRNNCell(4)
+    decoder = tf.contrib.seq2seq.BeamSearchDecoder(
+        cell, tf.ones([3, 2]), [1], 2, cell.zero_state(2, tf.float32), 2, tf.layers.Dense(3),
+        coverage_penalty_weight=0.1,
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="AttentionWrapper"):
+        decoder.initialize()

@@ -185,3 +185,37 @@ def test_bad_input() -> None:
         tf.nn.dynamic_rnn(cell, tf.placeholder(tf.float32, [None, 5, None]), dtype=tf.float32)
     with pytest.raises(TypeError, match="sequence"):
         tf.nn.static_rnn(cell, tf.constant(X), dtype=tf.float32)
+
+
+class _RecordingCell(tf.nn.rnn_cell.RNNCell):
+    """Writes its inputs into an array that is part of its state."""
+
+    output_size = 1
+    state_size = (tf.TensorShape([]), ())
+
+    def zero_state(self, batch_size, dtype):
+        return tf.zeros([], tf.int32), tf.TensorArray(dtype, size=0, dynamic_size=True)
+
+    def __call__(self, inputs, state, scope=None):
+        return inputs, (state[0] + 1, state[1].write(state[0], inputs))
+
+
+@pytest.mark.parametrize("lengths", [None, [2]])
+def test_an_array_in_the_state(lengths) -> None:
+    cell = _RecordingCell()
+    inputs = np.array([[[1], [2], [3]]], np.float32)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        start = cell.zero_state(1, tf.float32)
+        _, state = tf.nn.dynamic_rnn(cell, inputs, lengths, start, tf.float32)
+        count, kept = sess.run([state[0], state[1].stack()])
+    assert count == 3
+    assert kept.ravel().tolist() == [1, 2, 3]
+
+
+def test_lengths_are_a_vector() -> None:
+    cell = tf.nn.rnn_cell.BasicRNNCell(2)
+    with tf.Graph().as_default():
+        with pytest.raises(ValueError, match="must be a vector of length batch_size"):
+            tf.nn.static_rnn(cell, [tf.ones([2, 3])], sequence_length=4, dtype=tf.float32)
+        with pytest.raises(ValueError, match="must be a vector of length batch_size"):
+            tf.nn.dynamic_rnn(cell, tf.ones([2, 3, 4]), sequence_length=4, dtype=tf.float32)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dataflow import dtypes
+from dataflow.contrib.seq2seq.attention_wrapper import AttentionWrapperState
 from dataflow.contrib.seq2seq.beam_trees import gather_tree, gather_tree_from_array
 from dataflow.contrib.seq2seq.decoder import Decoder
 from dataflow.contrib.seq2seq.decoder_inputs import as_embedding_fn, start_and_end
@@ -21,8 +22,8 @@ from dataflow.ops.activation import log_softmax
 from dataflow.ops.comparison import equal, logical_not, logical_or
 from dataflow.ops.conditionals import cond
 from dataflow.ops.graph_functions import name_scope
-from dataflow.ops.math import cast, floordiv, floormod, pow_
-from dataflow.ops.reduce import reduce_all, reduce_max
+from dataflow.ops.math import cast, floordiv, floormod, log, minimum, pow_
+from dataflow.ops.reduce import reduce_all, reduce_max, reduce_mean, reduce_sum
 from dataflow.ops.tensor_array import TensorArray
 from dataflow.shapes import TensorShape
 
@@ -30,7 +31,8 @@ from dataflow.shapes import TensorShape
 class BeamSearchDecoderState(NamedTuple):
     """Of every beam: the cell's state, its log probability, whether it ended, its length.
 
-    ``accumulated_attention_probs`` is empty: coverage penalties are not part of dataflow.
+    ``accumulated_attention_probs`` [batch, beams, memory time]: how much attention each place of the
+    memory has got so far; ``()`` without a coverage penalty.
     """
 
     cell_state: Any
@@ -60,9 +62,11 @@ class BeamSearchDecoder(Decoder):
 
     ``embedding``: a table or a function of ids; ``start_tokens`` int32 [batch]; ``initial_state``
     of batch ``batch_size * beam_width``: tile an encoder's state with `tile_batch`. Scores are log
-    probabilities divided by ``((5 + length) / 6) ** length_penalty_weight``.
+    probabilities divided by ``((5 + length) / 6) ** length_penalty_weight``; to those of finished
+    beams ``coverage_penalty_weight * sum(log(min(attention of a place in all, 1)))`` is added, over
+    the places of the memory of an `AttentionWrapper`.
 
-    Raises `ValueError` for tokens of other shapes, `NotImplementedError` for a coverage penalty.
+    Raises `ValueError` for tokens of other shapes, and for a coverage penalty without attention.
     """
 
     def __init__(
@@ -82,10 +86,6 @@ class BeamSearchDecoder(Decoder):
             raise TypeError(f"The argument 'cell' ({cell}) is not an RNNCell.")
         if output_layer is not None and not hasattr(output_layer, "compute_output_shape"):
             raise TypeError(f"output_layer must be a Layer, received: {type(output_layer)}")
-        if coverage_penalty_weight:
-            raise NotImplementedError(
-                "BeamSearchDecoder: coverage_penalty_weight is not part of dataflow; leave it 0."
-            )
         self._cell = cell
         self._output_layer = output_layer
         self._embedding_fn = as_embedding_fn(embedding)
@@ -94,6 +94,7 @@ class BeamSearchDecoder(Decoder):
         self._static_batch = self._start_tokens.shape[0].value
         self._beam_width = beam_width
         self._length_penalty_weight = length_penalty_weight
+        self._coverage_penalty_weight = coverage_penalty_weight
         self._reorders = reorder_tensor_arrays
         self._initial_state = nest.map_structure(self._split, initial_state)
         tiled = array.tile(array.expand_dims(self._start_tokens, 1), [1, beam_width])
@@ -157,7 +158,10 @@ class BeamSearchDecoder(Decoder):
             beams, self._beam_width, on_value=0.0, off_value=-np.inf, dtype=kind
         )
         lengths = array.zeros_like(finished, dtypes.int64)
-        state = BeamSearchDecoderState(self._initial_state, log_probs, finished, lengths, ())
+        attended: Any = ()
+        if self._coverage_penalty_weight:
+            attended = _attention(self._initial_state)
+        state = BeamSearchDecoderState(self._initial_state, log_probs, finished, lengths, attended)
         return finished, self._start_inputs, state
 
     def step(
@@ -203,6 +207,12 @@ class BeamSearchDecoder(Decoder):
         alive = cast(logical_not(state.finished), dtypes.int64)
         new_lengths = array.expand_dims(state.lengths, 2) + array.expand_dims(alive, 2) * adds
         scores = self._scores(totals, new_lengths)
+        attended: Any = ()
+        if self._coverage_penalty_weight:
+            share = array.expand_dims(cast(logical_not(state.finished), kind), 2)
+            attended = state.accumulated_attention_probs + _attention(cell_state) * share
+            covered = array.expand_dims(self._coverage(attended, state.finished), 2)
+            scores = scores + covered
         flat = array.reshape(scores, array.stack([self._batch_size, -1]))
         best, places = array.top_k(flat, self._beam_width)
         best.set_shape([self._static_batch, self._beam_width])
@@ -217,7 +227,7 @@ class BeamSearchDecoder(Decoder):
             self._rows(flat_totals, places),
             finished,
             lengths,
-            (),
+            self._rows(attended, parents) if self._coverage_penalty_weight else (),
         )
         return BeamSearchDecoderOutput(best, ids, parents), following
 
@@ -232,6 +242,14 @@ class BeamSearchDecoder(Decoder):
         kind = totals.dtype.base_dtype
         penalty = pow_((cast(lengths, kind) + 5.0) / 6.0, self._length_penalty_weight)
         return totals / penalty
+
+    def _coverage(self, attended: Any, finished: Any) -> Any:
+        """What is added to the scores of finished beams, [batch, beams]: 0 where all was attended to."""
+        # A place without any attention is one beyond the end of its memory.
+        beyond = equal(attended, array.zeros_like(attended))
+        attended = array.where(beyond, array.ones_like(attended), attended)
+        coverage = reduce_sum(log(minimum(attended, 1.0)), 2)
+        return coverage * cast(finished, coverage.dtype) * self._coverage_penalty_weight
 
     def _rows(self, values: Any, places: Any) -> Any:
         """``values`` [batch, n, ...] at ``places`` [batch, beams]."""
@@ -261,3 +279,20 @@ class BeamSearchDecoder(Decoder):
             )
             final_state = final_state._replace(cell_state=cell_state)
         return FinalBeamSearchDecoderOutput(ids, outputs), final_state
+
+
+def _attention(cell_state: Any) -> Any:
+    """The attention of the present step, [batch, beams, memory time]: the mean over all mechanisms."""
+    states = [cell_state] if isinstance(cell_state, AttentionWrapperState) else cell_state
+    found = [
+        alignments
+        for state in (states if isinstance(states, tuple | list) else ())
+        if isinstance(state, AttentionWrapperState)
+        for alignments in nest.flatten(state.alignments)
+    ]
+    if not found:
+        raise ValueError(
+            "BeamSearchDecoder: a coverage penalty is computed from attention, and the cell's state "
+            "has none. Wrap the cell in an AttentionWrapper, or leave coverage_penalty_weight 0."
+        )
+    return reduce_mean(array.stack(found), 0)

@@ -47,8 +47,8 @@ class Embedding(Layer):
             }
         )
 
-    def _own_config(self) -> dict[str, Any]:
-        own = super()._own_config()
+    def own_config(self) -> dict[str, Any]:
+        own = super().own_config()
         return {**own, "input_dim": self.input_dim, "input_length": self.input_length}
 
     def build(self, input_shape: Any) -> None:

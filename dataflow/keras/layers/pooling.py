@@ -22,7 +22,8 @@ def _arguments(size: Any) -> Any:
         **kwargs: Any,
     ) -> None:
         layout = data_format or K.image_data_format()
-        Layer.__init__(self, pool_size, strides, padding=padding, data_format=layout, **kwargs)
+        steps = pool_size if strides is None else strides
+        Layer.__init__(self, pool_size, steps, padding=padding, data_format=layout, **kwargs)
 
     return initialize
 

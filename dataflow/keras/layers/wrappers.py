@@ -31,7 +31,7 @@ class Wrapper(LayerOfLayers):
         return [self.layer]
 
     def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), **self._own_config()}
+        return {**super().get_config(), **self.own_config()}
 
 
 class TimeDistributed(Wrapper):
@@ -100,7 +100,7 @@ class Bidirectional(Wrapper):
         for layer in self._inner():
             layer.reset_states()
 
-    def _own_config(self) -> dict[str, Any]:
+    def own_config(self) -> dict[str, Any]:
         return {"layer": serialize(self.layer), "merge_mode": self.merge_mode}
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:

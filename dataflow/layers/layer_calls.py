@@ -1,0 +1,119 @@
+"""The calls of a layer: what went in, what came out, and which losses and updates hang on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from dataflow.graph import nest
+from dataflow.graph.operation import Operation
+
+
+class LayerCalls:
+    """A layer's side that remembers its calls. ``name``, ``losses`` and ``updates`` are the layer's."""
+
+    name: Any
+    losses: Any
+    updates: Any
+
+    def __init__(self) -> None:
+        self._calls: list[tuple[Any, Any]] = []
+
+    def remember_call(self, inputs: Any, outputs: Any) -> None:
+        """Notes what a call was given and what it returned."""
+        self._calls.append((inputs, outputs))
+
+    def _call_at(self, index: int, part: int) -> Any:
+        if not self._calls:
+            what = "output" if part else "input"
+            raise AttributeError(f"Layer {self.name} is not connected: it has no {what} to return.")
+        if not -len(self._calls) <= index < len(self._calls):
+            raise ValueError(
+                f"Layer {self.name} has been called {len(self._calls)} times, there is no call {index}."
+            )
+        return self._calls[index][part]
+
+    def _common_shape(self, part: int) -> Any:
+        self._call_at(0, part)
+        shapes = [shapes_of(call[part]) for call in self._calls]
+        if any(shape != shapes[0] for shape in shapes):
+            which = "output" if part else "input"
+            raise AttributeError(
+                f"Layer {self.name} was called with inputs of several shapes, so that it has no one "
+                f"{which} shape; use get_{which}_shape_at(index)."
+            )
+        return shapes[0]
+
+    @property
+    def input(self) -> Any:
+        """The tensors of the first call; raises `AttributeError` before it."""
+        return self._call_at(0, 0)
+
+    @property
+    def output(self) -> Any:
+        """What the first call returned; raises `AttributeError` before it."""
+        return self._call_at(0, 1)
+
+    @property
+    def input_shape(self) -> Any:
+        """The shape of `input`, a tuple with None where unknown; `AttributeError` where calls differ."""
+        return self._common_shape(0)
+
+    @property
+    def output_shape(self) -> Any:
+        """The shape of `output`, a tuple with None where unknown; `AttributeError` where calls differ."""
+        return self._common_shape(1)
+
+    def get_input_at(self, node_index: int) -> Any:
+        """The tensors of call ``node_index``; raises `ValueError` where there was none."""
+        return self._call_at(node_index, 0)
+
+    def get_output_at(self, node_index: int) -> Any:
+        """What call ``node_index`` returned; raises `ValueError` where there was none."""
+        return self._call_at(node_index, 1)
+
+    def get_input_shape_at(self, node_index: int) -> Any:
+        """The shape of `get_input_at`."""
+        return shapes_of(self.get_input_at(node_index))
+
+    def get_output_shape_at(self, node_index: int) -> Any:
+        """The shape of `get_output_at`."""
+        return shapes_of(self.get_output_at(node_index))
+
+    def get_losses_for(self, inputs: Any) -> list[Any]:
+        """The losses that are computed from ``inputs``; with None, those that need no input at all."""
+        return self._among(self.losses, inputs)
+
+    def get_updates_for(self, inputs: Any) -> list[Any]:
+        """The updates that are computed from ``inputs``; with None, those that need no input at all."""
+        return self._among(self.updates, inputs)
+
+    def _among(self, found: Iterable[Any], inputs: Any) -> list[Any]:
+        if inputs is None:
+            sources = {id(t) for call in self._calls for t in nest.flatten(call[0])}
+            return [item for item in found if not _needs(item, sources)]
+        sources = {id(t) for t in nest.flatten(inputs)}
+        return [item for item in found if _needs(item, sources)]
+
+
+def shapes_of(tensors: Any) -> Any:
+    """The static shapes of a nesting of tensors, as tuples; None where the rank is unknown."""
+    return nest.map_structure(
+        lambda t: None if t.shape.ndims is None else tuple(t.shape.as_list()), tensors
+    )
+
+
+def _needs(item: Any, sources: set[int]) -> bool:
+    """Whether an op or tensor is computed from a tensor whose id is among the ``sources``."""
+    if id(item) in sources:
+        return True
+    waiting: list[Operation] = [item if isinstance(item, Operation) else item.op]
+    seen = set(map(id, waiting))
+    while waiting:
+        for tensor in waiting.pop().inputs:
+            if id(tensor) in sources:
+                return True
+            if id(tensor.op) not in seen:
+                seen.add(id(tensor.op))
+                waiting.append(tensor.op)
+    return False
