@@ -58,6 +58,7 @@ def test_the_three_packages_are_in_it_whole(checkout, names):
 
 def test_files_that_are_no_python_are_in_it(checkout, names):
     assert "dataflow/cli/jupyter/labconfig/default_setting_overrides.json" in names
+    assert "dataflow/cli/jupyter/jupyter_server_config.d/dataflow.json" in names
     for folder, pattern in (("widgets", "*.js"), ("widgets", "*.css"), ("datasets", "*.md")):
         for path in (checkout / folder).glob(f"dataflow_{folder}/*/{pattern}"):
             assert path.relative_to(checkout / folder).as_posix() in names

@@ -108,7 +108,7 @@ _PLAY = """async (output) => {
 _WATCH_FRAMES = """() => {
   window.framed = 0;
   new MutationObserver((changes) => {
-    for (const { target } of changes) if (target.dataset?.frames && !window.framed) window.framed = Date.now() / 1000;
+    for (const { target } of changes) if (target.dataset?.frames === "1" && !window.framed) window.framed = Date.now() / 1000;
   }).observe(document.body, { subtree: true, attributes: true, attributeFilter: ["data-frames"] });
 }"""
 # What is made, the value that is dragged, where it is dragged to, and the frames a second to reach.

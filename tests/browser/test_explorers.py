@@ -354,6 +354,33 @@ def test_reopened_without_a_kernel_it_moves_by_its_recording(chromium: Browser, 
     page.close()
 
 
+def test_a_frame_changes_only_what_differs(kernel_page: KernelPage) -> None:
+    """What stays as it is stays the same element: the page need not lay it out again."""
+    explorer = dataflow_widgets.StalenessExplorer()
+    shown = show(kernel_page, explorer)
+    rest(shown)
+    page = kernel_page.page
+    page.evaluate("""() => {
+      window.kept = [...document.querySelectorAll(".df-explorer-panel text, .df-explorer-panel path")];
+      window.curve = document.querySelector(".df-explorer-panel .df-panel-line").getAttribute("d");
+    }""")
+    before = frames(shown)
+    shown.get_by_label("learning rate", exact=True).focus()
+    page.keyboard.press("End")
+    wait_for_value(kernel_page, explorer, "rate", 3.0)
+    wait_for(kernel_page, lambda: frames(shown) > before)
+    assert (
+        page.evaluate(
+            """() => kept.filter((element) => element.isConnected).length / kept.length"""
+        )
+        > 0.8
+    )
+    assert page.evaluate(
+        "curve !== document.querySelector('.df-explorer-panel .df-panel-line').getAttribute('d')"
+    )
+    explorer.close()
+
+
 def test_with_reduced_motion_it_plays_slowly(
     chromium: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,6 +156,41 @@ def test_values_of_a_dropped_turn_are_not_lost(line: Line, monkeypatch: pytest.M
     assert (line.values["color"], line.values["slope"]) == ("green", 1.5)
 
 
+def test_what_the_models_are_told_is_told_when_it_rests(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dataflow_widgets.explorer.base._REST_SECONDS", 60.0)
+    monkeypatch.setattr("dataflow_widgets.explorer.base._HOLD_SECONDS", 600.0)
+    page = Page(line, monkeypatch)
+    told: list[dict[str, Any]] = []
+    monkeypatch.setattr(line, "_send", lambda message, buffers=None: told.append(message))
+    for i in range(1, 6):
+        page.ask(i, slope=i / 2)
+        wait_until(lambda: page.frames[-1:] != [] and page.frames[-1]["number"] == i)  # noqa: B023
+    assert told == [] and line.values["slope"] == line.controls["slope"].value == 2.5
+    page.ask(6, slope=3.0)
+    wait_until(lambda: len(page.frames) == 6)
+    line._receive(line, {"kind": "keep"}, [])
+    values = [m["state"]["values"] for m in told if "values" in m.get("state", {})]
+    assert [v["slope"] for v in values] == [3.0]
+
+
+def test_a_recording_waits_for_readers_of_any_explorer(
+    line: Line, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dataflow_widgets.explorer.base._IDLE_SECONDS", 600.0)
+    page = Page(line, monkeypatch)
+    other = Line()
+    page.ask(1, slope=2.0)
+    wait_until(lambda: len(page.frames) == 1)
+    other._receive(other, {"kind": "keep"}, [])
+    wait_until(lambda: other._recorder is not None and other._thread is not None)
+    assert other._recorder.gi_frame.f_lasti < 1 and other.recorded == ""  # type: ignore[attr-defined]
+    monkeypatch.setattr("dataflow_widgets.explorer.base._IDLE_SECONDS", 0.0)
+    wait_until(lambda: other.recorded != "")
+    other.close()
+
+
 def test_without_threads_the_message_itself_computes(
     line: Line, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import copy
 import json
 import math
 import threading
+import time
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -21,6 +23,8 @@ from dataflow_widgets.explorer.panels import Panel, encode
 from dataflow_widgets.explorer.picture import panels_svg
 
 _IDLE_SECONDS = 2.0
+_REST_SECONDS = 0.3  # without a turn: nothing moves
+_HOLD_SECONDS = 1.0  # what the models are told while turns follow each other is told once in these
 _RECORD_CHARS = 150_000  # what a notebook keeps of one explorer at most, as base64
 _STEPS_PER_TURN = 50
 
@@ -81,6 +85,7 @@ class Explorer(Widget):
 
     graph: Any = None
     session: Any = None
+    _last_turn: ClassVar[float] = 0.0  # of any explorer: `time.monotonic`
 
     def __init__(self, **options: Any) -> None:
         self._is_twin = bool(options.pop("_twin", False))
@@ -94,6 +99,8 @@ class Explorer(Widget):
         self._ready = threading.Condition()
         self._turn: dict[str, Any] | None = None  # the newest that has not begun
         self._thread: threading.Thread | None = None
+        self._held: contextlib.ExitStack | None = None  # what the models are not told yet
+        self._held_since = 0.0
         self._recorder: Iterator[None] | None = None  # a recording that is not finished
         self._tick = 0  # frames played since the last reset
         self._is_taking = False
@@ -266,16 +273,45 @@ class Explorer(Widget):
 
     def _work(self) -> None:
         while True:
-            with self._ready:
-                if self._turn is None and self._recorder is None:
-                    self._ready.wait(_IDLE_SECONDS)
-                    if self._turn is None and self._recorder is None:
+            if not self._has_work() and self._rests(_REST_SECONDS):
+                self._release()
+                with self._ready:
+                    if self._rests(_IDLE_SECONDS):
                         self._thread = None
                         return
             if self._turn is not None:
+                Explorer._last_turn = time.monotonic()
                 self._next_turn()
+                if time.monotonic() - self._held_since > _HOLD_SECONDS:
+                    self._release()
+            elif time.monotonic() - Explorer._last_turn < _IDLE_SECONDS:
+                self._rests(_REST_SECONDS)  # a reader moves something, maybe of another explorer
             elif self._recorder is not None and next(self._recorder, self) is self:
                 self._recorder = None
+
+    def _rests(self, seconds: float) -> bool:
+        """Waits so long for a turn; whether there is nothing to do."""
+        with self._ready:
+            if self._turn is None:
+                self._ready.wait(seconds)
+            return not self._has_work()
+
+    def _has_work(self) -> bool:
+        return self._turn is not None or self._recorder is not None
+
+    def _hold(self) -> None:
+        """Holds back the messages that tell the models of values: every frame carries them too."""
+        if self._held is None:
+            self._held, self._held_since = contextlib.ExitStack(), time.monotonic()
+            for widget in (self, *self.controls.values()):
+                self._held.enter_context(widget.hold_sync())
+
+    def _release(self) -> None:
+        """Sends what was held back."""
+        with self._lock:
+            held, self._held = self._held, None
+            if held is not None:
+                held.close()
 
     def _next_turn(self) -> None:
         with self._ready:
@@ -284,6 +320,8 @@ class Explorer(Widget):
             return
         try:
             with self._lock:
+                if threading.current_thread() is self._thread:
+                    self._hold()
                 if turn["reset"]:
                     self._take(self._defaults)
                     self.restart()
@@ -384,7 +422,7 @@ class Explorer(Widget):
             pass
 
     def _recording(self, positions: int = 4, ticks: int = 8) -> Iterator[None]:
-        """`record`, a state at a time, so that a turn need not wait for the whole of it."""
+        """`record`, a step at a time, so that a turn need not wait for the whole of it."""
         states = []
         last = ticks - 1 if self.plays else 0
         twin = self.twin()
@@ -393,6 +431,7 @@ class Explorer(Widget):
             yield
             for _ in range(self.record_steps // max(1, last) if tick < last else 0):
                 twin.step()
+                yield
         twin.close()
         for name, control in self.controls.items():
             for value in _spread(control_spec(name, control), positions):
@@ -401,6 +440,7 @@ class Explorer(Widget):
                 moved = self.twin(**{name: value})
                 for _ in range(self.record_steps if self.plays else 0):
                     moved.step()
+                    yield
                 states.append(moved._state_of(last))
                 moved.close()
                 yield
@@ -410,6 +450,7 @@ class Explorer(Widget):
 
     def _keep(self) -> None:
         """The page has come to rest: its picture is what the notebook keeps."""
+        self._release()
         with self._lock:
             self._keep_picture()
         if not self.recorded and self._recorder is None:
@@ -468,6 +509,8 @@ class Explorer(Widget):
 
     def close(self) -> None:
         """Ends the widget and its session."""
+        if hasattr(self, "_held"):
+            self._release()
         for view in getattr(self, "_views", {}).values():
             view.close()
         if getattr(self, "session", None) is not None:

@@ -1,5 +1,5 @@
 // The controls of an explorer: native inputs, so that mouse, touch and keyboard work as everywhere.
-import { QUIET, h, unique } from "../shared/dom.js";
+import { QUIET, h, unique, write } from "../shared/dom.js";
 import { short } from "../shared/numbers.js";
 
 const STEPS = 400; // positions of a logarithmic slider
@@ -22,8 +22,10 @@ function slider(spec, changed) {
     say(value);
     changed(spec.whole ? Math.round(value) : value);
   }, ...QUIET });
+  let told; // the value that is shown
   const say = (value) => {
-    shown.textContent = short(value);
+    told = value;
+    write(shown, short(value));
     input.setAttribute("aria-valuetext", `${spec.label} ${short(value)}`);
   };
   return {
@@ -31,6 +33,7 @@ function slider(spec, changed) {
     show(value) {
       if (value === undefined) return;
       if (input.matches(":active")) return; // the hand on it knows better
+      if (told === value) return;
       input.value = scale.to(value);
       say(value);
     },
@@ -43,7 +46,7 @@ function choice(spec, changed) {
   return {
     element: h("div", { class: "df-control" }, h("label", { for: id }, spec.label), select),
     show(value) {
-      if (value !== undefined) select.value = value;
+      if (value !== undefined && select.value !== value) select.value = value;
     },
   };
 }

@@ -43,7 +43,6 @@ export class Driver {
     Object.assign(this, { model, store });
     this.values = { ...model.get("values") };
     this.frame = null;
-    this.count = 0;
     this.playing = false;
     this.recorded = null; // the states of the notebook, while they stand in for the kernel
     this.pending = {}; // values that the kernel has not been told
@@ -150,7 +149,6 @@ export class Driver {
     this.values = { ...header.values, ...this.pending };
     const panels = decode(header.panels, buffers);
     this.frame = { panels, tick: header.tick, sentence: header.sentence };
-    this.count += 1;
     this.pump(); // the kernel computes the next one while the page draws this one
     this.changed();
     this.keepLater();
@@ -200,7 +198,6 @@ export class Driver {
     if (!asked && !playing) return;
     const state = nearest(this.recorded, this.values, this.tick, this.model.get("form").controls);
     this.frame = { panels: decode(state.panels, []), tick: state.tick, sentence: state.sentence };
-    this.count += 1;
     this.changed();
     clearTimeout(this.pumping);
     if (this.playing) this.pumping = setTimeout(() => this.pump(), CALM_FRAME_MS);

@@ -46,9 +46,9 @@ class ExplorerPage {
     this.panels = [];
     this.controls = new Map();
     this.build();
-    const paint = guarded(frame, () => this.paint());
+    this.paint = guarded(frame, this.paint.bind(this));
     this.forget = store.on((event, detail) => {
-      if (event === "explorer") paint();
+      if (event === "explorer") this.paintSoon();
       if (event === "error") frame.fail(detail);
     });
     this.failed = () => frame.fail(model.get("failure"));
@@ -73,6 +73,7 @@ class ExplorerPage {
     this.forget();
     this.drop();
     clearTimeout(this.saying);
+    cancelAnimationFrame(this.painting);
     this.driver.seen(this, false);
     this.sizes.disconnect();
     this.sight.disconnect();
@@ -132,9 +133,20 @@ class ExplorerPage {
     answer.element.dataset.state = right ? "right" : "wrong";
   }
 
+  /** Paints before the page does, once for all that has changed since. */
+  paintSoon() {
+    this.painting ??= requestAnimationFrame(() => {
+      this.painting = null;
+      this.paint();
+    });
+  }
+
   paint() {
     const { driver, frame } = this;
-    if (this.player) this.player.replaceChildren(icon(driver.playing ? "pause" : "play"), driver.playing ? " Pause" : " Play");
+    if (this.player && this.player.dataset.playing !== String(driver.playing)) {
+      this.player.dataset.playing = driver.playing;
+      this.player.replaceChildren(icon(driver.playing ? "pause" : "play"), driver.playing ? " Pause" : " Play");
+    }
     for (const [name, control] of this.controls) control.show(driver.values[name]);
     frame.element.dataset.waits = driver.waits; // for the kernel
     const shown = driver.frame;
@@ -142,22 +154,31 @@ class ExplorerPage {
     frame.note(driver.note());
     if (shown === this.shown) return;
     this.shown = shown;
-    shown.panels.forEach((spec, i) => {
+    this.arrange(shown.panels);
+    shown.panels.forEach((spec, i) => this.panels[i].take(spec));
+    this.count = (this.count ?? 0) + 1;
+    frame.element.dataset.frames = this.count;
+    frame.element.dataset.tick = shown.tick;
+    clearTimeout(this.saying);
+    this.saying = setTimeout(() => frame.say(shown.sentence), driver.playing ? 4 * SAY_AFTER_MS : SAY_AFTER_MS);
+  }
+
+  /** Puts a panel for each of `specs` in its place before the first is drawn: each is drawn as wide as it is. */
+  arrange(specs) {
+    const plan = specs.map((spec) => `${spec.kind}${spec.wide ? " wide" : ""}`).join(",");
+    if (plan === this.plan) return;
+    this.plan = plan;
+    specs.forEach((spec, i) => {
       if (this.panels[i]?.kind !== spec.kind) {
-        const panel = panelOf(spec.kind, (name, value) => driver.set(name, value));
+        const panel = panelOf(spec.kind, (name, value) => this.driver.set(name, value));
         if (this.panels[i]) this.panels[i].element.replaceWith(panel.element);
         else this.pictures.append(panel.element);
         this.panels[i] = panel;
       }
+      this.panels[i].element.classList.toggle("df-wide", Boolean(spec.wide));
     });
-    for (const gone of this.panels.splice(shown.panels.length)) gone.element.remove();
-    // All stand in their places before the first is drawn: each is drawn as wide as it is.
-    shown.panels.forEach((spec, i) => this.panels[i].element.classList.toggle("df-wide", Boolean(spec.wide)));
-    shown.panels.forEach((spec, i) => this.panels[i].take(spec));
-    frame.element.dataset.frames = driver.count;
-    frame.element.dataset.tick = shown.tick;
-    clearTimeout(this.saying);
-    this.saying = setTimeout(() => frame.say(shown.sentence), driver.playing ? 4 * SAY_AFTER_MS : SAY_AFTER_MS);
+    for (const gone of this.panels.splice(specs.length)) gone.element.remove();
+    for (const panel of this.panels) panel.width = 0; // to be measured
   }
 
   toggle(opener, box) {

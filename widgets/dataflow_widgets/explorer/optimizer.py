@@ -117,8 +117,10 @@ class OptimizerExplorer(Explorer):
                     places.append(w)
             self._initialize = tf.global_variables_initializer()
             self._place = tf.group(*[tf.assign(w, self._start) for w in places])
-            self._step = tf.group(*steps)
             self._places = tf.stack([w.read_value() for w in places])
+            self._step = tf.group(*steps)
+            with tf.control_dependencies([self._step]):
+                self._stepped = tf.stack([w.read_value() for w in places], name="stepped")
             self._points = tf.placeholder(tf.float32, [None, 2], name="points")
             self._losses = surface.loss(self._points[:, 0], self._points[:, 1])
         self.session = tf.Session(graph=self.graph)
@@ -152,8 +154,7 @@ class OptimizerExplorer(Explorer):
         self.paths = np.empty([STEPS + 1, len(OPTIMIZERS), 2], np.float32)
         self.paths[0] = run(self._places)
         for i in range(STEPS):
-            run(self._step, {**rates, self._noise: noise[i]})
-            self.paths[i + 1] = run(self._places)
+            self.paths[i + 1] = run(self._stepped, {**rates, self._noise: noise[i]})
         with np.errstate(over="ignore", invalid="ignore"):
             flat = self.paths.reshape(-1, 2)
             losses = run(self._losses, {self._points: flat})

@@ -1,5 +1,5 @@
 // The pictures of an explorer.  Each takes the kernel's newest spec as often as it comes; text is text.
-import { QUIET, h, s, unique } from "../shared/dom.js";
+import { QUIET, h, renew, s, unique, write } from "../shared/dom.js";
 import { logTicks, short, ticks } from "../shared/numbers.js";
 
 export const COLORS = ["#1f6fd6", "#d9541e", "#138a4b", "#8a4fd0", "#a37208", "#c2357a", "#0e8f9a", "#7a5c3e"];
@@ -87,12 +87,14 @@ class Panel {
 
   take(spec) {
     this.spec = spec;
-    this.heading.textContent = spec.title ?? "";
-    this.remark.textContent = spec.note ?? "";
+    write(this.heading, spec.title ?? "");
+    write(this.remark, spec.note ?? "");
     this.remark.hidden = !spec.note;
-    this.resize();
+    if (this.width) this.draw();
+    else this.resize();
   }
 
+  /** The place it has may be another: to ask for it at every frame would lay out the page twice. */
   resize() {
     if (!this.spec) return;
     this.width = Math.max(180, Math.floor(this.stage.clientWidth || 300));
@@ -100,13 +102,23 @@ class Panel {
     this.draw();
   }
 
+  /** What has listeners, and stays the same element from frame to frame. */
+  get grips() {
+    return [this.chosen, this.frame, this.knob].filter(Boolean);
+  }
+
   svg(width, height, ...parts) {
     this.root ??= s("svg", { class: "df-svg df-panel-svg", "aria-hidden": "true" });
-    this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    this.root.setAttribute("width", width);
-    this.root.setAttribute("height", height);
-    this.root.replaceChildren(...parts.flat().filter(Boolean));
-    if (this.knob || this.chosen || this.frame) this.root.removeAttribute("aria-hidden"); // a grip is reached by keyboard
+    if (this.grips.length) this.root.removeAttribute("aria-hidden"); // reached by keyboard
+    if (this.drawn?.[0] !== width || this.drawn[1] !== height) {
+      this.drawn = [width, height];
+      this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
+      this.root.setAttribute("width", width);
+      this.root.setAttribute("height", height);
+      this.stage.style.height = `${height}px`; // known beforehand: what is drawn in it moves nothing outside
+      this.stage.classList.add("df-sized");
+    }
+    renew(this.root, parts.flat().filter(Boolean), this.grips);
     if (!this.root.isConnected) this.stage.append(this.root);
   }
 
@@ -277,7 +289,6 @@ class HeatMap extends Panel {
     this.root.classList.add("df-over");
   }
 
-  /** The handle lives on while it is dragged, so that it keeps the focus. */
   handle(x, y) {
     const given = this.spec.handle;
     if (!given) return null;
@@ -299,18 +310,6 @@ class HeatMap extends Panel {
     this.knob.setAttribute("transform", `translate(${x(a)},${y(b)})`);
     this.knob.setAttribute("aria-label", `${name}: ${short(a)}, ${short(b)}; move it with the arrow keys`);
     return this.knob;
-  }
-
-  svg(width, height, ...parts) {
-    const held = this.knob && this.knob === document.activeElement;
-    if (!held) return super.svg(width, height, ...parts);
-    // Taking a focused element out and in again would lose the focus: put the rest before it.
-    const rest = parts.flat().filter((part) => part && part !== this.knob);
-    this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    this.root.setAttribute("width", width);
-    this.root.setAttribute("height", height);
-    for (const child of [...this.root.children]) if (child !== this.knob) child.remove();
-    for (const part of rest) this.root.insertBefore(part, this.knob);
   }
 }
 
@@ -403,16 +402,6 @@ class Images extends Panel {
     const box = { x: at[0] + column * cell, y: at[1] + row * cell, width: wide * cell, height: high * cell };
     for (const [key, value] of Object.entries(box)) element.setAttribute(key, value);
   }
-
-  svg(width, height, ...parts) {
-    const held = [this.frame, this.chosen].find((grip) => grip && grip === document.activeElement);
-    if (!held || !this.root) return super.svg(width, height, ...parts);
-    this.root.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    this.root.setAttribute("height", height);
-    this.root.setAttribute("width", width);
-    for (const child of [...this.root.children]) if (child !== held) child.remove();
-    for (const part of parts.flat().filter((one) => one && one !== held)) this.root.insertBefore(part, held);
-  }
 }
 
 class Bars extends Panel {
@@ -475,12 +464,10 @@ class Tokens extends Panel {
     }
     spec.tokens.forEach((token, j) => parts.push(s("text", { class: "df-token", x: right + 8, y: at(j) + 4 }, token)));
     if (heads > 1) parts.push(...Array.from({ length: heads }, (_, k) => s("g", { transform: `translate(${6 + 84 * k},${height - 8})` }, s("path", { class: "df-panel-line", d: "M0 0H20", stroke: COLORS[k % COLORS.length], "stroke-dasharray": DASHES[k % DASHES.length] }), s("text", { class: "df-axis", x: 25, y: 4 }, `head ${k + 1}`))));
+    if (!spec.chosen) parts.push(...spec.targets.map((token, i) => s("text", { class: "df-token", x: left - 8, y: at(i) + 4, "text-anchor": "end" }, token)));
     this.svg(width, height, parts);
+    if (!spec.chosen) return;
     // The targets are buttons, so that a key reaches them too.
-    if (!spec.chosen) {
-      this.root.append(...spec.targets.map((token, i) => s("text", { class: "df-token", x: left - 8, y: at(i) + 4, "text-anchor": "end" }, token)));
-      return;
-    }
     this.picks ??= [];
     while (this.picks.length < targets) {
       const i = this.picks.length;
@@ -488,7 +475,7 @@ class Tokens extends Panel {
     }
     for (const gone of this.picks.splice(targets)) gone.remove();
     this.picks.forEach((pick, i) => {
-      if (pick.textContent !== spec.targets[i]) pick.textContent = spec.targets[i];
+      write(pick, spec.targets[i]);
       pick.setAttribute("aria-pressed", String(chosen === i));
       Object.assign(pick.style, { right: `${width - left + 4}px`, top: `${at(i) - 12}px` });
       if (!pick.isConnected) this.stage.append(pick);
@@ -576,7 +563,7 @@ class Matrix extends Panel {
     }
     this.inputs.forEach((cell, i) => {
       const text = String(Number(spec.values.data[i].toFixed(spec.digits ?? 2)));
-      if (!spec.edits) cell.textContent = text;
+      if (!spec.edits) write(cell, text);
       else if (cell !== document.activeElement) cell.value = text;
     });
   }
@@ -592,7 +579,7 @@ class Matrix extends Panel {
 class Numbers extends Panel {
   draw() {
     const rows = Object.entries(this.spec.values).map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, typeof value === "number" ? short(value) : value)));
-    this.stage.replaceChildren(h("dl", { class: "df-numbers" }, rows));
+    renew(this.stage, [h("dl", { class: "df-numbers" }, rows)]);
   }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -22,6 +23,25 @@ def stable_rate(delay: float) -> float:
     """The largest rate times curvature at which descent with gradients ``delay`` steps old settles:
     2 sin(pi / (2 (2 delay + 1))), from the roots of z^(d+1) = z^d - rate."""
     return 2 * math.sin(math.pi / (2 * (2 * delay + 1)))
+
+
+@functools.lru_cache(maxsize=8)  # the rate and the noise move nothing in time
+def _simulate(needed: int, backups: int, is_sync: bool, straggle: float, factor: float) -> Any:
+    """Who computes when: ``needed`` workers and ``backups``, the slow ones ``factor`` times slower."""
+    latency = tf.cluster.Latency(
+        median_seconds=1.0,
+        sigma=0.05 if straggle else 0.0,
+        straggler_probability=straggle,
+        straggler_factor=factor,
+    )
+    return tf.cluster.simulate(
+        needed,
+        backups,
+        steps=_STEPS,
+        mode="sync" if is_sync else "async",
+        latency=latency,
+        transfer_seconds=0.005,
+    )
 
 
 class StalenessExplorer(Explorer):
@@ -74,8 +94,12 @@ class StalenessExplorer(Explorer):
             curvature = tf.constant(np.linspace(0.1, 1.0, _SIZE), tf.float32, name="curvature")
             loss = tf.reduce_sum(curvature * tf.square(self._old)) / 2
             (gradient,) = tf.gradients(loss, self._old)
-            self._next = self._w - self._rate * (gradient + self._noise)
+            ahead = self._w - self._rate * (gradient + self._noise)
+            self._next = tf.clip_by_value(ahead, -_CEILING, _CEILING, name="next")
         self.session = tf.Session(graph=self.graph)
+        self._advance = self.session.make_callable(
+            self._next, [self._w, self._old, self._rate, self._noise]
+        )
 
     def begin(self) -> None:
         self._train()
@@ -88,34 +112,18 @@ class StalenessExplorer(Explorer):
         is_sync = values["mode"] == "synchronous"
         backups = min(values["backups"], values["workers"] - 1) if is_sync else 0
         needed = values["workers"] - backups
-        latency = tf.cluster.Latency(
-            median_seconds=1.0,
-            sigma=0.0 if not values["straggle"] else 0.05,
-            straggler_probability=values["straggle"],
-            straggler_factor=values["factor"],
-        )
-        self.simulation = tf.cluster.simulate(
-            needed,
-            backups,
-            steps=_STEPS,
-            mode="sync" if is_sync else "async",
-            latency=latency,
-            transfer_seconds=0.005,
-        )
+        self.simulation = _simulate(needed, backups, is_sync, values["straggle"], values["factor"])
         rng = np.random.default_rng(0)
         # The mean of n gradients has 1/sqrt(n) of the noise of one.
         noise = values["noise"] / np.sqrt(needed if is_sync else 1)
         staleness = self.simulation.staleness
+        steps = len(self.simulation.step_seconds)
+        noises = (noise * rng.standard_normal((steps, _SIZE))).astype(np.float32)
         path = [np.ones(_SIZE, np.float32)]
-        for i in range(len(self.simulation.step_seconds)):
+        for i in range(steps):
             late = 0 if is_sync else int(staleness[i])
-            feeds = {
-                self._w: path[-1],
-                self._old: path[max(0, i - late)],
-                self._rate: values["rate"],
-                self._noise: (noise * rng.standard_normal(_SIZE)).astype(np.float32),
-            }
-            path.append(np.clip(self.session.run(self._next, feeds), -_CEILING, _CEILING))
+            read = path[max(0, i - late)]
+            path.append(self._advance(path[-1], read, values["rate"], noises[i]))
         self.path = np.array(path)
         self.errors = np.sqrt(np.mean(np.square(self.path), axis=1))
 

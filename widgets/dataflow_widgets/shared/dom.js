@@ -24,6 +24,42 @@ export function s(tag, attributes, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
+/** Sets the text of an element only where it differs: a page lays out anew what was written. */
+export function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+/**
+ * Makes `parts` the children of `parent`. A child that was there and is of the same kind takes the
+ * attributes and children of the new one, so that the page lays out and paints only what differs;
+ * those in `kept` (which have listeners, or the focus) stay themselves, behind the others.
+ */
+export function renew(parent, parts, kept = []) {
+  const last = kept.filter(Boolean);
+  const old = [...parent.childNodes].filter((child) => !last.includes(child));
+  const fresh = parts.filter((part) => !last.includes(part));
+  fresh.forEach((part, i) => {
+    if (i >= old.length) parent.insertBefore(part, last.find((child) => child.parentNode === parent) ?? null);
+    else become(old[i], part);
+  });
+  for (const gone of old.slice(fresh.length)) gone.remove();
+  for (const child of last) {
+    if (!parts.includes(child)) child.remove();
+    else if (child.parentNode !== parent) parent.append(child);
+  }
+}
+
+function become(old, next) {
+  if (old.nodeName !== next.nodeName) return old.replaceWith(next);
+  if (old.nodeType === Node.TEXT_NODE) {
+    if (old.data !== next.data) old.data = next.data;
+    return undefined;
+  }
+  for (const { name, value } of next.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  for (const { name } of [...old.attributes]) if (!next.hasAttribute(name)) old.removeAttribute(name);
+  return renew(old, [...next.childNodes]);
+}
+
 /** Jupyter's own shortcuts (d d deletes the cell) must not fire while an element of ours has focus. */
 export const QUIET = { "data-lm-suppress-shortcuts": "true" };
 

@@ -1,6 +1,6 @@
 // What every widget has around it: the error bar, the status line that screen readers hear, and the
 // keyboard guard.
-import { QUIET, h } from "./dom.js";
+import { QUIET, h, write } from "./dom.js";
 import { pinButton } from "./pin.js";
 
 export function shell(kind, label, title = "") {
@@ -23,10 +23,10 @@ export function shell(kind, label, title = "") {
     body,
     status,
     say(text) {
-      if (status.textContent !== text) status.textContent = text;
+      write(status, text);
     },
     note(text) {
-      note.textContent = text;
+      write(note, text);
     },
     fail(text) {
       failure.hidden = !text;
