@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
@@ -12,7 +13,7 @@ from dataflow.graph.tensor import Tensor
 # The files of rules are loaded so that their rules are registered.
 from dataflow.rewrites import algebra, layout, loop_accumulator_sinking, nn, passes  # noqa: F401
 from dataflow.rewrites.gradual import Steps, finish
-from dataflow.rewrites.journal import Hit, WatchedJournal
+from dataflow.rewrites.journal import Enough, Hit, WatchedJournal
 from dataflow.rewrites.options import RewriteOptions
 from dataflow.rewrites.symbolic_shapes import EqualDims
 from dataflow.rewrites.working_graph import WorkingGraph
@@ -41,13 +42,15 @@ def apply(
     equal_dims: EqualDims | None = None,
     batch_size_hint: int | None = None,
     gpu_nodes: Collection[Operation] = (),
+    num_hits: int | None = None,
 ) -> Rewritten:
     """Rewrites the nodes of one plan; the originals stay as they are.
 
     ``watch(work, hit)`` is called after each rewrite, with the graph as it is then. The result is
     valid for feeds in which the dimensions of each group of ``equal_dims`` are equal.
     ``batch_size_hint`` is the size assumed for unknown dimensions in cost estimates. ``gpu_nodes``:
-    those of ``ops`` whose kernels run on a GPU.
+    those of ``ops`` whose kernels run on a GPU. With ``num_hits`` only the first so many rewrites are
+    made, so that what one of them saves can be measured.
     """
     return finish(
         apply_gradually(
@@ -60,6 +63,7 @@ def apply(
             equal_dims,
             batch_size_hint,
             gpu_nodes,
+            num_hits,
         )
     )
 
@@ -74,17 +78,20 @@ def apply_gradually(
     equal_dims: EqualDims | None = None,
     batch_size_hint: int | None = None,
     gpu_nodes: Collection[Operation] = (),
+    num_hits: int | None = None,
 ) -> Steps[Rewritten]:
     """As `apply`, in steps (`gradual.Steps`)."""
     sums = loop_accumulator_sinking.find(ops, feeds, fetches) if options.loop_accumulators else []
     work = yield from WorkingGraph.made_gradually(ops, fetches, fetch_operations, feeds)
     journal: list[Hit] = []
-    if watch is not None:
-        journal = WatchedJournal(functools.partial(watch, work))
+    if watch is not None or num_hits is not None:
+        journal = WatchedJournal(functools.partial(watch, work) if watch else None, num_hits)
     plan = passes.Rewriting(
         work, journal, options, sums, equal_dims or [], batch_size_hint, gpu_nodes
     )
-    yield from passes.run_all(plan)
+    if num_hits != 0:
+        with contextlib.suppress(Enough):
+            yield from passes.run_all(plan)
     return _rewritten(work, journal)
 
 

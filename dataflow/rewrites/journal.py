@@ -38,14 +38,24 @@ class Hit(NamedTuple):
         )
 
 
-class WatchedJournal(list[Hit]):
-    """A journal that calls ``tell(hit)`` after each entry, when the rewrite has been made."""
+class Enough(Exception):
+    """As many rewrites as were asked for have been made."""
 
-    def __init__(self, tell: Callable[[Hit], None]) -> None:
+
+class WatchedJournal(list[Hit]):
+    """A journal that calls ``tell(hit)`` after each entry, when the rewrite has been made.
+
+    With ``num_hits`` entries it raises `Enough`.
+    """
+
+    def __init__(self, tell: Callable[[Hit], None] | None, num_hits: int | None = None) -> None:
         super().__init__()
-        self._tell = tell
+        self._tell, self._num_hits = tell, num_hits
 
     def append(self, hit: Hit) -> None:
-        """Adds the entry and calls ``tell``."""
+        """Adds the entry and calls ``tell``; raises `Enough`."""
         super().append(hit)
-        self._tell(hit)
+        if self._tell is not None:
+            self._tell(hit)
+        if len(self) == self._num_hits:
+            raise Enough

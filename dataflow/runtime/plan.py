@@ -108,19 +108,27 @@ class Plan:
                 return Placed(changed.ops, changed.fetches, changed.feeds, changed.origin, {})
         return self._with_copies(self.ops, fetches, operations, self.feeds, devices)
 
-    def rewrite(self, watch: Any = None, arguments: list[Any] | None = None) -> None:
+    def rewrite(
+        self,
+        watch: Any = None,
+        arguments: list[Any] | None = None,
+        num_hits: int | None = None,
+    ) -> None:
         """Applies the rewrites and compiles again; the results stay the same to the bit.
 
-        ``watch`` is handed to `rewrites.engine.apply`. Sizes that are equal in ``arguments``, the
+        ``watch`` and ``num_hits`` are handed to `rewrites.engine.apply`. Sizes that are equal in ``arguments``, the
         converted feeds, are taken to stay so: the size of a batch, which several feeds have. A run
         in which they differ has the plan rewritten without that.
         """
         self._runs_left = -1
         self._rewriting = None
-        finish(self._rewrite_gradually(watch, arguments))
+        finish(self._rewrite_gradually(watch, arguments, num_hits))
 
     def _rewrite_gradually(
-        self, watch: Any = None, arguments: list[Any] | None = None
+        self,
+        watch: Any = None,
+        arguments: list[Any] | None = None,
+        num_hits: int | None = None,
     ) -> Steps[None]:
         """As `rewrite`, bit by bit; the plan stays as it is until all is done."""
         keep_freed_memory()
@@ -143,6 +151,7 @@ class Plan:
             equal_dims,
             batch_size_hint,
             {self.origin.get(op, op) for op in self.kernel_devices},
+            num_hits,
         )
         placed = self.place(
             rewritten.ops,

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import dataflow as tf
+from dataflow.introspect import rewrite_times
 from dataflow_widgets import RewritePlayer
 from dataflow_widgets.display import mimebundle
 
@@ -105,3 +106,32 @@ def test_what_a_notebook_keeps_is_small() -> None:
     kept = json.dumps({k: v for k, v in player.get_state().items() if k != "_css"}, default=str)
     assert len(kept) < 60_000
     assert len(zlib.compress(kept.encode())) < 20_000
+
+
+def test_the_page_asks_what_a_rewrite_saves_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rewrite_times, "BUDGET_SECONDS", 60.0)
+    monkeypatch.setattr(rewrite_times, "_MOST_PAIRS", 10)
+    x = tf.placeholder(tf.float32, [2], name="x")
+    y = tf.tanh(tf.multiply(x, 1.0, name="once"), name="y")
+    with tf.Session() as session:
+        player = RewritePlayer(session, y, {x: [1.0, 2.0]})
+        unfed = RewritePlayer(session, y, [x])
+        sent: list[Any] = []
+        for one in (player, unfed):
+            one.send = lambda message, buffers=None: sent.append(message)
+            one._receive(one, {"kind": "measure", "step": 2, "id": 7}, [])
+    time, reason = [message["content"] for message in sent]
+    assert time.keys() == {"before", "after", "saved", "pairs"}
+    assert time["before"] > 0 < time["after"]
+    assert json.loads(json.dumps(player._payload()["times"])) == {"2": time}
+    assert reason == {"reason": "no value was given for x:0: call explain with a feed_dict"}
+
+
+def test_describe_tells_what_was_measured() -> None:
+    player = explained().player()
+    player._times[2] = {"before": 8e-6, "after": 6.5e-6, "saved": 1.5e-6, "pairs": 40}
+    assert "which saves 1.5 us of 8; 2 nodes left" in player.describe()
+    player._times[2] |= {"saved": -2e-6}
+    assert "which costs 2 us of 8; 2 nodes left" in player.describe()
+    player._times[2] |= {"saved": None}
+    assert " us" not in player.describe()

@@ -14,7 +14,11 @@ class RewritePlayer(Widget):
     """Each rewrite of a run's graph in turn: before, after, the equation, the generated kernel.
 
     ``RewritePlayer(session, fetches, feed_dict)``, or ``session.explain(fetches).player()``, or a
-    session's `Explanation` as the first argument. Nothing is run. The first step is pruning.
+    session's `Explanation` as the first argument. The first step is pruning.
+
+    What a rewrite saves in ops and bytes is told from the graph. What it saves in time is measured
+    when its step is looked at in the page, for half a second at most, in runs that change nothing
+    (`Explanation.time_saved`); where that cannot be, the page says why. Nothing else is run.
 
     Raises what `Session.explain` raises.
     """
@@ -40,6 +44,7 @@ class RewritePlayer(Widget):
                 f"returns, got {type(session).__name__}"
             )
         self._explanation = session
+        self._times: dict[int, dict[str, Any]] = {}
         super().__init__(
             kind="rewrite_player", payload=self._payload(), **({"height": 460} | options)
         )
@@ -71,6 +76,10 @@ class RewritePlayer(Widget):
             text += f": {_names(step.removed)} {'goes' if len(step.removed) == 1 else 'go'}"
             if new:
                 text += f", {_names(new)} {'is' if len(new) == 1 else 'are'} new"
+            time = self._times.get(number, {})
+            if time.get("saved"):
+                verb = "saves" if time["saved"] > 0 else "costs"
+                text += f", which {verb} {abs(time['saved']) * 1e6:.3g} us of {time['before'] * 1e6:.3g}"
             lines.append(f"{text}; {plural(len(alive), 'node')} left")
         if len(told.steps) > limit:
             lines.append(f"  ... and {len(told.steps) - limit} more")
@@ -93,8 +102,31 @@ class RewritePlayer(Widget):
             "feeds": told.feeds,
             "steps": [step._asdict() for step in told.steps],
             "plan": told.source,
+            "times": {str(number): time for number, time in self._times.items()},
             "offers": [offer._asdict() for offer in told.offers],
         }
+
+    def _answer(self, question: dict[str, Any]) -> dict[str, Any]:
+        if question.get("kind") != "measure":
+            return super()._answer(question)
+        from dataflow.introspect.rewrite_times import NotMeasured
+
+        number = int(question["step"])
+        if number not in self._times:
+            try:
+                time = self._explanation.time_saved(number)
+            except NotMeasured as e:
+                self._times[number] = {"reason": str(e)}
+            else:
+                before, after, saved, pairs = time
+                self._times[number] = {
+                    "before": before,
+                    "after": after,
+                    "saved": saved,
+                    "pairs": pairs,
+                }
+            self.words = self.describe(limit=40)
+        return self._times[number]
 
     def _greet(self, version: int, num_runs: int) -> None:
         if version < len(self._explanation.graph):

@@ -5,16 +5,19 @@ import { Inspector } from "../shared/inspector.js";
 import { pictureKeeper } from "../shared/kept.js";
 import { openWhenSent } from "../shared/opening.js";
 import { LEGIBLE } from "../shared/legible.js";
+import { MORPH_MS, morph, seenIn } from "../shared/morph.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
 import { Playback } from "../shared/playback.js";
 import { RewriteHistory } from "../shared/rewrites.js";
-import { bytes } from "../shared/values.js";
+import { bytes, seconds } from "../shared/values.js";
 import { guarded, menu } from "../shared/shell.js";
 import { dropStore, storeOf } from "../shared/store.js";
 
 const MOST_NEARBY = 60;
 const SIDE_PX = 320; // the list of rewrites beside the graphs
 const FRAME_PX = 40; // around each of them
+const STAY_MS = 400; // so long a rewrite is looked at before it is measured
+const PATIENCE_MS = 60000; // the kernel measures when no cell runs
 const NEARBY_FROM = 15; // larger graphs show what a rewrite touches, at first
 
 function initialize({ model }) {
@@ -41,6 +44,7 @@ class RewriteView {
     this.sizes = typeof ResizeObserver === "undefined" ? null : new ResizeObserver(() => this.arrange());
     this.sizes?.observe(frame.body);
     this.dispose = () => {
+      clearTimeout(this.staying);
       this.sizes?.disconnect();
       this.playback.pause();
       this.keep.stop();
@@ -87,7 +91,7 @@ class RewriteView {
     const [before, after] = this.panes;
     const state = async () => ({
       ...Object.fromEntries(["title", "height"].map((key) => [key, this.model.get(key)])),
-      payload: { ...store.extra, nodes: history.nodes },
+      payload: { ...store.extra, nodes: history.nodes, times: Object.fromEntries(this.times) },
       standalone: true,
     });
     const saving = menu("Save ▾", "Save as SVG, PNG, DOT or HTML", exporters(after, "rewrites", frame, state, this.model));
@@ -97,6 +101,8 @@ class RewriteView {
     );
     this.equation = h("p", { class: "df-equation" });
     this.saved = h("p", { class: "df-saved" });
+    this.timed = h("p", { class: "df-timed", role: "status" });
+    this.times = new Map(Object.entries(store.extra.times ?? {}).map(([at, time]) => [Number(at), time]));
     this.rule = h("p", { class: "df-rule" });
     this.kernel = h("details", { class: "df-kernel", hidden: true }, h("summary", { tabindex: 0, ...QUIET }, "The fused kernel, generated"), h("pre", { class: "df-text", tabindex: 0, ...QUIET }));
     this.list = h("ol", { class: "df-rules" });
@@ -109,7 +115,7 @@ class RewriteView {
       ask: (message) => store.question(message),
     });
     const plan = h("details", {}, h("summary", { tabindex: 0, ...QUIET }, "The plan as Python"), h("pre", { class: "df-text", tabindex: 0, ...QUIET }, store.extra.plan ?? ""));
-    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.rule, this.equation, this.saved, this.kernel, this.inspector.element, h("h4", {}, "Rewrites and their hits"), this.list, ...this.offers(), plan);
+    this.side = h("div", { class: "df-side", tabindex: -1, ...QUIET }, this.rule, this.equation, this.saved, this.timed, this.kernel, this.inspector.element, h("h4", {}, "Rewrites and their hits"), this.list, ...this.offers(), plan);
     this.columns = this.panes.map((pane, i) => h("section", { class: "df-column", "aria-label": i ? "after" : "before" }, h("h4", {}, i ? "After" : "Before"), pane.element));
     frame.body.append(h("div", { class: "df-columns" }, this.columns), this.side);
     this.listRules();
@@ -162,6 +168,7 @@ class RewriteView {
     this.rule.textContent = step ? `${step.rule.replaceAll("_", " ")}${step.at ? `, at ${step.at}` : ""}` : "";
     this.equation.textContent = step ? step.equation : "The graph as it was built";
     this.saved.textContent = step ? savedWords(history.saves(position)) : "";
+    this.measure();
     this.kernel.hidden = !step?.kernel;
     if (step?.kernel) {
       this.kernel.lastChild.textContent = step.kernel;
@@ -180,8 +187,34 @@ class RewriteView {
     this.swap.disabled = this.mode.disabled = this.extent.disabled = !change;
     const models = change ? [change.before, change.after] : [history.graphAtStart(), null];
     await Promise.all(this.panes.map((pane, i) => (this.columns[i].hidden ? null : this.fill(pane, models[i], change))));
+    if (position !== this.position) return;
     this.arrange();
-    if (position === this.position) this.keep();
+    this.move(both && change);
+    this.keep();
+  }
+
+  /** What is seen turns out of what was: the graph after a rewrite out of the one before it, where both are shown. */
+  move(isPair) {
+    const pane = this.panes[this.columns[1].hidden ? 0 : 1];
+    const before = this.seen && (isPair ? seenIn(this.panes[0]) : this.seen);
+    this.seen = seenIn(pane);
+    const isQuick = this.playback.timer && Number(this.playback.speed.value) < MORPH_MS;
+    if (!isQuick) morph(pane, before);
+  }
+
+  /** Says what the rewrite saves in time; asks the kernel once it has been looked at for a moment. */
+  measure() {
+    const { position } = this;
+    clearTimeout(this.staying);
+    this.timed.textContent = timeWords(this.times.get(position));
+    // Pruning is no rewrite: what no fetch needs is not run without it either.
+    if (position < 2 || this.times.has(position) || this.model.get("standalone") || !this.store.heard) return;
+    this.staying = setTimeout(async () => {
+      this.timed.textContent = "Measuring…";
+      const time = (await this.store.question({ kind: "measure", step: position }, PATIENCE_MS)) ?? { reason: "the kernel has not answered: it is busy or gone" };
+      if (!time.error) this.times.set(position, time);
+      if (position === this.position) this.timed.textContent = timeWords(time);
+    }, STAY_MS);
   }
 
   /** Side by side wherever both graphs fit so; the list of rewrites goes below where it takes their room. */
@@ -226,6 +259,17 @@ function savedWords({ ops, size }) {
   if (size > 0) parts.push(`${bytes(size)} of values`);
   if (parts.length) return `Saves ${parts.join(" and ")} in each run.`;
   return ops < 0 ? `Costs ${plural(-ops, "op")} more.` : "As many ops as before, of a cheaper kind.";
+}
+
+/** What was measured of a rewrite, in words; seconds as the kernel sends them. */
+function timeWords(time) {
+  if (!time || time.error) return "";
+  if (time.reason) return `Time not measured: ${time.reason}.`;
+  const { before, after, saved, pairs } = time;
+  const say = (value) => (value < 1e-3 ? `${Number((value * 1e6).toPrecision(3))} µs` : seconds(value));
+  const runs = `${say(before)} without it, ${say(after)} with it: medians of ${plural(pairs, "pair")} of runs`;
+  if (saved === null) return `No difference in time beyond that between runs (${runs}).`;
+  return saved > 0 ? `Saves ${say(saved)} in each run, measured (${runs}).` : `Costs ${say(-saved)} in each run, measured (${runs}).`;
 }
 
 export default { initialize, render };

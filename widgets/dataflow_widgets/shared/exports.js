@@ -2,12 +2,14 @@
 // that works with no kernel and no network.
 import { download, h } from "./dom.js";
 import { exportDot } from "./dot.js";
+import { settle } from "./morph.js";
 import { pack } from "./store.js";
 import { source } from "./style.js";
 
 const INHERITED = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "font-family", "font-weight", "visibility", "paint-order", "stroke-linejoin"];
 
 export function standaloneSvg(root, background = true) {
+  settle(root);
   const copy = root.cloneNode(true);
   const from = [root, ...root.querySelectorAll("*")];
   const styles = new Map();
