@@ -105,7 +105,8 @@ class Explanation(NamedTuple):
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
         return mimebundle(self, include, exclude)
 
-    def _repr_html_(self) -> str:
+    def to_html(self) -> str:
+        """The sections of the text, folded. No ``_repr_html_``: Jupyter would show it beside the player."""
         return as_html(self._sections())
 
     def _sections(self) -> list[tuple[str, str]]:

@@ -108,7 +108,7 @@ def test_dict_is_json_and_html_is_escaped() -> None:
     again = json.loads(json.dumps(told.to_dict()))
     assert again["order"] == told.order
     assert again["lifetimes"][0].keys() >= {"tensor", "made", "dropped", "buffer"}
-    page = told._repr_html_()
+    page = told.to_html()
     assert "&lt;" in page
     assert " < " not in page
 

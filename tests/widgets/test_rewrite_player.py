@@ -74,6 +74,22 @@ def test_an_explanation_shows_the_player_and_a_picture() -> None:
     assert data["text/plain"] == repr(told)
 
 
+def test_in_a_notebook_the_player_is_alone_in_its_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The picture is an output of its own, which the page hides; nothing stands beside the player."""
+    import dataflow_widgets.display as display
+
+    formatters = pytest.importorskip("IPython.core.formatters")
+    published: list[dict[str, Any]] = []
+    monkeypatch.setattr(display, "_in_kernel", lambda: True)
+    monkeypatch.setattr(
+        RewritePlayer, "publish_static", lambda _self, data: published.append(dict(data))
+    )
+    data, _ = formatters.DisplayFormatter().format(explained())
+    assert data.keys() == {"application/vnd.jupyter.widget-view+json", "text/plain"}
+    (static,) = published
+    assert '<img alt="Run of y:0' in static["text/html"]
+
+
 def test_without_anywidget_the_words_remain(monkeypatch: pytest.MonkeyPatch) -> None:
     import dataflow_widgets.display as display
 
@@ -83,7 +99,7 @@ def test_without_anywidget_the_words_remain(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(display, "_widget", missing)
     told = explained()
     data, _ = mimebundle(told)
-    assert data["text/html"] == told._repr_html_()
+    assert data["text/html"] == told.to_html()
 
 
 def test_a_page_that_knows_nothing_is_sent_everything_again() -> None:

@@ -55,7 +55,7 @@ def _widget(obj: Any) -> Any:
 
 def _static(obj: Any) -> Any:
     if hasattr(obj, "player"):  # an Explanation has words of its own
-        return {"text/plain": repr(obj), "text/html": obj._repr_html_()}, {}
+        return {"text/plain": repr(obj), "text/html": obj.to_html()}, {}
     from dataflow.introspect.graph_json import graph_to_dict
     from dataflow_widgets.static.draw import graph_svg
     from dataflow_widgets.static.html import picture_html
