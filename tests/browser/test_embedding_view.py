@@ -167,7 +167,7 @@ def test_tsne_in_the_background(lab_page: LabPage, jupyter_server: JupyterServer
     view.get_by_label("projection").select_option("tsne")
     lab_page.wait_for(
         "() => document.querySelector('.df-embedding-view').dataset.method === 'tsne'",
-        timeout_seconds=60,
+        timeout_seconds=120,
     )
     lab_page.page.wait_for_timeout(700)
     lab_page.screenshot("embedding_view_tsne", view)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import struct
 import warnings
 import zlib
@@ -252,6 +253,20 @@ def test_a_view_without_pages_stops_listening(sent: list[Any]) -> None:
     assert sent == []
     view._receive(view, {"kind": "opened"}, [])  # shown again: it catches up
     assert [n["name"] for n in sent[-1][0]["nodes"]] == ["late"]
+
+
+def test_views_that_are_gone_listen_no_more() -> None:
+    """Nobody closed them, and nothing else holds them."""
+
+    class View:
+        def refresh(self) -> None: ...
+        def on_run(self, event: Any) -> None: ...
+
+    live.watch(View())
+    gc.collect()
+    with tf.Session() as session:
+        session.run(tf.constant(1))
+    assert events.listeners == []
 
 
 def test_an_error_in_a_view_breaks_no_run_and_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:

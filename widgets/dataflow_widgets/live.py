@@ -55,11 +55,15 @@ def _stop() -> None:
 
 
 def _after_cell(_result: Any = None) -> None:
+    if not _views:
+        _stop()  # the last one was not closed: it is gone
     for view in list(_views):
         _call(view, view.refresh)
 
 
 def _after_run(event: Any) -> None:
+    if not _views:
+        _stop()
     for view in list(_views):
         _call(view, view.on_run, event)
 
