@@ -24,7 +24,7 @@ class Memory(NamedTuple):
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    on_host: bool = False
+    on_host: bool
 
 
 def memory_of(op: Operation) -> Memory:

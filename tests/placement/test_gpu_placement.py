@@ -132,7 +132,10 @@ def test_an_op_without_a_kernel_is_named() -> None:
     with tf.device("/gpu:0"):
         y, _ = tf.unique([1.0, 1.0, 2.0], name="distinct")
     with tf.Session() as session:
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"distinct.*Unique.*CPU only"):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError,
+            match=r"distinct.*Unique.*CPU only \(sets are built in order of first appearance",
+        ):
             session.run(y)
     with tf.Session(config=tf.ConfigProto(allow_soft_placement=True)) as session:
         assert session.run(y).tolist() == [1, 2]
@@ -147,6 +150,20 @@ def test_ops_on_a_variable_stay_with_it() -> None:
         session.run(v.initializer)
         assert devices_of(session, step)["step"] == "GPU:0"
         assert session.run(v).tolist() == [1, 2]
+
+
+def test_a_variable_stays_where_every_op_on_it_can_run() -> None:
+    """In every run, also in one without the op that has no kernel for a GPU."""
+    v = tf.Variable(np.int64(3), name="v")
+    step = tf.assign_add(v, 1, name="step")
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert devices_of(session, step)["step"] == "GPU:0"
+    counted = tf.count_up_to(v, 9)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        assert devices_of(session, step)["step"] == "CPU:0"
+        assert session.run(counted) == 4
 
 
 def test_what_a_run_sees_of_a_variable_is_not_changed_later() -> None:
@@ -272,6 +289,20 @@ def test_loops_and_branches_on_the_gpu() -> None:
             session.run([y, slope], feeds), plain.run([y, slope], feeds), strict=True
         ):
             np.testing.assert_array_equal(got, want)
+
+
+def test_branches_on_one_predicate_copy_it_once() -> None:
+    """Each conditional has an Identity of its own of the predicate: the host tests what is behind."""
+    x = tf.placeholder(tf.float32, [2])
+    positive = tf.greater(tf.reduce_sum(x), 0.0, name="positive")
+    y = tf.cond(positive, lambda: x * 2.0, lambda: x - 1.0)
+    z = tf.cond(positive, lambda: x * 3.0, lambda: x + 1.0)
+    with tf.Session() as session:
+        trace = record(session, [y, z], {x: [1.0, 2.0]})
+    assert [a.tolist() for a in trace.result] == [[2, 4], [3, 6]]
+    copied = [s.op_name for s in trace.steps if s.op_type == "_CopyToHost"]
+    assert copied.count("positive/copy_to_host") == 1
+    assert not any("pred_id" in name for name in copied)
 
 
 def test_embeddings_and_sparse_updates_on_the_gpu() -> None:
