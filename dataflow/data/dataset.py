@@ -730,7 +730,7 @@ class Dataset:
 def _generated(item: Any, structure: Structure) -> tuple[Any, ...]:
     """One yielded item as arrays, checked against types and shapes."""
     from dataflow.errors import InvalidArgumentError
-    from dataflow.kernels.dataset import as_element_array
+    from dataflow.kernels.dataset.elements import as_element_array
 
     parts = (
         flatten(item) if len(structure.dtypes) > 1 or isinstance(item, (tuple, dict)) else [item]

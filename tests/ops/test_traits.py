@@ -24,15 +24,16 @@ KERNELS = Path(dataflow.kernels.__file__).parent
 
 @functools.cache
 def _functions() -> list[tuple[str, ast.FunctionDef]]:
-    """The functions and methods of the kernel files, with the file's name."""
+    """The functions and methods of the kernel files, with the file's module in `dataflow.kernels`."""
     found = []
-    for path in sorted(KERNELS.glob("*.py")):
+    for path in sorted(KERNELS.rglob("*.py")):
+        module = ".".join(path.relative_to(KERNELS).with_suffix("").parts)
         todo: list[ast.stmt] = ast.parse(path.read_text()).body
         for node in todo:
             if isinstance(node, ast.ClassDef):
                 todo.extend(node.body)
             elif isinstance(node, ast.FunctionDef):
-                found.append((path.stem, node))
+                found.append((module, node))
     return found
 
 
@@ -109,7 +110,7 @@ def _kernels_that(holds: Callable[[tuple[str, str]], bool]) -> set[str]:
 def _where(op_type: str) -> tuple[str, str]:
     kernel = next(k for (t, _), k in all_kernels().items() if t == op_type)
     function = inspect.unwrap(kernel.function)
-    return function.__module__.rpartition(".")[2], function.__name__
+    return function.__module__.removeprefix("dataflow.kernels."), function.__name__
 
 
 def test_ops_whose_kernels_wait_block() -> None:
@@ -117,7 +118,7 @@ def test_ops_whose_kernels_wait_block() -> None:
         (file, function.name)
         for file, function in _functions()
         if any(name == "find_function" for name, _, _ in _calls(function))
-        or (file == "dataset" and _draws_elements(function))
+        or (file.startswith("dataset.") and _draws_elements(function))
     }
     calls_users = {
         (file, function.name)

@@ -1,0 +1,3 @@
+"""Kernels of datasets and their iterators; loading this package registers all of them."""
+
+from dataflow.kernels.dataset import buffers, functions, iterators, sources, transformations

@@ -1,0 +1,204 @@
+"""Kernels of datasets that hold elements back: shuffling, caching and prefetching."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError
+from dataflow.kernels.dataset.elements import END, Element, FromFunction, pulled, same_kind
+from dataflow.kernels.registry import kernel
+from dataflow.kernels.text_decoding import text
+
+_MASK = (1 << 63) - 1
+
+
+@kernel("ShuffleDataset", stateful=True, cpu_only="datasets live on the host")
+def shuffle_dataset_kernel(
+    ctx: Any,
+    input_dataset: Any,
+    buffer_size: Any,
+    seed: Any,
+    seed2: Any,
+    *,
+    reshuffle_each_iteration: bool,
+) -> Any:
+    size = int(buffer_size)
+    if size < 1:
+        raise InvalidArgumentError(None, None, f"buffer_size must be greater than zero, got {size}")
+    first, second = int(seed), int(seed2)
+    if not first and not second:
+        first = int.from_bytes(os.urandom(7), "little")
+    rounds = itertools.count()
+
+    def shuffled(elements: Iterator[Any]) -> Iterator[Any]:
+        number = next(rounds) if reshuffle_each_iteration else 0
+        generator = np.random.Generator(
+            np.random.Philox(np.random.SeedSequence([first & _MASK, second & _MASK, number]))
+        )
+        buffer: list[Any] = []
+        draws: list[float] = []
+        free: int | None = None  # the place in the buffer of what was given last
+
+        def pull() -> Any:
+            nonlocal free, draws, elements
+            while free is not None or len(buffer) < size:
+                element = next(elements, END)
+                if element is END:
+                    elements = iter(())
+                    if free is not None:
+                        buffer[free] = buffer[-1]
+                        buffer.pop()
+                        free = None
+                    break
+                if free is None:
+                    buffer.append(element)
+                else:
+                    buffer[free] = element
+                    free = None
+            if not buffer:
+                return END
+            if not draws:
+                draws = generator.random(1024)[::-1].tolist()
+            free = int(draws.pop() * len(buffer))
+            return buffer[free]
+
+        return pulled(pull)
+
+    return same_kind(input_dataset, shuffled)
+
+
+@kernel("CacheDataset", stateful=True, cpu_only="datasets live on the host")
+def cache_dataset_kernel(ctx: Any, input_dataset: Any, filename: Any) -> Any:
+    path = text(filename)
+    lock = threading.Lock()
+    kept: list[Element] = []
+    is_full = False
+
+    def start() -> Iterator[Element]:
+        nonlocal is_full, kept
+        if not is_full and path and os.path.exists(path + ".npz"):
+            with np.load(path + ".npz", allow_pickle=False) as stored:
+                count = int(stored["count"])
+                width = int(stored["width"])
+                loaded = [
+                    tuple(_from_storage(stored[f"{i}_{j}"]) for j in range(width))
+                    for i in range(count)
+                ]
+            with lock:
+                kept, is_full = loaded, True
+        if is_full:
+            return iter(kept)
+        return pulled(functools.partial(pull, input_dataset.iterate(), []))
+
+    def pull(elements: Iterator[Element], seen: list[Element]) -> Any:
+        nonlocal is_full, kept
+        element = next(elements, END)
+        if element is not END:
+            seen.append(element)
+            return element
+        with lock:
+            if not is_full:
+                kept, is_full = seen, True
+                if path:
+                    _store(path + ".npz", seen)
+        return END
+
+    return FromFunction(start)
+
+
+def _from_storage(array: Any) -> Any:
+    return array.astype(object) if array.dtype.kind == "S" else array
+
+
+def _store(path: str, elements: list[Element]) -> None:
+    arrays: dict[str, Any] = {"count": len(elements), "width": len(elements[0]) if elements else 0}
+    for i, element in enumerate(elements):
+        for j, part in enumerate(element):
+            array = np.asarray(part)
+            arrays[f"{i}_{j}"] = array.astype("S") if array.dtype == object else array
+
+    from dataflow.formats.atomic_files import replace_with
+
+    def write(temporary: str) -> None:
+        with open(temporary, "wb") as opened:
+            np.savez(opened, **arrays)
+
+    replace_with(path, write, durable=False)
+
+
+@kernel("PrefetchDataset", stateful=True, cpu_only="datasets live on the host")
+def prefetch_dataset_kernel(ctx: Any, input_dataset: Any, buffer_size: Any) -> Any:
+    size = int(buffer_size)
+    if size < 0:
+        size = 2  # AUTOTUNE
+    if size == 0:
+        return input_dataset
+
+    return FromFunction(lambda: _Ahead(input_dataset.iterate, size))
+
+
+class _Ahead:
+    """Makes elements in a thread, at most ``size`` ahead; the thread ends with its consumer."""
+
+    def __init__(self, start: Callable[[], Iterator[Any]], size: int) -> None:
+        self._ready: queue.Queue[Any] = queue.Queue(size)
+        self._stopped = threading.Event()
+        self._ended = False
+        # The thread does not hold this object, which is deleted when nobody reads on.
+        arguments = (start, self._ready, self._stopped)
+        threading.Thread(target=_make_ahead, args=arguments, name="prefetch", daemon=True).start()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._ended:
+            raise StopIteration
+        element, error = self._ready.get()
+        if element is END:
+            self._ended = True
+        if error is not None:
+            raise error
+        if self._ended:
+            raise StopIteration
+        return element
+
+    def close(self) -> None:
+        """Ends the thread."""
+        self._stopped.set()
+
+    __del__ = close
+
+
+def _make_ahead(
+    start: Callable[[], Iterator[Any]], ready: queue.Queue[Any], stopped: threading.Event
+) -> None:
+    def put(element: Any, error: BaseException | None) -> None:
+        while not stopped.is_set():
+            try:
+                ready.put((element, error), timeout=0.2)
+                return
+            except queue.Full:
+                continue
+
+    try:
+        elements = start()
+        while not stopped.is_set():
+            try:
+                element = next(elements, END)
+            except Exception as e:
+                put(None, e)
+                continue
+            put(element, None)
+            if element is END:
+                return
+    except BaseException as e:
+        put(END, e)

@@ -1,0 +1,208 @@
+"""Kernels of datasets that call a function for each element."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dataflow.kernels.dataset.elements import (
+    END,
+    Element,
+    FromFunction,
+    flattened,
+    pulled,
+    with_errors,
+)
+from dataflow.kernels.registry import kernel
+
+
+@kernel("MapDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves")
+def map_dataset_kernel(
+    ctx: Any, input_dataset: Any, other_arguments: list[Any], *, f: Any, num_parallel_calls: int
+) -> Any:
+    function = f.bind(ctx, other_arguments)
+    threads = num_parallel_calls if num_parallel_calls >= 0 else 2
+    if threads <= 1:
+        return FromFunction(lambda: itertools.starmap(function, input_dataset.iterate()))
+
+    return FromFunction(lambda: _ParallelMap(function, input_dataset.iterate(), threads))
+
+
+#: Seconds below which a function is called by the consumer itself: to hand an element to a thread
+#: and to wait for it takes about 80 us.
+_QUICK_CALL = 200e-6
+
+
+class _ParallelMap:
+    """``function`` of the elements in order, ``threads`` at a time while that takes long."""
+
+    def __init__(
+        self, function: Callable[..., Element], elements: Iterator[Element], threads: int
+    ) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        self._elements = with_errors(elements)
+        self._threads = threads
+        self._pool = ThreadPoolExecutor(threads)
+        self._waiting: collections.deque[Any] = collections.deque()
+        self._took = took = [_QUICK_CALL]  # of the last call, in seconds
+
+        def timed(element: Element, error: Exception | None) -> Element:
+            if error is not None:
+                raise error
+            began = time.perf_counter()
+            result = function(*element)
+            took[0] = time.perf_counter() - began
+            return result
+
+        self._timed = timed
+
+    def __iter__(self) -> Iterator[Element]:
+        return self
+
+    def __next__(self) -> Element:
+        waiting = self._waiting
+        while len(waiting) < self._threads:
+            is_quick = self._took[0] < _QUICK_CALL
+            if is_quick and waiting:
+                break
+            pair = next(self._elements, None)
+            if pair is None:
+                break
+            if is_quick:
+                return self._timed(*pair)
+            waiting.append(self._pool.submit(self._timed, *pair))
+        if not waiting:
+            self.close()
+            raise StopIteration
+        return waiting.popleft().result()  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """Ends the threads; calls that have begun come to their end."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    __del__ = close
+
+
+@kernel(
+    "FilterDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves"
+)
+def filter_dataset_kernel(
+    ctx: Any, input_dataset: Any, other_arguments: list[Any], *, predicate: Any
+) -> Any:
+    function = predicate.bind(ctx, other_arguments)
+    return FromFunction(lambda: filter(lambda e: bool(function(*e)[0]), input_dataset.iterate()))
+
+
+@kernel(
+    "FlatMapDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves"
+)
+def flat_map_dataset_kernel(
+    ctx: Any, input_dataset: Any, other_arguments: list[Any], *, f: Any
+) -> Any:
+    function = f.bind(ctx, other_arguments)
+
+    def inner(element: Element) -> Iterator[Element]:
+        return function(*element)[0].iterate()  # type: ignore[no-any-return]
+
+    return FromFunction(lambda: flattened(map(inner, input_dataset.iterate())))
+
+
+@kernel(
+    "InterleaveDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves"
+)
+def interleave_dataset_kernel(
+    ctx: Any,
+    input_dataset: Any,
+    other_arguments: list[Any],
+    cycle_length: Any,
+    block_length: Any,
+    *,
+    f: Any,
+) -> Any:
+    function = f.bind(ctx, other_arguments)
+    cycle, block = int(cycle_length), int(block_length)
+
+    def start() -> Iterator[Element]:
+        elements = input_dataset.iterate()
+        slots: list[Iterator[Element] | None] = [None] * cycle
+        at = num_given = 0  # the slot, and what it has given of its block
+        ended = False
+
+        def go_on() -> None:
+            nonlocal at, num_given
+            at, num_given = (at + 1) % cycle, 0
+
+        def pull() -> Any:
+            nonlocal num_given, ended
+            while True:
+                source = slots[at]
+                if source is None:
+                    following = END if ended else next(elements, END)
+                    if following is END:
+                        ended = True
+                        if all(s is None for s in slots):
+                            return END
+                        go_on()
+                    else:
+                        slots[at] = function(*following)[0].iterate()
+                    continue
+                item = next(source, END)
+                if item is END:
+                    slots[at] = None
+                    go_on()
+                    continue
+                num_given += 1
+                if num_given == block:
+                    go_on()
+                return item
+
+        return pulled(pull)
+
+    return FromFunction(start)
+
+
+@kernel("ScanDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves")
+def scan_dataset_kernel(
+    ctx: Any,
+    input_dataset: Any,
+    initial_state: list[Any],
+    other_arguments: list[Any],
+    *,
+    f: Any,
+) -> Any:
+    function = f.bind(ctx, other_arguments)
+    width = len(initial_state)
+
+    def start() -> Iterator[Element]:
+        state = list(initial_state)
+
+        def step(element: Element) -> Element:
+            results = function(*state, *element)
+            state[:] = results[:width]
+            return tuple(results[width:])
+
+        return map(step, input_dataset.iterate())
+
+    return FromFunction(start)
+
+
+@kernel(
+    "ReduceDataset", stateful=True, cpu_only="the function's own nodes are placed by themselves"
+)
+def reduce_dataset_kernel(
+    ctx: Any,
+    input_dataset: Any,
+    initial_state: list[Any],
+    other_arguments: list[Any],
+    *,
+    f: Any,
+) -> Any:
+    function = f.bind(ctx, other_arguments)
+    state = tuple(initial_state)
+    for element in input_dataset.iterate():
+        state = tuple(function(*state, *element))
+    return state

@@ -1,0 +1,100 @@
+"""Kernels of iterators over datasets."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError, OutOfRangeError
+from dataflow.kernels.dataset.elements import END, Element
+from dataflow.kernels.registry import kernel
+from dataflow.kernels.text_decoding import text
+
+
+class IteratorResource:
+    """An iterator that sessions share: one element at a time, whichever thread asks."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.lock = threading.Lock()
+        self.elements: Iterator[Element] | None = None
+
+    def next(self) -> Element:
+        """The next element; `OutOfRangeError` at the end."""
+        with self.lock:
+            if self.elements is None:
+                from dataflow.errors import FailedPreconditionError
+
+                raise FailedPreconditionError(
+                    None,
+                    None,
+                    f"GetNext() failed because the iterator {self.name!r} has not been initialized. "
+                    "Ensure that you have run the initializer operation for this iterator before "
+                    "getting the next element.",
+                )
+            element = next(self.elements, END)
+            if element is END:
+                raise OutOfRangeError(None, None, "End of sequence")
+            return element
+
+
+@kernel("IteratorV2", stateful=True, cpu_only="datasets live on the host")
+def iterator_kernel(ctx: Any) -> Any:
+    return ctx.resource("iterator", lambda: IteratorResource(ctx.resource_name))
+
+
+@kernel("MakeIterator", stateful=True, cpu_only="datasets live on the host")
+def make_iterator_kernel(ctx: Any, dataset: Any, iterator: Any) -> None:
+    started = dataset.iterate()
+    with iterator.lock:
+        old, iterator.elements = iterator.elements, started
+    if hasattr(old, "close"):
+        with contextlib.suppress(ValueError):
+            old.close()
+
+
+@kernel("OneShotIterator", stateful=True, cpu_only="datasets live on the host")
+def one_shot_iterator_kernel(ctx: Any, other_arguments: list[Any], *, dataset_factory: Any) -> Any:
+    found = ctx.resources.get(ctx.container, "iterator", ctx.resource_name)
+    if found is not None:
+        return found
+
+    def create() -> IteratorResource:
+        resource = IteratorResource(ctx.resource_name)
+        (dataset,) = dataset_factory.bind(ctx, other_arguments)()
+        resource.elements = dataset.iterate()
+        return resource
+
+    return ctx.resource("iterator", create)
+
+
+@kernel("IteratorGetNext", stateful=True, cpu_only="datasets live on the host")
+def iterator_get_next_kernel(ctx: Any, iterator: Any, *, output_types: Any) -> Any:
+    element = iterator.next()
+    if len(element) == 1 and len(output_types) == 1:
+        return element
+    return tuple(element)
+
+
+@kernel("IteratorToStringHandle", stateful=True, cpu_only="datasets live on the host")
+def iterator_to_string_handle_kernel(ctx: Any, resource_handle: Any) -> Any:
+    ctx.resources.put("", "iterator_handle", resource_handle.name, resource_handle)
+    return np.array(resource_handle.name.encode(), dtype=object)
+
+
+@kernel("IteratorFromStringHandleV2", stateful=True, cpu_only="datasets live on the host")
+def iterator_from_string_handle_kernel(ctx: Any, string_handle: Any) -> Any:
+    name = text(string_handle)
+    found = ctx.resources.get("", "iterator_handle", name)
+    if found is None:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"no iterator is called {name!r}: feed the value of iterator.string_handle(), taken in "
+            "this session.",
+        )
+    return found

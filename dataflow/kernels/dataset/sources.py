@@ -1,0 +1,124 @@
+"""Kernels of datasets that come from nothing else: arrays, generators, ranges and files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import InvalidArgumentError, NotFoundError
+from dataflow.kernels.dataset.elements import Element, FromFunction, Rows
+from dataflow.kernels.located_lines import text_lines
+from dataflow.kernels.registry import kernel
+from dataflow.kernels.text_decoding import text, texts
+
+
+@kernel("TensorDataset", stateful=True, cpu_only="datasets live on the host")
+def tensor_dataset_kernel(ctx: Any, components: list[Any]) -> Any:
+    element = tuple(components)
+    return FromFunction(lambda: iter((element,)))
+
+
+@kernel("TensorSliceDataset", stateful=True, cpu_only="datasets live on the host")
+def tensor_slice_dataset_kernel(ctx: Any, components: list[Any]) -> Any:
+    arrays = tuple(np.asarray(c) for c in components)
+    lengths = {len(a) for a in arrays}
+    if len(lengths) > 1:
+        raise InvalidArgumentError(
+            None, None, f"all components must have the same length, got {[len(a) for a in arrays]}"
+        )
+    size = lengths.pop() if lengths else 0
+    return Rows(arrays, lambda: iter(range(size)))
+
+
+@kernel("GeneratorDataset", stateful=True, cpu_only="the generator is a Python function")
+def generator_dataset_kernel(ctx: Any, init_args: list[Any], *, generator: Any) -> Any:
+    arguments = [np.asarray(value) for value in init_args]
+    return FromFunction(lambda: iter(generator(*arguments)))
+
+
+@kernel("RangeDataset", stateful=True, cpu_only="datasets live on the host")
+def range_dataset_kernel(ctx: Any, start: Any, stop: Any, step: Any, *, output_types: Any) -> Any:
+    dtype = output_types[0].numpy.type
+    numbers = range(int(start), int(stop), int(step))
+    return FromFunction(lambda: ((dtype(i),) for i in numbers))
+
+
+def _open(path: str, compression: str = "") -> Any:
+    from dataflow.formats.compression import unpacked_file
+
+    try:
+        return unpacked_file(open(path, "rb"), compression)
+    except FileNotFoundError as e:
+        raise NotFoundError(None, None, f"{path}; No such file or directory") from e
+
+
+@kernel("TextLineDataset", stateful=True, cpu_only="files are read by the host")
+def text_line_dataset_kernel(
+    ctx: Any, filenames: Any, compression_type: Any, buffer_size: Any
+) -> Any:
+    from dataflow.formats.compression import lines
+    from dataflow.formats.record_files import compression_name
+
+    paths, compression = texts(filenames), compression_name(text(compression_type).upper())
+
+    def start() -> Iterator[Element]:
+        for path in paths:
+            with _open(path, compression) as file:
+                for line in text_lines(path, lines(path, file, compression)):
+                    yield (np.array(line, dtype=object),)
+
+    return FromFunction(start)
+
+
+@kernel("TFRecordDataset", stateful=True, cpu_only="files are read by the host")
+def tf_record_dataset_kernel(
+    ctx: Any, filenames: Any, compression_type: Any, buffer_size: Any
+) -> Any:
+    from dataflow.formats.record_files import TFRecordOptions, tf_record_iterator
+
+    paths, compression = texts(filenames), text(compression_type)
+
+    def start() -> Iterator[Element]:
+        for path in paths:
+            if not os.path.exists(path):
+                raise NotFoundError(None, None, f"{path}; No such file or directory")
+            for record in tf_record_iterator(path, TFRecordOptions(compression)):
+                yield (np.array(record, dtype=object),)
+
+    return FromFunction(start)
+
+
+@kernel("FixedLengthRecordDatasetV2", stateful=True, cpu_only="files are read by the host")
+def fixed_length_record_dataset_kernel(
+    ctx: Any,
+    filenames: Any,
+    header_bytes: Any,
+    record_bytes: Any,
+    footer_bytes: Any,
+    buffer_size: Any,
+    compression_type: Any,
+) -> Any:
+    from dataflow.formats.record_files import compression_name
+
+    compression = compression_name(text(compression_type).upper())
+    paths, size = texts(filenames), int(record_bytes)
+    header, footer = int(header_bytes), int(footer_bytes)
+
+    def start() -> Iterator[Element]:
+        for path in paths:
+            with _open(path, compression) as file:
+                data = file.read()
+            body = data[header : len(data) - footer]
+            if len(body) % size:
+                raise InvalidArgumentError(
+                    None,
+                    None,
+                    f"{path}: {len(body)} bytes of records are no multiple of {size} bytes",
+                )
+            for at in range(0, len(body), size):
+                yield (np.array(body[at : at + size], dtype=object),)
+
+    return FromFunction(start)

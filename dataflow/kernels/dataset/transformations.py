@@ -1,0 +1,239 @@
+"""Kernels of datasets that take, join and group the elements of others."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from dataflow.errors import DataLossError, InvalidArgumentError, OpError
+from dataflow.kernels.dataset.elements import (
+    END,
+    Element,
+    FromFunction,
+    Rows,
+    flattened,
+    limited,
+    pulled,
+    same_kind,
+    stack,
+    with_errors,
+)
+from dataflow.kernels.registry import kernel
+
+
+@kernel("ZipDataset", cpu_only="datasets live on the host")
+def zip_dataset_kernel(xp: Any, input_datasets: list[Any]) -> Any:
+    def pull(sources: list[Iterator[tuple[Element | None, Exception | None]]]) -> Any:
+        pairs = [next(source, None) for source in sources]  # all go on, also beside an error
+        parts: list[Any] = []
+        for pair in pairs:
+            if pair is None:
+                return END
+            parts.extend(pair[0] or ())
+        for _, error in pairs:  # type: ignore[misc]
+            if error is not None:
+                raise error
+        return tuple(parts)
+
+    return FromFunction(
+        lambda: pulled(functools.partial(pull, [with_errors(d.iterate()) for d in input_datasets]))
+    )
+
+
+@kernel("ConcatenateDataset", cpu_only="datasets live on the host")
+def concatenate_dataset_kernel(xp: Any, input_dataset: Any, another_dataset: Any) -> Any:
+    return FromFunction(lambda: itertools.chain(input_dataset.iterate(), another_dataset.iterate()))
+
+
+@kernel("BatchDatasetV2", cpu_only="datasets live on the host")
+def batch_dataset_kernel(xp: Any, input_dataset: Any, batch_size: Any, drop_remainder: Any) -> Any:
+    size, drop = int(batch_size), bool(drop_remainder)
+    if size < 1:
+        raise InvalidArgumentError(None, None, f"batch_size must be greater than zero, got {size}")
+
+    def start() -> Iterator[Element]:
+        rows = input_dataset.rows()
+        if rows is not None:
+            return pulled(functools.partial(gathered, *rows))
+        return pulled(functools.partial(stacked, input_dataset.iterate()))
+
+    def gathered(arrays: tuple[Any, ...], numbers: Iterator[int]) -> Any:
+        chosen = list(itertools.islice(numbers, size))
+        if not chosen or (drop and len(chosen) < size):
+            return END
+        first, last = chosen[0], chosen[-1]
+        if last - first == len(chosen) - 1 and chosen == list(range(first, last + 1)):
+            return tuple([a[first : last + 1].copy() for a in arrays])
+        return tuple([a[chosen] for a in arrays])
+
+    def stacked(elements: Iterator[Element]) -> Any:
+        group = list(itertools.islice(elements, size))
+        if not group or (drop and len(group) < size):
+            return END
+        return tuple([stack(list(column)) for column in zip(*group, strict=True)])
+
+    return FromFunction(start)
+
+
+@kernel("PaddedBatchDatasetV2", cpu_only="datasets live on the host")
+def padded_batch_dataset_kernel(
+    xp: Any,
+    input_dataset: Any,
+    batch_size: Any,
+    padded_shapes: list[Any],
+    padding_values: list[Any],
+    drop_remainder: Any,
+) -> Any:
+    size, drop = int(batch_size), bool(drop_remainder)
+    wanted = [np.asarray(s).tolist() for s in padded_shapes]
+    fillers = [_scalar(v) for v in padding_values]
+
+    def pad(parts: list[Any], shape: list[int], filler: Any) -> Any:
+        arrays = [np.asarray(p) for p in parts]
+        full = []
+        for axis, length in enumerate(shape):
+            longest = max(a.shape[axis] for a in arrays)
+            if length >= 0 and longest > length:
+                raise DataLossError(
+                    None,
+                    None,
+                    f"Attempted to pad to a smaller size than the input element: axis {axis} of an "
+                    f"element has size {longest}, padded_shapes says {length}.",
+                )
+            full.append(length if length >= 0 else longest)
+        out = np.full((len(arrays), *full), filler, dtype=arrays[0].dtype)
+        for i, array in enumerate(arrays):
+            where: Any = (i, *[slice(0, n) for n in array.shape])
+            out[where] = array
+        return out
+
+    def padded(elements: Iterator[Element]) -> Any:
+        group = list(itertools.islice(elements, size))
+        if not group or (drop and len(group) < size):
+            return END
+        columns = zip(*group, strict=True)
+        return tuple([pad(list(c), s, f) for c, s, f in zip(columns, wanted, fillers, strict=True)])
+
+    return FromFunction(lambda: pulled(functools.partial(padded, input_dataset.iterate())))
+
+
+def _scalar(value: Any) -> Any:
+    return value.reshape(-1)[0] if isinstance(value, np.ndarray) else value
+
+
+@kernel("RepeatDataset", cpu_only="datasets live on the host")
+def repeat_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
+    times = int(count)
+
+    def again(start: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+        current: Iterator[Any] = iter(())
+        num_started = 0
+        found = True
+
+        def pull() -> Any:
+            nonlocal current, num_started, found
+            while True:
+                element = next(current, END)
+                if element is not END:
+                    found = True
+                    return element
+                # An empty dataset stays empty, however often it is repeated.
+                if num_started == times or (times < 0 and not found):
+                    return END
+                current, num_started, found = start(), num_started + 1, False
+
+        return pulled(pull)
+
+    if isinstance(input_dataset, Rows):
+        return Rows(input_dataset.arrays, lambda: again(input_dataset.numbers))
+    return FromFunction(lambda: again(input_dataset.iterate))
+
+
+@kernel("TakeDataset", cpu_only="datasets live on the host")
+def take_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
+    number = None if int(count) < 0 else int(count)
+    return same_kind(input_dataset, lambda elements: limited(elements, 0, number))
+
+
+@kernel("SkipDataset", cpu_only="datasets live on the host")
+def skip_dataset_kernel(xp: Any, input_dataset: Any, count: Any) -> Any:
+    number = int(count)
+    if number < 0:
+        return FromFunction(lambda: iter(()))
+    return same_kind(input_dataset, lambda elements: limited(elements, number, None))
+
+
+@kernel("ShardDataset", cpu_only="datasets live on the host")
+def shard_dataset_kernel(xp: Any, input_dataset: Any, num_shards: Any, index: Any) -> Any:
+    shards, start = int(num_shards), int(index)
+    if not 0 <= start < shards:
+        raise InvalidArgumentError(
+            None, None, f"index must be between 0 and {shards - 1} (num_shards - 1), got {start}"
+        )
+    return same_kind(input_dataset, lambda elements: limited(elements, start, None, shards))
+
+
+@kernel("UnbatchDataset", cpu_only="datasets live on the host")
+def unbatch_dataset_kernel(xp: Any, input_dataset: Any) -> Any:
+    def rows(element: Element) -> Iterator[Any]:
+        return zip(*element, strict=True)
+
+    return FromFunction(lambda: flattened(map(rows, input_dataset.iterate())))
+
+
+@kernel("IgnoreErrorsDataset", cpu_only="datasets live on the host")
+def ignore_errors_dataset_kernel(xp: Any, input_dataset: Any) -> Any:
+    def start() -> Iterator[Element]:
+        elements = input_dataset.iterate()
+        while True:
+            try:
+                element = next(elements)
+            except StopIteration:
+                return
+            except (OpError, ValueError):
+                continue
+            yield element
+
+    return FromFunction(start)
+
+
+@kernel("WindowDataset", cpu_only="datasets live on the host")
+def window_dataset_kernel(
+    xp: Any, input_dataset: Any, size: Any, shift: Any, stride: Any, drop_remainder: Any
+) -> Any:
+    length, step, gap, drop = int(size), int(shift), int(stride), bool(drop_remainder)
+    span = (length - 1) * gap + 1
+
+    def windows() -> Iterator[Element]:
+        elements = with_errors(input_dataset.iterate())
+        held: collections.deque[Any] = collections.deque()
+        surplus = 0  # elements between two windows, when they do not touch
+
+        def pull() -> Any:
+            nonlocal surplus
+            for _ in range(surplus):
+                next(elements, None)
+            held.extend(itertools.islice(elements, span - len(held)))
+            chosen = list(held)[:span:gap]
+            if not chosen or (drop and len(chosen) < length):
+                return END
+            surplus = max(step - len(held), 0)
+            for _ in range(min(step, len(held))):
+                held.popleft()
+            for _, error in chosen:
+                if error is not None:
+                    raise error
+            columns = zip(*[element for element, _ in chosen], strict=True)
+            return tuple(
+                FromFunction(lambda c=column: ((value,) for value in c))  # type: ignore[misc]
+                for column in columns
+            )
+
+        return pulled(pull)
+
+    return FromFunction(windows)
