@@ -21,6 +21,7 @@ from dataflow.kernels.cuda.elementwise import fused_source
 from dataflow.providers import provided
 from dataflow.runtime.feeds import flatten_feeds
 from dataflow.runtime.fetches import FetchPlan
+from dataflow.runtime.nan_origin import without_checks
 from dataflow.runtime.plan import Plan
 from dataflow.shapes import Dims, num_elements
 
@@ -51,7 +52,8 @@ class Explanation(NamedTuple):
     ``before`` and ``after`` hold node dictionaries (see `graph_json`) of the pruned graph and of
     what is left of it when it is rewritten; ``journal`` the rewrites in the order in which they
     fitted, as dictionaries of `rewrites.journal.Hit`; ``kernels`` the source of each fused kernel
-    by its node; ``source`` the plan as Python; ``order`` the nodes that cost a line of it.
+    by its node; ``source`` the plan as Python, without its checks for
+    NaN; ``order`` the nodes that cost a line of it.
     ``graph`` holds the nodes of the whole graph, ``steps`` what each rewrite makes of it; pruning
     is the first. ``offers`` are forms that would give better values, and that no rewrite therefore
     puts in the graph's place (see `introspect.offers`). ``times`` measures what rewrites save (see
@@ -164,7 +166,7 @@ def explain(session: Any, fetches: Any, feed_dict: Any = None) -> Explanation | 
         [node_to_dict(op) for op in plan.compiled_ops],
         [{k: v for k, v in hit._asdict().items() if v != ""} for hit in plan.journal],
         _kernels(plan),
-        generated.source,
+        without_checks(generated.source),
         order,
         _lifetimes(plan),
         nodes,

@@ -161,6 +161,12 @@ def add_checks(plan: Plan, generator: Generator, origin: dict[Operation, Operati
         generator.insert(place, Line(1, text, None, (), (value.text, *kept.values())))
 
 
+def without_checks(source: str) -> str:
+    """The code of a plan without the lines of `add_checks`, which compute nothing that is asked for."""
+    lines = source.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.lstrip().startswith("isfinite("))
+
+
 def _tuple(items: list[str]) -> str:
     return f"({items[0]},)" if len(items) == 1 else f"({', '.join(items)})"
 

@@ -310,3 +310,35 @@ z = tf.square(y, name="z")"""
     inside.get_by_role("button", name="To the start").click()
     inside.locator(".df-stepper[data-step='0']").wait_for()
     assert lit.count() == 0
+
+
+def trained() -> Stepper:
+    w = tf.Variable(2.0, name="w")
+    loss = tf.square(tf.subtract(w * 3.0, 1.0), name="loss")
+    train = tf.train.GradientDescentOptimizer(0.1).minimize(loss, name="train")
+    session = tf.Session()
+    session.run(tf.global_variables_initializer())
+    return Stepper(session, [loss, train])
+
+
+def test_layers_are_switched_as_in_a_graph_view(bare: BarePage) -> None:
+    show(bare, trained)
+    layer = bare.page.get_by_label("layer of the graph that is shown")
+    assert layer.input_value() == "everything", "each step is in the picture at first"
+    gradient = bare.page.locator(".df-node > title", has_text="gradients/")
+    num_all = bare.page.locator(".df-node").count()
+    assert gradient.count() > 0
+    layer.select_option("model")
+    bare.page.wait_for_function("() => document.querySelectorAll('.df-roles button').length")
+    bare.page.wait_for_function(
+        "(n) => document.querySelectorAll('.df-node').length < n", arg=num_all
+    )
+    assert gradient.count() == 0
+    bare.page.get_by_role("button", name="To the end").click()
+    bare.page.get_by_text("Not in this picture, put aside: optimizer.").wait_for()
+    bare.page.get_by_role("button", name="gradients").click()
+    gradient.first.wait_for(state="attached")
+    layer.select_option("everything")
+    bare.page.locator(".df-aside").wait_for(state="detached")
+    bare.page.locator(".df-node.df-current").wait_for(state="attached")
+    assert bare.page.locator(".df-node").count() == num_all

@@ -138,3 +138,15 @@ def test_a_closed_session_refuses() -> None:
     s.close()
     with pytest.raises(RuntimeError, match="closed"):
         s.explain(x)
+
+
+def test_a_plan_is_told_without_its_checks_for_nan() -> None:
+    x = tf.placeholder(tf.float32, [None], name="x")
+    loss = tf.reduce_sum(tf.log(x) * tf.sqrt(x + 2.0) / tf.exp(x - 1.0), name="loss")
+    with tf.Session() as s:
+        s.run(loss, {x: [1.0]})
+        (plan,) = s._plans.values()
+        assert "isfinite" in plan.source, "a scalar of a plan of this size is watched"
+        source = s.explain(loss, [x]).source
+    assert "isfinite" not in source and "nonfinite" not in source
+    assert source.splitlines()[-1].startswith("    return ")

@@ -115,6 +115,8 @@ test("the layer of the model folds a variable and settings, and leaves the machi
   assert.deepEqual(edges.map((edge) => [edge.from, edge.to]), [["n:0", "n:4"], ["n:1", "n:4"], ["n:4", "n:6"]]);
   assert.equal(holder[8], null);
   assert.deepEqual(model.roleCounts(), [["gradient", 1], ["optimizer", 1], ["initializer", 1], ["saver", 1]]);
+  const gradient = model.nodes.findIndex(({ role }) => role === "gradient");
+  assert.deepEqual(model.roleCounts(new Set([gradient])), [["gradient", 1]]);
 });
 
 test("other layers add the gradients, or everything as it is", () => {

@@ -4,7 +4,8 @@ import { exportDot, findAside, findHubs, layoutDot } from "../../widgets/dataflo
 import { GraphModel, visibleGraph } from "../../widgets/dataflow_widgets/shared/graph.js";
 import { layered } from "../../widgets/dataflow_widgets/shared/layered.js";
 import { pieces, stack } from "../../widgets/dataflow_widgets/shared/rows.js";
-import { addVolumes, dimensions, holdsLayers } from "../../widgets/dataflow_widgets/shared/volumes.js";
+import { chooseOpen } from "../../widgets/dataflow_widgets/shared/legible.js";
+import { addVolumes, dimensions, holdsLayers, wrapsLayers } from "../../widgets/dataflow_widgets/shared/volumes.js";
 import { layout, readJson0 } from "../../widgets/dataflow_widgets/shared/layout.js";
 import { DOT_EVIL, EVIL, layers, lesson, node } from "./graphs.mjs";
 
@@ -296,4 +297,28 @@ test("a closed scope of variables is a part of the closed scope that reads them"
   assert.equal(visible.holder[1], visible.holder[2]);
   assert.ok(visible.holder[3] !== visible.holder[4], "one that an operation reads stays");
   assert.equal(visible.edges.filter((edge) => edge.from === edge.to).length, 0);
+});
+
+test("volumes are drawn below the scopes that stand around all of a network", () => {
+  const image = (shape) => ({ outputs: [{ dtype: "float32", shape }] });
+  const nodes = [node("x", "Placeholder", [], image("(?, 64, 64, 3)"))];
+  let value = "x:0";
+  for (let i = 0; i < 40; i++) {
+    const name = `Net/Net/block${i}`;
+    nodes.push(node(`${name}/a/Conv2D`, "Conv2D", [value], image("(?, 64, 64, 8)")), node(`${name}/b/Conv2D`, "Conv2D", [`${name}/a/Conv2D:0`], image("(?, 64, 64, 8)")));
+    value = `${name}/b/Conv2D:0`;
+  }
+  nodes.push(node("Net/Logits/MatMul", "MatMul", [value], image("(?, 10)")));
+  const model = new GraphModel(nodes);
+  assert.deepEqual(model.allScopes().filter((path) => wrapsLayers(model, path)), ["Net", "Net/Net"]);
+  const see = (open) => {
+    const visible = visibleGraph(model, { open });
+    addVolumes(visible, model);
+    return visible;
+  };
+  const mayOpen = (path) => holdsLayers(model, path);
+  const room = { width: 400, height: 300 }; // forty boxes do not fit
+  const chosen = (mustOpen) => see(chooseOpen(model, { see, room, directions: ["down"], mayOpen, mustOpen }).open).items.length;
+  assert.equal(chosen(undefined), 2, "one box for all of the network");
+  assert.equal(chosen((path) => wrapsLayers(model, path)), 42);
 });

@@ -5,6 +5,7 @@ import { exporters } from "../shared/exports.js";
 import { answerSearches } from "../shared/finding.js";
 import { Inspector } from "../shared/inspector.js";
 import { pictureKeeper } from "../shared/kept.js";
+import { layerControls } from "../shared/layers.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
 import { coloring, edgeWidths } from "../shared/palette.js";
 import { guarded, menu, shell } from "../shared/shell.js";
@@ -13,7 +14,6 @@ import { hasConvolutions } from "../shared/volumes.js";
 import { dropStore, pack, scene, storeOf } from "../shared/store.js";
 
 const MOST_OPEN = 600;
-const ROLE_NAMES = { gradient: "gradients", optimizer: "optimizer", initializer: "initializers", saver: "saver", summary: "summaries", assertion: "assertions" };
 
 function initialize({ model }) {
   storeOf(model); // registers the listeners; never waits for the engine
@@ -36,7 +36,9 @@ function render({ model, el }) {
     onhover: (item) => pair(item),
     onlayout: (result) => {
       frame.note(layoutNote(result));
-      showRoles();
+      layers.show();
+      volumes.hidden = !hasConvolutions(store.graph);
+      volumes.setAttribute("aria-pressed", String(Boolean(pane.volumes)));
       frame.element.dataset.drawn = String(result.nodes.size);
       keep();
     },
@@ -128,38 +130,7 @@ function render({ model, el }) {
   });
   const saving = menu("Save ▾", "Save as SVG, PNG, DOT or HTML", exporters(pane, "graph", frame, reopen, model));
 
-  // Layers: the model, with its gradients, with all that trains and saves it
-  const layer = h(
-    "select",
-    { class: "df-select", "aria-label": "layer of the graph that is shown", title: "Show the model alone, or what trains it too", onchange: () => guarded(frame, () => pane.setLayer(layer.value))(), ...QUIET },
-    h("option", { value: "model" }, "Model"),
-    h("option", { value: "gradients" }, "Model + gradients"),
-    h("option", { value: "everything" }, "Everything"),
-  );
-  const roles = h("div", { class: "df-roles", role: "group", "aria-label": "put aside", hidden: true });
-  const showRoles = () => {
-    const counts = store.graph.roleCounts();
-    layer.hidden = !counts.length;
-    volumes.hidden = !hasConvolutions(store.graph);
-    volumes.setAttribute("aria-pressed", String(Boolean(pane.volumes)));
-    layer.value = pane.layer ?? store.graph.initialLayer();
-    const { shown } = pane;
-    roles.hidden = !shown || !counts.length;
-    if (roles.hidden) return;
-    const focused = roles.contains(document.activeElement) ? document.activeElement.dataset.role : null;
-    roles.replaceChildren(
-      "Put aside: ",
-      ...counts.map(([role, count]) =>
-        button(`${ROLE_NAMES[role]} ${count}`, `Show ${ROLE_NAMES[role]} in the graph, or put them aside`, () => guarded(frame, () => pane.toggleRole(role))(), {
-          "data-role": role,
-          "aria-pressed": String(shown.has(role)),
-          class: "df-button df-small",
-        }),
-      ),
-    );
-    if (focused) roles.querySelector(`[data-role="${focused}"]`)?.focus();
-  };
-
+  const layers = layerControls(pane, frame);
   const volumes = button("Volumes", "Draw tensors as boxes to scale: height, width and channels", () => {
     guarded(frame, () => pane.setVolumes(!pane.volumes))();
     volumes.setAttribute("aria-pressed", String(Boolean(pane.volumes)));
@@ -182,7 +153,7 @@ function render({ model, el }) {
   listCells();
 
   frame.toolbar.append(
-    layer,
+    layers.select,
     since,
     volumes,
     button("Open all", "Open every scope", () => openAll()),
@@ -205,7 +176,7 @@ function render({ model, el }) {
     asked = false;
     guarded(frame, () => pane.openAll())();
   };
-  frame.body.before(roles);
+  frame.body.before(layers.roles);
   frame.body.append(pane.element, inspector.element);
   frame.element.append(legend);
 

@@ -150,10 +150,10 @@ export class GraphModel {
     return this.nodes.length > PLAIN_LIMIT && this.nodes.some((node) => node.role) ? "model" : "everything";
   }
 
-  /** How many nodes of each role there are, as [role, count]; only those that are there. */
-  roleCounts() {
+  /** How many nodes of each role there are (among the indices `only`), as [role, count]; only those that are there. */
+  roleCounts(only = null) {
     const counts = new Map();
-    for (const { role } of this.nodes) if (role) counts.set(role, (counts.get(role) ?? 0) + 1);
+    for (const [index, { role }] of this.nodes.entries()) if (role && (!only || only.has(index))) counts.set(role, (counts.get(role) ?? 0) + 1);
     return ROLES.filter((role) => counts.has(role)).map((role) => [role, counts.get(role)]);
   }
 

@@ -96,11 +96,12 @@ export function mainPath(visible) {
 
 /**
  * Opens as much as can be read: everything if that fits, else scope by scope, those on the longest path
- * first and the largest that fits among them, never those that `mayOpen` refuses. `see(open)` gives the visible graph, `room` the pane's
+ * first and the largest that fits among them, never those that `mayOpen` refuses, and those that `mustOpen` names
+ * whether or not they fit. `see(open)` gives the visible graph, `room` the pane's
  * size, `directions` what may be chosen from. Returns {open, order: what was opened, last at the end,
  * direction, least: the scale below which what was opened last is to be closed again}.
  */
-export function chooseOpen(model, { see, room, directions, mayOpen = () => true }) {
+export function chooseOpen(model, { see, room, directions, mayOpen = () => true, mustOpen = () => false }) {
   const fits = (visible, direction) => {
     const size = estimate(visible, model, direction, room.width);
     return size.width * LEGIBLE <= room.width && size.height * LEGIBLE <= room.height;
@@ -122,7 +123,7 @@ export function chooseOpen(model, { see, room, directions, mayOpen = () => true 
     if (visible.items.length <= SMALL && (direction || !directions.includes("rows"))) return { open, order: [], direction: direction ?? bestScale(visible).direction };
     if (direction) return { open, order: [...open].sort((a, b) => a.length - b.length), direction };
   }
-  const open = new Set();
+  const open = new Set(scopes.filter(mustOpen));
   const order = [];
   const refused = new Set();
   let least = LEGIBLE;

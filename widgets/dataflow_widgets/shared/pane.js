@@ -6,7 +6,7 @@ import { FULL_LIMIT, LAYERS, foldBlocks, foldSeries, visibleGraph } from "./grap
 import { layout } from "./layout.js";
 import { LEGIBLE, chooseOpen } from "./legible.js";
 import { Minimap } from "./minimap.js";
-import { addVolumes, holdsLayers } from "./volumes.js";
+import { addVolumes, holdsLayers, wrapsLayers } from "./volumes.js";
 
 const CLOSINGS = 4; // so often what was opened last is closed again because the drawing is too large
 const STILL_LIMIT = 300; // above this many nodes, no transitions
@@ -152,7 +152,8 @@ export class GraphPane {
   choose() {
     const mayOpen = this.volumes ? (path) => holdsLayers(this.model, path) : this.options.mayOpen;
     const directions = this.direction === "auto" ? ["down", "right", "rows"] : [this.direction];
-    this.chosen = chooseOpen(this.model, { see: (open) => this.see(open), room: this.room, directions, mayOpen });
+    const mustOpen = this.volumes ? (path) => mayOpen(path) && wrapsLayers(this.model, path) : undefined;
+    this.chosen = chooseOpen(this.model, { see: (open) => this.see(open), room: this.room, directions, mayOpen, mustOpen });
     this.open = this.chosen.open;
   }
 

@@ -11,6 +11,7 @@ const THICKEST = 3; // px of one channel
 const LEAST = 4;
 const SLANT = 0.42; // how much of its length a line into the picture has, across and up
 const TEXT = 36; // px under the box
+const WRAPPED = 0.8; // of the layers, in a scope that is always open
 
 /** Whether there is anything to draw so. */
 export const hasConvolutions = (model) => model.nodes.some((node) => !node.role && CONVOLUTION.test(node.op));
@@ -20,6 +21,17 @@ export function holdsLayers(model, path) {
   let count = 0;
   for (const node of model.nodes) if (!node.role && LAYERS.has(node.op) && node.name.startsWith(`${path}/`) && ++count > 1) return true;
   return false;
+}
+
+/** Whether a scope stands around all that the graph computes, or nearly: as a box of its own it would say nothing. */
+export function wrapsLayers(model, path) {
+  let [inside, all] = [0, 0];
+  for (const node of model.nodes) {
+    if (node.role || !LAYERS.has(node.op)) continue;
+    all += 1;
+    if (node.name.startsWith(`${path}/`)) inside += 1;
+  }
+  return inside > 1 && inside >= WRAPPED * all;
 }
 
 /** "(?, 28, 28, 32)" -> [null, 28, 28, 32]; null where the rank is not known. */

@@ -44,6 +44,7 @@ class Stepper(Widget):
         if self._values not in (True, "sampled"):
             raise ValueError(f'values is True or "sampled", got {self._values!r}')
         from dataflow.introspect.graph_json import graph_to_dict, with_copies
+        from dataflow.introspect.node_roles import assign_roles
 
         self._session, self._fetches = session, fetches
         self._catch = bool(options.pop("catch", False))
@@ -53,6 +54,7 @@ class Stepper(Widget):
         first = self._run(feed_dict)
         nodes = graph_to_dict(session.graph)["nodes"]
         self._nodes = with_copies(nodes, first.copies, first.inputs)
+        assign_roles(self._nodes)
         run = run_to_dict(first, self._nodes, "run 1")
         touched = {i for key in ("fetched", "fed", "needed") for i in run["marks"][key]}
         add_source_text(self._nodes, touched)

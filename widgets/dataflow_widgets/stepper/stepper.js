@@ -6,6 +6,7 @@ import { exporters } from "../shared/exports.js";
 import { lastPart } from "../shared/graph.js";
 import { Inspector } from "../shared/inspector.js";
 import { keptPicture, pictureKeeper } from "../shared/kept.js";
+import { layerControls, roleName } from "../shared/layers.js";
 import { GraphPane, layoutNote } from "../shared/pane.js";
 import { Playback } from "../shared/playback.js";
 import { Replay, branchTaken, parseCondition, travels } from "../shared/replay.js";
@@ -90,11 +91,13 @@ class StepperView {
       onselect: (item) => this.show(item),
       onlayout: (result) => {
         frame.note(layoutNote(result));
+        this.layers.show();
         frame.element.dataset.drawn = String(result.nodes.size);
         if (this.number !== undefined && this.now) this.paint();
         this.keep();
       },
     });
+    this.layers = layerControls(this.pane, frame);
     this.inspector = new Inspector(this.graph, {
       goto: (index) => this.expose(index, true),
       close: () => this.pane.select(null),
@@ -155,7 +158,7 @@ class StepperView {
     const saving = menu("Save ▾", "Save as SVG, PNG, DOT or HTML", exporters(pane, "stepper", frame, state, model));
     this.playback.forward.title = "One step forward (→ or n)";
     this.playback.back.title = "One step back (← or p)";
-    frame.toolbar.append(...this.playback.elements, h("span", { class: "df-hint df-keys" }, h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " step"), this.until, saving, pane.zoomBar);
+    frame.toolbar.append(...this.playback.elements, h("span", { class: "df-hint df-keys" }, h("kbd", {}, "←"), " ", h("kbd", {}, "→"), " step"), this.until, this.layers.select, saving, pane.zoomBar);
 
     // Several runs: training steps and branches
     this.runSlider = h("input", { type: "range", class: "df-slider", min: 0, max: 0, value: 0, "aria-label": "run", oninput: () => this.switchTo(Number(this.runSlider.value)), ...QUIET });
@@ -163,6 +166,7 @@ class StepperView {
     this.compare = h("select", { class: "df-select", "aria-label": "compare with", onchange: () => this.compareWith(this.compare.value), ...QUIET });
     this.runBar = h("div", { class: "df-toolbar df-run-bar", role: "toolbar", "aria-label": "runs", hidden: true }, "Run", this.runSlider, this.runName, this.compare);
     frame.toolbar.after(this.runBar);
+    frame.body.before(this.layers.roles);
     this.listRuns();
   }
 
@@ -388,7 +392,7 @@ class StepperView {
     this.paintOrigin();
     this.frame.element.dataset.step = String(replay.at);
     const step = replay.current();
-    this.now.replaceChildren(...(step ? [this.card(step.i, step.out), this.sourceLine(step.i), ...travels(step, (index) => this.nameOf(index)).map((text) => h("p", { class: "df-travel" }, text))] : [ h("p", { class: "df-hint" }, "Step forward to run the first op.")]));
+    this.now.replaceChildren(...(step ? [this.card(step.i, step.out), this.aside(step.i), this.sourceLine(step.i), ...travels(step, (index) => this.nameOf(index)).map((text) => h("p", { class: "df-travel" }, text))] : [ h("p", { class: "df-hint" }, "Step forward to run the first op.")]));
     this.watchList.replaceChildren(...[...this.watches].map((index) => this.card(index, replay.valueOf(index), { pinned: true })));
     const ready = state.ready.slice(0, 4).map((index) => this.nameOf(index)).join(", ");
     this.memory.textContent = `${plural(state.alive.size, "value")} alive, ${bytes(state.aliveBytes)}; ${plural(state.ready.length, "op")} ready${ready && ` (${ready}${state.ready.length > 4 ? " …" : ""})`}${other ? `; ${plural(different.size, "value")} ${different.size === 1 ? "differs" : "differ"} from ${this.trace.runs[this.other].label}` : ""}`;
@@ -416,6 +420,13 @@ class StepperView {
     this.keep();
     const item = step && pane.itemOf(step.i);
     if (item) pane.reveal(item.id);
+  }
+
+  /** Says that the picture leaves out the op of this step, in the layer that is chosen. */
+  aside(index) {
+    const { role } = this.graph.nodes[index];
+    if (!this.pane.visible || this.pane.itemOf(index) || !role) return null;
+    return h("p", { class: "df-hint df-aside" }, `Not in this picture, put aside: ${roleName(role)}.`);
   }
 
   /** The line of code that made an op, lit in the notebook too where that can be. */
